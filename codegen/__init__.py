@@ -1,4 +1,4 @@
-"""The machine: from programs to results. `compile` makes an executable, `emit` shows what the machine gets."""
+"""Compilation: `compile` returns an executable, `emit` returns LLVM IR, assembly or object code."""
 
 from __future__ import annotations
 

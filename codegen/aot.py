@@ -1,7 +1,9 @@
-"""Libraries for programs without Python: a shared library of the kernels, and the C header that declares them.
+"""Libraries for programs without Python: a shared library of the kernels, and the C header that declares
+them.
 
-Each loop-level function becomes `int32_t tvms_NAME(…)`: pointers for buffers, numbers for scalars, then the sizes that
-the buffers leave open. It returns 0, or a number for which `tvms_message` has a text. Arguments are not checked.
+Each loop function becomes `int32_t tvms_NAME(…)`, with pointers for buffers, numbers for scalars, and
+then the symbolic sizes of the buffers. It returns 0, or a number for which `tvms_message` has a text.
+Arguments are not checked.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from .runtime.threads import OPENMP, SERIAL, find_openmp
 from .target import Target, TargetLike, get_target
 
 COMPILERS = ("cc", "gcc", "clang")
-"""What links a library, by name: the first that is installed."""
+"""Compilers that can link a library; the first one that is installed is used."""
 _C_TYPES = {
     "bool": "bool", "float16": "uint16_t", "bfloat16": "uint16_t", "float32": "float", "float64": "double",
     **{f"{sign}int{bits}": f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)},
@@ -41,7 +43,7 @@ _C_TYPES = {
 
 @deep
 def lowered(program: IRModule | BaseFunc, target: TargetLike = "llvm", settings: Settings | None = None) -> IRModule:
-    """Return a program as it is compiled: default schedules applied, blocks and dimensions gone."""
+    """Return a program after lowering: with default schedules, and without blocks and multi-dimensional buffers."""
     chosen = get_target(target)
     if chosen.is_device:
         from .gpu.executable import lowered_for_gpu
@@ -103,7 +105,7 @@ def _c_type(dtype: str) -> str:
 
 
 def _c_name(name: str) -> str:
-    """Return a name that C takes: no keyword, no macro."""
+    """Return a name that is valid in C: neither a keyword nor a macro."""
     return symbol(name, lambda character: "_") + "_"
 
 
@@ -111,7 +113,7 @@ def _c_name(name: str) -> str:
 def shared_library(
     program: IRModule | BaseFunc, target: str | Target = "llvm", settings: Settings | None = None
 ) -> bytes:
-    """Return a program's loop-level functions as a shared library; TvmsError E0608 where it cannot be linked."""
+    """Return the loop functions of a program as a shared library; TvmsError E0608 if it cannot be linked."""
     chosen, how = get_target(target), settings or Settings()
     built = build(prepare(program, chosen), chosen, how)
     kernels = machine_code(built, chosen, how)
@@ -125,7 +127,7 @@ def _link(objects: dict[str, bytes], options: list[str]) -> bytes:
     compiler = next((path for path in map(shutil.which, COMPILERS) if path), None)
     if compiler is None:
         help = f"install one of {', '.join(COMPILERS)}, or write an object file with --emit obj"
-        raise error("E0608", "there is no C compiler to link the library with", None, help)
+        raise error("E0608", "no C compiler found to link the library", None, help)
     try:
         with tempfile.TemporaryDirectory(prefix="tvms-") as folder:
             files = {str(Path(folder, f"{name}.o")): image for name, image in objects.items()}
@@ -134,7 +136,7 @@ def _link(objects: dict[str, bytes], options: list[str]) -> bytes:
             command = [compiler, "-shared", "-o", str(result), *files, *options, "-lm"]
             done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
             if done.returncode:
-                reason = (done.stderr.strip() or f"{compiler} ends with {done.returncode}").splitlines()[-1]
+                reason = (done.stderr.strip() or f"{compiler} exited with status {done.returncode}").splitlines()[-1]
                 raise error("E0608", f"cannot link the library: {reason}", None)
             return read_file(result, memory_limit())
     except OSError as problem:
@@ -142,7 +144,7 @@ def _link(objects: dict[str, bytes], options: list[str]) -> bytes:
 
 
 def _messages(built: Built, target: Target) -> str:
-    """Return LLVM IR of `tvms_message`."""
+    """Return the LLVM IR of `tvms_message`."""
     module: Any = ir.Module("messages")
     module.triple = target.machine.triple
     function = ir.Function(module, ir.FunctionType(POINTER, [I32]), "tvms_message")

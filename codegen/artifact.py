@@ -1,11 +1,12 @@
-"""Compiled modules as files: the program as text, its machine code, and a manifest of what they are.
+"""Compiled modules as files: the text of the program, its machine code, and a manifest.
 
     b"tvms compiled module 4\\n" · signature of the manifest · SHA-256 of signature and manifest
     · length of the manifest, 8 bytes · manifest, JSON · text · tensors · object file
 
-The manifest holds the hashes of what follows it. The signature is an HMAC with the user's secret (`secret`); it is bound
-to a purpose: any module, or the entry of a cache with one key. Hashes find damage; only the signature makes machine code
-trustworthy. Nothing is loaded, parsed or linked before every hash has been compared, and nothing is executed as Python.
+The manifest holds the hashes of the parts after it. The signature is an HMAC with the user's secret
+(`secret`), bound to a purpose: any module, or the cache entry of one key. Hashes detect damage; only the
+signature makes machine code trustworthy. Nothing is loaded, parsed or linked before all hashes are
+compared, and nothing is executed as Python.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ FORMAT = 5
 _HASH_BYTES, _LENGTH_BYTES = 32, 8
 
 MODULE = "module"
-"""The purpose of the signature of a saved module."""
+"""The purpose in the signature of a saved module."""
 
 
 class SavedFault(Struct, frozen=True):
-    """A fault whose place is a source, by number, and characters of it."""
+    """A fault with its location: the number of a source and a range of characters."""
 
     code: str
     message: str
@@ -47,7 +48,7 @@ class SavedFault(Struct, frozen=True):
 
 
 class Machine(Struct, frozen=True):
-    """The machine that code was made for, in LLVM's words."""
+    """The machine that code was made for, by LLVM's names."""
 
     triple: str
     cpu: str
@@ -55,7 +56,7 @@ class Machine(Struct, frozen=True):
 
 
 class Manifest(Struct, frozen=True):
-    """What a file says of itself."""
+    """The metadata of a file."""
 
     version: str
     target: str
@@ -69,11 +70,11 @@ class Manifest(Struct, frozen=True):
     text: tuple[int, str]
     tensors: tuple[int, str]
     image: tuple[int, str]
-    """Of the program's text, of the tensors that it names and of the object file: how many bytes, and their SHA-256."""
+    """The length in bytes and SHA-256 of each part: the program's text, its tensors and the object file."""
 
 
 def version() -> str:
-    """Return the version of tvms that makes files."""
+    """Return the version of tvms."""
     try:
         return metadata.version("tvms-lang")
     except metadata.PackageNotFoundError:
@@ -81,13 +82,13 @@ def version() -> str:
 
 
 def machine_of(target: Target) -> Machine:
-    """Return the machine that `target` makes code for."""
+    """Return the machine that `target` generates code for."""
     triple, cpu, features = target.words
     return Machine(triple, cpu, features)
 
 
 class Contents(Struct, frozen=True):
-    """What a file holds; `is_signed` says whether this user signed it for the purpose that it is read for."""
+    """The contents of a file; `is_signed` tells whether this user signed it for the purpose of the reader."""
 
     manifest: Manifest
     text: str
@@ -99,8 +100,9 @@ class Contents(Struct, frozen=True):
 def pack(
     built: Built, image: bytes, target: Target, settings: Settings, tensors: bytes = b"", purpose: str = MODULE
 ) -> bytes:
-    """Return the file of a compiled module, with the `tensors` that its text names. It is not signed where this user has
-    no secret."""
+    """Return the file of a compiled module, with the `tensors` that its text names. It is not signed if this
+    user has no secret.
+    """
     sources: dict[Source, int] = {}
     faults = tuple(_saved(fault, sources) for fault in built.emitted.faults)
     text = built.module.script().encode()
@@ -117,7 +119,7 @@ def pack(
 
 
 def assemble(signature: bytes, head: bytes, parts: Iterable[bytes]) -> bytes:
-    """Return a file of these parts, `head` being its manifest."""
+    """Return a file of these parts; `head` is its manifest."""
     digest, size = hashlib.sha256(signature + head).digest(), len(head).to_bytes(_LENGTH_BYTES, "little")
     return b"".join([MAGIC, b"%d\n" % FORMAT, signature, digest, size, head, *parts])
 
@@ -135,12 +137,12 @@ def _saved(fault: Fault, sources: dict[Source, int]) -> SavedFault:
 
 
 def unpack(data: bytes, name: str, purpose: str = MODULE) -> Contents:
-    """Return what is in the file `data`; E0609 where it is damaged."""
+    """Return the contents of the file `data`; E0609 if it is damaged."""
     line, _, rest = data.partition(b"\n")
     if not line.startswith(MAGIC):
-        raise refused(name, "it is no compiled module")
+        raise refused(name, "it is not a compiled module")
     if line != MAGIC + b"%d" % FORMAT:
-        raise refused(name, "it has a format of another version", "compile the program again with this version")
+        raise refused(name, "its format is of another version", "compile the program again with this version")
     signature, digest, rest = rest[:SIZE], rest[SIZE : SIZE + _HASH_BYTES], rest[SIZE + _HASH_BYTES :]
     size, rest = int.from_bytes(rest[:_LENGTH_BYTES], "little"), rest[_LENGTH_BYTES:]
     head, rest = rest[:size], rest[size:]
@@ -158,12 +160,12 @@ def _read_manifest(head: bytes, name: str) -> Manifest:
     try:
         manifest = msgspec.json.decode(head, type=Manifest)
     except TvmsError as problem:
-        raise refused(name, f"its manifest has wrong settings: {problem.diagnostics[0].message}") from None
+        raise refused(name, f"its manifest has invalid settings: {problem.diagnostics[0].message}") from None
     except (msgspec.MsgspecError, RecursionError, ValueError) as problem:
         raise refused(name, f"its manifest cannot be read: {problem}") from None
     sources = range(len(manifest.sources))
     if not all(fault.place is None or fault.place[0] in sources for fault in manifest.faults):
-        raise refused(name, "its manifest names a source that it does not hold")
+        raise refused(name, "its manifest refers to a missing source")
     return manifest
 
 
@@ -179,12 +181,12 @@ def _parts(manifest: Manifest, rest: bytes, name: str) -> tuple[bytes, bytes, by
         if hashlib.sha256(parts[-1]).hexdigest() != expected:
             raise refused(name, f"its {part} is damaged")
     if rest:
-        raise refused(name, "there is something behind its end")
+        raise refused(name, "there is data after its end")
     return parts[0], parts[1], parts[2]
 
 
 def faults_of(manifest: Manifest) -> tuple[Fault, ...]:
-    """Return what the statuses of the kernels mean."""
+    """Return the faults of the kernels, by status."""
     sources = [Source(*source) for source in manifest.sources]
     return tuple(_restored(fault, sources) for fault in manifest.faults)
 
@@ -194,8 +196,8 @@ def why_other_machine(made_for: Machine, here: Machine) -> str | None:
     missing = _enabled(made_for) - _enabled(here)
     if made_for.triple == here.triple and not missing:
         return None
-    lacks = f", and has {', '.join(sorted(missing))}" if missing else ""
-    return f"it was made for another machine: that is {made_for.cpu} ({made_for.triple}){lacks}"
+    lacks = f", with {', '.join(sorted(missing))}" if missing else ""
+    return f"it was made for another machine: {made_for.cpu} ({made_for.triple}){lacks}"
 
 
 def _enabled(machine: Machine) -> set[str]:

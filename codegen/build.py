@@ -1,4 +1,4 @@
-"""From a program to LLVM IR: what compiling in memory, emitting text and making a library have in common."""
+"""Compilation of a program to LLVM IR, shared by compilation in memory, text output and libraries."""
 
 from __future__ import annotations
 
@@ -32,16 +32,17 @@ MOST_THREADS = 1024
 
 
 class Settings(Struct, frozen=True):
-    """How to compile.
+    """Compilation settings.
 
-    - `schedule`: whether functions that nobody scheduled get the default schedules (`codegen.rules`), which may round
-      sums otherwise than their order says;
-    - `bounds`: which indices are checked as a function runs, E0707 where one is outside its buffer: "check" all, "prove"
-      those that are not proven to be inside, "trust" none;
-    - `threads`: how many run a parallel loop; 0 is one a core, or as TVMS_NUM_THREADS or OMP_NUM_THREADS say;
-    - `level`: how much LLVM optimises, 0 to 3;
-    - `native`: whether graph-level functions whose shapes are all known become machine code as a whole, on memory that is
-      planned once (`codegen.graph.native`), or are executed call by call.
+    - `schedule`: whether unscheduled functions get the default schedules (`codegen.rules`), which may
+      change the order of summation;
+    - `bounds`: which indices are checked at run time, with E0707 for one out of bounds: "check" all, "prove"
+      those that are not proven to be in bounds, "trust" none;
+    - `threads`: the number of threads of a parallel loop; 0 is that of TVMS_NUM_THREADS or OMP_NUM_THREADS, or one
+      per core;
+    - `level`: the optimisation level of LLVM, 0 to 3;
+    - `native`: whether graph functions with known shapes become machine code as a whole, with a static memory plan
+      (`codegen.graph.native`), or are executed call by call.
     """
 
     schedule: bool = True
@@ -64,11 +65,11 @@ class Settings(Struct, frozen=True):
 
 
 class Built(Struct, frozen=True, eq=False):
-    """A module as it is compiled: its loop-level functions as LLVM IR, and what a call needs to know of each.
+    """A built module: its loop functions as LLVM IR, and the signature of each.
 
-    `natives` are the graph-level functions that became machine code. `decisions` says what the default schedules
-    decided, by function, and `safety` how many indices were proven to be inside their buffers; `stats` holds the
-    seconds that each stage took.
+    `natives` are the graph functions that became machine code. `decisions` are the decisions of the default
+    schedules by function, and `safety` how many indices were proven to be in bounds; `stats` holds the time
+    of each stage in seconds.
     """
 
     module: IRModule
@@ -81,16 +82,17 @@ class Built(Struct, frozen=True, eq=False):
 
 
 def prepare(program: IRModule | BaseFunc, target: Target) -> IRModule:
-    """Return the module that is compiled: the schedules for this target that are written in it are applied, and
-    graph-level operators are calls of kernels. Raises TvmsError where the program breaks the law of the IR."""
+    """Return the module with its schedules for this target applied, and with graph operators lowered to calls of
+    kernels. TvmsError if the program violates the law of the IR.
+    """
     return lower_graphs(apply_schedules(check_types(as_module(program)), target.name), target)
 
 
 def build(module: IRModule, target: Target, settings: Settings, for_c: bool = True) -> Built:
-    """Return a prepared module for `target`, with its graph-level functions as `Settings.native` says, and with functions
-    that programs in C call unless `for_c` is false.
+    """Build a prepared module for `target`. Graph functions become machine code if `Settings.native` is true; C
+    entries are emitted if `for_c` is true.
 
-    Raises TvmsError with all that cannot be compiled (E0601 to E0607), of all functions.
+    Raises TvmsError with everything that cannot be compiled (E0601 to E0607), from all functions.
     """
     natives = native_functions(module) if settings.native else {}
     drivers = {name: native.driver for name, native in natives.items()}
@@ -108,9 +110,9 @@ def build(module: IRModule, target: Target, settings: Settings, for_c: bool = Tr
 def lower_module(
     module: IRModule, target: Target, settings: Settings, drivers: Mapping[str, tir.PrimFunc] = {}
 ) -> tuple[dict[str, tir.PrimFunc], dict[str, tuple[Decision, ...]], dict[str, Safety], dict[str, float]]:
-    """Return the loop-level functions as kernels, what was decided and proven, and the seconds it took.
+    """Return the loop functions as kernels, with decisions, proofs, and the time in seconds.
 
-    `drivers` are lowered with them; they never pass arguments that overlap.
+    `drivers` are lowered with them; they never pass overlapping arguments.
     """
     start = time.perf_counter()
     kernels: dict[str, tir.PrimFunc] = {}
@@ -138,7 +140,7 @@ def lower_module(
 
 
 class GuardedLoops(Struct, frozen=True, eq=False):
-    """A function as loops whose indices are checked: as it stands, and by default schedules where rules apply."""
+    """A function as loops with checked indices: unscheduled, and with default schedules if rules apply."""
 
     plain: tir.PrimFunc
     safety: Safety
@@ -149,8 +151,9 @@ class GuardedLoops(Struct, frozen=True, eq=False):
 def guarded_loops(
     function: tir.PrimFunc, bounds: Bounds, functions: Mapping[str, BaseFunc], scheduled_for: Target | None
 ) -> GuardedLoops:
-    """Return the loops of `function`, and those of its default schedule for a target where one is given; a schedule is
-    dropped where more is to be checked than before, such as what a gather reads."""
+    """Return the loops of `function`, and those of its default schedule if a target is given; the schedule is
+    dropped if it needs more checks, for example of indices that are loaded.
+    """
 
     def guard(loops: tir.PrimFunc) -> tuple[tir.PrimFunc, Safety]:
         guarded, safety = guard_indices(loops, bounds, functions)
@@ -166,7 +169,7 @@ def guarded_loops(
     if bounds == "trust":
         return GuardedLoops(plain, safety, loops, decisions)
     limited = limit_sizes(loops) if not safety.checked else None
-    if limited is not None:  # what was proven still is, as no arithmetic wraps around
+    if limited is not None:  # proofs remain valid, since no arithmetic wraps around
         return GuardedLoops(plain, safety, observed("LimitSizes", limit_sizes, loops, limited), decisions)
     loops, now = guard(loops)
     if not now.places <= safety.places:
@@ -175,12 +178,12 @@ def guarded_loops(
 
 
 def loop_level_functions(module: IRModule) -> dict[str, tir.PrimFunc]:
-    """Return the loop-level functions of a module by name."""
+    """Return the loop functions of a module by name."""
     return {name: each for name, each in module.functions.items() if isinstance(each, tir.PrimFunc)}
 
 
 def called_functions(module: IRModule) -> set[str]:
-    """Return the names of the functions that loop-level functions call."""
+    """Return the names of the functions that loop functions call."""
     bodies = [function.body for function in loop_level_functions(module).values()]
     calls = (node for body in bodies for node in walk(body) if isinstance(node, tir.Call))
     return {call.op.name_hint for call in calls if isinstance(call.op, GlobalVar)}

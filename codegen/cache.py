@@ -1,9 +1,10 @@
-"""Modules that were compiled before, by what they were compiled from.
+"""A cache of compiled modules.
 
-The name of an entry is the SHA-256 of all that decides what is compiled: the program's text and the texts it was read
-from, the settings, the target, the machine, and the versions of tvms and LLVM. An entry is signed with the user's secret
-for its name (`secret`), so that no other bytes run in its place. An entry that does not verify, is a link, or belongs
-or is open to others is not used: the module is compiled again, and `notes` says why.
+The name of an entry is the SHA-256 of everything that determines the result: the program's text and the
+texts it was read from, the settings, the target, the machine, and the versions of tvms and LLVM. An entry
+is signed with the user's secret for its name (`secret`), so that no other bytes can replace it. An entry
+that does not verify, is a link, belongs to another user or is writable by others is not used: the module
+is compiled again, and `notes` says why.
 """
 
 from __future__ import annotations
@@ -26,20 +27,22 @@ from .secret import check_secret, secret_folder
 from .target import Target
 
 ENVIRONMENT = "TVMS_CACHE_DIR"
-"""The variable that says where entries are kept; without it, and where no folder is given, none are."""
+"""The environment variable that names the default folder; without it and without a folder, there is no
+cache.
+"""
 _WRITABLE = 0o022
-"""The permissions that an entry may not give to others."""
+"""The permissions that an entry must not give to others."""
 
 
 class Cache:
-    """The entries below one folder; `notes` says which of them were not used, and why."""
+    """The entries in one folder; `notes` says which of them were not used, and why."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
         self.notes: list[Diagnostic] = []
 
     def key(self, module: IRModule, target: Target, settings: Settings) -> str:
-        """Return the name of the entry of a prepared module."""
+        """Return the name of the cache entry of a prepared module."""
         texts = sorted({(source.name, source.text) for source in _sources(module)})
         parts = (
             module.script(),
@@ -54,7 +57,7 @@ class Cache:
         return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
 
     def find(self, key: str) -> tuple[Manifest, bytes] | None:
-        """Return the entry of that name, None where there is none that can be trusted."""
+        """Return the entry of that name; None if there is none that can be trusted."""
         path = self._path(key)
         try:
             contents = unpack(read_file(path, memory_limit(), others=_WRITABLE), str(path), _purpose(key))
@@ -65,7 +68,7 @@ class Cache:
         except TvmsError:
             return self._unused(path, "it is damaged")
         if not contents.is_signed:
-            return self._unused(path, "it was not signed for this program by this user")
+            return self._unused(path, "it is not signed by this user for this program")
         return contents.manifest, contents.image
 
     def _unused(self, path: Path, reason: str | None) -> None:
@@ -73,13 +76,15 @@ class Cache:
         self.notes.append(Diagnostic("E0618", message, None, "the program was compiled again", severity="warning"))
 
     def keep(self, key: str, built: Built, image: bytes, target: Target, settings: Settings) -> None:
-        """Keep an entry, if it can be written; another process that writes it too writes the same."""
+        """Write an entry if possible; concurrent writers of the same entry write the same contents."""
         path = self._path(key)
         try:
             check_secret()
         except OSError as problem:
-            message = f"nothing is kept in the cache '{self.folder}': it cannot be signed: {problem.strerror}"
-            self.notes.append(Diagnostic("E0618", message, None, f"see to '{secret_folder()}'", severity="warning"))
+            message = f"cannot sign entries of the cache '{self.folder}': {problem.strerror}"
+            self.notes.append(
+                Diagnostic("E0618", message, None, f"check the folder '{secret_folder()}'", severity="warning")
+            )
             return
         with suppress(OSError, TvmsError):
             path.parent.mkdir(0o700, parents=True, exist_ok=True)
@@ -96,7 +101,9 @@ def _purpose(key: str) -> str:
 
 
 def find_cache(folder: str | os.PathLike[str] | None) -> Cache | None:
-    """Return the cache in `folder`, or in the one that the environment names; ArgumentError E0702 where it is no path."""
+    """Return the cache in `folder`, or in the folder that the environment names; ArgumentError E0702 if it is
+    not a path.
+    """
     if not isinstance(folder, str | os.PathLike | None):  # type: ignore[reportUnnecessaryIsInstance]  # callers are not all checked
         message = f"option 'cache' must be a path, not {folder!r}"
         raise ArgumentError(Diagnostic("E0702", message, None, "name a folder"))

@@ -1,4 +1,4 @@
-"""Targets as values of a program (TVM: `tvm.target.Target`)."""
+"""Targets as values (TVM: `tvm.target.Target`)."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _current: ContextVar[Target | None] = ContextVar("target", default=None)
 
 
 class Target(str):
-    """What to compile for, as the text that says so: `Target("cuda -arch=sm_80")` stands wherever a target is asked for.
+    """A target in text form: `Target("cuda -arch=sm_80")` is accepted wherever a target is expected.
 
-    Inside `with target:` it is the target of whatever is given none. TvmsError E0601 where there is no such target.
+    Inside `with target:` it is the default target. TvmsError E0601 for an unknown target.
     """
 
     __slots__ = ("_tokens",)
     _tokens: list[Token[Target | None]]
 
     def __new__(cls, target: TargetLike, host: TargetLike | None = None) -> Target:
-        """Code of the host is always for the processor: `host` is checked, and not needed."""
+        """Parse a target; `host` is only checked, since host code is always for the processor."""
         if host is not None:
             get_target(host)
         made = super().__new__(cls, get_target(target).text)
@@ -31,25 +31,25 @@ class Target(str):
 
     @property
     def kind(self) -> str:
-        """The name of the target without its options."""
+        """Return the name of the target without its options."""
         return self.partition(" ")[0]
 
     @property
     def attrs(self) -> Mapping[str, Any]:
-        """The options of the target by name."""
+        """Return the options of the target by name."""
         return get_target(str(self)).options
 
     @staticmethod
     def current(allow_none: bool = True) -> Target | None:
-        """Return the innermost target around the call; None where there is none, or ValueError unless `allow_none`."""
+        """Return the innermost enclosing target; if there is none, None, or ValueError unless `allow_none`."""
         found = _current.get()
         if found is None and not allow_none:
-            raise ValueError("there is no current target: call inside 'with tvms.target.Target(…):'")
+            raise ValueError("no current target: call inside 'with tvms.target.Target(…):'")
         return found
 
     @staticmethod
     def from_device(device: str | Device) -> Target:
-        """Return the target whose code runs on a device."""
+        """Return the target for a device."""
         if isinstance(device, Device):
             return Target("llvm" if device.device_type == CPU else "cuda")
         return Target("llvm" if device.startswith("cpu") else device.partition("(")[0])
@@ -63,5 +63,5 @@ class Target(str):
 
 
 def default_target(target: TargetLike | None) -> TargetLike:
-    """Return `target`, or the current one where it is None, or the processor."""
+    """Return `target` or, if it is None, the current target or the processor."""
     return target or _current.get() or "llvm"

@@ -1,4 +1,4 @@
-"""What rules ask about a processor: its vectors, registers, caches and cores."""
+"""The properties of a processor that rules use: vectors, registers, caches and cores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 
 
 class Machine(Struct, frozen=True):
-    """A processor; sizes in bytes, of the caches that one core has."""
+    """A processor; sizes are in bytes, and cache sizes per core."""
 
     vector_bytes: int
     registers: int
@@ -22,7 +22,7 @@ class Machine(Struct, frozen=True):
 
 @cache
 def machine_of(features: str, triple: str) -> Machine:
-    """Return the machine that LLVM's words describe; the caches and cores are those of this one."""
+    """Return the machine with LLVM's `features` and `triple`; caches and cores are those of this machine."""
     names = set(features.split(","))
     vector_bytes, registers = 16, 32 if triple.startswith(("aarch64", "arm64")) else 16
     if "+avx512f" in names and "+avx512vl" in names:
@@ -35,12 +35,12 @@ def machine_of(features: str, triple: str) -> Machine:
 
 
 def core_count() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _cache_bytes(level: int, otherwise: int) -> int:
-    """Return the size of the data cache of that level, as Linux tells it."""
+    """Return the size of the data cache of that level, as Linux reports it."""
     for folder in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
         try:
             level_of, kind, size = ((folder / name).read_text().strip() for name in ("level", "type", "size"))

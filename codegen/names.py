@@ -1,4 +1,4 @@
-"""Names in machine code: what a user wrote never reaches LLVM or the linker as it is."""
+"""Names in machine code: names from the program never reach LLVM or the linker unchanged."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ def mangle(name: str) -> Safe:
 
 
 def local_name(name: str) -> Safe:
-    """Return a name for a value inside a function, for people who read the output; it need not be unique. LLVM cuts long
-    names off, with what tells them apart."""
+    """Return a readable name for a value inside a function. It need not be unique; LLVM truncates long names,
+    including their unique suffix.
+    """
     return symbol(name[:_LONGEST], lambda character: "_")
 
 
 def kernel_symbol(name: str) -> str:
-    """Return the symbol of the kernel `name`; `mangle(name)` is what programs in C call."""
+    """Return the symbol of the kernel `name`; C programs call `mangle(name)`."""
     return f"{mangle(name)}.kernel"

@@ -1,4 +1,4 @@
-"""What this machine can do at most, measured: multiply-adds of float32 in registers, and copies of memory."""
+"""Measured peak performance of this machine: float32 multiply-adds in registers, and memory copies."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _COPY_BYTES = 1 << 27
 
 
 def median_seconds(call: Callable[[], object], repeats: int = 7) -> float:
-    """Return the median time of `call`, after one run to warm up."""
+    """Return the median time of `call`, after one warm-up run."""
     call()
     return statistics.median(_timed(call) for _ in range(repeats))
 
@@ -50,7 +50,7 @@ def _timed(call: Callable[[], object]) -> float:
 
 @cache
 def peak_flops(threads: int = 0) -> float:
-    """Return how many operations of float32 a second `threads` cores do (0: as many as run a parallel loop)."""
+    """Return the peak float32 operations per second on `threads` cores (0: the default number of threads)."""
     machine, count = get_target("llvm").processor, threads or thread_count()
     width, chains = machine.vector_bytes // 4, machine.registers - 4
     data = new_buffer("A", "float32", (count, chains * width))
@@ -79,7 +79,7 @@ def peak_flops(threads: int = 0) -> float:
 
 @cache
 def copy_rate(size: int) -> float:
-    """Return how many bytes a second one core reads and writes when it copies half of `size` bytes to the other half."""
+    """Return the bytes per second that one core reads and writes when it copies half of `size` bytes to the other half."""
     half = max(size // 2, 64)
     source, target = np.ones(half, np.uint8), np.zeros(half, np.uint8)
     repeats = max(1, _COPY_BYTES // half // 256)

@@ -1,4 +1,4 @@
-"""The passes that a graph runs through before it is compiled: from operators to few kernels that read what lies there."""
+"""The passes on graphs before compilation: from operators to few fused kernels."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ..ir.passes.transform import Sequential, get_pass
 from .target import Target
 
 FUSION = ("AnnotateTIROpPattern", "FuseOps", "FuseTIR")
-"""For modules of operators: those who call kernels themselves have fused what they want fused."""
+"""Fusion, for modules of operators; modules that call kernels directly are already fused as intended."""
 PROCESSOR = ("FuseTransposeMatmul", "DeadCodeElimination", "MergeEqualFunctions")
-"""For processors, whose products read their factors in any order."""
+"""Passes for processors, whose products accept factors of any layout."""
 
 
 @deep
 def lower_graphs(module: IRModule, target: Target) -> IRModule:
-    """Return `module` with calls of kernels in the place of graph-level operators."""
+    """Return `module` with graph operators lowered to calls of kernels."""
     if not any(isinstance(function, relax.Function) for function in module.functions.values()):
         return module
     legal = get_pass("LegalizeOps")(module)

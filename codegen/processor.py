@@ -1,11 +1,11 @@
-"""Targets that are processors, by text or by what TVM writes as a dictionary.
+"""Targets that are processors, from text or from TVM's dictionary form.
 
-"llvm"                                              the processor that compiles
-"llvm -mcpu=znver4"                                 that one, as LLVM calls it
-"llvm -mcpu=x86-64-v3 -mattr=+avx512f,-avx512vl"    one with these features, and without those
-"llvm -num-cores=4 -opt-level=2"                    parallel loops for four threads; LLVM optimises no more than that
-"llvm -fast-math-contract"                          products and sums with one rounding; -fast-math: in any order, too
-"llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a76"  another machine: code is written for it, and not run
+"llvm"                                              this processor
+"llvm -mcpu=znver4"                                 a processor by LLVM's name
+"llvm -mcpu=x86-64-v3 -mattr=+avx512f,-avx512vl"    with and without features
+"llvm -num-cores=4 -opt-level=2"                    four threads in parallel loops; LLVM's level at most 2
+"llvm -fast-math-contract"                          products and sums with one rounding; -fast-math: also in any order
+"llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a76"  cross compilation: the code does not run here
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ _IGNORED = ("keys", "device", "model", "tag")
 
 
 def processor_target(target: str | Mapping[str, Any]) -> Target:
-    """Return the target that `target` names; TvmsError E0601 where LLVM does not know the processor, a feature of it, or
-    the machine, and where an option is none of ours."""
+    """Return the target that `target` names; TvmsError E0601 if LLVM does not know the processor, a feature or
+    the machine, and for an unknown option.
+    """
     options = options_of(target)
     del options["kind"]
     numbers: dict[str, int] = {}
@@ -63,7 +64,7 @@ def _number(name: str, value: str) -> int:
 
 def _is_on(name: str, value: str) -> bool:
     if value.lower() not in ("", "0", "1", "false", "true"):
-        raise _unknown(f"-{name} of '{value}'", "write it alone, or give 0 or 1")
+        raise _unknown(f"-{name} of '{value}'", "omit the value, or give 0 or 1")
     return value.lower() in ("", "1", "true")
 
 
@@ -72,7 +73,9 @@ def _unknown(what: str, help: str) -> TvmsError:
 
 
 class Answer(Struct, frozen=True):
-    """What LLVM says of a processor; `runs_here` says whether this one has all that its code may use."""
+    """LLVM's description of a processor; `runs_here` tells whether this machine has all features that its code
+    may use.
+    """
 
     vector_bytes: int
     has_fma: bool
@@ -81,17 +84,17 @@ class Answer(Struct, frozen=True):
 
 @cache
 def ask(triple: str, cpu: str, features: str) -> Answer:
-    """Return what LLVM says of a processor, an empty `triple` standing for this machine; E0601 where it knows of none."""
+    """Query LLVM about a processor; an empty `triple` means this machine. E0601 if LLVM does not know it."""
     script = str(Path(__file__).with_name("trial.py"))
     command = [sys.executable, "-P", script, triple, cpu, features]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     names, _, rest = done.stderr.partition("Available features")
     if not rest:
-        raise _unknown(f"machine '{triple}'", "give -mtriple as LLVM writes it, such as aarch64-linux-gnu")
+        raise _unknown(f"machine '{triple}'", "give -mtriple in LLVM's form, such as aarch64-linux-gnu")
     _check_known("processor", cpu, names)
     for feature in features.split(",") if features else ():
         if feature[:1] not in ("+", "-"):
-            raise _unknown(f"feature '{feature}'", "write + before what it has, and - before what it lacks")
+            raise _unknown(f"feature '{feature}'", "prefix a feature with + to enable or - to disable it")
         _check_known("feature", feature[1:], rest)
     if done.returncode:
         reason = done.stderr.strip().splitlines()[-1].removeprefix("LLVM ERROR: ")
@@ -101,12 +104,12 @@ def ask(triple: str, cpu: str, features: str) -> Answer:
 
 
 def check_runs_here(target: Target) -> None:
-    """Raise E0617 where code for `target` may use what the processor of this machine lacks."""
+    """Raise E0617 if code for `target` may use features that this processor lacks."""
     if target.cpu and not ask(target.triple, target.cpu, target.features).runs_here:
         here = get_target(KIND).words[1]
-        reason = f"code for '{target.text}' does not run on this processor, which is '{here}'"
+        reason = f"code for '{target.text}' does not run on this processor ('{here}')"
         raise error(
-            "E0617", reason, None, "emit it (tvms compile --emit so), or compile for 'llvm', which is this processor"
+            "E0617", reason, None, "write it to a file (tvms compile --emit so), or compile for this processor ('llvm')"
         )
 
 

@@ -1,7 +1,7 @@
 """The secret of a user, with which tvms signs the machine code that it keeps in files.
 
-It lies in `tvms/secret` below `XDG_STATE_HOME` (`~/.local/state`), readable by its owner only. Whoever can read it can
-write machine code that tvms loads; without it, nobody can.
+It is in `tvms/secret` below `XDG_STATE_HOME` (`~/.local/state`), readable by its owner only. Anyone who
+can read it can write machine code that tvms loads; nobody else can.
 """
 
 from __future__ import annotations
@@ -14,17 +14,19 @@ from functools import cache
 from ..ir.files import read_or_create_private
 
 SIZE = 32
-"""Bytes of a secret, and of a signature."""
+"""Size of a secret, and of a signature, in bytes."""
 NO_SIGNATURE = bytes(SIZE)
 
 
 def sign(purpose: str, data: bytes) -> bytes:
-    """Return this user's signature of `data`, which is valid for one purpose only; OSError where there is no secret."""
+    """Return this user's signature of `data`, which is valid for one purpose only; OSError if there is no
+    secret.
+    """
     return hmac.digest(_secret(secret_folder()), purpose.encode() + b"\0" + data, "sha256")
 
 
 def is_signed(purpose: str, data: bytes, signature: bytes) -> bool:
-    """Whether this user signed `data` for `purpose`."""
+    """Return whether this user signed `data` for `purpose`."""
     try:
         return hmac.compare_digest(sign(purpose, data), signature)
     except OSError:
@@ -32,7 +34,7 @@ def is_signed(purpose: str, data: bytes, signature: bytes) -> bool:
 
 
 def check_secret() -> None:
-    """Raise OSError where this user has no secret, and none can be made."""
+    """Raise OSError if this user has no secret, and none can be created."""
     _secret(secret_folder())
 
 
@@ -46,5 +48,5 @@ def secret_folder() -> str:
 def _secret(folder: str) -> bytes:
     secret = read_or_create_private(folder, "secret", lambda: secrets.token_bytes(SIZE))
     if len(secret) != SIZE:
-        raise OSError(0, f"'{folder}/secret' does not hold {SIZE} bytes: remove it")
+        raise OSError(0, f"'{folder}/secret' does not have {SIZE} bytes: remove it")
     return secret

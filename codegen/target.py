@@ -1,4 +1,4 @@
-"""What programs are compiled for: a target is a row that says which intrinsics there are and what the machine is."""
+"""Compilation targets: a row per target with its intrinsics and its machine."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ from .machine import Machine, machine_of
 FAST_MATH = {"fast-math": "fast"} | {
     f"fast-math-{flag}": flag for flag in ("nnan", "ninf", "nsz", "arcp", "contract", "reassoc")
 }
-"""The options that let LLVM compute floats otherwise than written, as TVM calls them, and LLVM's words: no NaN, no
-infinity, zeros without a sign, reciprocals, one rounding for a product and a sum, another order; or all that."""
+"""TVM's options for fast-math flags, with LLVM's names: no NaN, no infinity, unsigned zeros, reciprocals,
+contraction of a product and a sum, reassociation; or all of them.
+"""
 
 
 class Target(Struct, frozen=True, eq=False):
-    """A target by its name, with LLVM's words for the machine; an empty `cpu` stands for the one that compiles.
+    """A target with its name and LLVM's names for the machine; an empty `cpu` means this machine.
 
-    `arch` is the compute capability of a GPU, "sm_80"; `order` says that its threads are simulated on the processor, in
-    which order ("ascending", "descending", "random", or "each"). Parallel loops are for so many `threads` (0: as many as
-    there are), and LLVM optimises up to `level`, unless a call says otherwise or less. What LLVM may take for granted of
-    the sums, products and quotients of floats that a program writes is in `fast_math`, in LLVM's words; nothing, unless asked.
+    `arch` is the compute capability of a GPU, "sm_80"; `order` is set if its threads are simulated on the
+    processor, in that order ("ascending", "descending", "random", or "each"). `threads` is the number of
+    threads of parallel loops (0: the default), and `level` the maximum optimisation level, unless a call says
+    otherwise. `fast_math` are the fast-math flags for sums, products and quotients of floats in the program,
+    by LLVM's names; none by default.
     """
 
     name: str
@@ -43,7 +45,7 @@ class Target(Struct, frozen=True, eq=False):
 
     @property
     def options(self) -> dict[str, str | int]:
-        """What is said of the target beside its name, as TVM calls it."""
+        """Return the options of the target, by TVM's names."""
         if self.arch:
             return {"arch": self.arch, **({"simulate": self.order} if self.order else {})}
         said = {"mtriple": self.triple, "mcpu": self.cpu, "mattr": self.features, "num-cores": self.threads}
@@ -54,26 +56,26 @@ class Target(Struct, frozen=True, eq=False):
 
     @property
     def text(self) -> str:
-        """The target as text, from which `get_target` makes it again."""
+        """Return the target as text, which `get_target` parses."""
         return " ".join([self.name, *(f"-{name}={value}" for name, value in self.options.items())])
 
     @property
     def is_device(self) -> bool:
-        """Whether code for it runs on a GPU."""
+        """Return whether code for the target runs on a GPU."""
         return bool(self.arch) and not self.order
 
     @property
     def machine(self) -> Any:
-        """The LLVM target machine (`llvmlite.binding.TargetMachine`) that optimises and emits code."""
+        """Return the LLVM target machine (`llvmlite.binding.TargetMachine`) that optimises and emits code."""
         return self.machine_at(3)
 
     def machine_at(self, level: int) -> Any:
-        """Return the target machine that takes so much care, 0 to 3: at 0 it emits code in a seventh of the time."""
+        """Return the target machine for an optimisation level, 0 to 3; level 0 emits code seven times as fast."""
         return _machine(self.triple, self.cpu, self.features, min(level, self.level))
 
     @property
     def processor(self) -> Machine:
-        """What default schedules ask about the machine."""
+        """Return the properties of the machine for default schedules."""
         triple, cpu, features = self.words
         machine = machine_of(features, triple)
         if self.cpu and not self.arch:
@@ -86,7 +88,7 @@ class Target(Struct, frozen=True, eq=False):
 
     @property
     def words(self) -> tuple[str, str, str]:
-        """The triple, the processor and its features, as LLVM calls them."""
+        """Return the triple, the processor and its features, by LLVM's names."""
         if self.cpu:
             return self.machine.triple, self.cpu, self.features
         return self.machine.triple, binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
@@ -94,7 +96,7 @@ class Target(Struct, frozen=True, eq=False):
 
 @cache
 def _machine(triple: str, cpu: str, features: str, level: int) -> Any:
-    """Contraction of `a * b + c` into one rounding stays off: nothing in the code asks for it."""
+    """Create a target machine. Contraction of `a * b + c` into one rounding stays off; it needs fast-math flags."""
     if triple:
         binding.initialize_all_targets()
         binding.initialize_all_asmprinters()
@@ -108,28 +110,28 @@ def _machine(triple: str, cpu: str, features: str, level: int) -> Any:
 
 
 TARGETS: dict[str, Target] = {"llvm": Target("llvm", CPU)}
-"""The targets that need no options, by name: the processor that compiles."""
+"""The targets without options, by name: this processor."""
 
 
 TargetLike: TypeAlias = str | Target | Mapping[str, Any]
-"""What names a target: text, itself, or a dictionary with its "kind"."""
+"""A target, its text, or a dictionary with its "kind"."""
 
 
 def get_target(target: TargetLike) -> Target:
-    """Return the target of that text: "llvm -mcpu=znver4" (`processor`), "cuda -arch=sm_80" (`gpu.target`); or of what TVM
-    writes as a dictionary, {"kind": "cuda", "arch": "sm_80"}.
+    """Return the target for a text such as "llvm -mcpu=znver4" (`processor`) or "cuda -arch=sm_80"
+    (`gpu.target`), or for TVM's dictionary form, {"kind": "cuda", "arch": "sm_80"}.
 
-    Raises TvmsError E0601 where there is none.
+    Raises TvmsError E0601 for an unknown target.
     """
     if isinstance(target, Target):
         return target
     if not isinstance(cast("object", target), str | Mapping):
-        help = "give a text such as 'llvm', a dictionary with its 'kind', or a Target"
-        raise error("E0601", f"a value of type {type(target).__name__} names no target", None, help)
+        help = "pass a text such as 'llvm', a dictionary with its 'kind', or a Target"
+        raise error("E0601", f"expected a target, got {type(target).__name__}", None, help)
     if isinstance(target, str) and target in TARGETS:
         return TARGETS[target]
     if not str(target).isprintable():
-        raise error("E0601", f"the target {str(target)!r} has control characters", None, "write it in one line")
+        raise error("E0601", f"the target {str(target)!r} contains control characters", None, "write it in one line")
     from .gpu.architectures import MODELS
     from .gpu.target import KINDS, gpu_target
     from .processor import KIND, processor_target
@@ -139,11 +141,13 @@ def get_target(target: TargetLike) -> Target:
         return gpu_target(target)
     if kind == KIND:
         return processor_target(target)
-    raise error("E0601", f"there is no target '{kind}'", None, f"targets are: {', '.join([KIND, *KINDS])}")
+    raise error("E0601", f"unknown target '{kind}'", None, f"use one of {', '.join([KIND, *KINDS])}")
 
 
 def options_of(target: str | Mapping[str, Any]) -> dict[str, str]:
-    """Return the options of a target by name, its own name under "kind": "-num-cores=4", "-num-cores 4", {"num-cores": 4}."""
+    """Return the options of a target by name, its own name under "kind": "-num-cores=4", "-num-cores 4",
+    {"num-cores": 4}.
+    """
     if not isinstance(target, str):
         return {"kind": "", **{name: _word(value) for name, value in target.items()}}
     kind, *words = target.split() or [""]

@@ -1,10 +1,10 @@
-"""What LLVM says of a processor, asked in a process of its own: of what it does not know it makes a line on standard
-error, and where features cannot be together it ends the process.
+"""Queries of LLVM about a processor, in a process of its own: LLVM reports unknown names as lines on
+standard error, and aborts on contradictory features.
 
     python trial.py TRIPLE CPU FEATURES
 
-prints the size of its vectors in bytes, whether it multiplies and adds at once, and whether code for it runs
-here; and on standard error the names of all processors and features. Nothing of tvms is imported.
+prints the vector size in bytes, whether there is a fused multiply-add, and whether code for the processor
+runs here; and, on standard error, the names of all processors and features. Nothing of tvms is imported.
 """
 
 import sys
@@ -37,11 +37,13 @@ _SYSTEM = (
     "tsxldtrk serialize cldemote waitpkg hreset ptwrite xsave xsavec xsaveopt xsaves rtm lwp fsgsbase kl widekl rdseed "
     "rdrnd amx-tile amx-int8 amx-bf16 prefetchi usermsr cmpccxadd raoint"
 )
-"""Features of x86 that LLVM uses only where it is told to: virtual machines hide many of them."""
+"""Features of x86 that LLVM uses only on request; virtual machines hide many of them."""
 
 
 def runs_here(triple: str, cpu: str, features: str) -> bool:
-    """Whether this machine has all that code for that processor uses: only then LLVM inlines one into the other."""
+    """Return whether this machine has all features of code for a processor: only then LLVM inlines one into the
+    other.
+    """
     target = binding.Target.from_default_triple()
     if target.triple.split("-")[0] != triple.split("-")[0]:
         return False
@@ -56,7 +58,7 @@ def runs_here(triple: str, cpu: str, features: str) -> bool:
 
 
 def main() -> None:
-    """Answer for the processor of the command line."""
+    """Print the answer for the processor on the command line."""
     triple, cpu, features = sys.argv[1:]
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()

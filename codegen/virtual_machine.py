@@ -1,4 +1,6 @@
-"""Programs as TVM runs them: a virtual machine around a compiled module (TVM: `relax.VirtualMachine`, `relax.build`)."""
+"""TVM's way to run programs: a virtual machine around a compiled module (TVM: `relax.VirtualMachine`,
+`relax.build`).
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ from .target import Target
 
 
 class VMInstrumentReturnKind(IntEnum):
-    """What an instrument says before a call: to make it, or to leave it out."""
+    """The result of an instrument before a call: make the call, or skip it."""
 
     NO_OP = 0
     SKIP_RUN = 1
@@ -37,9 +39,9 @@ Call = tuple[Sequence[Any], Mapping[str, Any]]
 class VirtualMachine:
     """Runs the functions of a compiled module: `vm["main"](x, w)`.
 
-    Arguments are arrays (NumPy's, `tvms.nd`'s, or of any library that speaks DLPack), numbers, shapes and tuples; arrays
-    in results are `NDArray`s, or on the GPU where the machine is. Nothing is copied on the way in or out, but from the
-    memory of the host to the GPU.
+    Arguments are arrays (of NumPy, `tvms.nd`, or any library that supports DLPack), numbers, shapes and
+    tuples. Arrays in results are `NDArray`s, or GPU arrays if the machine is on a GPU. Arguments and results
+    are not copied, except from host memory to the GPU.
     """
 
     def __init__(
@@ -49,10 +51,10 @@ class VirtualMachine:
         memory_cfg: str | Mapping[Device, str] | None = None,
         profile: bool = False,
     ) -> None:
-        """`rt_mod` comes of `tvms.compile`. `memory_cfg` and `profile` stand for TVM's: results lie in memory of their
-        own whatever it says, and every machine can profile.
+        """`rt_mod` is the result of `tvms.compile`. `memory_cfg` and `profile` exist for compatibility with TVM and
+        have no effect: results always have memory of their own, and every machine can profile.
 
-        Raises TvmsError: E0702 where an argument is of another kind, E0721 where a device is not there.
+        Raises TvmsError: E0702 for an argument of another kind, E0721 if a device does not exist.
         """
         self._executable = _check_executable(rt_mod)
         self.devices = check_devices(device, "VirtualMachine")
@@ -65,7 +67,7 @@ class VirtualMachine:
         self._outputs: dict[str, Any] = {}
 
     def __getitem__(self, key: str) -> Entry:
-        """Return the function, or saved function, of that name; TvmsError E0102 where there is none."""
+        """Return the function, or saved function, of that name; TvmsError E0102 if there is none."""
         function = self._find(key)
 
         def call(*args: Any, **named: Any) -> Any:
@@ -77,23 +79,26 @@ class VirtualMachine:
         return self._saved.get(name) or self._entries.get(name) or self._executable[name]
 
     def invoke_closure(self, closure: Callable[..., Any], *args: Any) -> Any:
-        """Call a closure that a function returned; TvmsError E0702 where it is none."""
+        """Call a closure that a function returned; TvmsError E0702 if it is not a closure."""
         if not callable(closure):
             place = Place("closure", "invoke_closure")
-            raise place.fault("E0702", f"expected a closure, got {kind_of(closure)}", "pass what a function returned")
+            raise place.fault(
+                "E0702", f"expected a closure, got {kind_of(closure)}", "pass a closure that a function returned"
+            )
         return wrap(closure(*map(unwrap, args)))
 
     def save_function(
         self, func_name: str, saved_name: str, *args: Any, include_return: bool = True, **kwargs: Any
     ) -> None:
-        """Let `vm[saved_name]()` call function `func_name` with these arguments; it returns None unless `include_return`.
+        """Define `vm[saved_name]()` as a call of function `func_name` with these arguments; it returns None unless
+        `include_return`.
 
-        Raises TvmsError: E0102 where there is no such function, E0104 where the module has one called `saved_name`.
+        Raises TvmsError: E0102 for an unknown function, E0104 if the module has a function `saved_name`.
         """
         function = self[func_name]
         if saved_name in self._executable:
             help = "save it under another name"
-            raise error("E0104", f"the module has a function '{saved_name}' already", None, help)
+            raise error("E0104", f"the module already has a function '{saved_name}'", None, help)
 
         def call() -> Any:
             result = function(*args, **kwargs)
@@ -104,14 +109,16 @@ class VirtualMachine:
     # --- Calls in stages
 
     def set_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
-        """Keep the arguments with which `invoke_stateful` calls the function; TvmsError E0102 where there is none."""
+        """Set the arguments with which `invoke_stateful` calls the function; TvmsError E0102 for an unknown
+        function.
+        """
         self._find(func_name)
         self._inputs[func_name] = args, kwargs
 
     def invoke_stateful(self, func_name: str) -> None:
-        """Call the function with the arguments that were set, and keep what it returns for `get_outputs`.
+        """Call the function with the arguments of `set_input`, and keep its result for `get_outputs`.
 
-        Raises TvmsError: E0722 where none were set, and what the call raises.
+        Raises TvmsError: E0722 if no arguments were set, and the errors of the call.
         """
         if func_name not in self._inputs:
             raise _too_early(f"the inputs of '{func_name}' are not set", f'vm.set_input("{func_name}", ...)')
@@ -119,7 +126,7 @@ class VirtualMachine:
         self._outputs[func_name] = self[func_name](*args, **named)
 
     def get_outputs(self, func_name: str) -> Any:
-        """Return what the last `invoke_stateful` of the function returned; TvmsError E0722 where there was none."""
+        """Return the result of the last `invoke_stateful` of the function; TvmsError E0722 if there is none."""
         if func_name not in self._outputs:
             raise _too_early(f"'{func_name}' has no outputs yet", f'vm.invoke_stateful("{func_name}")')
         return self._outputs[func_name]
@@ -127,8 +134,9 @@ class VirtualMachine:
     # --- Watching
 
     def set_instrument(self, instrument: Callable[..., Any]) -> None:
-        """Call `instrument(func, func_symbol, before_run, ret_value, *args)` before and after every call of a kernel or
-        of an external function; where it returns `SKIP_RUN` before one, that call is left out."""
+        """Call `instrument(func, func_symbol, before_run, ret_value, *args)` before and after every call of a kernel
+        or an external function; if it returns `SKIP_RUN` before one, that call is skipped.
+        """
 
         def observe(name: str, entry: Entry) -> Entry:
             def call(*args: Any) -> Any:
@@ -154,10 +162,11 @@ class VirtualMachine:
         repeats_to_cooldown: int = 1,
         f_preproc: str = "",
     ) -> Callable[..., BenchmarkResult]:
-        """Return what times calls of a function, of a saved one, or of "invoke_stateful" with the arguments it is given.
+        """Return an evaluator that times calls of a function, a saved function, or "invoke_stateful" with its
+        arguments.
 
-        What the numbers mean says `Evaluator`; `f_preproc` is a registered function. Raises TvmsError: E0102, E0715 and
-        E0721 where the function, that one or the device is not there.
+        See `Evaluator` for the options; `f_preproc` is a registered function. Raises TvmsError: E0102, E0715 and
+        E0721 if the function, the registered function or the device does not exist.
         """
         device = check_device(dev, "time_evaluator", "dev")
         function = self.invoke_stateful if func_name == "invoke_stateful" else self._find(func_name)
@@ -167,9 +176,9 @@ class VirtualMachine:
         return lambda *args: evaluator(*map(unwrap, args))
 
     def profile(self, func_name: str, *args: Any) -> Report:
-        """Call a function, and return how often it called each kernel and external function, and how long those took.
+        """Call a function and return its profile: the number and time of calls of each kernel and external function.
 
-        It is called before as well, so that what is made once does not count. TvmsError E0102 where there is none.
+        A call before it excludes one-time costs. TvmsError E0102 for an unknown function.
         """
         profiler, entries = self._profiled
         function, given = entries.get(func_name) or self._find(func_name), tuple(map(unwrap, args))
@@ -204,13 +213,14 @@ def build(
     relax_pipeline: str | Pass | None = "default",
     exec_mode: str = "bytecode",
 ) -> Executable:
-    """Compile a graph-level module for `target`, the processor by default (TVM: `relax.build`).
+    """Compile a graph module for `target`, the processor by default (TVM: `relax.build`).
 
-    `params` are values of parameters of `main`, by name. `relax_pipeline`, a pass or the name of a pipeline, runs first;
-    "default" is what `tvms.compile` does. Both of TVM's values of `exec_mode` give the same machine code.
+    `params` are values of parameters of `main`, by name. `relax_pipeline`, a pass or the name of a pipeline,
+    runs first; "default" is what `tvms.compile` does. Both of TVM's values of `exec_mode` produce the same
+    machine code.
 
-    Raises TvmsError: E0903 where there is no such pipeline, E0905 and E0906 where `params` do not fit, E0601 to E0607
-    where the module cannot be compiled.
+    Raises TvmsError: E0903 for an unknown pipeline, E0905 and E0906 if `params` do not fit, E0601 to E0607
+    if the module cannot be compiled.
     """
     module = mod if isinstance(mod, IRModule) else IRModule({mod.attrs.get("global_symbol", "main"): mod}, name="")
     if params:

@@ -1,8 +1,9 @@
 """GPU targets, from text or from TVM's dictionary form.
 
-"cuda"                              PTX for any GPU since 2018 "cuda -arch=sm_80"                  PTX for
-that compute capability, and newer GPUs "cuda -arch=sm_90 -simulate=random" the same kernels on the
-processor, threads in random order between barriers "nvidia/nvidia-a100"                a GPU by TVM's tag
+"cuda"                              PTX for any GPU since 2018
+"cuda -arch=sm_80"                  PTX for that compute capability, and newer GPUs
+"cuda -arch=sm_90 -simulate=random" the same kernels on the processor, threads in random order between barriers
+"nvidia/nvidia-a100"                a GPU by TVM's tag
 "cuda -simulate=each"               simulation in each order, whose results must be the same
 """
 

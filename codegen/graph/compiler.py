@@ -1,7 +1,8 @@
-"""Graph-level functions as flat lists of steps over a frame.
+"""Graph functions as flat lists of steps over a frame.
 
-A frame is a list: one slot for every variable of the function, and for every symbolic size. A step reads slots, calls a
-kernel or a Python function, and writes a slot; the tree is walked once, here.
+A frame is a list with one slot for every variable of the function, and for every symbolic size. A step
+reads slots, calls a kernel or a Python function, and writes a slot. The tree is walked only once, at
+compile time.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Entries: TypeAlias = Mapping[str, Callable[..., Any]]
 
 
 class GraphEntry:
-    """A compiled graph-level function. Calls check their arguments, then run the steps."""
+    """A compiled graph function. Calls check their arguments, then execute the steps."""
 
     def __init__(
         self,
@@ -45,12 +46,12 @@ class GraphEntry:
         self.name, self.parameters = name, tuple(parameters)
         self._slots, self._steps, self._result = slots, tuple(steps), result
         self.run = nested(self._run, name, span)
-        """Call in a frame that may hold what is bound outside the function."""
+        """Call in a given frame, which may hold variables of an enclosing function."""
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        """Call with arrays, shapes, numbers and tuples, by position or by name; returns the value of the function.
+        """Call with arrays, shapes, numbers and tuples, by position or by name; return the value of the function.
 
-        Raises TvmsError: E0701 to E0706 and E0718 where an argument does not fit, and what goes wrong while it runs.
+        Raises TvmsError: E0701 to E0706 and E0718 if an argument does not fit, and faults at run time.
         """
         return self.run([None] * len(self._slots), args, named)
 
@@ -69,18 +70,18 @@ class GraphEntry:
 def compile_function(
     name: str, function: relax.Function, entries: Entries, external: Entries | None = None, home: Home = HOST
 ) -> GraphEntry:
-    """Compile `function`; `entries` are the functions of the module, looked up when they are called, and `external` those
-    that libraries made for it, beside the registered ones. Its tensors lie at `home`.
+    """Compile `function`, whose tensors are at `home`. `entries` are the functions of the module, looked up when
+    they are called; `external` are functions of libraries in addition to the registered ones.
 
-    Raises TvmsError: E0607 where an operator has no meaning here, E0605 where nothing determines a size.
+    Raises TvmsError: E0607 for an operator that cannot be compiled, E0605 if a size is not determined.
     """
     return GraphCompiler(entries, external or {}, {}, home).function(name, function)
 
 
 def packed(name: str, span: Span | None = None) -> Callable[..., Any]:
-    """Return what calls a registered function, which may be registered later than this.
+    """Return a function that calls a registered function, which may be registered later.
 
-    It gets arrays that have the methods of TVM's, such as `numpy` and `copyfrom`.
+    Its arrays have the methods of TVM's, such as `numpy` and `copyfrom`.
     """
 
     def call(*args: Any) -> Any:
@@ -90,7 +91,7 @@ def packed(name: str, span: Span | None = None) -> Callable[..., Any]:
 
 
 class GraphCompiler:
-    """Compiles one function, and those nested in it, which share its frame layout."""
+    """Compiles one function and the functions nested in it, which share its frame layout."""
 
     def __init__(self, entries: Entries, external: Entries, slots: Slots, home: Home) -> None:
         self.entries, self.external, self.slots, self.home = entries, external, slots, home
@@ -103,7 +104,7 @@ class GraphCompiler:
         }  # fmt: skip
 
     def function(self, name: str, function: relax.Function) -> GraphEntry:
-        """Compile a function whose frame has this layout."""
+        """Compile a function with this frame layout."""
         for param in function.params:
             declare_sizes(param.struct_info, self.slots)
         parameters = [
@@ -121,21 +122,21 @@ class GraphCompiler:
         return GraphEntry(name, parameters, self.slots, steps, result, function.span)
 
     def slot(self, variable: Any) -> int:
-        """Return the slot of a variable, a new one on first use."""
+        """Return the slot of a variable, allocated on first use."""
         return self.slots.setdefault(variable, len(self.slots))
 
     def value(self, expr: relax.Expr) -> Value:
-        """Return the function from a frame to the value of `expr`."""
+        """Return the function that computes the value of `expr` from a frame."""
         return self._rules[type(expr)](expr)
 
     def steps(self, body: relax.SeqExpr) -> tuple[list[Step], Value]:
-        """Return the steps of a body, and its value after them."""
+        """Return the steps of a body, and the function that computes its value after them."""
         return [self._binding(binding) for binding in _bindings(body)], self.value(body.body)
 
     def _binding(self, binding: relax.Binding) -> Step:
         assert isinstance(binding, relax.VarBinding | relax.MatchCast)
         if isinstance(binding.value, relax.Function):
-            slot, value = self.slot(binding.var), self.value(binding.value)  # it may call itself
+            slot, value = self.slot(binding.var), self.value(binding.value)  # the slot first: it may be recursive
         else:
             value, slot = self.value(binding.value), self.slot(binding.var)
         if isinstance(binding, relax.VarBinding):
@@ -199,7 +200,7 @@ class GraphCompiler:
         return lambda frame: call
 
     def outside(self, expr: relax.ExternFunc) -> Callable[..., Any]:
-        """Return the function of a library, or the registered one, that `expr` names."""
+        """Return the library function or registered function that `expr` names."""
         return self.external.get(expr.global_symbol) or packed(expr.global_symbol, expr.span)
 
     def _global(self, expr: GlobalVar) -> Value:
@@ -230,7 +231,9 @@ class GraphCompiler:
         return run
 
     def _closure(self, expr: relax.Function) -> Value:
-        """A function inside a function sees what is bound around it; every call has a frame of its own."""
+        """Compile a nested function: it captures the variables of the enclosing one, and every call has its own
+        frame.
+        """
         entry = self.function(expr.attrs.get("global_symbol", "the function"), expr)
 
         def close(outer: Frame) -> Any:
@@ -255,9 +258,10 @@ def _bindings(body: relax.SeqExpr) -> list[relax.Binding]:
 
 
 def _last_uses(function: relax.Function) -> list[list[relax.Var]]:
-    """Return for each binding of the body the variables that nothing uses after it, so that their memory can go.
+    """Return, for each binding of the body, the variables whose last use it is, so that their memory can be
+    freed.
 
-    What a function inside sees is kept: nobody knows when that is called.
+    Variables that nested functions capture are kept, since these may be called at any time.
     """
     bindings = _bindings(function.body)
     last: dict[Node, int] = {binding.var: number for number, binding in enumerate(bindings)}
@@ -277,7 +281,7 @@ def _last_uses(function: relax.Function) -> list[list[relax.Var]]:
 
 
 def _forgetting(step: Step, slots: Sequence[int]) -> Step:
-    """Return `step`, after which the values in `slots` are gone."""
+    """Return `step` followed by clearing `slots`."""
 
     def run(frame: Frame) -> None:
         step(frame)

@@ -1,7 +1,7 @@
-"""Where the tensors of graph-level functions lie: this is the one place that decides it.
+"""The memory of the tensors of graph functions; all decisions about it are made here.
 
-The executor asks a `Home` for memory, and lets it take functions that run on the processor to their arguments. In the
-memory of the host there is nothing to do for that; on a GPU (`codegen.gpu.home`) what they read and write is copied.
+The executor allocates memory from a `Home`, which also adapts functions that run on the processor. For
+host memory the adapter does nothing; for a GPU (`codegen.gpu.home`) it copies what they read and write.
 """
 
 from __future__ import annotations
@@ -22,44 +22,45 @@ Function: TypeAlias = Callable[..., Any]
 
 
 class Home(Protocol):
-    """Memory for tensors, and what reaches it."""
+    """Memory for tensors, and adapters for functions that access it."""
 
     def spec(self, dtype: str, shape: Sequence[tir.PrimExpr] | None, slots: Slots, ndim: int = -1) -> Spec:
-        """Return what is expected of a tensor, as `TensorSpec`; its `check` returns the tensor as it lies here."""
+        """Return the spec of a tensor, as `TensorSpec`; its `check` returns the tensor in this memory."""
         ...
 
     def empty(self, shape: Sequence[int], dtype: Any) -> Any:
-        """Return a tensor of NumPy's dtype that is not initialised."""
+        """Return an uninitialized tensor of a NumPy dtype."""
         ...
 
     def part(self, tensor: Any, start: int, shape: Sequence[int], dtype: Any) -> Any:
-        """Return a tensor on the memory of another one, from byte `start` of it on, where it has that many."""
+        """Return a tensor on the memory of another one, starting at byte `start`, if it is large enough."""
         ...
 
     def constant(self, data: Array) -> Callable[[], Any]:
-        """Return what finds the tensor of a constant."""
+        """Return a getter of the tensor of a constant."""
         ...
 
     def on_host(self, function: Function, may_write: bool = False) -> Function:
-        """Return `function`, which runs on the processor, as one of tensors that lie here; with `may_write`, it may change
-        those that it gets."""
+        """Return `function`, which runs on the processor, as a function of tensors in this memory; with `may_write`,
+        it may modify its arguments.
+        """
         ...
 
     def inside(self, entry: Function) -> Function:
-        """Return an entry of an executable as graph-level functions call it."""
+        """Return the internal form of an entry, for calls by graph functions."""
         ...
 
     def outside(self, function: Function) -> Function:
-        """Return a function that graph-level functions may call as an entry of an executable."""
+        """Return the external form of a function, for entries of an executable."""
         ...
 
     def there(self, device_type: int) -> Home:
-        """Return the home of a machine for a device of that kind: results lie there where they can."""
+        """Return the home for results on a device of that kind."""
         ...
 
 
 class Host:
-    """NumPy arrays: functions take them as they are."""
+    """Host memory: tensors are NumPy arrays, and functions get them unchanged."""
 
     def spec(self, dtype: str, shape: Sequence[tir.PrimExpr] | None, slots: Slots, ndim: int = -1) -> Spec:
         return TensorSpec(dtype, shape, slots, ndim)

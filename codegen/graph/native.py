@@ -1,14 +1,15 @@
-"""Graph-level functions as machine code: where all shapes are known, calls of kernels are one loop-level function.
+"""Graph functions as machine code: if all shapes are known, the calls of kernels become one loop function,
+the driver.
 
     R.function main(x, w):                               T.prim_func main(x, w, workspace, result):
         y = R.call_tir(Module.dense, (x, w), …)              Module.dense(x.data, w.data, T.address_of(workspace[0]))
         z = R.call_tir(Module.relu, (y,), …)                 Module.relu(T.address_of(workspace[0]), result.data)
         return z
 
-Between the kernels there is no Python. Intermediate tensors lie in one workspace that is planned here, once, and in results
-that are not written yet. Modules whose memory passes have planned (`R.memory.*`, `R.vm.*`) keep their storages, which are
-placed in the same. Functions that need more (symbolic sizes, branches, functions in Python) are run by the executor in
-`compiler`.
+No Python runs between the kernels. Intermediate tensors are in a workspace that is planned once, at
+compile time, and in results that are not written yet. If passes have planned memory (`R.memory.*`,
+`R.vm.*`), their storages are kept and placed in the same way. The executor in `compiler` runs functions
+that need more: symbolic sizes, branches, functions in Python.
 """
 
 from __future__ import annotations
@@ -30,13 +31,14 @@ from .plan import Lifetime, Plan, make_plan
 from .tensors import Known, NeedsExecutor, Storage, Tensor, driver_buffer, new_storage, new_tensor, own_results
 
 Returned: TypeAlias = "int | tuple[Returned, ...]"
-"""What a call gives back: arguments of the driver, by position, in tuples as the function returns them."""
+"""The value of a call: positions of arguments of the driver, nested in tuples as the function returns them."""
 
 
 class NativeFunction(Struct, frozen=True, eq=False):
-    """A function of machine code that does what a graph-level function does.
+    """The machine code of a graph function.
 
-    `driver` takes `inputs` arguments, then the `constants`, the workspace where `plan` needs one, and the results.
+    `driver` takes `inputs` arguments, then the `constants`, the workspace if `plan` needs one, and the
+    results.
     """
 
     driver: tir.PrimFunc
@@ -48,12 +50,12 @@ class NativeFunction(Struct, frozen=True, eq=False):
 
     @property
     def written(self) -> tuple[int, ...]:
-        """The positions of the arguments that the driver writes: not those that it only hands on to be read."""
+        """Return the positions of the arguments that the driver writes."""
         return tuple(range(self.inputs + len(self.constants), len(self.driver.params)))
 
 
 def native_functions(module: IRModule) -> dict[str, NativeFunction]:
-    """Return those graph-level functions of a prepared module that can be one function of machine code."""
+    """Return the graph functions of a prepared module that can become machine code."""
     found: dict[str, NativeFunction] = {}
     for name, function in module.functions.items():
         if isinstance(function, relax.Function):
@@ -63,7 +65,7 @@ def native_functions(module: IRModule) -> dict[str, NativeFunction]:
 
 
 class _Tracer:
-    """Follows the tensors of one function from binding to binding."""
+    """Traces the tensors of a function from binding to binding."""
 
     def __init__(self, module: IRModule) -> None:
         self._module = module
@@ -83,7 +85,7 @@ class _Tracer:
         }
 
     def trace(self, function: relax.Function) -> NativeFunction:
-        """Return `function` as one of machine code; NeedsExecutor where it cannot be."""
+        """Return `function` as a driver; NeedsExecutor if that is not possible."""
         self._given = [new_tensor(param.struct_info, param.name_hint, param.span) for param in function.params]
         self._values.update(zip(function.params, self._given, strict=True))
         for block in function.body.blocks:
@@ -139,7 +141,7 @@ class _Tracer:
         values = list(map(self._value, exprs))
         tensors = [value for value in values if isinstance(value, Tensor)]
         if len(tensors) != len(values):
-            raise NeedsExecutor("it passes something else than tensors")
+            raise NeedsExecutor("it passes values other than tensors")
         return tensors
 
     # --- Calls
@@ -147,7 +149,7 @@ class _Tracer:
     def _call_tir(self, call: relax.Call) -> Known:
         target, given = call.args[:2]
         if not isinstance(target, GlobalVar) or not isinstance(given, relax.Tuple) or len(call.args) > 2:
-            raise NeedsExecutor("it passes sizes, or a tuple that is not written out")
+            raise NeedsExecutor("it passes sizes, or a tuple that is not a literal")
         inputs, (info, *more) = self._tensors(given.fields), call.sinfo_args
         is_tuple = bool(more) or isinstance(info, relax.TupleStructInfo)
         infos = info.fields if isinstance(info, relax.TupleStructInfo) else call.sinfo_args
@@ -156,37 +158,39 @@ class _Tracer:
         return tuple(results) if is_tuple else results[0]
 
     def _call(self, name: str, tensors: list[Tensor], inputs: int = 0) -> Known:
-        """Call a kernel, which must not write its first `inputs` arguments."""
+        """Record a call of a kernel, which must not write its first `inputs` arguments."""
         kernel = self._module.functions.get(name)
         if not isinstance(kernel, tir.PrimFunc) or len(kernel.params) != len(tensors):
-            raise NeedsExecutor(f"'{name}' is no kernel of these arguments")
+            raise NeedsExecutor(f"'{name}' is not a kernel with these arguments")
         changed = written_variables(kernel.body)
         for position, (param, tensor) in enumerate(zip(kernel.params, tensors, strict=True)):
             buffer = kernel.buffer_map.get(param)
             if buffer is None or not tensor.is_declared_as(buffer):
-                raise NeedsExecutor(f"'{name}' takes something else than arrays of these shapes")
+                raise NeedsExecutor(f"'{name}' takes arguments other than arrays of these shapes")
             others = tensors[:position] + tensors[position + 1 :]
             is_own = position >= inputs and not tensor.storage.buffer and not any(map(tensor.overlaps, others))
             if buffer.data in changed and not is_own:
-                raise NeedsExecutor(f"'{name}' changes what others may see")
+                raise NeedsExecutor(f"'{name}' writes memory that others may read")
             tensor.storage.steps.append(len(self._calls))
         self._calls.append((name, tensors))
         return ()
 
     def _tensor_in_storage(self, call: relax.Call) -> Known:
-        """A tensor in memory that a pass has planned."""
+        """Return a tensor in memory that a pass has planned."""
         storage, offset, tensor = self._value(call.args[0]), call.args[1], new_tensor(call.struct_info)
         if not (isinstance(offset, relax.PrimValue) and isinstance(offset.value, tir.IntImm)):
             raise NeedsExecutor("the offset of a tensor is computed")
         start = offset.value.value
         if not isinstance(storage, Storage) or not 0 <= start <= storage.size - tensor.size:
-            raise NeedsExecutor("a tensor is outside its storage")  # which the executor reports
+            raise NeedsExecutor("a tensor is outside its storage")  # the executor reports the error
         return replace(tensor, storage=storage, offset=start)
 
     # --- The driver
 
     def _plan(self, results: Iterable[Tensor]) -> tuple[list[Storage], Plan]:
-        """Return the storages that are no arguments, and their plan: before a result is written, others lie in it."""
+        """Return the storages that are not arguments, and their plan, which also uses results before they are
+        written.
+        """
         used = dict.fromkeys(tensor.storage for _, tensors in self._calls for tensor in tensors)
         inside = [storage for storage in used if storage.buffer is None]
         lifetimes = [Lifetime(each.size, each.steps[0], each.steps[-1]) for each in inside]
@@ -209,7 +213,7 @@ class _Tracer:
 
 
 def _bytes_of(result: Tensor) -> tir.Buffer:
-    """The memory of a result, as bytes."""
+    """Return the memory of a result as bytes."""
     buffer = result.storage.buffer
     assert buffer is not None
     return replace(driver_buffer(buffer.name, (result.size,), "uint8"), data=buffer.data)

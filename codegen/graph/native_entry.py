@@ -1,4 +1,4 @@
-"""Calls of graph-level functions that are machine code: results and workspace are made, the driver does the rest."""
+"""Calls of graph functions that are machine code: allocate results and workspace, and call the driver."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .native import NativeFunction, Returned
 from .plan import ALIGNMENT
 
 Result: TypeAlias = Callable[[Sequence[Any], Sequence[Array]], Any]
-"""From the arguments of a call, and the arrays that were made for its results, to the value of the function."""
+"""Computes the value of a function from the arguments of a call and the arrays allocated for its results."""
 
 
 class NativeEntry:
-    """A compiled graph-level function. Calls may run at the same time: each has a workspace of its own, which is kept."""
+    """A compiled graph function. Concurrent calls use separate workspaces, which are reused."""
 
     def __init__(self, native: NativeFunction, kernel: PrimEntry, address: int) -> None:
-        """`kernel` is the driver, and `address` that of its machine code."""
+        """`kernel` is the driver, and `address` the address of its machine code."""
         self._native, self._kernel, self._address = native, kernel, address
         self._places = [place for _, place in kernel.parameters[: native.inputs]]
         self._made = [partial(np.empty, tensor.shape, numpy_dtype(tensor.dtype)) for tensor in native.results]
@@ -35,9 +35,9 @@ class NativeEntry:
         self._calls = 0
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        """Call with arrays, by position or by name; returns the value of the function.
+        """Call with arrays, by position or by name; return the value of the function.
 
-        Raises TvmsError: E0701 to E0706 and E0718 where an argument does not fit, and what goes wrong while it runs.
+        Raises TvmsError: E0701 to E0706 and E0718 if an argument does not fit, and faults at run time.
         """
         if named or len(args) != len(self._places):
             args = bind_names(self._kernel.name, [place.argument for place in self._places], args, named)
@@ -51,7 +51,7 @@ class NativeEntry:
         return self._result(args, results)
 
     def _run(self, *args: Any) -> None:
-        """Call the driver, the first times with all checks in Python."""
+        """Call the driver; the first calls check all arguments in Python."""
         record = REFUSED if self._quick is None else self._quick(*args)
         if record is REFUSED:
             inputs = self._native.inputs
@@ -63,7 +63,7 @@ class NativeEntry:
             self._kernel.check_record(record)
 
     def _take_workspace(self) -> Array:
-        """Return memory that no other call uses now; where a call fails, its memory goes."""
+        """Return a workspace that no other call uses; it is not returned to the pool if the call fails."""
         try:
             return self._workspaces.pop()
         except IndexError:
@@ -72,14 +72,14 @@ class NativeEntry:
             return memory[start : start + self._workspace_bytes]
 
     def _make_quick(self) -> Callable[..., Any] | None:
-        """Return what checks arguments and calls the driver in machine code, in which the constants are bound."""
+        """Return machine code that checks the arguments and calls the driver, with the constants bound."""
         native = self._native
         bound = {native.inputs + position: data.ctypes.data for position, data in enumerate(native.constants)}
         outputs = {native.driver.buffer_map[native.driver.params[i]].data for i in native.written}
         return make_quick_call(native.driver, self._address, outputs, False, bound)
 
     def _find(self, place: Returned) -> Result:
-        """Return what finds the value whose tensors are these arguments of the driver."""
+        """Return a function that computes the value at `place`, arguments of the driver."""
         if isinstance(place, tuple):
             fields = tuple(map(self._find, place))
             return lambda args, results: tuple([field(args, results) for field in fields])

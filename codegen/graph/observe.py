@@ -1,4 +1,4 @@
-"""The calls that graph-level functions make, seen one by one: for profiles and instruments."""
+"""Observation of the calls that graph functions make, for profiles and instruments."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .home import Home
 
 Entry: TypeAlias = Callable[..., Any]
 Observe: TypeAlias = Callable[[str, Entry], Entry]
-"""From a kernel, or a function of a library or of Python, and its name to what is called in its place."""
+"""Wraps a kernel, or a function of a library or of Python, given its name."""
 
 
 def observed(module: IRModule, entries: Mapping[str, Entry], observe: Observe, home: Home) -> dict[str, Entry]:
-    """Return the functions of a compiled module, whose tensors lie at `home`, such that graph-level ones call what `observe`
-    makes.
+    """Return the functions of a compiled module, whose tensors are at `home`, with the calls of graph functions
+    wrapped by `observe`.
 
-    The machine code stays the same; those that `entries` hold are left as they are.
+    The machine code does not change, nor do the functions in `entries`.
     """
     graphs = {name: each for name, each in module.functions.items() if isinstance(each, relax.Function)}
     nodes = (node for function in graphs.values() for node in walk(function))
@@ -40,7 +40,7 @@ def observed(module: IRModule, entries: Mapping[str, Entry], observe: Observe, h
 
 
 class KernelCalls(Struct, frozen=True):
-    """One row of a profile: how often a kernel was called, and the seconds that took in all."""
+    """A row of a profile: the number of calls of a kernel, and their total time in seconds."""
 
     name: str
     count: int
@@ -48,18 +48,18 @@ class KernelCalls(Struct, frozen=True):
 
     @property
     def mean(self) -> float:
-        """Seconds a call."""
+        """Return the seconds per call."""
         return self.total / self.count
 
 
 class Report(Struct, frozen=True):
-    """What a call spent its time on: its kernels, the dearest first, and the seconds of all of it."""
+    """The profile of a call: its kernels, the slowest first, and the total time in seconds."""
 
     calls: tuple[KernelCalls, ...]
     total: float
 
     def table(self) -> str:
-        """Return the profile as text: a row for every kernel, one for what is between them, and the sum."""
+        """Return the profile as text: a row for every kernel, one for the time between kernels, and the total."""
         between = self.total - sum(each.total for each in self.calls)
         width = max(map(len, ["(between kernels)", *[each.name for each in self.calls]]))
         rows = [f"{'Name':<{width}}{'Calls':>8}{'Total (us)':>14}{'Mean (us)':>14}{'Share':>9}"]
@@ -77,14 +77,14 @@ class Report(Struct, frozen=True):
 
 
 class Profiler:
-    """Adds up the time of the calls it observes; `finish` waits for what they leave behind them."""
+    """Accumulates the time of observed calls; `finish` waits for asynchronous work."""
 
     def __init__(self, finish: Callable[[], None]) -> None:
         self._spent: dict[str, list[float]] = {}
         self._finish = finish
 
     def observe(self, name: str, entry: Entry) -> Entry:
-        """Return `entry` such that the seconds of each call are kept."""
+        """Return `entry` wrapped to record the time of each call."""
         spent = self._spent.setdefault(name, [])
 
         def timed(*args: Any) -> Any:
@@ -97,7 +97,7 @@ class Profiler:
         return timed
 
     def measure(self, function: Entry, *args: Any) -> Report:
-        """Call `function` with `args` and return where the time went."""
+        """Call `function` with `args` and return its profile."""
         for spent in self._spent.values():
             spent.clear()
         start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""The graph-level operators that remain once all others are calls of loop-level functions."""
+"""The graph operators that remain when all others are calls of loop functions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
 
 
 def _on_processor(compiler: GraphCompiler, call: relax.Call) -> Callable[..., Any] | None:
-    """The function of Python, or of a library, that a call names; None where it calls one of the module."""
+    """Return the Python or library function that a call names; None for a function of the module."""
     match call.args[0]:
         case relax.StringImm(value=name):
             return packed(name, call.span)
@@ -44,7 +44,7 @@ def _on_processor(compiler: GraphCompiler, call: relax.Call) -> Callable[..., An
 
 
 def _callee(compiler: GraphCompiler, call: relax.Call) -> Value:
-    """The function that a call names."""
+    """Return the function that a call names."""
     function = _on_processor(compiler, call)
     if function is None:
         return compiler.value(call.args[0])
@@ -53,7 +53,7 @@ def _callee(compiler: GraphCompiler, call: relax.Call) -> Value:
 
 
 def _inputs(compiler: GraphCompiler, call: relax.Call) -> list[Value]:
-    """The arguments that a call gives in its tuple, one by one."""
+    """Return the fields of the argument tuple of a call."""
     given = call.args[1]
     if isinstance(given, relax.Tuple):
         return list(map(compiler.value, given.fields))
@@ -68,12 +68,12 @@ def _inputs(compiler: GraphCompiler, call: relax.Call) -> list[Value]:
 
 
 def _sizes(compiler: GraphCompiler, call: relax.Call) -> Value:
-    """The symbolic sizes that a call passes on, none in most."""
+    """Return the symbolic sizes that a call passes; an empty tuple for most."""
     return compiler.value(call.args[2]) if len(call.args) > 2 else lambda frame: ()
 
 
 def _call_tir(compiler: GraphCompiler, call: relax.Call) -> Value:
-    """The function gets its inputs, memory for its results, and the symbolic sizes given."""
+    """Compile a call whose function gets its inputs, memory for its results, and symbolic sizes."""
     inputs, sizes, outside = _inputs(compiler, call), _sizes(compiler, call), _on_processor(compiler, call)
     function: Value = compiler.value(call.args[0]) if outside is None else lambda frame: outside
     allocate = make_allocator(_result_info(call), compiler.slots, call.span, compiler.home if outside is None else HOST)
@@ -92,7 +92,7 @@ def _result_info(call: relax.Call) -> Any:
 
 
 def _call_tir_inplace(compiler: GraphCompiler, call: relax.Call) -> Value:
-    """Each result takes the memory of the argument at its `inplace_indices`, or, where that is -1, its own."""
+    """Compile a call whose results use the memory of the arguments at `inplace_indices`, or new memory for -1."""
     function, inputs, sizes = _callee(compiler, call), _inputs(compiler, call), _sizes(compiler, call)
     info, places = _result_info(call), call.attrs["inplace_indices"]
     infos = info.fields if isinstance(info, relax.TupleStructInfo) else (info,)
@@ -123,7 +123,7 @@ def _invoke(compiler: GraphCompiler, call: relax.Call) -> Value:
 
 
 def _call_dynamic(compiler: GraphCompiler, call: relax.Call) -> Value:
-    """A function that gets the sizes of a shape among its arguments one by one."""
+    """Compile a call that passes the sizes of a shape as separate arguments."""
     function, inputs = compiler.value(call.args[0]), _inputs(compiler, call)
 
     def run(frame: Frame) -> Any:
@@ -136,7 +136,7 @@ def _call_dynamic(compiler: GraphCompiler, call: relax.Call) -> Value:
 
 
 def _make_closure(compiler: GraphCompiler, call: relax.Call) -> Value:
-    """The function, with its last arguments given."""
+    """Return the function with its last arguments bound."""
     function, captured = compiler.value(call.args[0]), _inputs(compiler, call)
 
     def close(frame: Frame) -> Any:
@@ -154,7 +154,7 @@ def _make_closure(compiler: GraphCompiler, call: relax.Call) -> Value:
 
 
 def _of_values(compute: Callable[..., Any]) -> Operator:
-    """An operator that is a Python function of its arguments' values."""
+    """Return an operator that applies a Python function to the values of its arguments."""
 
     def compile_call(compiler: GraphCompiler, call: relax.Call) -> Value:
         args = tuple(map(compiler.value, call.args))
@@ -164,12 +164,14 @@ def _of_values(compute: Callable[..., Any]) -> Operator:
 
 
 def _on_host(compute: Callable[..., Any]) -> Operator:
-    """One that reads the elements of its arguments, or makes tensors, as NumPy's arrays."""
+    """Return an operator on host arrays: it reads elements of its arguments or creates tensors."""
     return lambda compiler, call: _of_values(compiler.home.on_host(compute))(compiler, call)
 
 
 def _in_memory(compute: Callable[..., Any]) -> Operator:
-    """One that makes or shares memory: the function gets first where tensors lie."""
+    """Return an operator that allocates or shares memory; the first argument of the function is the home of
+    tensors.
+    """
     return lambda compiler, call: _of_values(partial(compute, compiler.home))(compiler, call)
 
 
@@ -192,7 +194,7 @@ def _print(compiler: GraphCompiler, call: relax.Call) -> Value:
 
 
 def _format(call: relax.Call, values: list[Any]) -> str:
-    """The format is an attribute, or the first of the values."""
+    """Format values; the format string is an attribute, or the first of the values."""
     form = call.attrs.get("format", "")
     if not form and values and isinstance(values[0], str):
         form, *values = values
@@ -239,18 +241,18 @@ def _nothing(*_: Any) -> tuple[()]:
 
 
 def _view(home: Home, tensor: Any, *options: Any) -> Any:
-    """`(shape, dtype, relative_byte_offset)`; what is an empty tuple stays as it is."""
+    """Return a view of `tensor` for `(shape, dtype, relative_byte_offset)`; an empty tuple keeps the property."""
     shape, dtype, offset = (None if type(value) is tuple else value for value in options)
     return _tensor_in_storage(home, tensor, offset or 0, shape or Shape(tensor.shape), dtype or tensor.dtype.name)
 
 
 def compile_by_oracle(compiler: GraphCompiler, call: relax.Call) -> Value:
-    """An operator that asks for a value's own, or whose shapes nobody knows before: NumPy computes it."""
+    """Compile an operator whose result depends on values, or whose shapes are unknown, by its NumPy definition."""
     assert isinstance(call.op, Op)
     operator = find(call.op.name)
     if operator is None or operator.numpy is None:
         name = call.op.name.removeprefix("relax.")
-        raise error("E0607", f"the operator 'R.{name}' has no loop-level meaning to compile", call.span)
+        raise error("E0607", f"the operator 'R.{name}' cannot be compiled", call.span)
     args, compute, slots = tuple(map(compiler.value, call.args)), by_oracle(operator, call), compiler.slots
 
     def evaluate(frame: Frame, *args: Any) -> Any:
@@ -290,4 +292,4 @@ OPERATORS: dict[str, Operator] = {
         _of_values(_same),
     ),
 }
-"""What each operator does, by name."""
+"""The compilers of operators, by name."""

@@ -1,9 +1,10 @@
-"""Where the tensors of a graph lie: pieces of one workspace, and of results that are not written yet, shared by those that
-do not live at the same time.
+"""Memory planning for graphs: tensors whose lifetimes do not overlap share parts of one workspace, and of
+results that are not written yet.
 
-Every tensor lives from the step that writes it to the last one that reads it. The largest is placed first, each in the
-smallest gap between those that live with it (best fit; Pisarchyk and Lee, "Efficient Memory Management for Deep Neural
-Net Inference", 2020). TVM's `StaticPlanBlockMemory` shares whole storages; a workspace also shares parts of them.
+A tensor is alive from the step that writes it to the last one that reads it. The largest is placed first,
+each in the smallest gap between the tensors that are alive at the same time (best fit; Pisarchyk and Lee,
+"Efficient Memory Management for Deep Neural Net Inference", 2020). TVM's `StaticPlanBlockMemory` shares
+whole storages; a workspace also shares parts of them.
 """
 
 from __future__ import annotations
@@ -14,26 +15,27 @@ from math import inf
 from msgspec import Struct
 
 ALIGNMENT = 64
-"""Bytes: a cache line, and the widest vector."""
+"""Alignment in bytes: a cache line, and the widest vector."""
 
 
 class Lifetime(Struct, frozen=True):
-    """A tensor of so many bytes, which is written in step `first` and read until step `last`."""
+    """A tensor of `size` bytes that is written in step `first` and read until step `last`."""
 
     size: int
     first: int
     last: int
 
     def meets(self, other: Lifetime) -> bool:
-        """Whether both live in some step."""
+        """Return whether both are alive in some step."""
         return self.first <= other.last and other.first <= self.last
 
 
 class Plan(Struct, frozen=True):
-    """Where each tensor lies: in `rooms[n]`, one of the results or, beyond those, a workspace of `size` bytes, at `offsets[n]`.
+    """The location of each tensor: offset `offsets[n]` in `rooms[n]`, the number of a result or, after these, a
+    workspace of `size` bytes.
 
-    `live` is the most that lives in one step, results included from the step that writes them on: no plan can do with
-    less. `total` is what all take together.
+    `live` is the maximum of the bytes that are alive in one step, including results once they are written: a
+    lower bound for any plan. `total` is the sum of all sizes.
     """
 
     rooms: tuple[int, ...]
@@ -44,10 +46,10 @@ class Plan(Struct, frozen=True):
 
 
 def make_plan(lifetimes: Sequence[Lifetime], results: Sequence[Lifetime] = ()) -> Plan:
-    """Return where tensors of these lifetimes lie; none overlaps another that lives with it.
+    """Plan memory for tensors of these lifetimes, such that tensors alive at the same time do not overlap.
 
-    A result is memory that is there all the time, but holds nothing until it is written: others may lie in it before. Of
-    tensors of one size the last come first: they are the ones that cannot.
+    The memory of a result exists during the whole call; other tensors may use it until the result is written.
+    Among tensors of one size the latest are placed first, since they cannot use results.
     """
     rooms, offsets = [0] * len(lifetimes), [0] * len(lifetimes)
     held: list[list[tuple[Lifetime, int]]] = [[(each, 0)] for each in results] + [[]]
@@ -68,7 +70,7 @@ def make_plan(lifetimes: Sequence[Lifetime], results: Sequence[Lifetime] = ()) -
 
 
 def _best_gap(taken: Sequence[tuple[int, int]], size: int) -> int:
-    """Return the start of the smallest gap of at least `size` bytes, or the end of all."""
+    """Return the start of the smallest gap of at least `size` bytes, or the end of the last interval."""
     best, room, end = -1, 0, 0
     for start, stop in taken:
         gap = start - end

@@ -1,4 +1,4 @@
-"""What a graph-level function expects of an argument, and what it makes room for: specs from struct info."""
+"""The specs of arguments and results of graph functions, from their struct info."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ class Shape(tuple[int, ...]):
 
 
 class Spec(Protocol):
-    """What is expected of a value. `check` binds sizes and returns it; `check_deferred` compares what is left."""
+    """The requirements on a value. `check` binds sizes and returns the value; `check_deferred` compares the
+    rest.
+    """
 
     def check(self, value: Any, place: Place, frame: Frame) -> Any: ...
     def check_deferred(self, value: Any, place: Place, frame: Frame) -> None: ...
@@ -39,11 +41,11 @@ class AnySpec:
         return value
 
     def check_deferred(self, value: Any, place: Place, frame: Frame) -> None:
-        """Nothing is left to compare."""
+        """Do nothing."""
 
 
 class NumberSpec(AnySpec):
-    """A scalar, whose value may be declared."""
+    """A scalar, optionally with a declared value."""
 
     def __init__(self, info: relax.PrimStructInfo, slots: Slots) -> None:
         variable = info.value if isinstance(info.value, tir.Var) else None
@@ -88,7 +90,7 @@ class SizesSpec(AnySpec):
 
 
 class TupleSpec:
-    """A tuple, each field as its own spec has it."""
+    """A tuple, with a spec for each field."""
 
     def __init__(self, fields: Sequence[Spec]) -> None:
         self._fields = tuple(fields)
@@ -104,7 +106,7 @@ class TupleSpec:
         return tuple(spec.check(item, where, frame) for spec, item, where in checked)
 
     def check_deferred(self, value: Any, place: Place, frame: Frame) -> None:
-        """Compare what is left in every field."""
+        """Compare the rest in every field."""
         for spec, item, where in zip(self._fields, value, _fields_of(place, len(value)), strict=True):
             spec.check_deferred(item, where, frame)
 
@@ -114,7 +116,7 @@ def _fields_of(place: Place, count: int) -> list[Place]:
 
 
 def make_spec(info: StructInfo | None, slots: Slots, home: Home) -> Spec:
-    """Return the spec of a value of `info`, whose tensors lie at `home`; new variables get slots."""
+    """Return the spec of a value of `info`, whose tensors are at `home`; allocate slots for new variables."""
     match info:
         case relax.TensorStructInfo(shape=relax.ShapeExpr(values=values), dtype=dtype):
             return home.spec(dtype, values, slots)
@@ -131,7 +133,7 @@ def make_spec(info: StructInfo | None, slots: Slots, home: Home) -> Spec:
 
 
 def declare_sizes(info: StructInfo | None, slots: Slots) -> None:
-    """Give slots to the variables that stand alone in `info`: those that a value of it binds."""
+    """Allocate slots for the variables that are whole dimensions in `info`, which a value binds."""
     match info:
         case relax.TensorStructInfo(shape=relax.ShapeExpr(values=values)):
             declared = values
@@ -151,8 +153,9 @@ def declare_sizes(info: StructInfo | None, slots: Slots) -> None:
 
 
 def make_allocator(info: StructInfo, slots: Slots, span: Span | None, home: Home) -> Callable[[Frame], Any]:
-    """Return the function that makes memory at `home`, not initialised, for a value of `info`: a tensor, or a tuple of
-    them."""
+    """Return a function that allocates uninitialized memory at `home` for a value of `info`: a tensor, or a
+    tuple of tensors.
+    """
     empty = home.empty
     match info:
         case relax.TensorStructInfo(shape=relax.ShapeExpr(values=values), dtype=dtype) if dtype != "void":

@@ -1,4 +1,4 @@
-"""What a graph-level function of known shapes holds: tensors, and the storages they lie in."""
+"""The values of graph functions with known shapes: tensors, and the storages that hold them."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ from ...ir.numpy_dtype import numpy_dtype
 
 
 class NeedsExecutor(Exception):
-    """Why a function cannot be one of machine code."""
+    """The reason why a function cannot become machine code."""
 
 
 class Storage:
-    """Memory of one or more tensors: an argument of the driver, or a piece of the workspace while `buffer` is None."""
+    """Memory of one or more tensors: an argument of the driver, or a part of the workspace while `buffer` is
+    None.
+    """
 
     def __init__(self, size: int, buffer: tir.Buffer | None = None) -> None:
         self.size, self.buffer = size, buffer
         self.steps: list[int] = []
-        """Those that access it, in order."""
+        """The steps that access it, in order."""
 
 
 class Tensor(Struct, frozen=True, eq=False):
@@ -38,16 +40,16 @@ class Tensor(Struct, frozen=True, eq=False):
 
     @property
     def size(self) -> int:
-        """The bytes that it takes."""
+        """Return the size in bytes."""
         return prod(self.shape) * numpy_dtype(self.dtype).itemsize
 
     def overlaps(self, other: Tensor) -> bool:
-        """Whether some bytes belong to both."""
+        """Return whether the tensors overlap in memory."""
         meets = self.offset < other.offset + other.size and other.offset < self.offset + self.size
         return self.storage is other.storage and meets
 
     def is_declared_as(self, buffer: tir.Buffer) -> bool:
-        """Whether a kernel that declares `buffer` takes this tensor."""
+        """Return whether a kernel that declares `buffer` accepts this tensor."""
         sizes = tuple(size.value for size in buffer.shape if isinstance(size, tir.IntImm))
         starts_at_zero = buffer.elem_offset is None or getattr(buffer.elem_offset, "value", None) == 0
         is_plain = starts_at_zero and not buffer.strides and len(sizes) == len(buffer.shape)
@@ -55,19 +57,19 @@ class Tensor(Struct, frozen=True, eq=False):
 
 
 Known: TypeAlias = "Tensor | Storage | tuple[Known, ...]"
-"""What a variable stands for."""
+"""The value of a variable."""
 
 
 def new_tensor(info: StructInfo | None, name: str | None = None, span: Span | None = None) -> Tensor:
-    """Return a tensor in a storage of its own: the parameter `name` of the driver, where that is given.
+    """Return a tensor in a storage of its own: the parameter `name` of the driver, if it is given.
 
-    Raises NeedsExecutor where `info` is not that of a tensor whose shape and dtype are known.
+    Raises NeedsExecutor if `info` does not describe a tensor with known shape and dtype.
     """
     match info:
         case relax.TensorStructInfo(shape=relax.ShapeExpr(values=values), dtype=dtype) if dtype != "void":
             shape = known_sizes(values)
         case _:
-            raise NeedsExecutor("it holds something else than tensors of known shapes")
+            raise NeedsExecutor("it has values other than tensors of known shapes")
     buffer = driver_buffer(name, shape, dtype, span) if name else None
     return Tensor(Storage(prod(shape) * numpy_dtype(dtype).itemsize, buffer), shape, dtype)
 
@@ -81,7 +83,7 @@ def new_storage(call: relax.Call) -> Storage:
 
 
 def known_sizes(values: Sequence[tir.PrimExpr]) -> tuple[int, ...]:
-    """Return dimensions as numbers; NeedsExecutor where one is symbolic."""
+    """Return dimensions as numbers; NeedsExecutor if one is symbolic."""
     if not all(isinstance(value, tir.IntImm) for value in values):
         raise NeedsExecutor("it has symbolic sizes")
     return tuple(value.value for value in values if isinstance(value, tir.IntImm))
@@ -93,7 +95,7 @@ def driver_buffer(name: str, shape: Sequence[int], dtype: str, span: Span | None
 
 
 def leaves(value: Known) -> Iterator[Tensor]:
-    """Yield the tensors in a value; NeedsExecutor where something else is in it."""
+    """Yield the tensors in a value; NeedsExecutor if it contains anything else."""
     if isinstance(value, tuple):
         for field in value:
             yield from leaves(field)
@@ -104,7 +106,7 @@ def leaves(value: Known) -> Iterator[Tensor]:
 
 
 def own_results(returned: Known) -> list[Tensor]:
-    """Let each tensor that is computed and returned be a parameter of the driver; return those."""
+    """Make each tensor that is computed and returned a parameter of the driver; return these tensors."""
     results: list[Tensor] = []
     for tensor in leaves(returned):
         storage = tensor.storage

@@ -20,7 +20,7 @@ _BYTE, _HALF, _WORD, _FLOAT = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.
 
 
 def is_float8(dtype: str) -> bool:
-    """Whether `dtype` is an 8-bit float."""
+    """Return whether `dtype` is an 8-bit float."""
     parsed = parse_dtype(dtype)
     return parsed.code == "float" and parsed.bits == 8
 

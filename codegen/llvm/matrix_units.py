@@ -98,7 +98,7 @@ def _store(emitter: ExpressionEmitter, address: Value, registers: Sequence[Value
 
 
 def _types(product: Product) -> str:
-    """Return LLVM's suffix for the types of a product; factors that determine the type of the result are named alone."""
+    """Return LLVM's suffix for the types of a product; factors alone if they determine the type of the result."""
     if product.a == "f16":
         return f"{product.c}.{product.c}"
     return product.a if product.a == product.b else f"{product.a}.{product.b}"

@@ -38,10 +38,10 @@ MOST_TOGETHER = 32
 class Rules(Struct, frozen=True):
     """The rules for a kind of machine.
 
-    - `single`: the rules for single blocks, in the order in which they are tried; those in `with_epilogue` can also compute the
-      element-wise operations that follow;
-    - `rows`: the rule for all others, consecutive nests that share a number of outer axes. It gets the buffers that only these nests
-      access, and returns its name, the statement, and the nests after compaction of these buffers;
+    - `single`: the rules for single blocks, in the order in which they are tried; those in `with_epilogue` can also
+      compute the element-wise operations that follow;
+    - `rows`: the rule for all others, consecutive nests that share a number of outer axes. It gets the buffers that
+      only these nests access, and returns its name, the statement, and the nests after compaction of these buffers;
     - `alone`: returns the name and the schedule of a statement that is not a nest.
     """
 

@@ -1,8 +1,7 @@
-"""Epilogues: element-wise operations after a product, such as a bias and an activation, computed while a
-tile is in the cache.
+"""Epilogues: element-wise operations after a product, such as a bias and an activation, computed while a tile is in the cache.
 
-C[i, j] = the sum of A[i, k] * B[k, j] D[i, j] = max(C[i, j] + bias[j], 0)         stored from the tile in
-place of C, which need not be allocated
+C[i, j] = the sum of A[i, k] * B[k, j]
+D[i, j] = max(C[i, j] + bias[j], 0)         stored from the tile in place of C, which need not be allocated
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Where the elements of a NumPy array lie, faster than NumPy tells it.
+"""Fast access to the addresses of NumPy arrays.
 
-`array.ctypes.data` takes microseconds; `__array_struct__`, the array interface for C, a tenth of one, but gives a capsule
-that only C can read. So a small function of ours reads it: from the capsule to the structure to its field `data`
-(https://numpy.org/doc/stable/reference/arrays.interface.html).
+`array.ctypes.data` takes microseconds. `__array_struct__`, the array interface for C, takes a tenth of
+one, but returns a capsule that only C can read. A small compiled function reads it: from the capsule to
+the structure to its field `data` (https://numpy.org/doc/stable/reference/arrays.interface.html).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DATA = 7
 
 @cache
 def address_reader() -> Callable[[Any], int]:
-    """Return the function from an `__array_struct__` to the address of the first element."""
+    """Return a function that reads the address of the first element from an `__array_struct__`."""
     target = TARGETS["llvm"]
     module: Any = ir.Module("addresses")
     module.triple = target.machine.triple

@@ -1,4 +1,4 @@
-"""What runs programs, under TVM's names (TVM: `tvm.runtime`)."""
+"""The public names of the runtime, as in TVM (TVM: `tvm.runtime`)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Arrays of other libraries as NumPy arrays, without copies (DLPack).
 
-NumPy does it, but for bfloat16 and the 8-bit floats, which it refuses, and for libraries that speak DLPack 0, whose
-memory it takes for read-only: those are read from the exchanged structure itself
-(https://dmlc.github.io/dlpack/latest/c_api.html).
+NumPy refuses bfloat16 and the 8-bit floats, and treats memory of libraries with DLPack 0 as read-only. In
+these cases the exchanged structure is read directly (https://dmlc.github.io/dlpack/latest/c_api.html).
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from ...ir.numpy_dtype import numpy_dtype
 Array: TypeAlias = np.ndarray[Any, Any]
 
 _ON_HOST = frozenset((1, 3, 11))
-"""kDLCPU, kDLCUDAHost, kDLROCMHost."""
+"""The device types kDLCPU, kDLCUDAHost and kDLROCMHost."""
 _CODES = {
     **{(0, bits): f"int{bits}" for bits in (8, 16, 32, 64)}, **{(1, bits): f"uint{bits}" for bits in (8, 16, 32, 64)},
     **{(2, bits): f"float{bits}" for bits in (16, 32, 64)}, (4, 16): "bfloat16", (6, 8): "bool",
@@ -49,21 +48,21 @@ _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)((
 
 
 def has_dlpack(value: Any) -> bool:
-    """Whether `value` offers its memory by DLPack; also if asking for it fails, which reading it then reports."""
+    """Return whether `value` supports DLPack; also if that fails, so that reading it reports the error."""
     try:
         return hasattr(value, "__dlpack__")
-    except Exception:  # of a property of another library
+    except Exception:  # raised by a property of another library
         return True
 
 
 def is_on_host(value: Any) -> bool:
-    """Whether the processor can read the memory of `value`, which speaks DLPack."""
+    """Return whether `value`, which supports DLPack, is in host memory."""
     device, _ = value.__dlpack_device__()
     return int(device) in _ON_HOST
 
 
 def from_dlpack(value: Any) -> Array:
-    """Return a NumPy array on the memory of `value`; BufferError where it cannot be had without a copy."""
+    """Return a NumPy array on the memory of `value`; BufferError if that needs a copy."""
     try:
         array = np.from_dlpack(value)
     except (BufferError, RuntimeError, TypeError):
@@ -72,7 +71,7 @@ def from_dlpack(value: Any) -> Array:
 
 
 def _is_said_read_only(value: Any) -> bool:
-    """Whether the read-only array that NumPy made is so because its owner says it; before DLPack 1.0 none could."""
+    """Return whether the owner of a read-only array declares it so; before DLPack 1.0 it could not."""
     try:
         return not _is_valid(value.__dlpack__(max_version=(1, 0)), b"dltensor")
     except TypeError:
@@ -80,14 +79,15 @@ def _is_said_read_only(value: Any) -> bool:
 
 
 def describe(capsule: Any) -> tuple[int, tuple[int, ...], Any, tuple[int, ...]]:
-    """Return where the elements of a DLPack capsule start, its shape, NumPy's dtype, and its strides in bytes.
+    """Return the address of the first element of a DLPack capsule, its shape, its NumPy dtype, and its strides
+    in bytes.
 
-    Raises BufferError for a dtype that is not known.
+    Raises BufferError for an unknown dtype.
     """
     tensor = Tensor.from_address(_get_pointer(capsule, b"dltensor"))
     name = _CODES.get((tensor.code, tensor.bits))
     if name is None or tensor.lanes != 1:
-        raise BufferError(f"a dtype of code {tensor.code} and {tensor.bits} bits is not known")
+        raise BufferError(f"unknown dtype with code {tensor.code} and {tensor.bits} bits")
     dtype = numpy_dtype(name)
     shape = tuple(tensor.shape[axis] for axis in range(tensor.ndim))
     row_major = tuple(dtype.itemsize * prod(shape[axis + 1 :]) for axis in range(len(shape)))
@@ -101,7 +101,7 @@ def _read(owner: Any) -> Array:
         raise BufferError("negative strides")
     last = sum((size - 1) * step for size, step in zip(shape, strides, strict=True)) + dtype.itemsize
     memory: Any = (ctypes.c_uint8 * (0 if 0 in shape else last)).from_address(address)
-    memory.owner = owner  # lives as long as the array
+    memory.owner = owner  # keeps the owner alive
     return np.ndarray(shape, dtype, memory, strides=strides)
 
 
@@ -113,7 +113,7 @@ class _Managed(ctypes.Structure):
 
 
 _given: dict[int, Any] = {}
-"""What was given away and is not given back yet, by the address of its structure."""
+"""The owners of exported memory that is still in use, by the address of the structure."""
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -123,7 +123,7 @@ def _give_back(address: int) -> None:
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 def _end(capsule: int) -> None:
-    """A capsule that nobody took gives its structure back itself."""
+    """Release the structure of a capsule that was never consumed."""
     if _is_valid_at(capsule, b"dltensor"):
         _give_back(_get_pointer_at(capsule, b"dltensor"))
 
@@ -140,7 +140,7 @@ _new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, cty
 
 
 def capsule_of(address: int, shape: Sequence[int], dtype: Any, device_type: int, owner: Any) -> Any:
-    """Return a DLPack capsule of row-major elements; `owner` lives until the one who takes it gives it back.
+    """Return a DLPack capsule of row-major elements; `owner` is kept alive until the consumer releases it.
 
     Raises BufferError for a dtype that DLPack does not have.
     """

@@ -1,4 +1,4 @@
-"""Compiled modules: `compile` makes an `Executable`, which holds a callable for every function."""
+"""Compiled modules: `compile` returns an `Executable`, which has a callable for every function."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ Entry = Callable[..., Any]
 class Executable:
     """A compiled module.
 
-    `exe["main"](x, w)` calls a function; `module` is the program as it was compiled; `stats` holds the seconds that
-    each stage of the compilation took, `decisions` what the default schedules decided, by function, and `safety` how
-    many of its indices were proven to be inside their buffers. `plans` says of each graph-level function that became
-    machine code how its tensors share memory, `home` where the tensors of the others lie. `notes` says which files with
-    machine code were not used, and why.
+    `exe["main"](x, w)` calls a function. `module` is the compiled program; `stats` the time of each stage of
+    the compilation in seconds; `decisions` the decisions of the default schedules by function; `safety` how
+    many indices of each function were proven to be in bounds. `plans` is the memory plan of each graph
+    function that became machine code, and `home` the memory of the tensors of the others. `notes` are
+    warnings about files with machine code that were not used.
     """
 
     def __init__(
@@ -70,29 +70,30 @@ class Executable:
 
     @property
     def entry_names(self) -> tuple[str, ...]:
-        """The names of all functions that can be called."""
+        """Return the names of all functions that can be called."""
         return tuple(self._entries)
 
     def __getitem__(self, name: str) -> Entry:
-        """Return the function `name`; TvmsError E0102 where there is none."""
+        """Return the function `name`; TvmsError E0102 if there is none."""
         if name not in self._entries:
             help = f"functions are: {', '.join(self._entries)}"
             raise error("E0102", f"the module has no function '{name}'", None, help)
         return self._entries[name]
 
     def __call__(self, *args: Any) -> Any:
-        """Call `main`, or the only function where it has another name (TVM: a `runtime.Module` is called so)."""
+        """Call `main`, or the only function if it has another name (as TVM's `runtime.Module` does)."""
         (name,) = self._entries if len(self._entries) == 1 else ("main",)
         return self[name](*args)
 
     def time_evaluator(self, func_name: str, dev: Device, number: int = 10, **options: Any) -> Evaluator:
-        """Return what times calls of a function, as `timing.Evaluator` says (TVM: `runtime.Module.time_evaluator`)."""
+        """Return an `Evaluator` that times calls of a function (TVM: `runtime.Module.time_evaluator`)."""
         device = check_device(dev, "time_evaluator", "dev")
         return Evaluator(self[func_name], number, finish=device.sync, **options)
 
     def export_library(self, file_name: str | PathLike[str]) -> None:
-        """Write the compiled module to a file, whole or not at all, for `tvms.runtime.load_module`; E0802 where it cannot
-        be written. A library for programs in C is made by `tvms compile --emit so`."""
+        """Write the compiled module to a file for `tvms.runtime.load_module`, atomically; E0802 if that fails.
+        `tvms compile --emit so` makes a library for programs in C.
+        """
         write_whole(self.to_bytes(), str(file_name))
 
     def to_bytes(self) -> bytes:
@@ -122,13 +123,13 @@ def compile(
     native: bool = True,
     cache: str | PathLike[str] | None = None,
 ) -> Executable:
-    """Compile a module, or a single function, for `target`: the current one (`tvms.target.Target`) or the processor where
-    none is given. What the settings mean says `codegen.build.Settings`.
+    """Compile a module, or a single function, for `target`; the default is the current target
+    (`tvms.target.Target`) or the processor. See `codegen.build.Settings` for the settings.
 
-    With `cache`, a folder (or that of TVMS_CACHE_DIR), what was compiled before is not compiled again. Schedules that are
-    written in the module for this target (`S.schedule`) are applied first.
+    With `cache`, a folder (or that of TVMS_CACHE_DIR), compiled modules are reused. Schedules that the module
+    contains for this target (`S.schedule`) are applied first.
 
-    Raises TvmsError with all that cannot be compiled (E0601 to E0607), of all functions.
+    Raises TvmsError with everything that cannot be compiled (E0601 to E0607), from all functions.
     """
     chosen, start = get_target(default_target(target)), time.perf_counter()
     settings = Settings(schedule, bounds, threads, level, native)
@@ -145,7 +146,7 @@ def compile(
 
 
 def _build(module: IRModule, target: Target, settings: Settings, cache: Cache | None) -> tuple[Built, bytes]:
-    """Return a module and its machine code, from the cache where it is there."""
+    """Return a module and its machine code, from the cache if possible."""
     key = "" if cache is None else cache.key(module, target, settings)
     found = None if cache is None else cache.find(key)
     if found is not None:
@@ -160,21 +161,22 @@ def _build(module: IRModule, target: Target, settings: Settings, cache: Cache | 
 
 
 def machine_code(built: Built, target: Target, settings: Settings) -> bytes:
-    """Return the object file of what was built."""
+    """Return the object file of a built module."""
     return to_object(optimise(built.emitted.text, target, settings.level), target, settings.level)
 
 
 def _restored(module: IRModule, manifest: Manifest) -> Built:
-    """Return what was built of a module before."""
+    """Restore a built module from its manifest."""
     natives = native_functions(module) if manifest.settings.native else {}
     emitted = EmittedModule("", faults_of(manifest))
     return Built(module, manifest.signatures, natives, emitted, manifest.decisions, manifest.safety, {})
 
 
 def link_built(built: Built, image: bytes, target: Target, settings: Settings) -> Executable:
-    """Return the executable of a module whose kernels, and drivers of native functions, are in the object file `image`.
+    """Return the executable of a module whose kernels, and drivers of native functions, are in the object file
+    `image`.
 
-    TvmsError E0617 where that does not run on this processor.
+    TvmsError E0617 if the code does not run on this processor.
     """
     check_runs_here(target)
     module, natives, library = built.module, built.natives, link(image, built.signatures, target)
@@ -195,22 +197,25 @@ def prim_entry(
     name: str, source: tir.PrimFunc, module: IRModule, signature: Signature, library: Library, faults: Sequence[Fault],
     target: Target, settings: Settings,
 ) -> PrimEntry:  # fmt: skip
-    """Return what calls a kernel of `library`, which was made of function `name` of a module; where only its default
-    schedule relies on that arguments do not overlap, overlapping ones are given to what is compiled without one."""
+    """Return the entry of a kernel of `library`, compiled from function `name` of a module. If only its default
+    schedule requires that arguments do not overlap, calls with overlapping arguments use an unscheduled
+    version.
+    """
     relies_on_rules = signature.is_alone and not source.attrs.get("tir.noalias")
     again = _unscheduled(name, module, target, settings) if relies_on_rules else None
     return PrimEntry(name, source, signature, library, faults, again)
 
 
 def load_compiled(data: bytes, name: str, trust: bool = False) -> Executable:
-    """Return the compiled module that `data` holds (`Executable.to_bytes`), called `name` in messages.
+    """Return the compiled module in `data` (`Executable.to_bytes`), called `name` in messages.
 
-    Its machine code is loaded if this user's tvms made it, which a signature shows, for this machine. Otherwise its text
-    is verified and compiled, with `bounds="prove"` where it was made with "trust", and a note (`Executable.notes`) says so.
-    With `trust`, machine code is loaded whoever made it: it can do whatever a program of yours can.
+    Its machine code is loaded if it is signed by this user's tvms and made for this machine. Otherwise its
+    text is verified and compiled, with `bounds="prove"` if it was made with "trust", and a note
+    (`Executable.notes`) says so. With `trust`, machine code is loaded regardless of its origin: it can do
+    whatever a program of yours can.
 
-    Raises TvmsError E0609 where it is damaged, and, with `trust`, where it was made by another version, or for another
-    machine; without, the errors of its text and of `compile`.
+    Raises TvmsError E0609 if the data is damaged and, with `trust`, if it was made by another version, or for
+    another machine; without, the errors of its text and of `compile`.
     """
     contents = unpack(data, name)
     manifest, target = contents.manifest, get_target(contents.manifest.target)
@@ -225,21 +230,21 @@ def load_compiled(data: bytes, name: str, trust: bool = False) -> Executable:
     if trust:
         return _linked_on_trust(module, contents, target, name)
     executable = _compiled_again(module, target, manifest.settings)
-    message = f"the machine code in '{name}' is not loaded: {reason or 'it was not signed by this user'}"
-    help = "its text was compiled again; trust=True loads machine code whoever made it"
+    message = f"the machine code in '{name}' was not loaded: {reason or 'it is not signed by this user'}"
+    help = "its text was compiled instead; trust=True loads machine code of any origin"
     executable.notes += (Diagnostic("E0618", message, None, help, severity="warning"),)
     return executable
 
 
 def _why_unfit(manifest: Manifest, here: Machine) -> str | None:
-    """Return why machine code does not run here; None where it does."""
+    """Return why machine code does not run on this machine; None if it does."""
     if manifest.version != version():
-        return f"it was made by tvms {manifest.version}, and this is {version()}"
+        return f"it was made by tvms {manifest.version}, but this is {version()}"
     return why_other_machine(manifest.machine, here)
 
 
 def _compiled_again(module: IRModule, target: Target, settings: Settings) -> Executable:
-    """Compile a module that came from anywhere: it is verified, and no setting takes a check away."""
+    """Compile a module of unknown origin: it is verified, and no setting disables checks."""
     check_law(module)
     bounds = "prove" if settings.bounds == "trust" else settings.bounds
     return compile(
@@ -249,7 +254,7 @@ def _compiled_again(module: IRModule, target: Target, settings: Settings) -> Exe
 
 
 def _linked_on_trust(module: IRModule, contents: Contents, target: Target, name: str) -> Executable:
-    """Link machine code that the user vouches for; E0609 where it is not that of the text beside it."""
+    """Link machine code that the user trusts; E0609 if it does not match its text."""
     built = _restored(module, contents.manifest)
     loops = {each for each, function in module.functions.items() if isinstance(function, tir.PrimFunc)}
     if built.signatures.keys() != loops | built.natives.keys():
@@ -261,8 +266,9 @@ def _linked_on_trust(module: IRModule, contents: Contents, target: Target, name:
 
 
 def load_module(path: str | PathLike[str], trust: bool = False) -> Executable:
-    """Return the compiled module in a file (`Executable.export_library`); options and errors are those of
-    `load_compiled`."""
+    """Load the compiled module in a file (`Executable.export_library`); options and errors are those of
+    `load_compiled`.
+    """
     try:
         data = read_file(path, memory_limit())
     except OSError as problem:
@@ -271,7 +277,7 @@ def load_module(path: str | PathLike[str], trust: bool = False) -> Executable:
 
 
 def _unscheduled(name: str, module: IRModule, target: Target, settings: Settings) -> Callable[[], Entry]:
-    """Return what compiles function `name` as it stands, once: for arguments that overlap."""
+    """Return a function that compiles function `name` unscheduled, once, for calls with overlapping arguments."""
 
     @once
     def make() -> Entry:
@@ -285,8 +291,9 @@ def _unscheduled(name: str, module: IRModule, target: Target, settings: Settings
 def emit(
     program: IRModule | BaseFunc, kind: str, target: TargetLike = "llvm", settings: Settings | None = None
 ) -> str | bytes:
-    """Return the loop-level functions of a program as optimised LLVM IR ("llvm"), assembly ("asm") or an object file
-    ("obj"); for a GPU, also as PTX ("ptx")."""
+    """Return the loop functions of a program as optimised LLVM IR ("llvm"), assembly ("asm") or an object file
+    ("obj"); for a GPU, also as PTX ("ptx").
+    """
     chosen, how = get_target(target), settings or Settings()
     if chosen.is_device:
         from ..gpu.executable import emit_for_gpu
@@ -299,8 +306,9 @@ def emit(
 
 
 def compile_graphs(module: IRModule, entries: dict[str, Entry], home: Home = HOST) -> None:
-    """Add the graph-level functions to `entries`; they may call each other, and what is there. Their tensors lie at
-    `home`."""
+    """Compile the graph functions of a module, with tensors at `home`, and add them to `entries`, which they may
+    call.
+    """
     from ...ir.backend.external import external_functions
     from ..graph.compiler import compile_function
 

@@ -1,4 +1,4 @@
-"""Object code made callable in this process."""
+"""Linking of object code in this process."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _CTYPES: dict[str, Any] = {
 
 
 def c_type(dtype: str) -> Any | None:
-    """Return the ctypes type that passes a scalar of `dtype`; None where there is none."""
+    """Return the ctypes type that passes a scalar of `dtype`; None if there is none."""
     return _CTYPES.get(parse_dtype(dtype).name) if parse_dtype(dtype).lanes == 1 else None
 
 
 class Library(Struct, frozen=True):
-    """Linked kernels: the address of each, as long as this lives."""
+    """Linked kernels: the address of each, valid while this object is alive."""
 
     addresses: dict[str, int]
     keep_alive: Any
     pattern: int | None = None
-    """Where the numbers lie that say in which order simulated threads take turns."""
+    """Address of the two numbers that determine the order of simulated threads."""
 
 
 def link(image: bytes, names: Iterable[str], target: Target) -> Library:
@@ -50,9 +50,10 @@ def link(image: bytes, names: Iterable[str], target: Target) -> Library:
 def link_symbols(
     image: bytes, symbols: Sequence[str], target: Target, given: Mapping[str, int] = {}
 ) -> tuple[dict[str, int], Any]:
-    """Return the addresses of `symbols` in an object file, and what must live as long as they are used.
+    """Return the addresses of `symbols` in an object file, and an object that must be kept alive while they are
+    used.
 
-    What the object needs besides what is `given`, by address, comes from this process: the C library.
+    Undefined symbols are resolved from `given`, by address, and from this process: the C library.
     """
     jit = binding.create_lljit_compiler(target.machine)
     builder = binding.JITLibraryBuilder().add_object_img(image).add_current_process()
@@ -65,5 +66,5 @@ def link_symbols(
 
 
 def make_callable(library: Library, name: str, arguments: Sequence[Any]) -> Any:
-    """Return the C function of a kernel, which gives its status; `arguments` are ctypes types."""
+    """Return the C function of a kernel, which returns its status; `arguments` are ctypes types."""
     return ctypes.CFUNCTYPE(ctypes.c_int32, *arguments)(library.addresses[name])

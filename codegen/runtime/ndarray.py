@@ -1,4 +1,6 @@
-"""Arrays with TVM's methods (TVM: `tvm.nd`): NumPy arrays on the same memory, so that NumPy's functions take them."""
+"""Arrays with TVM's methods (TVM: `tvm.nd`): a subclass of NumPy arrays, so that NumPy's functions accept
+them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from .specs import Place, as_array
 
 
 class NDArray(np.ndarray[Any, Any]):
-    """A NumPy array that programs take and return; nothing is copied on the way."""
+    """A NumPy array that programs take and return without copies."""
 
     def numpy(self) -> Array:
         """Return the plain NumPy array on the same memory."""
@@ -24,11 +26,11 @@ class NDArray(np.ndarray[Any, Any]):
 
     @property
     def device(self) -> Any:
-        """The device on which the elements lie."""
+        """Return the device of the elements."""
         return cpu()
 
     def copyto(self, target: Array | DeviceArray | Device) -> Array | DeviceArray:
-        """Copy the elements into the array `target`, or into a new one on that device; returns it."""
+        """Copy the elements into the array `target`, or into a new array on the device `target`; return it."""
         if isinstance(target, Device):
             return array(self, target)
         if isinstance(target, DeviceArray):
@@ -37,40 +39,40 @@ class NDArray(np.ndarray[Any, Any]):
         return target
 
     def copyfrom(self, source_array: Any) -> NDArray:
-        """Overwrite the elements with those of `source_array`; returns this array."""
+        """Overwrite the elements with those of `source_array`; return this array."""
         self[...] = arrays.here(source_array)
         return self
 
 
 def array(arr: Any, device: Device | None = None) -> NDArray | DeviceArray:
-    """Return a new array with the elements of `arr`, laid out row by row; TvmsError E0721 where `device` is not there."""
+    """Return a new row-major array with the elements of `arr`; TvmsError E0721 if `device` does not exist."""
     if check_device(device or cpu(), "nd.array").device_type == CUDA:
         return arrays.from_host(np.asarray(arrays.here(arr)))
     return np.array(arrays.here(arr), order="C").view(NDArray)
 
 
 def empty(shape: Sequence[int], dtype: str = "float32", device: Device | None = None) -> NDArray | DeviceArray:
-    """Return a new array whose elements are not set; TvmsError E0721 where `device` is not there."""
+    """Return a new uninitialized array; TvmsError E0721 if `device` does not exist."""
     if check_device(device or cpu(), "nd.empty").device_type == CUDA:
         return arrays.empty(shape, np.dtype(numpy_dtype(dtype)))
     return np.empty(shape, numpy_dtype(dtype)).view(NDArray)
 
 
 def from_dlpack(value: Any) -> NDArray | DeviceArray:
-    """Return an array on the memory of `value`, which speaks DLPack; TvmsError E0702 or E0718 where it cannot be."""
+    """Return an array on the memory of `value`, which supports DLPack; TvmsError E0702 or E0718 if that fails."""
     place = Place("value", "nd.from_dlpack")
     return arrays.on_device(value, place) if arrays.is_on_device(value) else as_array(value, place).view(NDArray)
 
 
 def wrap(value: Any) -> Any:
-    """Return a result with the arrays in it as `NDArray`."""
+    """Return a result with its arrays as `NDArray`."""
     if isinstance(value, np.ndarray):
         return cast("Array", value).view(NDArray)
     return tuple(map(wrap, cast("tuple[Any, ...]", value))) if type(value) is tuple else value
 
 
 def unwrap(value: Any) -> Any:
-    """Return an argument with plain NumPy arrays in the place of `NDArray`: functions are quickest with those."""
+    """Return an argument with plain NumPy arrays instead of `NDArray`; calls are fastest with these."""
     if type(value) is NDArray:
         return value.view(np.ndarray)
     return tuple(map(unwrap, cast("tuple[Any, ...]", value))) if isinstance(value, tuple | list) else value

@@ -1,4 +1,4 @@
-"""Loop-level functions as callables: destination-passing, arrays are written in place."""
+"""Loop functions as callables in destination-passing style: arrays are written in place."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ from .sizes import Size, Slots, compile_size
 from .specs import Place, ScalarSpec, TensorSpec
 
 PLAIN_CALLS = 4
-"""From this call on, arguments that are plainly right are not looked at in Python: machine code that does so instead
-takes as long to make as a thousand calls take before. Threads that are simulated in each order are called three times."""
+"""Number of calls whose arguments are checked in Python. After these, machine code checks the common cases;
+compiling it takes as long as a thousand calls save. Simulation of threads in each order needs three
+calls.
+"""
 
 _Record = ctypes.c_int64 * RECORD_WORDS
 
 
 class PrimEntry:
-    """A compiled loop-level function. Calls check their arguments, then run machine code; the GIL is free meanwhile."""
+    """A compiled loop function. Calls check their arguments, then run machine code without the GIL."""
 
     def __init__(
         self,
@@ -40,8 +42,9 @@ class PrimEntry:
         faults: Sequence[Fault],
         for_overlapping: Callable[[], Callable[..., Any]] | None = None,
     ) -> None:
-        """`for_overlapping` makes what is called where arguments overlap although the kernel relies on that they do
-        not; without it that is an error."""
+        """`for_overlapping` returns the function to call if arguments overlap although the kernel requires that they
+        do not; without it, that is an error.
+        """
         self.name, self._span = name, source.span
         self._faults, self._library = faults, library
         self._slots: Slots = {}
@@ -78,13 +81,13 @@ class PrimEntry:
         return spec, Place(name, self.name, buffer.span or param.span)
 
     def _check_offset(self, buffer: tir.Buffer) -> None:
-        """Arrays start at their first element, so that the offset a buffer declares is always 0."""
+        """Refuse a constant offset other than 0, since arrays start at their first element."""
         offset = buffer.elem_offset
         if isinstance(offset, tir.IntImm) and offset.value != 0:
             raise error("E0606", f"argument '{buffer.name}' cannot start at element {offset.value}", buffer.span)
 
     def _compile_offsets(self, source: tir.PrimFunc) -> list[tuple[Size, Place]]:
-        """Return the offsets to be checked once all sizes are bound: those that more than the array itself decides."""
+        """Return the symbolic offsets, which are checked to be 0 when all sizes are bound."""
         found: list[tuple[Size, Place]] = []
         for param, (_, place) in zip(source.params, self.parameters, strict=True):
             buffer = source.buffer_map.get(param)
@@ -93,7 +96,7 @@ class PrimEntry:
         return found
 
     def _order(self) -> list[int]:
-        """Scalars first: they may be sizes of the buffers."""
+        """Return the order of the checks: scalars first, since they may be sizes of the buffers."""
         return sorted(range(len(self.parameters)), key=lambda i: isinstance(self.parameters[i][0], TensorSpec))
 
     def _c_types(self, signature: Signature) -> list[Any]:
@@ -106,10 +109,10 @@ class PrimEntry:
         return [*types, *[ctypes.c_void_p] * (1 if self._result is None else 2)]
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        """Call with arrays and numbers, by position or by name; returns what the function returns, else None.
+        """Call with arrays and numbers, by position or by name; return the result of the function, or None.
 
-        Raises TvmsError: E0701 to E0706 and E0718 where an argument does not fit, E0719 where one that is written
-        overlaps another although the function is `tir.noalias`, and what goes wrong while it runs.
+        Raises TvmsError: E0701 to E0706 and E0718 if an argument does not fit, E0719 if a written one
+        overlaps another although the function is `tir.noalias`, and faults at run time.
         """
         if self._quick is not None and not named and len(args) == len(self.parameters):
             record = self._quick(*args)
@@ -148,19 +151,19 @@ class PrimEntry:
         return bool(result) if is_bool(self._result) else result[()]
 
     def check_record(self, record: bytes | None) -> None:
-        """Raise the fault that a fault record with a status tells; None is no fault."""
+        """Raise the fault in a fault record with a status; None means that there is none."""
         if record is not None:
             numbers = _Record.from_buffer_copy(record)
             self._check_status(numbers[1], numbers)
 
     def _check_status(self, status: int, record: ctypes.Array[ctypes.c_int64]) -> None:
-        """Raise the fault that `status` stands for, if any; a fault that has claimed the record comes first."""
+        """Raise the fault of `status`, if any; a fault that has claimed the record comes first."""
         if status:
             numbers = list(record)
             raise TvmsError(self._faults[status_in(status, numbers) - 1].diagnostic(numbers))
 
     def _find_overlap(self, addresses: list[Any], values: list[Any]) -> tuple[int, int] | None:
-        """Return an argument that is written and another one in whose memory it lies, by their positions."""
+        """Return the positions of a written argument and of another one that overlaps it."""
         for index in self._alone:
             start, end = addresses[index], addresses[index] + values[index].nbytes
             for other, value in enumerate(values):
@@ -173,7 +176,7 @@ class PrimEntry:
     def _call_overlapping(self, values: list[Any], index: int, other: int) -> Any:
         if self._for_overlapping is not None:
             return self._for_overlapping()(*values)
-        message = f"it is written, but overlaps argument '{self.parameters[other][1].argument}' in memory"
+        message = f"the function writes it, but it overlaps argument '{self.parameters[other][1].argument}' in memory"
         help = "pass arrays that do not overlap, or drop tir.noalias from the function"
         raise self.parameters[index][1].fault("E0719", message, help)
 
@@ -183,14 +186,16 @@ def _is_written(spec: object) -> bool:
 
 
 def _raw(value: Any, place: Place) -> int:
-    """An untyped pointer: the memory of an array."""
+    """Return the address of an array that is passed as an untyped pointer."""
     if not isinstance(value, np.ndarray):
         raise place.fault("E0702", f"expected an array, got {type(value).__name__}")
     return value.ctypes.data
 
 
 def bind_names(function: str, names: Sequence[str], args: Sequence[Any], named: dict[str, Any]) -> tuple[Any, ...]:
-    """Return the arguments in the order of `names`; E0701 where one is missing, too many, unknown or given twice."""
+    """Return the arguments in the order of `names`; E0701 if one is missing, unknown or given twice, or there
+    are too many.
+    """
     values = dict(zip(names, args, strict=False))
     takes = f"'{function}' takes {len(names)} argument{'' if len(names) == 1 else 's'} ({', '.join(names)})"
     if len(args) > len(names):

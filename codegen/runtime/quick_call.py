@@ -1,8 +1,8 @@
-"""Calls without detours: one small function of machine code that checks NumPy arrays and calls the kernel.
+"""Fast calls: a small function of machine code checks NumPy arrays and calls the kernel.
 
-It reads each argument through the array interface for C (see `addresses`) and compares rank, dtype, layout, dimensions
-and overlap with what was declared. Where anything is not as it should be, it says so and does nothing else: the checks
-in Python (`specs`) then find what is wrong and how to say it.
+It reads each argument through the array interface for C (see `addresses`) and compares rank, dtype,
+layout, dimensions and overlap with the declarations. If anything differs, it returns `REFUSED` without
+side effects; the checks in Python (`specs`) then report the problem.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .addresses import ARRAY_INTERFACE
 from .jit import link_symbols
 
 REFUSED = NotImplemented
-"""What a quick call returns if it cannot handle the arguments."""
+"""The result of a fast call that cannot handle the arguments."""
 _LAYOUT, _WRITEABLE = 0x1 | 0x100 | 0x200, 0x400
 """NPY_ARRAY_C_CONTIGUOUS, _ALIGNED and _NOTSWAPPED; NPY_ARRAY_WRITEABLE."""
 _RANK, _KIND, _ITEM_SIZE, _FLAGS, _SHAPE, _DATA = 1, 2, 3, 4, 5, 7
@@ -43,11 +43,12 @@ def make_quick_call(
     checks_overlap: bool,
     bound: Mapping[int, int] = {},
 ) -> Callable[..., Any] | None:
-    """Return a function of arrays that calls the kernel at that address: None, the bytes of a fault record, or `REFUSED`.
+    """Return a function of arrays that calls the kernel at an address. It returns None, the bytes of a fault
+    record, or `REFUSED`.
 
-    `bound` holds the addresses of arrays, by position, that are always the same, and not given in a call.
+    `bound` holds the addresses of constant arrays, by position; these are not passed in a call.
 
-    None where an argument is more than a contiguous array of a dtype that NumPy has, or the function returns a value.
+    None if an argument is not a contiguous array of a dtype that NumPy has, or the function returns a value.
     """
     buffers = [source.buffer_map.get(param) for param in source.params]
     if sysconfig.get_config_var("Py_GIL_DISABLED") or not all(buffer and _is_plain(buffer) for buffer in buffers):
@@ -72,7 +73,7 @@ def _is_plain(buffer: tir.Buffer) -> bool:
 
 
 class _Caller:
-    """Emits the function for buffers of these declarations."""
+    """Emits the function for the declarations of buffers."""
 
     def __init__(
         self,
@@ -98,12 +99,12 @@ class _Caller:
         return self.builder.inttoptr(number(I64, value), POINTER)
 
     def _require(self, condition: Value) -> None:
-        """Refuse where `condition` does not hold."""
+        """Refuse the call if `condition` does not hold."""
         with self.builder.if_then(self.builder.not_(condition), likely=False):
             self._return_object(REFUSED)
 
     def _return_object(self, value: object) -> None:
-        """Return a new reference to an object that lives as long as the process."""
+        """Return a new reference to an object that is never freed."""
         address = self._address(id(value))
         self._c("Py_IncRef", ir.VoidType(), address)
         self.builder.ret(address)
@@ -137,7 +138,7 @@ class _Caller:
         return str(self.module)
 
     def _array(self, argument: Value, buffer: tir.Buffer, is_written: bool) -> tuple[Value, Value]:
-        """Check one argument; return where its elements start and end."""
+        """Check one argument; return the addresses of the start and the end of its elements."""
         builder, kind = self.builder, numpy_dtype(buffer.dtype)
         class_of = builder.load(builder.gep(argument, [number(I64, 8)], source_etype=ir.IntType(8)), typ=POINTER)
         self._require(builder.icmp_unsigned("==", builder.ptrtoint(class_of, I64), number(I64, id(np.ndarray))))

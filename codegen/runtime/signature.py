@@ -1,4 +1,6 @@
-"""What a call needs to know of a kernel: plain data, so that a compiled module can be saved without its kernels' IR."""
+"""The data about a kernel that calls need, so that a compiled module can be saved without the IR of its
+kernels.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,10 @@ from ..lower.signature import written_variables
 
 
 class Signature(Struct, frozen=True):
-    """`params` are the dtypes of the parameters of the machine code, in order; `written` the positions of the function's
-    own parameters that are written; `result` the dtype that is returned; `is_alone` whether what is written must not
-    overlap anything else."""
+    """`params` are the dtypes of the parameters of the machine code, in order; `written` the positions of the
+    parameters of the function that it writes; `result` the dtype of the result; `is_alone` whether written
+    arguments must not overlap others.
+    """
 
     params: tuple[str, ...]
     written: tuple[int, ...]

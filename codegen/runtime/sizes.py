@@ -1,6 +1,7 @@
 """Symbolic sizes at run time: integers in the slots of a frame, and expressions over them.
 
-A frame is a list; each variable has its slot in it, None until the first argument that has the size binds it.
+A frame is a list with a slot for each variable, which is None until the first argument with that size
+binds it.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ _OPERATIONS: dict[type[tir.PrimExpr], tuple[str, Callable[[int, int], int]]] = {
 
 
 def compile_size(expr: tir.PrimExpr, slots: Slots) -> Size:
-    """Return the function from a frame to the value of `expr`; E0605 where nothing determines it, E0606 where it is
-    no expression over integers."""
+    """Return a function that computes `expr` from a frame; E0605 if nothing determines a variable of it, E0606
+    if it is not an integer expression.
+    """
     if isinstance(expr, tir.IntImm):
         value = expr.value
         return lambda frame: value
@@ -57,7 +59,7 @@ def compile_size(expr: tir.PrimExpr, slots: Slots) -> Size:
 
 
 def _compile_operation(expr: tir.BinaryOp, slots: Slots) -> Size:
-    """Sizes wrap around in their dtype, as they do in machine code."""
+    """Compile an operation that wraps around in its dtype, as in machine code."""
     operate, dtype = _OPERATIONS[type(expr)][1], expr.dtype
     a, b = compile_size(expr.a, slots), compile_size(expr.b, slots)
 
@@ -71,7 +73,7 @@ def _compile_operation(expr: tir.BinaryOp, slots: Slots) -> Size:
 
 
 def size_text(expr: tir.PrimExpr) -> str:
-    """Return `expr` as one would say it in a message: plain numbers and names."""
+    """Return `expr` in short form for messages: plain numbers and names."""
     if isinstance(expr, tir.IntImm):
         return str(expr.value)
     if isinstance(expr, tir.Var):

@@ -1,8 +1,8 @@
-"""What a function expects of an argument, checked before any machine code runs.
+"""The requirements on arguments, checked before any machine code runs.
 
-A spec is made once, from the declaration of a parameter, and checks a value at every call: its kind, dtype, rank, and
-each dimension. A symbolic dimension is bound by the first argument that has it and must agree in all others; a
-dimension that is an expression is compared once everything is bound.
+A spec is made once, from the declaration of a parameter, and checks a value at every call: its kind,
+dtype, rank, and each dimension. A symbolic dimension is bound by the first argument that has it and must
+agree in all others; a dimension that is an expression is compared when all variables are bound.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from .sizes import Frame, Size, Slots, compile_size, size_text, size_variables_i
 
 
 class Place:
-    """Which argument of which function a message is about."""
+    """The argument and function that a message is about."""
 
     def __init__(self, argument: str, function: str, span: Span | None = None) -> None:
         self.argument, self.function, self.span = argument, function, span
 
     def fault(self, code: str, message: str, help: str | None = None) -> TvmsError:
-        """Return the error that says `message` of this argument."""
+        """Return an error about this argument."""
         where = f"argument '{self.argument}' of '{self.function}'" if self.function else self.argument
         return error(code, f"{where}: {message}", self.span, help)
 
 
 class ShapeSpec:
-    """The dimensions that are declared: numbers, variables, and expressions over them."""
+    """The declared dimensions: numbers, variables, and expressions over them."""
 
     def __init__(self, shape: Sequence[tir.PrimExpr], slots: Slots) -> None:
         self.declared = tuple(shape)
@@ -53,7 +53,9 @@ class ShapeSpec:
         self.has_deferred = bool(self._deferred)
 
     def bind(self, actual: tuple[int, ...], frame: Frame) -> bool:
-        """Whether `actual` has the rank and the fixed dimensions, and agrees with what is bound; binds what is not."""
+        """Return whether `actual` has the rank and the fixed dimensions, and agrees with bound variables; bind the
+        others.
+        """
         if self.is_static:
             return actual == self._static
         if len(actual) != len(self.declared):
@@ -66,19 +68,19 @@ class ShapeSpec:
         return all(actual[axis] == size for axis, size in self._fixed)
 
     def agrees(self, actual: tuple[int, ...], frame: Frame) -> bool:
-        """Whether the dimensions that are expressions are as declared."""
+        """Return whether the dimensions that are expressions agree."""
         return all(actual[axis] == size(frame) for axis, size in self._deferred)
 
     def check_fit(self, place: Place, actual: tuple[int, ...], what: str = "dimension") -> None:
-        """E0703 where a number of `actual` does not fit the dtype of what it is bound to or compared with."""
+        """Raise E0703 if a number of `actual` does not fit in the dtype of its declaration."""
         for axis, dtype, most in self._limits:
             if actual[axis] > most:
                 declared = size_text(self.declared[axis])
-                said = f"{what} {axis} is {actual[axis]}, but '{declared}' has dtype {dtype}, which ends at {most}"
+                said = f"{what} {axis} is {actual[axis]}, but '{declared}' has dtype {dtype}, whose maximum is {most}"
                 raise place.fault("E0703", said, "declare the size as int64")
 
     def fault(self, place: Place, actual: tuple[int, ...], frame: Frame) -> TvmsError:
-        """Return the error that says what was expected and what came."""
+        """Return the error about the expected and the actual shape."""
         inner = ", ".join(map(size_text, self.declared))
         expected = f"({inner},)" if len(self.declared) == 1 else f"({inner})"
         if len(actual) != len(self.declared):
@@ -103,7 +105,7 @@ def _slot(variable: tir.Var, slots: Slots) -> int:
 
 
 class TensorSpec:
-    """A tensor of `dtype` ("void" is any) and of a shape, or of a rank (-1 is any) where `shape` is None."""
+    """A tensor of `dtype` ("void": any) and of a shape, or, if `shape` is None, of a rank (-1: any)."""
 
     def __init__(
         self, dtype: str, shape: Sequence[tir.PrimExpr] | None, slots: Slots, ndim: int = -1,
@@ -119,21 +121,21 @@ class TensorSpec:
         self._constant_strides = [step.value if isinstance(step, tir.IntImm) else None for step in strides]
 
     def check(self, value: Any, place: Place, frame: Frame) -> Array:
-        """Return `value` as an array that is what was declared, or raise what is wrong with it; binds dimensions."""
+        """Return `value` as an array and bind its dimensions; raise an error if it does not match the declaration."""
         array = value if type(value) is np.ndarray else as_array(value, place)
         self.check_kind(array, place, frame)
         flags = array.flags
         if self.is_row_major and not flags.c_contiguous:
             help = "pass numpy.ascontiguousarray of it"
-            raise place.fault("E0706", "expected an array laid out row by row, without gaps", help)
+            raise place.fault("E0706", "expected a contiguous row-major array", help)
         if not flags.aligned:
             raise place.fault("E0706", "its elements are not aligned in memory", "pass a copy of it")
         if self.is_written and not flags.writeable:
-            raise place.fault("E0702", "it is written, but is read-only", "pass a writeable array")
+            raise place.fault("E0702", "the function writes it, but it is read-only", "pass a writeable array")
         return array
 
     def check_kind(self, array: Any, place: Place, frame: Frame) -> None:
-        """Check the dtype, the dimensions and the declared strides of an array, wherever it lies; binds what is symbolic."""
+        """Check the dtype, the dimensions and the declared strides of an array in any memory; bind symbolic ones."""
         if self._numpy_dtype is not None and array.dtype != self._numpy_dtype:
             help = f"convert it: x.astype({self._numpy_dtype})" if array.dtype.kind in "fiub" else None
             raise place.fault("E0703", f"expected dtype {self._numpy_dtype}, got {array.dtype}", help)
@@ -146,20 +148,20 @@ class TensorSpec:
         if self._strides is not None:
             steps = self._steps(array, place)
             if not self._strides.bind(steps, frame):
-                raise place.fault("E0706", f"expected other strides than {steps} elements")
+                raise place.fault("E0706", f"strides of {steps} elements do not match the declaration")
             self._strides.check_fit(place, steps, "stride")
 
     def check_deferred(self, value: Any, place: Place, frame: Frame) -> None:
-        """Check the dimensions that are expressions, once every variable is bound."""
+        """Check the dimensions that are expressions, when every variable is bound."""
         if self.shape is not None and self.shape.has_deferred and not self.shape.agrees(value.shape, frame):
             raise self.shape.fault(place, value.shape, frame)
         if self._strides is not None and self._strides.has_deferred:
             steps = self._steps(value, place)
             if not self._strides.agrees(steps, frame):
-                raise place.fault("E0706", f"expected other strides than {steps} elements")
+                raise place.fault("E0706", f"strides of {steps} elements do not match the declaration")
 
     def _steps(self, array: Any, place: Place) -> tuple[int, ...]:
-        """Return the strides in elements; as declared where they place nothing, for one element or none."""
+        """Return the strides in elements; the declared ones if the array has at most one element."""
         size = array.itemsize * self._lanes
         steps = array.strides[:-1] if self._lanes > 1 else array.strides
         if any(step < 0 or step % size for step in steps):
@@ -170,19 +172,21 @@ class TensorSpec:
 
 
 def as_array(value: Any, place: Place) -> Array:
-    """Return the NumPy array that `value` is, or is by DLPack: never a copy of something else."""
+    """Return the NumPy array of `value`, possibly by DLPack, never a copy."""
     if isinstance(value, np.ndarray):
-        return np.asarray(cast("Array", value))  # of its own class, such as memmap, too: machine code reads plain ones
+        return np.asarray(
+            cast("Array", value)
+        )  # also converts subclasses such as memmap: machine code reads plain arrays
     if not has_dlpack(value):
         help = "pass numpy.asarray of it" if isinstance(value, list | tuple | int | float | np.generic) else None
         raise place.fault("E0702", f"expected an array, got {kind_of(value)}", help)
     try:
         is_here = is_on_host(value)
         array = from_dlpack(value) if is_here else None
-    except Exception as problem:  # whatever the code of the library that owns it raises
+    except Exception as problem:  # any exception of the library that owns the memory
         raise place.fault("E0702", f"its memory cannot be shared: {problem}") from None
     if array is None:
-        raise place.fault("E0718", "it lies on another device", "move it to the processor first, as with x.cpu()")
+        raise place.fault("E0718", "it is on another device", "move it to the processor first, as with x.cpu()")
     return array
 
 
@@ -192,14 +196,14 @@ def kind_of(value: Any) -> str:
 
 
 class ScalarSpec:
-    """A number of `dtype`, which is bound to a slot of the frame where it is a size."""
+    """A number of `dtype`, which is bound to a slot of the frame if it is a size."""
 
     def __init__(self, dtype: str, slot: int | None = None) -> None:
         self._dtype, self._slot = dtype, slot
         self._convert: Callable[[Any], Any] = float if is_float(dtype) else bool if is_bool(dtype) else int
 
     def check(self, value: Any, place: Place, frame: Frame) -> Any:
-        """Return `value` as a Python number; E0702 and E0703 where it is none of the dtype."""
+        """Return `value` as a Python number; E0702 or E0703 if it does not have the dtype."""
         if isinstance(value, np.ndarray):
             array = cast("Array", value)
             value = array[()] if array.ndim == 0 else array

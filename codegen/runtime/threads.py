@@ -1,6 +1,6 @@
-"""The threads of parallel loops: those of an OpenMP runtime where one is installed, else of a small pool of our own.
+"""The threads of parallel loops: an OpenMP runtime if one is installed, otherwise a small thread pool.
 
-Both split a loop into as many ranges of consecutive iterations as there are threads, always the same ones.
+Both split a loop into one range of consecutive iterations per thread, always the same ranges.
 """
 
 from __future__ import annotations
@@ -86,11 +86,11 @@ define i32 @{PARALLEL}(ptr %body, ptr %closure, i64 %extent, i32 %threads) {{
   ret i32 %status
 }}
 """
-"""The runtime of a library that is linked without OpenMP."""
+"""The runtime of a library linked without OpenMP."""
 
 
 def thread_count() -> int:
-    """Return how many threads run a parallel loop: as the environment says, else one a core."""
+    """Return the number of threads of a parallel loop: from the environment, or one per core."""
     for name in ("TVMS_NUM_THREADS", "OMP_NUM_THREADS"):
         first = os.environ.get(name, "").partition(",")[0].strip()
         if first.isdecimal() and int(first) > 0:
@@ -100,7 +100,7 @@ def thread_count() -> int:
 
 @cache
 def find_openmp() -> str | None:
-    """Return the name of the OpenMP runtime's library, None where there is none."""
+    """Return the name of the OpenMP runtime library; None if there is none."""
     return ctypes.util.find_library("gomp")
 
 
@@ -122,11 +122,11 @@ def parallel_entry() -> int:
 
 
 _KEPT: list[Any] = []
-"""Machine code that lives as long as the process."""
+"""Machine code that is never freed."""
 
 
 class _Pool:
-    """Threads of Python that run machine code, during which they do not hold the interpreter's lock."""
+    """Python threads that run machine code without the GIL."""
 
     def __init__(self) -> None:
         self._executor = ThreadPoolExecutor(max_workers=max(1, thread_count()), thread_name_prefix="tvms")

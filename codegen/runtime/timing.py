@@ -1,4 +1,4 @@
-"""How long calls take (TVM: `time_evaluator`)."""
+"""Timing of calls (TVM: `time_evaluator`)."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from .prim_entry import PLAIN_CALLS
 
 
 class BenchmarkResult(Struct, frozen=True):
-    """Seconds a call: `results` has the mean of every repetition."""
+    """Seconds per call: `results` holds the mean of every repetition."""
 
     results: tuple[float, ...]
 
     @property
     def mean(self) -> float:
-        """The mean of all repetitions."""
+        """Return the mean of all repetitions."""
         return statistics.fmean(self.results)
 
     @property
     def median(self) -> float:
-        """The median of all repetitions."""
+        """Return the median of all repetitions."""
         return statistics.median(self.results)
 
     @property
     def min(self) -> float:
-        """The quickest repetition."""
+        """Return the time of the fastest repetition."""
         return min(self.results)
 
     @property
     def max(self) -> float:
-        """The slowest repetition."""
+        """Return the time of the slowest repetition."""
         return max(self.results)
 
     @property
     def std(self) -> float:
-        """The standard deviation of the repetitions."""
+        """Return the standard deviation of the repetitions."""
         return statistics.pstdev(self.results)
 
     def __str__(self) -> str:
@@ -48,11 +48,12 @@ class BenchmarkResult(Struct, frozen=True):
 
 
 class Evaluator(Struct, frozen=True):
-    """Times a function: `repeat` times, the mean of `number` calls, more where they take less than `min_repeat_ms`.
+    """Times a function: `repeat` repetitions of `number` calls, or of more calls if they take less than
+    `min_repeat_ms`.
 
-    It sleeps for `cooldown_interval_ms` after every `repeats_to_cooldown` repetitions, and calls `prepare`, where given,
-    before each. Calls before the first repetition are not timed: they pay for what is made once. `finish` waits for what
-    calls leave behind them.
+    It sleeps for `cooldown_interval_ms` after every `repeats_to_cooldown` repetitions, and calls `prepare`,
+    if given, before each. Calls before the first repetition are not timed, so that one-time costs do not
+    count. `finish` waits for asynchronous work.
     """
 
     function: Callable[..., Any]
@@ -77,7 +78,7 @@ class Evaluator(Struct, frozen=True):
         return BenchmarkResult(tuple(results))
 
     def _repetition(self, args: Sequence[Any]) -> float:
-        """Return the seconds a call took, of enough calls."""
+        """Return the seconds per call of one repetition."""
         function, number = self.function, self.number
         finish = self.finish or (lambda: None)
         while True:
@@ -93,6 +94,6 @@ class Evaluator(Struct, frozen=True):
 
 
 def warm_up(function: Callable[..., Any], args: Sequence[Any]) -> None:
-    """Call until all that is made at first calls is made."""
+    """Call the function until all one-time work is done."""
     for _ in range(PLAIN_CALLS):
         function(*args)

@@ -1,7 +1,7 @@
-"""Modules compiled in several ways, all of which must do the same: for the laws of compiled code.
+"""Modules compiled in several ways that must compute the same, for the laws of compiled code.
 
-Many modules are compiled together, as one LLVM module for each level, since LLVM takes longer to begin than to compile a
-small function.
+Many modules are compiled together, as one LLVM module per level, since starting LLVM takes longer than
+compiling a small function.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from .prim_entry import PrimEntry
 from .signature import signature_of
 
 Ways = dict[str, dict[str, PrimEntry]]
-"""The functions of a module, by the name of the way in which they were compiled, and by their own."""
+"""The functions of a module, by the name of the variant and by their own name."""
 Program = tuple[IRModule, Bounds]
 
 
 class _Lowered(Struct, frozen=True, eq=False):
-    """The loop-level functions of a module as kernels: as they stand, and with default schedules where a rule applies."""
+    """The loop functions of a module as kernels: unscheduled, and with default schedules if a rule applies."""
 
     module: IRModule
     bounds: Bounds
@@ -42,8 +42,9 @@ class _Lowered(Struct, frozen=True, eq=False):
 
 
 def compile_variants(program: IRModule, bounds: Bounds = "prove") -> Ways:
-    """Return the loop-level functions of a module as they stand, not optimised ("O0") and optimised ("O3"), and with default
-    schedules ("scheduled") where a rule applies. Raises TvmsError as `compile` does."""
+    """Return the loop functions of a module: unscheduled, not optimised ("O0") and optimised ("O3"), and with
+    default schedules ("scheduled") if a rule applies. Raises TvmsError as `compile` does.
+    """
     (found,) = compile_together([(program, bounds)])
     if isinstance(found, Exception):
         raise found
@@ -51,7 +52,7 @@ def compile_variants(program: IRModule, bounds: Bounds = "prove") -> Ways:
 
 
 def compile_together(programs: Sequence[Program]) -> list[Ways | Exception]:
-    """Return for each module what `compile_variants` returns, or raises."""
+    """Return for each module the result of `compile_variants`, or its exception."""
     target = get_target("llvm")
     lowered = [_lowered(program, bounds, target) for program, bounds in programs]
     right = [each for each in lowered if isinstance(each, _Lowered)]
@@ -114,7 +115,7 @@ def _entries(
     lowered: _Lowered, kernels: Mapping[str, tir.PrimFunc], library: Library, faults: Sequence[Fault], target: Target,
     level: int,
 ) -> dict[str, PrimEntry]:  # fmt: skip
-    """Return what calls the kernels of a module."""
+    """Return the entries of the kernels of a module."""
     functions = loop_level_functions(lowered.module)
     settings = Settings(schedule=False, bounds=lowered.bounds, level=level)
     return {
@@ -126,7 +127,7 @@ def _entries(
 
 
 def _renamed(kernels: Mapping[str, tir.PrimFunc], prefix: str) -> dict[str, tir.PrimFunc]:
-    """Return the kernels of a module, which may call each other, with names that no other module has."""
+    """Return the kernels of a module, which may call each other, with names that are unique among modules."""
 
     def rename(node: object) -> tir.Call | None:
         if isinstance(node, tir.Call) and isinstance(node.op, GlobalVar):

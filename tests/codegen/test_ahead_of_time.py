@@ -107,11 +107,11 @@ def test_a_damaged_module_is_refused_or_harmless() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda data: b"ELF" + data, "it is no compiled module"),
-        (lambda data: data.replace(MAGIC + b"%d\n" % FORMAT, MAGIC + b"9\n", 1), "it has a format of another version"),
+        (lambda data: b"ELF" + data, "it is not a compiled module"),
+        (lambda data: data.replace(MAGIC + b"%d\n" % FORMAT, MAGIC + b"9\n", 1), "its format is of another version"),
         (lambda data: data[:100], "its manifest is damaged"),
         (lambda data: data[:-1], "its machine code is damaged"),
-        (lambda data: data + b" ", "there is something behind its end"),
+        (lambda data: data + b" ", "there is data after its end"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(change: Callable[[bytes], bytes], said: str) -> None:

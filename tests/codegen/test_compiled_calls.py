@@ -99,7 +99,7 @@ FAULTS: list[tuple[tuple[Any, ...], str]] = [
     ),
     (
         (SHARED.reshape(-1)[:12].reshape(3, 4), SHARED.reshape(-1)[8:32].reshape(3, 8), 1),
-        "error[E0719]: argument 'y' of 'scale': it is written, but overlaps argument 'x' in memory\n"
+        "error[E0719]: argument 'y' of 'scale': the function writes it, but it overlaps argument 'x' in memory\n"
         "= help: pass arrays that do not overlap, or drop tir.noalias from the function",
     ),
 ]
@@ -157,7 +157,7 @@ def test_arrays_of_other_libraries_are_not_copied(compiled: tvms.Executable) -> 
     compiled["scale"](Foreign(X), Foreign(y), 4)
     assert (y == 4).all()
     assert message(compiled["scale"], Foreign(X, device=2), y, 4) == (
-        "error[E0718]: argument 'x' of 'scale': it lies on another device\n"
+        "error[E0718]: argument 'x' of 'scale': it is on another device\n"
         "= help: move it to the processor first, as with x.cpu()"
     )
 
@@ -178,7 +178,7 @@ I.ir_module Module:
         "error[E0602]: the intrinsic 'tir.tvm_storage_sync' does not exist on target 'llvm'"
     )
     assert message(tvms.compile, tvms.parse(text), target="z80") == (
-        "error[E0601]: there is no target 'z80'\n= help: targets are: llvm, cuda, nvptx"
+        "error[E0601]: unknown target 'z80'\n= help: use one of llvm, cuda, nvptx"
     )
 
 

@@ -49,9 +49,7 @@ def test_sizes_fit_their_dtype_at_the_call() -> None:
         if way == "interpreted":
             expected = "argument 'A' has shape (2147483653,), but its dimension 0 is bound to n of dtype int32"
         else:
-            expected = (
-                "argument 'a' of 'main': dimension 0 is 2147483653, but 'n' has dtype int32, which ends at 2147483647"
-            )
+            expected = "argument 'a' of 'main': dimension 0 is 2147483653, but 'n' has dtype int32, whose maximum is 2147483647"
         assert said == f"E0703: {expected}"
 
 
@@ -69,7 +67,7 @@ def test_sizes_that_are_expressions_fit_their_dtype() -> None:
     large = np.empty(2**31, "i1")
     for way in WAYS[1:]:
         said = told(text, way, lambda: (large[: 2**30], large))
-        reason = "dimension 0 is 2147483648, but 'n * 2' has dtype int32, which ends at 2147483647"
+        reason = "dimension 0 is 2147483648, but 'n * 2' has dtype int32, whose maximum is 2147483647"
         assert said == f"E0703: argument 'b' of 'main': {reason}"
 
 

@@ -72,7 +72,7 @@ def test_a_target_is_its_text() -> None:
 
 def test_the_innermost_target_is_that_of_what_is_compiled() -> None:
     assert Target.current() is None
-    with pytest.raises(ValueError, match="there is no current target"):
+    with pytest.raises(ValueError, match="no current target"):
         Target.current(allow_none=False)
     with Target("cuda -arch=sm_80 -simulate=ascending") as simulated:
         with Target("llvm") as inner:

@@ -88,9 +88,9 @@ def test_code_for_another_processor_is_not_run() -> None:
     with pytest.raises(tvms.TvmsError) as caught:
         tvms.compile(tvms.parse(MATMUL), target=f"llvm -mtriple={other}-linux-gnu")
     assert str(caught.value) == (
-        f"error[E0617]: code for 'llvm -mtriple={other}-linux-gnu -mcpu=generic' does not run on this processor, "
-        f"which is '{here}'\n"
-        "  = help: emit it (tvms compile --emit so), or compile for 'llvm', which is this processor"
+        f"error[E0617]: code for 'llvm -mtriple={other}-linux-gnu -mcpu=generic' does not run on this processor "
+        f"('{here}')\n"
+        "  = help: write it to a file (tvms compile --emit so), or compile for this processor ('llvm')"
     )
 
 
@@ -99,7 +99,7 @@ def test_code_for_another_processor_is_not_run() -> None:
     [
         ("-mcpu=znver4x", "has no processor 'znver4x'", "did you mean 'znver4'?"),
         ("-mattr=+avx512ff", "has no feature 'avx512ff'", "did you mean 'avx512f'?"),
-        ("-mattr=avx2", "has no feature 'avx2'", "write + before what it has, and - before what it lacks"),
+        ("-mattr=avx2", "has no feature 'avx2'", "prefix a feature with + to enable or - to disable it"),
         (
             "-mcpu=i386",
             "has no code for the processor 'i386' as described",
@@ -107,7 +107,7 @@ def test_code_for_another_processor_is_not_run() -> None:
         ),
         ("-num-cores=many", "has no -num-cores of 'many'", "give a number from 1 to 1024"),
         ("-opt-level 4", "has no -opt-level of '4'", "give a number from 0 to 3"),
-        ("-fast-math=often", "has no -fast-math of 'often'", "write it alone, or give 0 or 1"),
+        ("-fast-math=often", "has no -fast-math of 'often'", "omit the value, or give 0 or 1"),
         (
             "-cpu=znver4",
             "has no option '-cpu'",
@@ -127,5 +127,5 @@ def test_an_unknown_machine_is_said() -> None:
         get_target("llvm -mtriple=vax-dec")
     assert str(caught.value) == (
         "error[E0601]: the target 'llvm' has no machine 'vax-dec'\n"
-        "  = help: give -mtriple as LLVM writes it, such as aarch64-linux-gnu"
+        "  = help: give -mtriple in LLVM's form, such as aarch64-linux-gnu"
     )

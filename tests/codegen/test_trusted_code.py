@@ -67,7 +67,7 @@ def test_what_this_user_compiled_is_loaded() -> None:
     assert (result(loaded), loaded.notes, "llvm" in loaded.stats) == (3, (), False)
 
 
-UNTRUSTED = "warning[E0618]: the machine code in 'saved' is not loaded: it was not signed by this user"
+UNTRUSTED = "warning[E0618]: the machine code in 'saved' was not loaded: it is not signed by this user"
 
 
 @pytest.mark.parametrize("part", ["image", "text", "tensors"])
@@ -106,7 +106,7 @@ def test_the_user_may_trust_a_file() -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"version": "0.0.1"}, "it was made by tvms 0.0.1, and this is "),
+        ({"version": "0.0.1"}, "it was made by tvms 0.0.1, but this is "),
         ({"signatures": {}}, "its manifest names other functions than its text"),
     ],
 )
@@ -121,14 +121,14 @@ def test_a_module_of_another_version_or_machine_is_compiled_again() -> None:
     data = compiled(3).to_bytes()
     machine = unpack(data, "saved").manifest.machine
     for changes, said in (
-        ({"version": "0.0.1"}, "it was made by tvms 0.0.1, and this is "),
-        ({"machine": replace(machine, triple="z80")}, "it was made for another machine: that is "),
-        ({"machine": replace(machine, features=machine.features + ",+magic")}, "it was made for another machine: that is "),
+        ({"version": "0.0.1"}, "it was made by tvms 0.0.1, but this is "),
+        ({"machine": replace(machine, triple="z80")}, "it was made for another machine: "),
+        ({"machine": replace(machine, features=machine.features + ",+magic")}, "it was made for another machine: "),
     ):  # fmt: skip
         loaded = load_compiled(forged(data, manifest=changes), "saved")
         assert result(loaded) == 3
         (note,) = notes(loaded)
-        assert note.startswith(f"warning[E0618]: the machine code in 'saved' is not loaded: {said}")
+        assert note.startswith(f"warning[E0618]: the machine code in 'saved' was not loaded: {said}")
 
 
 GATHER = """
@@ -201,8 +201,8 @@ def link(path: Path, other: bytes) -> None:
 
 
 UNUSED: dict[str, tuple[Callable[[Path, bytes], Any], str]] = {
-    "another program": (swap, "it was not signed for this program by this user"),
-    "a saved module": (lambda path, other: swap(path, compiled(3).to_bytes()), "it was not signed for this program by this user"),
+    "another program": (swap, "it is not signed by this user for this program"),
+    "a saved module": (lambda path, other: swap(path, compiled(3).to_bytes()), "it is not signed by this user for this program"),
     "a damaged one": (lambda path, other: swap(path, flipped(path.read_bytes(), 500)), "it is damaged"),
     "half of it": (lambda path, other: swap(path, path.read_bytes()[:999]), "it is damaged"),
     "open to others": (lambda path, other: path.chmod(0o666), "its permissions are 666: open to others"),
@@ -275,7 +275,7 @@ OPEN: dict[str, tuple[Callable[[Path], Any], str]] = {
     "file": (lambda folder: (folder / "secret").chmod(0o644), "its permissions are 644: open to others"),
     "link": (lambda folder: ((folder / "secret").rename(folder / "x"), (folder / "secret").symlink_to("x")), "symbolic links"),
     "linked folder": (lambda folder: (folder.rename(folder.with_name("x")), folder.symlink_to("x")), "is a symbolic link"),
-    "short": (lambda folder: (folder / "secret").write_bytes(b"short"), "does not hold 32 bytes"),
+    "short": (lambda folder: (folder / "secret").write_bytes(b"short"), "does not have 32 bytes"),
     "pipe": (lambda folder: ((folder / "secret").unlink(), os.mkfifo(folder / "secret")), "it is a pipe"),
 }  # fmt: skip
 
@@ -289,7 +289,7 @@ def test_a_secret_that_others_may_know_is_not_used(kind: str, tmp_path: Path, mo
     break_(tmp_path / "tvms")
     executable = compiled(3, tmp_path / "cache")
     (note,) = notes(executable)
-    start = f"warning[E0618]: nothing is kept in the cache '{tmp_path}/cache': it cannot be signed: "
+    start = f"warning[E0618]: cannot sign entries of the cache '{tmp_path}/cache': "
     assert note.startswith(start)
     assert said.lower() in note.lower()
     loaded = load_compiled(executable.to_bytes(), "saved")

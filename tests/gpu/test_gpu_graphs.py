@@ -180,7 +180,9 @@ def test_constants_are_copied_once_and_stay(driver: Any) -> None:
     y, c = executable["twice"](x)
     assert counts(driver) == (0, 1, 0)
     np.testing.assert_array_equal(y.numpy(), X + np.arange(1, 9))
-    with pytest.raises(tvms.TvmsError, match="argument 'A' of 'increment': the function writes it, but it is read-only"):
+    with pytest.raises(
+        tvms.TvmsError, match="argument 'A' of 'increment': the function writes it, but it is read-only"
+    ):
         executable["spoil"](x)
     np.testing.assert_array_equal(c.numpy(), np.arange(1, 9))
 
@@ -358,7 +360,9 @@ def test_what_is_written_in_place(driver: Any) -> None:
     np.testing.assert_array_equal(x.numpy(), X + 2)
     main(own)
     np.testing.assert_array_equal(own, X + 2)
-    with pytest.raises(tvms.TvmsError, match="argument 'A' of 'increment': the function writes it, but it is read-only"):
+    with pytest.raises(
+        tvms.TvmsError, match="argument 'A' of 'increment': the function writes it, but it is read-only"
+    ):
         main(fixed)
 
 

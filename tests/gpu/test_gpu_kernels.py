@@ -251,7 +251,7 @@ def test_streams_and_events(driver: Any) -> None:
     with pytest.raises(tvms.TvmsError) as caught:
         tvms.cpu().event()
     assert str(caught.value) == (
-        "error[E0721]: the device cpu(0) has no streams\n  = help: what is called there is done at once"
+        "error[E0721]: the device cpu(0) has no streams\n  = help: omit the stream: calls on this device are synchronous"
     )
 
 

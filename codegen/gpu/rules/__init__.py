@@ -1,10 +1,11 @@
 """Default schedules for GPUs, for functions without thread bindings.
 
-tensor_cores    products of float16 and bfloat16 on tensor cores tiles           products whose threads each
-compute a tile in registers transpose       copies that permute dimensions, through shared memory columns
-column reductions with too few results for a thread each: each warp reduces a part of the column rows
-consecutive nests that share rows: a block per row, reductions by all of its threads elements
-everything else: a thread per element, a warp per row sum, one thread for code that is not a loop nest
+tensor_cores    products of float16 and bfloat16 on tensor cores
+tiles           products whose threads each compute a tile in registers
+transpose       copies that permute dimensions, through shared memory
+columns         column reductions with too few results for a thread each: each warp reduces a part of the column
+rows            consecutive nests that share rows: a block per row, reductions by all of its threads
+elements        everything else: a thread per element, a warp per row sum, one thread for other code
 
 (TVM: `tvm.dlight.gpu`.)
 """

@@ -1,8 +1,6 @@
-"""Rows: nests that share their outer axes, such as those of a softmax or a layer norm; a block computes a row
-of all nests.
+"""Rows: nests that share their outer axes, as in a softmax or a layer norm; a block computes a row of all nests.
 
-for i in blocks:                             threads process a row together, `width` contiguous elements
-each at a time;
+for i in blocks:                             threads process a row together, `width` contiguous elements each at a time;
     m = the greatest of A[i, :]              partial results are combined by shuffles and in shared memory;
     E[:] = exp(A[i, :] - m)                  buffers that only these nests access are one row in shared memory
     s = the sum of E[:]
