@@ -38,7 +38,7 @@ def median_seconds(call: Callable[[], object], repeats: int = 7) -> float:
 
 
 def _least_seconds(call: Callable[[], object], repeats: int = 25) -> float:
-    """Return the least time of `call`: other programs on the machine only ever make it longer."""
+    """Return the minimum time of `call`, since other processes only make it longer."""
     return min(_timed(call) for _ in range(repeats))
 
 
