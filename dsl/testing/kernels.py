@@ -1,25 +1,26 @@
-"""What is known of a loop-level function while it is made: its parameters, its memory, its axes, and safe indices."""
+"""A loop-level function in the making: safe indices, values, blocks, and the whole."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ...ir import make, tir
 from ...ir.access import detect_regions, full_region
-from ...ir.buffers import decl_buffer
 from ...ir.dtype import is_float
 from ...ir.visit import walk
 from .choices import Choices
-from .expressions import OPERATORS, constants, expression, operations
-from .features import FUNCTIONS, LARGE, LONG
-from .options import MAX_EXTENT, Options
+from .expressions import constants, expression
+from .features import FUNCTIONS, LARGE
+from .memory import Memory, size_of
+from .options import MAX_EXTENT
 
 TRUE = tir.IntImm("bool", 1)
+SPATIAL, REDUCE = tir.IterVarType.DATA_PAR, tir.IterVarType.COMM_REDUCE
+SCAN, OPAQUE = tir.IterVarType.ORDERED, tir.IterVarType.OPAQUE
 _CROWDED = 3
 """From how many reads of a buffer on a block declares all of it."""
 
@@ -42,182 +43,19 @@ class Axis(Struct, frozen=True):
         return make.sub(self.var, self.low) if self.low else self.var
 
 
-def size_of(extent: tir.PrimExpr) -> int | None:
-    """Return a size that is known, else None."""
-    return extent.value if isinstance(extent, tir.IntImm) else None
-
-
-class Kernel:
+class Kernel(Memory):
     """A loop-level function in the making."""
 
-    def __init__(self, choose: Choices, options: Options, symbolic: bool = False) -> None:
-        self.choose, self.options = choose, options
-        self.pending = dict.fromkeys(sorted(options.features))
-        """The features that are to come."""
-        self.room, self.reserved = options.max_blocks, 0
-        """How many blocks there may be, and how many of them later stages need."""
-        self.index = "int64" if symbolic else "int32"
-        self.sizes = [tir.Var("int64", name) for name in ("n", "m")] if symbolic else []
-        self.readable: list[tir.Buffer] = []
-        self.params: dict[tir.Var, tir.Buffer] = {}
-        self.scalars: list[tir.Var] = []
-        self.allocated: list[tir.Buffer] = []
-        self.views: list[tir.Buffer] = []
-        names = frozenset(OPERATORS) if options.operators is None else options.operators
-        self.operations = operations(names - options.without, None if len(options.dtypes) > 8 else options.dtypes)
+    # --- Axes ------------------------------------------------------------------------------------------------
 
-    @property
-    def free(self) -> int:
-        """How many blocks the next stage may have."""
-        return self.room - self.reserved
-
-    # --- Features --------------------------------------------------------------------------------------------
-
-    def allows(self, *features: str) -> bool:
-        """Whether none of these features is excluded."""
-        return not any(each in self.options.without for each in features)
-
-    def wants(self, feature: str, once_in: int) -> bool:
-        """Whether to make a feature now: never where it is excluded, at once where it was asked for, else sometimes, but not
-        before those that were asked for."""
-        if feature in self.options.without:
-            return False
-        if feature in self.pending:
-            del self.pending[feature]
-            return True
-        return not self.pending and self.choose.rarely(once_in)
-
-    def chances(self, feature: str, once_in: int) -> bool:
-        """As `wants`, where what is made may be folded away again: what was asked for comes elsewhere."""
-        return not self.pending and feature not in self.options.without and self.choose.rarely(once_in)
-
-    def met(self, *features: str) -> None:
-        """Take note that a stage has features."""
-        for each in features:
-            self.pending.pop(each, None)
-
-    def dtype(self, *preferred: str) -> str:
-        """Choose a dtype, one of `preferred` where those are allowed."""
-        fitting = [each for each in preferred if each in self.options.dtypes]
-        return self.choose.pick(fitting or self.options.dtypes)
-
-    # --- Sizes -----------------------------------------------------------------------------------------------
-
-    def const(self, value: int) -> tir.PrimExpr:
-        """Return a constant of the dtype of indices."""
-        return make.const(value, self.index)
-
-    @property
-    def least(self) -> int:
-        return 1 if self.allows("extent 1") else 2
-
-    def number(self, low: int, high: int) -> int:
-        """Choose a size that is allowed, about from `low` to `high`."""
-        high = max(min(high, self.options.max_extent), self.least)
-        return self.choose.number(min(max(low, self.least), high), high)
-
-    def extent(self) -> tir.PrimExpr:
-        """Choose the size of a dimension."""
-        if self.sizes and self.wants("symbolic extent", 2):
-            return self.choose.pick(self.sizes)
-        if "equality" in self.pending:
-            return self.const(1)
-        return self.const(self.number(1, MAX_EXTENT))
-
-    def shape(self, low: int = 1, high: int = 3) -> tuple[tir.PrimExpr, ...]:
-        """Choose a shape by the number of its dimensions."""
-        least = max(low, 0 if self.allows("rank 0") else 1)
-        return tuple([self.extent() for _ in range(self.choose.number(least, max(high, least)))])
-
-    def wide_shape(self) -> tuple[tir.PrimExpr, ...]:
-        """Choose a shape that may be unusual: without dimensions, with four, with a long one, or with one of size 0."""
-        if self.wants("rank 0", 20):
-            return ()
-        if self.wants("rank 4", 8):
-            return tuple([self.const(self.number(1, 3)) for _ in range(4)])
-        shape = list(self.shape(1, 1 if self.pending else 3))
-        is_long = "long loop" in self.pending or self.wants("long loop", 5)
-        known = [place for place, extent in enumerate(shape) if size_of(extent) is not None]
-        if known and len(shape) < 3 and self.options.max_extent > LONG and is_long:
-            shape[known[-1]] = self.const(self.choose.number(LONG + 1, self.options.max_extent))
-        elif known and self.wants("extent 0", 14):
-            shape[self.choose.pick(known)] = self.const(0)
-        return tuple(shape)
-
-    # --- Memory ----------------------------------------------------------------------------------------------
-
-    def declare(self, name: str, dtype: str, shape: Sequence[tir.PrimExpr], scope: str = "global") -> tir.Buffer:
-        """Return a new buffer, which is nobody's yet."""
-        name = self.choose.fresh(name)
-        return decl_buffer(shape, dtype, name, scope)
-
-    def parameter(self, name: str, dtype: str, shape: Sequence[tir.PrimExpr]) -> tir.Buffer:
-        """Return a new buffer that the caller gives."""
-        buffer = self.declare(name, dtype, shape)
-        if shape and self.wants("strides", 12):
-            buffer = replace(buffer, strides=self._strides(shape))
-        if self.wants("offset", 20):
-            offset = tir.Var(self.index, f"{buffer.name}_elem_offset")
-            buffer = replace(buffer, elem_offset=offset, offset_factor=self.choose.pick((1, 4)))
-        self.params[tir.Var("handle", f"{buffer.name}_handle")] = buffer
-        return buffer
-
-    def _strides(self, shape: Sequence[tir.PrimExpr]) -> tuple[tir.PrimExpr, ...]:
-        """Choose strides that leave room between rows, or elements; some are known only at the call."""
-        found: list[tir.PrimExpr] = []
-        step = self.choose.pick((1, 1, 2))
-        for extent in reversed(shape):
-            size = size_of(extent)
-            is_open = step == 0 or self.choose.rarely(4)
-            found.insert(0, tir.Var(self.index, self.choose.fresh("s")) if is_open else self.const(step))
-            step = 0 if is_open or size is None else step * max(size, 1) + self.choose.number(0, 2)
-        return tuple(found)
-
-    def result(self, name: str, dtype: str, shape: Sequence[tir.PrimExpr], last: bool) -> tir.Buffer:
-        """Return memory for what a stage computes: a parameter for the last one, else sometimes memory of its own."""
-        if last or self.choose.rarely(4):
-            return self.parameter(name, dtype, shape)
-        buffer = self.declare(name, dtype, shape)
-        self.allocated.append(buffer)
-        return buffer
-
-    def source(self, dtype: str | None = None, rank: int | None = None) -> tir.Buffer:
-        """Choose a buffer to read: one that holds something already, or a new parameter, or a view of that."""
-        known = [
-            buffer
-            for buffer in self.readable
-            if dtype in (None, buffer.dtype) and rank in (None, len(buffer.shape))
-        ]  # fmt: skip
-        if known and "view" not in self.pending and self.choose.number(0, 3):
-            return self.choose.pick(known)
-        shape = self.shape() if rank is None else self.shape(rank, rank)
-        buffer = self.parameter("A", dtype or self.dtype(), shape)
-        self.readable.append(buffer)
-        sizes = [size_of(each) for each in shape]
-        is_plain = not buffer.strides and buffer.elem_offset is None and None not in sizes
-        if is_plain and rank in (None, 1, len(shape)) and self.wants("view", 10):
-            buffer = self._view(buffer, [size or 0 for size in sizes], rank)
-        return buffer
-
-    def _view(self, buffer: tir.Buffer, sizes: Sequence[int], rank: int | None) -> tir.Buffer:
-        """Return another buffer of the same memory: flat, or with its dimensions in reverse."""
-        total = 1
-        for size in sizes:
-            total *= size
-        is_flat = rank == 1 or (rank is None and self.choose.number(0, 1) == 0)
-        shape = [self.const(each) for each in ([total] if is_flat else reversed(sizes))]
-        view = tir.Buffer(buffer.data, buffer.dtype, tuple(shape), self.choose.fresh("V"))
-        self.views.append(view)
-        self.readable.append(view)
-        return view
-
-    @contextmanager
-    def hidden(self, buffer: tir.Buffer) -> Generator[None]:
-        """Let nothing read a buffer, or a view of it, meanwhile."""
-        before = list(self.readable)
-        self.readable = [each for each in self.readable if each.data is not buffer.data]
-        yield
-        self.readable = [*before, *[each for each in self.readable if each not in before]]
+    def axes(self, shape: Sequence[tir.PrimExpr], kind: tir.IterVarType = SPATIAL) -> list[Axis]:
+        """Return an axis for each dimension of `shape`."""
+        letters = "krs" if kind is REDUCE else "ijl"
+        found: list[Axis] = []
+        for place, extent in enumerate(shape):
+            low = self.choose.number(1, 3) if self.wants("late axis", 12) else 0
+            found.append(Axis(tir.Var(self.index, self.choose.fresh(f"v{letters[place % 3]}")), extent, kind, low))
+        return found
 
     # --- Indices ---------------------------------------------------------------------------------------------
 
@@ -400,6 +238,11 @@ _LARGE = {
     "int32": (LARGE, -LARGE - 1, -LARGE), "int64": (LARGE, LARGE + 1, -LARGE - 2, 2**40, 2**63 - 1, -(2**63)),
     "uint32": (LARGE, LARGE + 1, 2**32 - 1),
 }  # fmt: skip
+
+
+def indices_of(axes: Sequence[Axis]) -> tuple[tir.PrimExpr, ...]:
+    """Return the element that axes stand for, counted from the first value of each."""
+    return tuple([axis.index for axis in axes])
 
 
 def _fits(axis: Axis, extent: tir.PrimExpr) -> bool:

@@ -8,7 +8,8 @@ from msgspec import Struct
 
 from ...ir import make, tir
 from .features import LONG
-from .kernels import NOTES, TRUE, Axis, Kernel, size_of
+from .kernels import NOTES, TRUE, Axis, Kernel
+from .memory import size_of
 
 _KINDS = {
     "parallel loop": tir.ForKind.PARALLEL, "unrolled loop": tir.ForKind.UNROLLED, "thread loop": tir.ForKind.THREAD_BINDING,

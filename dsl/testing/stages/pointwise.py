@@ -1,0 +1,123 @@
+"""Stages of which each element is computed by itself, from other buffers or from what it was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....ir import make, tir
+from ..kernels import OPAQUE, SPATIAL, Axis, Kernel, indices_of, sequence
+from ..loops import nest
+from ..memory import size_of
+from ..options import MAX_EXTENT
+
+
+def _is_empty(shape: Sequence[tir.PrimExpr]) -> bool:
+    return any(size_of(extent) == 0 for extent in shape)
+
+
+def elementwise(kernel: Kernel, last: bool) -> tir.Stmt:
+    """Every element from elements of other buffers, at any place: the same, mirrored, strided, clamped, gathered."""
+    shape = kernel.wide_shape()
+    axes = kernel.axes(shape, OPAQUE if kernel.wants("opaque axis", 7) else SPATIAL)
+    value, is_delicate = kernel.outermost(kernel.value(_wanted(kernel), axes), axes)
+    target = kernel.result("B", value.dtype, shape, last)
+    body = _stored(kernel, tir.BufferStore(target, value, indices_of(axes)), axes)
+    if not is_delicate and not _is_empty(shape):
+        kernel.readable.append(target)
+    return nest(kernel, axes, kernel.block("map", axes, body))
+
+
+def _wanted(kernel: Kernel) -> str:
+    """Choose a dtype, one that a feature which is to come needs."""
+    if kernel.pending.keys() & {"function", "special constant", "float scalar"}:
+        return kernel.dtype("float32", "float64", "float16", "bfloat16")
+    if kernel.pending.keys() & {"large integer", "shift", "integer scalar"}:
+        return kernel.dtype("int32", "int64", "uint32")
+    return kernel.dtype()
+
+
+def formulas(kernel: Kernel, last: bool) -> tir.Stmt:
+    """Several long values of different dtypes at each place: many operations for one compilation."""
+    shape = (kernel.const(kernel.number(MAX_EXTENT, MAX_EXTENT)),)
+    axes = kernel.axes(shape)
+    least, most = 2 if "outputs" in kernel.pending else 1, 4 if kernel.allows("outputs") else 1
+    targets = [kernel.result("F", kernel.dtype(), shape, last) for _ in range(kernel.choose.number(least, most))]
+    kernel.met(*["outputs"][: len(targets) - 1])
+    stores = [
+        _stored(kernel, tir.BufferStore(each, kernel.value(each.dtype, axes, 7), indices_of(axes)), axes)
+        for each in targets
+    ]
+    kernel.readable += targets
+    return nest(kernel, axes, kernel.block("formulas", axes, sequence(stores)))
+
+
+def _stored(kernel: Kernel, store: tir.BufferStore, axes: Sequence[Axis]) -> tir.Stmt:
+    """A store, or one of several statements that store as much."""
+    dtype = store.buffer.dtype
+    if kernel.wants("branch", 5):
+        other = tir.BufferStore(store.buffer, kernel.value(dtype, axes, 1), store.indices)
+        condition = kernel.value("bool", axes, 2)
+        if isinstance(condition, tir.IntImm) and axes:
+            condition = make.less(axes[0].index, kernel.const(2))
+        return tir.IfThenElse(condition, store, other)
+    if kernel.wants("variables", 7):
+        variable = tir.Var(dtype, kernel.choose.fresh("t"))
+        return tir.LetStmt(variable, store.value, tir.BufferStore(store.buffer, variable, store.indices))
+    if axes and kernel.wants("assertion", 12):
+        message = tir.StringImm("handle", "a size is wrong")
+        return tir.AssertStmt(make.less_equal(kernel.const(0), axes[0].var), message, store)
+    return store
+
+
+def guarded(kernel: Kernel, last: bool) -> tir.Stmt:
+    """A stencil that reads neighbours where there are any, or writes only some elements of a parameter."""
+    dtype, shape = kernel.dtype(), kernel.shape(1, 2)
+    axes = kernel.axes(shape)
+    if kernel.wants("branch", 3):
+        target = kernel.parameter("B", dtype, shape)
+        condition = make.less(axes[0].index, make.sub(axes[0].extent, kernel.choose.number(0, 2)))
+        store = tir.BufferStore(target, kernel.value(dtype, axes), indices_of(axes))
+        body: tir.Stmt = tir.IfThenElse(condition, store)
+    else:
+        source, value = kernel.source(dtype, len(shape)), None
+        for offset in (-1, 0, 1)[: kernel.choose.number(1, 3)]:
+            neighbour = _neighbour(kernel, source, axes, offset)
+            value = neighbour if value is None else make.add(value, neighbour)
+        target = kernel.result("B", dtype, shape, last)
+        assert value is not None
+        body = tir.BufferStore(target, value, indices_of(axes))
+    kernel.readable.append(target)
+    return nest(kernel, axes, kernel.block("stencil", axes, body))
+
+
+def _neighbour(kernel: Kernel, source: tir.Buffer, axes: Sequence[Axis], offset: int) -> tir.PrimExpr:
+    """An element beside the one that `axes` mean, or zero outside the buffer."""
+    indices = [make.add(axis.index, kernel.const(offset if place == 0 else 0)) for place, axis in enumerate(axes)]
+    condition: tir.PrimExpr | None = None
+    for index, extent in zip(indices, source.shape, strict=True):
+        inside = make.logical_and(make.less_equal(kernel.const(0), index), make.less(index, extent))
+        condition = inside if condition is None else make.logical_and(condition, inside)
+    load = tir.BufferLoad(source.dtype, source, tuple(indices))
+    assert condition is not None
+    return make.if_then_else(condition, load, make.const(0, source.dtype))
+
+
+def update(kernel: Kernel, last: bool) -> tir.Stmt:
+    """A buffer, or a part of it, is changed in place."""
+    views = {view.data for view in kernel.views}
+    known = [each for each in kernel.readable if each.shape and each.data not in views]
+    if known and kernel.allows("several writers") and kernel.choose.number(0, 3):
+        target = kernel.choose.pick(known)
+    else:
+        target = kernel.parameter("A", kernel.dtype(), kernel.shape(1, 2))
+        kernel.readable.append(target)
+    sizes = [size_of(extent) for extent in target.shape]
+    is_part = kernel.choose.rarely(3)
+    shape = [extent if size is None or not is_part else kernel.const(kernel.choose.number(min(kernel.least, size), size)) for extent, size in zip(target.shape, sizes, strict=True)]  # fmt: skip
+    axes = kernel.axes(shape)
+    own = tir.BufferLoad(target.dtype, target, indices_of(axes))
+    with kernel.hidden(target):
+        value = kernel.value(target.dtype, axes, 2)
+    combined = kernel.choose.pick((make.add, make.mul, make.maximum, make.sub))(own, value)
+    body = tir.BufferStore(target, combined, indices_of(axes))
+    return nest(kernel, axes, kernel.block("update", axes, body))

@@ -1,0 +1,109 @@
+"""Stages that reduce: sums and extrema, products of matrices, sums of triangles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....ir import make, tir
+from ....ir.dtype import is_float
+from ..kernels import REDUCE, SPATIAL, TRUE, Axis, Kernel, indices_of, sequence
+from ..loops import nest
+
+_REDUCERS = (
+    (make.add, 0.0), (make.maximum, -100.0), (make.minimum, 100.0), (make.mul, 1.0),
+)  # fmt: skip
+
+
+def reduction(kernel: Kernel, last: bool) -> tir.Stmt:
+    """A sum, product, least or greatest over one or two axes, or two of them."""
+    dtype, shape = kernel.dtype(), kernel.shape(0, 2)
+    steps = (kernel.const(0),) if kernel.wants("extent 0", 30) else kernel.shape(1, 2)
+    axes = [*kernel.axes(shape), *kernel.axes(steps, REDUCE)]
+    values: list[tir.PrimExpr] = []
+    is_double = kernel.allows("init of several") and (kernel.wants("outputs", 6) or "init of several" in kernel.pending)
+    for _ in range(2 if is_double else 1):
+        value = kernel.value(dtype, axes, 2)
+        if isinstance(value, tir.IntImm | tir.FloatImm):  # which may fold with what is reduced: then nothing is
+            value = kernel.element(kernel.source(dtype), axes)
+        values.append(value)
+    return _reduced(kernel, last, dtype, shape, axes, values)
+
+
+def matmul(kernel: Kernel, last: bool) -> tir.Stmt:
+    """A product of matrices, or of a matrix and a vector, perhaps in a wider dtype."""
+    rows, columns, depth = kernel.extent(), kernel.extent(), kernel.extent()
+    dtype = kernel.dtype("float32", "int32", "float16", "int8", "float64")
+    wider = {"float16": "float32", "int8": "int32"}.get(dtype, dtype)
+    wide = kernel.choose.pick((dtype, wider if wider in kernel.options.dtypes else dtype))
+    shape = (rows, columns)[: kernel.choose.number(1, 2)]
+    axes = [*kernel.axes(shape), *kernel.axes((depth,), REDUCE)]
+    first = kernel.parameter("A", dtype, (rows, depth))
+    second = kernel.parameter("B", dtype, (*shape[1:], depth))
+    one = tir.BufferLoad(dtype, first, (axes[0].index, axes[-1].index))
+    other = tir.BufferLoad(dtype, second, (*indices_of(axes[1:-1]), axes[-1].index))
+    return _reduced(kernel, last, wide, shape, axes, [make.mul(make.cast(one, wide), make.cast(other, wide))])
+
+
+def _reduced(
+    kernel: Kernel, last: bool, dtype: str, shape: Sequence[tir.PrimExpr], axes: Sequence[Axis],
+    values: Sequence[tir.PrimExpr],
+) -> tir.Stmt:  # fmt: skip
+    targets = [kernel.result("C", dtype, shape, last) for _ in values]
+    free = [axis for axis in axes if not axis.is_reduction]
+    starts, updates = list[tir.Stmt](), list[tir.Stmt]()
+    bound, lets = _variables_of(kernel, values)
+    for target, value in zip(targets, bound, strict=True):
+        combine, start = kernel.choose.pick(_REDUCERS)
+        first = max(start, 0.0) if dtype.startswith("u") else start
+        constant = make.const(first if is_float(dtype) else int(first), dtype)
+        starts.append(tir.BufferStore(target, constant, indices_of(free)))
+        updates.append(tir.BufferStore(target, combine(tir.BufferLoad(dtype, target, indices_of(free)), value), indices_of(free)))  # fmt: skip
+    body = sequence(updates)
+    for variable, value in reversed(lets):
+        body = tir.LetStmt(variable, value, body)
+    kernel.readable += targets
+    init, before = sequence(starts), list[tir.Stmt]()
+    several = "several writers" in kernel.pending and "init of several" not in kernel.pending
+    if kernel.free > 1 and kernel.allows("several writers") and (kernel.wants("no init", 5) or several):
+        kernel.met("several writers")
+        others = kernel.axes(shape)
+        own = [tir.BufferStore(each.buffer, each.value, indices_of(others)) for each in starts if isinstance(each, tir.BufferStore)]  # fmt: skip
+        before, init = [nest(kernel, others, kernel.block("start", others, sequence(own)))], None
+    elif len(targets) > 1:
+        kernel.met("init of several")
+    kernel.met("outputs" if len(targets) > 1 else "reduction", "reduction")
+    return sequence([*before, nest(kernel, axes, kernel.block("reduce", axes, body, init))])
+
+
+def _variables_of(
+    kernel: Kernel, values: Sequence[tir.PrimExpr]
+) -> tuple[list[tir.PrimExpr], list[tuple[tir.Var, tir.PrimExpr]]]:
+    """Return values, or variables that hold them, and these."""
+    is_asked = "variables" in kernel.pending and kernel.allows("let in reduction")
+    if not (is_asked or (kernel.allows("variables") and kernel.wants("let in reduction", 4))):
+        return list(values), []
+    kernel.met("variables", "let in reduction")
+    lets = [(tir.Var(value.dtype, kernel.choose.fresh("t")), value) for value in values]
+    return [variable for variable, _ in lets], lets
+
+
+def triangle(kernel: Kernel, last: bool) -> tir.Stmt:
+    """The lower triangle of a matrix, or the sums of its rows."""
+    dtype, size = kernel.dtype(), kernel.const(kernel.number(2, 5))
+    is_sum = kernel.allows("reduction") and (kernel.choose.number(0, 1) == 1 or "reduction" in kernel.pending)
+    source = kernel.source(dtype, 2) if kernel.readable else kernel.parameter("A", dtype, (size, size))
+    row, column = (tir.Var(kernel.index, kernel.choose.fresh(name)) for name in "ik")
+    axes = [Axis(tir.Var(kernel.index, kernel.choose.fresh("vi")), size), Axis(tir.Var(kernel.index, kernel.choose.fresh("vk")), size, REDUCE if is_sum else SPATIAL)]  # fmt: skip
+    value = kernel.element(source, axes)
+    if is_sum:
+        target = kernel.result("L", dtype, (size,), last)
+        first = tir.BufferStore(target, make.const(0, dtype), (axes[0].var,))
+        total = make.add(tir.BufferLoad(dtype, target, (axes[0].var,)), value)
+        block = kernel.block("prefix", axes, tir.BufferStore(target, total, (axes[0].var,)), first)
+        kernel.readable.append(target)
+    else:
+        target = kernel.parameter("L", dtype, (size, size))
+        block = kernel.block("lower", axes, tir.BufferStore(target, value, indices_of(axes)))
+    kernel.met("computed extent", *["reduction"][: int(is_sum)])
+    inner = tir.For(column, kernel.const(0), make.add(row, 1), tir.ForKind.SERIAL, tir.BlockRealize((row, column), TRUE, block))  # fmt: skip
+    return tir.For(row, kernel.const(0), size, tir.ForKind.SERIAL, inner)

@@ -1,0 +1,86 @@
+"""Stages with blocks in blocks, memory of a block, and views of regions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from ....ir import make, tir
+from ..kernels import Axis, Kernel, indices_of, sequence
+from ..loops import nest
+from ..memory import size_of
+
+
+def nested(kernel: Kernel, last: bool) -> tir.Stmt:
+    """Rows of a block, of which each is computed by a block inside."""
+    dtype, shape = kernel.dtype(), kernel.shape(2, 2)
+    rows, columns = kernel.axes(shape[:1]), kernel.axes(shape[1:])
+    target = kernel.result("N", dtype, shape, last)
+    value = kernel.value(dtype, [*rows, *columns], 2)
+    kernel.readable.append(target)
+    inner = kernel.block("inner", columns, tir.BufferStore(target, value, indices_of([*rows, *columns])))
+    return nest(kernel, rows, kernel.block("outer", rows, nest(kernel, columns, inner)))
+
+
+def staged(kernel: Kernel, last: bool) -> tir.Stmt:
+    """A row, or a matrix, is computed in memory of the block's own, and copied out through a view of the result."""
+    dtype, width = kernel.dtype(), kernel.const(kernel.number(1, 4))
+    sizes = (kernel.const(kernel.number(1, 3)), width) if kernel.wants("matched matrix", 3) else (width,)
+    rows = kernel.axes((kernel.extent(),))
+    scopes = ("local", "global", "shared") if kernel.allows("scope") else ("global",)
+    scope = "local" if kernel.wants("scope", 2) else kernel.choose.pick(scopes)
+    local = kernel.declare("row", dtype, sizes, scope)
+    fill = _along(kernel, sizes, lambda at: tir.BufferStore(local, _inner(kernel, dtype, rows, at, sizes), at))
+    target = kernel.result("D", dtype, (rows[0].extent, *sizes), last)
+    view = _view(kernel, dtype, sizes)
+    region = (tir.Range(rows[0].index, kernel.const(1)), *[tir.Range(kernel.const(0), size) for size in sizes])
+    match = tir.MatchBufferRegion(view, tir.BufferRegion(target, region))
+    copy = _along(kernel, sizes, lambda at: tir.BufferStore(view, tir.BufferLoad(dtype, local, at), at))
+    block = kernel.block("stage", rows, sequence([fill, copy]), own=(local,), matches=(match,))
+    kernel.met("own memory", "matched region")
+    kernel.readable.append(target)
+    return nest(kernel, rows, block)
+
+
+def _inner(
+    kernel: Kernel, dtype: str, rows: Sequence[Axis], places: tuple[tir.Var, ...], sizes: Sequence[tir.PrimExpr]
+) -> tir.PrimExpr:
+    """A value that the loops inside a block go over: what the block reads is the region of all their iterations."""
+    if kernel.choose.rarely(2):
+        return _parted(kernel, dtype, places[-1], sizes[-1])
+    return kernel.value(dtype, [*rows, *[Axis(place, size) for place, size in zip(places, sizes, strict=True)]], 2)
+
+
+def _parted(kernel: Kernel, dtype: str, place: tir.Var, width: tir.PrimExpr) -> tir.PrimExpr:
+    """An element of one vector up to some place, and of another one from there on: a condition on the loop alone, which
+    restricts what is read."""
+    first, second = (kernel.parameter("P", dtype, (width,)) for _ in range(2))
+    compare = kernel.choose.pick((make.less, make.less_equal, make.greater, make.greater_equal, make.equal))
+    end = kernel.const(kernel.choose.number(0, size_of(width) or 0))
+    condition = compare(place, end) if kernel.choose.number(0, 1) else compare(end, place)
+    if kernel.choose.rarely(3):
+        condition = make.logical_not(condition)
+    if kernel.choose.rarely(3):
+        combine = kernel.choose.pick((make.logical_and, make.logical_or))
+        condition = combine(condition, make.less(place, make.sub(width, 1)))
+    one, other = (tir.BufferLoad(dtype, each, (place,)) for each in (first, second))
+    return make.if_then_else(condition, one, other)
+
+
+def _view(kernel: Kernel, dtype: str, sizes: Sequence[tir.PrimExpr]) -> tir.Buffer:
+    """A buffer that is matched: where it starts, and perhaps its strides, are bound when the block runs."""
+    plain = kernel.declare("view", dtype, sizes)
+    if kernel.wants("matched strides", 3):
+        strides = tuple([tir.Var(kernel.index, kernel.choose.fresh("step")) for _ in sizes])
+        plain = replace(plain, strides=strides)
+    return replace(plain, elem_offset=tir.Var(kernel.index, f"{plain.name}_elem_offset"), offset_factor=1)
+
+
+def _along(kernel: Kernel, sizes: Sequence[tir.PrimExpr], body: Callable[[tuple[tir.Var, ...]], tir.Stmt]) -> tir.Stmt:
+    """Loops over `sizes`."""
+    places = tuple([tir.Var(kernel.index, kernel.choose.fresh("j")) for _ in sizes])
+    stmt = body(places)
+    for place, size in reversed(list(zip(places, sizes, strict=True))):
+        stmt = tir.For(place, kernel.const(0), size, tir.ForKind.SERIAL, stmt)
+    return stmt
