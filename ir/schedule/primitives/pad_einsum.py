@@ -20,12 +20,12 @@ from ..analysis.caching import Spot, allocate, insert
 from ..analysis.copies import buffers_of
 from ..analysis.loops import ALONE, outermost_loop
 from ..analysis.pipeline import check_stage_pipeline
-from ..analysis.reindexing import ONE_POINT, access_indices, renamed_buffer, surely_stores
+from ..analysis.reindexing import ONE_POINT, access_indices, check_covers, renamed_buffer, surely_stores
 from ..analysis.removal import OPAQUE
 from ..analysis.scope import scope_root
-from ..analysis.written import FRESH, check_starts_anew
+from ..analysis.written import ALL_WRITTEN, FRESH, check_starts_anew
 from ..arguments import Block, Integers
-from ..conditions import ARGUMENT, NOT_ROOT, STAGE_PIPELINE, Condition, name_of
+from ..conditions import AFFINE, ARGUMENT, NOT_ROOT, STAGE_PIPELINE, Condition, name_of
 from ..declaration import primitive
 from ..program import Program
 from .transform_block_layout import BOUND_TO_LOOPS
@@ -44,7 +44,19 @@ _Padded = Mapping[tir.Var, tir.PrimExpr]
 
 
 @primitive(
-    requires=(NOT_ROOT, STAGE_PIPELINE, EINSUM, ONE_POINT, OPAQUE, ALONE, BOUND_TO_LOOPS, ADDS_NOTHING, FRESH),
+    requires=(
+        NOT_ROOT,
+        STAGE_PIPELINE,
+        EINSUM,
+        ONE_POINT,
+        OPAQUE,
+        ALONE,
+        BOUND_TO_LOOPS,
+        ADDS_NOTHING,
+        FRESH,
+        AFFINE,
+        ALL_WRITTEN,
+    ),
     results=(),
 )
 def pad_einsum(program: Program, block: Block, padding: Integers) -> None:
@@ -62,6 +74,7 @@ def pad_einsum(program: Program, block: Block, padding: Integers) -> None:
     _check_einsum(block)
     _check_runs_for_all(program, block)
     check_starts_anew(program, block, block.writes[0].buffer)
+    check_covers(program, block)
     _check_loops(program, block, padded)
     _check_harmless(block, padded)
     copies = {each.buffer: _copy_of(each, padded) for each in (*block.reads, *block.writes) if _needs(each, padded)}
