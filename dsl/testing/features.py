@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
+from itertools import repeat
 from typing import Any
 
 from msgspec import Struct, field
@@ -93,7 +94,7 @@ def _is_special(value: tir.FloatImm, _: Around) -> bool:
 
 def _in_reductions(block: tir.Block, _: Around) -> bool:
     is_reduction = any(axis.iter_type is _KINDS.COMM_REDUCE for axis in block.iter_vars)
-    return is_reduction and any(isinstance(node, tir.Let | tir.LetStmt) for node in walk(block.body))
+    return is_reduction and any(isinstance(node, tir.LetStmt) for node in walk(block.body))
 
 
 def _own_reads(block: tir.Block) -> Iterator[tuple[tir.BufferLoad, tir.BufferStore]]:
@@ -142,6 +143,50 @@ def _has_gather(access: tir.BufferLoad | tir.BufferStore, _: Around) -> bool:
     return any(isinstance(node, tir.BufferLoad) for index in access.indices for node in walk(index))
 
 
+def _is_repeated(loop: tir.For, _: Around) -> bool:
+    is_single = isinstance(loop.extent, tir.IntImm) and loop.extent.value == 1
+    return not is_single and has_block(loop.body) and all(node is not loop.loop_var for node in walk(loop.body))
+
+
+def _is_rewritten(function: tir.PrimFunc, _: Around) -> bool:
+    read = set[tir.Buffer]()
+    for block in [each for each in _blocks(function) if not has_block(each.body)]:
+        if any(each.buffer in read for each in block.writes):
+            return True
+        read.update(each.buffer for each in block.reads)
+    return False
+
+
+def _is_part(region: tir.BufferRegion, block: tir.Block) -> bool:
+    """Whether an index of a region is an axis, or that and a constant, and its values are not all that the buffer has."""
+    axes = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
+    for range, size in zip(region.region, region.buffer.shape, strict=True):
+        index, start = range.min, 0
+        if isinstance(index, tir.Add | tir.Sub) and isinstance(index.b, tir.IntImm):
+            index, start = index.a, index.b.value if isinstance(index, tir.Add) else -index.b.value
+        domain = axes.get(index) if isinstance(index, tir.Var) else None
+        if domain is None or not isinstance(domain.min, tir.IntImm) or not isinstance(size, tir.IntImm):
+            continue
+        if isinstance(domain.extent, tir.IntImm) and domain.extent.value < size.value - max(
+            start + domain.min.value, 0
+        ):
+            return True
+        if start + domain.min.value > 0:
+            return True
+    return False
+
+
+_COMPUTED = (tir.FloorDiv, tir.FloorMod, tir.Div, tir.Mod, tir.Mul, tir.Min, tir.Max, tir.Select)
+
+
+def _is_computed(access: tir.BufferLoad | tir.BufferStore, _: Around) -> bool:
+    return any(
+        isinstance(node, _COMPUTED) or (isinstance(node, tir.Sub) and not isinstance(node.b, tir.IntImm))
+        for index in access.indices
+        for node in walk(index)
+    )
+
+
 def _is_parameter(holds: Callable[[tir.Buffer], bool]) -> Callable[[tir.Buffer, Around], bool]:
     return lambda buffer, around: buffer in around.parameters and holds(buffer)
 
@@ -158,7 +203,10 @@ FEATURES: Mapping[str, Feature] = {
     "long loop": Feature(tir.For, lambda n, _: _is_size(n.extent, lambda v: v > LONG), "more than 32 iterations", _LONG),
     "computed extent": Feature(tir.For, lambda n, a: _uses_loop(n.extent, a), "an extent made of another loop's variable", _LOOPED),
     "symbolic extent": Feature(tir.For, lambda n, a: not isinstance(n.extent, tir.IntImm) and not _uses_loop(n.extent, a), "an extent known at the call", _LOOPED),
-    "loop annotation": Feature(tir.For, lambda n, _: bool(n.annotations), "`annotations=` of a loop", _LOOPED),
+    "loop annotation": Feature(tir.For, lambda n, _: any(not key.startswith("software_pipeline") for key in n.annotations), "`annotations=` of a loop", _LOOPED),
+    "repeated loop": Feature(tir.For, _is_repeated, "a loop whose variable nothing uses", _LONG),
+    "shared loop": Feature(tir.For, lambda n, _: isinstance(n.body, tir.SeqStmt) and sum(map(has_block, n.body.seq)) > 1, "a loop around several blocks", ("together", "tiled"), 2),
+    "software pipeline": Feature(tir.For, lambda n, _: "software_pipeline_stage" in n.annotations, "a loop that is annotated as a software pipeline", ("together",), 2),
     "parallel loop": Feature(tir.For, lambda n, _: n.kind is tir.ForKind.PARALLEL, "`T.parallel`", _LONG),
     "unrolled loop": Feature(tir.For, lambda n, _: n.kind is tir.ForKind.UNROLLED, "`T.unroll`", _LONG),
     "vectorized loop": Feature(tir.For, lambda n, _: n.kind is tir.ForKind.VECTORIZED, "`T.vectorized`", _LONG),
@@ -169,6 +217,8 @@ FEATURES: Mapping[str, Feature] = {
     "equality": Feature(tir.BlockRealize, lambda n, _: any(isinstance(each, tir.EQ) for each in _parts(n.predicate)), "`T.where(… == n)`", _LOOPED),
     "conjunction": Feature(tir.BlockRealize, lambda n, _: isinstance(n.predicate, tir.And), "`T.where(… and …)`", _LOOPED),
     "condition": Feature(tir.IfThenElse, lambda n, _: has_block(n.then_case), "an `if` around a block", _LONG),
+    "split axis": Feature(tir.BlockRealize, lambda n, a: any(len({v for v in walk(each) if v in a.loops}) > 1 for each in n.iter_values), "an axis bound to two loops, `i_0 * 4 + i_1`", _LOOPED),
+    "fused axis": Feature(tir.BlockRealize, lambda n, _: any(isinstance(v, tir.FloorDiv | tir.FloorMod) for each in n.iter_values for v in walk(each)), "an axis bound to a quotient or remainder", _LONG),
     # --- Blocks
     "late axis": Feature(tir.Block, _has_late_axis, "an axis whose domain does not start at 0", _LOOPED),
     "opaque axis": Feature(tir.Block, _has_axis(_KINDS.OPAQUE), "`T.axis.opaque`", _LONG),
@@ -183,9 +233,12 @@ FEATURES: Mapping[str, Feature] = {
     "matched region": Feature(tir.MatchBufferRegion, lambda n, _: True, "`T.match_buffer` of a region", ("staged",)),
     "matched matrix": Feature(tir.MatchBufferRegion, lambda n, _: len(n.buffer.shape) > 1, "a matched region of several dimensions", ("staged",)),
     "matched strides": Feature(tir.MatchBufferRegion, lambda n, _: bool(n.buffer.strides), "a matched region with strides", ("staged",)),
+    "matched source": Feature(tir.Block, lambda n, _: any(each.source.buffer not in {write.buffer for write in n.writes} for each in n.match_buffers), "a matched region that is only read", ("staged",)),
+    "part": Feature(tir.Block, lambda n, _: any(map(_is_part, n.writes, repeat(n))), "a block that writes a part of a buffer", ("elementwise",)),
     "dependence": Feature(tir.Block, _is_moved, "a block that reads other elements of what it writes, as `B[i - 1, j + 1]`", ("scan", "wavefront")),
     "in place": Feature(tir.Block, _is_in_place, "an update in place", ("update",)),
     "several writers": Feature(tir.PrimFunc, _has_several_writers, "a buffer that several blocks write", ("reduction",), 2),
+    "rewritten": Feature(tir.PrimFunc, _is_rewritten, "a buffer that is read, and then written again", ("rewritten",), 2),
     # --- Other statements
     "branch": Feature(tir.IfThenElse, lambda n, _: not has_block(n), "an `if` inside a block", ("elementwise", "formulas", "guarded")),
     "variables": Feature(tir.LetStmt, lambda n, _: True, "a variable, `t: T.int32 = …`", _LET),
@@ -208,6 +261,7 @@ FEATURES: Mapping[str, Feature] = {
     "shift": Feature(tir.Call, _calls("shift_left", "shift_right"), "`<<` and `>>`", _LONG),
     "let": Feature(tir.Let, lambda n, _: True, "`T.Let` in an expression", _LONG),
     "let in reduction": Feature(tir.Block, _in_reductions, "a variable in a reduction", ("reduction",)),
+    "computed index": Feature((tir.BufferLoad, tir.BufferStore), _is_computed, "an index with a quotient, remainder, product or extremum, or a mirrored one", _LONG),
     "gather": Feature((tir.BufferLoad, tir.BufferStore), _has_gather, "an index that is read from memory", _LONG),
 }  # fmt: skip
 """By name, as strategies, matrices and statistics have it."""

@@ -48,21 +48,29 @@ class Kernel(Memory):
 
     # --- Axes ------------------------------------------------------------------------------------------------
 
-    def axes(self, shape: Sequence[tir.PrimExpr], kind: tir.IterVarType = SPATIAL) -> list[Axis]:
-        """Return an axis for each dimension of `shape`."""
+    def axes(
+        self, shape: Sequence[tir.PrimExpr], kind: tir.IterVarType = SPATIAL, is_plain: bool = False
+    ) -> list[Axis]:
+        """Return an axis for each dimension of `shape`; one that `is_plain` begins at 0."""
         letters = "krs" if kind is REDUCE else "ijl"
         found: list[Axis] = []
         for place, extent in enumerate(shape):
-            low = self.choose.number(1, 3) if self.wants("late axis", 12) else 0
+            low = self.choose.number(1, 3) if not is_plain and self.wants("late axis", 12) else 0
             found.append(Axis(tir.Var(self.index, self.choose.fresh(f"v{letters[place % 3]}")), extent, kind, low))
         return found
 
     # --- Indices ---------------------------------------------------------------------------------------------
 
+    def at(self, buffer: tir.Buffer, axes: Sequence[Axis]) -> tuple[tir.PrimExpr, ...]:
+        """Return the element of a result that axes stand for."""
+        return tuple([_placed(axis, low) for axis, (low, _) in zip(axes, self.box(buffer), strict=True)])
+
     def position(self, extent: tir.PrimExpr, axes: Sequence[Axis]) -> tir.PrimExpr:
         """Choose an index that lies in [0, extent) for all values of `axes`."""
         fitting = [axis for axis in axes if _fits(axis, extent)]
         shape = self.choose.number(0, 7)
+        if self.is_straight and not (fitting and shape <= 3):
+            shape = 5 if fitting and shape == 4 else 6
         if fitting and shape <= 3:
             return self.choose.pick(fitting).index
         if fitting and shape == 4:
@@ -103,8 +111,16 @@ class Kernel(Memory):
         return make.maximum(make.minimum(index, make.sub(extent, 1)), self.const(0))
 
     def element(self, buffer: tir.Buffer, axes: Sequence[Axis]) -> tir.PrimExpr:
-        """Choose an element of `buffer`."""
-        return tir.BufferLoad(buffer.dtype, buffer, tuple([self.position(extent, axes) for extent in buffer.shape]))
+        """Choose an element of `buffer`; mostly, axes and dimensions are in the same order."""
+        is_ordered = bool(axes) and self.choose.number(0, 7 if self.is_straight else 1) > 0
+        indices: list[tir.PrimExpr] = []
+        for place, (low, size) in enumerate(self.box(buffer)):
+            if is_ordered and place < len(axes) and _fits(axes[place], size):
+                indices.append(_placed(axes[place], low))
+            else:
+                index = self.position(size, axes)
+                indices.append(make.add(index, low) if low else index)
+        return tir.BufferLoad(buffer.dtype, buffer, tuple(indices))
 
     # --- Values ----------------------------------------------------------------------------------------------
 
@@ -151,6 +167,12 @@ class Kernel(Memory):
             source = self.parameter("A", dtype, (self.const(self.choose.number(2, MAX_EXTENT)),))
             index = self._confined(self._gathered(axes), source.shape[0])
             value = make.maximum(value, tir.BufferLoad(dtype, source, (index,)))
+        if "computed index" in self.pending and axes:
+            self.met("computed index")
+            source = self.source(dtype, 1)
+            ((low, size),) = self.box(source)
+            index = make.maximum(make.minimum(self._combined(axes), make.sub(size, 1)), self.const(0))
+            value = make.maximum(value, tir.BufferLoad(dtype, source, (make.add(index, low),)))
         if "let" in self.pending:
             self.met("let")
             variable = tir.Var(dtype, self.choose.fresh("x"))
@@ -192,15 +214,18 @@ class Kernel(Memory):
         init: tir.Stmt | None = None,
         own: tuple[tir.Buffer, ...] = (),
         matches: tuple[tir.MatchBufferRegion, ...] = (),
+        inside: tuple[tir.Buffer, ...] = (),
     ) -> tir.Block:
-        """Return a block, with the regions that it reads and writes found in it."""
+        """Return a block, with the regions that it reads and writes found in it; `inside` is memory of a block around it."""
         self.room -= 1
         iters = tuple([tir.IterVar(tir.Range(self.const(axis.low), axis.extent), axis.var, axis.kind) for axis in axes])
         notes = self.choose.pick(NOTES) if self.wants("block annotation", 12) else {}
         block = tir.Block(iters, (), (), self.choose.fresh(name), body, init, own, matches, notes)
-        visible = dict.fromkeys((*self.params.values(), *self.allocated, *self.views))
+        visible = dict.fromkeys((*self.params.values(), *self.allocated, *self.views, *inside))
         crowded = [] if matches else self._crowded(body, visible)
         reads, writes, opaque = detect_regions(block, [each for each in visible if each not in crowded])
+        self.read.update(each.buffer.data for each in (*reads, *opaque))
+        self.read.update(each.data for each in crowded)
         reads = (*reads, *[full_region(each) for each in crowded], *opaque)
         return replace(block, reads=reads, writes=(*writes, *opaque))
 
@@ -243,6 +268,13 @@ _LARGE = {
 def indices_of(axes: Sequence[Axis]) -> tuple[tir.PrimExpr, ...]:
     """Return the element that axes stand for, counted from the first value of each."""
     return tuple([axis.index for axis in axes])
+
+
+def _placed(axis: Axis, low: int) -> tir.PrimExpr:
+    """Return the index that an axis stands for in a dimension whose part begins at `low`."""
+    if axis.low == low:
+        return axis.var
+    return make.add(axis.index, low) if low else axis.index
 
 
 def _fits(axis: Axis, extent: tir.PrimExpr) -> bool:

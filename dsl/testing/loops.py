@@ -33,9 +33,22 @@ class _Plan(Struct):
     guards: list[tir.PrimExpr]
 
 
-def nest(kernel: Kernel, axes: Sequence[Axis], block: tir.Block, in_order: bool = False) -> tir.Stmt:
-    """Return the loops that run `block` for all values of `axes`; with `in_order`, in ascending order."""
+def nest(
+    kernel: Kernel,
+    axes: Sequence[Axis],
+    block: tir.Block,
+    in_order: bool = False,
+    outer: Sequence[tir.PrimExpr] = (),
+    is_idempotent: bool = False,
+) -> tir.Stmt:
+    """Return the loops that run `block` for all values of `axes`; with `in_order`, in ascending order.
+
+    `outer` are the values of the axes before them, which loops around these run over. A block that `is_idempotent` may run
+    several times.
+    """
     plan = _plan(kernel, axes)
+    if is_idempotent and kernel.wants("repeated loop", 20):
+        plan.loops.insert(0, _Loop(tir.Var(kernel.index, kernel.choose.fresh("t")), kernel.const(2), is_spatial=False))
     is_fixed = in_order or any(loop.is_tied for loop in plan.loops)
     if not is_fixed and len(plan.loops) > 1 and kernel.choose.rarely(3):
         place = kernel.choose.number(0, len(plan.loops) - 2)
@@ -43,8 +56,17 @@ def nest(kernel: Kernel, axes: Sequence[Axis], block: tir.Block, in_order: bool 
     predicate = TRUE
     for guard in plan.guards:
         predicate = guard if predicate is TRUE else make.logical_and(predicate, guard)
-    body: tir.Stmt = tir.BlockRealize(tuple(plan.values), predicate, block)
+    body: tir.Stmt = tir.BlockRealize((*outer, *plan.values), predicate, block)
     return _wrap(kernel, plan.loops, body, in_order)
+
+
+def plain_nest(kernel: Kernel, axes: Sequence[Axis], block: tir.Block) -> tir.Stmt:
+    """Return a loop for each axis, in their order, that runs over its values."""
+    loops = [tir.Var(kernel.index, kernel.choose.fresh(axis.var.name.removeprefix("v"))) for axis in axes]
+    body: tir.Stmt = tir.BlockRealize(tuple(loops), TRUE, block)
+    for loop, axis in reversed(list(zip(loops, axes, strict=True))):
+        body = tir.For(loop, kernel.const(axis.low), axis.extent, tir.ForKind.SERIAL, body)
+    return body
 
 
 def _plan(kernel: Kernel, axes: Sequence[Axis]) -> _Plan:
@@ -55,16 +77,30 @@ def _plan(kernel: Kernel, axes: Sequence[Axis]) -> _Plan:
         axis = left.pop(0)
         size, other = size_of(axis.extent), size_of(left[0].extent) if left else None
         both = left and axis.is_reduction == left[0].is_reduction and size and other
+        if both and (other or 0) > 1 and "fused axis" in kernel.pending:
+            kernel.met("fused axis")
+            _fuse(kernel, plan, axis, left.pop(0))
+            continue
         both = both and ((size or 0) * (other or 0) <= LONG or kernel.allows("long loop"))
         shape = 0 if kernel.pending else kernel.choose.number(0, 5)
         if "long loop" in kernel.pending and (size or 0) > LONG:
             kernel.met("long loop")
             _bind(plan, axis, _loop(kernel, plan, axis, "", axis.extent))
-        elif shape == 5 and both:
+        elif shape == 5 and both and kernel.allows("fused axis"):
             _fuse(kernel, plan, axis, left.pop(0))
         elif (
-            (size and kernel.wants("computed extent", 14) and _split(kernel, plan, axis, size, is_computed=True))
-            or (shape == 4 and size and _split(kernel, plan, axis, size))
+            (
+                size
+                and kernel.allows("split axis")
+                and kernel.wants("computed extent", 14)
+                and _split(kernel, plan, axis, size, is_computed=True)
+            )
+            or (
+                size
+                and (shape == 4 or "split axis" in kernel.pending)
+                and kernel.allows("split axis")
+                and _split(kernel, plan, axis, size)
+            )
             or (size and _guarded(kernel, plan, axis, size))
         ):
             pass
@@ -102,6 +138,7 @@ def _split(kernel: Kernel, plan: _Plan, axis: Axis, size: int, is_computed: bool
     if is_computed:
         extent = make.minimum(extent, make.sub(kernel.const(size), make.mul(high, extent)))
     low = _loop(kernel, plan, axis, "1", extent, is_tied=is_computed)
+    kernel.met("split axis")
     value = make.add(make.mul(high, kernel.const(factor)), low)
     _bind(plan, axis, value)
     if outer * factor > size and not is_computed:

@@ -36,6 +36,11 @@ class Memory:
         self.scalars: list[tir.Var] = []
         self.allocated: list[tir.Buffer] = []
         self.views: list[tir.Buffer] = []
+        self.boxes: dict[tir.Buffer, tuple[tuple[int, tir.PrimExpr], ...]] = {}
+        """Of buffers that are written in part, the first index and the size of that part, by dimension."""
+        self.read: set[tir.Var] = set()
+        """The memory that blocks have read so far."""
+        self.is_straight = not self.allows("computed index")
         names = frozenset(OPERATORS) if options.operators is None else options.operators
         self.operations = operations(names - options.without, None if len(options.dtypes) > 8 else options.dtypes)
 
@@ -95,11 +100,15 @@ class Memory:
             return self.choose.pick(self.sizes)
         if "equality" in self.pending:
             return self.const(1)
-        return self.const(self.number(1, MAX_EXTENT))
+        return self.const(self.number(2 if "fused axis" in self.pending else 1, MAX_EXTENT))
 
     def shape(self, low: int = 1, high: int = 3) -> tuple[tir.PrimExpr, ...]:
         """Choose a shape by the number of its dimensions."""
         least = max(low, 0 if self.allows("rank 0") else 1)
+        if self.readable and not self.pending and self.choose.number(0, 5 if self.is_straight else 2):
+            sizes = self.box(self.choose.pick(self.readable))
+            if least <= len(sizes) <= high and all(size_of(size) != 0 for _, size in sizes):
+                return tuple([size for _, size in sizes])
         return tuple([self.extent() for _ in range(self.choose.number(least, max(high, least)))])
 
     def wide_shape(self) -> tuple[tir.PrimExpr, ...]:
@@ -108,7 +117,7 @@ class Memory:
             return ()
         if self.wants("rank 4", 8):
             return tuple([self.const(self.number(1, 3)) for _ in range(4)])
-        shape = list(self.shape(1, 1 if self.pending else 3))
+        shape = list(self.shape(2, 2) if "fused axis" in self.pending else self.shape(1, 1 if self.pending else 3))
         is_long = "long loop" in self.pending or self.wants("long loop", 5)
         known = [place for place, extent in enumerate(shape) if size_of(extent) is not None]
         if known and len(shape) < 3 and self.options.max_extent > LONG and is_long:
@@ -146,20 +155,44 @@ class Memory:
             step = 0 if is_open or size is None else step * max(size, 1) + self.choose.number(0, 2)
         return tuple(found)
 
-    def result(self, name: str, dtype: str, shape: Sequence[tir.PrimExpr], last: bool) -> tir.Buffer:
-        """Return memory for what a stage computes: a parameter for the last one, else sometimes memory of its own."""
+    def result(
+        self, name: str, dtype: str, shape: Sequence[tir.PrimExpr], last: bool, lows: Sequence[int] | None = None
+    ) -> tir.Buffer:
+        """Return memory for what a stage computes: a parameter for the last one, else sometimes memory of its own. With
+        `lows`, the first values of the axes, the stage may write a part of it only."""
+        box: tuple[tuple[int, tir.PrimExpr], ...] = ()
+        known = [place for place, size in enumerate(shape) if size_of(size) is not None]
+        if lows is not None and known and self.wants("part", 10):
+            box = tuple(self._part(shape, lows, self.choose.pick(known)))
+            shape = [self.const(low + (size_of(size) or 0) + self.choose.number(0 if low else 1, 2)) if place in known else size for place, (low, size) in enumerate(box)]  # fmt: skip
         if last or self.choose.rarely(4):
-            return self.parameter(name, dtype, shape)
-        buffer = self.declare(name, dtype, shape)
-        self.allocated.append(buffer)
+            buffer = self.parameter(name, dtype, shape)
+        else:
+            buffer = self.declare(name, dtype, shape)
+            self.allocated.append(buffer)
+        if box:
+            self.boxes[buffer] = box
         return buffer
 
-    def source(self, dtype: str | None = None, rank: int | None = None) -> tir.Buffer:
-        """Choose a buffer to read: one that holds something already, or a new parameter, or a view of that."""
+    def _part(
+        self, shape: Sequence[tir.PrimExpr], lows: Sequence[int], asked: int
+    ) -> Generator[tuple[int, tir.PrimExpr]]:
+        """Choose where in each dimension a part begins: mostly where the axis does."""
+        for place, (size, low) in enumerate(zip(shape, lows, strict=True)):
+            is_open = size_of(size) is not None and (place == asked or self.choose.rarely(2))
+            yield (low if low and self.choose.number(0, 2) else self.choose.number(0, 2)) if is_open else 0, size
+
+    def box(self, buffer: tir.Buffer) -> tuple[tuple[int, tir.PrimExpr], ...]:
+        """Return the part of a buffer that holds values: the first index and the size, by dimension."""
+        return self.boxes.get(buffer) or tuple([(0, size) for size in buffer.shape])
+
+    def source(self, dtype: str | None = None, rank: int | None = None, is_whole: bool = False) -> tir.Buffer:
+        """Choose a buffer to read: one that holds something already, or a new parameter, or a view of that; with `is_whole`,
+        one whose elements all hold something."""
         known = [
             buffer
             for buffer in self.readable
-            if dtype in (None, buffer.dtype) and rank in (None, len(buffer.shape))
+            if dtype in (None, buffer.dtype) and rank in (None, len(buffer.shape)) and not (is_whole and buffer in self.boxes)
         ]  # fmt: skip
         if known and "view" not in self.pending and self.choose.number(0, 3):
             return self.choose.pick(known)

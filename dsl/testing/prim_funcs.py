@@ -13,7 +13,7 @@ from .expressions import DTYPES, OPERATORS
 from .features import FEATURES, has_block
 from .kernels import Kernel
 from .options import LONGEST, MAX_BLOCKS, Leaf, Options, check_names
-from .stages import ALWAYS, BLOCKS, STAGES, WEIGHTS
+from .stages import ALWAYS, BLOCKS, DISORDERED, SIZES, STAGES, WEIGHTS
 
 
 def prim_funcs(
@@ -34,12 +34,13 @@ def prim_funcs(
     `dtypes` are those of buffers and scalars, `max_extent` is the greatest size that is known. Each function has all of
     `features` and none of those in `without`, which are names of `FEATURES`. `operators` are the operations of values
     (`OPERATORS` has all), `leaf` is a function from a dtype to a strategy of constants. `stages` are the kinds of loops
-    (`STAGES` has all). `symbolic` says whether sizes may be known only at the call; None means sometimes.
+    (`STAGES` has all); the results of "disordered" ones may depend on the order of block instances, which the verifier
+    reports: they are drawn only where they are named. `symbolic` says whether sizes may be known only at the call; None means sometimes.
 
     E0818 where a name is not known, or where features exclude each other.
     """
     check_names("dtype", dtypes, DTYPES)
-    check_names("stage", stages, STAGES)
+    check_names("stage", stages, _EVERY)
     options = Options(
         tuple(each for each in DTYPES if each in dtypes),
         None if operators is None else frozenset(check_names("operator", operators, OPERATORS)),
@@ -59,11 +60,14 @@ def check_options(options: Options, stages: Sequence[str]) -> None:
     """E0818 where no function is as the options say."""
     if not options.dtypes or options.max_blocks < 1 or options.max_extent < 1:
         raise error("E0818", "functions need a dtype, a block, and an extent of at least 1")
-    if not any(_is_allowed(each, options, options.max_blocks) for each in stages):
+    if not any(is_allowed(each, options, options.max_blocks) for each in stages):
         raise error("E0818", "no stage is allowed", None, f"the stages: {', '.join(STAGES)}")
     both = sorted(options.features & options.without)
     if both:
         raise error("E0818", f"feature '{both[0]}' is both in features and in without")
+    for feature, needed in NEEDED.items():
+        if feature in options.features and needed in options.without:
+            raise error("E0818", f"feature '{feature}' needs feature '{needed}', which is excluded")
     for feature in sorted(options.features):
         if FEATURES[feature].blocks > options.max_blocks:
             raise error("E0818", f"feature '{feature}' takes {FEATURES[feature].blocks} blocks, more than {options.max_blocks}")  # fmt: skip
@@ -76,11 +80,13 @@ def check_options(options: Options, stages: Sequence[str]) -> None:
 
 def _stages_for(feature: str, stages: Sequence[str], options: Options) -> list[str]:
     own = FEATURES[feature].stages
-    return [each for each in stages if (not own or each in own) and _is_allowed(each, options, options.max_blocks)]
+    return [each for each in stages if (not own or each in own) and is_allowed(each, options, options.max_blocks)]
 
 
-def _is_allowed(stage: str, options: Options, room: int) -> bool:
-    return BLOCKS.get(stage, 1) <= room and not set(ALWAYS.get(stage, ())) & options.without
+def is_allowed(stage: str, options: Options, room: int) -> bool:
+    """Whether functions may have a stage where there is room for so many blocks."""
+    is_small = BLOCKS.get(stage, 1) <= room and SIZES.get(stage, 1) <= options.max_extent
+    return is_small and not set(ALWAYS.get(stage, ())) & options.without
 
 
 @st.composite
@@ -90,6 +96,9 @@ def _prim_funcs(
     return prim_func(Choices(draw), options, stages, symbolic, name)
 
 
+_EVERY = {**STAGES, **DISORDERED}
+NEEDED = {"gather": "computed index", "computed extent": "split axis", "software pipeline": "shared loop"}
+"""Features that come only with another one."""
 DEFAULT = Options(DTYPES)
 
 
@@ -109,15 +118,15 @@ def prim_func(
     while kernel.room > 0 and (len(parts) < count or kernel.pending):
         is_last = bool(kernel.pending) or len(parts) >= count - 1
         kernel.reserved = 0 if is_last else least * (count - len(parts) - 1)
-        known = [each for each in stages if _is_allowed(each, options, kernel.free)]
+        known = [each for each in stages if is_allowed(each, options, kernel.free)]
         if not known and not is_last:
             is_last, kernel.reserved = True, 0
-            known = [each for each in stages if _is_allowed(each, options, kernel.room)]
+            known = [each for each in stages if is_allowed(each, options, kernel.room)]
         if not known:
             break
         stage = choose.pick(_fitting(kernel, known))
         kernel.met(*ALWAYS.get(stage, ()))
-        parts.append(STAGES[stage](kernel, is_last))
+        parts.append(_EVERY[stage](kernel, is_last))
     if has_block(parts[-1]) and kernel.wants("condition", 12):
         parts[-1] = tir.IfThenElse(_condition(kernel), parts[-1])
     if kernel.pending:

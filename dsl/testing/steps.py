@@ -5,23 +5,19 @@ A primitive gets arguments by the kinds that it declares; where those must fit e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from random import Random
-from typing import Any, TypeVar
-
-from msgspec import Struct
+from collections.abc import Callable
+from typing import Any
 
 from ...ir import tir
 from ...ir.base import Op
+from ...ir.equal import structural_equal
 from ...ir.schedule import LoopRV, Schedule
-from ...ir.schedule.analysis.scope import Scope, is_output_block
 from ...ir.schedule.declaration import PRIMITIVES, Argument, Primitive
-from ...ir.schedule.tree import statements_in
 from ...ir.visit import walk
+from .sites import Offer, Site
 
 CHANGING = tuple(sorted(name for name, primitive in PRIMITIVES.items() if not primitive.is_query))
 """The primitives that change programs."""
-_T = TypeVar("_T")
 _REDUCE = tir.IterVarType.COMM_REDUCE
 _SCOPES = ("global", "shared", "local")
 _INTRINSICS = ("dot_8x1_f32_avx2", "dot_16x4_vnni")
@@ -39,93 +35,6 @@ _LAYOUTS: tuple[Callable[..., list[Any]], ...] = (
 )
 _WIDER = {"int8": "int32", "int32": "int64", "float32": "float64"}
 """Dtypes to which one may change without another result."""
-
-
-class Site(Struct, frozen=True):
-    """A block, the loops around it in its scope, and that scope."""
-
-    block: tir.Block
-    loops: tuple[tir.For, ...]
-    scope: tir.Block | None
-
-    @property
-    def name(self) -> str:
-        """What it is called, as no other block is."""
-        return self.block.name_hint
-
-    @property
-    def is_stage(self) -> bool:
-        """Whether it writes only what its scope allocates."""
-        return self.scope is not None and not is_output_block(self.block, self.scope)
-
-    @property
-    def is_sum(self) -> bool:
-        """Whether it is a reduction."""
-        return self.block.init is not None
-
-    @property
-    def updates(self) -> bool:
-        """Whether it reads what it writes."""
-        return any(read.buffer is write.buffer for read in self.block.reads for write in self.block.writes)
-
-
-def sites_of(module_function: tir.PrimFunc) -> list[Site]:
-    """Return the blocks of a function whose name no other has, without the root block."""
-    found: list[Site] = []
-
-    def visit(node: tir.Stmt, loops: tuple[tir.For, ...], scope: tir.Block | None) -> None:
-        match node:
-            case tir.BlockRealize():
-                found.append(Site(node.block, loops, scope))
-                visit(node.block.body, (), node.block)
-            case tir.For():
-                visit(node.body, (*loops, node), scope)
-            case _:
-                for child in statements_in(node):
-                    visit(child, loops, scope)
-
-    visit(module_function.body, (), None)
-    names = [each.block.name_hint for each in found]
-    return [each for each in found if each.scope is not None and names.count(each.block.name_hint) == 1]
-
-
-class Offer:
-    """What there is to choose from when the turn of a primitive comes, and the numbers that choose."""
-
-    def __init__(self, schedule: Schedule, number: int) -> None:
-        self.schedule, self.random = schedule, Random(number)
-        function = schedule.mod.functions[schedule.func_working_on or ""]
-        assert isinstance(function, tir.PrimFunc)
-        self.function, self.sites = function, sites_of(function)
-
-    def pick(self, options: Sequence[_T]) -> _T:
-        return self.random.choice(options)
-
-    def site(self, suits: Callable[[Site], Any] = lambda site: site.loops) -> Site | None:
-        """Pick a block, nearly always one that suits."""
-        fitting = [each for each in self.sites if suits(each)]
-        options = fitting if fitting and self.random.random() < 0.95 else self.sites
-        return self.pick(options) if options else None
-
-    def loops(self, site: Site | None) -> list[LoopRV]:
-        return [] if site is None else self.schedule.get_loops(site.name)
-
-    def loop(self, site: Site | None, suits: Callable[[tir.For], bool] = lambda loop: True) -> LoopRV | None:
-        """Pick a loop around a block, nearly always one that suits."""
-        if site is None or not site.loops:
-            return None
-        fitting = [at for at, loop in enumerate(site.loops) if suits(loop)]
-        at = self.pick(fitting if fitting and self.random.random() < 0.95 else range(len(site.loops)))
-        return self.loops(site)[at]
-
-    def related(self, site: Site | None, consumers: bool) -> Site | None:
-        """Pick a block that reads what a block writes, or writes what it reads."""
-        if site is None or site.scope is None:
-            return None
-        scope = Scope(site.scope)
-        others = scope.consumers(site.block) if consumers else scope.producers(site.block)
-        found = [each for each in self.sites if each.block in others]
-        return self.pick(found) if found else None
 
 
 def arguments(schedule: Schedule, name: str, number: int) -> dict[str, Any]:
@@ -218,8 +127,20 @@ def _reads_stage(site: Site) -> bool:
 
 
 def _pads(site: Site) -> bool:
-    chooses = Op("tir.if_then_else")
-    return any(isinstance(each, tir.Call) and each.op == chooses for each in walk(site.block.body))
+    value = site.block.body.value if isinstance(site.block.body, tir.BufferStore) else None
+    return (
+        isinstance(value, tir.Call) and value.op == Op("tir.if_then_else") and isinstance(value.args[1], tir.BufferLoad)
+    )
+
+
+def _rolls(site: Site) -> bool:
+    """Whether a stage is read in a loop around it."""
+    written = {each.buffer for each in site.block.writes}
+    return site.is_stage and any(
+        isinstance(node, tir.Block) and node is not site.block and any(read.buffer in written for read in node.reads)
+        for loop in site.loops[:1]
+        for node in walk(loop)
+    )
 
 
 _SUITS: dict[str, Callable[[Site], Any]] = {
@@ -231,7 +152,7 @@ _SUITS: dict[str, Callable[[Site], Any]] = {
     "transform_layout": lambda site: site.is_stage or _reads_stage(site),
     "set_axis_separator": lambda site: site.is_stage or _reads_stage(site),
     "cache_write": lambda site: site.block.writes,
-    "rolling_buffer": lambda site: site.is_stage and site.loops,
+    "rolling_buffer": _rolls,
 }
 """Which blocks a primitive is meant for."""
 
@@ -291,10 +212,21 @@ def _side_by_side(offer: Offer) -> dict[str, Any]:
     site = offer.site()
     if site is None:
         return {"loops": []}
-    other = offer.site(lambda each: each is not site and each.loops and each.scope is site.scope)
-    both = sorted([each for each in (site, other) if each is not None], key=offer.sites.index)
-    depth = offer.random.randrange(min([len(each.loops) for each in both] or [0]) or 1)
-    return {"loops": [offer.loops(each)[depth] for each in both if len(each.loops) > depth]}
+    pairs = [(one, each, depth) for one in offer.sites for each in offer.sites for depth in _alike(one, each)]
+    if not pairs or offer.random.random() < 0.1:
+        return {"loops": [offer.loop(each) for each in (site, offer.site())]}
+    *found, depth = offer.pick(pairs)
+    both = sorted(found, key=offer.sites.index)
+    return {"loops": [offer.loops(each)[depth] for each in both]}
+
+
+def _alike(one: Site, other: Site) -> list[int]:
+    """Return the depth at which two blocks of a scope are first in loops of their own, where these run as often."""
+    shared = sum(a is b for a, b in zip(one.loops, other.loops, strict=False))
+    if one is other or one.scope is not other.scope or shared >= min(len(one.loops), len(other.loops)):
+        return []
+    sizes = [loops[shared].extent for loops in (one.loops, other.loops)]
+    return [shared] if structural_equal(*sizes, map_free_vars=False) else []
 
 
 def _at(offer: Offer) -> dict[str, Any]:
@@ -355,9 +287,13 @@ def _widened(offer: Offer) -> dict[str, Any]:
     return {"block": _name(site), "buffer_index": 0, "dtype": _WIDER.get(old, "nothing")}
 
 
+def _goes_on(site: Site) -> bool:
+    return bool(site.loops) and not site.is_sum and any(axis.iter_type is _REDUCE for axis in site.block.iter_vars)
+
+
 def _intrinsic(offer: Offer) -> dict[str, Any]:
     """A loop of a sum that goes on, and an intrinsic that may compute the same."""
-    site = offer.site(lambda each: each.loops and any(axis.iter_type is _REDUCE for axis in each.block.iter_vars))
+    site = offer.site(_goes_on)
     bytes = site is not None and any(each.buffer.dtype == "int8" for each in site.block.reads)
     loop = offer.pick(offer.loops(site)[-2 if bytes else -1 :] or [None])
     return {"block_or_loop": loop, "tensor_intrin": _INTRINSICS[bytes]}

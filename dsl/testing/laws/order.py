@@ -17,8 +17,9 @@ from ....ir.base import IRModule, Source
 from ....ir.diagnostics import TvmsError
 from ....ir.verify import verify
 from ...load import parse_source
-from ..oracle import Execute, assert_equivalent
-from ..ordered import ordered_programs, run_once, shuffled
+from ..oracle import Execute, as_module, assert_equivalent
+from ..prim_funcs import prim_funcs
+from ..shuffled import run_once, shuffled
 from ..smaller import programs_in
 from .bounds import copies, name_and_inputs
 from .law import Law, module_constructs
@@ -26,6 +27,8 @@ from .law import Law, module_constructs
 ACCEPTED, COMPILED = "accepted, the same in any order", "accepted, the same by default schedules"
 SHOWN, PROVEN = "reported, another order differs", "reported, with two instances that meet"
 _CODES = ("E0421", "E0423", "E0424", "E0428", "E0429")
+_OTHERWISE = ("symbolic extent", "extent 0", "thread loop", "strides", "offset")
+"""What makes instances hard to count, or inputs hard to compare."""
 _ORDERS = 2
 _COMPILED_OF = 40
 
@@ -39,7 +42,10 @@ class Example(Struct):
 
 
 def _examples(file: Source | None) -> st.SearchStrategy[Example]:
-    modules = ordered_programs() if file is None else programs_in(file, is_loop_level=True)
+    disordered = prim_funcs(["int32"], 2, without=_OTHERWISE, stages=["disordered"])
+    others = prim_funcs(["int32"], 2, max_extent=6, without=_OTHERWISE)
+    functions = st.one_of(disordered, disordered, disordered, others).map(as_module)
+    modules = functions if file is None else programs_in(file, is_loop_level=True)
     return st.builds(Example, modules, st.integers(0, 999))
 
 

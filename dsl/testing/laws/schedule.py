@@ -19,11 +19,10 @@ from ....ir.software_pipeline import ORDER, STAGE
 from ....ir.verify import verify
 from ....ir.visit import walk
 from ...load import parse_source
-from ..featured_stages import featured
 from ..matrix import REFUSED, cells
 from ..oracle import Execute, as_module, assert_equivalent, interpreted, profiles
 from ..prim_funcs import prim_funcs
-from ..schedulable import schedulable
+from ..schedules import schedulable
 from ..smaller import programs_in
 from ..step_features import features_of_step
 from ..steps import CHANGING, arguments
@@ -57,8 +56,12 @@ _SAMPLE = 10
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
     others = prim_funcs(max_blocks=2).map(lambda function: (as_module(function), ()))
-    known = st.one_of(schedulable(), featured(), featured(), featured(), others)
-    modules = known if file is None else programs_in(file, is_loop_level=True).map(lambda module: (module, ()))
+    suited = schedulable().map(lambda both: (as_module(both[0]), both[1]))
+    modules = (
+        st.one_of(suited, suited, suited, suited, others)
+        if file is None
+        else programs_in(file, is_loop_level=True).map(lambda module: (module, ()))
+    )
     numbers = st.integers(0, 2**32 - 1)
     steps = st.lists(st.builds(_Step, st.sampled_from(("", *CHANGING)), numbers), min_size=_STEPS, max_size=_STEPS)
     return st.builds(_example, modules, numbers, steps, st.integers(0, 99))

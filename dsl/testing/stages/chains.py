@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ....ir import make, tir
-from ..kernels import Kernel, indices_of, sequence
-from ..loops import nest
+from ..kernels import REDUCE, Axis, Kernel, indices_of, sequence
+from ..loops import nest, plain_nest
+from ..memory import size_of
+from .pointwise import part_of
+
+PIPELINE: dict[str, object] = {"software_pipeline_stage": [0, 1], "software_pipeline_order": [0, 1]}
 
 
 def relay(kernel: Kernel, last: bool) -> tir.Stmt:
@@ -13,10 +19,167 @@ def relay(kernel: Kernel, last: bool) -> tir.Stmt:
     source, loops = kernel.source(dtype, 1), list[tir.Stmt]()
     for more in reversed(range(kernel.choose.number(2, max(kernel.free, 2)))):
         axes = kernel.axes(kernel.shape(1, 1))
-        target = kernel.result("R", dtype, (axes[0].extent,), last and not more)
+        target = kernel.result("R", dtype, (axes[0].extent,), last and not more, [axes[0].low])
         total = make.add(kernel.element(source, axes), kernel.element(source, axes))
-        block = kernel.block("relay", axes, tir.BufferStore(target, total, indices_of(axes)))
+        block = kernel.block("relay", axes, tir.BufferStore(target, total, kernel.at(target, axes)))
         loops.append(nest(kernel, axes, block))
         source = target
     kernel.readable.append(source)
     return sequence(loops)
+
+
+def together(kernel: Kernel, last: bool) -> tir.Stmt:
+    """Two blocks in one loop; the second reads what the first writes, or not. Perhaps a software pipeline."""
+    dtype, shape = kernel.dtype(), kernel.shape(2, 2)
+    kernel.met("shared loop")
+    start = kernel.choose.number(1, 2) if kernel.wants("late loop", 8) else 0
+    loop = tir.Var(kernel.index, kernel.choose.fresh("i"))
+    index = make.sub(loop, start) if start else loop
+    source = kernel.source(dtype)
+    middle = kernel.result("M", dtype, shape, last=False)
+    target = kernel.result("Y", dtype, shape, last)
+    parts = list[tir.Stmt]()
+    follows = bool(kernel.choose.number(0, 1))
+    for memory in (middle, target):
+        (row,), columns = kernel.axes(shape[:1], is_plain=True), kernel.axes(shape[1:])
+        axes = [row, *columns]
+        if memory is target and follows:
+            value: tir.PrimExpr = tir.BufferLoad(dtype, middle, indices_of(axes))
+        else:
+            value = kernel.element(source, axes)
+        value = _changed(kernel, value)
+        block = kernel.block("part", axes, tir.BufferStore(memory, value, indices_of(axes)))
+        parts.append(nest(kernel, columns, block, outer=(index,)))
+    kernel.readable += [middle, target]
+    is_pipeline = middle in kernel.allocated and size_of(shape[0]) is not None and kernel.wants("software pipeline", 2)
+    notes = PIPELINE if is_pipeline else {}
+    return tir.For(loop, kernel.const(start), shape[0], tir.ForKind.SERIAL, sequence(parts), annotations=notes)
+
+
+def _changed(kernel: Kernel, value: tir.PrimExpr) -> tir.PrimExpr:
+    """Choose a simple function of a value."""
+    combine = kernel.choose.pick((make.add, make.mul, make.maximum))
+    return combine(value, make.const(kernel.choose.number(1, 3), value.dtype))
+
+
+def rewritten(kernel: Kernel, last: bool) -> tir.Stmt:
+    """A buffer is read, and then all of it, or a part, is written again."""
+    views = {view.data for view in kernel.views}
+    known = [each for each in kernel.readable if each.shape and each.data not in views]
+    if known and kernel.allows("several writers") and kernel.choose.number(0, 3):
+        source = kernel.choose.pick(known)
+    else:
+        source = kernel.parameter("A", kernel.dtype(), kernel.shape(1, 2))
+        kernel.readable.append(source)
+    kernel.met("rewritten")
+    axes = kernel.axes([size for _, size in kernel.box(source)])
+    target = kernel.result("B", source.dtype, [axis.extent for axis in axes], last, [axis.low for axis in axes])
+    value = _changed(kernel, tir.BufferLoad(source.dtype, source, kernel.at(source, axes)))
+    reader = kernel.block("before", axes, tir.BufferStore(target, value, kernel.at(target, axes)))
+    loops = [nest(kernel, axes, reader)]
+    kernel.readable.append(target)
+    axes = kernel.axes(part_of(kernel, source))
+    with kernel.hidden(source):
+        value = kernel.value(source.dtype, axes, 2)
+    writer = kernel.block("again", axes, tir.BufferStore(source, value, kernel.at(source, axes)))
+    return sequence([*loops, nest(kernel, axes, writer)])
+
+
+def padded(kernel: Kernel, last: bool) -> tir.Stmt:
+    """Rows of a constant before and after those of a buffer, and perhaps sums over a window of them."""
+    dtype, shape = kernel.dtype(), kernel.shape(1, 2)
+    count = kernel.number(1, min(6, kernel.options.max_extent - 2))
+    shape = (kernel.const(count), *shape[1:])
+    source = kernel.parameter("A", dtype, shape)
+    wide = (kernel.const(count + 2), *shape[1:])
+    axes = kernel.axes(wide, is_plain=True)
+    target = kernel.result("P", dtype, wide, last)
+    first, rest = axes[0].var, indices_of(axes[1:])
+    inside = make.logical_and(make.less_equal(kernel.const(1), first), make.less(first, kernel.const(count + 1)))
+    load = tir.BufferLoad(dtype, source, (make.sub(first, 1), *rest))
+    value = make.if_then_else(inside, load, make.const(kernel.choose.pick((0, 0, 3)), dtype))
+    block = kernel.block("pad", axes, tir.BufferStore(target, value, indices_of(axes)))
+    loops = [plain_nest(kernel, axes, block) if kernel.choose.number(0, 2) else nest(kernel, axes, block)]
+    kernel.readable.append(target)
+    if not last and kernel.free > 0 and kernel.allows("reduction") and kernel.choose.number(0, 2):
+        loops.append(_windows(kernel, last, target, 3))
+    return sequence(loops)
+
+
+def stream(kernel: Kernel, last: bool) -> tir.Stmt:
+    """Each element passes through two or three blocks, at the same place."""
+    source, loops = kernel.source(), list[tir.Stmt]()
+    for more in reversed(range(min(kernel.choose.number(2, 3), max(kernel.free, 2)))):
+        axes = kernel.axes([size for _, size in kernel.box(source)])
+        value = _changed(kernel, tir.BufferLoad(source.dtype, source, kernel.at(source, axes)))
+        shape, lows = [axis.extent for axis in axes], [axis.low for axis in axes]
+        target = kernel.result("B", source.dtype, shape, last and not more, lows)
+        block = kernel.block("pass", axes, tir.BufferStore(target, value, kernel.at(target, axes)))
+        loops.append(nest(kernel, axes, block, is_idempotent=True))
+        source = target
+        kernel.readable.append(source)
+    return sequence(loops)
+
+
+def windowed(kernel: Kernel, last: bool) -> tir.Stmt:
+    """Sums over a window of rows that another block computes."""
+    dtype, width, most = kernel.dtype(), kernel.choose.number(2, 3), kernel.options.max_extent
+    width = min(width, most - 1)
+    shape = (kernel.const(kernel.number(2, min(7, most - width + 1)) + width - 1), *kernel.shape(1, 2)[1:])
+    kernel.met("reduction")
+    source = kernel.parameter("A", dtype, shape)
+    axes = kernel.axes(shape, is_plain=True)
+    middle = kernel.result("M", dtype, shape, last=False)
+    value = _changed(kernel, tir.BufferLoad(dtype, source, indices_of(axes)))
+    block = kernel.block("rows", axes, tir.BufferStore(middle, value, indices_of(axes)))
+    loops = plain_nest(kernel, axes, block) if kernel.choose.number(0, 1) else nest(kernel, axes, block)
+    kernel.readable.append(middle)
+    return sequence([loops, _windows(kernel, last, middle, width)])
+
+
+def _windows(kernel: Kernel, last: bool, source: tir.Buffer, width: int) -> tir.Stmt:
+    dtype, (first, *rest) = source.dtype, source.shape
+    shape = (kernel.const((size_of(first) or width) - width + 1), *rest)
+    is_plain = bool(kernel.choose.number(0, 1))
+    axes = [*kernel.axes(shape, is_plain=is_plain), *kernel.axes((kernel.const(width),), REDUCE, is_plain=True)]
+    target = kernel.result("W", dtype, shape, last)
+    block = _window(kernel, source, target, axes)
+    kernel.readable.append(target)
+    return plain_nest(kernel, axes, block) if is_plain else nest(kernel, axes, block)
+
+
+def _window(kernel: Kernel, source: tir.Buffer, target: tir.Buffer, axes: Sequence[Axis]) -> tir.Block:
+    """Return the block of sums, or greatest elements, of a window of rows."""
+    *rows, step = axes
+    dtype, place = source.dtype, kernel.at(target, rows)
+    combine, start = kernel.choose.pick(((make.add, 0), (make.maximum, 0)))
+    read = tir.BufferLoad(dtype, source, (make.add(rows[0].index, step.index), *indices_of(rows[1:])))
+    init = tir.BufferStore(target, make.const(start, dtype), place)
+    body = tir.BufferStore(target, combine(tir.BufferLoad(dtype, target, place), read), place)
+    return kernel.block("window", axes, body, init)
+
+
+def tiled(kernel: Kernel, last: bool) -> tir.Stmt:
+    """As `windowed`, in one loop over tiles, of which each computes all rows that it reads."""
+    dtype, width, rest = kernel.dtype(), kernel.choose.number(2, 3), kernel.shape(1, 2)[1:]
+    tile, count = kernel.choose.number(2, 4), kernel.choose.number(2, 3)
+    kernel.met("reduction", "shared loop", "split axis")
+    sizes = [tile + width - 1, tile]
+    tall = kernel.const(tile * count + width - 1)
+    source = kernel.parameter("A", dtype, (tall, *rest))
+    middle = kernel.result("M", dtype, (tall, *rest), last=False)
+    target = kernel.result("W", dtype, (kernel.const(tile * count), *rest), last)
+    outer, parts = tir.Var(kernel.index, kernel.choose.fresh("i0")), list[tir.Stmt]()
+    for memory, size in zip((middle, target), sizes, strict=True):
+        axes = kernel.axes(memory.shape, is_plain=True)
+        if memory is target:
+            axes += kernel.axes((kernel.const(width),), REDUCE, is_plain=True)
+            block = _window(kernel, middle, target, axes)
+        else:
+            value = _changed(kernel, tir.BufferLoad(dtype, source, indices_of(axes)))
+            block = kernel.block("rows", axes, tir.BufferStore(middle, value, indices_of(axes)))
+        row = tir.Var(kernel.index, kernel.choose.fresh("i1"))
+        loops = nest(kernel, axes[1:], block, outer=(make.add(make.mul(outer, kernel.const(tile)), row),))
+        parts.append(tir.For(row, kernel.const(0), kernel.const(size), tir.ForKind.SERIAL, loops))
+    kernel.readable += [middle, target]
+    return tir.For(outer, kernel.const(0), kernel.const(count), tir.ForKind.SERIAL, sequence(parts))

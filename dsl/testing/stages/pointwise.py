@@ -20,11 +20,11 @@ def elementwise(kernel: Kernel, last: bool) -> tir.Stmt:
     shape = kernel.wide_shape()
     axes = kernel.axes(shape, OPAQUE if kernel.wants("opaque axis", 7) else SPATIAL)
     value, is_delicate = kernel.outermost(kernel.value(_wanted(kernel), axes), axes)
-    target = kernel.result("B", value.dtype, shape, last)
-    body = _stored(kernel, tir.BufferStore(target, value, indices_of(axes)), axes)
+    target = kernel.result("B", value.dtype, shape, last, [axis.low for axis in axes])
+    body = _stored(kernel, tir.BufferStore(target, value, kernel.at(target, axes)), axes)
     if not is_delicate and not _is_empty(shape):
         kernel.readable.append(target)
-    return nest(kernel, axes, kernel.block("map", axes, body))
+    return nest(kernel, axes, kernel.block("map", axes, body), is_idempotent=True)
 
 
 def _wanted(kernel: Kernel) -> str:
@@ -79,7 +79,7 @@ def guarded(kernel: Kernel, last: bool) -> tir.Stmt:
         store = tir.BufferStore(target, kernel.value(dtype, axes), indices_of(axes))
         body: tir.Stmt = tir.IfThenElse(condition, store)
     else:
-        source, value = kernel.source(dtype, len(shape)), None
+        source, value = kernel.source(dtype, len(shape), is_whole=True), None
         for offset in (-1, 0, 1)[: kernel.choose.number(1, 3)]:
             neighbour = _neighbour(kernel, source, axes, offset)
             value = neighbour if value is None else make.add(value, neighbour)
@@ -106,18 +106,25 @@ def update(kernel: Kernel, last: bool) -> tir.Stmt:
     """A buffer, or a part of it, is changed in place."""
     views = {view.data for view in kernel.views}
     known = [each for each in kernel.readable if each.shape and each.data not in views]
+    if not kernel.allows("rewritten"):
+        known = [each for each in known if each.data not in kernel.read]
     if known and kernel.allows("several writers") and kernel.choose.number(0, 3):
         target = kernel.choose.pick(known)
     else:
         target = kernel.parameter("A", kernel.dtype(), kernel.shape(1, 2))
         kernel.readable.append(target)
-    sizes = [size_of(extent) for extent in target.shape]
-    is_part = kernel.choose.rarely(3)
-    shape = [extent if size is None or not is_part else kernel.const(kernel.choose.number(min(kernel.least, size), size)) for extent, size in zip(target.shape, sizes, strict=True)]  # fmt: skip
-    axes = kernel.axes(shape)
-    own = tir.BufferLoad(target.dtype, target, indices_of(axes))
+    axes = kernel.axes(part_of(kernel, target))
+    own = tir.BufferLoad(target.dtype, target, kernel.at(target, axes))
     with kernel.hidden(target):
         value = kernel.value(target.dtype, axes, 2)
     combined = kernel.choose.pick((make.add, make.mul, make.maximum, make.sub))(own, value)
-    body = tir.BufferStore(target, combined, indices_of(axes))
+    body = tir.BufferStore(target, combined, kernel.at(target, axes))
     return nest(kernel, axes, kernel.block("update", axes, body))
+
+
+def part_of(kernel: Kernel, target: tir.Buffer) -> list[tir.PrimExpr]:
+    """Choose how much of what a buffer holds is written again, from its beginning on: the size of each dimension."""
+    sizes = [size for _, size in kernel.box(target)]
+    if kernel.allows("part") and kernel.choose.rarely(3):
+        return [size if size_of(size) is None else kernel.const(kernel.choose.number(min(kernel.least, size_of(size) or 0), size_of(size) or 0)) for size in sizes]  # fmt: skip
+    return sizes

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ....ir import make, tir
 from ....ir.dtype import is_float
 from ..kernels import REDUCE, SPATIAL, TRUE, Axis, Kernel, indices_of, sequence
-from ..loops import nest
+from ..loops import nest, plain_nest
 
 _REDUCERS = (
     (make.add, 0.0), (make.maximum, -100.0), (make.minimum, 100.0), (make.mul, 1.0),
@@ -48,16 +48,17 @@ def _reduced(
     kernel: Kernel, last: bool, dtype: str, shape: Sequence[tir.PrimExpr], axes: Sequence[Axis],
     values: Sequence[tir.PrimExpr],
 ) -> tir.Stmt:  # fmt: skip
-    targets = [kernel.result("C", dtype, shape, last) for _ in values]
     free = [axis for axis in axes if not axis.is_reduction]
+    targets = [kernel.result("C", dtype, shape, last, [axis.low for axis in free]) for _ in values]
     starts, updates = list[tir.Stmt](), list[tir.Stmt]()
     bound, lets = _variables_of(kernel, values)
     for target, value in zip(targets, bound, strict=True):
         combine, start = kernel.choose.pick(_REDUCERS)
         first = max(start, 0.0) if dtype.startswith("u") else start
         constant = make.const(first if is_float(dtype) else int(first), dtype)
-        starts.append(tir.BufferStore(target, constant, indices_of(free)))
-        updates.append(tir.BufferStore(target, combine(tir.BufferLoad(dtype, target, indices_of(free)), value), indices_of(free)))  # fmt: skip
+        place = kernel.at(target, free)
+        starts.append(tir.BufferStore(target, constant, place))
+        updates.append(tir.BufferStore(target, combine(tir.BufferLoad(dtype, target, place), value), place))
     body = sequence(updates)
     for variable, value in reversed(lets):
         body = tir.LetStmt(variable, value, body)
@@ -67,7 +68,7 @@ def _reduced(
     if kernel.free > 1 and kernel.allows("several writers") and (kernel.wants("no init", 5) or several):
         kernel.met("several writers")
         others = kernel.axes(shape)
-        own = [tir.BufferStore(each.buffer, each.value, indices_of(others)) for each in starts if isinstance(each, tir.BufferStore)]  # fmt: skip
+        own = [tir.BufferStore(each.buffer, each.value, kernel.at(each.buffer, others)) for each in starts if isinstance(each, tir.BufferStore)]  # fmt: skip
         before, init = [nest(kernel, others, kernel.block("start", others, sequence(own)))], None
     elif len(targets) > 1:
         kernel.met("init of several")
@@ -85,6 +86,36 @@ def _variables_of(
     kernel.met("variables", "let in reduction")
     lets = [(tir.Var(value.dtype, kernel.choose.fresh("t")), value) for value in values]
     return [variable for variable, _ in lets], lets
+
+
+def tiles(kernel: Kernel, last: bool) -> tir.Stmt:
+    """A product of matrices with rows as long as vectors, in plain loops: what instructions for products compute."""
+    options = kernel.options
+    may_be_bytes = {"uint8", "int8", "int32"} <= set(options.dtypes) and options.max_extent >= 16
+    is_bytes = may_be_bytes and ("float32" not in options.dtypes or kernel.choose.rarely(3))
+    dtype = "int32" if is_bytes else kernel.dtype("float32")
+    narrow = ("uint8", "int8") if is_bytes else (dtype, dtype)
+    sizes = [kernel.const(kernel.number(*each)) for each in ([(2, 3), (16, 16), (4, 4)] if is_bytes else [(2, 4), (8, 8), (3, 4)])]  # fmt: skip
+    rows, columns, depth = sizes
+    first = kernel.parameter("A", narrow[0], (rows, depth))
+    second = kernel.parameter("B", narrow[1], (columns, depth) if is_bytes else (depth, columns))
+    (i, j), (k,) = kernel.axes((rows, columns), is_plain=True), kernel.axes((depth,), REDUCE, is_plain=True)
+    axes = [i, j, k] if is_bytes else [i, k, j]
+    one = tir.BufferLoad(narrow[0], first, (i.var, k.var))
+    other = tir.BufferLoad(narrow[1], second, (j.var, k.var) if is_bytes else (k.var, j.var))
+    target = kernel.result("C", dtype, (rows, columns), last)
+    product = make.mul(make.cast(one, dtype), make.cast(other, dtype))
+    update = tir.BufferStore(target, make.add(tir.BufferLoad(dtype, target, (i.var, j.var)), product), (i.var, j.var))
+    zero, before = make.const(0, dtype), list[tir.Stmt]()
+    init = tir.BufferStore(target, zero, (i.var, j.var))
+    if kernel.free > 1 and kernel.allows("several writers", "no init") and not kernel.choose.rarely(3):
+        others = kernel.axes((rows, columns), is_plain=True)
+        start = tir.BufferStore(target, zero, indices_of(others))
+        before, init = [plain_nest(kernel, others, kernel.block("start", others, start))], None
+        kernel.met("several writers", "no init")
+    kernel.readable.append(target)
+    kernel.met("reduction")
+    return sequence([*before, plain_nest(kernel, axes, kernel.block("product", axes, update, init))])
 
 
 def triangle(kernel: Kernel, last: bool) -> tir.Stmt:

@@ -13,12 +13,20 @@ from ..memory import size_of
 
 
 def nested(kernel: Kernel, last: bool) -> tir.Stmt:
-    """Rows of a block, of which each is computed by a block inside."""
+    """Rows of a block, of which each is computed by blocks inside: by one, or by way of memory of the row's own."""
     dtype, shape = kernel.dtype(), kernel.shape(2, 2)
     rows, columns = kernel.axes(shape[:1]), kernel.axes(shape[1:])
     target = kernel.result("N", dtype, shape, last)
     value = kernel.value(dtype, [*rows, *columns], 2)
     kernel.readable.append(target)
+    if kernel.free > 2 and kernel.allows("own memory") and not kernel.pending and kernel.choose.rarely(3):
+        row, again = kernel.declare("row", dtype, shape[1:]), kernel.axes(shape[1:])
+        fill = kernel.block("fill", columns, tir.BufferStore(row, value, indices_of(columns)), inside=(row,))
+        own = tir.BufferLoad(dtype, row, indices_of(again))
+        store = tir.BufferStore(target, own, indices_of([*rows, *again]))
+        copy = kernel.block("copy", again, store, inside=(row,))
+        parts = [nest(kernel, columns, fill), nest(kernel, again, copy)]
+        return nest(kernel, rows, kernel.block("outer", rows, sequence(parts), own=(row,)))
     inner = kernel.block("inner", columns, tir.BufferStore(target, value, indices_of([*rows, *columns])))
     return nest(kernel, rows, kernel.block("outer", rows, nest(kernel, columns, inner)))
 
@@ -30,17 +38,28 @@ def staged(kernel: Kernel, last: bool) -> tir.Stmt:
     rows = kernel.axes((kernel.extent(),))
     scopes = ("local", "global", "shared") if kernel.allows("scope") else ("global",)
     scope = "local" if kernel.wants("scope", 2) else kernel.choose.pick(scopes)
-    local = kernel.declare("row", dtype, sizes, scope)
-    fill = _along(kernel, sizes, lambda at: tir.BufferStore(local, _inner(kernel, dtype, rows, at, sizes), at))
+    local, matches = kernel.declare("row", dtype, sizes, scope), list[tir.MatchBufferRegion]()
+    if kernel.wants("matched source", 3):
+        source = kernel.parameter("A", dtype, (rows[0].extent, *sizes))
+        matches.append(_match(kernel, source, rows[0], sizes))
+        seen = matches[0].buffer
+        fill = _along(kernel, sizes, lambda at: tir.BufferStore(local, tir.BufferLoad(dtype, seen, at), at))
+    else:
+        fill = _along(kernel, sizes, lambda at: tir.BufferStore(local, _inner(kernel, dtype, rows, at, sizes), at))
     target = kernel.result("D", dtype, (rows[0].extent, *sizes), last)
-    view = _view(kernel, dtype, sizes)
-    region = (tir.Range(rows[0].index, kernel.const(1)), *[tir.Range(kernel.const(0), size) for size in sizes])
-    match = tir.MatchBufferRegion(view, tir.BufferRegion(target, region))
+    matches.append(_match(kernel, target, rows[0], sizes))
+    view = matches[-1].buffer
     copy = _along(kernel, sizes, lambda at: tir.BufferStore(view, tir.BufferLoad(dtype, local, at), at))
-    block = kernel.block("stage", rows, sequence([fill, copy]), own=(local,), matches=(match,))
+    block = kernel.block("stage", rows, sequence([fill, copy]), own=(local,), matches=tuple(matches))
     kernel.met("own memory", "matched region")
     kernel.readable.append(target)
     return nest(kernel, rows, block)
+
+
+def _match(kernel: Kernel, buffer: tir.Buffer, row: Axis, sizes: Sequence[tir.PrimExpr]) -> tir.MatchBufferRegion:
+    """Return a view of a row of a buffer."""
+    region = (tir.Range(row.index, kernel.const(1)), *[tir.Range(kernel.const(0), size) for size in sizes])
+    return tir.MatchBufferRegion(_view(kernel, buffer.dtype, sizes), tir.BufferRegion(buffer, region))
 
 
 def _inner(

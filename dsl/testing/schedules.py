@@ -1,0 +1,69 @@
+"""Programs to schedule, and the primitives that suit them: what a random chain of primitives hardly ever does by itself."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from ...ir import tir
+from .choices import Choices
+from .features import FEATURES
+from .options import Options
+from .prim_funcs import is_allowed, prim_func
+from .stages import STAGES
+
+SUITS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "elementwise": (("blockize",), ("compute_inline",), ("reverse_compute_at",), ("loop_partition",), ("cache_read",), ("fuse",)),
+    "formulas": (("cache_index",), ("compute_inline",), ("transform_layout",)),
+    "reduction": (("rfactor",), ("rfactor",), ("decompose_reduction",), ("blockize",), ("split", "rfactor")),
+    "guarded": (("decompose_padding",), ("compute_at",), ("loop_partition",)),
+    "matmul": (("pad_einsum",), ("pad_einsum",), ("rfactor",), ("decompose_reduction",), ("reindex",)),
+    "scan": (("reorder",), ("split",), ("cache_write",), ("fuse",)),
+    "wavefront": (("reorder",), ("fuse",), ("cache_write",)),
+    "update": (("cache_inplace",), ("blockize",), ("reverse_compute_at",)),
+    "triangle": (("decompose_reduction",), ("fuse",), ("reorder",), ("cache_write",)),
+    "nested": (("blockize",), ("cache_read",), ("compute_at",), ("reorder",)),
+    "staged": (("cache_read",), ("transform_layout",), ("blockize",)),
+    "relay": (("compute_inline",), ("reverse_compute_inline",), ("compute_at",), ("reverse_compute_at",), ("cache_index",)),
+    "together": (("merge",), ("merge",), ("compute_inline",), ("blockize",), ("rolling_buffer",)),
+    "rewritten": (("compute_at",), ("reindex_cache_write",), ("read_at",), ("write_at",)),
+    "padded": (("decompose_padding",), ("decompose_padding",), ("transform_layout",)),
+    "windowed": (("compute_at", "rolling_buffer"), ("compute_at",), ("split", "compute_at", "rolling_buffer"), ("reindex_cache_write",)),
+    "tiled": (("rolling_buffer",), ("rolling_buffer",), ("merge",)),
+    "stream": (("reverse_compute_inline",), ("compute_inline",), ("reverse_compute_at",), ("compute_at",), ("reindex",), ("storage_align",)),
+    "tiles": (("tensorize",), ("tensorize",), ("decompose_reduction", "tensorize"), ("pad_einsum",), ("rfactor",), ("blockize",), ("transform_block_layout",)),
+}  # fmt: skip
+"""By stage, chains of primitives that often apply to it."""
+_WEIGHTS = {"tiles": 5, "tiled": 3, "padded": 2, "windowed": 2, "together": 2, "reduction": 4, "matmul": 2, "stream": 4}
+"""How often a stage is drawn, where that is not once: what few primitives apply to is drawn more often."""
+_NEVER = frozenset({"while", "vector", "thread loop", "assertion", "scope"})
+"""What schedules have no primitives for."""
+_CALM = _NEVER | {
+    "long loop", "gather", "function", "special constant", "large integer", "float scalar", "integer scalar", "let", "branch", "shift",
+    "strides", "offset", "view", "rank 0", "rank 4", "computed index", "condition",
+}  # fmt: skip
+_PLAIN = frozenset(FEATURES) - {
+    "reduction", "scan", "dependence", "in place", "several writers", "no init", "init of several", "outputs", "shared loop",
+    "rewritten", "nested blocks", "own memory", "matched region", "split axis", "extent 1", "late axis", "part", "computed extent",
+    "fused axis",
+}  # fmt: skip
+_DTYPES = (("float32",), ("int32",), ("int32", "uint8", "int8"))
+_OPERATORS = frozenset({"add", "sub", "mul", "max", "min", "choice"})
+_KINDS = [Options(dtypes, _OPERATORS, without=each, max_blocks=3) for each in (_PLAIN, _CALM) for dtypes in _DTYPES]
+
+
+@st.composite
+def schedulable(draw: st.DrawFn) -> tuple[tir.PrimFunc, tuple[str, ...]]:
+    """Functions of a few blocks, of which one suits the primitives that come with it; most of them without what makes
+    primitives refuse."""
+    choose = Choices(draw)
+    stage = choose.pick([each for each in SUITS for _ in range(_WEIGHTS.get(each, 1))])
+    first = choose.pick(SUITS[stage])
+    if choose.rarely(5):
+        options = Options(("float32", "int32", "int8", "uint8"), without=_NEVER, max_blocks=3)
+    else:
+        options = choose.pick([each for each in _KINDS if stage != "tiles" or each.dtypes != ("int32",)])
+    options = options if is_allowed(stage, options, options.max_blocks) else Options(("int32",), without=_NEVER)
+    stages = [stage]
+    if choose.rarely(3):
+        stages.append(choose.pick([each for each in STAGES if is_allowed(each, options, options.max_blocks)]))
+    return prim_func(choose, options, stages), first

@@ -1,0 +1,103 @@
+"""Where a schedule primitive may be applied: the blocks of a function, the loops around them, and random picks among these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from ...ir import tir
+from ...ir.schedule import LoopRV, Schedule
+from ...ir.schedule.analysis.scope import Scope, is_output_block
+from ...ir.schedule.tree import statements_in
+
+_T = TypeVar("_T")
+
+
+class Site(Struct, frozen=True):
+    """A block, the loops around it in its scope, and that scope."""
+
+    block: tir.Block
+    loops: tuple[tir.For, ...]
+    scope: tir.Block | None
+
+    @property
+    def name(self) -> str:
+        """What it is called, as no other block is."""
+        return self.block.name_hint
+
+    @property
+    def is_stage(self) -> bool:
+        """Whether it writes only what its scope allocates."""
+        return self.scope is not None and not is_output_block(self.block, self.scope)
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether it is a reduction."""
+        return self.block.init is not None
+
+    @property
+    def updates(self) -> bool:
+        """Whether it reads what it writes."""
+        return any(read.buffer is write.buffer for read in self.block.reads for write in self.block.writes)
+
+
+def sites_of(module_function: tir.PrimFunc) -> list[Site]:
+    """Return the blocks of a function whose name no other has, without the root block."""
+    found: list[Site] = []
+
+    def visit(node: tir.Stmt, loops: tuple[tir.For, ...], scope: tir.Block | None) -> None:
+        match node:
+            case tir.BlockRealize():
+                found.append(Site(node.block, loops, scope))
+                visit(node.block.body, (), node.block)
+            case tir.For():
+                visit(node.body, (*loops, node), scope)
+            case _:
+                for child in statements_in(node):
+                    visit(child, loops, scope)
+
+    visit(module_function.body, (), None)
+    names = [each.block.name_hint for each in found]
+    return [each for each in found if each.scope is not None and names.count(each.block.name_hint) == 1]
+
+
+class Offer:
+    """What there is to choose from when the turn of a primitive comes, and the numbers that choose."""
+
+    def __init__(self, schedule: Schedule, number: int) -> None:
+        self.schedule, self.random = schedule, Random(number)
+        function = schedule.mod.functions[schedule.func_working_on or ""]
+        assert isinstance(function, tir.PrimFunc)
+        self.function, self.sites = function, sites_of(function)
+
+    def pick(self, options: Sequence[_T]) -> _T:
+        return self.random.choice(options)
+
+    def site(self, suits: Callable[[Site], Any] = lambda site: site.loops) -> Site | None:
+        """Pick a block, nearly always one that suits."""
+        fitting = [each for each in self.sites if suits(each)]
+        options = fitting if fitting and self.random.random() < 0.95 else self.sites
+        return self.pick(options) if options else None
+
+    def loops(self, site: Site | None) -> list[LoopRV]:
+        return [] if site is None else self.schedule.get_loops(site.name)
+
+    def loop(self, site: Site | None, suits: Callable[[tir.For], bool] = lambda loop: True) -> LoopRV | None:
+        """Pick a loop around a block, nearly always one that suits."""
+        if site is None or not site.loops:
+            return None
+        fitting = [at for at, loop in enumerate(site.loops) if suits(loop)]
+        at = self.pick(fitting if fitting and self.random.random() < 0.95 else range(len(site.loops)))
+        return self.loops(site)[at]
+
+    def related(self, site: Site | None, consumers: bool) -> Site | None:
+        """Pick a block that reads what a block writes, or writes what it reads."""
+        if site is None or site.scope is None:
+            return None
+        scope = Scope(site.scope)
+        others = scope.consumers(site.block) if consumers else scope.producers(site.block)
+        found = [each for each in self.sites if each.block in others]
+        return self.pick(found) if found else None
