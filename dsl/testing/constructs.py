@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
+
+import msgspec
 
 from ...ir import relax, tir
 from ...ir.base import Node, Op
 from ...ir.visit import walk
+from .features import features_of
 
 LOOP_LEVEL = frozenset(
     [
@@ -84,10 +88,13 @@ LOOP_LEVEL = frozenset(
 
 
 def constructs_of(*nodes: Node) -> Iterator[str]:
-    """Yield the constructs in `nodes`, some of them more than once."""
+    """Yield the constructs in `nodes`, some of them more than once: forms, fields that are not as usual, kinds of loops and
+    axes, dtypes, sizes, operators, and the features of loop-level functions."""
     for root in nodes:
+        if isinstance(root, tir.PrimFunc):
+            yield from (f"feature:{name}" for name in features_of(root))
         for node in walk(root):
-            yield type(node).__name__
+            yield from _form_and_fields(node)
             match node:
                 case tir.For():
                     yield f"loop:{node.kind.value}"
@@ -96,6 +103,8 @@ def constructs_of(*nodes: Node) -> Iterator[str]:
                 case tir.Buffer():
                     yield f"dtype:{node.dtype}"
                     yield f"scope:{node.scope}"
+                    yield f"rank:{len(node.shape)}"
+                    yield from map(_size, node.shape)
                     if any(isinstance(extent, tir.Var) for extent in node.shape):
                         yield "SizeIsSymbolic"
                 case tir.Block():
@@ -103,7 +112,43 @@ def constructs_of(*nodes: Node) -> Iterator[str]:
                         yield "BlockInitialises"
                     if node.alloc_buffers and node.iter_vars:
                         yield "BlockAllocates"
+                case relax.TensorStructInfo():
+                    yield f"dtype:{node.dtype}"
+                    if isinstance(node.shape, relax.ShapeExpr):
+                        yield f"rank:{len(node.shape.values)}"
+                        yield from map(_size, node.shape.values)
                 case tir.Call(op=Op(name=name)) | relax.Call(op=Op(name=name)):
                     yield f"op:{name}"
                 case _:
                     pass
+
+
+def _form_and_fields(node: Node) -> Iterator[str]:
+    name, fields = optional_fields(type(node))
+    yield name
+    for field, default in fields:
+        if getattr(node, field) not in (default, None):
+            yield f"{name}.{field}"
+
+
+@cache
+def optional_fields(kind: type[Node]) -> tuple[str, tuple[tuple[str, object], ...]]:
+    """Return the name of a kind of nodes, and its fields that may be left out, with what they are then."""
+    name = f"R.{kind.__name__}" if kind.__module__ == relax.__name__ else kind.__name__
+    found = list[tuple[str, object]]()
+    for field in msgspec.structs.fields(kind):
+        made = field.default_factory is not msgspec.NODEFAULT
+        if field.name not in _ASIDE and (made or field.default is not msgspec.NODEFAULT):
+            found.append((field.name, field.default_factory() if made else field.default))
+    return name, tuple(found)
+
+
+_ASIDE = ("span", "trivia", "struct_info")
+"""Fields that are no part of what a program means, or are found anew."""
+_SIZES = ((0, "0"), (1, "1"), (6, "2 to 6"), (32, "7 to 32"))
+
+
+def _size(extent: tir.PrimExpr) -> str:
+    if not isinstance(extent, tir.IntImm):
+        return "size:symbolic"
+    return "size:" + next((name for most, name in _SIZES if extent.value <= most), "33 and more")

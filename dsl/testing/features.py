@@ -30,6 +30,11 @@ class Around(Struct):
     loops: set[tir.Var] = field(default_factory=set[tir.Var])
     parameters: set[tir.Buffer] = field(default_factory=set[tir.Buffer])
     pointers: dict[tir.Var, set[tir.Buffer]] = field(default_factory=dict[tir.Var, set[tir.Buffer]])
+    scalars: set[tir.Var] = field(default_factory=set[tir.Var])
+    shared: set[tir.Buffer] = field(default_factory=set[tir.Buffer])
+    """What several blocks write."""
+    rewritten: set[tir.Buffer] = field(default_factory=set[tir.Buffer])
+    """What a block writes after another one has read it."""
 
 
 class Feature(Struct, frozen=True):
@@ -119,19 +124,12 @@ def _is_in_place(block: tir.Block, _: Around) -> bool:
     return is_free and any(_are_same(load.indices, store.indices) for load, store in _own_reads(block))
 
 
-def _blocks(function: tir.PrimFunc) -> list[tir.Block]:
-    return [node for node in walk(function.body) if isinstance(node, tir.Block) and node.name_hint != "root"]
+def _touches(block: tir.Block, buffers: set[tir.Buffer]) -> bool:
+    return bool(buffers) and any(each.buffer in buffers for each in (*block.reads, *block.writes))
 
 
-def _has_several_writers(function: tir.PrimFunc, _: Around) -> bool:
-    written = [buffer for block in _blocks(function) if not has_block(block.body) for buffer in {each.buffer for each in block.writes}]  # fmt: skip
-    return len(set(written)) < len(written)
-
-
-def _has_scalar(prefix: tuple[str, ...]) -> Callable[[tir.PrimFunc, Around], bool]:
-    return lambda function, _: any(
-        param.dtype.startswith(prefix) for param in function.params if param not in function.buffer_map
-    )
+def _is_scalar(*prefix: str) -> Callable[[tir.Var, Around], bool]:
+    return lambda variable, around: variable in around.scalars and variable.dtype.startswith(prefix)
 
 
 def _calls(*names: str) -> Callable[[tir.Call, Around], bool]:
@@ -146,15 +144,6 @@ def _has_gather(access: tir.BufferLoad | tir.BufferStore, _: Around) -> bool:
 def _is_repeated(loop: tir.For, _: Around) -> bool:
     is_single = isinstance(loop.extent, tir.IntImm) and loop.extent.value == 1
     return not is_single and has_block(loop.body) and all(node is not loop.loop_var for node in walk(loop.body))
-
-
-def _is_rewritten(function: tir.PrimFunc, _: Around) -> bool:
-    read = set[tir.Buffer]()
-    for block in [each for each in _blocks(function) if not has_block(each.body)]:
-        if any(each.buffer in read for each in block.writes):
-            return True
-        read.update(each.buffer for each in block.reads)
-    return False
 
 
 def _is_part(region: tir.BufferRegion, block: tir.Block) -> bool:
@@ -237,8 +226,8 @@ FEATURES: Mapping[str, Feature] = {
     "part": Feature(tir.Block, lambda n, _: any(map(_is_part, n.writes, repeat(n))), "a block that writes a part of a buffer", ("elementwise",)),
     "dependence": Feature(tir.Block, _is_moved, "a block that reads other elements of what it writes, as `B[i - 1, j + 1]`", ("scan", "wavefront")),
     "in place": Feature(tir.Block, _is_in_place, "an update in place", ("update",)),
-    "several writers": Feature(tir.PrimFunc, _has_several_writers, "a buffer that several blocks write", ("reduction",), 2),
-    "rewritten": Feature(tir.PrimFunc, _is_rewritten, "a buffer that is read, and then written again", ("rewritten",), 2),
+    "several writers": Feature(tir.Block, lambda n, a: _touches(n, a.shared), "a buffer that several blocks write", ("reduction",), 2),
+    "rewritten": Feature(tir.Block, lambda n, a: _touches(n, a.rewritten), "a buffer that is read, and then written again", ("rewritten",), 2),
     # --- Other statements
     "branch": Feature(tir.IfThenElse, lambda n, _: not has_block(n), "an `if` inside a block", ("elementwise", "formulas", "guarded")),
     "variables": Feature(tir.LetStmt, lambda n, _: True, "a variable, `t: T.int32 = …`", _LET),
@@ -252,8 +241,8 @@ FEATURES: Mapping[str, Feature] = {
     "rank 0": Feature(tir.Buffer, lambda n, _: not n.shape, "a buffer of one element, without indices", _LONG),
     "rank 4": Feature(tir.Buffer, lambda n, _: len(n.shape) > 3, "a buffer of four dimensions", _LONG),
     "scope": Feature(tir.Buffer, lambda n, _: n.scope != "global", "memory of another scope than `global`", ("staged",)),
-    "integer scalar": Feature(tir.PrimFunc, _has_scalar(("int", "uint")), "an integer parameter", _LONG),
-    "float scalar": Feature(tir.PrimFunc, _has_scalar(("float", "bfloat")), "a float parameter", _LONG),
+    "integer scalar": Feature(tir.Var, _is_scalar("int", "uint"), "an integer parameter", _LONG),
+    "float scalar": Feature(tir.Var, _is_scalar("float", "bfloat"), "a float parameter", _LONG),
     # --- Values
     "special constant": Feature(tir.FloatImm, _is_special, "an infinity or NaN", _LONG),
     "large integer": Feature(tir.IntImm, lambda n, _: abs(n.value) >= LARGE, "an integer of at least 2**31 - 1", _LONG),
@@ -275,13 +264,26 @@ def _rows(kind: type[Node]) -> tuple[tuple[str, Feature], ...]:
 def features_of(function: tir.PrimFunc) -> frozenset[str]:
     """Return the names of the features that a function has."""
     nodes = list(walk(function))
-    around = Around(parameters=set(function.buffer_map.values()))
+    return features_among(nodes, around(function, nodes))
+
+
+def around(function: tir.PrimFunc, nodes: Iterable[Node]) -> Around:
+    """Return what the nodes of a function are part of."""
+    scalars = {param for param in function.params if param not in function.buffer_map}
+    found = Around(parameters=set(function.buffer_map.values()), scalars=scalars)
+    written, read = set[tir.Buffer](), set[tir.Buffer]()
     for node in nodes:
         if isinstance(node, tir.For):
-            around.loops.add(node.loop_var)
+            found.loops.add(node.loop_var)
         elif isinstance(node, tir.Buffer):
-            around.pointers.setdefault(node.data, set()).add(node)
-    return features_among(nodes, around)
+            found.pointers.setdefault(node.data, set()).add(node)
+        elif isinstance(node, tir.Block) and node.writes and not has_block(node.body):
+            own = {each.buffer for each in node.writes}
+            found.shared |= own & written
+            found.rewritten |= own & read
+            written |= own
+            read.update(each.buffer for each in node.reads)
+    return found
 
 
 def features_among(nodes: Iterable[Node], around: Around) -> frozenset[str]:

@@ -1,10 +1,15 @@
-"""How often each primitive was applied to a program with each feature, and how often it was refused: counts as tables."""
+"""How often each primitive was applied to a nest with each feature, and how often it was refused: counts as tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
-from .step_features import FEATURES
+from ...ir import tir
+from ...ir.schedule import LoopRV, Schedule
+from ...ir.schedule.tree import walk_statements
+from ...ir.visit import walk
+from .features import FEATURES, around, features_among
 
 _SIGN = " × "
 _COLUMNS = 8
@@ -29,7 +34,7 @@ def tables(counts: Mapping[str, int]) -> list[str]:
     names = sorted({name.partition(_SIGN)[0] for name in counts if is_cell(name)})
     lines: list[str] = []
     for start in range(0, len(FEATURES), _COLUMNS):
-        columns = FEATURES[start : start + _COLUMNS]
+        columns = list(FEATURES)[start : start + _COLUMNS]
         lines += ["", f"| primitive | {' | '.join(columns)} |", "| --- |" + " ---: |" * len(columns)]
         lines += [f"| `{name}` | {' | '.join([_cell(counts, name, each) for each in columns])} |" for name in names]
     return lines[1:]
@@ -39,3 +44,31 @@ def _cell(counts: Mapping[str, int], primitive: str, feature: str) -> str:
     name = f"{primitive}{_SIGN}{feature}"
     applied, refused = counts.get(name, 0), counts.get(name + REFUSED, 0)
     return f"{applied} / {refused}" if applied or refused else "–"
+
+
+def features_of_step(schedule: Schedule, given: Mapping[str, Any]) -> frozenset[str]:
+    """Return the features of the nests that the blocks and loops among the arguments of a step stand in."""
+    function = schedule.mod.functions[schedule.func_working_on or ""]
+    assert isinstance(function, tir.PrimFunc)
+    asked: set[tir.Stmt] = set()
+    names: set[str] = set()
+    for value in given.values():
+        for each in value if isinstance(value, list | tuple) else (value,):  # type: ignore[reportUnknownVariableType]
+            if isinstance(each, LoopRV):
+                asked.add(schedule.get(each))
+            elif isinstance(each, str):
+                names.add(each)
+    body = function.body
+    root = body.block if isinstance(body, tir.BlockRealize) else None
+    parts = _parts(body if root is None else root.body)
+    own = [part for part in parts if any(_is_asked(each, asked, names) for each in walk_statements(part))]
+    whole = around(function, walk(function)) if own else None
+    return frozenset().union(*[features_among(walk(part), whole) for part in own]) if whole else frozenset()
+
+
+def _parts(body: tir.Stmt) -> tuple[tir.Stmt, ...]:
+    return body.seq if isinstance(body, tir.SeqStmt) else (body,)
+
+
+def _is_asked(stmt: tir.Stmt, asked: set[tir.Stmt], names: set[str]) -> bool:
+    return stmt in asked or (isinstance(stmt, tir.Block) and stmt.name_hint in names)

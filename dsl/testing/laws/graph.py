@@ -38,5 +38,5 @@ LAW = Law(
     show=lambda example: str(example[0]),
     read=lambda source: (parse_source(source), 0),
     constructs=lambda example: module_constructs(example[0]),
-    expected=frozenset(["If", "Tuple", "TupleGetItem", *[f"op:relax.{name}" for name in OPERATORS]]),
+    expected=frozenset(["R.If", "R.Tuple", "R.TupleGetItem", *[f"op:relax.{name}" for name in OPERATORS]]),
 )

@@ -19,12 +19,11 @@ from ....ir.software_pipeline import ORDER, STAGE
 from ....ir.verify import verify
 from ....ir.visit import walk
 from ...load import parse_source
-from ..matrix import REFUSED, cells
+from ..matrix import REFUSED, cells, features_of_step
 from ..oracle import Execute, as_module, assert_equivalent, interpreted, profiles
 from ..prim_funcs import prim_funcs
 from ..schedules import schedulable
 from ..smaller import programs_in
-from ..step_features import features_of_step
 from ..steps import CHANGING, arguments
 from .law import Law
 
