@@ -71,7 +71,8 @@ def _meeting(module: IRModule, name: str, place: int) -> IRModule:
 
 
 def _is_plain(access: tir.BufferLoad | tir.BufferStore) -> bool:
-    return bool(access.indices) and all("x" not in index.dtype for index in access.indices)
+    has_elements = all(not isinstance(size, tir.IntImm) or size.value > 0 for size in access.buffer.shape)
+    return bool(access.indices) and has_elements and all("x" not in index.dtype for index in access.indices)
 
 
 def _compare(module: IRModule, name: str, inputs: Sequence[Any], track: bool) -> str:
