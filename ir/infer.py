@@ -27,6 +27,10 @@ from .visit import substitute, walk
 
 Bindings = dict[tir.Var, tir.PrimExpr]
 
+MAX_NDIM = 64
+"""The most dimensions of a tensor or a shape: as many as an array of NumPy can have."""
+FEWER_DIMENSIONS = "combine dimensions with R.reshape or R.flatten"
+
 
 def infer_struct_info(expr: Expr) -> StructInfo:
     """Return the struct info of `expr`: its own, or else the one inferred from its operands.
@@ -34,10 +38,25 @@ def infer_struct_info(expr: Expr) -> StructInfo:
     The operands of a call must have struct info, unless they are literals, tuples or calls.
 
     Raises TvmsError at the call: E0301 for an unknown operator; E0105 for wrong arguments; E0321…E0328 for operands of
-    the wrong kind, rank, dtype or shape.
+    the wrong kind, rank, dtype or shape; E0010 for a result of too many dimensions.
     """
     if expr.struct_info is not None:
         return expr.struct_info
+    info = _infer(expr)
+    if isinstance(expr, Call) and (reason := why_too_many_dimensions(info)):
+        raise error("E0010", reason, expr.span, FEWER_DIMENSIONS)
+    return info
+
+
+def why_too_many_dimensions(info: StructInfo) -> str | None:
+    """Return the reason why no value can have struct info `info` if its rank is above `MAX_NDIM`, else None."""
+    if not isinstance(info, TensorStructInfo | ShapeStructInfo) or info.ndim <= MAX_NDIM:
+        return None
+    kind = "tensor" if isinstance(info, TensorStructInfo) else "shape"
+    return f"the {kind} has {info.ndim} dimensions, more than {MAX_NDIM}"
+
+
+def _infer(expr: Expr) -> StructInfo:
     match expr:
         case relax.Constant():
             return _constant(expr)

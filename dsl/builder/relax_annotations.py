@@ -8,6 +8,7 @@ from typing import Any
 from ...ir import relax, tir
 from ...ir.base import StructInfo
 from ...ir.dtype import is_dtype
+from ...ir.infer import FEWER_DIMENSIONS, why_too_many_dimensions
 from .. import syntax
 from . import relax_values as values
 from .convert import describe
@@ -46,7 +47,15 @@ def bare_struct_info(builder: BlockBuilder, name: str, node: syntax.Attribute) -
 def build_struct_info(builder: BlockBuilder, name: str, call: syntax.Call) -> StructInfo:
     """Return the struct info of a call of `name`, one of `FORMS`."""
     expected, build = FORMS[name]
-    return build(builder, bind(builder.context, name, expected, call), call)
+    info = build(builder, bind(builder.context, name, expected, call), call)
+    check_ndim(builder, info, call)
+    return info
+
+
+def check_ndim(builder: BlockBuilder, info: StructInfo, node: syntax.Expr) -> None:
+    """E0010 where `node` writes a tensor or a shape of more dimensions than there can be."""
+    if reason := why_too_many_dimensions(info):
+        raise builder.context.error("E0010", reason, node, FEWER_DIMENSIONS)
 
 
 def dtype_of(builder: BlockBuilder, node: syntax.Expr | None, default: str = "void") -> str:

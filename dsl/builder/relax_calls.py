@@ -18,7 +18,7 @@ from . import expressions
 from . import relax_values as values
 from .convert import Text, describe
 from .forms import Closure, Form, Method, Site, form
-from .relax_annotations import FORMS, build_struct_info, dtype_of, struct_info, struct_infos
+from .relax_annotations import FORMS, build_struct_info, check_ndim, dtype_of, struct_info, struct_infos
 from .relax_arguments import Arguments, Parameter, bind, parameters
 from .relax_blocks import BlockBuilder
 from .relax_constants import build_const, build_dist_const, build_named_constant
@@ -179,6 +179,7 @@ def _shape(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax.
             "E0321", "None is not a list of dimensions", given["values"], "write R.shape([n, 4])"
         )
     info = relax.ShapeStructInfo(dims, len(dims))
+    check_ndim(builder, info, node)
     return relax.ShapeExpr(dims, struct_info=info, span=builder.context.span(node))
 
 

@@ -133,6 +133,36 @@ def test_what_is_said_of_a_misfit(name: str, args: tuple[Any, ...], expected: st
     assert str(caught.value).strip() == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "args", "rank"),
+    [
+        ("expand_dims", (tensor(*[1] * 64), [0]), 65),
+        ("reshape", (tensor(1), [1] * 70), 70),
+        ("broadcast_to", (tensor(1), [1] * 65), 65),
+        ("stack", ((tensor(*[1] * 64),), 0), 65),
+        ("tile", (tensor(1), [1] * 65), 65),
+        ("take", (tensor(*[1] * 40), tensor(*[1] * 40, dtype="int64"), 0), 79),
+        (
+            "one_hot",
+            (tensor(*[1] * 64, dtype="int64"), relax.PrimValue(dims.dim(0)), relax.PrimValue(dims.dim(1)), 2, 0),
+            65,
+        ),
+        ("zeros", ([1] * 65, "float32"), 65),
+    ],
+)
+def test_more_dimensions_than_numpy_has(name: str, args: tuple[Any, ...], rank: int) -> None:
+    with pytest.raises(TvmsError) as caught:
+        infer(name, *args)
+    assert str(caught.value).strip() == (
+        f"error[E0010]: the tensor has {rank} dimensions, more than 64\n"
+        "  = help: combine dimensions with R.reshape or R.flatten"
+    )
+
+
+def test_as_many_dimensions_as_numpy_has() -> None:
+    assert infer("expand_dims", tensor(*[1] * 63), [0]) == infer("exp", tensor(*[1] * 64))
+
+
 def test_a_call_of_a_function_is_in_terms_of_the_caller() -> None:
     rows = tir.Var("int64", "rows")
     signature = relax.FuncStructInfo((tensor_info((rows, dims.dim(4)), "float32"),), tensor_info((rows,), "float32"))
