@@ -6,10 +6,10 @@ from collections import Counter
 from typing import Any
 
 from . import tir
-from .base import Op
+from .base import Node, Op
 from .dtype import is_int, parse_dtype
 from .ops.tir import get
-from .visit import field_names, rewrite, walk
+from .visit import children, field_names, post_order, rewrite, walk
 
 
 def is_index(dtype: str) -> bool:
@@ -26,6 +26,15 @@ def has_effects(expr: tir.PrimExpr) -> bool:
     return any(isinstance(node, tir.Call) and not _only_reads(node) for node in walk(expr))
 
 
+def nodes_with_effects(expr: tir.PrimExpr) -> set[tir.PrimExpr]:
+    """Return the expressions in `expr`, including itself, that have side effects."""
+    found: set[Node] = set()
+    for node in post_order(expr):
+        if any(child in found for child in children(node)) or (isinstance(node, tir.Call) and not _only_reads(node)):
+            found.add(node)
+    return {node for node in found if isinstance(node, tir.PrimExpr)}
+
+
 def _only_reads(call: tir.Call) -> bool:
     row = get(call.op.name) if isinstance(call.op, Op) else None
     return row is not None and (row.is_pure or row.effect == "read")
@@ -36,6 +45,8 @@ class Nodes:
 
     def __init__(self) -> None:
         self.by_key: dict[Any, tir.PrimExpr] = {}
+        self.total: dict[tir.PrimExpr, bool] = {}
+        """The results of `Simplifier.is_total`."""
         self._known: dict[tir.PrimExpr, tir.PrimExpr] = {}
 
     def intern(self, expr: tir.PrimExpr) -> tir.PrimExpr:

@@ -76,5 +76,5 @@ def _branch(
     s: Simplifier, expr: tir.Select | tir.Call, condition: tir.PrimExpr, branch: tir.PrimExpr, holds: bool
 ) -> tir.PrimExpr:
     """Return a branch simplified under its condition. In a select it must not fault, as it is always evaluated."""
-    inner = s.assuming(condition, holds).visit(branch)
-    return inner if isinstance(expr, tir.Call) or s.is_total(inner) else s.visit(branch)
+    is_alone = isinstance(expr, tir.Call) or s.is_total(branch)
+    return (s.assuming(condition, holds) if is_alone else s).visit(branch)

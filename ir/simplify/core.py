@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from .. import tir
 from ..analysis.const_bounds import Bounds, Domain, Domains, ends, of_domain
 from ..dtype import int_range, is_bool, parse_dtype
-from ..intern import has_effects, is_index, is_pure_call
+from ..intern import is_index, is_pure_call, nodes_with_effects
 from ..promote import const
 from ..sums import Sum, render
 from ..visit import children, field_names
@@ -69,8 +69,13 @@ class Simplifier(Knowledge):
 
     def assume(self, condition: tir.PrimExpr, holds: bool = True) -> None:
         """Record that `condition` is true, or false if not `holds`."""
+        self._take_in(*self._with_opposite(condition), holds)
+
+    def _with_opposite(self, condition: tir.PrimExpr) -> tuple[tir.PrimExpr, tir.PrimExpr]:
         known = self.visit(condition)
-        opposite = self.visit(tir.Not(known.dtype, known))
+        return known, self.visit(tir.Not(known.dtype, known))
+
+    def _take_in(self, known: tir.PrimExpr, opposite: tir.PrimExpr, holds: bool) -> None:
         self.learn(known, holds)
         if isinstance(opposite, tir.CmpOp):
             self.truths[opposite] = not holds
@@ -82,9 +87,13 @@ class Simplifier(Knowledge):
         return inner
 
     def assuming(self, condition: tir.PrimExpr, holds: bool = True) -> Simplifier:
-        """Return a copy of this simplifier that also assumes that `condition` is true, or false if not `holds`."""
+        """Return a copy of this simplifier that also assumes that `condition` is true, or false if not `holds`.
+
+        This simplifier normalizes the condition: it remembers its results, which the copy would compute again.
+        """
+        known, opposite = self._with_opposite(condition)
         inner = self.inside()
-        inner.assume(condition, holds)
+        inner._take_in(known, opposite, holds)
         return inner
 
     def forget_conclusions(self) -> None:
@@ -94,8 +103,13 @@ class Simplifier(Knowledge):
     # --- Expressions ----------------------------------------------------------------------------------------------
 
     def run(self, expr: tir.PrimExpr) -> tir.PrimExpr:
-        """Return the normal form of `expr`. If it has side effects, only its operands are simplified."""
-        return self._rebuild(expr, self.run) if has_effects(expr) else self.visit(expr)
+        """Return the normal form of `expr`. In parts with side effects, only operands without them are simplified."""
+        acting = nodes_with_effects(expr)
+
+        def run(part: tir.PrimExpr) -> tir.PrimExpr:
+            return self._rebuild(part, run) if part in acting else self.visit(part)
+
+        return run(expr)
 
     def visit(self, expr: tir.PrimExpr) -> tir.PrimExpr:
         """Return the normal form of `expr`, which must not have side effects."""
@@ -134,6 +148,12 @@ class Simplifier(Knowledge):
 
     def is_total(self, expr: tir.PrimExpr) -> bool:
         """Return whether evaluating `expr` cannot fault and has no side effect, so that it may leave its branch."""
+        found = self.nodes.total.get(expr)
+        if found is None:
+            found = self.nodes.total[expr] = self._is_total(expr)
+        return found
+
+    def _is_total(self, expr: tir.PrimExpr) -> bool:
         match expr:
             case tir.FloorDiv(a=a, b=b) | tir.FloorMod(a=a, b=b) | tir.Div(a=a, b=b) | tir.Mod(a=a, b=b):
                 is_safe = isinstance(b, tir.IntImm | tir.FloatImm) and b.value != 0

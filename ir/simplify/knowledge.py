@@ -13,6 +13,10 @@ from ..intern import Nodes, factors, is_index, is_scalar_int
 from ..sums import Sum
 
 
+MOST_FACTS = 32
+"""Maximum number of facts that `at_most` searches; older facts are dropped."""
+
+
 class Knowledge:
     """Facts about interned expressions. `facts` are sums known to be at most 0, `truths` the values of conditions."""
 
@@ -101,18 +105,21 @@ class Knowledge:
                 pass
 
     def add_fact(self, fact: Sum) -> None:
-        """Record that `fact <= 0`."""
-        self.facts.append(fact)
+        """Record that `fact <= 0`: as a bound if it has one term and does not contradict its bounds, else as a fact."""
+        is_bound = False
         if len(fact.terms) == 1:
             ((term, factor),) = fact.terms.items()
             known = self.bounds(term)
             limit = -fact.constant // factor if factor > 0 else -(fact.constant // factor)
-            if factor > 0 and limit >= known.min:
+            is_bound = limit >= known.min if factor > 0 else limit <= known.max
+            if is_bound and factor > 0:
                 self._given_bounds[term] = Bounds(known.min, min(known.max, limit))
-            elif factor < 0 and limit <= known.max:
+            elif is_bound:
                 self._given_bounds[term] = Bounds(max(known.min, limit), known.max)
             if isinstance(term, tir.FloorDiv | tir.Div) and isinstance(term.b, tir.IntImm) and term.b.value > 0:
                 self.add_fact(undivided(type(term), self.exact(term.a), term.b.value, factor, fact.constant))
+        if not is_bound:
+            self.facts = [*self.facts[1 - MOST_FACTS :], fact]
         self.forget_conclusions()
 
     # --- Questions ------------------------------------------------------------------------------------------------

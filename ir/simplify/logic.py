@@ -16,7 +16,7 @@ _NEGATED: dict[type[tir.PrimExpr], type[tir.CmpOp]] = {
 }  # fmt: skip
 
 
-MOST_NODES = 400
+MOST_NODES = 300
 MOST_EFFORT = 900
 """Limits for a condition whose parts are simplified under each other; larger ones are simplified part by part."""
 
@@ -73,8 +73,9 @@ def _together(s: Simplifier, expr: tir.And | tir.Or) -> tir.PrimExpr:
                 if bool(each.value) != is_and:
                     return each if all(map(s.is_total, kept)) else _join(s, kind, [*kept, each])
                 continue
-            place = place.assuming(each, is_and)
-            if s.is_total(each):
+            if position + 1 < len(parts):
+                place = place.assuming(each, is_and)
+            if kept and s.is_total(each):
                 later = s.assuming(each, is_and)
                 seen = [(k, later.visit(k)) for k in kept]
                 kept = [new if _is_shorter(new, k) else k for k, new in seen if not _says(new, is_and)]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from tvms.dsl.testing.growth import check_growth
 from tvms.ir import tir
+from tvms.ir.base import Op
 from tvms.ir.deep import run_with_big_stack
 from tvms.ir.equal import structural_equal
 from tvms.ir.simplify import simplify
+from tvms.ir.simplify.core import Simplifier
 
 VARIABLES = [tir.Var("int32", f"v{number}") for number in range(8)]
 KINDS = (tir.And, tir.Or)
@@ -52,9 +54,48 @@ def _cast(size: int) -> tir.PrimExpr:
 CONDITIONS = {"balanced": _balanced, "spine": _spine, "flat": _flat, "cast": _cast}
 
 
+def _choice(is_select: bool, condition: tir.PrimExpr, yes: tir.PrimExpr, no: tir.PrimExpr) -> tir.PrimExpr:
+    if is_select:
+        return tir.Select("int32", condition, yes, no)
+    return tir.Call("int32", Op("tir.if_then_else"), (condition, yes, no))
+
+
+def _choices(size: int, place: str, is_select: bool, leaf: tir.PrimExpr) -> tir.PrimExpr:
+    """Choices in the conditions of choices, or where these hold, or where they do not."""
+    found: tir.PrimExpr = VARIABLES[0]
+    for number in range(size):
+        bound = tir.IntImm("int32", number)
+        inside = {"condition": (found, VARIABLES[0], leaf), "holds": (VARIABLES[0], found, leaf)}
+        compared, yes, no = inside.get(place, (VARIABLES[0], leaf, found))
+        found = _choice(is_select, tir.LT("bool", compared, bound), yes, no)
+    return found
+
+
+def _calls(size: int) -> tir.PrimExpr:
+    """A sum of calls with effects."""
+    call = tir.Call("int32", Op("tir.call_extern"), (tir.StringImm("handle", "f"),))
+    found: tir.PrimExpr = VARIABLES[0]
+    for _ in range(size):
+        found = tir.Add("int32", found, call)
+    return found
+
+
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_work_is_linear(name: str) -> None:
     check_growth(simplify, 16, CONDITIONS[name])
+
+
+@pytest.mark.parametrize("leaf", ["total", "may fault"])
+@pytest.mark.parametrize("is_select", [True, False])
+@pytest.mark.parametrize("place", ["condition", "holds", "does not"])
+def test_work_of_nested_choices_is_linear(place: str, is_select: bool, leaf: str) -> None:
+    kind = tir.Mul if leaf == "total" else tir.FloorDiv
+    parts = kind("int32", VARIABLES[1], VARIABLES[2])
+    check_growth(simplify, 6, lambda size: _choices(size, place, is_select, parts))
+
+
+def test_work_of_effects_is_linear() -> None:
+    check_growth(Simplifier().run, 16, _calls)
 
 
 @pytest.mark.parametrize("size", [4, 8, 16, 64])
