@@ -54,9 +54,16 @@ _NAMES = {
 """Remedies for names that are common in Python or in other frameworks."""
 
 
+MOST_CANDIDATES = 40
+"""Maximum number of names that are compared with a misspelt one."""
+
+
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
-    """Return a suggestion of the candidate closest to `name`, if one is close enough."""
-    others = [each for each in candidates if each != name]
+    """Suggest the candidate closest to `name`, among those with the same first letter or the same last two."""
+    letters = name.rfind(".") + 2
+    first, last = name[:letters], name[-2:]
+    similar = [each for each in candidates if (each[:letters] == first or each[-2:] == last) and each != name]
+    others = similar[:MOST_CANDIDATES]
     alike = [each for each in others if each.lower() == name.lower()]
     near: Sequence[str] = alike or get_close_matches(name, others, n=1, cutoff=0.61)
     return f"did you mean '{near[0]}'?" if near else None
