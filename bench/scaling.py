@@ -66,6 +66,11 @@ def _lets(count: int) -> str:
     return f"{HEAD}{lines}    B[0] = x{count - 1}\n"
 
 
+def _lets_used_last(count: int) -> str:
+    lines = "".join(f"    x{i}: T.float32 = A[{i % 64}] + T.float32({i})\n" for i in range(count))
+    return f"{HEAD}{lines}    B[0] = {' + '.join(f'x{i}' for i in range(count))}\n"
+
+
 def _loops(count: int) -> str:
     lines = "".join(
         f"    for i{i} in range(64):\n        B[i{i}] = A[i{i}] + B[i{i}] * T.float32({i})\n" for i in range(count)
@@ -172,6 +177,7 @@ CONSTRUCTS: dict[str, tuple[Callable[[int], str], int]] = {
     "or of indices": (lambda n: _bounds(n, "or"), 400),
     "independent stores": (_statements, 8000),
     "chain of lets": (_lets, 4000),
+    "lets used last": (_lets_used_last, 2000),
     "loops in sequence": (_loops, 2000),
     "blocks in sequence": (_blocks, 1000),
     "nested loops": (_nest, 200),

@@ -36,6 +36,8 @@ NEST = 16
 """Minimum depth of a loop nest that is emitted as a piece."""
 LOOP = 75
 """Number of nodes that a loop counts as: LLVM's loop passes take the most time."""
+PARAMETER = 40
+"""Number of nodes that a parameter counts as: it is live in all of the function, and is spilled."""
 _RET = Op("tir.ret")
 _JUMPS, _RETURNS = 1, 2
 _EXPRESSION_OR_STATEMENT = (tir.PrimExpr, tir.Stmt)
@@ -56,7 +58,7 @@ class Pieces(Struct):
 
 def pieces_of(function: tir.PrimFunc) -> Pieces:
     """Return the pieces of `function`; none unless it, an expression or a loop nest in it is huge."""
-    weight = _weight(function.body, WHOLE)
+    weight = PARAMETER * len(function.params) + _weight(function.body, WHOLE)
     return _Splitter(weight > WHOLE).cut(function.body) if weight > min(VALUE, NEST * LOOP) else Pieces()
 
 

@@ -20,8 +20,8 @@ from ...ir import make, tir
 from ...ir.equal import structural_equal
 from ...ir.intern import has_effects
 from ...ir.simplify import simplify
-from ...ir.visit import substitute
-from .rewriter import NOTHING, Rewriter, sequence, uses
+from ...ir.visit import Substitution, children, walk
+from .rewriter import NOTHING, Rewriter, sequence
 
 
 def remove_no_ops(func: tir.PrimFunc) -> tir.PrimFunc:
@@ -30,61 +30,73 @@ def remove_no_ops(func: tir.PrimFunc) -> tir.PrimFunc:
 
 
 class _Remover(Rewriter):
+    """Decides about a definition after what follows it: `_used` are the variables in what was kept so far."""
+
     def __init__(self) -> None:
         super().__init__({
             tir.LetStmt: self._let, tir.AttrStmt: self._around, tir.For: self._for, tir.IfThenElse: self._choice,
             tir.Allocate: self._memory, tir.AllocateConst: self._memory, tir.DeclBuffer: self._memory,
-            tir.Evaluate: lambda stmt: _effects([stmt.value]), tir.BufferStore: self._store,
+            tir.Evaluate: lambda stmt: self._effects([stmt.value]), tir.BufferStore: self._store,
+            tir.Var: self._use, tir.SizeVar: self._use,
         })  # fmt: skip
-        self._names: dict[tir.Var, tir.PrimExpr] = {}
+        self._names = Substitution()
+        self._used = set[tir.Var]()
+
+    def _use(self, var: tir.Var) -> tir.Var:
+        self._used.add(var)
+        return var
+
+    def _kept(self, stmt: tir.Stmt) -> tir.Stmt:
+        """Note what `stmt` uses, without the statements in it."""
+        own = [part for part in children(stmt) if not isinstance(part, tir.Stmt)]
+        self._used.update(node for part in own for node in walk(part) if isinstance(node, tir.Var))
+        return stmt
+
+    def _effects(self, values: Iterable[tir.PrimExpr]) -> tir.Stmt:
+        """Return the statement that evaluates those of `values` that have side effects."""
+        return sequence(self._kept(tir.Evaluate(value)) for value in values if has_effects(value))
 
     def _let(self, stmt: tir.LetStmt) -> tir.Stmt:
-        self._names[stmt.var] = substitute(stmt.value, self._names)
+        self._names[stmt.var] = self._names(stmt.value)
         body = self.rewrite(stmt.body)
-        if uses([body], {stmt.var}):
-            return replace(stmt, body=body)
-        return sequence([_effects([stmt.value]), body])
+        if stmt.var in self._used:
+            return self._kept(replace(stmt, body=body))
+        return sequence([self._effects([stmt.value]), body])
 
     def _around(self, stmt: tir.AttrStmt) -> tir.Stmt:
         body = self.rewrite(stmt.body)
-        return _effects([stmt.value]) if _is_nothing(body) else replace(stmt, body=body)
+        return self._effects([stmt.value]) if _is_nothing(body) else self._kept(replace(stmt, body=body))
 
     def _for(self, stmt: tir.For) -> tir.Stmt:
-        body = self.rewrite(stmt.body)
         extent = simplify(stmt.extent)
-        if _is_nothing(body) or (isinstance(extent, tir.IntImm) and extent.value <= 0):
-            return _effects([stmt.min, stmt.extent])
-        return replace(stmt, body=body)
+        is_empty = isinstance(extent, tir.IntImm) and extent.value <= 0
+        body = NOTHING if is_empty else self.rewrite(stmt.body)
+        return self._effects([stmt.min, stmt.extent]) if _is_nothing(body) else self._kept(replace(stmt, body=body))
 
     def _choice(self, stmt: tir.IfThenElse) -> tir.Stmt:
-        condition = stmt.condition
-        then, other = self.rewrite(stmt.then_case), None if stmt.else_case is None else self.rewrite(stmt.else_case)
+        condition, other = stmt.condition, NOTHING if stmt.else_case is None else stmt.else_case
         if isinstance(condition, tir.IntImm):
-            return then if condition.value else other or NOTHING
-        if other is not None and not _is_nothing(other):
-            if _is_nothing(then):
-                return replace(stmt, condition=make.logical_not(condition), then_case=other, else_case=None)
-            return replace(stmt, then_case=then, else_case=other)
-        return _effects([condition]) if _is_nothing(then) else replace(stmt, then_case=then, else_case=None)
+            return self.rewrite(stmt.then_case if condition.value else other)
+        then, other = self.rewrite(stmt.then_case), self.rewrite(other)
+        if _is_nothing(then) and _is_nothing(other):
+            return self._effects([condition])
+        if _is_nothing(then):
+            condition, then, other = make.logical_not(condition), other, then
+        else_case = None if _is_nothing(other) else other
+        return self._kept(replace(stmt, condition=condition, then_case=then, else_case=else_case))
 
     def _memory(self, stmt: tir.Allocate | tir.AllocateConst | tir.DeclBuffer) -> tir.Stmt:
         body = self.rewrite(stmt.body)
         var = stmt.buffer.data if isinstance(stmt, tir.DeclBuffer) else stmt.buffer_var
-        return replace(stmt, body=body) if uses([body], {var}) else body
+        return self._kept(replace(stmt, body=body)) if var in self._used else body
 
     def _store(self, stmt: tir.BufferStore) -> tir.Stmt:
         value = stmt.value
-        if not isinstance(value, tir.BufferLoad) or value.buffer is not stmt.buffer or has_effects(value):
-            return stmt
-        read, written = (
-            [simplify(substitute(each, self._names)) for each in access.indices] for access in (value, stmt)
-        )
-        return NOTHING if all(map(structural_equal, read, written)) else stmt
-
-
-def _effects(values: Iterable[tir.PrimExpr]) -> tir.Stmt:
-    """Return the statement that evaluates those of `values` that have side effects."""
-    return sequence(tir.Evaluate(value) for value in values if has_effects(value))
+        if isinstance(value, tir.BufferLoad) and value.buffer is stmt.buffer and not has_effects(value):
+            read, written = ([simplify(self._names(each)) for each in access.indices] for access in (value, stmt))
+            if all(map(structural_equal, read, written)):
+                return NOTHING
+        return self._kept(stmt)
 
 
 def _is_nothing(stmt: tir.Stmt) -> bool:

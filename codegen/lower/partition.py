@@ -33,19 +33,21 @@ _PARTED = (tir.ForKind.SERIAL, tir.ForKind.PARALLEL)
 
 def partition_loops(func: tir.PrimFunc) -> tir.PrimFunc:
     """Return `func` with loops split where a guard inside them may become false."""
-    return replace(func, body=_Partitioner().rewrite(func.body))
+    return replace(func, body=_Partitioner(func.body).rewrite(func.body))
 
 
 class _Partitioner(Rewriter):
-    def __init__(self) -> None:
+    def __init__(self, body: tir.Stmt) -> None:
         super().__init__({tir.For: self._for})
+        guards = [node.condition for node in walk(body) if isinstance(node, tir.IfThenElse) and node.else_case is None]
+        self._guarding = {node for condition in guards for node in walk(condition) if isinstance(node, tir.Var)}
 
     def _for(self, stmt: tir.For) -> tir.Stmt:
         loop = self.rebuild(stmt)
         start, extent = loop.min, loop.extent
         if loop.kind not in _PARTED or not (isinstance(start, tir.IntImm) and isinstance(extent, tir.IntImm)):
             return loop
-        if not _is_small(loop.body):
+        if loop.loop_var not in self._guarding or not _is_small(loop.body):
             return loop
         ends = {condition: end for condition, end in _ends(loop).items() if end > start.value}
         end = min(ends.values(), default=start.value)

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ...ir import make, tir
 from ...ir.base import Node, Op
-from ...ir.visit import children, substitute
+from ...ir.visit import Substitution, children
 
 Scope: TypeAlias = tir.For | tir.Block
 _IF_THEN_ELSE = Op("tir.if_then_else")
@@ -40,7 +40,7 @@ class Uses:
         self.homes: dict[tir.Buffer, tuple[Scope, ...]] = {}
         self.of: dict[tir.Buffer, list[Use]] = {}
         self.escaped: set[tir.Var] = set()
-        self._bound: dict[tir.Var, tir.PrimExpr] = {}
+        self._bound = Substitution()
         self._visit(body, (), ())
 
     def _visit(self, node: Node, path: tuple[Scope, ...], conditions: tuple[tir.PrimExpr, ...]) -> None:
@@ -54,7 +54,7 @@ class Uses:
                 self._visit(block.body, inner, (*conditions, predicate))
             case tir.LetStmt(var=var, value=value) | tir.Let(var=var, value=value):
                 self._visit(value, path, conditions)
-                self._bound[var] = substitute(value, self._bound)
+                self._bound[var] = self._bound(value)
                 self._visit(node.body, path, conditions)
             case tir.IfThenElse(condition=condition, then_case=then_case, else_case=else_case):
                 self._choice(condition, then_case, else_case, path, conditions)
@@ -66,7 +66,7 @@ class Uses:
                         self._visit(child, path, conditions)
                 if node.buffer in self.of:
                     is_write = isinstance(node, tir.BufferStore)
-                    indices = tuple([substitute(index, self._bound) for index in node.indices])
+                    indices = tuple([self._bound(index) for index in node.indices])
                     self.of[node.buffer].append(Use(node.buffer, indices, is_write, path, conditions))
                 else:
                     self.escaped.add(node.buffer.data)
@@ -81,7 +81,7 @@ class Uses:
         conditions: tuple[tir.PrimExpr, ...],
     ) -> None:  # fmt: skip
         self._visit(condition, path, conditions)
-        condition = substitute(condition, self._bound)
+        condition = self._bound(condition)
         self._visit(yes, path, (*conditions, condition))
         if no is not None:
             self._visit(no, path, (*conditions, make.logical_not(condition)))

@@ -12,7 +12,6 @@ from ..dtype import int_range, parse_dtype
 from ..intern import Nodes, factors, is_index, is_scalar_int
 from ..sums import Sum
 
-
 MOST_FACTS = 32
 """Maximum number of facts that `at_most` searches; older facts are dropped."""
 

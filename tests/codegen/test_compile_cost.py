@@ -27,6 +27,19 @@ def _chain(size: int) -> str:
     return HEAD + lines
 
 
+def _nest(size: int) -> str:
+    lines = "".join(f"{' ' * (k + 1)}for i{k} in range(2):\n" for k in range(size))
+    return f"{HEAD}{lines}{' ' * (size + 1)}B[i{size - 1}] = A[i0]\n"
+
+
+def _lets(size: int, is_chain: bool) -> str:
+    lines = "".join(
+        f"    x{k}: T.float32 = A[{k % 64}] + {f'x{k - 1}' if is_chain and k else 'A[0]'}\n" for k in range(size)
+    )
+    last = f"x{size - 1}" if is_chain else " + ".join(f"x{k}" for k in range(size))
+    return f"{HEAD}{lines}    B[0] = {last}\n"
+
+
 TEXTS: dict[str, Callable[[int], str]] = {
     "statements": lambda size: HEAD + "".join(f"    B[{k % 64}] = A[{k % 64}]\n" for k in range(size)),
     "loops": lambda size: (
@@ -38,6 +51,9 @@ TEXTS: dict[str, Callable[[int], str]] = {
     ),
     "chain of blocks": _chain,
     "choices": lambda size: f"{HEAD}    B[0] = {'T.if_then_else(A[0] > A[1], A[1], ' * size}A[0]{')' * size}\n",
+    "nest of loops": _nest,
+    "chain of lets": lambda size: _lets(size, True),
+    "lets used last": lambda size: _lets(size, False),
 }
 
 
