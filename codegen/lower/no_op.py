@@ -30,7 +30,7 @@ def remove_no_ops(func: tir.PrimFunc) -> tir.PrimFunc:
 
 
 class _Remover(Rewriter):
-    """Decides about a definition after what follows it: `_used` are the variables in what was kept so far."""
+    """Removes statements bottom-up; `_used` are the variables in the statements kept so far, which follow a definition."""
 
     def __init__(self) -> None:
         super().__init__({
