@@ -19,7 +19,7 @@ from ...ir.visit import substitute, walk
 from ..load import load_verified
 from . import options
 from .arguments import arguments_of, bind_sizes, make_values, read_given, select_entry, split_pairs
-from .progress import progress
+from .progress import interruptible, progress
 from .reporting import report_notes
 
 _OPERATIONS = (tir.Add, tir.Sub, tir.Mul, tir.Div, tir.Min, tir.Max)
@@ -78,7 +78,7 @@ def _measured(arguments: argparse.Namespace) -> Measurement:
     compiled = time.perf_counter() - start
     report_notes(executable.notes)
     call = executable[entry]
-    times = _time(lambda: call(*values), arguments.seconds)
+    times = interruptible(_time)(lambda: call(*values), arguments.seconds)
     is_loops = isinstance(function, tir.PrimFunc)
     operations = count_operations(function, {var.name: value for var, value in sizes.items()}) if is_loops else 0
     size = sum(getattr(value, "nbytes", 0) for value in values)

@@ -1,11 +1,15 @@
-"""The current pass or stage of a slow compilation, in one line of a terminal that disappears at the end."""
+"""Long steps of commands: the current pass or stage of a slow compilation, in one line of a terminal that disappears at the
+end, and machine code that Ctrl-C terminates."""
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from ...ir.passes.instrument import PassInstrument
@@ -59,3 +63,23 @@ def progress() -> Generator[None]:
     context = PassContext.current()
     with PassContext(context.opt_level, instruments=(*context.instruments, _Line()), config=context.config):
         yield
+
+
+def interruptible(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `call`, which runs machine code, so that Ctrl-C terminates the process during it.
+
+    Python handles signals between its own instructions only, so its handler would wait for the machine code to return.
+    """
+
+    @wraps(call)
+    def interrupted(*values: Any) -> Any:
+        is_main = threading.current_thread() is threading.main_thread()
+        if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            return call(*values)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        try:
+            return call(*values)
+        finally:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    return interrupted

@@ -26,7 +26,7 @@ from .arguments import (
     split_pairs,
 )
 from .files import write_output
-from .progress import progress
+from .progress import interruptible, progress
 from .reporting import UsageError, report, report_notes
 from .verification import Reference, compare_results
 
@@ -103,7 +103,7 @@ def _compiled(module: IRModule, entry: str, target: str, settings: dict[str, Any
     with progress():
         executable = compile_module(module, target=target, **settings)
     report_notes(executable.notes)
-    return executable[entry], time.perf_counter() - start
+    return interruptible(executable[entry]), time.perf_counter() - start
 
 
 def _target(arguments: argparse.Namespace) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from ...ir.base import IRModule
 from ...ir.diagnostics import TvmsError
 from ...ir.passes.transform import announce
 from ...ir.sanitize import say
-from .progress import progress
+from .progress import interruptible, progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -105,7 +105,7 @@ class Reference:
         after = [_copy(value) for value in before]
         announce(f"run {func.attrs.get('global_symbol', 'a function')} as unoptimised machine code")
         try:
-            call(*after)
+            interruptible(call)(*after)
         except TvmsError:
             return False
         announce("interpret sampled points")

@@ -100,14 +100,31 @@ def _heed_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@pytest.mark.parametrize("wait", [0.3, 1.5])
-def test_signals(wait: float) -> None:
-    """A real signal, at a moment that no test can know: an endless program never ends by itself."""
-    text = (
-        "T.prim_func main(A: T.Buffer((4,), 'float32')):\n    while A[0] == A[0]:\n        A[1] = A[1] + T.float32(1)\n"
-    )
-    program = "import sys, tvms_command; print('ready', flush=True); sys.exit(tvms_command.main())"
-    command = [sys.executable, "-c", program, "run", "--interpret", "-"]
+ENDLESS = (
+    "T.prim_func main(A: T.Buffer((4,), 'float32')):\n    while A[0] == A[0]:\n        A[1] = A[1] + T.float32(1)\n"
+)
+WATCHED = """
+import sys, threading, time, tvms_command
+main = threading.main_thread().ident
+def watch():
+    while True:
+        frame = sys._current_frames()[main]
+        while frame is not None and not frame.f_code.co_filename.endswith("interp/statements.py"):
+            frame = frame.f_back
+        if frame is not None:
+            print("interpreting", flush=True)
+            return
+        time.sleep(0.01)
+print("ready", flush=True)
+threading.Thread(target=watch, daemon=True).start()
+sys.exit(tvms_command.main())
+"""
+"""Runs the command, and says when it interprets a statement."""
+
+
+def _started(*arguments: str) -> subprocess.Popen[str]:
+    """Start a command on the endless program."""
+    command = [sys.executable, "-c", WATCHED, "run", *arguments, "-"]
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
         preexec_fn=_heed_interrupts,
@@ -115,11 +132,39 @@ def test_signals(wait: float) -> None:
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
-    process.stdin.write(text)
+    process.stdin.write(ENDLESS)
     process.stdin.close()
     process.stdin = None
-    time.sleep(wait)
+    return process
+
+
+def _check_interrupted(process: subprocess.Popen[str]) -> None:
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=120)
+    try:
+        _, errors = process.communicate(timeout=120)
+    finally:
+        process.kill()
     assert "Traceback" not in errors
-    assert process.returncode in (130, -signal.SIGINT)  # the latter where it came before the command began
+    assert process.returncode in (130, -signal.SIGINT)  # which is 130 in a shell, too
+
+
+def test_a_signal_while_a_program_is_interpreted() -> None:
+    process = _started("--interpret")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "interpreting\n"
+    _check_interrupted(process)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux says which signals a process catches")
+def test_a_signal_while_machine_code_runs() -> None:
+    """Python cannot raise KeyboardInterrupt then: while machine code runs, the signal has its default effect."""
+    process = _started()
+    while process.poll() is None and _catches_interrupts(process.pid):
+        time.sleep(0.05)
+    _check_interrupted(process)
+
+
+def _catches_interrupts(pid: int) -> bool:
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    (caught,) = (line.split()[1] for line in status.splitlines() if line.startswith("SigCgt"))
+    return bool(int(caught, 16) >> (signal.SIGINT - 1) & 1)
