@@ -78,7 +78,7 @@ _activation(
     "relu",
     lambda a: topi.elementwise(a.data, lambda x: te.maximum(x, te.const(0, x.dtype))),
     lambda np, a: np.maximum(a.data, 0),
-    "the element, or 0 where it is negative",
+    "`max(x, 0)` of every element",
 )
 _activation(
     "gelu", _gelu, lambda np, a: 0.5 * a.data * (1 + _erf(np, a.data * sqrt(0.5))), "the Gaussian error linear unit"
@@ -87,13 +87,13 @@ _activation(
     "gelu_tanh",
     _gelu_tanh,
     lambda np, a: 0.5 * a.data * (1 + np.tanh(sqrt(2 / np.pi) * (a.data + 0.044715 * a.data**3))),
-    "the Gaussian error linear unit, by its approximation with tanh",
+    "the Gaussian error linear unit, approximated by tanh",
 )
 _activation(
     "silu",
     lambda a: topi.multiply(a.data, topi.elementwise(a.data, te.sigmoid)),
     lambda np, a: a.data / (1 + np.exp(-a.data)),
-    "the element times its logistic function",
+    "`x * sigmoid(x)` of every element",
 )
 _activation(
     "selu",
@@ -107,14 +107,14 @@ _activation(
         a.data, lambda x: te.select(te.const(0, x.dtype) < x, x, x * te.const(a.alpha, x.dtype))
     ),
     lambda np, a: np.where(a.data > 0, a.data, a.data * a.alpha),
-    "the element, times `alpha` where it is negative",
+    "every element, multiplied by `alpha` if it is negative",
     Param("alpha", "float", 0.01),
 )
 _activation(
     "softplus",
     _softplus,
     lambda np, a: np.where(a.data * a.beta <= a.threshold, np.log1p(np.exp(a.data * a.beta)) / a.beta, a.data),
-    "a smooth form of relu",
+    "`log(1 + exp(beta * x)) / beta`, a smooth approximation of relu",
     Param("beta", "float", 1.0),
     Param("threshold", "float", 20.0),
 )
@@ -149,7 +149,7 @@ register(
         "relax.nn.prelu",
         (_DATA, Param("alpha"), Param("axis", "int", 1)),
         _infer_prelu,
-        "Return the element, times the slope of its channel where it is negative.",
+        "Return every element, multiplied by the slope of its channel if it is negative.",
         lambda np, a: np.where(
             a.data > 0,
             a.data,
@@ -165,7 +165,7 @@ def _relu6(a: Any) -> Expr:
     return Call(Op("relax.clip"), (a.data, *bounds))
 
 
-register(RelaxOp("relax.nn.relu6", (_DATA,), None, "Return the element, brought between 0 and 6.", expand=_relu6))
+register(RelaxOp("relax.nn.relu6", (_DATA,), None, "Clamp every element to 0 and 6.", expand=_relu6))
 
 
 def _infer_softmax(a: Inference) -> StructInfo:
@@ -230,7 +230,7 @@ register(
         "relax.nn.softmax",
         (_DATA, _AXIS),
         _infer_softmax,
-        "Return exponentials that sum to 1 along `axis`.",
+        "Return the softmax along `axis`.",
         lambda np, a: numpy_softmax(np, a.data, a.axis),
         lambda a: softmax(a.data, a.axis),
     )
@@ -240,7 +240,7 @@ register(
         "relax.nn.log_softmax",
         (_DATA, _AXIS),
         _infer_softmax,
-        "Return the logarithm of softmax along `axis`.",
+        "Return the logarithm of the softmax along `axis`.",
         lambda np, a: numpy_log_softmax(np, a.data, a.axis),
         lambda a: log_softmax(a.data, a.axis),
     )

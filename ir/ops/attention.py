@@ -231,8 +231,8 @@ register(
             *_ATTRIBUTES,
         ),
         _infer,
-        "Return attention over sequences of different lengths, packed one after another: `seqstart_q` and `seqstart_k` say "
-        "where each starts, and where the last one ends.",
+        "Return attention over packed sequences of different lengths: `seqstart_q` and `seqstart_k` hold the start of each "
+        "sequence and the end of the last one.",
         _numpy_var_len,
         _var_len,
         complete=lambda values: values.update(

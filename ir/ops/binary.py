@@ -85,7 +85,7 @@ def _compare(name: str, value: Callable[[te.Expr, te.Expr], Any], doc: str) -> N
             f"relax.{name}",
             _X1_X2,
             _comparison,
-            f"Return for each pair of elements whether {doc}.",
+            f"Return whether {doc}, element by element.",
             lambda np, a: getattr(np, name)(a.x1, a.x2),
             lambda a: topi.broadcast(value, a.x1, a.x2, f"T_{name}"),
             scalars=("x2", "x1"),
@@ -108,32 +108,45 @@ def _log_add_exp(x: te.Expr, y: te.Expr) -> te.Expr:
 
 
 _binary("add", lambda x, y: x + y, lambda np, x, y: x + y, "the sum of `x1` and `x2`")
-_binary("subtract", lambda x, y: x - y, lambda np, x, y: x - y, "`x1` less `x2`")
+_binary("subtract", lambda x, y: x - y, lambda np, x, y: x - y, "the difference `x1 - x2`")
 _binary("multiply", lambda x, y: x * y, lambda np, x, y: x * y, "the product of `x1` and `x2`")
-_binary("divide", lambda x, y: x / y, _divide, "`x1` over `x2`, of integers rounded towards zero")
+_binary("divide", lambda x, y: x / y, _divide, "the quotient `x1 / x2`, rounded towards zero for integers")
 _binary(
     "floor_divide",
     lambda x, y: te.floor_divide(x, y),
     lambda np, x, y: np.floor_divide(x, y),
-    "`x1` over `x2`, rounded down",
+    "the quotient `x1 / x2`, rounded down",
 )
-_binary("mod", te.truncmod, lambda np, x, y: np.fmod(x, y), "the remainder of `x1` over `x2`, with the sign of `x1`")
+_binary("mod", te.truncmod, lambda np, x, y: np.fmod(x, y), "the remainder of `x1 / x2` with the sign of `x1`")
 _binary(
     "floor_mod",
     lambda x, y: te.floor_mod(x, y),
     lambda np, x, y: np.mod(x, y),
-    "the remainder of `x1` over `x2`, with the sign of `x2`",
+    "the remainder of `x1 / x2` with the sign of `x2`",
 )
 _binary("power", te.power, lambda np, x, y: np.power(x, y), "`x1` to the power of `x2`")
-_binary("maximum", te.maximum, lambda np, x, y: np.maximum(x, y), "the greater of `x1` and `x2`")
-_binary("minimum", te.minimum, lambda np, x, y: np.minimum(x, y), "the lesser of `x1` and `x2`")
-_binary("log_add_exp", _log_add_exp, lambda np, x, y: np.logaddexp(x, y), "the logarithm of the sum of exponentials")
-_binary("logical_and", lambda x, y: te.all(x, y), lambda np, x, y: np.logical_and(x, y), "whether both hold")
-_binary("logical_or", lambda x, y: te.any(x, y), lambda np, x, y: np.logical_or(x, y), "whether either holds")
-_binary("logical_xor", _intrinsic("bitwise_xor"), lambda np, x, y: np.logical_xor(x, y), "whether one alone holds")
-_binary("bitwise_and", _intrinsic("bitwise_and"), lambda np, x, y: np.bitwise_and(x, y), "the bits of both")
-_binary("bitwise_or", _intrinsic("bitwise_or"), lambda np, x, y: np.bitwise_or(x, y), "the bits of either")
-_binary("bitwise_xor", _intrinsic("bitwise_xor"), lambda np, x, y: np.bitwise_xor(x, y), "the bits of one alone")
+_binary("maximum", te.maximum, lambda np, x, y: np.maximum(x, y), "the maximum of `x1` and `x2`")
+_binary("minimum", te.minimum, lambda np, x, y: np.minimum(x, y), "the minimum of `x1` and `x2`")
+_binary("log_add_exp", _log_add_exp, lambda np, x, y: np.logaddexp(x, y), "`log(exp(x1) + exp(x2))`")
+_binary(
+    "logical_and", lambda x, y: te.all(x, y), lambda np, x, y: np.logical_and(x, y), "the logical and of `x1` and `x2`"
+)
+_binary(
+    "logical_or", lambda x, y: te.any(x, y), lambda np, x, y: np.logical_or(x, y), "the logical or of `x1` and `x2`"
+)
+_binary(
+    "logical_xor", _intrinsic("bitwise_xor"), lambda np, x, y: np.logical_xor(x, y), "the exclusive or of `x1` and `x2`"
+)
+_binary(
+    "bitwise_and", _intrinsic("bitwise_and"), lambda np, x, y: np.bitwise_and(x, y), "the bitwise and of `x1` and `x2`"
+)
+_binary("bitwise_or", _intrinsic("bitwise_or"), lambda np, x, y: np.bitwise_or(x, y), "the bitwise or of `x1` and `x2`")
+_binary(
+    "bitwise_xor",
+    _intrinsic("bitwise_xor"),
+    lambda np, x, y: np.bitwise_xor(x, y),
+    "the bitwise exclusive or of `x1` and `x2`",
+)
 _binary("left_shift", _intrinsic("shift_left"), lambda np, x, y: np.left_shift(x, y), "`x1` shifted left by `x2` bits")
 _binary(
     "right_shift", _intrinsic("shift_right"), lambda np, x, y: np.right_shift(x, y), "`x1` shifted right by `x2` bits"

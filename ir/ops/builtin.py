@@ -46,7 +46,7 @@ register(
         "relax.builtin.stop_lift_params",
         (Param("x"),),
         same_as_first,
-        "Return `x`; no parameter transformation is lifted across it.",
+        "Return `x` and stop the lifting of parameter transformations.",
         lambda np, a: a.x,
         is_identity=True,
     )
@@ -60,11 +60,11 @@ register(
     )
 )
 register(RelaxOp("relax.memory.alloc_tensor", _STORED, _allocated, "Return a tensor inside `storage`."))
-register(RelaxOp("relax.memory.kill_storage", (Param("storage"),), nothing, "Give memory back.", pure=False))
-register(RelaxOp("relax.memory.kill_tensor", (Param("tensor"),), nothing, "Give up a tensor.", pure=False))
+register(RelaxOp("relax.memory.kill_storage", (Param("storage"),), nothing, "Free memory.", pure=False))
+register(RelaxOp("relax.memory.kill_tensor", (Param("tensor"),), nothing, "Free a tensor.", pure=False))
 register(RelaxOp("relax.vm.alloc_storage", (_SHAPE, _DEVICE, _DTYPE, _SCOPE), any_object, "Return new memory."))
 register(RelaxOp("relax.vm.alloc_tensor", _STORED, _allocated, "Return a tensor inside `storage`."))
-register(RelaxOp("relax.vm.kill_object", (Param("obj"),), nothing, "Give up an object.", pure=False))
+register(RelaxOp("relax.vm.kill_object", (Param("obj"),), nothing, "Free an object.", pure=False))
 
 
 def _infer_view(a: Inference) -> StructInfo:
@@ -134,7 +134,7 @@ register(
             Param("relative_byte_offset", "opt_prim", None),
         ),
         _infer_view,
-        "Return the memory of `data` as a tensor of another shape or dtype.",
+        "Return a view of the memory of `data` with another shape or dtype.",
         _numpy_view,
         complete=_complete_view,
     )
@@ -144,7 +144,7 @@ register(
         "relax.memory.ensure_zero_offset",
         (Param("data"),),
         same_as_first,
-        "Return `data`, copied where it starts inside its memory.",
+        "Return `data`, copied if it does not start at the beginning of its memory.",
         lambda np, a: a.data,
     )
 )
@@ -170,7 +170,7 @@ register(
         "relax.hint_on_device",
         (Param("data"), Param("dst_vdevice", "value")),
         same_as_first,
-        "Return `data`, which should be on another device.",
+        "Return `data`, with a hint to place it on another device.",
         lambda np, a: a.data,
     )
 )
@@ -203,12 +203,12 @@ def _infer_shape_i(a: Inference) -> StructInfo:
 _CODES = {"i": 0, "u": 1, "f": 2, "b": 6}
 """DLPack's type codes; the NumPy kind of bfloat16, which has code 4, and of the 8-bit floats is "V"."""
 _ASPECTS: tuple[tuple[str, str, str, Callable[[Any], int]], ...] = (
-    ("tensor_dtype_code", "uint8", "the code of the dtype", lambda x: _CODES.get(x.dtype.kind, 4)),
-    ("tensor_dtype_bits", "uint8", "the bits of the dtype", lambda x: 8 * x.dtype.itemsize),
+    ("tensor_dtype_code", "uint8", "the type code of the dtype", lambda x: _CODES.get(x.dtype.kind, 4)),
+    ("tensor_dtype_bits", "uint8", "the number of bits of the dtype", lambda x: 8 * x.dtype.itemsize),
     ("tensor_dtype_lanes", "uint16", "the lanes of the dtype", lambda x: 1),
     ("tensor_ndim", "int32", "the number of dimensions", lambda x: x.ndim),
-    ("tensor_byte_offset", "uint64", "where the first element is, in bytes", lambda x: 0),
-    ("tensor_elem_offset", "uint64", "where the first element is, in elements", lambda x: 0),
+    ("tensor_byte_offset", "uint64", "the offset of the first element in bytes", lambda x: 0),
+    ("tensor_elem_offset", "uint64", "the offset of the first element in elements", lambda x: 0),
 )
 for _name, _kind, _doc, _of in _ASPECTS:
     register(

@@ -54,7 +54,7 @@ def _call_tir(name: str, doc: str, *attributes: Param, before_output: bool = Fal
     register(RelaxOp(f"relax.{name}", (callee, _ARGS, *middle, tir_vars), infer, doc))
 
 
-_call_tir("call_tir", "Call a loop function with `args` and new tensors for what it returns.")
+_call_tir("call_tir", "Call a loop function with `args` and new tensors for its results.")
 _call_tir(
     "call_tir_with_grad",
     "Call a loop function, whose gradient is the tensor expression registered as `te_grad_name`.",
@@ -73,7 +73,7 @@ register(
         "relax.dist.call_tir",
         (Param("gvar", "callee"), _ARGS, _OUT, Param("tir_vars", "opt_shape", None)),
         None,
-        "Call a loop function on tensors that are spread over devices: `R.call_tir` by another name.",
+        "Call a loop function on distributed tensors; otherwise the same as `R.call_tir`.",
         expand=lambda a: bind(get_op("relax.call_tir"), (a.gvar, a.args, a.out_sinfo), {"tir_vars": a.tir_vars}),
     )
 )
@@ -82,7 +82,7 @@ register(
         "relax.call_dps_packed",
         (Param("func", "callee"), _ARGS, _OUT),
         _infer_with_output,
-        "Call an external function with `args` and new tensors for what it returns.",
+        "Call an external function with `args` and new tensors for its results.",
     )
 )
 register(
@@ -117,7 +117,10 @@ def _with_tuple(name: str, callee: str, doc: str, pure: bool) -> None:
 
 
 _with_tuple(
-    "call_builtin_with_ctx", "func", "Call a function of the virtual machine, which gets the machine too.", False
+    "call_builtin_with_ctx",
+    "func",
+    "Call a function of the virtual machine with the machine as its first argument.",
+    False,
 )
 _with_tuple("invoke_closure", "closure", "Call a closure.", False)
 _with_tuple("invoke_pure_closure", "closure", "Call a closure that has no side effects.", True)
@@ -126,7 +129,7 @@ register(
         "relax.make_closure",
         (Param("func", "callee"), _ARGS),
         any_object,
-        "Return a function with its last arguments fixed to `args`.",
+        "Return a function with its last arguments bound to `args`.",
     )
 )
 register(RelaxOp("relax.null_value", (), any_object, "Return the null object."))

@@ -227,7 +227,7 @@ def _declare(spatial: int, transposed: bool) -> None:
                 Param("out_dtype", "dtype", None),
             ),
             _infer(spatial, transposed),
-            f"Return the {'transposed ' if transposed else ''}convolution of `data` with `weight` in {spatial} dimensions.",
+            f"Return the {spatial}D {'transposed ' if transposed else ''}convolution of `data` with `weight`.",
             _numpy_transposed(spatial) if transposed else _numpy(spatial),
             _transposed(spatial) if transposed else _meaning(spatial),
             complete=complete_windows(spatial, "strides", "dilation", "output_padding"),

@@ -209,7 +209,7 @@ register(
         "relax.arange",
         (Param("start", "prim"), Param("end", "opt_prim", None), Param("step", "prim", 1), _DTYPE),
         _infer_arange,
-        "Return the numbers from `start` up to but without `end`, in steps of `step`.",
+        "Return the numbers from `start` up to but not including `end`, in steps of `step`.",
         lambda np, a: np.arange(a.start, a.end, a.step, a.result_dtype),
         _arange,
         complete=_complete_arange,

@@ -46,7 +46,7 @@ register(
         "relax.ccl.allgather",
         (Param("x"), Param("num_workers", "int"), Param("in_group", "bool", True)),
         _infer_allgather,
-        "Return the `x` of all workers, joined along the first axis.",
+        "Return the `x` of all workers, concatenated along the first axis.",
     )
 )
 register(
@@ -62,7 +62,7 @@ register(
         "relax.ccl.scatter_from_worker0",
         (Param("x"), Param("num_workers", "int"), Param("axis", "int", 0)),
         _infer_scatter,
-        "Return this worker's part of the `x` of the first.",
+        "Return this worker's part of the `x` of the first worker.",
     )
 )
 register(
@@ -70,7 +70,7 @@ register(
         "relax.dist.redistribute_replica_to_shard",
         (Param("input"), Param("num_workers", "int"), Param("axis", "int")),
         _infer_scatter,
-        "Return this worker's part of a tensor that all workers have.",
+        "Return this worker's part of a replicated tensor.",
     )
 )
 
@@ -88,7 +88,7 @@ register(
         "relax.dist.annotate_sharding",
         (Param("input"), Param("device_mesh", "value"), Param("placement", "value")),
         same_as_first,
-        "Return `input`, which should be spread over `device_mesh` as `placement` says.",
+        "Return `input`, marked to be distributed over `device_mesh` by `placement`.",
     )
 )
 register(
@@ -96,6 +96,6 @@ register(
         "relax.dist.redistribute",
         (Param("input"), Param("device_mesh", "value"), Param("placement", "value")),
         _infer_sharded,
-        "Return `input` spread over `device_mesh` as `placement` says.",
+        "Return `input` distributed over `device_mesh` by `placement`.",
     )
 )

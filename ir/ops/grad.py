@@ -35,9 +35,9 @@ _POOL = (
     Param("out_layout", "opt_str", None),
 )
 for _name, _doc in (
-    ("no_grad", "Return `input`, through which no gradient flows."),
-    ("start_checkpoint", "Return `input`; what follows is computed again for the gradient."),
-    ("end_checkpoint", "Return `input`; what went before is computed again for the gradient."),
+    ("no_grad", "Return `input` and block its gradient."),
+    ("start_checkpoint", "Return `input`; what follows is recomputed for the gradient."),
+    ("end_checkpoint", "Return `input`; what precedes is recomputed for the gradient."),
 ):
     register(
         RelaxOp(f"relax.grad.{_name}", (Param("input"),), same_as_first, _doc, lambda np, a: a.input, is_identity=True)

@@ -278,7 +278,7 @@ register(
             Param("out_dtype", "dtype", None),
         ),
         _infer_resize,
-        "Return images scaled to `size`, height and width.",
+        "Resize images to `size`, height and width.",
         _numpy_resize,
         _resize,
         complete=_complete_size,

@@ -57,7 +57,7 @@ register(
         "relax.take",
         (Param("x"), Param("indices"), Param("axis", "opt_int", None)),
         _infer_take,
-        "Return the slices of `x` along `axis` that `indices` name.",
+        "Return the slices of `x` at `indices` along `axis`.",
         lambda np, a: np.take(a.x, a.indices, 0 if a.axis is None else a.axis),
         _take,
     )
@@ -168,7 +168,7 @@ register(
             Param("assume_inbound", "bool", False),
         ),
         _infer_strided_slice,
-        "Return the part of `x` from `begin` up to but without `end` along `axes`, in steps of `strides`.",
+        "Return the slice of `x` from `begin` up to but not including `end` along `axes`, in steps of `strides`.",
         _numpy_strided_slice,
         _strided_slice,
     )
@@ -192,7 +192,7 @@ register(
         "relax.dynamic_strided_slice",
         (Param("x"), Param("begin"), Param("end"), Param("strides")),
         _infer_dynamic_slice,
-        "Return the part of `x` between bounds that are only known at run time.",
+        "Return the slice of `x` between bounds that are known only at run time.",
         lambda np, a: a.x[tuple(slice(*bounds) for bounds in zip(a.begin, a.end, a.strides, strict=True))],
         at_run_time=True,
     )
@@ -221,7 +221,7 @@ register(
         "relax.gather_elements",
         (Param("data"), Param("indices"), Param("axis", "int", 0)),
         _infer_gather_elements,
-        "Return for every element of `indices` that of `data` with this index along `axis`.",
+        "Return the elements of `data` at `indices` along `axis`, and at the position in `indices` along the other axes.",
         lambda np, a: np.take_along_axis(a.data, a.indices, a.axis),
         _gather,
         prim_func="gather",
@@ -319,7 +319,7 @@ register(
         "relax.index_tensor",
         (Param("data"), Param("indices", "tuple")),
         _infer_index_tensor,
-        "Return the slices of `data` at `indices`, one tensor for each leading dimension, broadcast.",
+        "Return the slices of `data` at `indices`, one tensor per leading dimension; these are broadcast.",
         lambda np, a: a.data[tuple(a.indices)],
         _index_tensor,
     )
@@ -353,7 +353,7 @@ register(
         "relax.meshgrid",
         (Param("tensors", "tuple"), Param("indexing", "opt_str", "ij")),
         _infer_meshgrid,
-        "Return for each vector its elements along its own dimension of the grid that all span.",
+        "Return the coordinates of the grid that the vectors span, one tensor per vector.",
         lambda np, a: tuple(np.meshgrid(*a.tensors, indexing="ij")),
         _meshgrid,
     )

@@ -67,7 +67,7 @@ register(
         "relax.concat",
         (Param("tensors", "tuple"), Param("axis", "opt_int", 0)),
         _infer_concat,
-        "Return `tensors` joined along `axis`.",
+        "Concatenate `tensors` along `axis`.",
         lambda np, a: np.concatenate(a.tensors, a.axis or 0),
         _concat,
         prim_func="concatenate",
@@ -110,7 +110,7 @@ register(
         "relax.stack",
         (Param("tensors", "tuple"), Param("axis", "opt_int", 0)),
         _infer_stack,
-        "Return `tensors`, all of one shape, joined along a new dimension `axis`.",
+        "Stack `tensors` of equal shape along a new dimension `axis`.",
         lambda np, a: np.stack(a.tensors, a.axis or 0),
         _stack,
     )
@@ -166,7 +166,7 @@ register(
         "relax.split",
         (Param("x"), Param("indices_or_sections", "sections"), Param("axis", "int", 0)),
         _infer_split,
-        "Return `x` cut along `axis` into that many parts, or at those indices.",
+        "Split `x` along `axis` into a number of equal parts, or at the given indices.",
         _numpy_split,
         _split,
     )
@@ -196,7 +196,7 @@ register(
         "relax.repeat",
         (Param("data"), Param("repeats", "int"), Param("axis", "opt_int", None)),
         _infer_repeat,
-        "Return `data` with every element repeated along `axis`; without it, of its elements in one dimension.",
+        "Repeat every element of `data` along `axis`, or of the flattened `data`.",
         lambda np, a: np.repeat(a.data, a.repeats, a.axis),
         _repeat,
     )
@@ -229,7 +229,7 @@ register(
         "relax.tile",
         (Param("data"), Param("repeats", "ints")),
         _infer_tile,
-        "Return `data` repeated as a whole `repeats` times along each dimension.",
+        "Repeat the whole of `data` `repeats` times along each dimension.",
         lambda np, a: np.tile(a.data, a.repeats),
         _tile,
     )
@@ -256,7 +256,7 @@ register(
         "relax.flip",
         (Param("data"), Param("axis", "int")),
         _infer_flip,
-        "Return `data` with its elements in reverse order along `axis`.",
+        "Reverse the elements of `data` along `axis`.",
         lambda np, a: np.flip(a.data, a.axis),
         _flip,
     )

@@ -146,7 +146,7 @@ register(
             Param("input_axis_separators", "opt_ints", None),
         ),
         _infer,
-        "Return `x` laid out as `index_map` says; where a dimension does not divide, `pad_value` fills the rest.",
+        "Transform the layout of `x` by `index_map`; `pad_value` fills dimensions that are not divisible.",
         _numpy,
         _compute,
         complete=_complete,

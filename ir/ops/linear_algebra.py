@@ -73,8 +73,8 @@ register(
         "relax.matmul",
         (Param("x1"), Param("x2"), Param("out_dtype", "dtype", None)),
         _infer_matmul,
-        "Return the matrix product of the last two dimensions, the others broadcast; a vector is a row on the left and "
-        "a column on the right.",
+        "Return the matrix product over the last two dimensions and broadcast the others; a vector is a row on the left "
+        "and a column on the right.",
         _numpy_matmul,
         _matmul,
     )
@@ -92,7 +92,7 @@ register(
         "relax.linear",
         (Param("data"), Param("weight"), Param("bias", "opt_expr", None), Param("out_dtype", "dtype", None)),
         None,
-        "Return `data @ weight.T + bias`, as three operators.",
+        "Return `data @ weight.T + bias`, composed of three operators.",
         expand=_linear,
     )
 )
@@ -117,7 +117,7 @@ register(
         "relax.outer",
         (Param("x1"), Param("x2")),
         _infer_outer,
-        "Return the products of every element of vector `x1` with every one of `x2`.",
+        "Return the outer product of the vectors `x1` and `x2`.",
         lambda np, a: np.outer(a.x1, a.x2),
         _outer,
     )
@@ -193,7 +193,7 @@ register(
         "relax.einsum",
         (Param("operands", "tuple"), Param("subscripts", "str")),
         _infer_einsum,
-        "Return the sum of products that `subscripts` say in Einstein's notation.",
+        "Return the sum of products that `subscripts` denotes in Einstein notation.",
         lambda np, a: np.einsum(a.subscripts, *a.operands),
         _einsum,
     )

@@ -42,7 +42,7 @@ register(
         "relax.nn.cross_entropy_with_logits",
         (Param("predictions"), Param("labels")),
         _infer_cross_entropy,
-        "Return the mean of the negative products of logarithmic `predictions` and `labels`.",
+        "Return the cross entropy: the mean of `-predictions * labels`, where `predictions` are logarithms.",
         _numpy_cross_entropy,
         _cross_entropy,
     )
@@ -124,7 +124,7 @@ register(
         "relax.nn.nll_loss",
         LOSS_PARAMS,
         _infer_nll,
-        "Return the negative logarithmic likelihood of the classes `targets`.",
+        "Return the negative log likelihood of the classes `targets`.",
         _numpy_nll,
         _nll,
     )

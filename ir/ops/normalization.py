@@ -102,7 +102,7 @@ register(
         "relax.nn.layer_norm",
         (Param("data"), Param("gamma"), Param("beta"), Param("axes", "ints"), _EPSILON, _CENTER, _SCALE),
         _infer_norm("gamma", "beta"),
-        "Return `data` brought to mean 0 and variance 1 over `axes`, times `gamma` plus `beta`.",
+        "Normalize `data` to mean 0 and variance 1 over `axes`, multiply by `gamma` and add `beta`.",
         _numpy_layer_norm,
         _layer_norm,
     )
@@ -145,7 +145,7 @@ register(
         "relax.nn.rms_norm",
         (Param("data"), Param("weight"), Param("axes", "ints", -1), _EPSILON),
         _infer_norm("weight"),
-        "Return `data` divided by its root mean square over `axes`, times `weight`.",
+        "Divide `data` by its root mean square over `axes` and multiply by `weight`.",
         _numpy_rms_norm,
         _rms_norm,
     )
@@ -233,7 +233,7 @@ register(
             Param("training", "bool", True),
         ),
         _infer_batch_norm,
-        "Return `data` normalised over all axes but `axis`, and the moving mean and variance.",
+        "Normalize `data` over all axes except `axis`; return it with the moving mean and variance.",
         _numpy_batch_norm,
         _batch_norm,
     )
@@ -313,7 +313,7 @@ register(
             _SCALE,
         ),
         _infer_group_norm,
-        "Return `data` normalised over each group of channels and over `axes`.",
+        "Normalize `data` over each group of channels and over `axes`.",
         _grouped,
         _group_norm,
     )
@@ -364,7 +364,7 @@ register(
             _SCALE,
         ),
         _infer_instance_norm,
-        "Return `data` normalised over `axes`, each channel for itself.",
+        "Normalize each channel of `data` over `axes`.",
         _numpy_instance_norm,
         _instance_norm,
     )
@@ -386,7 +386,7 @@ register(
         "relax.nn.dropout",
         (Param("data"), Param("rate", "float", 0.5)),
         _infer_dropout,
-        "Return `data` with elements dropped in training, and the mask of those kept; in inference nothing is dropped.",
+        "Drop random elements in training; return `data` and the mask of kept elements. Inference drops nothing.",
         lambda np, a: (a.data, np.ones_like(a.data)),
         _dropout,
     )

@@ -91,8 +91,8 @@ register(
             Param("pad_value", "float", 0.0),
         ),
         _infer_pad,
-        "Return `data` with as many elements around it as `pad_width` says before and after each dimension: `pad_value`, or "
-        "such of the data as `pad_mode` says.",
+        "Pad `data` by `pad_width` elements before and after each dimension, with `pad_value` or with elements of the data "
+        "that `pad_mode` selects.",
         _numpy_pad,
         _pad,
         complete=_complete,

@@ -120,7 +120,7 @@ register(
             Param("reduction", "str", "update"),
         ),
         _infer_elements,
-        "Return `data` with `updates` written where `indices` say along `axis`.",
+        "Return `data` with `updates` written at `indices` along `axis`.",
         _numpy_elements,
         _elements,
     )
@@ -167,7 +167,7 @@ register(
         "relax.index_put",
         (Param("data"), Param("indices"), Param("values"), Param("accumulate", "bool", False)),
         _infer_put,
-        "Return `data` with `values` written, or added, at `indices`, one vector for each dimension.",
+        "Return `data` with `values` written or added at `indices`, one vector per dimension.",
         lambda np, a: _combine(
             np,
             a.data.copy(),
@@ -281,7 +281,7 @@ register(
             Param("axis", "int", -1),
         ),
         _infer_one_hot,
-        "Return `on_value` where the position along the new `axis` is the index, `off_value` elsewhere.",
+        "Return a one-hot encoding along a new `axis`: `on_value` at the index, `off_value` elsewhere.",
         _numpy_one_hot,
         _one_hot,
     )

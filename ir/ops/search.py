@@ -38,7 +38,7 @@ register(
         "relax.where",
         (Param("condition"), Param("x1"), Param("x2")),
         _infer_where,
-        "Return the element of `x1` where `condition` holds, else that of `x2`.",
+        "Return the elements of `x1` where `condition` holds, and those of `x2` elsewhere.",
         lambda np, a: np.where(a.condition, a.x1, a.x2),
         _where,
     )
@@ -121,7 +121,7 @@ for _name, _reducer, _doc in (("argmax", first_greatest, "greatest"), ("argmin",
             f"relax.{_name}",
             (Param("x"), Param("axis", "opt_int", None), Param("keepdims", "bool", False)),
             _infer_arg,
-            f"Return the index of the {_doc} element along `axis`; without it, of all in one dimension. Of none it is -1.",
+            f"Return the index of the {_doc} element along `axis`, by default of the flattened tensor; -1 for no elements.",
             _arg_oracle(_name),
             _arg(_reducer),
         )
@@ -152,7 +152,7 @@ register(
         "relax.bucketize",
         (Param("input_tensor"), Param("boundaries"), Param("out_int32", "bool", False), Param("right", "bool", False)),
         _infer_bucketize,
-        "Return for every element the number of `boundaries`, sorted, that lie below it.",
+        "Return, for every element, the number of sorted `boundaries` below it.",
         lambda np, a: np.searchsorted(a.boundaries, a.input_tensor, "right" if a.right else "left").astype(
             a.result_dtype
         ),
@@ -195,7 +195,7 @@ register(
             Param("axis", "opt_prim", None),
         ),
         _infer_unique,
-        "Return the different elements of `x`, and where and how often they occur.",
+        "Return the distinct elements of `x` and, on request, their first indices, the inverse indices, and their counts.",
         _numpy_unique,
         at_run_time=True,
     )
@@ -212,7 +212,7 @@ register(
         "relax.nonzero",
         (Param("x"),),
         _infer_nonzero,
-        "Return the indices of the elements that are not zero, a row for each dimension.",
+        "Return the indices of the nonzero elements, one row per dimension.",
         lambda np, a: np.array(np.nonzero(a.x), "int64"),
         at_run_time=True,
     )

@@ -158,7 +158,7 @@ register(
             Param("dtype", "dtype", "int32"),
         ),
         _infer_topk,
-        "Return the `k` greatest elements along `axis` and where they are.",
+        "Return the `k` greatest elements along `axis` and their indices.",
         _numpy_topk,
         _topk,
     )
@@ -203,7 +203,7 @@ register(
         "relax.multinomial_from_uniform",
         (Param("prob"), Param("uniform_sample"), Param("sample_indices"), Param("dtype", "dtype", "int64")),
         _infer_multinomial,
-        "Return for each uniform sample the index that it picks from its row of `prob`.",
+        "Return, for each uniform sample, the class that it selects from its row of `prob`.",
         _numpy_multinomial,
         _multinomial,
     )

@@ -62,7 +62,7 @@ def _reduction(
             f"relax.{name}",
             _PARAMS,
             reduced,
-            f"Return {doc} of the elements along `axis`; without it, of all.{of_none}",
+            f"Return {doc} along `axis`, by default of all elements.{of_none}",
             oracle,
             lambda a: meaning(a.x, a.axis, a.keepdims),
         )
@@ -85,9 +85,15 @@ def _plain(reducer: Callable[..., Any]) -> Callable[[te.Tensor, Any, bool], te.T
 
 _reduction("sum", _plain(te.sum), _oracle("sum"), "the sum")
 _reduction("prod", _plain(te.prod), _oracle("prod"), "the product")
-_reduction("max", _plain(te.max), _extreme("max", te.least), "the greatest", " Of none it is the least of the dtype.")
 _reduction(
-    "min", _plain(te.min), _extreme("min", te.greatest), "the least", " Of none it is the greatest of the dtype."
+    "max", _plain(te.max), _extreme("max", te.least), "the maximum", " For no elements it is the minimum of the dtype."
+)
+_reduction(
+    "min",
+    _plain(te.min),
+    _extreme("min", te.greatest),
+    "the minimum",
+    " For no elements it is the maximum of the dtype.",
 )
 _reduction("mean", mean, _oracle("mean"), "the mean")
 _reduction("variance", _variance, _oracle("var"), "the variance")
@@ -154,8 +160,8 @@ for _name, _reducer, _identity in (("cumsum", te.sum, 0), ("cumprod", te.prod, 1
                 Param("exclusive", "opt_bool", False),
             ),
             _infer_scan,
-            f"Return the running {'sum' if _identity == 0 else 'product'} along `axis`; without it, of all elements in "
-            "one dimension.",
+            f"Return the cumulative {'sum' if _identity == 0 else 'product'} along `axis`, by default of the "
+            "flattened tensor.",
             _numpy_scan(_name, _identity),
             _scan(_reducer),
         )

@@ -12,44 +12,44 @@ _MMA = (
 )
 
 ROWS = (
-    Intrinsic("tvm_storage_sync", "storage_scope:text", "int32", "opaque", "Wait for all threads that share the scope."),
-    Intrinsic("tvm_global_barrier_kinit", "*args:any", "int32", "opaque", "Set a global barrier up.", in_script=False),
-    Intrinsic("tvm_thread_invariant", "cond:value", "arg0", "pure", "cond, the same in all threads of a block."),
+    Intrinsic("tvm_storage_sync", "storage_scope:text", "int32", "opaque", "Synchronize all threads that share the scope."),
+    Intrinsic("tvm_global_barrier_kinit", "*args:any", "int32", "opaque", "Initialize a global barrier.", in_script=False),
+    Intrinsic("tvm_thread_invariant", "cond:value", "arg0", "pure", "cond, which must be the same in all threads of a block."),
     Intrinsic(
         "tvm_thread_allreduce", "*freduce_args:value", "handle", "opaque",
-        "size, values…, condition, results…, threads…: combine the threads' values by the surrounding reducer.",
+        "size, values…, condition, results…, threads…: reduce the threads' values by the surrounding reducer.",
     ),
-    Intrinsic("tvm_warp_shuffle", "mask:index value:scalar warp_id:index width:index warp_size:index", "arg1", "opaque", "Thread warp_id's value."),
+    Intrinsic("tvm_warp_shuffle", "mask:index value:scalar warp_id:index width:index warp_size:index", "arg1", "opaque", "The value of lane warp_id."),
     Intrinsic(
         "tvm_warp_shuffle_up", "mask:index value:scalar offset:index width:index warp_size:index", "arg1", "opaque",
-        "The value of the thread offset below.",
+        "The value of the lane that is lower by offset.",
     ),
     Intrinsic(
         "tvm_warp_shuffle_down", "mask:index value:scalar offset:index width:index warp_size:index", "arg1", "opaque",
-        "The value of the thread offset above.",
+        "The value of the lane that is higher by offset.",
     ),
     Intrinsic(
         "tvm_warp_shuffle_xor", "mask:index value:scalar lane_mask:index width:index warp_size:index", "arg1", "opaque",
-        "The value of the thread whose number differs by lane_mask.",
+        "The value of the lane whose number is this one xor lane_mask.",
     ),
-    Intrinsic("tvm_warp_activemask", "", "uint32", "opaque", "The threads of the warp that run."),
-    Intrinsic("atomic_add", "address:handle value:scalar", "arg1", "opaque", "Add to memory; what it held.", in_script=False),
+    Intrinsic("tvm_warp_activemask", "", "uint32", "opaque", "Mask of the active threads of the warp."),
+    Intrinsic("atomic_add", "address:handle value:scalar", "arg1", "opaque", "Add to memory and return the old value.", in_script=False),
     # Matrix units
     Intrinsic("tvm_fill_fragment", f"{_FRAGMENT} value:scalar", "handle", "opaque", "Fill a fragment."),
     Intrinsic(
         "tvm_load_matrix_sync", f"{_FRAGMENT} buffer_ptr:handle stride:index layout:text", "handle", "read",
-        "Load a fragment, all threads of the warp together.",
+        "Load a fragment, collectively by all threads of a warp.",
     ),
     Intrinsic(
         "tvm_store_matrix_sync", f"{_FRAGMENT} buffer_ptr:handle stride:index layout:text", "handle", "opaque",
-        "Store a fragment, all threads of the warp together.",
+        "Store a fragment, collectively by all threads of a warp.",
     ),
     Intrinsic("tvm_mma_sync", _FRAGMENTS, "handle", "opaque", "d = a @ b + c, on fragments."),
     Intrinsic("tvm_bmma_sync", _FRAGMENTS, "handle", "opaque", "d = popcount(a ^ b) + c, on fragments of bits."),
     Intrinsic("ptx_mma", f"{_MMA} saturate:constant operator:text=None", "first", "opaque", "PTX's `mma.sync`."),
     Intrinsic(
         "ptx_mma_sp", f"{_MMA} metadata:handle meta_index:index sparse_selector:index saturate:constant", "first", "opaque",
-        "PTX's `mma.sp.sync`, of a sparse matrix.",
+        "PTX's `mma.sp.sync` with a sparse matrix.",
     ),
     Intrinsic(
         "ptx_ldmatrix", "trans:constant num:constant type:text local_ptr:handle local_offset:index smem_ptr:handle smem_offset:index", "first", "opaque",
@@ -78,7 +78,7 @@ ROWS = (
     # Asynchronous copies
     Intrinsic(
         "ptx_cp_async", "shared_ptr:handle shared_offset:index global_ptr:handle global_offset:index bytes:constant predicate:condition=None", "first", "opaque",
-        "PTX's `cp.async`: begin to copy to shared memory; zeros where predicate is false.",
+        "PTX's `cp.async`: start a copy to shared memory; writes zeros if predicate is false.",
     ),
     Intrinsic(
         "ptx_cp_async_bulk", "shared_ptr:handle shared_offset:index global_ptr:handle global_offset:index bytes:index barrier_id:index", "first", "opaque",
@@ -96,10 +96,10 @@ ROWS = (
         "ptx_arrive_barrier_expect_tx", "barrier_id:index byte_count:index", "void", "opaque", "PTX's `mbarrier.arrive.expect_tx`."
     ),
     Intrinsic("ptx_wait_barrier", "barrier_id:index", "void", "opaque", "Wait for a barrier."),
-    Intrinsic("dma_copy", "*args:any", "int32", "opaque", "Begin a copy by DMA.", in_script=False),
-    Intrinsic("dma_wait", "*args:any", "int32", "opaque", "Wait for copies by DMA.", in_script=False),
-    Intrinsic("dma_start_group", "*args:any", "int32", "opaque", "Begin a group of copies by DMA.", in_script=False),
-    Intrinsic("dma_end_group", "*args:any", "int32", "opaque", "End a group of copies by DMA.", in_script=False),
+    Intrinsic("dma_copy", "*args:any", "int32", "opaque", "Start a DMA copy.", in_script=False),
+    Intrinsic("dma_wait", "*args:any", "int32", "opaque", "Wait for DMA copies.", in_script=False),
+    Intrinsic("dma_start_group", "*args:any", "int32", "opaque", "Begin a group of DMA copies.", in_script=False),
+    Intrinsic("dma_end_group", "*args:any", "int32", "opaque", "End a group of DMA copies.", in_script=False),
     Intrinsic("texture2d_load", "*args:any", "first", "opaque", "Read a texture.", in_script=False),
     Intrinsic("texture2d_store", "*args:any", "first", "opaque", "Write a texture.", in_script=False),
 )  # fmt: skip

@@ -44,7 +44,7 @@ def _unary(
             f"relax.{name}",
             _X,
             _infer_float if only_floats else _infer,
-            f"Return {doc} of every element of `x`.",
+            f"{doc} every element of `x`.",
             _same_dtype(oracle),
             lambda a: topi.elementwise(a.x, value),
             prim_func=name if name == "erf" else f"tir_{name}",
@@ -58,7 +58,7 @@ def _check(name: str, value: Callable[[te.Expr], Any], doc: str) -> None:
             f"relax.{name}",
             _X,
             _infer_check,
-            f"Return for every element of `x` whether it is {doc}.",
+            f"Return whether each element of `x` is {doc}.",
             lambda np, a: getattr(np, name)(a.x),
             lambda a: topi.elementwise(a.x, value),
         )
@@ -83,40 +83,40 @@ def _sign(x: te.Expr) -> te.Expr:
     return te.select(zero < x, te.const(1, x.dtype), negative)
 
 
-_unary("abs", te.abs, lambda np, x: np.abs(x), "the magnitude", False)
-_unary("acos", te.acos, lambda np, x: np.arccos(x), "the inverse cosine")
-_unary("acosh", te.acosh, lambda np, x: np.arccosh(x), "the inverse hyperbolic cosine")
-_unary("asin", te.asin, lambda np, x: np.arcsin(x), "the inverse sine")
-_unary("asinh", te.asinh, lambda np, x: np.arcsinh(x), "the inverse hyperbolic sine")
-_unary("atan", te.atan, lambda np, x: np.arctan(x), "the inverse tangent")
-_unary("atanh", te.atanh, lambda np, x: np.arctanh(x), "the inverse hyperbolic tangent")
-_unary("ceil", _where_float(te.ceil), lambda np, x: np.ceil(x), "the least integer not below", False)
-_unary("cos", te.cos, lambda np, x: np.cos(x), "the cosine")
-_unary("cosh", te.cosh, lambda np, x: np.cosh(x), "the hyperbolic cosine")
-_unary("erf", te.erf, _erf, "the error function")
-_unary("exp", te.exp, lambda np, x: np.exp(x), "the exponential")
-_unary("floor", _where_float(te.floor), lambda np, x: np.floor(x), "the greatest integer not above", False)
-_unary("log", te.log, lambda np, x: np.log(x), "the natural logarithm")
-_unary("negative", lambda x: x * -1, lambda np, x: -x, "the negative", False)
+_unary("abs", te.abs, lambda np, x: np.abs(x), "Return the absolute value of", False)
+_unary("acos", te.acos, lambda np, x: np.arccos(x), "Return the inverse cosine of")
+_unary("acosh", te.acosh, lambda np, x: np.arccosh(x), "Return the inverse hyperbolic cosine of")
+_unary("asin", te.asin, lambda np, x: np.arcsin(x), "Return the inverse sine of")
+_unary("asinh", te.asinh, lambda np, x: np.arcsinh(x), "Return the inverse hyperbolic sine of")
+_unary("atan", te.atan, lambda np, x: np.arctan(x), "Return the inverse tangent of")
+_unary("atanh", te.atanh, lambda np, x: np.arctanh(x), "Return the inverse hyperbolic tangent of")
+_unary("ceil", _where_float(te.ceil), lambda np, x: np.ceil(x), "Round up", False)
+_unary("cos", te.cos, lambda np, x: np.cos(x), "Return the cosine of")
+_unary("cosh", te.cosh, lambda np, x: np.cosh(x), "Return the hyperbolic cosine of")
+_unary("erf", te.erf, _erf, "Return the error function of")
+_unary("exp", te.exp, lambda np, x: np.exp(x), "Return the exponential of")
+_unary("floor", _where_float(te.floor), lambda np, x: np.floor(x), "Round down", False)
+_unary("log", te.log, lambda np, x: np.log(x), "Return the natural logarithm of")
+_unary("negative", lambda x: x * -1, lambda np, x: -x, "Negate", False)
 _unary(
     "round",
     _where_float(lambda x: te.call("nearbyint", x)),
     lambda np, x: np.rint(x),
-    "the nearest integer, halves to even,",
+    "Round to the nearest integer, halves to even,",
     False,
 )
-_unary("rsqrt", te.rsqrt, lambda np, x: 1 / np.sqrt(x), "the reciprocal of the square root")
-_unary("sigmoid", te.sigmoid, lambda np, x: 1 / (1 + np.exp(-x)), "the logistic function")
-_unary("sign", _sign, lambda np, x: np.sign(x), "the sign", False)
-_unary("sin", te.sin, lambda np, x: np.sin(x), "the sine")
-_unary("sinh", te.sinh, lambda np, x: np.sinh(x), "the hyperbolic sine")
-_unary("sqrt", te.sqrt, lambda np, x: np.sqrt(x), "the square root")
-_unary("tan", te.tan, lambda np, x: np.tan(x), "the tangent")
-_unary("tanh", te.tanh, lambda np, x: np.tanh(x), "the hyperbolic tangent")
-_unary("trunc", _where_float(te.trunc), lambda np, x: np.trunc(x), "the integer part", False)
+_unary("rsqrt", te.rsqrt, lambda np, x: 1 / np.sqrt(x), "Return the reciprocal of the square root of")
+_unary("sigmoid", te.sigmoid, lambda np, x: 1 / (1 + np.exp(-x)), "Return the logistic function of")
+_unary("sign", _sign, lambda np, x: np.sign(x), "Return the sign of", False)
+_unary("sin", te.sin, lambda np, x: np.sin(x), "Return the sine of")
+_unary("sinh", te.sinh, lambda np, x: np.sinh(x), "Return the hyperbolic sine of")
+_unary("sqrt", te.sqrt, lambda np, x: np.sqrt(x), "Return the square root of")
+_unary("tan", te.tan, lambda np, x: np.tan(x), "Return the tangent of")
+_unary("tanh", te.tanh, lambda np, x: np.tanh(x), "Return the hyperbolic tangent of")
+_unary("trunc", _where_float(te.trunc), lambda np, x: np.trunc(x), "Round towards zero", False)
 _check("isfinite", te.isfinite, "finite")
 _check("isinf", te.isinf, "infinite")
-_check("isnan", te.isnan, "not a number")
+_check("isnan", te.isnan, "NaN")
 
 register(
     RelaxOp(
@@ -134,7 +134,7 @@ register(
         "relax.bitwise_not",
         _X,
         _infer,
-        "Return the bits of every element of `x` inverted.",
+        "Invert the bits of every element of `x`.",
         lambda np, a: np.invert(a.x),
         lambda a: topi.elementwise(a.x, lambda x: te.call("bitwise_not", x)),
         prim_func="tir_bitwise_not",
@@ -145,7 +145,7 @@ register(
         "relax.logical_not",
         _X,
         _infer,
-        "Return for every element of `x` whether it is false.",
+        "Return the logical negation of every element of `x`.",
         lambda np, a: np.logical_not(a.x),
         lambda a: topi.elementwise(a.x, te.logical_not),
         prim_func="tir_logical_not",
@@ -173,7 +173,7 @@ register(
         "relax.clip",
         (Param("x"), Param("min", "prim"), Param("max", "prim")),
         _infer_clip,
-        "Return every element of `x`, or the bound that it passes.",
+        "Clamp every element of `x` to `min` and `max`.",
         lambda np, a: np.clip(a.x, a.min, a.max).astype(a.x.dtype),
         _clip,
         prim_func="tir_clip",
