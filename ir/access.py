@@ -21,7 +21,7 @@ def full_region(buffer: tir.Buffer) -> tir.BufferRegion:
 
 @deep
 def detect_regions(block: tir.Block, visible: Iterable[tir.Buffer]) -> tuple[Regions, Regions, Regions]:
-    """Return the regions that `block` reads, those that it writes, and those of buffers that it accesses through a pointer.
+    """Return the regions that `block` reads, writes, and accesses through pointers.
 
     Only buffers in `visible` count. They are listed in the order of their first access. Variables of loops inside the
     block are relaxed to their domains; nested blocks count by their declared `reads` and `writes`. If the block has an

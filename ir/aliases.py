@@ -19,10 +19,10 @@ class AliasFinder(MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return the import spec of `fullname`, or None if no alias covers it."""
-        place = self._place(fullname)
-        return ModuleSpec(fullname, _AliasLoader(place)) if place else None
+        target_name = self._target(fullname)
+        return ModuleSpec(fullname, _AliasLoader(target_name)) if target_name else None
 
-    def _place(self, name: str) -> str | None:
+    def _target(self, name: str) -> str | None:
         head, rest = name, ""
         while head not in self._aliases:
             head, dot, last = head.rpartition(".")
@@ -33,12 +33,12 @@ class AliasFinder(MetaPathFinder):
 
 
 class _AliasLoader(Loader):
-    def __init__(self, place: str) -> None:
-        self._place = place
+    def __init__(self, target_name: str) -> None:
+        self._target = target_name
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return the module under its real name; its own spec is kept."""
-        module = import_module(self._place)
+        module = import_module(self._target)
         self._own_spec = module.__spec__
         return module
 

@@ -72,7 +72,7 @@ def _dimension(what: str, said: tir.PrimExpr | None, known: tir.PrimExpr | None)
 
 def _tuples(said: relax.TupleStructInfo, known: relax.TupleStructInfo) -> str | None:
     if len(said.fields) != len(known.fields):
-        return f"{len(known.fields)} elements are not {len(said.fields)}"
+        return f"it has {len(known.fields)} elements, not {len(said.fields)}"
     for index, (a, b) in enumerate(zip(said.fields, known.fields, strict=True)):
         reason = contradiction(a, b)
         if reason:
@@ -84,6 +84,6 @@ def _functions(said: relax.FuncStructInfo, known: relax.FuncStructInfo) -> str |
     if said.params is None or known.params is None:
         return None
     if len(said.params) != len(known.params):
-        return f"{len(known.params)} parameters are not {len(said.params)}"
+        return f"it has {len(known.params)} parameters, not {len(said.params)}"
     pairs = zip((*said.params, said.ret), (*known.params, known.ret), strict=True)
     return next(filter(None, (contradiction(a, b) for a, b in pairs)), None)

@@ -82,7 +82,7 @@ def nested(function: Callable[_P, _R], name: str, span: Span | None) -> Callable
 
 
 def run_with_big_stack(thunk: Callable[[], _R]) -> _R:
-    """Return what `thunk` returns, or raise what it raises, running it in a thread with a big stack.
+    """Run `thunk` in a thread with a big stack; return its result or raise its exception.
 
     The recursion limit and the stack size of new threads are process-wide, hence the lock.
     """
@@ -108,7 +108,7 @@ def run_with_big_stack(thunk: Callable[[], _R]) -> _R:
             threading.stack_size(stack)
             sys.setrecursionlimit(limit)
     if errors and isinstance(errors[0], RecursionError):
-        help = "name parts of what is nested, or move them to functions of their own"
+        help = "bind nested parts to variables, or move them to separate functions"
         raise error("E0010", "the program nests too deep", help=help)
     if errors:
         raise errors[0]

@@ -46,7 +46,7 @@ def parse_dtype(dtype: str) -> DType:
     """Parse `dtype`; ValueError if it is not a dtype."""
     match = PATTERN.match(dtype)
     if match is None:
-        raise ValueError(f"'{dtype}' is no dtype")
+        raise ValueError(f"'{dtype}' is not a dtype")
     base = match["base"]
     lanes = int(match["lanes"] or 1) if len(match["lanes"] or "") <= 5 else 0
     if not 1 <= lanes <= MAX_LANES:
@@ -63,7 +63,7 @@ def parse_dtype(dtype: str) -> DType:
     code, bits = match["code"], int(match["bits"] or 0)
     valid = bits in (16, 32, 64) if code == "float" else bits in (1, 2, 4, 8, 16, 32, 64, 128)
     if not valid:
-        raise ValueError(f"'{dtype}' is no dtype")
+        raise ValueError(f"'{dtype}' is not a dtype")
     return DType(base, code, bits, lanes, scalable)  # type: ignore[arg-type]
 
 

@@ -83,7 +83,7 @@ def _has_steps(extent: tir.PrimExpr, loops: _Loops, reduced: Sequence[tir.For]) 
 
 
 def _reduced(realize: tir.BlockRealize, loops: _Loops) -> list[tir.For]:
-    """Return the loops that a reduction has no step without: those of its iterators, and those that vary with them."""
+    """Return the loops of a reduction's iterators, and the loops whose domain depends on them."""
     pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
     values = [value for axis, value in pairs if axis.iter_type is COMM_REDUCE]
     found: list[tir.For] = []
@@ -94,8 +94,9 @@ def _reduced(realize: tir.BlockRealize, loops: _Loops) -> list[tir.For]:
 
 
 def _start(realize: tir.BlockRealize, below: _Loops, reduced: Sequence[tir.For]) -> tir.Stmt:
-    """Return the block that starts the elements, in those loops of `below` that are not `reduced`; an axis that is bound
-    to one that is, as after a fusion, has a loop of its own."""
+    """Return the block that initializes the elements, inside the loops of `below` that are not `reduced`. An axis that is bound
+    to a reduced loop, for instance after a fusion, gets its own loop.
+    """
     block = realize.block
     assert block.init is not None
     nest: list[tir.For] = []

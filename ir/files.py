@@ -195,7 +195,7 @@ def _stage(data: str | bytes, folder: int, name: str, mode: int | None) -> Gener
     those of the existing file.
     """
     if not name:
-        raise OSError(errno.EISDIR, "it names no file")
+        raise OSError(errno.EISDIR, "it does not name a file")
     payload = data.encode() if isinstance(data, str) else data
     old_mode = _old_mode(folder, name)
     temporary = f".tvms-{token_hex(8)}.tmp"

@@ -34,7 +34,7 @@ def register_func(func_name: Any, f: Any = None, override: bool = False) -> Any:
 
         return register
     if func_name in _functions and not override:
-        raise ValueError(f"a function '{func_name}' is registered already; pass override=True to replace it")
+        raise ValueError(f"a function '{func_name}' is already registered; pass override=True to replace it")
     _functions[func_name] = f
     return f
 

@@ -99,7 +99,7 @@ def _tuple_item(item: relax.TupleGetItem) -> StructInfo:
     if isinstance(info, ObjectStructInfo):
         return info
     if not isinstance(info, TupleStructInfo):
-        raise error("E0322", "only a tuple has fields to take by number", item.span)
+        raise error("E0322", "only the fields of a tuple can be selected by number", item.span)
     if not 0 <= item.index < len(info.fields):
         raise error("E0325", f"a tuple of {len(info.fields)} values has no field {item.index}", item.span)
     return info.fields[item.index]

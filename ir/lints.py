@@ -70,7 +70,7 @@ def _attributes(function: Node) -> Iterator[Lint]:
             near = [] if key in ATTRIBUTES else get_close_matches(key, ATTRIBUTES, n=1, cutoff=0.88)  # type: ignore[reportUnknownArgumentType]
             if near and len(key) > 5:  # type: ignore[reportUnknownArgumentType]
                 span = _quoted(key, node.span or function.span)  # type: ignore[reportUnknownArgumentType]
-                message = f"attribute '{key}' means nothing"
+                message = f"attribute '{key}' is unknown"
                 said = _warning("E0466", message, span or node.span, f"did you mean '{near[0]}'?")
                 yield Lint(said, None if span is None else Edit(span, f'"{near[0]}"'))
 
@@ -100,7 +100,7 @@ def _bindings(function: relax.Function) -> Iterator[Lint]:
             is_plain = isinstance(binding, relax.VarBinding) and isinstance(binding.var, relax.DataflowVar)
             if is_plain and id(binding.var) not in used and binding.var.name_hint != "_":
                 message = f"variable '{binding.var.name_hint}' is never used"
-                said = _warning("E0461", message, binding.var.span, "leave it out")
+                said = _warning("E0461", message, binding.var.span, "remove it")
                 yield Lint(said, None if binding.span is None else Edit(binding.span))
 
 
@@ -144,9 +144,7 @@ class _LoopLevel:
         for node in self.nodes:
             match node:
                 case tir.LetStmt(var=var) if var not in self.used and var.name != "_" and not _calls(node.value):
-                    said = _warning(
-                        "E0461", f"variable '{var.name}' is never used", var.span or node.span, "leave it out"
-                    )
+                    said = _warning("E0461", f"variable '{var.name}' is never used", var.span or node.span, "remove it")
                     yield Lint(said, self._deletion(node.span))
                 case tir.Block(alloc_buffers=buffers):
                     for buffer in buffers:
@@ -155,14 +153,12 @@ class _LoopLevel:
                     yield from self._memory(var, var.name, node.span or var.span, declared)
                 case tir.For(extent=tir.IntImm(value=extent), loop_var=var) if extent <= 0:
                     message = f"the loop over '{var.name}' has no iterations"
-                    yield Lint(_warning("E0464", message, var.span or node.span, "leave it out, or correct its bounds"))
+                    yield Lint(_warning("E0464", message, var.span or node.span, "remove it, or correct its bounds"))
                 case tir.IfThenElse(condition=condition):
                     truth = _truth(flow, condition)
                     if truth is not None:
                         message = f"this condition is always {'true' if truth else 'false'}"
-                        yield Lint(
-                            _warning("E0465", message, condition.span or node.span, "leave it out, or correct it")
-                        )
+                        yield Lint(_warning("E0465", message, condition.span or node.span, "remove it, or correct it"))
                 case _:
                     pass
 
@@ -185,7 +181,7 @@ class _LoopLevel:
             message = f"parameter '{name}' is never used"
             if not name.startswith("_"):
                 yield Lint(
-                    _warning("E0467", message, place.span, "leave it out, here and in the calls, or call it _" + name)
+                    _warning("E0467", message, place.span, "remove it here and in the calls, or rename it to _" + name)
                 )
 
     def _memory(self, data: tir.Var, name: str, span: Span | None, declared: set[tir.Var]) -> Iterator[Lint]:
@@ -194,14 +190,12 @@ class _LoopLevel:
             return
         declared.add(data)
         if data not in self.stores:
-            said = _warning("E0462", f"buffer '{name}' is never used", span, "leave it out")
+            said = _warning("E0462", f"buffer '{name}' is never used", span, "remove it")
             yield Lint(said, self._deletion(span))
         elif any(buffer.data in self.stores for buffer in self.function.buffer_map.values()):
             store = self.stores[data]
             message = f"what is stored in buffer '{name}' is never read"
-            yield Lint(
-                _warning("E0463", message, store.span or span, "leave out the buffer and its stores, or read it")
-            )
+            yield Lint(_warning("E0463", message, store.span or span, "remove the buffer and its stores, or read it"))
 
     @staticmethod
     def _deletion(span: Span | None) -> Edit | None:

@@ -101,7 +101,7 @@ def product_of(call: tir.Call) -> Product:
     if product is None or (a_layout, b_layout) != ("row", "col"):
         reason = f"no matrix unit multiplies {shape} of {a_layout} {types[0]} and {b_layout} {types[1]} into {types[2]}"
         shapes = sorted({f"{name} of {a}" for name, a, b, c in PRODUCTS if a == b and c != "f16"})
-        raise error("E0606", reason, call.span, f"there are, of row and col: {', '.join(shapes)}")
+        raise error("E0606", reason, call.span, f"supported for row and col: {', '.join(shapes)}")
     return product
 
 
@@ -114,7 +114,9 @@ def number(call: tir.Call, position: int) -> int:
     """Return an argument that must be a constant; E0606 otherwise."""
     value = call.args[position] if position < len(call.args) else None
     if not isinstance(value, tir.IntImm):
-        raise error("E0606", f"argument {position + 1} of T.{name_of(call)} is no constant", call.span, "give a number")
+        raise error(
+            "E0606", f"argument {position + 1} of T.{name_of(call)} is not a constant", call.span, "give a number"
+        )
     return value.value
 
 
@@ -204,7 +206,7 @@ def fragment_of(call: tir.Call) -> Fragment:
     kind = variable.type_annotation if isinstance(variable, tir.Var) else None
     if not isinstance(kind, tir.PointerType) or kind.storage_scope not in _SCOPES:
         help = 'allocate it in scope "wmma.matrix_a", "wmma.matrix_b" or "wmma.accumulator"'
-        raise error("E0606", f"T.{name_of(call)} takes a fragment, which this is none", call.span, help)
+        raise error("E0606", f"T.{name_of(call)} takes a fragment, but its first argument is not one", call.span, help)
     dtype = kind.element_type.dtype if isinstance(kind.element_type, tir.PrimType) else ""
     m, n, k = (number(call, position) for position in (1, 2, 3))
     layout = texts(call)[-1] if "matrix_sync" in name_of(call) else "row_major"

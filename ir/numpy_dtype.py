@@ -26,5 +26,5 @@ def numpy_dtype(dtype: str) -> np.dtype:
     except TypeError:
         found = np.dtype(np.void)
     if not found.itemsize:
-        raise error("E0712", f"memory cannot hold values of dtype '{dtype}'", None, "use a dtype that NumPy has")
+        raise error("E0712", f"memory cannot hold values of dtype '{dtype}'", None, "use a dtype that NumPy supports")
     return found

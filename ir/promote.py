@@ -29,7 +29,7 @@ _WIDENING = ("float4", "float6", "float8", "bfloat", "float")
 def dtype_of(dtype: str, span: Span | None = None) -> DType:
     """Parse `dtype`; E0233 if it is not a dtype."""
     if not is_dtype(dtype):
-        raise error("E0233", f"'{dtype}' is no dtype", span, 'a dtype is written as in "float32" or "int8x4"')
+        raise error("E0233", f"'{dtype}' is not a dtype", span, 'a dtype is written as in "float32" or "int8x4"')
     return parse_dtype(dtype)
 
 
@@ -53,7 +53,7 @@ def largest(dtype: str) -> float:
     if parsed.code in ("int", "uint", "bool"):
         return int_range(dtype)[1]
     if parsed.name not in _LARGEST:
-        raise error("E0233", f"{dtype} has no greatest value")
+        raise error("E0233", f"{dtype} has no maximum")
     return _LARGEST[parsed.name]
 
 
@@ -75,7 +75,7 @@ def const(value: float | bool, dtype: str | None = None, span: Span | None = Non
     limit = _LARGEST.get(dtype, math.inf)
     number = float(value)
     if math.isfinite(number) and abs(number) > limit:
-        raise error("E0231", f"{value} does not fit {dtype}", span, f"its greatest value is {limit:g}")
+        raise error("E0231", f"{value} does not fit {dtype}", span, f"its maximum is {limit:g}")
     return tir.FloatImm(dtype, number, span=span)
 
 
@@ -138,7 +138,7 @@ def _lanes(lanes: Operand, span: Span | None) -> tuple[tir.PrimExpr, str]:
         ):
             return tir.Mul("int32", vscale(), tir.IntImm("int32", factor)), f"xvscalex{factor}"
         case _:
-            help = "lanes are a constant, or T.vscale() times a constant"
+            help = "give a constant, or T.vscale() times a constant"
             raise error("E0233", "the lanes of a vector are not constant", lanes.span or span, help)
 
 
@@ -202,7 +202,7 @@ def match_types(a: Operand, b: Operand, span: Span | None = None) -> tuple[tir.P
     rank_left, rank_right = _rank(left), _rank(right)
     lanes_differ = (left.lanes, left.scalable) != (right.lanes, right.scalable)
     if lanes_differ or min(rank_left, rank_right) < 0 or (rank_left == rank_right and 1 <= rank_left <= 3):
-        message = f"operands of dtype {a.dtype} and {b.dtype} do not go together"
+        message = f"operands of dtype {a.dtype} and {b.dtype} are incompatible"
         raise error("E0230", message, span or a.span or b.span, "cast one of them, as in T.Cast(dtype, value)")
     if (rank_left, left.bits, left.code != "int") >= (rank_right, right.bits, right.code != "int"):
         return a, cast(b, a.dtype, span)

@@ -101,12 +101,14 @@ def parts_of(loop: tir.For, body: Body) -> list[Part]:
         raise NotPipelined(f"the loop is {loop.kind.value}, so its iterations have no order", "pipeline a serial loop")
     if sorted(orders) != list(range(len(orders))):
         reason = f"'{ORDER}' does not number the statements from 0 to {len(orders) - 1}"
-        raise NotPipelined(reason, "give each statement a place of its own")
+        raise NotPipelined(reason, "give each statement a different number")
     if min(stages) < 0:
-        raise NotPipelined(f"'{STAGE}' has a stage before the first one: {min(stages)}", "count stages from 0 on")
+        raise NotPipelined(f"'{STAGE}' has a stage before the first one: {min(stages)}", "number stages from 0")
     wrong = next((each for each in sorted(async_stages(loop)) if each not in stages), None)
     if wrong is not None:
-        raise NotPipelined(f"'{ASYNC}' names stage {wrong}, but no statement runs in it", "name stages of statements")
+        raise NotPipelined(
+            f"'{ASYNC}' names stage {wrong}, but no statement runs in it", "name a stage in which a statement runs"
+        )
     blocks = [as_block(stmt) for stmt in body.statements]
     return [Part(*each) for each in zip(blocks, stages, orders, strict=True)]
 
@@ -167,13 +169,13 @@ def check_order(parts: Sequence[Part], own: Sequence[tir.Buffer]) -> list[tir.Bu
         for other, second in enumerate(parts[number + 1 :], number + 1):
             for buffer in _conflicts(first, second):
                 if (first.stage, first.order if first.stage == second.stage else 0) > (second.stage, second.order):
-                    reason = f"statement {other} of the loop would run before statement {number}, and both touch '{buffer.name}'"
+                    reason = f"statement {other} of the loop would run before statement {number}, and both access '{buffer.name}'"
                     raise NotPipelined(reason, "put it in the same stage with a greater order, or in a later stage")
                 if first.stage != second.stage:
                     shared[buffer] = None
     outside = next((each for each in shared if each not in own), None)
     if outside is not None:
-        reason = f"two stages touch '{outside.name}', which one iteration shares with the next"
+        reason = f"two stages access '{outside.name}', which one iteration shares with the next"
         raise NotPipelined(reason, "allocate it inside the loop, or put both in one stage")
     return list(shared)
 

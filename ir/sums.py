@@ -106,7 +106,7 @@ def render(value: Sum, dtype: str, intern: Callable[[tir.PrimExpr], tir.PrimExpr
     if is_index(dtype) and any(abs(n) > high for n in (*value.terms.values(), value.constant)):
         return None
     constant = value.constant if is_index(dtype) else wrap(value.constant, dtype)
-    ordered = sorted(value.factors(), key=_place)
+    ordered = sorted(value.factors(), key=_sort_key)
     added = [(term, factor) for term, factor in ordered if factor > 0 or -factor > high]
     taken = [(term, -factor) for term, factor in ordered if factor < 0 and -factor <= high]
     if not added and taken and constant <= 0 and low <= -taken[0][1]:
@@ -125,7 +125,7 @@ def render(value: Sum, dtype: str, intern: Callable[[tir.PrimExpr], tir.PrimExpr
     return result
 
 
-def _place(part: tuple[tir.PrimExpr, int]) -> tuple[int, int, float]:
+def _sort_key(part: tuple[tir.PrimExpr, int]) -> tuple[int, int, float]:
     """Return the sort key of a term (TVM: `SumExprNode::SimplifySplitExprs`): by descending factor, then by descending
     divisor of a quotient, then terms that are not remainders first. The sort is stable.
     """

@@ -44,7 +44,7 @@ def check_parts(factors: Factors, mark: IterMark, splits: Sequence[IterSplitExpr
         return
     is_alone = len(splits) == 1 and factors.at_most(splits[0].source.extent, end)
     if is_bijective or not (is_alone or factors.at_most(end, mark.extent)):
-        raise NotIterMap("an iterator is split by what does not divide its extent")
+        raise NotIterMap("an iterator is split by a factor that does not divide its extent")
 
 
 def _lowest(factors: Factors, splits: Sequence[IterSplitExpr], end: tir.PrimExpr | None) -> IterSplitExpr:

@@ -192,7 +192,7 @@ class Detector:
         smaller = self.constraints[: self.constraints.index(constraint)]
         whole = self.fused(self._parse_sum(Sum(constraint.terms), dtype, smaller))
         if not whole.args or not is_one(whole.args[0].scale):
-            raise NotIterMap("a predicate bounds what has gaps, or is constant")
+            raise NotIterMap("a predicate bounds a sum that has gaps or is constant")
         end = f.plus(whole.base, whole.args[0].extent)
         low, high = tighter(f, tir.Max, constraint.low, whole.base), tighter(f, tir.Min, constraint.high, end)
         assert low is not None
@@ -264,10 +264,10 @@ class Detector:
         if isinstance(inner, tir.FloorMod) and not f.uses_iters(inner.b):
             upper, inner = inner.b, inner.a
             if not f.divides(lower, upper):
-                raise NotIterMap("a remainder is divided by what does not divide its divisor")
+                raise NotIterMap("a remainder is divided by a factor that does not divide its modulus")
         whole = self.fused(self.parse(inner))
         if not whole.args or not is_one(whole.args[0].scale):
-            raise NotIterMap("what is divided has gaps")
+            raise NotIterMap("a dividend has gaps")
         (split,), base = whole.args, whole.base
         if upper is not None:
             start = f.beyond(base, upper)
@@ -300,7 +300,7 @@ class Detector:
         if is_zero(start):
             return mark
         if self.level is not IterMapLevel.SURJECTIVE and not self.keeps_unknown:
-            raise NotIterMap("what is divided does not start at zero")
+            raise NotIterMap("a dividend does not start at zero")
         key = (mark, start)
         if key not in self.marks:
             whole = IterSplitExpr(mark, self.factors.number(1, start), mark.extent, self.factors.number(1, start))
@@ -371,7 +371,7 @@ class Detector:
         return f.plus(extent, f.times(f.minus(split.extent, f.number(1, extent)), split.scale))
 
     def _overlapping_chain(self, rest: list[IterSplitExpr]) -> list[IterSplitExpr] | None:
-        """Return the splits by ascending scale if no scale exceeds the extent of those below it or is not positive; else None."""
+        """Return the splits by ascending scale, or None if a scale is not positive or exceeds the extent of those below it."""
         f, chain = self.factors, list[IterSplitExpr]()
         end = f.number(1, rest[0].scale)
         while rest:

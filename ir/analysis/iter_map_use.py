@@ -185,7 +185,9 @@ def _divide(
     inner = [split for split in source.args if not _uses(split, outside)]
     outer = [split for split in source.args if split not in inner]
     if any(_uses(split, inner_iters) for split in outer) or list(source.args) != [*outer, *inner]:
-        raise NotIterMap("a part depends on iterators of both spaces, or an inner part steps over an outer one")
+        raise NotIterMap(
+            "a part depends on iterators of both spaces, or an inner part has a greater scale than an outer one"
+        )
     extent = one
     for split in inner:
         extent = f.times(extent, split.extent)

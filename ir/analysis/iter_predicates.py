@@ -46,7 +46,7 @@ def _constraint(part: tir.PrimExpr, factors: Factors) -> Constraint:
     if isinstance(part, tir.GT | tir.GE):
         part = (tir.LT if isinstance(part, tir.GT) else tir.LE)(part.dtype, part.b, part.a)
     if not isinstance(part, tir.LT | tir.LE | tir.EQ):
-        raise NotIterMap("a predicate is no comparison of a sum of iterators with a bound")
+        raise NotIterMap("a predicate is not a comparison of a sum of iterators with a bound")
     s = factors.simplifier
     distance = factors.read(part.a).plus(factors.read(part.b), -1)
     terms = {term: factor for term, factor in distance.factors() if factors.uses_iters(term)}

@@ -104,7 +104,7 @@ def _prove(condition: tir.PrimExpr, domains: Domains, given: Sequence[tir.PrimEx
         condition.a, tir.And
     ):  # as separate conditions, isl finds contradictions sooner
         found = _by_affine(
-            _place(Simplifier(domains), domains), condition, domains, given, joined(tir.And, condition.a)
+            _with_constant_bounds(Simplifier(domains), domains), condition, domains, given, joined(tir.And, condition.a)
         )
         if found.verdict is not Verdict.UNKNOWN:
             return found
@@ -113,12 +113,12 @@ def _prove(condition: tir.PrimExpr, domains: Domains, given: Sequence[tir.PrimEx
     simple = simplifier.visit(condition)
     if isinstance(simple, tir.IntImm) and simple.value:
         return _OBVIOUS
-    place = _place(Simplifier(domains) if known else simplifier, domains)
-    found = _by_affine(place, condition, domains, given, [tir.Not("bool", condition)])
-    return _by_trial(place, condition, domains, given, found.reason) if found.verdict is Verdict.UNKNOWN else found
+    bounded = _with_constant_bounds(Simplifier(domains) if known else simplifier, domains)
+    found = _by_affine(bounded, condition, domains, given, [tir.Not("bool", condition)])
+    return _by_trial(bounded, condition, domains, given, found.reason) if found.verdict is Verdict.UNKNOWN else found
 
 
-def _place(s: Simplifier, domains: Domains) -> Simplifier:
+def _with_constant_bounds(s: Simplifier, domains: Domains) -> Simplifier:
     """Return a simplifier that knows only the constant bounds of variables; symbolic ends become conditions."""
     if all(map(_is_constant, domains.values())):
         return s

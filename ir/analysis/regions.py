@@ -116,4 +116,4 @@ def is_covered(wanted: Place, by: Sequence[Place], shared: Domains | None = None
         return Proof(Verdict.UNKNOWN, reason="it is too large to decide, or not quasi-affine")
     if missing is None:
         return Proof(Verdict.PROVEN, reason="it follows from linear arithmetic")
-    return Proof(Verdict.REFUTED, missing, "an element is left out")
+    return Proof(Verdict.REFUTED, missing, "an element is not covered")

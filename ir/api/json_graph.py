@@ -43,10 +43,8 @@ def load_json(json_str: str) -> Any:
             reader.nodes.append(reader.node(entry))
         return reader.value(given["root"])
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as problem:
-        help = (
-            "give it what tvms.ir.save_json returned; TVM's JSON is another: print the module there, and read its text"
-        )
-        raise error("E0018", f"this is no program as JSON: {type(problem).__name__}: {problem}", help=help) from None
+        help = "pass the result of tvms.ir.save_json; TVM's JSON has another schema: print the module in TVM and parse its text"
+        raise error("E0018", f"this is not a program in JSON: {type(problem).__name__}: {problem}", help=help) from None
 
 
 class _Writer:
@@ -72,7 +70,7 @@ class _Writer:
             case _ if isinstance(getattr(value, "node", None), Node):
                 return self.value(value.node)
             case _:
-                raise TypeError(f"{value!r} is no part of a program")
+                raise TypeError(f"{value!r} is not a part of a program")
 
     def _number(self, node: Node) -> int:
         if node not in self._numbers:

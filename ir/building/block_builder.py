@@ -146,7 +146,7 @@ class BlockBuilder:
     def emit_output(self, output: Any, name_hint: str = "") -> Var:
         """Bind `output` to a variable that is visible outside of this dataflow block."""
         if not self._frame().is_dataflow:
-            raise RuntimeError("emit_output belongs into a dataflow block; open one: with bb.dataflow():")
+            raise RuntimeError("emit_output must be called inside a dataflow block; open one: with bb.dataflow():")
         return self._emit(output, False, name_hint)
 
     def _emit(self, expr: Any, is_local: bool, name_hint: str) -> Var:
@@ -221,7 +221,7 @@ class BlockBuilder:
 
     def _input(self, tensor: te.Tensor) -> Var:
         if not isinstance(tensor.op, te.PlaceholderOp):
-            raise TypeError(f"'{tensor.name}' is computed; give the function that computes it to emit_te")
+            raise TypeError(f"'{tensor.name}' is a computed tensor; pass the function that computes it to emit_te")
         dims = [replace(dim, dtype="int64") if isinstance(dim, tir.IntImm) else dim for dim in tensor.dims]
         info = tensor_info(dims, tensor.dtype)
         return self._inputs.setdefault(tensor.op, relax.Var(tensor.name, struct_info=info))
@@ -265,7 +265,7 @@ class BlockBuilder:
         """Set the result of the function to `output`, once in each function; return the reference to the function."""
         scope = self._scope()
         if scope.is_finished:
-            raise RuntimeError(f"function '{scope.name}' has its result already; call emit_func_output once")
+            raise RuntimeError(f"function '{scope.name}' already has a result; call emit_func_output once")
         if (scope.params is None) == (params is None):
             either = "to function or to emit_func_output"
             raise RuntimeError(f"give the parameters of '{scope.name}' once, either {either}")

@@ -40,7 +40,7 @@ def call_te(function: Callable[..., Any], args: Sequence[Any], keywords: Mapping
     made = function(*given, **named)
     outputs = cast("Sequence[Any]", made) if isinstance(made, tuple | list) else (made,)
     if not all(isinstance(output, te.Tensor) for output in outputs):
-        raise TypeError(f"'{_name_of(function)}' must return a tensor or several, not {made!r}")
+        raise TypeError(f"'{_name_of(function)}' must return one or several tensors, not {made!r}")
     return arguments.finish(tuple(outputs), keep_all=True)
 
 
@@ -75,7 +75,7 @@ class TensorArguments:
             case Expr():
                 converted = self.convert(arg)
                 if converted is None:
-                    raise TypeError(f"{arg} has no shape and dtype that a function of tensors could be made for")
+                    raise TypeError(f"the shape or the dtype of {arg} is not known")
                 return list(cast("tuple[Any, ...]", converted)) if isinstance(converted, tuple) else converted
             case _:
                 return arg

@@ -41,7 +41,7 @@ def graph_value(value: Any) -> Expr:
         return const(value)
     result = as_expr(plain_nodes(value))
     if result is None:
-        raise TypeError(f"{value!r} is no value of the graph level")
+        raise TypeError(f"{value!r} is not a graph-level value")
     return inferred(result)
 
 
@@ -139,4 +139,4 @@ def dimension(value: Any) -> tir.PrimExpr:
         return node
     if isinstance(node, relax.PrimValue):
         return node.value
-    raise with_place(error("E0321", f"{value!r} is no dimension of a shape", None, "give an integer or a tir.Var"))
+    raise with_place(error("E0321", f"{value!r} is not a dimension of a shape", None, "give an integer or a tir.Var"))

@@ -47,7 +47,7 @@ def compile_view(buffer: tir.Buffer) -> Callable[[Frame], View]:
 def memory_of(value: Value, node: Node) -> Pointer:
     """Return `value`, a pointer for a memory access; E0725 if it points to no memory."""
     if not isinstance(value, Pointer):
-        raise fault("E0725", "this pointer points to no memory that the program knows", node)
+        raise fault("E0725", "this pointer does not point to known memory", node)
     return value
 
 

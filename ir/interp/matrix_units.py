@@ -46,7 +46,7 @@ def _read(call: tir.Call, place: Pointer, dtype: str, offset: int, count: int) -
     view = _part(call, place, dtype, offset, count)
     part = slice(view.base, view.base + count)
     if view.written is not None and not view.written[part].all():
-        raise fault("E0710", f"T.{name_of(call)} reads what was never written", call)
+        raise fault("E0710", f"T.{name_of(call)} reads uninitialized memory", call)
     return view.flat[part].copy()
 
 
@@ -139,7 +139,7 @@ def _warp(frame: Frame, call: tir.Call, value: Any) -> Generator[Node, None, tup
     told = [heard[each] for each in range(first, first + WARP) if each in heard]
     if len(told) < WARP:
         help = 'bind a loop of 32 iterations to "threadIdx.x", and let all of them run it'
-        raise fault("E0714", f"T.{name_of(call)} that {len(told)} of the {WARP} threads of a warp reach", call, help)
+        raise fault("E0714", f"only {len(told)} of the {WARP} threads of a warp reach T.{name_of(call)}", call, help)
     return told, own % WARP
 
 

@@ -135,7 +135,7 @@ def _take_turns(threads: Sequence[Iterator[Node]]) -> Iterator[Node]:
         shuffle = next((wait for wait in waits if _is_call(wait, _WARP)), None)
         barrier = next(wait for wait in waits if wait is not None)
         if shuffle is None and any(wait is not barrier for wait in waits):
-            said = f"a barrier that only {sum(wait is barrier for wait in waits)} of {len(waits)} threads reach"
+            said = f"only {sum(wait is barrier for wait in waits)} of {len(waits)} threads reach this barrier"
             raise fault("E0714", said, barrier, "move it out of the condition")
         yield shuffle or barrier
         waits = [
@@ -203,7 +203,7 @@ def _compile_shuffle(call: tir.Call) -> Exchange:
     def shuffle(frame: Frame) -> Generator[Node, None, Value]:
         value, operand, width, _ = operands(frame)
         if width < 1:
-            raise fault("E0712", f"values are exchanged among {width} threads", call)
+            raise fault("E0712", f"the width of a shuffle is {width}", call)
         values = yield from tell(frame, call, value)
         own = thread_number(frame)
         first, lane = own - own % width, own % width
@@ -235,7 +235,7 @@ def _compile_allreduce(call: tir.Call) -> Exchange:
         reducer: tir.CommReducer | None = frame.get(tir.CommReducer)
         if reducer is None or len(reducer.lhs) != size:
             help = 'write it inside T.attr(T.comm_reducer(...), "reduce_scope", ...)'
-            raise fault("E0712", "a reduction across threads without its reducer", call, help)
+            raise fault("E0712", "a reduction across threads has no reducer", call, help)
         combine, identity = _compile_reducer(reducer, frame), compile_all(reducer.identity_element)
         group = [index for variable, index, _ in frame.thread.values() if variable not in reduced]
         own = sources(frame) if condition(frame) else identity(frame)

@@ -56,7 +56,7 @@ def abs(a: Operand, span: Span | None = None) -> tir.PrimExpr:
     if parsed.code == "int":
         if next(islice(walk(a), LARGEST_REPEATED, None), None) is not None:
             help = "bind the operand to a variable first, as in x: T.int32 = …"
-            raise error("E0010", "T.abs of an integer repeats its operand, which is too large for that", span, help)
+            raise error("E0010", "T.abs of an integer duplicates its operand, which is too large", span, help)
         zero = const(0, a.dtype)
         minus = tir.IntImm(a.dtype, 0) if parsed.lanes == 1 else zero
         return select(greater_equal(a, zero), a, sub(minus, a, span), span)
@@ -74,7 +74,7 @@ def _rounding(name: str, meaning: Callable[[float], float]) -> Callable[[Operand
             return const(meaning(a.value) if math.isfinite(a.value) else a.value, a.dtype, span)
         return call(f"tir.{name}", (a,), a.dtype, span)
 
-    make.__doc__ = f"`T.{name}` of a float; an integer is itself."
+    make.__doc__ = f"`T.{name}` of a float; an integer is returned unchanged."
     return make
 
 
@@ -195,5 +195,5 @@ def reinterpret(dtype: str, value: Operand, span: Span | None = None) -> tir.Pri
     scalable = source.scalable or target.scalable
     same_bits = source.bits * source.lanes == target.bits * target.lanes
     if not (scalable or same_bits or source.bytes * source.lanes == target.bytes * target.lanes):
-        raise error("E0233", f"{value.dtype} has not as many bits as {dtype}", value.span or span)
+        raise error("E0233", f"{value.dtype} and {dtype} differ in their number of bits", value.span or span)
     return call("tir.reinterpret", (value,), dtype, span)

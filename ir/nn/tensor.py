@@ -163,7 +163,7 @@ class Parameter(Tensor):
         if dtype is None:
             return
         if self._data is not None:
-            raise ValueError("the values of this parameter are set; change its dtype before")
+            raise ValueError("the values of this parameter are set; change its dtype first")
         self.expr = Tensor.placeholder(self.shape, dtype, "param").expr
 
 
@@ -196,5 +196,5 @@ def wrap(value: Expr, name: str) -> Any:
     if isinstance(info, TupleStructInfo):
         return tuple(wrap(graph_value(field), f"{name}.{number}") for number, field in enumerate(bound))
     if not isinstance(info, TensorStructInfo):
-        raise TypeError(f"'{name}' is no tensor: {info}")
+        raise TypeError(f"'{name}' is not a tensor: {info}")
     return Tensor(bound)

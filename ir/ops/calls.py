@@ -16,7 +16,7 @@ from .registry import Kind, Param, RelaxOp, get_op, register
 
 def _infer_with_output(a: Inference) -> StructInfo:
     if not a.call.sinfo_args:
-        raise a.fail("E0105", "lacks its argument 'out_sinfo'", "say what it returns: out_sinfo=R.Tensor(…)")
+        raise a.fail("E0105", "lacks its argument 'out_sinfo'", "give the type of the result: out_sinfo=R.Tensor(…)")
     return given_struct_info(a)
 
 
@@ -31,7 +31,7 @@ def _infer_inplace(a: Inference) -> StructInfo:
             raise a.fail("E0325", f"writes argument {index} in place, but has {count} arguments")
     outputs = result.fields if isinstance(result, TupleStructInfo) else (result,)
     if len(outputs) != len(indices):
-        message = f"says of {len(indices)} results where they are written, but returns {len(outputs)}"
+        message = f"gives inplace_indices for {len(indices)} results, but returns {len(outputs)}"
         raise a.fail("E0325", message, "give an index for each result, -1 for one that is allocated")
     for index, output in zip(indices, outputs, strict=True):
         given = fields[index] if index >= 0 else output

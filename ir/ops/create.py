@@ -220,7 +220,7 @@ register(
 def _infer_hamming(a: Inference) -> StructInfo:
     size = a.number("window_size")
     if not is_float(a.attr("dtype")):
-        raise a.fail("E0324", f"makes floats, not {a.attr('dtype')}", 'give dtype="float32"')
+        raise a.fail("E0324", f"returns floats, not {a.attr('dtype')}", 'give dtype="float32"')
     return tensor_info(None if size is None else [size], a.attr("dtype"), 1)
 
 

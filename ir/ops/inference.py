@@ -230,7 +230,7 @@ def describe(info: StructInfo) -> str:
         case relax.FuncStructInfo():
             return "a function"
         case _:
-            return "an object that nothing is known of"
+            return "an unknown object"
 
 
 def _dtype_of(info: StructInfo) -> str:

@@ -35,7 +35,7 @@ def _infer_matmul(a: Inference) -> StructInfo:
         inner,
         f"cannot multiply shapes {d.show(left)} and {d.show(right)}: the inner dimensions are "
         f"{d.show_one(left[-1])} and {d.show_one(inner)}",
-        "the last dimension of x1 must equal the last but one of x2; R.permute_dims turns a matrix",
+        "the last dimension of x1 must equal the second to last of x2; R.permute_dims transposes a matrix",
     )
     batch = a.broadcast(left[:-2], right[:-2], (f"the batch of {a.label('x1')}", f"that of {a.label('x2')}"))
     if batch is None:

@@ -66,7 +66,7 @@ def _infer_reshape(a: Inference) -> StructInfo:
     old, new = dims_of(info), shape.values
     if new is not None and any((d.value_of(dim) or 0) < 0 for dim in new):
         raise a.fail(
-            "E0326", f"cannot tell what -1 stands for in {d.show(new)}", "give the shape of 'x', or every dimension"
+            "E0326", f"cannot infer the dimension -1 of {d.show(new)}", "give the shape of 'x', or every dimension"
         )
     if old is not None and new is not None:
         message = f"cannot turn shape {d.show(old)} into {d.show(new)}: they hold different numbers of elements"

@@ -26,7 +26,7 @@ def _check_parameters(a: Inference, info: TensorStructInfo, axes: tuple[int, ...
         for axis, dim in zip(axes, own or (), strict=False):
             if dims is not None:
                 both = f"'{name}' is {d.show(own or ())}, but axis {axis} of 'data' is {d.show_one(dims[axis])}"
-                a.check_equal(dims[axis], dim, f"needs parameters of the shape of what they scale: {both}")
+                a.check_equal(dims[axis], dim, f"needs parameters of the shape of the axes that they scale: {both}")
 
 
 def _infer_norm(*names: str) -> Any:

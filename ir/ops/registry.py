@@ -175,7 +175,7 @@ def register(op: RelaxOp) -> RelaxOp:
     ValueError if an operator of that name exists.
     """
     if op.name in _ops:
-        raise ValueError(f"there is an operator '{op.name}' already")
+        raise ValueError(f"operator '{op.name}' is already registered")
     _ops[op.name] = op
     if op.at_run_time:
         register_func(op.run_time_name, _computed(op))

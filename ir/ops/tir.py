@@ -89,7 +89,7 @@ def build(
     own = result_dtype(row, values)
     dtype = dtype if own is None else own
     if dtype is None or not (dtype == "" or is_dtype(dtype)):
-        message = f"T.{row.script} does not say its dtype" if dtype is None else f"'{dtype}' is no dtype"
+        message = f"T.{row.script} needs a dtype" if dtype is None else f"'{dtype}' is not a dtype"
         raise error("E0233", message, span, f'give it {row.dtype}, as in dtype="float32"')
     return tir.Call(dtype or "void", Op(row.name), tuple(values), span=span)
 
@@ -108,7 +108,7 @@ def _bind(row: Intrinsic, values: list[Any], named: Mapping[str, Any], span: Spa
             raise error("E0234", message, span)
         values.append(make.const(value, span=span) if isinstance(value, bool | int | float) else value)
     if rest:
-        message = f"T.{row.script} has no argument '{next(iter(rest))}' left to give"
+        message = f"T.{row.script} has no argument '{next(iter(rest))}' that is not given yet"
         raise error("E0234", message, span, "its arguments are " + ", ".join(p.name for p in row.parameters))
     return values
 

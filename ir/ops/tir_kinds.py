@@ -34,7 +34,7 @@ def is_dtype_argument(node: Node) -> bool:
 def described(node: Node) -> str:
     """Return a description of an argument for messages: the dtype of a value."""
     if isinstance(node, tir.StringImm):
-        return f"the text '{node.value}'"
+        return f"the string '{node.value}'"
     if is_dtype_argument(node):
         return "a dtype"
     return node.dtype if isinstance(node, tir.PrimExpr) else f"a {type(node).__name__}"
@@ -67,12 +67,12 @@ def _is_element(node: Node) -> bool:
     return isinstance(node, tir.BufferLoad) and not any(_is_vector(parse_dtype(each.dtype)) for each in node.indices)
 
 
-_CAST = 'T.Cast("{}", …) converts a number'
+_CAST = 'convert it, as in T.Cast("{}", …)'
 _SCALAR = "give a number that is not a vector"
-_HANDLE = "A.data, T.address_of(A[0]) and A.access_ptr(…) are handles"
+_HANDLE = "pass A.data, T.address_of(A[0]) or A.access_ptr(…)"
 
 KINDS: dict[str, Kind] = {
-    "any": Kind("a value, a text or a dtype", lambda node: True, ""),
+    "any": Kind("a value, a string or a dtype", lambda node: True, ""),
     "value": Kind("a value", _value(lambda dtype: dtype.code != "void"), "give a number or a handle"),
     "number": Kind("a number", _of(*_NUMBERS), "give a float, an integer or a bool", is_lanewise=True),
     "float": Kind("a float", _of("float", "bfloat"), _CAST.format("float32"), is_lanewise=True),
@@ -83,15 +83,15 @@ KINDS: dict[str, Kind] = {
     "index": Kind("a scalar integer", _of(*_INTEGERS, scalar=True), _SCALAR),
     "condition": Kind("a scalar condition", _of(*_INTEGERS, "bool", scalar=True), "compare it, as in x != 0"),
     "vector": Kind("a vector of numbers", _value(lambda dtype: dtype.code in _NUMBERS and _is_vector(dtype)),
-                   "T.Broadcast(x, 4) is a vector of four lanes"),
+                   "make a vector, as in T.Broadcast(x, 4)"),
     "bytes4": Kind("a vector of four int8 or uint8", _value(_is_four_bytes), 'give it the dtype "int8x4"'),
     "constant": Kind("a constant", lambda node: isinstance(node, tir.IntImm) and _of(*_INTEGERS, "bool")(node),
                      "write a number"),
     "handle": Kind("a handle", _of("handle", scalar=True), _HANDLE),
     "data": Kind("the data of a buffer", lambda node: isinstance(node, tir.Var) and node.dtype == "handle",
-                 "A.data is that of buffer A"),
-    "text": Kind("a text", lambda node: isinstance(node, tir.StringImm), 'write it in quotes, as in "row_major"'),
-    "dtype": Kind("a dtype", is_dtype_argument, 'T.type_annotation("float32") is one'),
+                 "pass A.data for a buffer A"),
+    "text": Kind("a string", lambda node: isinstance(node, tir.StringImm), 'write it in quotes, as in "row_major"'),
+    "dtype": Kind("a dtype", is_dtype_argument, 'pass T.type_annotation("float32")'),
     "element": Kind("an element of a buffer", _is_element, "write it with its indices, as in A[0]"),
 }  # fmt: skip
 """Kinds by the name after a parameter's name, as in `x:float`."""

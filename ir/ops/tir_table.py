@@ -95,10 +95,10 @@ def _parameter(text: str) -> Parameter:
 def check_row(row: Intrinsic) -> str | None:
     """Return the error in a row of the table, or None."""
     if row.dtype not in (*ARGUMENT_RULES, "first", "last") and not is_dtype(row.dtype):
-        return f"'{row.dtype}' is no rule of a dtype"
+        return f"'{row.dtype}' is not a dtype rule"
     if row.dtype in ARGUMENT_RULES and row.arity[1] == 0:
-        return "there is no argument to take the dtype of"
+        return "no argument gives the dtype"
     for place, parameter in enumerate(row.parameters):
         if parameter.kind not in (*KINDS, *[earlier.name for earlier in row.parameters[:place]]):
-            return f"'{parameter.kind}' is no kind of argument"
+            return f"'{parameter.kind}' is not a kind of argument"
     return None

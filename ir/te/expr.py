@@ -52,7 +52,7 @@ class Expr(Arithmetic):
     def __index__(self) -> int:
         """Return the value of an integer constant."""
         if not isinstance(self.node, tir.IntImm):
-            raise TypeError(f"{self} is no constant")
+            raise TypeError(f"{self} is not a constant")
         return self.node.value
 
     def __str__(self) -> str:

@@ -58,7 +58,7 @@ def _dtypes(dtype: str | Sequence[str] | None, inputs: Sequence[Tensor], count: 
         return [dtype] * count if isinstance(dtype, str) else dtype
     known = {source.dtype for source in inputs}
     if len(known) != 1:
-        raise ValueError(f"te.extern: give a dtype: the inputs have {len(known)}, not one")
+        raise ValueError(f"te.extern: the inputs have {len(known)} dtypes; give the dtype of the outputs")
     return [*known] * count
 
 

@@ -38,7 +38,7 @@ def _check_axes(block: tir.Block, report: Report) -> None:
         extent = axis.dom.extent if axis.dom is not None else None
         if axis.dom is not None and not (is_int(axis.dom.min.dtype) and is_int(axis.dom.extent.dtype)):
             message = f"the domain of axis '{axis.var.name}' of block '{block.name_hint}' is {axis.dom.extent.dtype}"
-            report.add("E0411", message, axis if axis.span is not None else block, "a domain is of integers")
+            report.add("E0411", message, axis if axis.span is not None else block, "give an integer extent")
         if isinstance(extent, tir.IntImm) and extent.value < 0:
             message = f"axis '{axis.var.name}' of block '{block.name_hint}' has the extent {extent.value}"
             report.add("E0411", message, axis if axis.span is not None else block)

@@ -42,7 +42,7 @@ def _check_call(module: IRModule, call: relax.Call) -> Iterator[Diagnostic]:
             if isinstance(function, tir.PrimFunc):
                 yield from _check_call_tir(call, callee.name_hint, function, arguments, rest)
             elif function is not None:
-                message = f"R.call_tir calls '{callee.name_hint}', which is no T.prim_func"
+                message = f"R.call_tir calls '{callee.name_hint}', which is not a T.prim_func"
                 yield Diagnostic("E0435", message, callee.span or call.span, f"write cls.{callee.name_hint}(…)")
         case relax.Call(op=GlobalVar(name_hint=name)):
             function = module.functions.get(name)
@@ -75,10 +75,10 @@ def _check_call_tir(
         buffer = function.buffer_map.get(param)
         reason = _misfit(buffer, info, bound) if buffer is not None else None
         if buffer is not None and reason:
-            message = f"'{name}' wants {reason} as '{buffer.name}'"
+            message = f"'{name}' needs '{buffer.name}' {reason}"
             place = info.span if info is not None and info.span else call.span
             notes = (Note(f"'{buffer.name}' is declared here", buffer.span),) if buffer.span else ()
-            yield Diagnostic("E0435", message, place, "make the two agree", notes)
+            yield Diagnostic("E0435", message, place, "make both agree", notes)
 
 
 def _misfit(buffer: tir.Buffer, info: StructInfo | None, bound: dict[tir.Var, tir.PrimExpr]) -> str | None:
@@ -86,19 +86,19 @@ def _misfit(buffer: tir.Buffer, info: StructInfo | None, bound: dict[tir.Var, ti
     if not isinstance(info, relax.TensorStructInfo):
         return None
     if info.dtype not in ("void", buffer.dtype):
-        return f"{buffer.dtype}, and gets {info.dtype},"
+        return f"to have dtype {buffer.dtype}, but it has dtype {info.dtype}"
     if not isinstance(info.shape, relax.ShapeExpr):
         rank_differs = info.ndim not in (-1, len(buffer.shape))
-        return f"{_count(len(buffer.shape), 'dimension')}, and gets {info.ndim}," if rank_differs else None
+        return f"to have {_count(len(buffer.shape), 'dimension')}, but it has {info.ndim}" if rank_differs else None
     values = info.shape.values
     if len(values) != len(buffer.shape):
-        return f"{_count(len(buffer.shape), 'dimension')}, and gets {len(values)},"
+        return f"to have {_count(len(buffer.shape), 'dimension')}, but it has {len(values)}"
     for axis, (wanted, value) in enumerate(zip(buffer.shape, values, strict=True)):
         expected = bound.setdefault(wanted, value) if isinstance(wanted, tir.Var) else wanted
         if not isinstance(expected, tir.IntImm) or not isinstance(value, tir.IntImm):
             continue
         if expected.value != value.value:
-            return f"size {expected.value} in dimension {axis}, and gets {value.value},"
+            return f"to have size {expected.value} in dimension {axis}, but it has size {value.value}"
     return None
 
 
@@ -138,8 +138,8 @@ def _endless(functions: Mapping[str, Node]) -> Iterator[Diagnostic]:
             reported.update(path)
             first = calls[name][path[1]]
             circle = " → ".join(f"'{each}'" for each in path)
-            message = f"this call never ends: {circle}"
-            yield Diagnostic("E0436", message, first.span, "put the call under a condition, or break the circle")
+            message = f"this call never returns: {circle}"
+            yield Diagnostic("E0436", message, first.span, "put the call under a condition, or break the cycle")
 
 
 def _path_back(start: str, calls: dict[str, dict[str, CallNode]]) -> list[str] | None:

@@ -82,7 +82,7 @@ def _check_access(node: tir.BufferLoad | tir.BufferStore, report: Report) -> Non
     if actual != expected and "handle" not in (actual, expected):
         place = node if isinstance(node, tir.BufferLoad) else node.value
         message = f"an element of '{buffer.name}' is {expected}, not {actual}"
-        report.add("E0407", message, place, f'T.Cast("{expected}", …) converts a value')
+        report.add("E0407", message, place, f'convert it, as in T.Cast("{expected}", …)')
 
 
 def _check_loop(node: tir.For, report: Report) -> None:
@@ -119,7 +119,7 @@ def _check_select(node: tir.Select, report: Report) -> None:
 def _check_let(node: tir.LetStmt | tir.Let, report: Report) -> None:
     if node.var.dtype != node.value.dtype:
         message = f"'{node.var.name}' is {node.var.dtype}, but its value is {node.value.dtype}"
-        report.add("E0407", message, node.value, f'T.Cast("{node.var.dtype}", …) converts it')
+        report.add("E0407", message, node.value, f'convert it, as in T.Cast("{node.var.dtype}", …)')
 
 
 _CHECKS: tuple[tuple[type | tuple[type, ...], Callable[[Any, Report], None]], ...] = (

@@ -74,9 +74,7 @@ class _Checker:
     def define(self, var: relax.Var) -> None:
         """Add `var` to the scope; its struct info may use variables that hold shapes."""
         if var in self.defined:
-            self.report(
-                "E0431", f"variable '{var.name_hint}' is defined twice", var, "give the second one a name of its own"
-            )
+            self.report("E0431", f"variable '{var.name_hint}' is defined twice", var, "rename the second one")
         for node in walk(var.struct_info) if var.struct_info is not None else ():
             if isinstance(node, relax.Var):
                 self.use(node)
@@ -90,7 +88,7 @@ class _Checker:
         for value in shape.values:
             if isinstance(value, tir.IntImm) and value.value < 0:
                 self.report(
-                    "E0426", f"'{var.name_hint}' has the dimension {value.value}", var, "a dimension is 0 or more"
+                    "E0426", f"'{var.name_hint}' has the dimension {value.value}", var, "give a dimension of at least 0"
                 )
 
     def expression(self, expr: Node) -> None:
@@ -169,8 +167,8 @@ class _Checker:
         for var in _tir_vars(node):
             if var not in self.dimensions and var not in self.reported:
                 self.reported.add(var)
-                help = "let a parameter have it as a dimension, or bind it with R.match_cast"
-                self.report("E0433", f"nothing says how large '{var.name}' is", var if var.span else place, help)
+                help = "use it as a dimension of a parameter, or bind it with R.match_cast"
+                self.report("E0433", f"nothing defines the size '{var.name}'", var if var.span else place, help)
 
     def report(self, code: str, message: str, place: Node, help: str, severity: Severity = "error") -> None:
         """Add an error."""

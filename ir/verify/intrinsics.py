@@ -68,14 +68,16 @@ def _mismatch(row: Intrinsic, call: tir.Call, parameter: Parameter, argument: No
         wanted = like.dtype if isinstance(like, tir.PrimExpr) else ""
         is_like = KINDS["value"].holds(argument) and isinstance(argument, tir.PrimExpr) and argument.dtype == wanted
         return (
-            None if is_like else (f"{wanted}, the dtype of '{parameter.kind}',", f'T.Cast("{wanted}", …) converts it')
+            None
+            if is_like
+            else (f"{wanted}, the dtype of '{parameter.kind}',", f'convert it, as in T.Cast("{wanted}", …)')
         )
     if not kind.holds(argument):
         return kind.what, kind.help
     if kind.is_lanewise and isinstance(argument, tir.PrimExpr):
         given, result = parse_dtype(argument.dtype), parse_dtype(call.dtype)
         if (given.lanes > 1 or given.scalable) and (given.lanes, given.scalable) != (result.lanes, result.scalable):
-            return f"{count(result.lanes, 'lane')} or a scalar", "all vectors of a call have the lanes of its result"
+            return f"{count(result.lanes, 'lane')} or a scalar", "give all vectors the lanes of the result"
     return None
 
 
@@ -182,7 +184,7 @@ def _lane_mask(call: tir.Call) -> _Complaints:
 def _width(call: tir.Call) -> _Complaints:
     width = call.args[3]
     if isinstance(width, tir.IntImm) and width.value < 1:
-        yield f"a width of {width.value} threads", "a width is 1 or more"
+        yield f"a width of {width.value} threads", "give a width of at least 1"
 
 
 def _allreduce(call: tir.Call) -> _Complaints:
@@ -203,7 +205,7 @@ def _check(call: tir.Call) -> _Complaints:
 def _bytes(call: tir.Call) -> _Complaints:
     count = call.args[4 if len(call.args) > 4 else 0]
     if isinstance(count, tir.IntImm) and count.value < 0:
-        yield f"a size of {count.value}", "a size is 0 or more"
+        yield f"a size of {count.value}", "give a size of at least 0"
 
 
 def _dimension(call: tir.Call) -> _Complaints:

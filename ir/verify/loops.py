@@ -33,7 +33,7 @@ def check_loops(subject: Subject) -> None:
     for launch in subject.of_kinds(tir.AttrStmt):
         if isinstance(launch.node, tir.IterVar) and not is_int(launch.value.dtype):
             message = f"the extent of thread '{launch.node.var.name}' is {launch.value.dtype}"
-            subject.report.add("E0406", message, launch, "an extent is an integer")
+            subject.report.add("E0406", message, launch, "give an integer extent")
     _check_jumps(subject)
     for kernel in subject.kernels:
         first: dict[str, Threads] = {}
@@ -53,10 +53,10 @@ def _check_jumps(subject: Subject) -> None:
         near = near if node.span is None else node
         statement = _jump(node.value) if isinstance(node, tir.Evaluate) else ""
         if statement in ("break", "continue") and not in_loop:
-            help = "leave it out, or write a loop around it"
+            help = "remove it, or write a loop around it"
             subject.report.add("E0441", f"'{statement}' is outside any loop", node, help)
         elif statement == "T.thread_return" and not in_kernel:
-            help = "leave it out, or bind a loop around it to a thread"
+            help = "remove it, or bind a loop around it to a thread"
             subject.report.add("E0441", f"'{statement}' is outside any loop bound to a thread", node, help)
         elif not statement and _jump(node):
             subject.report.add("E0441", f"'{_jump(node)}' has no value", near, "write it as a statement of its own")
@@ -80,7 +80,7 @@ def _begins_threads(node: Node) -> bool:
 def _check_binding(subject: Subject, loop: tir.For) -> None:
     name = loop.loop_var.name
     if (loop.kind is tir.ForKind.THREAD_BINDING) != (loop.thread_binding is not None):
-        word = "has no thread" if loop.thread_binding is None else f"is {loop.kind.value}, yet bound to a thread"
+        word = "has no thread" if loop.thread_binding is None else f"is {loop.kind.value}, but bound to a thread"
         subject.report.add("E0416", f"the loop over '{name}' {word}", loop)
     if loop.thread_binding is not None and loop.thread_binding.thread_tag not in THREAD_TAGS:
         known = ", ".join(sorted(each for each in THREAD_TAGS if "." in each))
@@ -94,5 +94,5 @@ def _check_extents(subject: Subject, threads: Threads, other: Threads) -> None:
         name = other.loop.loop_var.name if isinstance(other.loop, tir.For) else other.tag
         message = f"{threads.tag} has {extents[1]} threads here and {extents[0]} in the loop over '{name}'"
         note = Note("that loop is here", other.loop.span)
-        help = "loops bound to the same threads have the same extent"
+        help = "give loops bound to the same thread axis the same extent"
         subject.report.add("E0417", message, threads.loop, help, note)

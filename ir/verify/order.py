@@ -126,9 +126,7 @@ class _Steps:
         """Return a description of the results of the steps in both orders."""
         first, second = [" and ".join(str(step[key]) for key in self.moving) for step in (one, two)]
         results = [_shown(each) for each in (start, forth, back)]
-        return (
-            f"from {results[0]}, the steps {first}, then {second} give {results[1]}, the other way round {results[2]}"
-        )
+        return f"from {results[0]}, the steps {first}, then {second} give {results[1]}, in reverse order {results[2]}"
 
 
 def _shown(values: tuple[Number, ...]) -> str:

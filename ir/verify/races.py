@@ -126,10 +126,10 @@ def _said(loop: tir.For, meeting: Meeting) -> tuple[str, list[Note]]:
     """Return the remedy, and notes on the loop and on the other access."""
     name, side_by_side = loop.loop_var.name, how(loop)
     help = f"let an index depend on '{name}', or make the loop serial"
-    runs = "run as lanes of a vector" if side_by_side == "vector" else "run side by side"
+    runs = "run as lanes of a vector" if side_by_side == "vector" else "run concurrently"
     if side_by_side == "threads" and meeting.is_ahead is not None:
-        help = "give the other access a loop over threads of its own: it comes after all of this one"
-        runs = "go from statement to statement together"
+        help = "move the other access to a separate loop over threads, which runs after this one"
+        runs = "run in lockstep"
     notes = [Note(f"the iterations of the loop over '{name}' {runs}", loop.span)]
     if meeting.first is not meeting.second:
         notes.append(Note("the other access is here", meeting.second.node.span))

@@ -64,7 +64,7 @@ def _started_instead(subject: Subject, site: BlockSite) -> _WrongStart | None:
     if not isinstance(init, tir.BufferStore) or not isinstance(body, tir.BufferStore):
         return None
     another = _other_element(subject, site, init, body)
-    return None if another is None else _WrongStart(init, f"starts {another}", "let both be the same element")
+    return None if another is None else _WrongStart(init, f"starts {another}", "start the element that is updated")
 
 
 def _other_element(subject: Subject, site: BlockSite, init: tir.BufferStore, body: tir.BufferStore) -> str | None:

@@ -58,7 +58,7 @@ def _breaks(subject: Subject, site: Site, block: tir.Block) -> bool:
     verb, form = ("writes", "T.writes") if is_write(site) else ("reads", "T.reads")
     if not declared:
         message = f"block '{block.name_hint}' {verb} '{buffer.name}', but does not declare it"
-        help = f"add the region to {form}(…)" + ("" if is_write(site) else ", unless it is hidden on purpose")
+        help = f"add the region to {form}(…)" + ("" if is_write(site) else ", unless the omission is intended")
         if is_write(site):
             subject.report.add("E0413", message, site.node, help)
         else:

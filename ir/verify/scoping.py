@@ -53,7 +53,7 @@ class _Scoping:
         if known is not None and variable not in self.threads and not _is_same_let(known, node):
             first = Note("it is defined here first", known.span)
             message = f"variable '{variable.name}' is defined twice"
-            self.report.add("E0402", message, node, "give the second one a variable of its own", first)
+            self.report.add("E0402", message, node, "use another variable for the second one", first)
         self.defined.setdefault(variable, node)
         if variable in self.visible:
             return False
@@ -122,7 +122,7 @@ class _Scoping:
     def _use(self, variable: tir.Var) -> None:
         if variable not in self.visible:
             first = self.defined.get(variable)
-            help = "give it a value, or let a parameter, a loop or the shape of a matched buffer be it"
+            help = "define it by an assignment, a parameter, a loop, or the shape of a matched buffer"
             note = Note("it is defined here, and no longer visible", first.span if first else None)
             message = f"variable '{variable.name}' is not defined here"
             self.report.add("E0401", message, self.here or variable, help, note)

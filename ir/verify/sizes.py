@@ -24,7 +24,9 @@ def check_sizes(subject: Subject) -> None:
                 subject.report.add("E0406", f"{what} of '{name}' is {size.dtype}, not an integer", place)
         for extent in extents:
             if isinstance(extent, tir.IntImm) and extent.value < 0:
-                subject.report.add("E0426", f"'{name}' has the extent {extent.value}", place, "an extent is 0 or more")
+                subject.report.add(
+                    "E0426", f"'{name}' has the extent {extent.value}", place, "give an extent of at least 0"
+                )
 
 
 def _layout(place: Node) -> tuple[tir.PrimExpr, ...]:

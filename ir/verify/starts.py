@@ -89,7 +89,7 @@ def _is_not_started(
     shown = subject.show([axis.var for axis in block.iter_vars], values)
     if inits:
         message = f"the T.init of block '{block.name_hint}' does not start {element} before it is updated: {shown}"
-        help = "make the axes that pick the element spatial, and bind each axis to a loop of its own"
+        help = "make the axes that select the element spatial, and bind each axis to its own loop"
         subject.report.add("E0424", message, inits[0].node, help)
     else:
         message = f"block '{block.name_hint}' updates {element}, which nothing has written before: {shown}"

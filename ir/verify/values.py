@@ -46,7 +46,7 @@ def check_values(function: relax.Function, module: IRModule | None) -> Iterator[
 
 def missing(data: Metadata, place: Node) -> Diagnostic:
     """Return the message for metadata that a text names but does not contain."""
-    message = f'metadata["{data.key}"][{data.index}] is not there: the text does not hold it'
+    message = f'the text does not contain metadata["{data.key}"][{data.index}]'
     return Diagnostic(
         "E0439", message, place.span or data.span, 'name a tensor of the sidecar file: I.constant("name")'
     )
@@ -74,7 +74,7 @@ def _check_result(function: relax.Function) -> Iterator[Diagnostic]:
     said, known = function.ret_struct_info, function.body.struct_info
     reason = contradiction(said, known) if said is not None and known is not None else None
     if said is not None and reason is not None:
-        message = f"function {_function_name(function)}does not return what it says: {reason}"
+        message = f"function {_function_name(function)}does not return its declared type: {reason}"
         note = Note(f"the value is {known}", function.body.body.span)
         yield Diagnostic("E0438", message, said.span or function.span, f"write {known}", (note,))
 
@@ -91,7 +91,7 @@ def _check_purity(call: relax.Call, owner: relax.Function, in_dataflow: bool) ->
         yield Diagnostic("E0437", message, call.span, "move the call out of the dataflow block")
     elif owner.is_pure and not owner.attrs.get(FORCE_PURE):
         message = f"{name} has side effects, but the function that calls it is pure"
-        yield Diagnostic("E0437", message, call.span, "say R.function(pure=False)")
+        yield Diagnostic("E0437", message, call.span, "write R.function(pure=False)")
 
 
 def _name(call: relax.Call) -> str:

@@ -145,11 +145,11 @@ def test_errors_show_the_line_of_the_program() -> None:
     ("misuse", "message"),
     [
         (lambda bb, x: bb.emit(x), r"no function is being built; open one: with bb\.function\(name, params\):"),
-        (lambda bb, x: _in_function(bb, x, lambda: bb.emit_output(x)), r"emit_output belongs into a dataflow block"),
+        (lambda bb, x: _in_function(bb, x, lambda: bb.emit_output(x)), r"emit_output must be called inside a dataflow block"),
         (lambda bb, x: _in_function(bb, x, lambda: None), r"function 'main' has no result; call emit_func_output"),
-        (lambda bb, x: _in_function(bb, x, lambda: (bb.emit_func_output(x), bb.emit_func_output(x))), r"has its result already"),
+        (lambda bb, x: _in_function(bb, x, lambda: (bb.emit_func_output(x), bb.emit_func_output(x))), r"already has a result"),
         (lambda bb, x: _in_function(bb, x, lambda: bb.emit_func_output(x, [x])), r"give the parameters of 'main' once"),
-        (lambda bb, x: _in_function(bb, x, lambda: bb.emit_te(lambda a: 3, x)), r"must return a tensor or several, not 3"),
+        (lambda bb, x: _in_function(bb, x, lambda: bb.emit_te(lambda a: 3, x)), r"must return one or several tensors, not 3"),
         (lambda bb, x: bb.function("main", [3]).__enter__(), r"a parameter is a relax\.Var, not"),
     ],
 )  # fmt: skip

@@ -91,5 +91,5 @@ def test_its_misuse_is_told_as_for_every_operator() -> None:
 
 def test_a_name_is_declared_once() -> None:
     declared()
-    with pytest.raises(ValueError, match=r"there is an operator 'relax\.test\.outer_sum' already"):
+    with pytest.raises(ValueError, match=r"operator 'relax\.test\.outer_sum' is already registered"):
         declared()

@@ -140,8 +140,8 @@ def test_programs_are_json_and_back() -> None:
     with pytest.raises(tvms.TvmsError) as caught:
         load_json("{}")
     assert str(caught.value) == (
-        "error[E0018]: this is no program as JSON: KeyError: 'nodes'\n"
-        "  = help: give it what tvms.ir.save_json returned; TVM's JSON is another: print the module there, and read its text"
+        "error[E0018]: this is not a program in JSON: KeyError: 'nodes'\n"
+        "  = help: pass the result of tvms.ir.save_json; TVM's JSON has another schema: print the module in TVM and parse its text"
     )
 
 

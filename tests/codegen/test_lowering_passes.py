@@ -257,8 +257,8 @@ def test_stages_run_for_several_iterations_at_a_time() -> None:
     [
         ("[0, 1], 'software_pipeline_order': [0, 1, 2]", "the loop has 3 statements, but 'software_pipeline_stage' has 2 numbers"),
         ("[0, 1, 1], 'software_pipeline_order': [0, 1, 1]", "'software_pipeline_order' does not number the statements from 0 to 2"),
-        ("[1, 0, 1], 'software_pipeline_order': [0, 1, 2]", "statement 1 of the loop would run before statement 0, and both touch 'X'"),
-        ("[0, 1, 1], 'software_pipeline_order': [0, 2, 1]", "statement 2 of the loop would run before statement 1, and both touch 'Y'"),
+        ("[1, 0, 1], 'software_pipeline_order': [0, 1, 2]", "statement 1 of the loop would run before statement 0, and both access 'X'"),
+        ("[0, 1, 1], 'software_pipeline_order': [0, 2, 1]", "statement 2 of the loop would run before statement 1, and both access 'Y'"),
         ("[-1, 0, 1], 'software_pipeline_order': [0, 1, 2]", "'software_pipeline_stage' has a stage before the first one: -1"),
         ("'012', 'software_pipeline_order': [0, 1, 2]", "'software_pipeline_stage' is not a list of integers"),
         ("[0, 1, 1], 'software_pipeline_order': [0, 1, 2], 'software_pipeline_async_stages': [2]", "'software_pipeline_async_stages' names stage 2, but no statement runs in it"),

@@ -57,10 +57,10 @@ ERRORS = [
     ("A[0] = T.Shuffle([T.Broadcast(A[0], 3)], [B[2]])",
      "E0707: a shuffle takes lane 7 of 3", "E0606: the indices of a shuffle are not constant"),
     ("A[0] = T.tvm_warp_shuffle(T.uint32(1), A[0], 0, B[3], 32)",
-     "E0712: values are exchanged among 0 threads",
+     "E0712: the width of a shuffle is 0",
      "E0602: the intrinsic 'tir.tvm_warp_shuffle' does not exist on target 'llvm'"),
     ("T.evaluate(T.tvm_thread_allreduce(T.uint32(1), A[0], T.bool(True), A[1], B[0]))",
-     "E0712: a reduction across threads without its reducer",
+     "E0712: a reduction across threads has no reducer",
      "E0602: the intrinsic 'tir.tvm_thread_allreduce' does not exist on target 'llvm'"),
 ]  # fmt: skip
 
@@ -79,7 +79,7 @@ def test_errors(statement: str, interpreted: str, compiled: str) -> None:
         ("T.evaluate(A.access_ptr('r', content_lanes=0))", "E0231: a vector of 0 lanes"),
         ("T.evaluate(T.Broadcast(A[0], 2**31))", "E0231: a vector of 2147483648 lanes"),
         ("T.evaluate(T.assume())", "E0234: T.assume takes 1 argument; 'cond' is missing"),
-        ("T.evaluate(T.call_packed(A, A))", "E0443: T.call_packed takes a text as 'func_name', not handle"),
+        ("T.evaluate(T.call_packed(A, A))", "E0443: T.call_packed takes a string as 'func_name', not handle"),
     ],
 )
 def test_what_is_refused(statement: str, expected: str) -> None:

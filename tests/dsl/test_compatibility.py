@@ -18,7 +18,7 @@ BODY = """
     return y
 """
 SAID = """\
-KIND[E0438]: function 'main' does not return what it says: dimension 0 is 2, not 3
+KIND[E0438]: function 'main' does not return its declared type: dimension 0 is 2, not 3
   --> case:LINE:COLUMN
    |
  LINE | DEF main(x: R.Tensor((2, 3), "float32")) -> R.Tensor((3, 3), "float32"):

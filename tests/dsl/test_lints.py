@@ -35,7 +35,7 @@ def test_samples_have_no_lints(path: Path) -> None:
         ('    C = T.allocate([4], "float32", "global")\n', "E0462: buffer 'C' is never used", ""),
         (
             '    T.func_attr({"tir.noalais": True})\n',
-            "E0466: attribute 'tir.noalais' means nothing",
+            "E0466: attribute 'tir.noalais' is unknown",
             '    T.func_attr({"tir.noalias": True})\n',
         ),
         ("    C = T.alloc_buffer((4,))\n    C[0] = A[0]\n", "E0463: what is stored in buffer 'C' is never read", None),
@@ -98,7 +98,7 @@ def test_check_warns_and_fixes(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert main(["check", str(path)]) == 0
     assert capsys.readouterr().err == (
         f"warning[E0461]: variable 'x' is never used\n  --> {path}:2:5\n   |\n 2 |     x = A[0]\n   |     ^\n"
-        "   = help: leave it out\n1 file checked: 1 warning\n"
+        "   = help: remove it\n1 file checked: 1 warning\n"
     )
     assert main(["check", "--no-lints", str(path)]) == 0
     assert "no errors" in capsys.readouterr().out

@@ -128,7 +128,7 @@ def test_a_source_that_is_not_there_is_an_error() -> None:
 
 
 def test_what_is_no_struct_info_is_refused() -> None:
-    with pytest.raises(tvms.TvmsError, match=r"E0315.*is no struct info"):
+    with pytest.raises(tvms.TvmsError, match=r"E0315.*is not struct info"):
         relax.Var("x", R.Tensor(("m", 4), "float32"))
 
 

@@ -71,7 +71,7 @@ I.ir_module Module:
         ('R.Tensor((4096,), "float32")', "[0]", 'writes a result over argument 0, which is R.Tensor((4,), "float32")'),
         ('R.Tensor((4,), "float16")', "[0]", "writes a result over argument 0"),
         ('R.Tensor((2, 2), "float32")', "[0]", "writes a result over argument 0"),
-        ('R.Tensor((4,), "float32")', "[0, -1]", "says of 2 results where they are written, but returns 1"),
+        ('R.Tensor((4,), "float32")', "[0, -1]", "gives inplace_indices for 2 results, but returns 1"),
         ('R.Tensor((4,), "float32")', "[1]", "writes argument 1 in place, but has 1 arguments"),
     ],
 )

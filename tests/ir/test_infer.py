@@ -90,7 +90,7 @@ def test_packed_layouts() -> None:
         (
             "matmul", (tensor(N, 4), tensor(5, 6)),
             "error[E0326]: R.matmul cannot multiply shapes (n, 4) and (5, 6): the inner dimensions are 4 and 5\n"
-            "  = help: the last dimension of x1 must equal the last but one of x2; R.permute_dims turns a matrix",
+            "  = help: the last dimension of x1 must equal the second to last of x2; R.permute_dims transposes a matrix",
         ),
         (
             "sum", (tensor(2, 3), [2]),

@@ -60,7 +60,7 @@ def test_operands_that_do_not_go_together(a: str, b: str) -> None:
     with pytest.raises(TvmsError) as caught:
         make.add(tir.Var(a, "a"), tir.Var(b, "b"))
     assert [d.code for d in caught.value.diagnostics] == ["E0230"]
-    assert caught.value.diagnostics[0].message == f"operands of dtype {a} and {b} do not go together"
+    assert caught.value.diagnostics[0].message == f"operands of dtype {a} and {b} are incompatible"
 
 
 @given(numbers, numbers, st.sampled_from(INTS))

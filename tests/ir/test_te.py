@@ -144,7 +144,7 @@ def test_a_call_computes_several_tensors() -> None:
 
 
 def test_a_tensor_computed_as_a_whole_has_a_known_dtype() -> None:
-    with pytest.raises(ValueError, match=r"^te.extern: give a dtype: the inputs have 0, not one$"):
+    with pytest.raises(ValueError, match=r"^te.extern: the inputs have 0 dtypes; give the dtype of the outputs$"):
         te.extern((8,), [], lambda inputs, outputs: 0)
     with pytest.raises(TypeError, match=r"^te.extern: the function returned 0, not a statement or a call$"):
         te.extern((8,), [], lambda inputs, outputs: 0, dtype="float32")

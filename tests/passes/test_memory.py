@@ -80,6 +80,6 @@ def test_what_planning_saves_is_told() -> None:
     lowered = Sequential(parse_passes(LOWER))(tvms.parse(perceptron(layers=4)))
     planned = get_pass("StaticPlanBlockMemory")(lowered)
     before, after = (relax.analysis.estimate_memory_usage(mod) for mod in (lowered, planned))
-    tensors = "main: 10,752 bytes in 9 allocations of tensors;"
-    assert before == f"{tensors} 10,752 bytes in 9 allocations of memory as it is planned"
-    assert after == f"{tensors} 4,608 bytes in 3 allocations of memory as it is planned"
+    tensors = "main: tensors: 10,752 bytes in 9 allocations;"
+    assert before == f"{tensors} planned memory: 10,752 bytes in 9 allocations"
+    assert after == f"{tensors} planned memory: 4,608 bytes in 3 allocations"

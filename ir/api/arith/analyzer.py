@@ -84,7 +84,7 @@ class Analyzer:
         name = variable_of(var)
         new = info.interval(name.dtype)
         if name in self._domains and not override:
-            raise ValueError(f"bounds of '{name.name}' are known already: pass override=True to replace them")
+            raise ValueError(f"bounds of '{name.name}' are already set: pass override=True to replace them")
         self._take_in(name, new)
 
     def _take_in(self, name: tir.Var, domain: tir.Range | Interval) -> None:

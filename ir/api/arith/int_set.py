@@ -53,7 +53,7 @@ class IntervalSet:
     def interval(self) -> Interval:
         """The set as an `Interval`, whose ends may be missing; ValueError for the empty set."""
         if self.is_nothing():
-            raise ValueError("the empty set is no interval")
+            raise ValueError("the empty set is not an interval")
         least = None if self.min_value.same_as(_NEGATIVE) else self.min_value.node
         return Interval(least, None if self.max_value.same_as(_POSITIVE) else self.max_value.node)
 

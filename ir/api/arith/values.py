@@ -16,7 +16,7 @@ def variable_of(value: Value) -> tir.Var:
     """Return `value` as a variable; TypeError if it is not one."""
     node = node_of(value)
     if not isinstance(node, tir.Var):
-        raise TypeError(f"{value} is no variable")
+        raise TypeError(f"{value} is not a variable")
     return node
 
 

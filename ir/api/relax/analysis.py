@@ -173,7 +173,7 @@ def _memory_of(name: str, function: relax.Function) -> str:
     tensors = [_size_of(each) for each in calls if each.op in _TENSORS]
     storage = [_size_of(each) for each in calls if each.op in (_STORAGE, _TENSORS[0])]
     before, after = (_total(sizes) for sizes in (tensors, storage))
-    return f"{name}: {before} of tensors; {after} of memory as it is planned"
+    return f"{name}: tensors: {before}; planned memory: {after}"
 
 
 _TENSORS = (Op("relax.builtin.alloc_tensor"), Op("relax.memory.alloc_tensor"))

@@ -33,7 +33,7 @@ def _known(info: object) -> StructInfo | None:
     if info is None or isinstance(info, StructInfo):
         return info
     help = 'give one, such as relax.TensorStructInfo((n, 784), "float32")'
-    raise with_place(error("E0315", f"{info!r} is no struct info", None, help))
+    raise with_place(error("E0315", f"{info!r} is not struct info", None, help))
 
 
 @constructor(relax.Tuple)

@@ -30,7 +30,7 @@ def argsort(
 ) -> te.Tensor:
     """Return the indices that sort `data` along `axis`; `valid_count` must be None: all elements are sorted."""
     if valid_count is not None:
-        raise ValueError("topi.argsort counts all elements: leave valid_count out, and take a part of data before")
+        raise ValueError("topi.argsort sorts all elements: omit valid_count, and slice data first")
     return function("argsort")(data, axis, not is_ascend, dtype)
 
 

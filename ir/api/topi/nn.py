@@ -128,7 +128,7 @@ def adaptive_pool(data: te.Tensor, output_size: Sequence[int], pool_type: str, l
     if pool_type == "avg":
         return function("nn.adaptive_avg_pool2d")(data, output_size, layout)
     if tuple(output_size) != (1, 1):
-        raise ValueError('topi.nn.adaptive_pool with "max" makes one element of a picture: output_size is (1, 1)')
+        raise ValueError('topi.nn.adaptive_pool supports "max" only for output_size (1, 1)')
     axes = [axis for axis, letter in enumerate(layout) if letter in "HW"]
     return function("max")(data, axes, True)
 

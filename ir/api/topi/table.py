@@ -84,7 +84,7 @@ def function(name: str) -> Callable[..., Any]:
             raise with_place(problem) from None
 
     compute.__name__ = compute.__qualname__ = name.rsplit(".", 1)[-1]
-    compute.__doc__ = f"{op.doc} Its arguments are those of {op.signature}, tensors of `te` for values."
+    compute.__doc__ = f"{op.doc} The arguments are those of {op.signature}, with tensors of `te` for values."
     return compute
 
 

@@ -45,7 +45,7 @@ class Checked(Struct, frozen=True):
     points: int
     total: int
     written: tuple[tuple[str, Array, Array], ...]
-    """By buffer name: what the interpreter wrote, and what the other executor wrote to the same elements."""
+    """By buffer name: the values that the interpreter wrote, and the other executor's values of the same elements."""
 
 
 def work_of(func: tir.PrimFunc) -> int:
