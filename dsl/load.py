@@ -131,7 +131,7 @@ def read_source(path: str) -> Source:
     """
     name = "<stdin>" if path == "-" else path
     if path == "-" and sys.stdin is None:  # type: ignore[reportUnnecessaryComparison]  # as a shell's `<&-` makes it
-        raise error("E0001", "standard input is closed", help="name a file, or give it a text")
+        raise error("E0001", "standard input is closed", help="name a file, or redirect a text to it")
     try:
         data = _standard_input() if path == "-" else read_file(path, MAX_BYTES)
     except IsADirectoryError:

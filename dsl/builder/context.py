@@ -270,7 +270,7 @@ class Context:
     def exhausted(self, node: syntax.Syntax) -> TooManyErrors:
         """Record that the budget is exhausted at `node`; return the exception to raise."""
         message = f"names and macros expand to more than {self.budget.total:,} nodes"
-        help = "use a loop where they repeat, or a variable or buffer for a value that is used more than once"
+        help = "use a loop for repetitions, or a variable or buffer for a value that is used more than once"
         self.error("E0010", message, node, help)
         return TooManyErrors()
 

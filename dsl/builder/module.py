@@ -175,10 +175,10 @@ class _Builder:
         first = Note("the first module is here", context.span(_name(modules[0])))
         for module in modules[1:]:
             context.error(
-                "E0108", f"a second module, '{module.name}'", _name(module), "one file holds one module", first
+                "E0108", f"the file defines a second module, '{module.name}'", _name(module), "move it to another file", first
             )
         for statement in others:
-            help = "move it into the module, or to a file of its own"
+            help = "move it into the module, or to another file"
             context.error("E0108", "this is outside the module", statement, help)
 
     def body(self, statements: Sequence[syntax.Stmt]) -> None:

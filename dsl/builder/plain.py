@@ -10,9 +10,9 @@ from .forms import Form, Site, signature_of
 
 _FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {
     "abs": (abs, "write T.abs(x)"),
-    "float": (float, 'T.float32 is a type, T.Cast("float32", x) converts'),
-    "int": (int, 'T.int32 is a type, T.Cast("int32", x) converts'),
-    "len": (len, "A.shape[0] is how many elements buffer A has along its first dimension"),
+    "float": (float, 'write T.Cast("float32", x) to convert an expression'),
+    "int": (int, 'write T.Cast("int32", x) to convert an expression'),
+    "len": (len, "write A.shape[0] for the extent of the first dimension of buffer A"),
     "max": (max, "write T.max(a, b)"),
     "min": (min, "write T.min(a, b)"),
 }

@@ -47,7 +47,7 @@ _NAMES = {
     "print": "`tvms debug` stops at a line and shows values",
     "sum": "add in a loop, or in a block with a reduction axis",
     "str": "write a string in quotes",
-    "bool": 'T.bool is the type, T.Cast("bool", x) converts',
+    "bool": 'T.bool is the type; write T.Cast("bool", x) to convert an expression',
     "self": "call functions as cls.name",
     "sch": "primitives are called as S.name",
 }

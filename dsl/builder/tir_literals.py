@@ -42,7 +42,7 @@ def dtype_form(dtype: str) -> Form:
 def _special_float(site: Site, text: str, dtype: str) -> tir.PrimExpr:
     if text not in ("inf", "-inf", "nan") or not is_float(dtype):
         help = 'a floating-point dtype takes "inf", "-inf" or "nan"'
-        raise site.error("E0202", f"{site.name} cannot be made from '{text}'", help, site.argument("expr", 0))
+        raise site.error("E0202", f"{site.name} does not accept '{text}'", help, site.argument("expr", 0))
     return make.const(float(text), dtype, site.span)
 
 

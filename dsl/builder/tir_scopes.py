@@ -214,7 +214,7 @@ def iter_var(site: Site, v: Any, dom: Any, iter_type: Text, thread_tag: Text) ->
         message = f"argument 3, 'iter_type', of T.iter_var: expected one of {', '.join(kinds)}, got '{iter_type}'"
         raise site.error("E0202", message, node=site.argument("iter_type", 2))
     if not isinstance(v, tir.Var | str) or not isinstance(dom, tir.Range | None):
-        raise site.error("E0202", "T.iter_var takes a variable or its name, and a range or None")
+        raise site.error("E0202", "T.iter_var: expected a variable or its name, and a range or None")
     var = tir.Var("int32", v, span=site.span) if isinstance(v, str) else v
     return tir.IterVar(dom, var, kinds[iter_type], thread_tag, span=site.span)
 

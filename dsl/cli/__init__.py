@@ -33,7 +33,7 @@ COMMANDS = {
     "compile": "compile a module to LLVM IR, assembly, an object file, or a library with its C header",
     "bench": "measure the time of a function, and compare it with the peak rates of the machine",
     "doctor": "show what tvms can use on this machine, and how to get what is missing",
-    "view": "draw a module: its graphs as layers of operators, its loop nests as boxes in boxes",
+    "view": "draw a module: its graphs as layers of operators, its loop nests as nested boxes",
     "tour": "print a program after every stage of the compiler, with the code that produced it",
     "explain": "explain a diagnostic code, or list all of them",
     "debug": "step through a function in the interpreter, with breakpoints and watches",

@@ -216,7 +216,7 @@ def _visible_variables(body: tir.Stmt) -> Iterator[tuple[tir.Stmt, tuple[tir.Var
 def run(arguments: argparse.Namespace) -> int:
     """Run one function step by step; return 0 if it finished or the user ended it, 1 if it failed."""
     if arguments.file == "-":
-        raise error("E0815", "commands are read from standard input, so the program cannot be", None, "name a file")
+        raise error("E0815", "the program cannot be read from standard input, which holds the commands", None, "name a file")
     module = load_verified(arguments.file)
     entry, function = select_entry(module, arguments.entry)
     params = arguments_of(function)
@@ -232,5 +232,5 @@ def run(arguments: argparse.Namespace) -> int:
         debugger.say(str(problem))
         debugger.look_around()
         return 1
-    say("the run is over" + ("" if debugger.here else ": no loop function was called, where it could stop"))
+    say("the run has ended" + ("" if debugger.here else ": it called no loop function to stop in"))
     return 0

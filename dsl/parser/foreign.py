@@ -13,7 +13,7 @@ STATEMENTS = {
     "break": "move the condition into the loop, or use `while`",
     "case": "use `if` and `elif`",
     "continue": "move the rest of the loop's body under an `if`",
-    "del": "names end with their block",
+    "del": "remove it: names end with their block",
     "except": "check with `assert`",
     "finally": "check with `assert`",
     "global": "pass the value as a parameter",

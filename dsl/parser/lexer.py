@@ -192,7 +192,7 @@ class Lexer:
             self.comments.own_lines(between, [], False)
             if len(self.blocks) > MAX_BLOCKS:
                 message = f"blocks nest more than {MAX_BLOCKS:,} deep"
-                help = "move the innermost blocks to functions of their own"
+                help = "move the innermost blocks to other functions"
                 raise LimitError(Problem("E0010", message, position, position, help))
             self.blocks.append(Block(column, tabless, self.comments.anchor))
             self._same = "\n" + " " * column if column == tabless else ""

@@ -27,7 +27,7 @@ def number(text: str) -> int | float:
     try:
         value = (int(text, 0) if len(text) <= MAX_DIGITS else MAX_INTEGER + 1) if is_integer else float(text)
     except ValueError:
-        help = "write digits as in 42, 0x2a or 4.2e1: no 0 before others, and single underscores between them"
+        help = "write 42, 0x2a or 4.2e1, without leading zeros and with single underscores between digits"
         raise LiteralError("E0012", f"{_shown(text)} is not a number", help) from None
     if isinstance(value, int) and value > MAX_INTEGER:
         raise LiteralError("E0010", "this integer has more than 64 bits", "write a float for a greater number")

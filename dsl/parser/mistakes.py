@@ -90,7 +90,7 @@ def _character(place: Place) -> Problem | None:
         return None
     character, start, end = place.token.text, place.token.start, place.token.end
     if character == "\\":
-        message = "a backslash continues a line only as its last character"
+        message = "a backslash must be the last character of its line"
         return Problem("E0005", message, start, end, "remove what follows it, or the backslash")
     shown = repr(character) if character.isprintable() else f"U+{ord(character):04X}"
     help = f"write {LOOKALIKES[character]!r}" if character in LOOKALIKES else "remove it, or write it in a string"
@@ -123,7 +123,7 @@ def _number(place: Place) -> Problem | None:
     if place.kind != "NAME" or number is None or number.end != place.token.start or not number.text[:1].isdigit():
         return None
     text = place.text[number.start : place.token.end]
-    help = "write a number alone; T.float32(1) gives one a dtype"
+    help = "write the number alone, or with a dtype as T.float32(1)"
     return Problem("E0012", f"'{text}' is not a number", number.start, place.token.end, help)
 
 

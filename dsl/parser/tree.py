@@ -66,7 +66,7 @@ class Tree(ExpressionTree):
     def decorated(self, decorators: list[tuple[int, Expr]], definition: syntax.Definition) -> syntax.Definition:
         start, head = decorators[0][0], decorators[-1][1]
         if len(decorators) > 1:
-            problem, (_, other) = "a definition has one decorator", decorators[0]
+            problem, (_, other) = "a definition can have only one decorator", decorators[0]
             self.report(Problem("E0016", problem, other.start, other.end, "keep the one that opens the definition"))
         if definition.head is not None:
             problem = "only a `def` or a `class` can have a decorator"

@@ -80,7 +80,7 @@ def test_the_message_of_a_bomb() -> None:
            |
          5 |     t3 = t2 * 1000
            |          ^^
-           = help: use a loop where they repeat, or a variable or buffer for a value that is used more than once""")
+           = help: use a loop for repetitions, or a variable or buffer for a value that is used more than once""")
 
 
 def test_a_text_may_use_what_it_names() -> None:

@@ -143,7 +143,7 @@ def test_lines_that_a_carriage_return_ends_are_refused(tmp_path: Path, capsys: p
         ("> /dev/full", 2, "error[E0802]: cannot write to standard output: No space left on device\n  = help: free some space, or write elsewhere\n"),
         (">&-", 0, ""),
         ("2>&-", 0, ""),
-        ("- <&-", 2, "error[E0001]: standard input is closed\n  = help: name a file, or give it a text\n"),
+        ("- <&-", 2, "error[E0001]: standard input is closed\n  = help: name a file, or redirect a text to it\n"),
     ],
 )  # fmt: skip
 def test_streams_that_are_closed_or_full(redirection: str, code: int, said: str) -> None:

@@ -53,7 +53,7 @@ def test_a_breakpoint_stops_each_time(debug: Debug) -> None:
         "   7 |             B[vi] = B[vi] + A[vk]    # i = 0, k = 1, vi = 0, vk = 1",
         "7",
         "[ 7 -1]",
-        "the run is over",
+        "the run has ended",
     ]
 
 
@@ -64,7 +64,7 @@ def test_a_watch_stops_after_each_write(debug: Debug) -> None:
         "   7 |             B[vi] = B[vi] + A[vk]    # i = 0, k = 0, vi = 0, vk = 0",
         "B[0]: 0 -> 7",
         '   3 |         with T.block("sum"):    # i = 0, k = 1, vi = 0, vk = 1',
-        "the run is over",
+        "the run has ended",
     ]
 
 
@@ -111,12 +111,12 @@ def test_what_has_no_statements_says_so(
     path.write_text('R.function main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):\n    return x\n')
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     assert main(["debug", str(path)]) == 0
-    said = "the run is over: no loop function was called, where it could stop\n"
+    said = "the run has ended: it called no loop function to stop in\n"
     assert capsys.readouterr().out == said
 
 
 def test_the_program_cannot_come_from_standard_input_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["debug", "-"]) == 2
     assert capsys.readouterr().err == (
-        "error[E0815]: commands are read from standard input, so the program cannot be\n  = help: name a file\n"
+        "error[E0815]: the program cannot be read from standard input, which holds the commands\n  = help: name a file\n"
     )
