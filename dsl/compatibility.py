@@ -45,11 +45,11 @@ def as_tvm_takes_them(diagnostics: Sequence[Diagnostic], trusted: frozenset[str]
     """Return diagnostics of the verifier; those with a code in `trusted` become warnings in texts of TVM's dialects."""
     decorated: dict[int, bool] = {}
     found: list[Diagnostic] = []
-    for each in diagnostics:
-        spans = [span for span in (each.span, *(note.span for note in each.notes)) if span is not None]
-        if spans and each.code in trusted:
+    for diagnostic in diagnostics:
+        spans = [span for span in (diagnostic.span, *(note.span for note in diagnostic.notes)) if span is not None]
+        if spans and diagnostic.code in trusted:
             source = spans[0].source
             if decorated.setdefault(id(source), is_tvm_text(source)):
-                each = replace(each, severity="warning")
-        found.append(each)
+                diagnostic = replace(diagnostic, severity="warning")
+        found.append(diagnostic)
     return tuple(found)

@@ -76,7 +76,7 @@ def parse_source(
         module, more = build_module(file, names or {}, is_python)
     if warnings is not None and module is not None:
         warnings += more
-    if module is None or any(each.severity == "error" for each in mistakes):
+    if module is None or any(mistake.severity == "error" for mistake in mistakes):
         raise TvmsError(tuple(sorted((*mistakes, *more), key=lambda each: each.span.start if each.span else 0)))
     if not module.functions and not module.name:
         raise error(

@@ -40,14 +40,14 @@ def is_macro(opener: Any) -> bool:
 def define_macro(context: Context, definition: syntax.Definition) -> None:
     """Define the name of `definition`, whose head is `T.macro`, as a macro."""
     params = definition.params or ()
-    defaults = {each.name: evaluate(context, each.default) for each in params if each.default is not None}
-    parameters = tuple(Parameter(each.name, CONVERTERS["Any"], each.name not in defaults, False) for each in params)
+    defaults = {param.name: evaluate(context, param.default) for param in params if param.default is not None}
+    parameters = tuple(Parameter(param.name, CONVERTERS["Any"], param.name not in defaults, False) for param in params)
     hygienic, scope, depth = _is_hygienic(context, definition), context.scope, context.scope.depth
     unused = context.unused_comments
     unused[definition.start] = comments_in(definition.body)
 
     def use(site: Site, *values: Any, **named: Any) -> Expansion:
-        arguments = defaults | dict(zip((each.name for each in params), values, strict=False)) | named
+        arguments = defaults | dict(zip((param.name for param in params), values, strict=False)) | named
 
         def build() -> None:
             _check_limits(context, site, definition)
@@ -61,7 +61,7 @@ def define_macro(context: Context, definition: syntax.Definition) -> None:
 
         return Expansion(definition.name, build)
 
-    signature = Signature(parameters, None, {each.name: each for each in parameters})
+    signature = Signature(parameters, None, {parameter.name: parameter for parameter in parameters})
     scope.define(definition.name, Form(definition.name, use, signature))
 
 

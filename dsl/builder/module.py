@@ -104,7 +104,7 @@ def build_module(
     with suppress(TooManyErrors):
         module = _Builder(context, file).build()
     diagnostics = (*context.diagnostics, *context.warnings)
-    return (None if any(each.severity == "error" for each in diagnostics) else module), diagnostics
+    return (None if any(diagnostic.severity == "error" for diagnostic in diagnostics) else module), diagnostics
 
 
 class _Builder:
@@ -175,7 +175,11 @@ class _Builder:
         first = Note("the first module is here", context.span(_name(modules[0])))
         for module in modules[1:]:
             context.error(
-                "E0108", f"the file defines a second module, '{module.name}'", _name(module), "move it to another file", first
+                "E0108",
+                f"the file defines a second module, '{module.name}'",
+                _name(module),
+                "move it to another file",
+                first,
             )
         for statement in others:
             help = "move it into the module, or to another file"

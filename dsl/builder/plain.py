@@ -21,7 +21,7 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {
 
 def _form(name: str, function: Callable[..., Any], help: str) -> Form:
     def build(site: Site, *values: Any) -> Any:
-        unknown = [each for each in values if not isinstance(each, bool | int | float | str) and not is_tuple(each)]
+        unknown = [value for value in values if not isinstance(value, bool | int | float | str) and not is_tuple(value)]
         if values and not unknown:
             try:
                 return function(*values)

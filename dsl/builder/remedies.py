@@ -81,7 +81,7 @@ def elsewhere(name: str, dialect: str) -> str | None:
     from .relax_annotations import FORMS
     from .relax_calls import VALUE_FORMS
 
-    names = [f"{letter}.{each}" for letter, namespace in NAMESPACES.items() for each in namespace.members]
+    names = [f"{letter}.{member}" for letter, namespace in NAMESPACES.items() for member in namespace.members]
     names += [*FORMS, *VALUE_FORMS, *(f"R.{op.script_name}" for op in relax_ops().values())]
     found = [each for each in names if each.rpartition(".")[2] == name]
     return f"did you mean '{min(found, key=lambda each: (each[0] != dialect, len(each)))}'?" if found else None

@@ -129,6 +129,6 @@ def _index_map(context: Context, closure: Closure, node: syntax.Expr) -> tir.Ind
     result = closure.call(variables)
     values = result if is_tuple(result) else (result,)
     finals = [
-        make.const(each, "int64") if type(each) is int else to_expr(context, each, node, "int64") for each in values
+        make.const(value, "int64") if type(value) is int else to_expr(context, value, node, "int64") for value in values
     ]
     return tir.IndexMap(variables, tuple(finals), span=context.span(node))

@@ -96,8 +96,10 @@ def matched_annotation(context: Context, definition: syntax.Definition, annotati
         shape, *rest = annotation.args
         return replace(annotation, args=(_matched_shape(context, definition, shape), *rest))
     keywords = [
-        replace(each, value=_matched_shape(context, definition, each.value)) if each.name == "shape" else each
-        for each in annotation.keywords
+        replace(keyword, value=_matched_shape(context, definition, keyword.value))
+        if keyword.name == "shape"
+        else keyword
+        for keyword in annotation.keywords
     ]
     return replace(annotation, keywords=tuple(keywords))
 

@@ -219,7 +219,7 @@ _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight"
 def _axis_names(site: Site, kinds: str, where: str) -> list[str]:
     count, target = len(kinds), site.target
     elements = target.elements if isinstance(target, syntax.Tuple | syntax.List) else None
-    if elements is None or len(elements) == count or any(isinstance(each, syntax.Starred) for each in elements):
+    if elements is None or len(elements) == count or any(isinstance(element, syntax.Starred) for element in elements):
         return site.names(count, where, "E0203")
     number = _NUMBERS[count] if count < len(_NUMBERS) else str(count)
     advice = "drop one of the kinds" if len(elements) < count else "add a kind for each"

@@ -236,5 +236,5 @@ def buffer_store(
 ) -> tir.Stmt:
     """`T.buffer_store(A, value, [i])`: the same as `A[i] = value`, with an optional predicate for each lane."""
     positions = indices if is_tuple(indices) else (indices,)
-    places = [expression(each, site.span) for each in positions]
+    places = [expression(position, site.span) for position in positions]
     return store(buffer, value, places, predicate, site.span)

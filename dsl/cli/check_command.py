@@ -27,7 +27,9 @@ def _check(path: str, arguments: argparse.Namespace) -> tuple[Diagnostic, ...]:
     try:
         module = load_module(path, warnings)
     except TvmsError as problem:
-        return tuple([each if each.span else replace(each, file=path) for each in problem.diagnostics])
+        return tuple(
+            [diagnostic if diagnostic.span else replace(diagnostic, file=path) for diagnostic in problem.diagnostics]
+        )
     found = verify(module, arguments.level, arguments.strict)
     if arguments.trust:
         found = as_tvm_takes_them(found)

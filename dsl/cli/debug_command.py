@@ -216,7 +216,9 @@ def _visible_variables(body: tir.Stmt) -> Iterator[tuple[tir.Stmt, tuple[tir.Var
 def run(arguments: argparse.Namespace) -> int:
     """Run one function step by step; return 0 if it finished or the user ended it, 1 if it failed."""
     if arguments.file == "-":
-        raise error("E0815", "the program cannot be read from standard input, which holds the commands", None, "name a file")
+        raise error(
+            "E0815", "the program cannot be read from standard input, which holds the commands", None, "name a file"
+        )
     module = load_verified(arguments.file)
     entry, function = select_entry(module, arguments.entry)
     params = arguments_of(function)

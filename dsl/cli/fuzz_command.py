@@ -72,7 +72,7 @@ def compiled_together(modules: Sequence[IRModule]) -> Callable[[IRModule, str], 
 
 
 def _has_graphs(module: IRModule) -> bool:
-    return not all(isinstance(each, tir.PrimFunc) for each in module.functions.values())
+    return not all(isinstance(function, tir.PrimFunc) for function in module.functions.values())
 
 
 def _batch(

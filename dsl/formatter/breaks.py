@@ -68,7 +68,10 @@ def _break_to_fit(
     """
     if not candidates:
         return
-    widths = [(line.takes_comma(each), line.width(each, line.closing[each] + 1), each) for each in candidates]
+    widths = [
+        (line.takes_comma(candidate), line.width(candidate, line.closing[candidate] + 1), candidate)
+        for candidate in candidates
+    ]
     root, before, after = _greatest_first(widths)
     waiting: list[tuple[int, int, int, int]] = [(root, start, stop, room)]
     while waiting:

@@ -50,6 +50,6 @@ def _argument(printer: Printer, value: Any) -> str:
     """Return an argument; an index map is a lambda if that describes it completely."""
     if isinstance(value, tir.IndexMap) and value.inverse_index_map is None:
         parameters = value.initial_indices
-        if all(each.dtype == "int64" for each in parameters):
+        if all(parameter.dtype == "int64" for parameter in parameters):
             return function_text(printer, value, parameters, value.final_indices, single=True)
     return printer.attr_value(value)

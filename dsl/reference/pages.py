@@ -82,7 +82,11 @@ _COUNTED = {"infer": "with inference", "numpy": "with a NumPy oracle", "legalise
 
 def passes() -> str:
     """Return the page of the graph-level passes, after the template that describes how to run them."""
-    lines = sorted(_pass(each) for each in declared_passes().values() if each.__module__.startswith(_PASSES))
+    lines = sorted(
+        _pass(declared_pass)
+        for declared_pass in declared_passes().values()
+        if declared_pass.__module__.startswith(_PASSES)
+    )
     text = (_FOLDER / "passes.md").read_text(encoding="utf-8").replace("{passes}", "\n".join(lines))
     return f"{_NOTE}\n{text.replace('{pipelines}', ', '.join(f'`{name}`' for name in PIPELINES))}"
 

@@ -32,7 +32,7 @@ def schedules() -> str:
     changing = [each for _, each in named if not each.is_query]
     queries = [each for _, each in named if each.is_query]
     lines += [f"{len(changing)} primitives and {len(queries)} queries.", "", "## Queries", ""]
-    lines += [f"- `{_signature(each)}` — {' '.join(each.doc.split())}" for each in queries]
+    lines += [f"- `{_signature(query)}` — {' '.join(query.doc.split())}" for query in queries]
     for each in changing:
         lines += ["", f"## {each.name}", "", f"`{_signature(each)}`", "", each.doc, *_requires(each), *_example(each)]
     return "\n".join(lines) + "\n"
