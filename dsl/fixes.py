@@ -21,7 +21,7 @@ def fixed(source: Source) -> str:
     """Return a text with the edits of its lints applied; unchanged if there are none, or if it has errors."""
     text = source.text
     for _ in range(_ROUNDS):
-        edits = [each.edit for each in _lints(Source(source.name, text)) or () if each.edit is not None]
+        edits = [found.edit for found in _lints(Source(source.name, text)) or () if found.edit is not None]
         for chosen in (edits, *([edit] for edit in edits)):
             changed = _edited(text, chosen)
             if changed != text and _lints(Source(source.name, changed)) is not None:
@@ -38,7 +38,7 @@ def _lints(source: Source) -> Sequence[Lint] | None:
         module: IRModule = parse_source(source)
     except TvmsError:
         return None
-    if any(each.severity == "error" for each in verify(module)):
+    if any(diagnostic.severity == "error" for diagnostic in verify(module)):
         return None
     return lint(module)
 

@@ -85,7 +85,7 @@ def _is_encodable(path: str) -> bool:
 def _sarif_result(d: Diagnostic, rules: Sequence[str]) -> dict[str, Any]:
     text = d.message + (f"\nhelp: {d.help}" if d.help else "")
     unplaced = [note.message for note in d.notes if note.span is None]
-    message = {"text": visible("\n".join([text, *(f"note: {each}" for each in unplaced)]))}
+    message = {"text": visible("\n".join([text, *(f"note: {note_text}" for note_text in unplaced)]))}
     result: dict[str, Any] = {
         "ruleId": d.code,
         "ruleIndex": rules.index(d.code),

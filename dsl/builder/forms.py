@@ -265,7 +265,7 @@ def signature_of(build: Callable[..., Any]) -> Signature:
     collecting = list(code.co_varnames[code.co_argcount + code.co_kwonlyargcount :])
     variadic = _parameter(build, collecting.pop(0), False) if code.co_flags & CO_VARARGS else None
     rest = _parameter(build, collecting.pop(0), False) if code.co_flags & CO_VARKEYWORDS else None
-    return Signature(positional, variadic, {each.name: each for each in (*positional, *named)}, rest)
+    return Signature(positional, variadic, {parameter.name: parameter for parameter in (*positional, *named)}, rest)
 
 
 def _parameter(build: Callable[..., Any], name: str, required: bool) -> Parameter:

@@ -327,7 +327,7 @@ def _name(definition: syntax.Definition) -> syntax.Name:
 def _is_plain(value: Any) -> bool:
     """Return whether a value is known when the text is read, so that a file can name it, as a number or a lambda."""
     if is_tuple(value):
-        return all(_is_plain(each) for each in value)
+        return all(_is_plain(element) for element in value)
     return value is None or isinstance(value, bool | int | float | str | tir.IntImm | tir.FloatImm | Closure | Form)
 
 

@@ -64,7 +64,7 @@ def defined_names(statement: syntax.Stmt) -> tuple[str, ...]:
         case syntax.If():
             return tuple(name for branch in (statement.body, statement.orelse) for name in _last_names(branch))
         case syntax.With():
-            return tuple(name for each in statement.body for name in defined_names(each))
+            return tuple(name for inner in statement.body for name in defined_names(inner))
         case _:
             return ()
 

@@ -83,5 +83,5 @@ def elsewhere(name: str, dialect: str) -> str | None:
 
     names = [f"{letter}.{member}" for letter, namespace in NAMESPACES.items() for member in namespace.members]
     names += [*FORMS, *VALUE_FORMS, *(f"R.{op.script_name}" for op in relax_ops().values())]
-    found = [each for each in names if each.rpartition(".")[2] == name]
+    found = [full for full in names if full.rpartition(".")[2] == name]
     return f"did you mean '{min(found, key=lambda each: (each[0] != dialect, len(each)))}'?" if found else None

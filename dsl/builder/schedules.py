@@ -76,7 +76,7 @@ def _step(context: Context, node: syntax.Stmt) -> Step:
         help = "write S.primitive(…), or names = S.primitive(…)"
         raise context.error("E0207", "a schedule can only contain calls of primitives", node, help)
     primitive = _primitive(context, value.func)
-    arguments = [each for arg in value.args for each in _positional(context, arg)]
+    arguments = [argument for arg in value.args for argument in _positional(context, arg)]
     named = {keyword.name: _argument(context, keyword.value) for keyword in value.keywords}
     try:
         bound = primitive.bind(arguments, named)
@@ -114,7 +114,7 @@ def _positional(context: Context, node: syntax.Expr) -> list[Any]:
 def _argument(context: Context, node: syntax.Expr) -> Any:
     """Return an argument: a value, a reference to a result of an earlier step, or an index map."""
     if isinstance(node, syntax.Tuple | syntax.List):
-        return tuple([each for element in node.elements for each in _positional(context, element)])
+        return tuple([item for element in node.elements for item in _positional(context, element)])
     if isinstance(node, syntax.Subscript) and len(node.indices) == 1:
         owner, index = _argument(context, node.value), evaluate(context, node.indices[0])
         if isinstance(owner, Name) and isinstance(index, int):

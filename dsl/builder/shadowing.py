@@ -137,7 +137,7 @@ def _is_axis(context: Context, value: Any) -> bool:
     """Return whether `value` is one or several axes of the innermost block."""
     axes = context.tir.blocks[-1].iter_vars if context.tir.blocks else ()
     values = value if is_tuple(value) else (value,)
-    return any(each is axis.var for each in values for axis in axes)
+    return any(item is axis.var for item in values for axis in axes)
 
 
 def _notes(context: Context, binding: Binding) -> tuple[Note, ...]:

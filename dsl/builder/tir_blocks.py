@@ -150,7 +150,7 @@ def _axis(site: Site, kind: tir.IterVarType, dom: tir.Range, binding: tir.PrimEx
     if isinstance(binding, tir.IntImm) and dom.extent in site.function.loops:
         help = f"write {site.name}({binding.value}, {_extent(dom.extent)})"
         raise site.error("E0203", "the domain of an axis must precede its binding", help)
-    bits = max(parse_dtype(each).bits for each in (dom.min.dtype, dom.extent.dtype, dtype))
+    bits = max(parse_dtype(item).bits for item in (dom.min.dtype, dom.extent.dtype, dtype))
     [name] = site.names(1, f"{site.name} makes 1 axis")
     return _add_axis(site, kind, dom, binding, f"{parse_dtype(dtype).code}{bits}", name)
 

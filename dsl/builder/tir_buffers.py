@@ -37,7 +37,7 @@ def strides_of(value: Any, span: Span | None) -> tuple[tir.PrimExpr | str, ...]:
     """Return strides: expressions, and strings that name new variables."""
     if not is_tuple(value):
         raise Mismatch("a tuple or list of strides")
-    return tuple([each if isinstance(each, str) else expression(each, span) for each in value])
+    return tuple([stride if isinstance(stride, str) else expression(stride, span) for stride in value])
 
 
 def make_buffer(
@@ -123,7 +123,7 @@ def match_buffer(
     )
     if isinstance(param, tir.Var):
         function = site.function
-        if not any(param is each for each in function.params):
+        if not any(param is known for known in function.params):
             help = "match a parameter of the function, or a region of a buffer"
             raise site.error(
                 "E0201", f"'{param.name}' is not a parameter of the function", help, site.argument("param", 0)

@@ -23,7 +23,7 @@ def domain_of(value: Any, span: Span | None) -> tir.Range:
     if is_tuple(value):
         if len(value) != 2:
             raise Mismatch("an extent or a pair (begin, end)")
-        begin, end = (expression(each, span) for each in value)
+        begin, end = (expression(bound, span) for bound in value)
         return range_of(begin, end)
     extent = expression(value, span)
     return tir.Range(make.const(0, extent.dtype), extent)

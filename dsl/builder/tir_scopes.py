@@ -103,7 +103,7 @@ def allocate_const(
 
 def _plain(data: Any) -> Any:
     if is_tuple(data):
-        return [_plain(each) for each in data]
+        return [_plain(element) for element in data]
     return data.value if isinstance(data, tir.IntImm | tir.FloatImm) else data
 
 

@@ -166,7 +166,7 @@ def count_operations(function: tir.PrimFunc, sizes: dict[str, int]) -> int:
         if isinstance(node, tir.IfThenElse):
             return count(node.then_case) + (count(node.else_case) if node.else_case is not None else 0)
         if isinstance(node, tir.BufferStore):
-            return sum(isinstance(each, _OPERATIONS) and is_float(each.dtype) for each in walk(node.value))
+            return sum(isinstance(inner, _OPERATIONS) and is_float(inner.dtype) for inner in walk(node.value))
         body = getattr(node, "body", None)
         return count(body) if isinstance(body, tir.Stmt) else 0
 

@@ -38,7 +38,7 @@ def _check(path: str, arguments: argparse.Namespace) -> tuple[Diagnostic, ...]:
 
         found += check_round_trip(module, path)
     if not arguments.no_lints and arguments.level != "syntax" and not any(each.severity == "error" for each in found):
-        found += tuple(each.diagnostic for each in lint(module))
+        found += tuple(finding.diagnostic for finding in lint(module))
     return (*warnings, *found)
 
 

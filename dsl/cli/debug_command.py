@@ -128,7 +128,7 @@ class Debugger(Observer):
 
     def _break(self, line: int) -> None:
         lines = {self._line(stmt) for stmt in self.visible if _is_step(stmt)}
-        following = min([each for each in lines if each >= line], default=None)
+        following = min([start for start in lines if start >= line], default=None)
         if following is None:
             self.say(f"no statement starts in line {line}, or after it")
             return

@@ -57,8 +57,8 @@ def compiled_together(modules: Sequence[IRModule]) -> Callable[[IRModule, str], 
     """Return a replacement of `compiled` for `modules`, whose loop functions are compiled together."""
     from ...codegen.runtime.variants import compile_together
 
-    plain = [each for each in modules if "target" not in each.attrs and not _has_graphs(each)]
-    found = dict(zip(map(id, plain), compile_together([_with_bounds(each) for each in plain]), strict=True))
+    plain = [candidate for candidate in modules if "target" not in candidate.attrs and not _has_graphs(candidate)]
+    found = dict(zip(map(id, plain), compile_together([_with_bounds(module) for module in plain]), strict=True))
 
     def execute(module: IRModule, entry: str) -> Any:
         ways = found.get(id(module))
@@ -90,8 +90,8 @@ def _batches(
     """Yield finished batches up to the first failing one; report the number of examples as they are checked."""
     work = [(arguments.law, file, arguments.seed, number, size) for number, size in sizes.items()]
     if arguments.jobs == 1:
-        for each in work:
-            yield _batch(*each, report)
+        for job in work:
+            yield _batch(*job, report)
         return
     with ProcessPoolExecutor(arguments.jobs, get_context("spawn")) as pool:
         try:

@@ -56,7 +56,7 @@ def _first_sentence(text: str) -> str:
 
 def _with_smallest(problem: TvmsError, sequence: Sequential, mod: IRModule, info: PassInfo) -> TvmsError:
     """Write the smallest module that the pass breaks to a file; return `problem` with a note of its name."""
-    broken = next((each for each in sequence.passes if each.info is info), sequence)
+    broken = next((candidate for candidate in sequence.passes if candidate.info is info), sequence)
     smallest = smallest_failing(broken, mod) or mod
     path = f"broken-by-{info.name}.tvms"
     write_module(smallest, "tvms", path)

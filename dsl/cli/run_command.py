@@ -84,7 +84,7 @@ def _file_name(name: str, used: set[str]) -> str:
     """Return a file name for a result that differs from those in `used`, and add it to them."""
     stem = _UNSAFE.sub("_", name)[:_LONGEST]
     names = chain([stem], (f"{stem}_{number}" for number in count(2)))
-    chosen = next(each for each in names if each not in used)
+    chosen = next(candidate for candidate in names if candidate not in used)
     used.add(chosen)
     return f"{chosen}.npy"
 

@@ -49,7 +49,7 @@ def _chosen(module: IRModule, names: list[str] | None, path: str) -> tuple[Sched
     if not module.schedules:
         raise error("E0814", f"'{path}' has no schedule", None, "add one: S.schedule name(function):")
     found = [each for name, each in module.schedules.items() if names is None or name in names]
-    return tuple([each for each in found if isinstance(each, ScheduleText)])
+    return tuple([text for text in found if isinstance(text, ScheduleText)])
 
 
 def _head(text: ScheduleText) -> str:

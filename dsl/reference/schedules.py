@@ -33,8 +33,9 @@ def schedules() -> str:
     queries = [each for _, each in named if each.is_query]
     lines += [f"{len(changing)} primitives and {len(queries)} queries.", "", "## Queries", ""]
     lines += [f"- `{_signature(query)}` — {' '.join(query.doc.split())}" for query in queries]
-    for each in changing:
-        lines += ["", f"## {each.name}", "", f"`{_signature(each)}`", "", each.doc, *_requires(each), *_example(each)]
+    for primitive in changing:
+        lines += ["", f"## {primitive.name}", "", f"`{_signature(primitive)}`", "", primitive.doc]
+        lines += [*_requires(primitive), *_example(primitive)]
     return "\n".join(lines) + "\n"
 
 

@@ -157,7 +157,7 @@ def _value(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str | Node):
         return value
     if isinstance(value, list | tuple):
-        elements = tuple(_value(each) for each in cast("Sequence[Any]", value))
+        elements = tuple(_value(element) for element in cast("Sequence[Any]", value))
         return NotImplemented if NotImplemented in elements else elements
     if isinstance(value, dict):
         items = {key: _value(each) for key, each in cast("dict[Any, Any]", value).items()}

@@ -63,7 +63,7 @@ def stacked(drawings: Sequence[Drawing], gap: float = MARGIN) -> Drawing:
     for drawing in drawings:
         elements.append(moved(drawing, 0, y))
         y += drawing.height + gap
-    return Drawing(max((each.width for each in drawings), default=0), max(y - gap, 0), tuple(elements))
+    return Drawing(max((part.width for part in drawings), default=0), max(y - gap, 0), tuple(elements))
 
 
 def document(drawing: Drawing) -> str:

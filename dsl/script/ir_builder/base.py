@@ -96,7 +96,7 @@ class IRBuilder:
             return build()
         except (Failed, TvmsError) as problem:
             found = problem.diagnostics if isinstance(problem, TvmsError) else self.context.diagnostics
-            placeless = tuple(replace(each, span=None, notes=()) for each in found)
+            placeless = tuple(replace(diagnostic, span=None, notes=()) for diagnostic in found)
             self.context.diagnostics.clear()
             raise with_place(TvmsError(placeless)) from None
 
@@ -115,7 +115,7 @@ def _renamed(node: Any, name: str) -> Iterator[tuple[Any, Node]]:
 def shown(value: Any) -> Any:
     """Return a value for use in a program: expressions with Python's operators."""
     if isinstance(value, tuple):
-        return tuple(shown(each) for each in value)  # type: ignore[reportUnknownVariableType]
+        return tuple(shown(element) for element in value)  # type: ignore[reportUnknownVariableType]
     return te.Expr(value) if isinstance(value, tir.PrimExpr) else value
 
 
