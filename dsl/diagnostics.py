@@ -48,7 +48,7 @@ def _key(diagnostic: Diagnostic) -> tuple[str, int, int, str, str]:
     return name, start, end, diagnostic.code, diagnostic.message
 
 
-class _Place(Struct, frozen=True):
+class _Location(Struct, frozen=True):
     """A span in one line: line and column from 1, the text of the line, and the end of the span in it."""
 
     name: str
@@ -58,14 +58,14 @@ class _Place(Struct, frozen=True):
     end: int
 
     @staticmethod
-    def of(span: Span) -> _Place:
+    def of(span: Span) -> _Location:
         text = span.source.text
         start = min(max(span.start, 0), len(text))
         begin = text.rfind("\n", 0, start) + 1
         stop = text.find("\n", start)
         line = text[begin : len(text) if stop < 0 else stop].removesuffix("\r")
         end = min(span.end - begin, len(line.rstrip()))
-        return _Place(span.source.name, text.count("\n", 0, start) + 1, start - begin + 1, line, end)
+        return _Location(span.source.name, text.count("\n", 0, start) + 1, start - begin + 1, line, end)
 
 
 class _Report:
@@ -75,7 +75,7 @@ class _Report:
         self.diagnostic = diagnostic
         self.color = color
         spans = [diagnostic.span, *(note.span for note in diagnostic.notes)]
-        self.places = {span: _Place.of(span) for span in spans if span}
+        self.places = {span: _Location.of(span) for span in spans if span}
         self.width = max((len(str(place.line)) for place in self.places.values()), default=0)
 
     def paint(self, text: Safe, *codes: LiteralString) -> Safe:
@@ -100,7 +100,7 @@ class _Report:
         if diagnostic.listing:
             yield from map(visible, diagnostic.listing.split("\n"))
 
-    def snippet(self, place: _Place, colour: LiteralString) -> Iterator[Safe]:
+    def snippet(self, place: _Location, colour: LiteralString) -> Iterator[Safe]:
         margin = visible(" " * (self.width + 1))
         bar = self.paint(visible("|"), BOLD, BLUE)
         shown, indent, length = _excerpt(place.text, place.column - 1, place.end)

@@ -123,7 +123,7 @@ def _show(found: Measurement) -> None:
 
 
 def _read(path: str) -> Measurement:
-    """Return what `--json` wrote to a file; E0001 if it cannot be read, E0809 if it is something else."""
+    """Return a measurement that `--json` printed; raise E0001 if the file is unreadable, E0809 if it is not one."""
     try:
         return msgspec.json.decode(read_file(path, MIB), type=Measurement)
     except OSError as problem:
@@ -136,7 +136,7 @@ def _read(path: str) -> Measurement:
 
 
 def _compare(found: Measurement, baseline: Measurement) -> None:
-    """Say how the time changed; only more than the spread of both measurements counts as a change."""
+    """Print the change of the time; a difference within the spread of both measurements is not a change."""
     from .table import duration
 
     ratio = found.median / baseline.median

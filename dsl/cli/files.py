@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def find_files(paths: list[str], patterns: tuple[str, ...] = ("*.tvms",)) -> list[str]:
-    """Return the files at `paths`; a folder stands for all files below it that match a pattern."""
+    """Return the files at `paths`; a folder contributes all files below it that match a pattern."""
     if paths.count("-") > 1:
         raise UsageError("'-' is given twice", help="name standard input only once")
     files: list[str] = []
