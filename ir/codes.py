@@ -126,6 +126,7 @@ CODES: dict[str, str] = {
     "E0441": "a jump outside of what it leaves",
     "E0442": "an intrinsic that LLVM does not have",
     "E0443": "an intrinsic with an invalid argument",
+    "E0444": "iterations of a parallel loop that are not proven not to race",
     "E0450": "printed text that cannot be parsed",
     "E0451": "printed text that parses to another program",
     "E0452": "printed text that prints differently after parsing",

@@ -86,7 +86,7 @@ LOOP_CHECKS: tuple[Check[LoopCheck], ...] = (
           check_reductions),
     Check("limits", "bounds", ("E0425",), "A kernel uses at most the threads and shared memory of its target.",
           check_limits),
-    Check("races", "races", ("E0419",),
+    Check("races", "races", ("E0419", "E0444"),
           "Of concurrent iterations, no two write the same element, and none reads what another one writes.", check_races),
     Check("axis-kinds", "races", ("E0421", "E0423"),
           "Instances of a block that differ in spatial or reduction axes depend on each other only through updates.",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
-from itertools import product
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -15,6 +15,9 @@ from .place import Site
 from .solve import variables
 from .subject import Subject, is_write
 
+MOST_PAIRS = 200_000
+MOST_MEETINGS = 5_000
+"""Maximum numbers of pairs of accesses per loop: of those that are looked at, and of those that a proof is asked for."""
 How: TypeAlias = Literal["parallel", "blocks", "threads", "vector"]
 PRIVATE_SCOPES = ("local", "warp", "wmma", "m16n8k8", "metal.simdgroup", "amx.tmm")
 """Scopes of which each thread, or each group of cooperating threads, has its own memory."""
@@ -42,14 +45,22 @@ class Meeting(Struct, frozen=True, eq=False):
     is_ahead: bool | None = None
 
 
-def meetings(subject: Subject, loop: tir.For, sites: list[Site]) -> list[Meeting]:
+class Meetings(Struct, frozen=True, eq=False):
+    """Pairs of accesses of a loop that may conflict; not all of them unless `is_complete`."""
+
+    pairs: list[Meeting]
+    is_complete: bool
+
+
+def meetings(subject: Subject, loop: tir.For, sites: list[Site]) -> Meetings:
     """Return the pairs of `sites`, accesses in `loop`, that may conflict; accesses of a block's body come before those of its
-    init.
+    init. At most `MOST_PAIRS` are looked at, and `MOST_MEETINGS` returned.
 
     Threads of a block and lanes of a vector run in lockstep. Threads may conflict within one statement; they do not conflict
     in a cooperative reduction along a reduction axis. `--races` checks accesses between explicit barriers
     (`codegen.gpu.races`).
     """
+    sites = _without_told(subject, loop, sites)
     side_by_side, found = how(loop), list[Meeting]()
     is_together = side_by_side in ("threads", "vector")
     has_barriers = bool(subject.exchanges) and any(node in subject.exchanges for node in walk(loop.body))
@@ -64,9 +75,11 @@ def meetings(subject: Subject, loop: tir.For, sites: list[Site]) -> list[Meeting
     stores = [
         site for site in sites if is_write(site) and not (side_by_side == "threads" and _reduces(subject, site, loop))
     ]
-    for first, second in product(stores, sites):
-        if first.node.buffer is not second.node.buffer:
-            continue
+    by_buffer = _by_buffer(sites)
+    pairs = ((first, second) for first in stores for second in by_buffer[first.node.buffer])
+    for number, (first, second) in enumerate(pairs):
+        if number == MOST_PAIRS or len(found) == MOST_MEETINGS:
+            return Meetings(found, is_complete=False)
         if first is second:
             found.append(Meeting(first, second))
         elif statements.get(second.node) is first:
@@ -80,7 +93,25 @@ def meetings(subject: Subject, loop: tir.For, sites: list[Site]) -> list[Meeting
         elif not has_barriers and (is_write(second) or is_own(statements.get(second.node, first))):
             # otherwise the element keeps its value until the last iteration has read it
             found.append(Meeting(first, second, order[first] < order[second]))
+    return Meetings(found, is_complete=True)
+
+
+def _by_buffer(sites: Iterable[Site]) -> dict[tir.Buffer, list[Site]]:
+    found: dict[tir.Buffer, list[Site]] = {}
+    for site in sites:
+        found.setdefault(site.node.buffer, []).append(site)
     return found
+
+
+def _without_told(subject: Subject, loop: tir.For, sites: list[Site]) -> list[Site]:
+    """Leave out the accesses of buffers whose index in some dimension is the variable of `loop` in every access: each
+    iteration has elements of its own."""
+    told: dict[tir.Buffer, set[int]] = {}
+    for site in sites:
+        indices = site.node.indices
+        axes = {axis for axis, index in enumerate(indices) if subject.flow.resolve(index) is loop.loop_var}
+        told[site.node.buffer] = axes & told.get(site.node.buffer, axes)
+    return [site for site in sites if not told[site.node.buffer]]
 
 
 def _depends_on(subject: Subject, site: Site, loop: tir.For) -> bool:

@@ -1,6 +1,7 @@
 """The law of concurrent loops: their iterations do not conflict.
 
-E0419: iterations of a parallel, vectorized or thread-bound loop race.
+E0419: iterations of a parallel, vectorized or thread-bound loop race · E0444, a warning: the loop has too many pairs of
+accesses to compare them all.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ def check_races(subject: Subject) -> None:
         side_by_side = how(loop)
         assert side_by_side is not None
         shared = [site for site in sites if not _is_private(subject, site, loop, side_by_side)]
-        for meeting in meetings(subject, loop, shared):
-            if _races(subject, loop, meeting, shared):
-                break
+        found = meetings(subject, loop, shared)
+        if not any(_races(subject, loop, meeting, shared) for meeting in found.pairs) and not found.is_complete:
+            message = f"the iterations of the loop over '{loop.loop_var.name}' are not proven not to race"
+            subject.report.warn("E0444", message, loop, "split the loop: it has too many accesses to compare all pairs")
 
 
 def _is_private(subject: Subject, site: Site, loop: tir.For, side_by_side: How) -> bool:

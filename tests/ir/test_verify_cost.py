@@ -6,7 +6,7 @@ import pytest
 from tvms.dsl.load import parse
 from tvms.dsl.testing.growth import check_growth
 from tvms.ir import tir
-from tvms.ir.verify import verify
+from tvms.ir.verify import meetings, verify
 from tvms.ir.verify.axis_kinds import check_axis_kinds
 from tvms.ir.verify.subject import Subject
 
@@ -98,3 +98,25 @@ def test_unrolled_blocks_are_checked_up_to_a_number_of_pairs() -> None:
         (function,) = parse(text(size)).functions.values()
         assert isinstance(function, tir.PrimFunc)
         assert check_axis_kinds(Subject(function)) is is_whole
+
+
+def _stores(size: int, index: str) -> str:
+    """A parallel loop with `size` stores to different elements."""
+    lines = "".join(f"        B[{index.replace('k', str(k))}] = A[i]\n" for k in range(size))
+    head = f'T.prim_func f(A: T.Buffer((16,), "float32"), B: T.Buffer((16, {size}), "float32")):\n'
+    return f"{head}    for i in T.parallel(16):\n{lines}"
+
+
+@pytest.mark.parametrize("index", ["i, k", "i, (i + k) % 2"])
+def test_races_of_iterations_with_own_rows_take_linear_work(index: str) -> None:
+    check_growth(lambda module: verify(module, "races"), 16, lambda size: parse(_stores(size, index)))
+
+
+@pytest.mark.parametrize("limit", ["MOST_PAIRS", "MOST_MEETINGS"])
+def test_races_beyond_the_limits_are_not_proven_absent(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    racing = parse(_stores(4, "(i + k) % 16, k") + "        B[0, 0] = A[i]\n")
+    assert [found.code for found in verify(racing, "races")] == ["E0419"]
+    monkeypatch.setattr(meetings, limit, 2)
+    (found,) = verify(racing, "races")
+    assert (found.code, found.severity) == ("E0444", "warning")
+    assert found.message == "the iterations of the loop over 'i' are not proven not to race"
