@@ -61,10 +61,10 @@ def define_imports(context: Context, node: syntax.Import) -> None:
 
 
 def _check_dialect(context: Context, dotted: str, node: syntax.Import) -> None:
-    """E0101 for a name that tvm.script never had: what it is to stand for is not there."""
+    """Raise E0101 for a name that tvm.script does not have."""
     package, _, name = dotted.rpartition(".")
     if package not in ("tvm.script", "tvms.script") or name in _OF_SCRIPT or name == "*":
         return
     near = get_close_matches(name, _OF_SCRIPT, 1)
-    help = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(_DIALECTS)} and ir_module"
+    help = f"did you mean '{near[0]}'?" if near else f"its names are {', '.join(_DIALECTS)} and ir_module"
     raise context.error("E0101", f"{package} has no '{name}'", node, help)

@@ -53,7 +53,7 @@ def build_struct_info(builder: BlockBuilder, name: str, call: syntax.Call) -> St
 
 
 def check_ndim(builder: BlockBuilder, info: StructInfo, node: syntax.Expr) -> None:
-    """E0010 where `node` writes a tensor or a shape of more dimensions than there can be."""
+    """Raise E0010 if `node` describes a tensor or a shape with too many dimensions."""
     if reason := why_too_many_dimensions(info):
         raise builder.context.error("E0010", reason, node, FEWER_DIMENSIONS)
 

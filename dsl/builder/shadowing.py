@@ -19,7 +19,7 @@ from .convert import is_tuple
 from .signatures import names_in
 
 Names: TypeAlias = Callable[[syntax.Stmt], Sequence[str]]
-"""Returns the names that a statement defines for those after it."""
+"""Returns the names that a statement defines for later statements."""
 _PROTECTED = ("loop variable", "parameter", "axis")
 """Kinds that cannot be assigned, not even in their own body."""
 _WHICH_TVM = (
@@ -62,16 +62,15 @@ def _refuse(context: Context, name: str, binding: Binding, target: syntax.Expr) 
 
 
 def check_branches(context: Context, body: Sequence[syntax.Stmt], names_of: Names, result: str) -> None:
-    """Check that a branch of a graph-level function binds no name of the function around it but `result`, which leaves it
-    (E0211)."""
+    """Check that a branch of a graph function rebinds no outer name except `result`, which is visible after it (E0211)."""
     for statement in body:
         for name in names_of(statement):
             binding = context.scope.binding(name)
             if name in ("_", result) or binding is None or not isinstance(binding.value, relax.Expr):
                 continue
             target = statement.target if isinstance(statement, syntax.Assign | syntax.AnnAssign) else statement
-            message = f"variable '{name}' cannot change: this is another one, which ends with this branch"
-            help = f"give it a name of its own; only '{result}', which both branches bind last, leaves them"
+            message = f"variable '{name}' cannot change: this would define another one, which ends with this branch"
+            help = f"rename it; only '{result}', which both branches bind last, is visible after the branches"
             notes = (Note("the variable is defined here", binding.value.span),) if binding.value.span else ()
             if context.dialect.startswith("tvm-"):
                 context.warn("E0211", message, target, help, *notes)

@@ -1,4 +1,4 @@
-"""Long steps of commands: the current pass or stage of a slow compilation, in one line of a terminal that disappears at the
+"""Long steps of commands: shows the pass or stage of a slow compilation in a line of the terminal that disappears at the
 end, and machine code that Ctrl-C terminates."""
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def progress() -> Generator[None]:
 def interruptible(call: Callable[..., Any]) -> Callable[..., Any]:
     """Return `call`, which runs machine code, so that Ctrl-C terminates the process during it.
 
-    Python handles signals between its own instructions only, so its handler would wait for the machine code to return.
+    Python handles signals only between its own instructions, so its handler would wait for the machine code to return.
     """
 
     @wraps(call)

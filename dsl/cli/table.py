@@ -18,7 +18,7 @@ SHOWN_VALUES = 10
 
 
 def duration(seconds: float) -> str:
-    """Return a time in the unit that reads best."""
+    """Return a time with a suitable unit."""
     if seconds < 1e-3:
         return f"{seconds * 1e6:.0f} µs"
     return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
@@ -57,7 +57,7 @@ def _print_lines(console: Console, rows: list[tuple[str, ...]]) -> None:
 
 
 def show(title: str, inputs: dict[str, Any], results: dict[str, Any], summary: str) -> None:
-    """Print inputs and results with their shape, dtype and range; small results whole."""
+    """Print inputs and results with their shape, dtype and range, and small results in full."""
     console = Console(highlight=False, soft_wrap=True)
     rows = [
         _row(role, name, value) for role, values in (("in", inputs), ("out", results)) for name, value in values.items()

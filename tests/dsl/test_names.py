@@ -148,12 +148,12 @@ def test_a_branch_of_a_graph_binds_no_name_of_the_function_around_it() -> None:
     assert (
         str(caught.value)
         == """\
-error[E0211]: variable 'y' cannot change: this is another one, which ends with this branch
+error[E0211]: variable 'y' cannot change: this would define another one, which ends with this branch
   --> case:4:9
    |
  4 |         y = R.multiply(x, x)
    |         ^
-   = help: give it a name of its own; only 'z', which both branches bind last, leaves them
+   = help: rename it; only 'z', which both branches bind last, is visible after the branches
 note: the variable is defined here
   --> case:2:5
    |
@@ -184,5 +184,5 @@ error[E0101]: tvm.script has no 'tirr'
    | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
    = help: did you mean 'tir'?"""
     )
-    with pytest.raises(TvmsError, match="it has ir, tir, tirx, relax and ir_module"):
+    with pytest.raises(TvmsError, match="its names are ir, tir, tirx, relax and ir_module"):
         parse(text.replace("tirr", "numpy"))
