@@ -65,7 +65,8 @@ def _matmul(a: Any) -> te.Tensor:
 
 
 def _numpy_matmul(np: Any, a: Any) -> Any:
-    return np.matmul(a.x1.astype(a.result_dtype), a.x2.astype(a.result_dtype))
+    product = np.matmul(a.x1.astype(a.result_dtype), a.x2.astype(a.result_dtype))
+    return product.astype(a.result_dtype)  # that of bfloat16 is a float32
 
 
 register(
@@ -188,13 +189,19 @@ def _einsum(a: Any) -> te.Tensor:
     return te.compute(a.result.dims, value, "T_einsum")
 
 
+def _numpy_einsum(np: Any, a: Any) -> Any:
+    if np.issubdtype(a.result_dtype, np.number):
+        return np.einsum(a.subscripts, *a.operands)
+    return np.einsum(a.subscripts, *(x.astype("float32") for x in a.operands)).astype(a.result_dtype)  # bfloat16
+
+
 register(
     RelaxOp(
         "relax.einsum",
         (Param("operands", "tuple"), Param("subscripts", "str")),
         _infer_einsum,
         "Return the sum of products that `subscripts` denotes in Einstein notation.",
-        lambda np, a: np.einsum(a.subscripts, *a.operands),
+        _numpy_einsum,
         _einsum,
     )
 )

@@ -183,7 +183,10 @@ class Reducer(Struct, frozen=True):
     identity: Callable[..., Any]
 
     def __call__(self, value: Any, axis: Any = None, *rest: Any, where: Value | None = None) -> Any:
-        """Reduce `value` (or a tuple of values together) over `axis`, or combine it with the values `axis` and `rest`."""
+        """Reduce `value` (or a tuple of values together) over `axis`, or combine it with the values `axis` and `rest`.
+
+        The reduction over no axis is the value itself.
+        """
         if not _is_axis(axis):
             return reduce(self.combine, (axis, *rest), value)
         values = cast("tuple[Value, ...]", value) if isinstance(value, tuple) else (value,)
@@ -192,10 +195,15 @@ class Reducer(Struct, frozen=True):
         combiner = self._combiner([source.dtype for source in sources], isinstance(value, tuple))
         iter_vars = tuple(item.iter_var for item in axes)
         condition = node_of(where, "bool") if where is not None else tir.IntImm("bool", 1)
-        results = tuple(
-            Expr(tir.Reduce(source.dtype, combiner, sources, iter_vars, condition, number))
-            for number, source in enumerate(sources)
-        )
+        if not axes:
+            parts = zip(sources, combiner.identity_element, strict=True)
+            chosen = (source if where is None else make.select(condition, source, start) for source, start in parts)
+            results = tuple(map(Expr, chosen))
+        else:
+            results = tuple(
+                Expr(tir.Reduce(source.dtype, combiner, sources, iter_vars, condition, number))
+                for number, source in enumerate(sources)
+            )
         return results if isinstance(value, tuple) else results[0]
 
     def _combiner(self, dtypes: list[str], several: bool) -> tir.CommReducer:

@@ -97,6 +97,11 @@ CASES: list[Case] = [
     ("clip", f(2, 3), -1.0, 1.0),
     *((name, f(2, 3, 4), {"axis": [1], "keepdims": keep}) for name in _REDUCE for keep in (False, True)),
     *((name, f(2, 3, 4)) for name in _REDUCE),
+    *((name, f(2, 3), {"axis": []}) for name in _REDUCE),  # over no axis
+    *((name, f()) for name in _REDUCE),
+    ("matmul", f(2, 3, dtype="bfloat16"), f(3, 4, dtype="bfloat16")),
+    ("einsum", (f(2, 3, dtype="bfloat16"), f(3, 4, dtype="bfloat16")), "ij,jk->ik"),
+    ("nn.max_pool2d", f(1, 2, 6, 5, dtype="bfloat16"), {"pool_size": 2}),
     ("sum", f(2, 3, 4), {"axis": [0, -1]}),
     ("cumsum", f(2, 3), {"axis": 1}),
     ("cumsum", f(2, 3)),
