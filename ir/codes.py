@@ -13,6 +13,7 @@ FAMILIES: dict[str, str] = {
     "E07": "calls and run time",
     "E08": "the command line",
     "E09": "passes",
+    "E10": "importing models",
 }
 """Topics of the codes, by prefix."""
 
@@ -300,4 +301,7 @@ CODES: dict[str, str] = {
     "E0910": "several functions with one external name",
     "E0911": "patterns that use each other outside of a context",
     "E0912": "a new value of a binding that depends on the binding",
+    "E1001": "model operators without a converter",
+    "E1004": "model part that depends on unknown values",
+    "E1005": "model tensor of an unsupported dtype or layout",
 }

@@ -1,5 +1,35 @@
-"""Frontends for graph-level programs in Python (TVM: `tvm.relax.frontend`): `nn`, modules as in PyTorch."""
+"""Ways to graph-level programs other than their text (TVM: `tvm.relax.frontend`): `nn`, modules as in PyTorch, and
+`torch`, the importer of PyTorch models."""
 
-from .... import nn
+from __future__ import annotations
 
-__all__ = ["nn"]
+from typing import Any
+
+from msgspec.structs import replace
+
+from .... import nn, relax
+from ....base import IRModule
+
+__all__ = ["detach_params", "nn"]
+
+
+def detach_params(module: IRModule) -> tuple[IRModule, dict[str, list[Any]]]:
+    """Return `module` without the attribute "params" of its functions, and the arrays that it held by function name
+    (TVM: `relax.frontend.detach_params`)."""
+    functions = dict(module.functions)
+    arrays: dict[str, list[Any]] = {}
+    for name, function in functions.items():
+        if isinstance(function, relax.Function) and "params" in function.attrs:
+            attrs = dict(function.attrs)
+            arrays[name] = [constant.data for constant in attrs.pop("params")]
+            functions[name] = replace(function, attrs=attrs)
+    return replace(module, functions=functions), arrays
+
+
+def __getattr__(name: str) -> object:
+    """Import the importers, which stand in a room that this one does not know, when they are first asked for."""
+    from importlib import import_module
+
+    if name != "torch":
+        raise AttributeError(f"module 'tvms.relax.frontend' has no attribute '{name}'")
+    return import_module("tvms.relax.frontend.torch")

@@ -1,0 +1,1 @@
+"""Importers: from models of other frameworks to programs."""

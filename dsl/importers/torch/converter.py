@@ -1,0 +1,330 @@
+"""From the nodes of a torch graph to bindings: arguments by schema name, dtypes as torch promotes them, names, places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any, TypeAlias, cast
+
+from msgspec.structs import replace
+
+from ....ir import relax, tir
+from ....ir.base import BaseFunc, GlobalVar
+from ....ir.building.block_builder import BlockBuilder
+from ....ir.building.values import apply, const
+from ....ir.diagnostics import Diagnostic, TvmsError, error
+from ....ir.infer import infer_struct_info
+from ....ir.ops import dims as d
+from ....ir.ops.inference import tensor_info
+from .library import constant_of, dtype_name, library
+from .places import Places
+from .symbols import Symbols, is_symbolic
+
+Convert: TypeAlias = Callable[["Converter", Any], Any]
+"""A row of the table: from the converter and the arguments by name to the value, or the tuple of the values."""
+
+
+class Converter:
+    """Converts the nodes of one graph, in their order, into bindings of the function that `builder` is building."""
+
+    def __init__(
+        self,
+        builder: BlockBuilder,
+        symbols: Symbols,
+        nodes: Iterable[Any],
+        rows: Mapping[Any, Convert],
+        custom: Mapping[Any, Callable[[Any, Converter], Any]] | None = None,
+        names: set[str] | None = None,
+    ) -> None:
+        self.block_builder = builder
+        self.symbols = symbols
+        self.env: dict[Any, Any] = {}
+        """The values of the nodes that are converted (TVM: `BaseFXGraphImporter.env`)."""
+        self.node: Any = None
+        """The node that is being converted."""
+        self._rows = rows
+        self._custom = custom or {}
+        self._places = Places(nodes)
+        self._names: set[str] = set() if names is None else names
+        self._emitted: dict[int, tuple[relax.Expr, relax.Var]] = {}
+
+    def run(self, graph_module: Any) -> Any:
+        """Convert the nodes of a graph whose placeholders have their values, and return what it returns."""
+        result: Any = None
+        for node in graph_module.graph.nodes:
+            match node.op:
+                case "call_function":
+                    self.convert(node)
+                case "get_attr":
+                    self.env[node] = _attribute(graph_module, node.target)
+                case "output":
+                    result = self.value(node.args[0])
+                case _:
+                    pass
+        return result
+
+    # --- Nodes ------------------------------------------------------------------------------------------------
+
+    def convert(self, node: Any) -> None:
+        """Convert one node that calls a function, and remember its value."""
+        self.node = node
+        self._emitted = {}
+        try:
+            self.env[node] = self._converted(node)
+        except TvmsError as problem:
+            raise self._placed(problem) from None
+
+    def _placed(self, problem: TvmsError) -> TvmsError:
+        """Return `problem` at the line of the model."""
+        span = self._places.span(self.node)
+        return TvmsError(tuple(_at(each, f"{self.node.target}: {each.message}", span) for each in problem.diagnostics))
+
+    def _converted(self, node: Any) -> Any:
+        custom = self._custom.get(node.target) or self._custom.get(getattr(node.target, "__name__", ""))
+        if custom is not None:
+            return custom(node, self)
+        value = node.meta.get("val")
+        if isinstance(value, int | float):
+            return value
+        if is_symbolic(value) and self.symbols.is_bound(value):
+            return self.symbols.size(value)
+        if getattr(node.target, "__name__", "") == "getitem":
+            return self._element(node)
+        row = self._rows[row_name(node.target)]
+        return self.finish(row(self, self.arguments(node)), value)
+
+    def _element(self, node: Any) -> Any:
+        """The element of a node with several values, which is emitted when it is asked for."""
+        source, index = node.args
+        values, self.node = self.env[source], source
+        if isinstance(values, relax.Expr):
+            return self.finish(values[index], node.meta.get("val"))
+        values[index] = self.finish(values[index], node.meta.get("val"))
+        return values[index]
+
+    def arguments(self, node: Any) -> SimpleNamespace:
+        """Return the arguments of a call by the names of its schema, with defaults, and values for nodes."""
+        if not hasattr(node.target, "_schema"):
+            return SimpleNamespace(args=[self.value(value) for value in node.args])
+        schema = node.target._schema
+        names = [argument.name for argument in schema.arguments]
+        given = {argument.name: argument.default_value for argument in schema.arguments}
+        given |= dict(zip(names, node.args, strict=False)) | dict(node.kwargs)
+        return SimpleNamespace(**{name: self.value(value) for name, value in given.items()})
+
+    def value(self, given: Any) -> Any:
+        """Return an argument as rows see it: values for nodes, names for dtypes."""
+        torch = library()
+        match given:
+            case list() | tuple():
+                return [self.value(item) for item in cast("Sequence[Any]", given)]
+            case torch.fx.Node():
+                found = self.env[given]
+                if isinstance(found, list):
+                    elements = cast("list[Any]", found)
+                    return [self._element_of(given, elements, index) for index in range(len(elements))]
+                return found
+            case dict():
+                return {key: self.value(item) for key, item in cast("dict[Any, Any]", given).items()}
+            case torch.dtype():
+                return dtype_name(given)
+            case torch.SymInt():
+                return self.symbols.size(given)
+            case _:
+                return given
+
+    def _element_of(self, node: Any, values: list[Any], index: int) -> Any:
+        values[index] = self.finish(values[index], node.meta["val"][index])
+        return values[index]
+
+    # --- Values -----------------------------------------------------------------------------------------------
+
+    def finish(self, value: Any, expected: Any) -> Any:
+        """Return what a row gave as bound values, of the dtype and shape that torch says."""
+        if isinstance(value, list | tuple):
+            return list(cast("Sequence[Any]", value))
+        if callable(value) and not isinstance(value, relax.Expr):
+            value = value()
+        if not isinstance(value, relax.Expr) or expected is None or not hasattr(expected, "dtype"):
+            return value
+        value = self.cast(value, dtype_name(expected.dtype))
+        if isinstance(value, relax.Constant):
+            return value
+        if not isinstance(value, relax.Var):
+            value = self.emit(value)
+        info = infer_struct_info(value)
+        assert isinstance(info, relax.TensorStructInfo)
+        if isinstance(info.shape, relax.ShapeExpr) and all(map(self.symbols.is_bound, expected.shape)):
+            return value
+        for size in expected.shape:
+            self.symbols.bind(size)
+        known = tensor_info(self.symbols.dims(expected.shape), info.dtype)
+        return self.block_builder.match_cast(value, known, self.unique(self._places.name(self.node)))
+
+    def emit(self, expr: relax.Expr, suffix: str = "") -> relax.Var:
+        """Bind `expr`, and the calls that are its arguments, to variables named after the module of the node."""
+        if isinstance(expr, relax.Var):
+            return expr
+        known = self._emitted.get(id(expr))
+        if known is None:
+            name = self._places.name(self.node) + suffix
+            bound = self._with_arguments(expr)
+            variable = self.block_builder.emit(replace(bound, span=self._places.span(self.node)), self.unique(name))
+            known = self._emitted[id(expr)] = (expr, variable)
+        return known[1]
+
+    def _with_arguments(self, expr: relax.Expr) -> relax.Expr:
+        match expr:
+            case relax.Call():
+                return replace(expr, args=tuple(self._argument(arg) for arg in expr.args))
+            case relax.Tuple():
+                return replace(expr, fields=tuple(self._argument(field) for field in expr.fields))
+            case relax.TupleGetItem():
+                return replace(expr, tuple_value=self._argument(expr.tuple_value))
+            case _:
+                return expr
+
+    def _argument(self, arg: relax.Expr) -> relax.Expr:
+        if isinstance(arg, relax.Tuple):
+            return self._with_arguments(arg)
+        if isinstance(arg, relax.Call):
+            op = getattr(arg.op, "name", None) or getattr(arg.op, "name_hint", "value")
+            return self.emit(arg, f"_{op.rpartition('.')[2]}")
+        return self.emit(arg) if isinstance(arg, relax.TupleGetItem) else arg
+
+    def unique(self, name: str) -> str:
+        """Return `name`, or it with the first number that makes it new."""
+        chosen, number = name, 0
+        while chosen in self._names:
+            number += 1
+            chosen = f"{name}_{number}"
+        self._names.add(chosen)
+        return chosen
+
+    # --- What rows ask for ------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[tir.PrimExpr, ...]:
+        """The shape of the result, as torch says."""
+        return self.symbols.dims(self.node.meta["val"].shape)
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of the result, as torch says."""
+        return dtype_name(self.node.meta["val"].dtype)
+
+    def cast(self, value: relax.Expr, dtype: str) -> relax.Expr:
+        """Return a tensor as `dtype`, itself where it has it; whether an element is not zero is its truth."""
+        if dtype_of(value) == dtype:
+            return value
+        return apply("not_equal", value, 0) if dtype == "bool" else apply("astype", value, dtype)
+
+    def tensor(self, value: Any, dtype: str) -> relax.Expr:
+        """Return a tensor, a number or a symbolic size as a tensor of `dtype`."""
+        if isinstance(value, relax.Expr):
+            return self.cast(value, dtype)
+        if isinstance(value, tir.PrimExpr):
+            return self.cast(apply("full", (), relax.PrimValue(value), value.dtype), dtype)
+        return const(value, dtype)
+
+    def promoted(self, *values: Any) -> list[relax.Expr]:
+        """Return tensors and numbers as tensors of the dtype that torch promotes them to."""
+        dtype = self.common_dtype(*values)
+        return [self.tensor(value, dtype) for value in values]
+
+    def common_dtype(self, *values: Any) -> str:
+        """Return the dtype that torch promotes tensors and numbers to."""
+        torch = library()
+        first, *others = [_stand_in(value) for value in values]
+        for other in others:
+            dtype = torch.result_type(first, other)
+            first = torch.empty((1,) * max(_rank(first), _rank(other)), dtype=dtype, device="meta")
+        return dtype_name(first.dtype)
+
+    def floating(self, value: relax.Expr) -> relax.Expr:
+        """Return a tensor of integers as one of float32, as torch's mathematical functions do."""
+        return value if is_floating(dtype_of(value)) else self.cast(value, "float32")
+
+    def add_function(self, function: BaseFunc, name: str) -> GlobalVar:
+        """Add a function to the module and return the reference to it."""
+        return self.block_builder.add_func(function, name)
+
+    def unsupported(self, reason: str, help: str) -> TvmsError:
+        """Return the error that the node being converted has no meaning: E1004."""
+        return error("E1004", reason, None, help)
+
+
+def _attribute(module: Any, path: str) -> Any:
+    """Return what a graph reads of its module: a tensor as a constant, a graph of a branch as itself."""
+    found = module
+    for part in path.split("."):
+        found = getattr(found, part)
+    return constant_of(found, path) if isinstance(found, library().Tensor) else found
+
+
+def _at(problem: Diagnostic, message: str, span: Any) -> Diagnostic:
+    return replace(problem, message=message, span=span)
+
+
+def row_name(target: Any) -> str:
+    """Return the name of an overload in the table: "relu.default", with its namespace where that is not aten."""
+    name = str(target)
+    return name.removeprefix("aten.")
+
+
+def info_of(value: relax.Expr) -> relax.TensorStructInfo:
+    """Return the struct info of a tensor."""
+    info = infer_struct_info(value)
+    assert isinstance(info, relax.TensorStructInfo), info
+    return info
+
+
+def dtype_of(value: relax.Expr) -> str:
+    """Return the dtype of a tensor."""
+    return info_of(value).dtype
+
+
+def dims_of(value: relax.Expr) -> tuple[tir.PrimExpr, ...]:
+    """Return the dimensions of a tensor."""
+    shape = info_of(value).shape
+    assert isinstance(shape, relax.ShapeExpr)
+    return shape.values
+
+
+def rank_of(value: relax.Expr) -> int:
+    """Return the number of dimensions of a tensor."""
+    return info_of(value).ndim
+
+
+def is_floating(dtype: str) -> bool:
+    """Whether a dtype is one of floating point."""
+    return "float" in dtype
+
+
+def axis_of(axis: int, rank: int) -> int:
+    """Return an axis counted from the front; a tensor without dimensions counts as one with one."""
+    return axis + max(rank, 1) if axis < 0 else axis
+
+
+def axes_of(axes: int | Sequence[int] | None, rank: int) -> list[int] | None:
+    """Return axes counted from the front; None for all, which torch writes as None or []."""
+    given = [axes] if isinstance(axes, int) else list(axes or ())
+    return sorted(axis_of(axis, rank) for axis in given) or None
+
+
+def static(value: Any) -> int | None:
+    """Return a size that is a number, or None."""
+    return value if isinstance(value, int) else d.value_of(value)
+
+
+def _stand_in(value: Any) -> Any:
+    """What promotes like `value`: a number, or a tensor of the same dtype without elements."""
+    torch = library()
+    if isinstance(value, relax.Expr):
+        dims = (1,) if rank_of(value) else ()
+        return torch.empty(dims, dtype=getattr(torch, dtype_of(value)), device="meta")
+    return 1 if isinstance(value, tir.PrimExpr) else value
+
+
+def _rank(value: Any) -> int:
+    return getattr(value, "ndim", 0)

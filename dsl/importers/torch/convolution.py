@@ -1,0 +1,140 @@
+"""Rows for convolutions and transposed convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ....ir import relax
+from ....ir.api.relax import op
+from ....ir.ops import dims as d
+from .converter import Convert, Converter, dims_of, rank_of
+from .shapes import sliced
+
+
+def repeated(value: int | Sequence[int], count: int) -> list[int]:
+    """Return a value for each spatial dimension; one stands for all."""
+    items = [value] if isinstance(value, int) else list(value)
+    return items * count if len(items) == 1 else items
+
+
+def with_bias(value: relax.Expr, bias: relax.Expr | None) -> relax.Expr:
+    """Return channels (the second dimension) with a bias added to each."""
+    if bias is None:
+        return value
+    return op.add(value, op.reshape(bias, [1, dims_of(bias)[0], *[1] * (rank_of(value) - 2)]))
+
+
+def in_batch(x: relax.Expr, spatial: int) -> tuple[relax.Expr, bool]:
+    """Return data with a batch dimension, and whether it was put in."""
+    is_single = rank_of(x) == spatial + 1
+    return (op.expand_dims(x, 0) if is_single else x), is_single
+
+
+def _reach(c: Converter, kernel: Sequence[Any], dilation: Sequence[int]) -> list[int]:
+    """How far the last element of a window is from its first, in each dimension."""
+    sizes = [d.value_of(size) for size in kernel]
+    if None in sizes:
+        raise c.unsupported("slides a kernel of a size that is not known", "make the size static")
+    return [step * (size - 1) for size, step in zip(sizes, dilation, strict=True) if size is not None]
+
+
+def _padding(c: Converter, a: Any, kernel: Sequence[Any], dilation: Sequence[int]) -> list[int]:
+    """The padding of all dimensions before, then after; "same" puts what is odd after."""
+    spatial = len(kernel)
+    if a.padding == "valid":
+        return [0] * 2 * spatial
+    if a.padding == "same":
+        whole = _reach(c, kernel, dilation)
+        return [total // 2 for total in whole] + [total - total // 2 for total in whole]
+    return repeated(a.padding, spatial) * 2
+
+
+def _convolved(c: Converter, a: Any) -> relax.Expr:
+    spatial = rank_of(a.weight) - 2
+    x, is_single = in_batch(a.input, spatial)
+    stride, dilation = repeated(a.stride, spatial), repeated(a.dilation, spatial)
+    windows = {"strides": stride, "padding": _padding(c, a, dims_of(a.weight)[2:], dilation), "dilation": dilation}
+    convolve: Any = getattr(op.nn, f"conv{spatial}d")
+    result = with_bias(convolve(x, a.weight, **windows, groups=a.groups), a.bias)
+    return op.squeeze(result, [0]) if is_single else result
+
+
+def _transposed(c: Converter, a: Any) -> relax.Expr:
+    spatial = rank_of(a.weight) - 2
+    x, is_single = in_batch(a.input, spatial)
+    windows = {
+        "strides": repeated(a.stride, spatial),
+        "padding": repeated(a.padding, spatial),
+        "output_padding": repeated(a.output_padding, spatial),
+        "dilation": repeated(a.dilation, spatial),
+    }
+    if spatial == 3:
+        made = _transposed_3d(c, x, a.weight, a.groups, **windows)
+    else:
+        convolve: Any = getattr(op.nn, f"conv{spatial}d_transpose")
+        made = convolve(x, a.weight, **windows, groups=a.groups)
+    result = with_bias(made, a.bias)
+    return op.squeeze(result, [0]) if is_single else result
+
+
+def _transposed_3d(
+    c: Converter,
+    x: relax.Expr,
+    weight: relax.Expr,
+    groups: int,
+    strides: list[int],
+    padding: list[int],
+    output_padding: list[int],
+    dilation: list[int],
+) -> relax.Expr:
+    """The convolution of data with zeros between its elements with the weights turned around."""
+    inputs, outputs, *kernel = dims_of(weight)
+    grouped = op.reshape(weight, [groups, d.floordiv(inputs, groups), outputs, *kernel])
+    swapped = op.reshape(op.permute_dims(grouped, [0, 2, 1, 3, 4, 5]), [d.multiply(outputs, groups), -1, *kernel])
+    for axis in (2, 3, 4):
+        swapped = op.flip(swapped, axis)
+        x = _with_zeros(x, axis, strides[axis - 2])
+    before = [far - pad for far, pad in zip(_reach(c, kernel, dilation), padding, strict=True)]
+    after = [near + extra for near, extra in zip(before, output_padding, strict=True)]
+    widths = [
+        0,
+        0,
+        0,
+        0,
+        *(width for pair in zip(before, after, strict=True) for width in (max(pair[0], 0), max(pair[1], 0))),
+    ]
+    x = op.nn.pad(x, widths)
+    for axis, (low, high) in enumerate(zip(before, after, strict=True), 2):
+        if low < 0 or high < 0:
+            x = sliced(x, axis, max(-low, 0), d.add(dims_of(x)[axis], min(low, 0) + min(high, 0)))
+    return op.nn.conv3d(x, swapped, dilation=dilation, groups=groups)
+
+
+def _with_zeros(x: relax.Expr, axis: int, stride: int) -> relax.Expr:
+    """Return `x` with `stride - 1` zeros between the elements along `axis`."""
+    if stride == 1:
+        return x
+    dims = dims_of(x)
+    column = op.reshape(x, [*dims[: axis + 1], 1, *dims[axis + 1 :]])
+    widths = [0] * 2 * (len(dims) + 1)
+    widths[2 * (axis + 1) + 1] = stride - 1
+    spread = op.nn.pad(column, widths)
+    size = d.multiply(dims[axis], stride)
+    joined = op.reshape(spread, [*dims[:axis], size, *dims[axis + 1 :]])
+    return sliced(joined, axis, 0, d.subtract(size, stride - 1))
+
+
+def _convolution(c: Converter, a: Any) -> relax.Expr:
+    return _transposed(c, a) if a.transposed else _convolved(c, a)
+
+
+ROWS: dict[str, Convert] = {
+    **{f"conv{n}d.default": _convolved for n in (1, 2, 3)},
+    **{f"conv{n}d.padding": _convolved for n in (1, 2, 3)},
+    "convolution.default": _convolution,
+    "_convolution.default": _convolution,
+    "conv_transpose1d.default": _transposed,
+    "conv_transpose2d.input": _transposed,
+    "conv_transpose3d.input": _transposed,
+}

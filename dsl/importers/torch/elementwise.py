@@ -1,0 +1,352 @@
+"""Rows for elementwise operators of one tensor, activations among them."""
+
+from __future__ import annotations
+
+from math import inf, log, pi
+from typing import Any
+
+from ....ir import relax
+from ....ir.api.relax import op
+from ....ir.building.values import const
+from ....ir.dtype import int_range
+from .converter import Convert, Converter, dims_of, dtype_of, is_floating, rank_of
+
+
+def _plain(name: str) -> Convert:
+    """The operator called `name`, of a tensor of any dtype."""
+    return lambda c, a: _named(name)(a.self)
+
+
+def _floating(name: str) -> Convert:
+    """The operator called `name`, of floats; integers become floats first."""
+    return lambda c, a: _named(name)(c.floating(a.self))
+
+
+def _named(name: str) -> Any:
+    found: Any = op
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def _only_for_floats(name: str) -> Convert:
+    """The operator called `name`, which leaves integers as they are."""
+    return lambda c, a: _named(name)(a.self) if is_floating(dtype_of(a.self)) else a.self
+
+
+def number(value: Any, like: relax.Expr) -> relax.Expr:
+    """Return a number as a constant of the dtype of a tensor."""
+    return const(value, dtype_of(like))
+
+
+def _log_of(base: float) -> Convert:
+    return lambda c, a: op.divide(op.log(c.floating(a.self)), number(log(base), c.floating(a.self)))
+
+
+def _expm1(c: Converter, a: Any) -> relax.Expr:
+    """exp(x) - 1, which is x * (1 + x / 2) where x is so small that the difference would lose its digits."""
+    x = c.floating(a.self)
+    small = op.multiply(
+        x, op.add(op.multiply(x, op.add(op.multiply(x, number(1 / 6, x)), number(0.5, x))), number(1, x))
+    )
+    is_small = op.less(op.abs(x), number(1e-3 if dtype_of(x) == "float32" else 1e-5, x))
+    return op.where(is_small, small, op.subtract(op.exp(x), number(1, x)))
+
+
+def _log1p(c: Converter, a: Any) -> relax.Expr:
+    """log(1 + x), corrected by what the sum loses of x."""
+    x = c.floating(a.self)
+    total = op.add(x, number(1, x))
+    kept = op.subtract(total, number(1, x))
+    corrected = op.multiply(op.log(total), op.divide(x, kept))
+    is_plain = op.logical_or(op.equal(kept, number(0, x)), op.isinf(total))
+    return op.where(is_plain, op.where(op.isinf(total), total, x), corrected)
+
+
+def _reciprocal(c: Converter, a: Any) -> relax.Expr:
+    x = c.floating(a.self)
+    return op.divide(number(1, x), x)
+
+
+def _sign(c: Converter, a: Any) -> relax.Expr:
+    if dtype_of(a.self) == "bool":
+        return a.self
+    return (
+        op.where(op.isnan(a.self), number(0, a.self), op.sign(a.self))
+        if is_floating(dtype_of(a.self))
+        else op.sign(a.self)
+    )
+
+
+def _isinf(c: Converter, a: Any) -> relax.Expr:
+    return op.isinf(a.self) if is_floating(dtype_of(a.self)) else op.full_like(a.self, const(False, "bool"), "bool")
+
+
+def _isnan(c: Converter, a: Any) -> relax.Expr:
+    return op.isnan(a.self) if is_floating(dtype_of(a.self)) else op.full_like(a.self, const(False, "bool"), "bool")
+
+
+def _isfinite(c: Converter, a: Any) -> relax.Expr:
+    return op.isfinite(a.self) if is_floating(dtype_of(a.self)) else op.full_like(a.self, const(True, "bool"), "bool")
+
+
+def _logical_not(c: Converter, a: Any) -> relax.Expr:
+    return op.logical_not(c.cast(a.self, "bool"))
+
+
+def _bitwise_not(c: Converter, a: Any) -> relax.Expr:
+    return op.logical_not(a.self) if dtype_of(a.self) == "bool" else op.bitwise_not(a.self)
+
+
+def clamped(c: Converter, x: relax.Expr, low: Any, high: Any) -> relax.Expr:
+    """Return `x` between two bounds, each a number, a tensor or None; NaN stays NaN."""
+    for bound, combine, passes in ((low, op.maximum, op.less), (high, op.minimum, op.greater)):
+        if bound is None:
+            continue
+        if isinstance(bound, float) and not is_floating(dtype_of(x)) and abs(bound) == inf:
+            bound = int_range(dtype_of(x))[bound > 0]
+        left, right = c.promoted(x, bound)
+        nan_stays = isinstance(bound, relax.Expr)
+        x = combine(left, right) if nan_stays else op.where(passes(left, right), right, left)
+    return x
+
+
+def _clamp(c: Converter, a: Any) -> relax.Expr:
+    return clamped(c, c.tensor(a.self, c.dtype), getattr(a, "min", None), getattr(a, "max", None))
+
+
+def _hardtanh(c: Converter, a: Any) -> relax.Expr:
+    return clamped(c, a.self, a.min_val, a.max_val)
+
+
+def _gelu(c: Converter, a: Any) -> relax.Expr:
+    return op.nn.gelu_tanh(a.self) if a.approximate == "tanh" else op.nn.gelu(a.self)
+
+
+def _elu(c: Converter, a: Any) -> relax.Expr:
+    x = a.self
+    negative = op.multiply(_less_one(c, op.multiply(x, number(a.input_scale, x))), number(a.alpha, x))
+    scaled = op.where(op.greater(x, number(0, x)), x, negative)
+    return scaled if a.scale == 1 else op.multiply(scaled, number(a.scale, x))
+
+
+def _less_one(c: Converter, x: relax.Expr) -> relax.Expr:
+    from types import SimpleNamespace
+
+    return _expm1(c, SimpleNamespace(self=x))
+
+
+def _celu(c: Converter, a: Any) -> relax.Expr:
+    x = a.self
+    negative = op.multiply(_less_one(c, op.divide(x, number(a.alpha, x))), number(a.alpha, x))
+    return op.where(op.greater(x, number(0, x)), x, negative)
+
+
+def _selu(c: Converter, a: Any) -> relax.Expr:
+    x, alpha, scale = a.self, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+    negative = op.multiply(_less_one(c, x), number(alpha, x))
+    return op.multiply(op.where(op.greater(x, number(0, x)), x, negative), number(scale, x))
+
+
+def _leaky_relu(c: Converter, a: Any) -> relax.Expr:
+    return op.where(
+        op.greater(a.self, number(0, a.self)), a.self, op.multiply(a.self, number(a.negative_slope, a.self))
+    )
+
+
+def _prelu(c: Converter, a: Any) -> relax.Expr:
+    x, slope = a.self, a.weight
+    if rank_of(slope) == 1:
+        ones = [1] * max(rank_of(x) - 2, 0)
+        shape = [1, dims_of(slope)[0], *ones] if rank_of(x) > 1 else [dims_of(slope)[0]]
+        slope = op.reshape(slope, shape)
+    return op.where(op.greater(x, number(0, x)), x, op.multiply(slope, x))
+
+
+def _relu6(c: Converter, a: Any) -> relax.Expr:
+    return op.nn.relu6(a.self)
+
+
+def _hardsigmoid(c: Converter, a: Any) -> relax.Expr:
+    shifted = clamped(c, op.add(a.self, number(3, a.self)), 0, 6)
+    return op.divide(shifted, number(6, a.self))
+
+
+def _hardswish(c: Converter, a: Any) -> relax.Expr:
+    return op.multiply(a.self, _hardsigmoid(c, a))
+
+
+def _softplus(c: Converter, a: Any) -> relax.Expr:
+    x = a.self
+    scaled = op.multiply(x, number(a.beta, x))
+    soft = op.divide(_log_one_more(c, op.exp(scaled)), number(a.beta, x))
+    return op.where(op.greater(scaled, number(a.threshold, x)), x, soft)
+
+
+def _log_one_more(c: Converter, x: relax.Expr) -> relax.Expr:
+    from types import SimpleNamespace
+
+    return _log1p(c, SimpleNamespace(self=x))
+
+
+def _mish(c: Converter, a: Any) -> relax.Expr:
+    x = a.self
+    soft = op.where(op.greater(x, number(20, x)), x, _log_one_more(c, op.exp(x)))
+    return op.multiply(x, op.tanh(soft))
+
+
+def _log_sigmoid(c: Converter, a: Any) -> relax.Expr:
+    x = a.self
+    return op.subtract(op.minimum(x, number(0, x)), _log_one_more(c, op.exp(op.negative(op.abs(x)))))
+
+
+def _threshold(c: Converter, a: Any) -> relax.Expr:
+    return op.where(op.less_equal(a.self, number(a.threshold, a.self)), number(a.value, a.self), a.self)
+
+
+def _hardshrink(c: Converter, a: Any) -> relax.Expr:
+    inside = op.less_equal(op.abs(a.self), number(a.lambd, a.self))
+    return op.where(inside, number(0, a.self), a.self)
+
+
+def _softshrink(c: Converter, a: Any) -> relax.Expr:
+    x, bound = a.self, number(a.lambd, a.self)
+    above = op.where(op.greater(x, bound), op.subtract(x, bound), op.multiply(x, number(0, x)))
+    return op.where(op.less(x, op.negative(bound)), op.add(x, bound), above)
+
+
+def _glu(c: Converter, a: Any) -> relax.Expr:
+    halves = op.split(a.self, 2, a.dim)
+    return op.multiply(halves[0], op.sigmoid(halves[1]))
+
+
+def _logit(c: Converter, a: Any) -> relax.Expr:
+    x = c.floating(a.self)
+    if a.eps is not None:
+        x = clamped(c, x, a.eps, 1 - a.eps)
+    return op.log(op.divide(x, op.subtract(number(1, x), x)))
+
+
+def _frac(c: Converter, a: Any) -> relax.Expr:
+    return op.subtract(a.self, op.trunc(a.self))
+
+
+def _round_decimals(c: Converter, a: Any) -> relax.Expr:
+    scale = number(10.0**a.decimals, a.self)
+    return op.divide(op.round(op.multiply(a.self, scale)), scale)
+
+
+def _nan_to_num(c: Converter, a: Any) -> relax.Expr:
+    x = a.self
+    if not is_floating(dtype_of(x)):
+        return x
+    import ml_dtypes
+
+    library: Any = ml_dtypes
+    largest = float(library.finfo(dtype_of(x)).max)
+    posinf: float = largest if a.posinf is None else a.posinf
+    neginf: float = -largest if a.neginf is None else a.neginf
+    x = op.where(op.isnan(x), number(a.nan or 0.0, x), x)
+    finite = op.where(op.equal(x, number(inf, x)), number(posinf, x), x)
+    return op.where(op.equal(finite, number(-inf, x)), number(neginf, x), finite)
+
+
+def _erfc(c: Converter, a: Any) -> relax.Expr:
+    x = c.floating(a.self)
+    return op.subtract(number(1, x), op.erf(x))
+
+
+def _scaled(factor: float) -> Convert:
+    return lambda c, a: op.multiply(c.floating(a.self), number(factor, c.floating(a.self)))
+
+
+def _exp2(c: Converter, a: Any) -> relax.Expr:
+    x = c.floating(a.self)
+    return op.exp(op.multiply(x, number(log(2), x)))
+
+
+def _same(c: Converter, a: Any) -> relax.Expr:
+    return a.self
+
+
+def _dropout(c: Converter, a: Any) -> relax.Expr:
+    if a.train and a.p:
+        raise c.unsupported("drops elements at random: the model was exported for training", "call model.eval() first")
+    return a.input
+
+
+def _native_dropout(c: Converter, a: Any) -> tuple[relax.Expr, relax.Expr]:
+    return _dropout(c, a), op.full_like(a.input, const(True, "bool"), "bool")
+
+
+_FLOATING = (
+    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "erf", "exp", "log", "rsqrt", "sigmoid", "sin",
+    "sinh", "sqrt", "tan", "tanh",
+)  # fmt: skip
+
+ROWS: dict[str, Convert] = {
+    **{f"{name}.default": _floating(name) for name in _FLOATING},
+    **{f"{name}.default": _only_for_floats(name) for name in ("ceil", "floor", "round", "trunc")},
+    "abs.default": _plain("abs"),
+    "neg.default": _plain("negative"),
+    "square.default": lambda c, a: op.multiply(a.self, a.self),
+    "relu.default": _plain("nn.relu"),
+    "silu.default": _plain("nn.silu"),
+    "isinf.default": _isinf,
+    "isnan.default": _isnan,
+    "isfinite.default": _isfinite,
+    "logical_not.default": _logical_not,
+    "bitwise_not.default": _bitwise_not,
+    "sign.default": _sign,
+    "sgn.default": _sign,
+    "log2.default": _log_of(2),
+    "log10.default": _log_of(10),
+    "log1p.default": _log1p,
+    "expm1.default": _expm1,
+    "special_expm1.default": _expm1,
+    "special_log1p.default": _log1p,
+    "exp2.default": _exp2,
+    "erfc.default": _erfc,
+    "reciprocal.default": _reciprocal,
+    "deg2rad.default": _scaled(pi / 180),
+    "rad2deg.default": _scaled(180 / pi),
+    "frac.default": _frac,
+    "round.decimals": _round_decimals,
+    "nan_to_num.default": _nan_to_num,
+    "clamp.default": _clamp,
+    "clamp.Tensor": _clamp,
+    "clamp_min.default": _clamp,
+    "clamp_min.Tensor": _clamp,
+    "clamp_max.default": _clamp,
+    "clamp_max.Tensor": _clamp,
+    "hardtanh.default": _hardtanh,
+    "relu6.default": _relu6,
+    "gelu.default": _gelu,
+    "elu.default": _elu,
+    "celu.default": _celu,
+    "selu.default": _selu,
+    "leaky_relu.default": _leaky_relu,
+    "prelu.default": _prelu,
+    "_prelu_kernel.default": _prelu,
+    "hardsigmoid.default": _hardsigmoid,
+    "hardswish.default": _hardswish,
+    "softplus.default": _softplus,
+    "mish.default": _mish,
+    "log_sigmoid.default": _log_sigmoid,
+    "threshold.default": _threshold,
+    "hardshrink.default": _hardshrink,
+    "softshrink.default": _softshrink,
+    "glu.default": _glu,
+    "logit.default": _logit,
+    "dropout.default": _dropout,
+    "feature_dropout.default": _dropout,
+    "alpha_dropout.default": _dropout,
+    "native_dropout.default": _native_dropout,
+    "alias.default": _same,
+    "clone.default": _same,
+    "contiguous.default": _same,
+    "detach.default": _same,
+    "detach_.default": _same,
+    "lift_fresh_copy.default": _same,
+    "positive.default": _same,
+}

@@ -1,0 +1,219 @@
+"""Exported programs of torch as modules (TVM: `relax.frontend.torch.from_exported_program`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+from ....ir import make, relax, tir
+from ....ir.base import Attrs, IRModule
+from ....ir.building.block_builder import BlockBuilder
+from ....ir.building.values import apply
+from ....ir.ops import dims as d
+from ....ir.ops.inference import tensor_info
+from .converter import Converter
+from .library import constant_of, dtype_name, library
+from .places import identifier
+from .support import prepared
+from .symbols import Symbols, is_symbolic
+from .table import ROWS
+
+CustomConverts = Mapping[Any, Callable[[Any, Converter], Any]]
+"""Converters of the caller: from the name of an overload ("relu.default"), or the overload, to a function of the node
+and the converter that returns the value."""
+
+
+def from_exported_program(
+    exported_program: Any,
+    *,
+    keep_params_as_input: bool = False,
+    unwrap_unit_return_tuple: bool = False,
+    no_bind_return_tuple: bool = False,
+    custom_convert_map: CustomConverts | None = None,
+    run_ep_decomposition: bool = True,
+) -> IRModule:
+    """Return the module whose function `main` computes what a `torch.export.ExportedProgram` does.
+
+    Parameters and buffers are constants under their names in the `state_dict`; with `keep_params_as_input`,
+    parameters are inputs after those of the model, and the attribute "params" of the function holds their values
+    (`detach_params`). Buffers that the model updates are inputs, too, and their new values are further results.
+    The results are a tuple; with `unwrap_unit_return_tuple` a single one is returned itself, and with
+    `no_bind_return_tuple` the tuple is returned without a variable of its own. `custom_convert_map` maps names of
+    overloads, such as "relu.default", to functions of the node and the converter that return its value.
+    With `run_ep_decomposition`, in-place operators become functional ones first, and operators without a row become
+    others where torch knows how.
+
+    Raises TvmsError: E1001 for operators that have no converter, E1004 for sizes that depend on data.
+    """
+    program = prepared(exported_program, custom_convert_map or {}, run_ep_decomposition)
+    return _Program(program, keep_params_as_input, custom_convert_map or {}).module(
+        unwrap_unit_return_tuple, no_bind_return_tuple
+    )
+
+
+class _Program:
+    """An exported program on its way into a module."""
+
+    def __init__(self, program: Any, keep_params: bool, custom: CustomConverts) -> None:
+        self._program = program
+        self._keep_params = keep_params
+        self._builder = BlockBuilder()
+        self._symbols = Symbols()
+        self._names: set[str] = set()
+        self._converter = Converter(self._builder, self._symbols, program.graph.nodes, ROWS, custom, self._names)
+        self._inputs: list[relax.Var] = []
+        self._weights: dict[str, tuple[relax.Var, relax.Constant]] = {}
+        self._shared: dict[Any, relax.Constant] = {}
+
+    def module(self, unwrap: bool, no_bind: bool) -> IRModule:
+        """Return the module."""
+        self._add_inputs()
+        weights = [variable for variable, _ in self._weights.values()]
+        attrs: Attrs = {}
+        if self._keep_params:
+            values = [value for name, (_, value) in self._weights.items() if self._is_parameter(name)]
+            attrs = {"num_input": len(self._inputs), "params": tuple(values)}
+        checks = list(self._range_checks())
+        with self._builder.function("main", [*self._inputs, *weights], attrs, pure=not checks):
+            for condition, message in checks:
+                self._builder.emit(apply("assert_op", condition, (), format=message), self._converter.unique("check"))
+            with self._builder.dataflow():
+                result = self._result(self._converter.run(self._program.graph_module), unwrap)
+                bound = self._bound_result(result, no_bind)
+            self._builder.emit_func_output(bound)
+        return self._builder.get()
+
+    # --- Inputs, parameters and buffers -------------------------------------------------------------------------
+
+    def _add_inputs(self) -> None:
+        """Give every placeholder its value: a parameter of the function, or a constant."""
+        nodes = {node.name: node for node in self._program.graph.nodes if node.op == "placeholder"}
+        kinds = library().export.graph_signature.InputKind
+        updated = set(self._program.graph_signature.buffers_to_mutate.values())
+        for spec in self._program.graph_signature.input_specs:
+            node = nodes[spec.arg.name]
+            if spec.kind == kinds.USER_INPUT:
+                self._converter.env[node] = self._input(node)
+            elif spec.kind in (kinds.PARAMETER, kinds.BUFFER, kinds.CONSTANT_TENSOR):
+                is_input = spec.target in updated or (self._keep_params and spec.kind == kinds.PARAMETER)
+                self._converter.env[node] = self._weight(spec.target, is_input)
+            else:
+                self._converter.env[node] = None
+
+    def _input(self, node: Any) -> Any:
+        value = node.meta["val"]
+        if hasattr(value, "dtype") and hasattr(value, "shape"):
+            variable = self._variable(node.name, value.shape, dtype_name(value.dtype))
+        elif isinstance(value, library().SymInt):
+            self._symbols.bind(value)
+            size = d.as_dim(self._symbols.size(value))
+            variable = relax.Var(self._name(node.name), struct_info=relax.PrimStructInfo("int64", size))
+            self._inputs.append(variable)
+            return self._symbols.size(value)
+        else:
+            return value
+        self._inputs.append(variable)
+        return variable
+
+    def _variable(self, name: str, shape: Any, dtype: str) -> relax.Var:
+        for size in shape:
+            self._symbols.bind(size)
+        return relax.Var(self._name(name), struct_info=tensor_info(self._symbols.dims(shape), dtype))
+
+    def _name(self, name: str) -> str:
+        return self._converter.unique(identifier(name))
+
+    def _is_parameter(self, name: str) -> bool:
+        return name in self._program.graph_signature.parameters
+
+    def _weight(self, name: str, is_input: bool) -> relax.Expr:
+        """A parameter, buffer or constant: a constant under its name, or an input of the function."""
+        constant = self._constant(name)
+        if not is_input:
+            return constant
+        variable = relax.Var(self._name(name), struct_info=constant.struct_info)
+        self._weights[name] = (variable, constant)
+        return variable
+
+    def _constant(self, name: str) -> relax.Constant:
+        """The tensor called `name`; tensors that are one in torch are one here."""
+        tensor = self._tensor(name)
+        memory = (tensor.data_ptr(), tuple(tensor.shape), tuple(tensor.stride()), tensor.dtype)
+        if tensor.numel() == 0 or memory not in self._shared:
+            self._shared[memory] = constant_of(tensor, name)
+        return self._shared[memory]
+
+    def _tensor(self, name: str) -> Any:
+        held = self._program.state_dict
+        return held[name] if name in held else self._program.constants[name]
+
+    # --- Ranges -------------------------------------------------------------------------------------------------
+
+    def _range_checks(self) -> Sequence[tuple[relax.Expr, str]]:
+        """What to check of the sizes that a range was declared for, and what to say where one is outside."""
+        checks: list[tuple[relax.Expr, str]] = []
+        for symbol, limits in self._program.range_constraints.items():
+            if not (symbol.is_Symbol and self._symbols.has(symbol.name)):
+                continue
+            size = self._symbols.variable(symbol.name)
+            least, most = _number(limits.lower), _number(limits.upper)
+            conditions: list[tir.PrimExpr] = []
+            if least is not None and least > 2:  # torch takes 0 and 1 for special sizes, undeclared
+                conditions.append(make.less_equal(d.dim(least), size))
+            if most is not None:
+                conditions.append(make.less_equal(size, d.dim(most)))
+            if conditions:
+                condition = reduce(make.logical_and, conditions)
+                message = f"{self._whose(size)} is declared to be {_described(least, most)}"
+                checks.append((relax.PrimValue(condition), message))
+        return [*checks, *self._assertions()]
+
+    def _assertions(self) -> Iterator[tuple[relax.Expr, str]]:
+        """Yield what the model asserts of the sizes of its inputs; of sizes that depend on data it is not known yet."""
+        for node in self._program.graph.nodes:
+            if str(node.target) == "aten._assert_scalar.default":
+                holds = node.args[0].meta["val"] if hasattr(node.args[0], "meta") else node.args[0]
+                if is_symbolic(holds) and self._symbols.is_bound(holds):
+                    yield relax.PrimValue(self._symbols.expression(holds.node.expr)), str(node.args[1])
+
+    def _whose(self, size: tir.Var) -> str:
+        """The first dimension of an input that is `size`, in words."""
+        for variable in self._inputs:
+            info = variable.struct_info
+            if isinstance(info, relax.TensorStructInfo) and isinstance(info.shape, relax.ShapeExpr):
+                for axis, dim in enumerate(info.shape.values):
+                    if dim is size:
+                        return f"dimension {axis} of '{variable.name_hint}'"
+        return f"'{size.name}'"
+
+    # --- Results ------------------------------------------------------------------------------------------------
+
+    def _result(self, values: Sequence[Any], unwrap: bool) -> relax.Expr:
+        """The results of the model, then the new values of the buffers and inputs that it updates."""
+        kinds = library().export.graph_signature.OutputKind
+        specs = self._program.graph_signature.output_specs
+        order = sorted(range(len(specs)), key=lambda number: specs[number].kind != kinds.USER_OUTPUT)
+        fields = [_as_value(values[number]) for number in order if values[number] is not None]
+        return fields[0] if unwrap and len(fields) == 1 else relax.Tuple(tuple(fields))
+
+    def _bound_result(self, result: relax.Expr, no_bind: bool) -> relax.Expr:
+        if isinstance(result, relax.Tuple) and no_bind:
+            fields = [self._builder.emit_output(field) for field in result.fields]
+            return relax.Tuple(tuple(fields))
+        return self._builder.emit_output(result)
+
+
+def _as_value(value: Any) -> relax.Expr:
+    return value if isinstance(value, relax.Expr) else relax.PrimValue(make.to_expr(value))
+
+
+def _number(limit: Any) -> int | None:
+    """A bound of a range as a number; None where it is infinite."""
+    return int(limit) if getattr(limit, "is_Integer", False) and abs(int(limit)) < 2**62 else None
+
+
+def _described(least: int | None, most: int | None) -> str:
+    if most is None:
+        return f"at least {least}"
+    return f"at most {most}" if least is None or least <= 2 else f"between {least} and {most}"

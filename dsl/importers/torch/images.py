@@ -1,0 +1,156 @@
+"""Rows for images: upsampling in one to three dimensions, as torch places the samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....ir import relax
+from ....ir.api.relax import op
+from ....ir.building.values import const
+from ....ir.ops import dims as d
+from .converter import Convert, Converter, dims_of, dtype_of, rank_of
+from .library import library
+
+_METHODS = {"nearest": "nearest_neighbor", "exact": "nearest_neighbor", "linear": "linear", "cubic": "cubic"}
+
+
+def _upsample(method: str) -> Convert:
+    def convert(c: Converter, a: Any) -> relax.Expr:
+        x = a.input if hasattr(a, "input") else a.self
+        spatial = rank_of(x) - 2
+        scales = _scales(a, spatial)
+        sizes = list(c.shape[2:])
+        corners = bool(getattr(a, "align_corners", False))
+        exact = all(
+            scale is None or _agrees(scale, old, new)
+            for scale, old, new in zip(scales, dims_of(x)[2:], sizes, strict=True)
+        )
+        if (exact or corners) and method != "exact":
+            return _resized(c, x, sizes, method, corners)
+        return _sampled(c, x, scales, method)
+
+    return convert
+
+
+def _scales(a: Any, spatial: int) -> list[float | None]:
+    """The factors that the model gives for each dimension, in whichever form; None where it gives sizes only."""
+    given = getattr(a, "scale_factors", None)
+    if given is not None:
+        return list(given)
+    names = ("scales_d", "scales_h", "scales_w")[-spatial:] if spatial > 1 else ("scales",)
+    return [getattr(a, name, None) for name in names]
+
+
+def _agrees(scale: float, old: Any, new: Any) -> bool:
+    """Whether a factor is the quotient of the sizes, so that both place the samples alike."""
+    before, after = d.value_of(old), d.value_of(new)
+    if before is None or after is None:
+        return float(scale).is_integer()
+    return before * scale == after
+
+
+def _resized(c: Converter, x: relax.Expr, sizes: list[Any], method: str, corners: bool) -> relax.Expr:
+    """Resize two dimensions at a time; one alone is a row, and the depth of three comes after the other two."""
+    *batch, last = dims_of(x)
+    if len(sizes) == 1:
+        rows = op.reshape(x, [*batch, 1, last])
+        return op.reshape(_resized_2d(rows, [d.dim(1), sizes[0]], method, corners), c.shape)
+    if len(sizes) == 2:
+        return _resized_2d(x, sizes, method, corners)
+    images, channels, depth, height, width = dims_of(x)
+    flat = op.reshape(x, [images, d.multiply(channels, depth), height, width])
+    planes = _resized_2d(flat, sizes[1:], method, corners)
+    area = d.multiply(sizes[1], sizes[2])
+    columns = op.reshape(planes, [images, channels, depth, area])
+    return op.reshape(_resized_2d(columns, [sizes[0], area], method, corners), c.shape)
+
+
+def _resized_2d(x: relax.Expr, sizes: list[Any], method: str, corners: bool) -> relax.Expr:
+    mode = "asymmetric" if method == "nearest" else "align_corners" if corners else "half_pixel"
+    return op.image.resize2d(
+        x, sizes, method=_METHODS[method], coordinate_transformation_mode=mode, rounding_method="floor" if method == "nearest" else "",
+    )  # fmt: skip
+
+
+# --- Factors that are not quotients of sizes ------------------------------------------------------------------
+
+
+def _sampled(c: Converter, x: relax.Expr, scales: list[float | None], method: str) -> relax.Expr:
+    """The sum of taps along one dimension after the other; torch itself says which elements and weights they are."""
+    spatial = len(scales)
+    for axis in range(2, 2 + spatial):
+        old, new = d.value_of(dims_of(x)[axis]), d.value_of(c.shape[axis])
+        if old is None or new is None:
+            raise c.unsupported("scales images of a size that is not known by a fraction", "make the size static")
+        x = _along(x, axis, _weights(method, old, new, scales[axis - 2]))
+    return x
+
+
+def _weights(method: str, old: int, new: int, scale: float | None) -> Any:
+    """The matrix (new, old) of what torch adds up: its result of the unit vectors."""
+    torch = library()
+    unit = torch.eye(old, dtype=torch.float32)[None]
+    if method == "cubic":
+        made = torch.ops.aten.upsample_bicubic2d(unit[:, :, None], [1, new], False, 1.0, scale)[:, :, 0]
+    elif method == "linear":
+        made = torch.ops.aten.upsample_linear1d(unit, [new], False, scale)
+    elif method == "exact":
+        made = torch.ops.aten._upsample_nearest_exact1d(unit, [new], scale)
+    else:
+        made = torch.ops.aten.upsample_nearest1d(unit, [new], scale)
+    return made[0].T.numpy()
+
+
+def _along(x: relax.Expr, axis: int, weights: Any) -> relax.Expr:
+    import numpy as np
+
+    taps = int((weights != 0).sum(1).max())
+    order = np.argsort(weights == 0, 1, kind="stable")[:, :taps]
+    total: relax.Expr | None = None
+    for tap in range(taps):
+        taken = op.take(x, const(order[:, tap].astype("int64")), axis)
+        factor = np.take_along_axis(weights, order[:, tap : tap + 1], 1)[:, 0]
+        if not (factor == 1).all():
+            shape = [-1, *[1] * (rank_of(x) - axis - 1)]
+            taken = op.multiply(taken, const(factor.reshape(shape), dtype_of(x)))
+        total = taken if total is None else op.add(total, taken)
+    assert total is not None
+    return total
+
+
+def _antialiased(c: Converter, a: Any) -> relax.Expr:
+    """The products with the weights along both dimensions."""
+    torch = library()
+    x, name = a.input if hasattr(a, "input") else a.self, c.node.target._schema.name.partition("::")[2]
+    kernel: Any = getattr(torch.ops.aten, name).default
+    scales = _scales(a, 2)
+    for axis in (2, 3):
+        old, new = d.value_of(dims_of(x)[axis]), d.value_of(c.shape[axis])
+        if old is None or new is None:
+            raise c.unsupported("scales images of a size that is not known", "make the size static")
+        unit = torch.eye(old)[None, :, None]
+        made = kernel(unit, [1, new], a.align_corners, 1.0, scales[axis - 2])[0, :, 0]
+        matrix = const(made.numpy() if axis == 3 else made.T.numpy(), dtype_of(x))
+        x = op.matmul(x, matrix) if axis == 3 else op.matmul(matrix, x)
+    return x
+
+
+_KINDS = (
+    ("upsample_nearest{}d", "nearest", (1, 2, 3)), ("_upsample_nearest_exact{}d", "exact", (1, 2, 3)),
+    ("upsample_linear{}d", "linear", (1,)), ("upsample_bilinear{}d", "linear", (2,)),
+    ("upsample_trilinear{}d", "linear", (3,)), ("upsample_bicubic{}d", "cubic", (2,)),
+)  # fmt: skip
+
+ROWS: dict[str, Convert] = {
+    **{
+        f"{name.format(n)}.{overload}": _upsample(method)
+        for name, method, spatial in _KINDS
+        for n in spatial
+        for overload in ("default", "vec")
+    },
+    **{
+        f"{name}.{overload}": _antialiased
+        for name in ("_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa")
+        for overload in ("default", "vec")
+    },
+}

@@ -1,0 +1,59 @@
+"""torch itself, which is imported when the first model is, and its tensors and dtypes as the program has them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from ....ir import relax
+from ....ir.diagnostics import error
+from ....ir.dtype import is_dtype
+from ....ir.infer import infer_struct_info
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_WITHOUT_NUMPY = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+"""The dtypes of tensors that NumPy knows through ml_dtypes only."""
+
+
+def library() -> Any:
+    """Return the module `torch`; E0812 where it is not installed."""
+    if find_spec("torch") is None:
+        raise error("E0812", "importing a PyTorch model needs PyTorch", None, "pip install 'tvms-lang[torch]'")
+    return import_module("torch")
+
+
+def dtype_name(dtype: Any) -> str:
+    """Return a torch dtype by name; E1005 where programs have no such dtype."""
+    name = str(dtype).removeprefix("torch.")
+    if not is_dtype(name):
+        raise error("E1005", f"the model has tensors of dtype '{name}'", None, "convert them before the export")
+    return name
+
+
+def array_of(tensor: Any) -> NDArray[Any]:
+    """Return the elements of a torch tensor as a NumPy array, without a copy where its memory is contiguous.
+
+    E1005 where the tensor is sparse, quantised, or of a dtype that programs do not have.
+    """
+    import numpy as np
+
+    from ....ir.numpy_dtype import numpy_dtype
+
+    torch = library()
+    if tensor.layout != torch.strided or tensor.is_quantized:
+        raise error("E1005", "the model has a tensor that is sparse or quantised", None, "store it densely")
+    dtype = dtype_name(tensor.dtype)
+    plain = tensor.detach().cpu().contiguous().resolve_conj().resolve_neg()
+    if dtype in _WITHOUT_NUMPY:
+        bits = torch.int16 if plain.element_size() == 2 else torch.uint8
+        return plain.view(bits).numpy().view(numpy_dtype(dtype))
+    return np.asarray(plain.numpy())
+
+
+def constant_of(tensor: Any, name: str | None) -> relax.Constant:
+    """Return a torch tensor as a constant that the sidecar keeps under `name`."""
+    made = relax.Constant(array_of(tensor), name)
+    return relax.Constant(made.data, name, struct_info=infer_struct_info(made))

@@ -1,0 +1,78 @@
+"""Where a node of a torch graph comes from: the line of the model that it was traced at, and its module."""
+
+from __future__ import annotations
+
+import linecache
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from ....ir.base import Source, Span
+from .library import library
+
+_FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
+
+
+class Places:
+    """The places of the nodes of one graph, and the names of their values."""
+
+    def __init__(self, nodes: Iterable[Any]) -> None:
+        self._sources: dict[str, Source | None] = {}
+        self._library = str(Path(library().__file__).parent)
+        self._per_module = Counter(module_of(node) for node in nodes if _is_operator(node))
+
+    def span(self, node: Any) -> Span | None:
+        """Return the line of the model's own source that `node` comes from: the innermost one outside of torch."""
+        frames = [(found["file"], int(found["line"])) for found in _FRAME.finditer(node.meta.get("stack_trace") or "")]
+        own = [frame for frame in frames if not frame[0].startswith((self._library, "torch/"))]
+        for file, line in reversed(own):
+            if (source := self._source(file)) is not None:
+                return _line_of(source, line)
+        return None
+
+    def _source(self, file: str) -> Source | None:
+        if file not in self._sources:
+            lines = linecache.getlines(file)
+            self._sources[file] = Source(file, "".join(lines)) if lines else None
+        return self._sources[file]
+
+    def name(self, node: Any) -> str:
+        """Return what the value of `node` is called: its module, with the operator where the module has several."""
+        module, operator = module_of(node), operator_of(node)
+        if not module:
+            return operator
+        return module if self._per_module[module] == 1 else f"{module}_{operator}"
+
+
+def _is_operator(node: Any) -> bool:
+    """Whether a node computes a tensor."""
+    return node.op == "call_function" and hasattr(node.target, "_schema") and "sym_" not in str(node.target)
+
+
+def module_of(node: Any) -> str:
+    """Return the path of the module that a node belongs to as an identifier: `layer1_0_conv1`; "" for the model."""
+    stack: dict[str, Any] = node.meta.get("nn_module_stack") or {}
+    path: str = next(reversed(stack.values()))[0] if stack else ""
+    return identifier(path.removeprefix("L['self']").removeprefix("L__self__"))
+
+
+def operator_of(node: Any) -> str:
+    """Return the name of what a node calls, without its overload: `conv2d`."""
+    name = getattr(node.target, "__name__", None) or str(node.target)
+    return identifier(name.partition(".")[0]).strip("_") or "value"
+
+
+def identifier(text: str) -> str:
+    """Return `text` with everything but letters, digits and underscores replaced by underscores."""
+    return re.sub(r"\W+", "_", text).strip("_")
+
+
+def _line_of(source: Source, line: int) -> Span | None:
+    lines = source.text.splitlines(keepends=True)
+    if not 1 <= line <= len(lines):
+        return None
+    text = lines[line - 1]
+    start = sum(map(len, lines[: line - 1])) + len(text) - len(text.lstrip())
+    return Span(source, start, start + len(text.strip()))

@@ -1,0 +1,70 @@
+"""What of a model can be converted: operators without a row are decomposed where torch knows how, or all reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+from ....ir.diagnostics import Diagnostic, Note, TvmsError
+from .converter import row_name
+from .library import library
+from .places import Places
+from .table import ROWS
+
+_ROUNDS = 8
+"""How often decompositions may give operators that are decomposed in turn."""
+
+
+def prepared(program: Any, custom: Mapping[Any, Any], decompose: bool) -> Any:
+    """Return an exported program all of whose operators have a converter; E1001 names those that have none."""
+    if decompose:
+        program = program.run_decompositions({})
+        for _ in range(_ROUNDS):
+            table = _decompositions([node.target for node in _unsupported(program.graph_module, custom)])
+            if not table:
+                break
+            program = program.run_decompositions(table)
+    missing = list(_unsupported(program.graph_module, custom))
+    if missing:
+        raise _unsupported_error(missing, Places(program.graph.nodes))
+    return program
+
+
+def _unsupported(graph_module: Any, custom: Mapping[Any, Any]) -> Iterator[Any]:
+    """Yield the nodes that no row and no custom converter covers, in the graph and in those of its branches."""
+    for module in graph_module.modules():
+        for node in module.graph.nodes if hasattr(module, "graph") else ():
+            if node.op == "call_function" and not _is_supported(node, custom):
+                yield node
+
+
+def _is_supported(node: Any, custom: Mapping[Any, Any]) -> bool:
+    torch = library()
+    name = getattr(node.target, "__name__", "")
+    if node.target in custom or name in custom or name == "getitem":
+        return True
+    value = node.meta.get("val")
+    is_number = isinstance(value, torch.SymInt | torch.SymBool | torch.SymFloat | int | float)
+    return is_number or row_name(node.target) in ROWS
+
+
+def _decompositions(targets: list[Any]) -> dict[Any, Any]:
+    """Return how torch decomposes those of `targets` that it can."""
+    known: Any = import_module("torch._decomp").decomposition_table
+    default: Any = library().export.default_decompositions() if targets else {}
+    found = {target: known.get(target) or default.get(target) for target in targets}
+    return {target: rule for target, rule in found.items() if rule is not None}
+
+
+def _unsupported_error(nodes: list[Any], places: Places) -> TvmsError:
+    """Return the one error that names every operator without a converter, and where the model uses it."""
+    first: dict[str, Any] = {}
+    for node in nodes:
+        first.setdefault(row_name(node.target), node)
+    name, node = next(iter(first.items()))
+    several = f"{len(first)} operators of the model have no converter" if len(first) > 1 else "an operator has none"
+    message = f"{several}: {', '.join(first)}" if len(first) > 1 else f"the operator {name} has no converter"
+    notes = tuple(Note(f"{other} is used here", places.span(node)) for other, node in list(first.items())[1:])
+    help = f'give a function that converts it: custom_convert_map={{"{name}": lambda node, converter: …}}'
+    return TvmsError(Diagnostic("E1001", message, places.span(node), help, notes))
