@@ -68,8 +68,8 @@ def test_unknown_options_show_the_usage_of_the_command(command: str, capsys: pyt
     ("arguments", "message"),
     [
         (["run", MATMUL, "--entry", "nope"], "error[E0805]: there is no function 'nope'"),
-        (["run", MATMUL, "--target", "nope"], "error[E0601]: there is no target 'nope'"),
-        (["compile", MATMUL, "--target", "nope"], "error[E0601]: there is no target 'nope'"),
+        (["run", MATMUL, "--target", "nope"], "error[E0601]: unknown target 'nope'"),
+        (["compile", MATMUL, "--target", "nope"], "error[E0601]: unknown target 'nope'"),
         (["opt", PERCEPTRON, "--passes", "Nope"], "error[E0903]: unknown pass 'Nope'"),
         (["fuzz", "nope"], "error[E0813]: there is no law 'nope'"),
         (["explain", "E9999"], "error[E0804]: there is no code 'E9999'"),
