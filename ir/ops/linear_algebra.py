@@ -66,7 +66,7 @@ def _matmul(a: Any) -> te.Tensor:
 
 def _numpy_matmul(np: Any, a: Any) -> Any:
     product = np.matmul(a.x1.astype(a.result_dtype), a.x2.astype(a.result_dtype))
-    return product.astype(a.result_dtype)  # that of bfloat16 is a float32
+    return product.astype(a.result_dtype)  # NumPy's product of bfloat16 is float32
 
 
 register(
@@ -192,7 +192,8 @@ def _einsum(a: Any) -> te.Tensor:
 def _numpy_einsum(np: Any, a: Any) -> Any:
     if np.issubdtype(a.result_dtype, np.number):
         return np.einsum(a.subscripts, *a.operands)
-    return np.einsum(a.subscripts, *(x.astype("float32") for x in a.operands)).astype(a.result_dtype)  # bfloat16
+    # NumPy's einsum does not support bfloat16
+    return np.einsum(a.subscripts, *(x.astype("float32") for x in a.operands)).astype(a.result_dtype)
 
 
 register(

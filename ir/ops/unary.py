@@ -102,7 +102,7 @@ _unary(
     "round",
     _where_float(lambda x: te.call("nearbyint", x)),
     lambda np, x: np.rint(x),
-    "Round to the nearest integer, halves to even,",
+    "Round (to nearest, halves to even)",
     False,
 )
 _unary("rsqrt", te.rsqrt, lambda np, x: 1 / np.sqrt(x), "Return the reciprocal of the square root of")

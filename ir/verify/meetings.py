@@ -17,7 +17,7 @@ from .subject import Subject, is_write
 
 MOST_PAIRS = 200_000
 MOST_MEETINGS = 5_000
-"""Maximum numbers of pairs of accesses per loop: of those that are looked at, and of those that a proof is asked for."""
+"""Maximum numbers of pairs of accesses per loop that are examined, and that the prover is asked about."""
 How: TypeAlias = Literal["parallel", "blocks", "threads", "vector"]
 PRIVATE_SCOPES = ("local", "warp", "wmma", "m16n8k8", "metal.simdgroup", "amx.tmm")
 """Scopes of which each thread, or each group of cooperating threads, has its own memory."""
@@ -54,7 +54,7 @@ class Meetings(Struct, frozen=True, eq=False):
 
 def meetings(subject: Subject, loop: tir.For, sites: list[Site]) -> Meetings:
     """Return the pairs of `sites`, accesses in `loop`, that may conflict; accesses of a block's body come before those of its
-    init. At most `MOST_PAIRS` are looked at, and `MOST_MEETINGS` returned.
+    init. At most `MOST_PAIRS` are examined, and `MOST_MEETINGS` returned.
 
     Threads of a block and lanes of a vector run in lockstep. Threads may conflict within one statement; they do not conflict
     in a cooperative reduction along a reduction axis. `--races` checks accesses between explicit barriers
@@ -104,8 +104,8 @@ def _by_buffer(sites: Iterable[Site]) -> dict[tir.Buffer, list[Site]]:
 
 
 def _without_told(subject: Subject, loop: tir.For, sites: list[Site]) -> list[Site]:
-    """Leave out the accesses of buffers whose index in some dimension is the variable of `loop` in every access: each
-    iteration has elements of its own."""
+    """Remove the accesses of buffers that are indexed in some dimension by the variable of `loop` in every access: each
+    iteration accesses its own elements."""
     told: dict[tir.Buffer, set[int]] = {}
     for site in sites:
         indices = site.node.indices

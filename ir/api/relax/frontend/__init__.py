@@ -1,5 +1,6 @@
-"""Ways to graph-level programs other than their text (TVM: `tvm.relax.frontend`): `nn`, modules as in PyTorch, and
-`torch`, the importer of PyTorch models."""
+"""Frontends for graph-level programs (TVM: `tvm.relax.frontend`): `nn`, modules as in PyTorch, and `torch`, the importer of
+PyTorch models.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +15,9 @@ __all__ = ["detach_params", "nn"]
 
 
 def detach_params(module: IRModule) -> tuple[IRModule, dict[str, list[Any]]]:
-    """Return `module` without the attribute "params" of its functions, and the arrays that it held by function name
-    (TVM: `relax.frontend.detach_params`)."""
+    """Return `module` without the attribute "params" of its functions, and the arrays in these attributes by function name
+    (TVM: `relax.frontend.detach_params`).
+    """
     functions = dict(module.functions)
     arrays: dict[str, list[Any]] = {}
     for name, function in functions.items():
@@ -27,7 +29,7 @@ def detach_params(module: IRModule) -> tuple[IRModule, dict[str, list[Any]]]:
 
 
 def __getattr__(name: str) -> object:
-    """Import the importers, which stand in a room that this one does not know, when they are first asked for."""
+    """Import the importers on first use; they belong to a package that `ir` must not import."""
     from importlib import import_module
 
     if name != "torch":
