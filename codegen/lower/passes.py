@@ -133,7 +133,7 @@ def apply_default_schedule(mod: IRModule) -> IRModule:
 
 def __getattr__(name: str) -> Callable[..., Pass]:
     if name.startswith("__") or name not in passes():
-        raise AttributeError(f"there is no pass '{name}'; 'tvms opt --list' shows all")
+        raise AttributeError(f"unknown pass '{name}'; 'tvms opt --list' shows all")
     return passes()[name]
 
 

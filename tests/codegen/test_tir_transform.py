@@ -178,5 +178,5 @@ def test_passes_on_whole_modules() -> None:
     assert bound["main"].attrs["tir.is_entry_func"].value == 1
     assert len(tir.transform.Filter(lambda function: "target" in function.attrs)(mod).functions) == 0
     assert tir.transform.Apply(lambda function: function.with_attr("seen", 1))(mod)["main"].attrs["seen"] == 1
-    with pytest.raises(AttributeError, match="there is no pass 'Nothing'"):
+    with pytest.raises(AttributeError, match="unknown pass 'Nothing'"):
         _ = tir.transform.Nothing
