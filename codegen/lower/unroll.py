@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from ...ir import make, tir
 from ...ir.jumps import has_jump
-from ...ir.visit import walk
+from ...ir.visit import defined_variables, walk
 from .rewriter import Rewriter, copy_of, sequence
 
 LIMIT = 64
@@ -34,11 +34,11 @@ class _Unroller(Rewriter):
         ):
             return replace(self.rebuild(stmt), kind=tir.ForKind.SERIAL)
         copies: list[tir.Stmt] = []
-        has_memory = any(isinstance(node, tir.Allocate) for node in walk(stmt.body))
         self._copies *= max(extent.value, 1)
         for value in range(start.value, start.value + extent.value):
             self.values[stmt.loop_var] = tir.IntImm(stmt.loop_var.dtype, value)
             body = self.rewrite(stmt.body)
-            copies.append(copy_of(body, {}) if has_memory else body)
+            has_variables = bool(copies) and any(defined_variables(node) for node in walk(body))
+            copies.append(copy_of(body, {}) if has_variables else body)
         self._copies //= max(extent.value, 1)
         return sequence(copies)
