@@ -297,7 +297,7 @@ def test_functions_on_the_host_get_copies(driver: Any) -> None:
     text = (
         KERNELS
         + """
-    R.function main(x: R.Tensor((8,), "float32")) -> R.Tuple(R.Tensor((8,), "float32"), R.Tensor((8,), "float32")):
+    R.function(pure=False) main(x: R.Tensor((8,), "float32")) -> R.Tuple(R.Tensor((8,), "float32"), R.Tensor((8,), "float32")):
         a = R.call_tir(Module.add, (x, x), out_sinfo=R.Tensor((8,), "float32"))
         b = R.call_dps_packed("test_gpu_graphs.double", (a,), out_sinfo=R.Tensor((8,), "float32"))
         c = R.call_pure_packed("test_gpu_graphs.negated", b, sinfo_args=[R.Tensor((8,), "float32")])
@@ -322,7 +322,7 @@ def test_what_the_host_reads(driver: Any, capsys: pytest.CaptureFixture[str]) ->
     text = (
         KERNELS
         + """
-    R.function main(x: R.Tensor((8,), "float32"), s: R.Tensor((1,), "int64")) -> R.Tuple(R.Tensor(ndim=1, dtype="float32"), R.Tensor((1,), "int64")):
+    R.function(pure=False) main(x: R.Tensor((8,), "float32"), s: R.Tensor((1,), "int64")) -> R.Tuple(R.Tensor(ndim=1, dtype="float32"), R.Tensor((1,), "int64")):
         a = R.call_tir(Module.add, (x, x), out_sinfo=R.Tensor((8,), "float32"))
         _ = R.print(a, format="a = {}")
         shape: R.Shape(ndim=1) = R.tensor_to_shape(s)

@@ -37,9 +37,9 @@ REFUSED: dict[str, tuple[str, str]] = {
     "sin of float64": (store("T.sin(A[tx])", "float64"), "E0604"),
     "exp of float64": (store("T.exp(A[tx])", "float64"), "E0604"),
     "pow of float64": (store("T.pow(A[tx], A[tx])", "float64"), "E0604"),
-    "sqrt of integers": (store("T.sqrt(A[tx])", "int32"), "E0604"),
-    "copysign of integers": (store("T.copysign(A[tx], A[tx])", "int32"), "E0604"),
-    "popcount of floats": (store('T.Cast("float32", T.popcount(A[tx]))'), "E0604"),
+    "sqrt of integers": (store("T.sqrt(A[tx])", "int32"), "E0443"),
+    "copysign of integers": (store("T.copysign(A[tx], A[tx])", "int32"), "E0443"),
+    "popcount of floats": (store('T.Cast("float32", T.popcount(A[tx]))'), "E0443"),
     "fmod": (store("T.fmod(A[tx], A[tx])"), "E0602"),
     "nextafter": (store("T.nextafter(A[tx], A[tx])"), "E0602"),
     "ldexp": (store("T.ldexp(A[tx], 3)"), "E0602"),
@@ -91,7 +91,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "n threads": (loops("n", "threadIdx.x"), "E0611"),
     "two extents of one axis": (
         body('for b in T.thread_binding(2, thread="blockIdx.x"):', '    for i in T.thread_binding(32, thread="threadIdx.x"):',
-             "        B[i] = A[i]", '    for j in T.thread_binding(16, thread="threadIdx.x"):', "        B[j] = A[j]"), "E0611",
+             "        B[i] = A[i]", '    for j in T.thread_binding(16, thread="threadIdx.x"):', "        B[j] = A[j]"), "E0417",
     ),
     "an extent by another thread": (
         body('for b in T.thread_binding(2, thread="blockIdx.x"):', '    for i in T.thread_binding(b + 1, thread="threadIdx.x"):',
@@ -183,7 +183,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "no block": (body('bx = T.launch_thread("blockIdx.x", 0)', T, "B[tx] = A[tx]"), "E0611"),
     "threads fewer than none": (body('tx = T.launch_thread("threadIdx.x", -5)', "B[0] = A[0]"), "E0611"),
-    "four and a half threads": (body('tx = T.launch_thread("threadIdx.x", T.float32(4.5))', "B[0] = A[0]"), "E0611"),
+    "four and a half threads": (body('tx = T.launch_thread("threadIdx.x", T.float32(4.5))', "B[0] = A[0]"), "E0406"),
     "threads of a tag that there is not": (body('tx = T.launch_thread("warpIdx.x", 4)', "B[0] = A[0]"), "E0612"),
     "too much shared memory of a launch": (
         body('S = T.allocate([1000000], "float32", "shared.dyn")', T, 'S_1 = T.Buffer((1000000,), data=S, scope="shared.dyn")',
