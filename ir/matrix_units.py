@@ -93,8 +93,8 @@ DTYPES = {"f16": "float16", "bf16": "bfloat16", "tf32": "float32", "f32": "float
 
 
 def product_of(call: tir.Call) -> Product:
-    """Return the product that `T.ptx_mma(shape, A_layout, B_layout, A_dtype, B_dtype, C_dtype, …)` computes; E0606 if there
-    is no such product.
+    """Return the product that `T.ptx_mma(shape, A_layout, B_layout, A_dtype, B_dtype, C_dtype, …)` computes; E0606 if it does
+    not exist.
     """
     shape, a_layout, b_layout, *types = texts(call)[:6]
     product = PRODUCTS.get((shape, *(_PTX_TYPES.get(each, each) for each in types)))  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 ROOMS = ("grammar", "dsl", "ir", "codegen", "bench", "docs")
 BANNED = (
-    (r"\b(is|are|was|were|be) no (?!longer\b|more than\b|less than\b|op\b|one\b)(?=[a-z'])", "negate the verb: 'is not a …'"),
+    (r"(?<!\b[Tt]here )\b(is|are|was|were|be) no (?!longer\b|more than\b|less than\b|op\b|one\b)(?=[a-z'])", "negate the verb: 'is not a …'"),
     (r"\b(has|have) not (an?|the|any)\b", "'has no …' or 'does not have …'"),
     (r"\b(stands?|stood) (in|where|for|here|there|at|before|around|under|by|beside|inside|alone)\b",
      "'is in', 'denotes', 'occurs', 'represents'"),

@@ -156,7 +156,7 @@ def _characters(left: Any, right: Any, op: str) -> int:
 
 
 def _bits(left: int, right: int, op: str) -> int:
-    """Return an upper bound on the bits of the result; 0 for an operator whose result is no larger than its operands."""
+    """Return an upper bound on the bits of the result; 0 for an operator whose result is at most as large as its operands."""
     if op in ("**", "<<"):
         return left.bit_length() * max(right, 1) if op == "**" else left.bit_length() + right
     return left.bit_length() + right.bit_length() if op in ("*", "+", "-") else 0
