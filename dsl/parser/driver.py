@@ -8,7 +8,6 @@ with errors are not part of the tree.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -18,11 +17,9 @@ from ...grammar.tables import load
 from ...ir.base import Source, Span
 from ...ir.diagnostics import Diagnostic
 from .. import syntax
-from .lexer import MAX_TOKENS, Lexer, LimitError, Line, Problem, Token
-from .literals import LiteralError
+from .lexer import Lexer, LimitError, Line, Problem, Token
 from .mistakes import head_name, missing_body, resume_after, undecorated, unexpected, unexpected_indent
 from .place import Place
-from .shapes import LONGEST, MOST, ZEROS, Shape, ShapeMaker, Unshaped
 from .tree import Tree
 
 MAX_TEXT = 16 * 2**20
@@ -37,19 +34,17 @@ def parse_syntax(source: Source) -> tuple[syntax.File, tuple[Diagnostic, ...]]:
 
     Definitions with an error are not in the tree; their names are in `broken`.
     """
-    file, diagnostics, _ = parse_lines(source, copies=True)
+    file, diagnostics, _ = parse_lines(source)
     return file, diagnostics
 
 
-def parse_lines(source: Source, copies: bool = False) -> tuple[syntax.File, tuple[Diagnostic, ...], list[Line]]:
-    """Return the results of `parse_syntax`, and the logical lines. With `copies`, lines whose values come from lines
-    of the same shape are omitted.
-    """
+def parse_lines(source: Source) -> tuple[syntax.File, tuple[Diagnostic, ...], list[Line]]:
+    """Return the results of `parse_syntax`, and the logical lines."""
     if len(source.text) > MAX_TEXT:
         message = f"the text is longer than {MAX_TEXT // 2**20} MiB"
         help = "keep large tensors in a file beside the text: I.constant"
         return syntax.File(source, ()), (Diagnostic("E0010", message, Span(source, 0, 0), help),), []
-    driver = _Driver(source, copies)
+    driver = _Driver(source)
     file = driver.file()
     return file, tuple(each for _, each in sorted(driver.found, key=lambda found: found[0])), driver.lines
 
@@ -61,19 +56,14 @@ def _passed_on(_: str) -> dict[tuple[int, int, str], int]:
 
 
 class _Driver:
-    def __init__(self, source: Source, copies: bool) -> None:
+    def __init__(self, source: Source) -> None:
         self.source = source
         self.found: list[tuple[int, Diagnostic]] = []
         self.broken: set[int] = set()
         """Starts of the values on the stack at an error; they include the heads of all enclosing statements."""
         self.broken_names: list[str] = []
-        self.lexer = Lexer(source.text, self.report, self.copy_line if copies else None)
+        self.lexer = Lexer(source.text, self.report)
         self.lines: list[Line] = []
-        self.skeleton = self.lexer.text.translate(ZEROS) if copies else ""
-        self.seen: set[int] = set()
-        """Hashes of the lines read so far that may have a shape."""
-        self.shapes: dict[str, Shape] = {}
-        self.shape_maker = ShapeMaker(self.lexer.text, self.lexer.comments)
         tables, tree = load(), Tree(self.lexer.comments, self.report)
         self.table = tables.states
         self.rules = [
@@ -122,7 +112,7 @@ class _Driver:
     def parse_line(self, tokens: list[tuple[str, Token]]) -> int | None:
         """Parse one logical line; after an error, return the offset from which to divide the text anew, or None."""
         kind, first = tokens[0]
-        mistakes, begun = len(self.found), self.begin(kind, first)
+        begun = self.begin(kind, first)
         height = len(self.states) - begun
         decorator, self.decorator, self.dropped = self.decorator, None, False
         if not decorator:
@@ -130,8 +120,6 @@ class _Driver:
         failed = self.advance(tokens, 1) if begun else 0
         if failed == len(tokens):
             self.decorator = Token(first.start, tokens[-2][1].end) if kind == "@" else None
-            if self.skeleton and not decorator and len(self.found) == mistakes:
-                self.learn(tokens, height)
             return None
         self.cut(height)
         self.advance(tokens[:failed])  # advance again, without the reductions that preceded the error
@@ -140,57 +128,6 @@ class _Driver:
         self.broken_names.extend(head_name(self.lexer.text, first))
         self.dropped = True
         return resume_after(self.lexer.text, tokens, failed)
-
-    def learn(self, tokens: list[tuple[str, Token]], height: int) -> None:
-        """Record the shape of the line of `tokens`, which was parsed from `height` states on, when it occurs again."""
-        text, start, end = self.lexer.text, tokens[0][1].start, tokens[-1][1].start
-        if end - start > LONGEST or not text.startswith("\n", end) or text.find("\n", start) != end:
-            return
-        key = self.skeleton[start:end]
-        if hash(key) not in self.seen:
-            self.seen.add(hash(key))
-            return
-        if len(self.shapes) >= MOST:
-            return
-        shape = self.shapes.setdefault(key, Shape(tokens[0][0], tokens[0][1].text, len(tokens) - 1, {}))
-        with suppress(Unshaped):
-            makers = self.shape_maker.makers(self.values[height - 1 :], tokens)
-            shape.pushed[self.states[height - 1]] = tuple(self.states[height:]), makers
-
-    def copy_line(self, layout: list[tuple[str, Token]], start: int) -> int:
-        """Push the values of the line at `start` if a line of the same shape is known; return its end, or 0."""
-        end = self.lexer.text.find("\n", start)
-        shape = self.shapes.get(self.skeleton[start:end]) if end - start <= LONGEST else None
-        if shape is None or self.decorator or self.lexer.tokens + shape.tokens > MAX_TOKENS:
-            return 0
-        for kind, token in layout:
-            self.begin(kind, token)
-        layout.clear()
-        pushed = shape.pushed.get(self.states[-1]) if self.settle(shape.kind) else None
-        if pushed is None:
-            return 0
-        self.lexer.comments.close_line(start, shape.word, "")
-        states, makers = pushed
-        try:
-            values = [make(start) for make in makers]
-        except LiteralError:
-            return 0
-        self.height, self.dropped = len(self.states), False
-        self.states += states
-        self.values += values
-        self.lexer.tokens += shape.tokens
-        return end
-
-    def settle(self, kind: str) -> bool:
-        """Perform the reductions before a token of this kind; return whether the token fits."""
-        while (action := self.table[self.states[-1]].get(kind)) is not None and action < 0:
-            origin, size, build = self.rules[~action]
-            height = len(self.values) - size
-            arguments = self.values[height:]
-            del self.states[height + 1 :], self.values[height:]
-            self.values += arguments if build is None else (build(*arguments),)
-            self.states.append(self.table[self.states[-1]][origin])
-        return action is not None
 
     def begin(self, kind: str, token: Token) -> bool:
         """Shift the first token of a line, or its layout, after closing what the previous lines left open."""

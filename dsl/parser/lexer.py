@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -37,10 +36,6 @@ class Line(Struct, frozen=True, gc=False):
 
     layout: list[tuple[str, Token]]
     tokens: list[tuple[str, Token]]
-
-
-Copy: TypeAlias = Callable[[list[tuple[str, Token]], int], int]
-"""Copies a known line, given the layout before it and its start; returns its end, or 0 if the line has to be lexed."""
 
 
 class Problem(Struct, frozen=True):
@@ -92,8 +87,8 @@ def as_read(text: str) -> str:
 class Lexer:
     """The logical lines of a text, with its comments in `comments`; bad indentation is reported to `report`."""
 
-    def __init__(self, text: str, report: Callable[[Problem], None], copy: Copy | None = None) -> None:
-        self.report, self.copy = report, copy
+    def __init__(self, text: str, report: Callable[[Problem], None]) -> None:
+        self.report = report
         self.text = as_read(text)
         self.comments = Comments()
         self.blocks = [Block(0, 0, 0)]
@@ -119,16 +114,11 @@ class Lexer:
         return self._lines(position, [])
 
     def _lines(self, position: int, layout: list[tuple[str, Token]]) -> Iterator[Line]:
-        scan, _ = _scanners()
-        size, copy = len(self.text), self.copy
+        size = len(self.text)
         while position < size:
-            copied = copy(layout, position) if copy is not None else 0
-            if copied:
-                newline = scan.match(self.text, copied)
-            else:
-                tokens, newline = self._line(position)
-                end, text = (newline.start(), newline["NEWLINE"]) if newline else (size, "")
-                yield from self._close(layout, tokens, end, text)
+            tokens, newline = self._line(position)
+            end, text = (newline.start(), newline["NEWLINE"]) if newline else (size, "")
+            yield from self._close(layout, tokens, end, text)
             layout, position = [], size
             if newline is not None:
                 layout = self._layout(newline["NEWLINE"], newline.end("NEWLINE"))
