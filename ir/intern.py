@@ -65,7 +65,7 @@ class Nodes:
         match expr:
             case tir.Var() | tir.Let() | tir.Reduce() | tir.ProducerLoad():
                 return expr
-            case tir.Mul() if is_int(expr.dtype):
+            case tir.Mul() if is_int(expr.dtype) and len(few_factors(expr)) > 1:
                 return (tir.Mul, expr.dtype, frozenset(Counter(factors(expr)).items()))
             case tir.Min() | tir.Max() if is_int(expr.dtype):
                 return (type(expr), frozenset(joined(type(expr), expr)))
@@ -95,6 +95,25 @@ def joined(kind: type[tir.BinaryOp], expr: tir.PrimExpr) -> list[tir.PrimExpr]:
 def factors(expr: tir.PrimExpr) -> list[tir.PrimExpr]:
     """Return the factors of `expr`; `expr` itself if it is not a product."""
     return joined(tir.Mul, expr)
+
+
+MOST_FACTORS = 32
+"""Maximum number of factors of a product whose factors may be in any order."""
+
+
+def few_factors(expr: tir.PrimExpr) -> list[tir.PrimExpr]:
+    """Return the factors of `expr`, or only `expr` itself if there are more than `MOST_FACTORS`."""
+    found: list[tir.PrimExpr] = []
+    stack = [expr]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tir.Mul):
+            stack += [node.b, node.a]
+        else:
+            found.append(node)
+        if len(found) + len(stack) > MOST_FACTORS:
+            return [expr]
+    return found
 
 
 def is_pure_call(call: tir.Call) -> bool:

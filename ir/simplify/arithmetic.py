@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import gcd
 
 from .. import tir
-from ..intern import factors, is_index, is_scalar_int, joined
+from ..intern import few_factors, is_index, is_scalar_int, joined
 from ..sums import Sum
 from .core import Simplifier, simplifies
 from .division import quotient
@@ -59,7 +59,7 @@ def product(s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr) -> Sum:
             common = next(iter(side.terms.values()))
         reduced = s.to_expr(side.divided(common), a.dtype)
         scale *= common
-        parts += [a if side is left else b] if reduced is None else factors(reduced)
+        parts += [a if side is left else b] if reduced is None else [reduced] if side is left else few_factors(reduced)
         scale //= common if reduced is None else 1
     result = parts[0]
     for part in parts[1:]:
@@ -250,7 +250,7 @@ def _remainder_of_rest(
 
 def _merge_symbolic(s: Simplifier, total: Sum, term: tir.Mul, factor: int, dtype: str) -> Sum | None:
     """Rewrite `scale * (x - x // n * n)` to `scale * (x % n)`."""
-    parts = factors(term)
+    parts = few_factors(term)
     for part in parts:
         if isinstance(part, tir.FloorDiv) and len(parts) == 2 and (parts[0] is part.b or parts[1] is part.b):
             dividend = s.sum(part.a)

@@ -9,7 +9,7 @@ from ..analysis.const_bounds import Bounds, bounds_of, of_domain, of_dtype
 from ..analysis.modular_set import ModularSet, modular_of
 from ..base import Op
 from ..dtype import int_range, parse_dtype
-from ..intern import Nodes, factors, is_index, is_scalar_int
+from ..intern import Nodes, few_factors, is_index, is_scalar_int
 from ..sums import Sum
 
 MOST_FACTS = 32
@@ -176,7 +176,7 @@ class Knowledge:
     def _scaled_facts(self, value: Sum) -> Iterator[Sum]:
         """Yield facts multiplied by a non-negative factor, if that gives a product in `value`: `i < n` times `n`."""
         for term, _ in value.factors():
-            parts = factors(term)
+            parts = few_factors(term)
             for part in parts if len(parts) == 2 and is_index(term.dtype) else ():
                 other = parts[1] if part is parts[0] else parts[0]
                 if self.bounds(other).min >= 0:

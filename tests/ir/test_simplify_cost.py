@@ -116,3 +116,16 @@ def test_large_conditions_end_at_a_part_that_decides_them() -> None:
     always = tir.Not("bool", never)
     twice = tir.And("bool", tir.And("bool", _flat(64), always), _leaf(0))
     assert structural_equal(simplify(twice), simplify(_flat(64)), map_free_vars=False)
+
+
+@pytest.mark.parametrize("is_left", [True, False])
+def test_work_of_products_is_linear(is_left: bool) -> None:
+    variables = [tir.Var("int32", f"x{number}") for number in range(1024)]
+
+    def product(size: int) -> tir.PrimExpr:
+        found: tir.PrimExpr = variables[0]
+        for each in variables[1:size]:
+            found = tir.Mul("int32", found, each) if is_left else tir.Mul("int32", each, found)
+        return found
+
+    check_growth(simplify, 16, product)
