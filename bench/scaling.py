@@ -3,16 +3,21 @@
     python bench/scaling.py [--only WORD] [--stages WORD,...] [--scale FACTOR]
 
 Each figure is the processor time at the largest size n, and the exponent of its growth from n / 4 on: 1.00 is proportional to
-the text. Figures below 30 ms have no exponent. `optimise` and `object` are LLVM's share.
+the text. Figures below 30 ms have no exponent. `optimise` and `object` are LLVM's share; `opt`, `schedule` and `run` are whole
+commands, the second one on texts with a block "b0".
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import tempfile
 import time
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
+from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import tvms
@@ -20,10 +25,16 @@ from tvms.codegen.build import Settings, lower_module, prepare
 from tvms.codegen.llvm.backend import optimise, to_object
 from tvms.codegen.llvm.module import emit_module
 from tvms.codegen.target import get_target
+from tvms.dsl.cli import main as run_command
 from tvms.dsl.formatter import format_text
 from tvms.ir.deep import run_with_big_stack
 
-STAGES = ("read", "check", "races", "print", "format", "lower", "emit", "optimise", "object")
+STAGES = ("read", "check", "races", "print", "format", "lower", "emit", "optimise", "object", "opt", "schedule", "run")
+COMMANDS = {"opt": ("--passes", "Simplify"), "schedule": (), "run": ()}
+"""The options of whole commands."""
+SCHEDULE = (
+    '\nS.schedule s(f):\n    b = S.get_block("b0")\n    l = S.get_loops(b)\n    S.split(l[0], factors=[None, 8])\n'
+)
 SHORTEST = 0.03
 """Seconds below which an exponent says nothing."""
 
@@ -140,29 +151,22 @@ def _literals(count: int) -> str:
     )
 
 
-def _graph(count: int) -> str:
-    lines = "".join(f"        y{i + 1} = R.add(y{i}, x)\n" for i in range(count)).replace("y0,", "x,")
+def _in_main(lines: str, result: str) -> str:
     return (
         'I.ir_module Module:\n  R.function main(x: R.Tensor((8, 8), "float32")) -> R.Tensor((8, 8), "float32"):\n'
-        f"      with R.dataflow():\n{lines}        R.output(y{count})\n      return y{count}\n"
+        f"      with R.dataflow():\n{lines}        R.output({result})\n      return {result}\n"
     )
+
+
+def _graph(count: int, operator: str) -> str:
+    lines = "".join(f"        y{i + 1} = R.{operator}({f'y{i}' if i else 'x'}, x)\n" for i in range(count))
+    return _in_main(lines, f"y{count}")
 
 
 def _wide_graph(count: int) -> str:
     lines = "".join(f'        y{i} = R.multiply(x, R.const({i}.5, "float32"))\n' for i in range(count))
     sums = "".join(f"        z{i} = R.add({f'z{i - 1}' if i else 'x'}, y{i})\n" for i in range(count))
-    return (
-        'I.ir_module Module:\n  R.function main(x: R.Tensor((8, 8), "float32")) -> R.Tensor((8, 8), "float32"):\n'
-        f"      with R.dataflow():\n{lines}{sums}        R.output(z{count - 1})\n      return z{count - 1}\n"
-    )
-
-
-def _products_graph(count: int) -> str:
-    lines = "".join(f"        y{i + 1} = R.matmul(y{i}, x)\n" for i in range(count)).replace("y0,", "x,")
-    return (
-        'I.ir_module Module:\n  R.function main(x: R.Tensor((8, 8), "float32")) -> R.Tensor((8, 8), "float32"):\n'
-        f"      with R.dataflow():\n{lines}        R.output(y{count})\n      return y{count}\n"
-    )
+    return _in_main(lines + sums, f"z{count - 1}")
 
 
 CONSTRUCTS: dict[str, tuple[Callable[[int], str], int]] = {
@@ -185,12 +189,12 @@ CONSTRUCTS: dict[str, tuple[Callable[[int], str], int]] = {
     "elif chain": (_elifs, 2000),
     "functions": (_functions, 400),
     "buffers": (_buffers, 500),
-    "parameters": (_parameters, 400),
+    "parameters": (_parameters, 2000),
     "nested if_then_else": (_selects, 1000),
     "literals": (_literals, 20000),
-    "graph chain": (_graph, 1000),
+    "graph chain": (lambda n: _graph(n, "add"), 1000),
     "graph, wide": (_wide_graph, 500),
-    "graph of products": (_products_graph, 500),
+    "graph of products": (lambda n: _graph(n, "matmul"), 500),
 }
 """How a construct is repeated, and the largest size."""
 
@@ -230,7 +234,14 @@ def measure(text: str, stages: frozenset[str]) -> dict[str, float]:
         if stages & {"optimise", "object"}:
             optimised = timer.time("optimise", lambda: optimise(emitted.text, target))
             timer.time("object", lambda: to_object(optimised, target))
-    return {stage: seconds for stage, seconds in timer.seconds.items() if stage in stages}
+    with tempfile.TemporaryDirectory() as folder, redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+        file = Path(folder) / "text.tvms"
+        for stage in COMMANDS.keys() & stages:
+            file.write_text(text + SCHEDULE if stage == "schedule" else text)
+            if stage != "schedule" or 'T.block("b0")' in text:
+                code = timer.time(stage, partial(run_command, [stage, str(file), *COMMANDS[stage]]))
+                assert code == 0, f"tvms {stage} ended with {code}"
+    return {stage: timer.seconds.get(stage, 0) for stage in stages}
 
 
 def main() -> None:
