@@ -302,6 +302,8 @@ CODES: dict[str, str] = {
     "E0911": "patterns that use each other outside of a context",
     "E0912": "a new value of a binding that depends on the binding",
     "E1001": "model operators without a converter",
+    "E1002": "a model file that cannot be read, or is refused",
+    "E1003": "an import that differs from its model",
     "E1004": "model part that depends on unknown values",
     "E1005": "model tensor of an unsupported dtype or layout",
 }

@@ -99,6 +99,23 @@ def _add_convert(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="OUT", help="a file, or the folder of the converted tree")
 
 
+def _add_import(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "model", metavar="MODEL", help="a .pt2 file, or package.module:function, which executes that code of your own"
+    )
+    parser.add_argument("-o", "--output", metavar="OUT", help="write to this file, and the weights beside it")
+    parser.add_argument(
+        "--input",
+        metavar="NAME=SIZES:DTYPE",
+        action="append",
+        default=[],
+        help="an input of the model, such as x=1x3x224x224:float32; a size that is a name varies",
+    )
+    parser.add_argument(
+        "--no-check", dest="check", action="store_false", help="do not compare the import with torch on random inputs"
+    )
+
+
 def _add_entry(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--entry", metavar="NAME", help="the function to run (default: main, or the first public one)")
 
@@ -344,6 +361,7 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
 ADD: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "check": _add_check,
     "convert": _add_convert,
+    "import": _add_import,
     "fmt": _add_fmt,
     "print": _add_print,
     "opt": _add_opt,

@@ -53,4 +53,4 @@ def _is_usage(diagnostic: Diagnostic) -> bool:
     """Return whether the command line or a file is at fault: also an unknown target or pass, unless a text names it."""
     if diagnostic.code in ("E0601", "E0903"):
         return diagnostic.span is None
-    return diagnostic.code.startswith(("E00", "E08"))
+    return diagnostic.code.startswith(("E00", "E08", "E1002"))

@@ -197,12 +197,12 @@ def test_all_unsupported_operators_are_one_error() -> None:
         "     |",
         f" {first} |         y = torch.rand(2, 2)",
         "     |         ^^^^^^^^^^^^^^^^^^^^",
-        "     = note: linalg_qr.default is used here",
+        '     = help: give a function that converts it: custom_convert_map={"rand.default": lambda node, converter: …}',
+        "note: linalg_qr.default is used here",
         f"    --> model.py:{first + 1}:9",
         "     |",
         f" {first + 1} |         return torch.linalg.qr(x)[0] + y",
         "     |         --------------------------------",
-        '     = help: give a function that converts it: custom_convert_map={"rand.default": lambda node, converter: …}',
     ]
 
 

@@ -47,13 +47,12 @@ def from_exported_program(
     Raises TvmsError: E1001 for operators that have no converter, E1004 for sizes that depend on data.
     """
     program = prepared(exported_program, custom_convert_map or {}, run_ep_decomposition)
-    return _Program(program, keep_params_as_input, custom_convert_map or {}).module(
-        unwrap_unit_return_tuple, no_bind_return_tuple
-    )
+    importer = ProgramImporter(program, keep_params_as_input, custom_convert_map or {})
+    return importer.module(unwrap_unit_return_tuple, no_bind_return_tuple)
 
 
-class _Program:
-    """An exported program on its way into a module."""
+class ProgramImporter:
+    """Imports one exported program whose operators all have converters."""
 
     def __init__(self, program: Any, keep_params: bool, custom: CustomConverts) -> None:
         self._program = program
@@ -65,9 +64,10 @@ class _Program:
         self._inputs: list[relax.Var] = []
         self._weights: dict[str, tuple[relax.Var, relax.Constant]] = {}
         self._shared: dict[Any, relax.Constant] = {}
+        self.traced: list[Any] = []
 
-    def module(self, unwrap: bool, no_bind: bool) -> IRModule:
-        """Return the module."""
+    def module(self, unwrap: bool, no_bind: bool, trace: bool = False) -> IRModule:
+        """Return the module; with `trace`, its function returns the values of all nodes in `traced`."""
         self._add_inputs()
         weights = [variable for variable, _ in self._weights.values()]
         attrs: Attrs = {}
@@ -79,7 +79,8 @@ class _Program:
             for condition, message in checks:
                 self._builder.emit(apply("assert_op", condition, (), format=message), self._converter.unique("check"))
             with self._builder.dataflow():
-                result = self._result(self._converter.run(self._program.graph_module), unwrap)
+                values = self._converter.run(self._program.graph_module)
+                result = self._all_values() if trace else self._result(values, unwrap)
                 bound = self._bound_result(result, no_bind)
             self._builder.emit_func_output(bound)
         return self._builder.get()
@@ -196,6 +197,11 @@ class _Program:
         order = sorted(range(len(specs)), key=lambda number: specs[number].kind != kinds.USER_OUTPUT)
         fields = [_as_value(values[number]) for number in order if values[number] is not None]
         return fields[0] if unwrap and len(fields) == 1 else relax.Tuple(tuple(fields))
+
+    def _all_values(self) -> relax.Expr:
+        values = [(node, value) for node, value in self._converter.env.items() if isinstance(value, relax.Var)]
+        self.traced = [node for node, _ in values if node.op == "call_function"]
+        return relax.Tuple(tuple(value for node, value in values if node.op == "call_function"))
 
     def _bound_result(self, result: relax.Expr, no_bind: bool) -> relax.Expr:
         if isinstance(result, relax.Tuple) and no_bind:

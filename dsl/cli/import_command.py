@@ -1,0 +1,120 @@
+"""`tvms import MODEL`: a PyTorch model as a program, checked against torch."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct
+
+from ...ir.dtype import is_dtype
+from ...ir.sanitize import say
+from .files import write_module
+from .progress import progress
+from .reporting import UsageError
+
+if TYPE_CHECKING:
+    from ...ir.base import IRModule
+
+_SEED = 0
+
+
+class Input(Struct, frozen=True):
+    """An `--input`: sizes that are names vary."""
+
+    name: str
+    sizes: tuple[str, ...]
+    dtype: str
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes to try the model with."""
+        return tuple(int(size) if size.isdecimal() else 4 for size in self.sizes)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Import a model, compare it with torch, and write it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch warns of its own code
+        return _run(arguments)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    inputs = [_input(text) for text in arguments.input]
+    program = _program(arguments.model, inputs)
+    from ..importers.torch import from_exported_program
+    from ..importers.torch.support import prepared
+
+    with progress():
+        program = prepared(program, {}, True)
+        module = from_exported_program(program, run_ep_decomposition=False)
+    if arguments.check:
+        _check(program, module, inputs)
+    write_module(module, "tvms", arguments.output)
+    return 0
+
+
+def _input(text: str) -> Input:
+    name, equals, rest = text.partition("=")
+    sizes, _, dtype = rest.partition(":")
+    parts = tuple(sizes.split("x")) if sizes else ()
+    is_valid = equals and name.isidentifier() and all(part.isdecimal() or part.isidentifier() for part in parts)
+    if not is_valid or not is_dtype(dtype or "float32"):
+        raise UsageError(f"--input '{text}' is not NAME=SIZES:DTYPE", help="write it as x=1x3x224x224:float32")
+    return Input(name, parts, dtype or "float32")
+
+
+def _program(model: str, inputs: Sequence[Input]) -> Any:
+    """Return the exported program that the command line names."""
+    from ..importers.torch.archive import call_factory, read_archive
+
+    if ":" not in model or model.endswith(".pt2"):
+        return read_archive(model)
+    say(f"executing '{model}', which is code of your own", sys.stderr)
+    made = call_factory(model)
+    return made if hasattr(made, "graph_signature") else _exported(model, made, inputs)
+
+
+def _exported(name: str, made: Any, inputs: Sequence[Input]) -> Any:
+    """Export what a factory returned: a module, or a module with the tuple of its inputs."""
+    from ..importers.torch.library import library
+
+    torch: Any = library()
+    model, given = cast("tuple[Any, Any]", made) if isinstance(made, tuple) else (made, None)
+    if not hasattr(model, "state_dict"):
+        raise UsageError(
+            f"'{name}' returned {type(model).__name__}",
+            help="return a torch.nn.Module, a pair of one and its inputs, or an ExportedProgram",
+        )
+    if given is None and not inputs:
+        raise UsageError(f"'{name}' returned a module without inputs", help="give --input x=1x3x224x224:float32")
+    example: Any = given if given is not None else tuple(_zeros(torch, each) for each in inputs)
+    dims = {size: torch.export.Dim(size) for each in inputs for size in each.sizes if not size.isdecimal()}
+    shapes = tuple({axis: dims[size] for axis, size in enumerate(each.sizes) if size in dims} for each in inputs)
+    return torch.export.export(model.eval(), tuple(example), dynamic_shapes=shapes if dims else None)
+
+
+def _zeros(torch: Any, given: Input) -> Any:
+    return torch.zeros(given.shape, dtype=getattr(torch, given.dtype))
+
+
+def _check(program: Any, module: IRModule, inputs: Sequence[Input]) -> None:
+    """Compare the module with torch on random inputs, and print the largest differences."""
+    from ...codegen import compile
+    from ..importers.torch.compare import compare, random_inputs
+
+    def execute(each: IRModule, arrays: Sequence[Any]) -> Any:
+        return compile(each)["main"](*arrays)
+
+    shapes = {each.name: each.shape for each in inputs}
+    with progress():
+        found = compare(program, module, random_inputs(program, _SEED, shapes), execute)
+    for difference in found:
+        size = f"with magnitudes up to {difference.scale:.3g}"
+        say(
+            f"'{difference.name}' agrees with torch: the largest difference is {difference.largest:.3g}, {size}",
+            sys.stderr,
+        )

@@ -1,0 +1,154 @@
+"""Check of an import: the module and the model compute the same on random inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias, cast
+
+from msgspec import Struct
+
+from ....ir.base import IRModule
+from ....ir.diagnostics import TvmsError, error
+from .exported_program import ProgramImporter
+from .library import array_of, dtype_name, library
+from .places import Places
+
+Execute: TypeAlias = Callable[[IRModule, Sequence[Any]], Any]
+"""Runs the function `main` of a module."""
+
+TOLERANCES = {"float64": 1e-6, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1}
+"""The largest difference by dtype, relative to the largest magnitude of a tensor, if that is above 1."""
+_INTEGERS = 2
+"""Random integers stay below it, so that they are valid indices of most tables."""
+
+
+class Difference(Struct, frozen=True):
+    """How far a result is from torch's."""
+
+    name: str
+    largest: float
+    scale: float
+    tolerance: float
+
+    @property
+    def is_close(self) -> bool:
+        """Whether the difference is within the tolerance of the dtype."""
+        return self.largest <= self.tolerance * max(1.0, self.scale)
+
+
+def random_inputs(program: Any, seed: int, shapes: Mapping[str, Sequence[int]] | None = None) -> list[Any]:
+    """Return random tensors for the inputs of an exported program, of the sizes that it was exported with, or of
+    `shapes` by the names of the inputs."""
+    torch = library()
+    generator = torch.Generator().manual_seed(seed)
+    names = set(program.graph_signature.user_inputs)
+    inputs: list[Any] = []
+    for node in program.graph.nodes:
+        if node.op != "placeholder" or node.name not in names:
+            continue
+        value = node.meta["val"]
+        if not isinstance(value, torch.Tensor):
+            inputs.append(_hint(value))
+            continue
+        shape = (shapes or {}).get(node.name) or [_hint(size) for size in value.shape]
+        if value.dtype.is_floating_point:
+            inputs.append(torch.randn(shape, generator=generator).to(value.dtype))
+        else:
+            inputs.append(torch.randint(0, _INTEGERS, shape, generator=generator).to(value.dtype))
+    return inputs
+
+
+def _hint(size: Any) -> Any:
+    """Return the size that a model was exported with."""
+    return size.node.hint if hasattr(size, "node") else size
+
+
+def compare(program: Any, module: IRModule, inputs: Sequence[Any], execute: Execute) -> list[Difference]:
+    """Return the differences between the results of `module`, imported from `program`, and torch's.
+
+    Raises TvmsError E1003, which names the first tensor that differs by more than the tolerance of its dtype.
+    """
+    arrays = [_as_argument(value) for value in inputs]
+    results, values = _run(program, inputs)
+    found = _differences(_returned_names(program), execute(module, arrays), results)
+    if all(difference.is_close for difference in found):
+        return found
+    raise _first_difference(program, arrays, values, execute) or _error(max(found, key=lambda each: each.largest), None)
+
+
+def _as_argument(value: Any) -> Any:
+    return array_of(value) if isinstance(value, library().Tensor) else value
+
+
+def _returned_names(program: Any) -> list[str]:
+    nodes = {node.name: node for node in program.graph.nodes}
+    places = Places(nodes.values())
+    names = (str(name) for name in program.graph_signature.user_outputs if name is not None)
+    return [places.name(nodes[name]) if name in nodes else name for name in names]
+
+
+def _run(program: Any, inputs: Sequence[Any]) -> tuple[list[Any], dict[Any, Any]]:
+    """Run a program in torch; return its results, and the values of all nodes."""
+    torch = library()
+    values: dict[Any, Any] = {}
+    interpreter = torch.fx.Interpreter(program.graph_module)
+    run_node = interpreter.run_node
+
+    def recorded(node: Any) -> Any:
+        values[node] = run_node(node)
+        return values[node]
+
+    interpreter.run_node = recorded
+    given = iter(inputs)
+    kinds = torch.export.graph_signature.InputKind
+    arguments: list[Any] = []
+    for spec in program.graph_signature.input_specs:
+        is_user = spec.kind == kinds.USER_INPUT
+        held = program.state_dict if spec.target in program.state_dict else program.constants
+        arguments.append(next(given) if is_user else held.get(spec.target))
+    with torch.no_grad():
+        outputs = interpreter.run(*arguments)
+    output = torch.export.graph_signature.OutputKind.USER_OUTPUT
+    specs = program.graph_signature.output_specs
+    results = [value for value, spec in zip(outputs, specs, strict=True) if spec.kind == output and value is not None]
+    return results, values
+
+
+def _differences(names: Sequence[str], made: Any, wanted: Sequence[Any]) -> list[Difference]:
+    several = cast("Sequence[Any]", made) if isinstance(made, tuple | list) else [made]
+    triples = zip(names, several, wanted, strict=False)
+    return [_difference(name, got, want) for name, got, want in triples if isinstance(want, library().Tensor)]
+
+
+def _difference(name: str, got: Any, want: Any) -> Difference:
+    import numpy as np
+
+    expected, computed = array_of(want).astype("float64"), np.asarray(got).astype("float64")
+    if expected.shape != computed.shape:
+        return Difference(name, float("inf"), 0.0, 0.0)
+    both_nan = np.isnan(expected) & np.isnan(computed)
+    with np.errstate(invalid="ignore"):
+        distance = np.where(both_nan | (expected == computed), 0.0, np.abs(expected - computed))
+    largest = float(np.nan_to_num(distance, nan=np.inf, posinf=np.inf).max(initial=0.0))
+    finite = np.abs(expected[np.isfinite(expected)])
+    return Difference(name, largest, float(finite.max(initial=0.0)), TOLERANCES.get(dtype_name(want.dtype), 0.0))
+
+
+def _first_difference(
+    program: Any, arrays: Sequence[Any], values: Mapping[Any, Any], execute: Execute
+) -> TvmsError | None:
+    """Return the error of the first node whose value differs, in the order of the graph."""
+    importer = ProgramImporter(program, False, {})
+    module = importer.module(unwrap=False, no_bind=False, trace=True)
+    places = Places(program.graph.nodes)
+    for node, got in zip(importer.traced, execute(module, arrays), strict=True):
+        if isinstance(values[node], library().Tensor):
+            difference = _difference(places.name(node), got, values[node])
+            if not difference.is_close:
+                return _error(difference, places.span(node))
+    return None
+
+
+def _error(difference: Difference, span: Any) -> TvmsError:
+    reason = f"'{difference.name}' differs from torch by {difference.largest:.3g}, with magnitudes up to {difference.scale:.3g}"
+    return error("E1003", reason, span, "please report it with the model; --no-check imports without this check")
