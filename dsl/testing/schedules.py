@@ -18,7 +18,7 @@ SUITS: dict[str, tuple[tuple[str, ...], ...]] = {
     "guarded": (("decompose_padding",), ("compute_at",), ("loop_partition",)),
     "matmul": (("pad_einsum",), ("pad_einsum",), ("rfactor",), ("decompose_reduction",), ("reindex",)),
     "scan": (("reorder",), ("split",), ("cache_write",), ("fuse",)),
-    "wavefront": (("reorder",), ("fuse",), ("cache_write",)),
+    "wavefront": (("reorder",), ("reorder",), ("fuse",), ("cache_write",)),
     "update": (("cache_inplace",), ("blockize",), ("reverse_compute_at",)),
     "triangle": (("decompose_reduction",), ("fuse",), ("reorder",), ("cache_write",)),
     "nested": (("blockize",), ("cache_read",), ("compute_at",), ("reorder",)),
@@ -33,7 +33,17 @@ SUITS: dict[str, tuple[tuple[str, ...], ...]] = {
     "tiles": (("tensorize",), ("tensorize",), ("decompose_reduction", "tensorize"), ("pad_einsum",), ("rfactor",), ("blockize",), ("transform_block_layout",)),
 }  # fmt: skip
 """By stage, chains of primitives that often apply to it."""
-_WEIGHTS = {"tiles": 5, "tiled": 3, "padded": 2, "windowed": 2, "together": 2, "reduction": 4, "matmul": 2, "stream": 4}
+_WEIGHTS = {
+    "tiles": 5,
+    "tiled": 3,
+    "padded": 2,
+    "windowed": 2,
+    "together": 2,
+    "reduction": 8,
+    "matmul": 5,
+    "stream": 4,
+    "wavefront": 3,
+}
 """How often a stage is drawn, where that is not once: what few primitives apply to is drawn more often."""
 _NEVER = frozenset({"while", "vector", "thread loop", "assertion", "scope"})
 """What schedules have no primitives for."""

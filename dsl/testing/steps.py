@@ -57,7 +57,11 @@ def _value(offer: Offer, site: Site | None, argument: Argument, primitive: Primi
         case "Block":
             return _name(site)
         case "Loop" | "BlockOrLoop" | "Location":
-            return _several(offer, site) if argument.variadic else offer.loop(site)
+            return (
+                _several(offer, site, 0.7 if primitive.name == "reorder" else 0.3)
+                if argument.variadic
+                else offer.loop(site)
+            )
         case "LoopOrBlocks":
             return offer.loop(site) if offer.random.random() < 0.8 else [_name(site)]
         case "Blocks":
@@ -100,12 +104,12 @@ def _most_buffers(site: Site | None, primitive: str) -> int:
     return max(0, len(regions) - 1)
 
 
-def _several(offer: Offer, site: Site | None) -> list[LoopRV]:
-    """A few loops around a block in a row, or in another order."""
+def _several(offer: Offer, site: Site | None, reversed_share: float) -> list[LoopRV]:
+    """A few loops around a block in a row, or, in so many cases, in reverse."""
     loops = offer.loops(site)
     start = offer.random.randrange(max(1, len(loops) - 1))
     some = loops[start : start + 2 + offer.random.randrange(2)]
-    return some[::-1] if offer.random.random() < 0.3 else some
+    return some[::-1] if offer.random.random() < reversed_share else some
 
 
 def _accessed(offer: Offer, site: Site | None) -> tuple[str, int] | str:
@@ -204,7 +208,7 @@ def _einsum(offer: Offer) -> dict[str, Any]:
     """A sum of products, and a size for each of its iterators."""
     site = offer.site(lambda each: each.is_sum)
     count = len(site.block.iter_vars) if site is not None else 1
-    return {"block": _name(site), "padding": [offer.pick((1, 2, 4, 4, 0)) for _ in range(count)]}
+    return {"block": _name(site), "padding": [offer.pick((1, 2, 4, 4, 2, 3, 5, 8, 2, 4, 1, 0)) for _ in range(count)]}
 
 
 def _side_by_side(offer: Offer) -> dict[str, Any]:

@@ -30,6 +30,8 @@ def wavefront(kernel: Kernel, last: bool) -> tir.Stmt:
     target = kernel.result("S", dtype, shape, last)
     down, across = kernel.choose.pick(((1, -1), (1, 1), (1, 0), (0, 1), (2, -1)))
     row, column = make.sub(axes[0].index, down), make.sub(axes[1].index, across)
+    if down and kernel.wants("computed index", 3):
+        column = make.sub(make.sub(shape[1], 1), axes[1].index)
     inside = make.logical_and(make.less_equal(kernel.const(0), row), make.less_equal(kernel.const(0), column))
     inside = make.logical_and(inside, make.less(column, shape[1]))
     before = make.if_then_else(inside, tir.BufferLoad(dtype, target, (row, column)), make.const(1, dtype))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ....ir import make, tir
 from ....ir.dtype import is_float
@@ -10,8 +10,18 @@ from ..kernels import REDUCE, SPATIAL, TRUE, Axis, Kernel, indices_of, sequence
 from ..loops import nest, plain_nest
 
 _REDUCERS = (
-    (make.add, 0.0), (make.maximum, -100.0), (make.minimum, 100.0), (make.mul, 1.0),
+    (make.add, 0.0), (make.maximum, -100.0), (make.minimum, 100.0), (make.mul, 1.0), (make.add, 0.0), (make.maximum, None),
+    (make.minimum, None),
 )  # fmt: skip
+"""How reductions combine, and what they start with; None stands for the least, or greatest, value of the dtype."""
+
+
+def _start(kernel: Kernel, combine: Callable[..., tir.PrimExpr], start: float | None, dtype: str) -> tir.PrimExpr:
+    if start is None and (is_float(dtype) or kernel.allows("large integer")):
+        return make.min_value(dtype) if combine is make.maximum else make.max_value(dtype)
+    first = (-100.0 if combine is make.maximum else 100.0) if start is None else start
+    first = max(first, 0.0) if dtype.startswith("u") else first
+    return make.const(first if is_float(dtype) else int(first), dtype)
 
 
 def reduction(kernel: Kernel, last: bool) -> tir.Stmt:
@@ -54,8 +64,7 @@ def _reduced(
     bound, lets = _variables_of(kernel, values)
     for target, value in zip(targets, bound, strict=True):
         combine, start = kernel.choose.pick(_REDUCERS)
-        first = max(start, 0.0) if dtype.startswith("u") else start
-        constant = make.const(first if is_float(dtype) else int(first), dtype)
+        constant = _start(kernel, combine, start, dtype)
         place = kernel.at(target, free)
         starts.append(tir.BufferStore(target, constant, place))
         updates.append(tir.BufferStore(target, combine(tir.BufferLoad(dtype, target, place), value), place))
