@@ -26,10 +26,12 @@ if find_spec("hypothesis") is None:
 from .expressions import OPERATORS, expressions
 from .features import FEATURES, features_of
 from .graphs import graph_functions
+from .inputs import inputs
 from .modules import modules
 from .networks import network_functions
 from .oracle import assert_equivalent, random_inputs
 from .prim_funcs import prim_funcs
+from .schedules import schedules
 from .texts import commented_texts, damaged_texts, loose_texts, texts
 from .vacuity import vacuity
 
@@ -42,11 +44,13 @@ __all__ = [
     "expressions",
     "features_of",
     "graph_functions",
+    "inputs",
     "loose_texts",
     "modules",
     "network_functions",
     "prim_funcs",
     "random_inputs",
+    "schedules",
     "texts",
     "vacuity",
 ]

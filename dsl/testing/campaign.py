@@ -152,7 +152,7 @@ def _given(
 _UNWANTED = (
     HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much, HealthCheck.large_base_example,
 )  # fmt: skip
-"""Hypothesis' own complaints: a run counts what it discards itself."""
+"""Health checks of Hypothesis to turn off: a run counts discarded examples itself."""
 
 
 def _failure(law: Law, example: Any, problem: Exception, seconds: float) -> Failure:

@@ -59,16 +59,13 @@ class Operations(Struct, frozen=True):
 def operations(names: frozenset[str] | None = None, dtypes: tuple[str, ...] | None = None) -> Operations:
     """Return the operations called `names` (`OPERATORS` has all), which cast to `dtypes` only."""
 
-    def chosen(rows: tuple[tuple[str, Operation], ...]) -> tuple[Operation, ...]:
-        return tuple([each for name, each in rows if names is None or name in names])
-
     changed = _casts(dtypes) if dtypes is not None else {}
-    return Operations(
-        *[
-            tuple([changed.get(each, each) for each in chosen(rows) if changed.get(each, each) is not None])
-            for rows in (_INT, _FLOAT, _BOOL)
-        ]
-    )  # type: ignore[arg-type]
+
+    def chosen(rows: tuple[tuple[str, Operation], ...]) -> tuple[Operation, ...]:
+        found = [changed.get(each, each) for name, each in rows if names is None or name in names]
+        return tuple([each for each in found if each is not None])
+
+    return Operations(chosen(_INT), chosen(_FLOAT), chosen(_BOOL))
 
 
 def _casts(dtypes: tuple[str, ...]) -> dict[Operation, Operation | None]:
@@ -89,8 +86,9 @@ def _casts(dtypes: tuple[str, ...]) -> dict[Operation, Operation | None]:
 def expression(
     choose: Choices, dtype: str, leaves: Leaves, size: int, known: Operations | None = None, parts: Parts | None = None
 ) -> tir.PrimExpr:
-    """An expression of `dtype` with about `size` operations, of those that are `known`. Parts of it stand in it more than
-    once, now and then: what cancels, or is common to two operands, is what rewrites look for."""
+    """Return an expression of `dtype` with about `size` of the `known` operations.
+
+    Some subexpressions occur more than once: rewrites look for terms that cancel, and for common operands."""
     parts = {} if parts is None else parts
     earlier = parts.setdefault(dtype, [])
     if earlier and choose.rarely(5):

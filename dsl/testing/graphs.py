@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from ...ir import relax
+from ...ir import relax, tir
 from ...ir.diagnostics import error
 from ..load import parse
 from .choices import Choices
@@ -288,15 +289,21 @@ def graph_text(
     is_private: bool = False,
     operators: Sequence[Operator] = OPERATORS,
     options: GraphOptions = DEFAULT,
+    pattern: relax.Function | None = None,
 ) -> str:
     """Choose a function of a few operators, as text without indentation."""
     graph = Graph(choose, functions, options)
-    for _ in range(choose.number(1, 5)):
+    for _ in range(choose.number(0 if pattern else 1, 2 if pattern else 5)):
         choose.pick(operators)(graph)
+    kept: list[Value] = []
+    if pattern is not None:
+        kept.append(_contained(graph, pattern))
+        for _ in range(choose.number(0, 3)):
+            choose.pick(operators)(graph)
     if not graph.lines:
         unary(graph)
-    results = [graph.values[-1]]
-    if not functions and len(graph.values) > 1 and choose.rarely(5):
+    results = [graph.values[-1], *[each for each in kept if each is not graph.values[-1]]]
+    if not functions and not kept and len(graph.values) > 1 and choose.rarely(5):
         results.append(choose.pick(graph.values[:-1]))
     is_dataflow = choose.pick((True, False)) and graph.may_be_dataflow
     infos = [result.struct_info() for result in results]
@@ -318,28 +325,69 @@ def graph_text(
     return "\n".join(lines) + "\n"
 
 
+def _contained(graph: Graph, pattern: relax.Function) -> Value:
+    """Add the bindings of a function, on values of the same struct info, or new parameters; return its result."""
+    names: dict[str, str] = {}
+    for param in pattern.params:
+        shape, dtype = _tensor(param.struct_info)
+        known = [value for value in graph.values if (value.shape, value.dtype) == (shape, dtype)]
+        is_known = known and graph.choose.number(0, 2)
+        names[param.name_hint] = (graph.choose.pick(known) if is_known else graph.parameter(shape, dtype)).name
+    for block in pattern.body.blocks:
+        for binding in block.bindings:
+            text = _NAME.sub(lambda match: names.get(match[0], match[0]), str(binding.value))
+            names[binding.var.name_hint] = graph.choose.fresh("lv")
+            graph.lines.append(f"{names[binding.var.name_hint]} = {text}")
+    result = Value(names[str(pattern.body.body)], *_tensor(pattern.ret_struct_info))
+    graph.values.append(result)
+    return result
+
+
+_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+
+
+def _tensor(info: object) -> tuple[Shape, str]:
+    """Return the shape and dtype of a tensor; E0818 where a size is not known."""
+    values = (
+        info.shape.values
+        if isinstance(info, relax.TensorStructInfo) and isinstance(info.shape, relax.ShapeExpr)
+        else ()
+    )
+    sizes = tuple([each.value for each in values if isinstance(each, tir.IntImm)])
+    if not isinstance(info, relax.TensorStructInfo) or len(sizes) != len(values) or info.ndim not in (-1, len(sizes)):
+        raise error("E0818", "parameters and result of a pattern need to be tensors of known sizes")
+    return sizes, info.dtype
+
+
 def graph_functions(
     operators: Collection[str] | None = None,
     constants: Collection[float] = DEFAULT.constants,
     shapes: Collection[Shape] = (),
     broadcasting: bool | None = None,
+    pattern: relax.Function | None = None,
 ) -> st.SearchStrategy[relax.Function]:
     """Functions of one to five operators, mostly on small shapes; one dimension may be known only at the call.
 
     `operators` are kinds of them (`OPERATOR_KINDS` has all), `constants` are the numbers that stand in the text, `shapes` are
     those of new parameters, in which a string names a size that is known at the call. `broadcasting` says whether the
-    operands of binary operators have other shapes: always, never, or, by default, sometimes. E0818 where a name is not known.
+    operands of binary operators have other shapes: always, never, or, by default, sometimes. Each function contains the
+    bindings of `pattern`, a function of tensors of known sizes, and returns its result too. E0818 where a name is not known.
     """
+    for info in () if pattern is None else (*[param.struct_info for param in pattern.params], pattern.ret_struct_info):
+        _tensor(info)
     names = OPERATOR_KINDS if operators is None else check_names("operator", operators, OPERATOR_KINDS)
     known = OPERATORS if operators is None else tuple(OPERATOR_KINDS[name] for name in names)
     if not constants:
         raise error("E0818", "graph functions need a constant")
     options = GraphOptions(tuple(map(float, constants)), tuple(tuple(shape) for shape in shapes), broadcasting)
-    return _graph_functions(known, options)
+    return _graph_functions(known, options, pattern)
 
 
 @st.composite
-def _graph_functions(draw: st.DrawFn, operators: Sequence[Operator], options: GraphOptions) -> relax.Function:
-    function = parse(graph_text(Choices(draw), operators=operators, options=options)).functions["main"]
+def _graph_functions(
+    draw: st.DrawFn, operators: Sequence[Operator], options: GraphOptions, pattern: relax.Function | None
+) -> relax.Function:
+    text = graph_text(Choices(draw), operators=operators, options=options, pattern=pattern)
+    function = parse(text).functions["main"]
     assert isinstance(function, relax.Function)
     return function

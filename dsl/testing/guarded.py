@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TextIO
 
 PAGE = mmap.PAGESIZE
 SECONDS = 20
-"""What one piece of work in a process of its own may take."""
+"""Time limit of one task in the child process, in seconds."""
 _CANARY = 0xA5
 
 _mprotect = ctypes.CDLL(None, use_errno=True).mprotect
@@ -94,7 +94,7 @@ class Apart:
         self._answers = os.fdopen(receive, encoding="utf-8")
 
     def _end(self, number: int = 0) -> int:
-        """End the process, with a signal where one is given; return its status."""
+        """Terminate the child process, with signal `number` unless it is 0, and return its status."""
         if not self._child:
             return 0
         self._answers.close()

@@ -3,16 +3,19 @@ strided, not aligned to cache lines, or share memory where that is allowed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
+from hypothesis import strategies as st
 from msgspec import Struct
 
 from ...ir import relax, tir
+from ...ir.base import BaseFunc
 from ...ir.dtype import is_bool, is_float
 from ...ir.numpy_dtype import numpy_dtype
 from ...ir.visit import free_variables, walk
 from ..cli.arguments import Argument, arguments_of
+from .options import check_names
 
 if TYPE_CHECKING:
     import numpy as np
@@ -119,9 +122,7 @@ def _value(
     return value
 
 
-def _with_edges(
-    value: Any, argument: Argument, random: np.random.Generator, share: float, constants: Sequence[float]
-) -> Any:
+def _with_edges(value: Any, argument: Argument, random: Any, share: float, constants: Sequence[float]) -> Any:
     """Return `value` with edge values of its dtype, or neighbours of constants, in about `share` of its elements."""
     import numpy as np
 
@@ -129,10 +130,14 @@ def _with_edges(
 
     if is_bool(argument.dtype):
         return value
-    edges = float_edges(argument.dtype, finite=False) if is_float(argument.dtype) else int_edges(argument.dtype)
+    edges: Any = float_edges(argument.dtype, finite=False) if is_float(argument.dtype) else int_edges(argument.dtype)
     near = neighbours(constants, argument.dtype)
-    edges = np.where(random.random(value.shape) < 0.5, random.choice(edges, value.shape), random.choice(near, value.shape)) if len(near) else random.choice(edges, value.shape)  # fmt: skip
-    mixed = np.where(random.random(value.shape) < share, edges, value).astype(value.dtype)
+    chosen: Any = random.choice(edges, value.shape)
+    if len(near):
+        is_edge: Any = random.random(value.shape) < 0.5
+        chosen = cast("Any", np.where(is_edge, chosen, random.choice(near, value.shape)))
+    is_chosen: Any = random.random(value.shape) < share
+    mixed = cast("Any", np.where(is_chosen, chosen, value)).astype(value.dtype)
     return mixed[()] if argument.shape is None else mixed
 
 
@@ -160,13 +165,12 @@ def _lay_out(
 ) -> list[str]:  # fmt: skip
     """Put arrays into memory as their buffers declare; with `is_odd`, some of them off cache lines, or two that are only
     read into the same place. Returns what was done."""
-    import numpy as np
 
     classes: list[str] = []
     first: dict[Any, int] = {}
     for place, (param, argument) in enumerate(zip(function.params, arguments, strict=True)):
         buffer, value = function.buffer_map.get(param), values[place]
-        if buffer is None or not isinstance(value, np.ndarray):
+        if buffer is None or not _is_array(value):
             continue
         if buffer.strides and len(buffer.strides) == value.ndim:
             values[place] = placed(value, _strides(buffer, value.shape, random, known))
@@ -203,6 +207,12 @@ def _strides(buffer: tir.Buffer, shape: tuple[int, ...], random: np.random.Gener
     return tuple(found)
 
 
+def _is_array(value: Any) -> bool:
+    import numpy as np
+
+    return isinstance(value, np.ndarray)
+
+
 def placed(value: Any, strides: tuple[int, ...] | None, offset: int = 0) -> Any:
     """Return a copy of an array with `strides`, in elements, that starts `offset` bytes after a cache line."""
     import numpy as np
@@ -226,7 +236,7 @@ def copies(values: Sequence[Any]) -> list[Any]:
     for value in values:
         if id(value) in known:
             continue
-        if not isinstance(value, np.ndarray):
+        if not _is_array(value):
             known[id(value)] = value.copy() if hasattr(value, "copy") else value
         elif value.strides == np.empty(value.shape, value.dtype).strides:
             off = value.ctypes.data % _CACHE_LINE if value.base is not None else 0
@@ -243,8 +253,66 @@ def with_special_values(value: Any, seed: int) -> Any:
     if np.ndim(value) and is_float(value.dtype.name) and value.size and seed % 3:
         (array,) = copies([value])
         specials = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0]).astype(array.dtype)
-        random = np.random.default_rng(seed)
-        places = random.integers(0, array.size, 1 + array.size // 4)
+        random: Any = np.random.default_rng(seed)
+        places: Any = random.integers(0, array.size, 1 + array.size // 4)
         array[np.unravel_index(places, array.shape)] = random.choice(specials, len(places))
         return array
     return value
+
+
+def constants_of(*functions: BaseFunc) -> tuple[float, ...]:
+    """Return the numbers in functions, each once."""
+    nodes = (node for function in functions for node in walk(function))
+    return tuple({float(node.value): None for node in nodes if isinstance(node, tir.IntImm | tir.FloatImm)})
+
+
+# --- As a strategy ------------------------------------------------------------------------------------------------
+
+
+def inputs(
+    function: tir.PrimFunc | relax.Function,
+    sizes: Mapping[str, int] | None = None,
+    ranges: Mapping[str, Range] | None = None,
+    elements: Mapping[str, st.SearchStrategy[Any]] | None = None,
+    profiles: Collection[str] = PROFILES,
+    integers: tuple[int, int] | None = None,
+) -> st.SearchStrategy[dict[str, Any]]:
+    """Arguments of `function` by the names of its parameters, in their order: plain numbers, and edge values of each dtype.
+
+    `sizes` are symbolic sizes by name. `ranges` has the least and the greatest value of parameters, and `elements` a strategy
+    for the elements of parameters, repeated where an array has more of them. `profiles` say how many edge values there are:
+    "plain", "sparse" or "dense". E0818 where a name is not known.
+    """
+    names = [argument.name for argument in arguments_of(function)]
+    check_names("parameter", (*(ranges or {}), *(elements or {})), names)
+    known = [each for each in PROFILES if each in check_names("profile", profiles, PROFILES)]
+    constants = constants_of(function)
+
+    @st.composite
+    def drawn(draw: st.DrawFn) -> dict[str, Any]:
+        import numpy as np
+
+        profile, seed = draw(st.sampled_from(known)), draw(st.integers(0, 2**32 - 1))
+        random = np.random.default_rng(seed)
+        values = draw_inputs(function, random, sizes, integers, profile, constants, ranges or {}, least=1).values
+        found = dict(zip(names, values, strict=True))
+        for name, strategy in (elements or {}).items():
+            found[name] = _filled(found[name], draw(st.lists(strategy, min_size=1, max_size=_ELEMENTS)))
+        return found
+
+    return drawn()
+
+
+_ELEMENTS = 16
+"""How many elements of an array are drawn by themselves."""
+
+
+def _filled(value: Any, elements: Sequence[Any]) -> Any:
+    """Return an array, or scalar, with its elements replaced."""
+    import numpy as np
+
+    if not _is_array(value):
+        return np.asarray(elements[0]).astype(value.dtype)[()]
+    (array,) = copies([value])
+    array[...] = np.resize(np.asarray(elements), value.shape).astype(value.dtype)
+    return array

@@ -62,8 +62,10 @@ def features_of_step(schedule: Schedule, given: Mapping[str, Any]) -> frozenset[
     root = body.block if isinstance(body, tir.BlockRealize) else None
     parts = _parts(body if root is None else root.body)
     own = [part for part in parts if any(_is_asked(each, asked, names) for each in walk_statements(part))]
-    whole = around(function, walk(function)) if own else None
-    return frozenset().union(*[features_among(walk(part), whole) for part in own]) if whole else frozenset()
+    found: set[str] = set()
+    for part in own:
+        found |= features_among(walk(part), around(function, walk(function)))
+    return frozenset(found)
 
 
 def _parts(body: tir.Stmt) -> tuple[tir.Stmt, ...]:

@@ -1,11 +1,13 @@
-"""Modules of loop-level and graph-level functions."""
+"""Modules of loop functions and graph functions."""
 
 from __future__ import annotations
 
 from textwrap import indent
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from ...ir import relax, tir
 from ...ir.base import BaseFunc, IRModule
 from ..load import parse
 from .choices import Choices
@@ -24,15 +26,27 @@ T.prim_func(private=True) double(A: T.Buffer((4,), "float32"), B: T.Buffer((4,),
 
 
 @st.composite
-def modules(draw: st.DrawFn, is_graph_allowed: bool = True) -> IRModule:
-    """Modules of one or two loop-level functions, of a graph-level one and what it calls, or of both; or a bare one."""
+def modules(
+    draw: st.DrawFn,
+    is_graph_allowed: bool = True,
+    loops: st.SearchStrategy[tir.PrimFunc] | None = None,
+    graphs: st.SearchStrategy[relax.Function] | None = None,
+    max_functions: int = 2,
+) -> IRModule:
+    """Modules of one to `max_functions` loop functions, of a graph function and what it calls, or of both; or one bare function.
+
+    `loops` and `graphs` are strategies of their functions, such as `prim_funcs(dtypes=["int32"])`; None stands for any.
+    """
     choose = Choices(draw)
     kind = choose.number(0, 4 if is_graph_allowed else 1)
     functions: dict[str, BaseFunc] = {}
-    if kind >= 2:
+    if kind >= 2 and graphs is not None:
+        functions["main"] = choose.draw(graphs)
+    elif kind >= 2:
         text = indent(_DOUBLE + graph_text(choose, "main", ("double",)), "    ")
         functions.update(parse(f"I.ir_module Module:\n{text}").functions)
-    names = {0: ("main",), 1: ("main", "other"), 4: ("other",)}.get(kind, ())
-    for name in names:
-        functions[name] = prim_func(Choices(draw), name=name)
+    count = {0: 1, 1: max_functions, 4: max(max_functions - 1, 1)}.get(kind, 0)
+    for name in ("main", "other", *[f"other_{number}" for number in range(1, count)])[int(kind == 4) :][:count]:
+        function = prim_func(Choices(draw), name=name) if loops is None else choose.draw(loops)
+        functions[name] = replace(function, attrs={**function.attrs, "global_symbol": name})
     return IRModule(functions, name="" if kind == 0 else "Module")

@@ -15,9 +15,8 @@ from ...ir.base import IRModule
 from ...ir.diagnostics import TvmsError
 from ...ir.dtype import is_float
 from ...ir.programs import as_module
-from ...ir.visit import walk
 from ..cli.arguments import arguments_of, select_entry
-from .inputs import PROFILES, Drawn, Range, copies, draw_inputs, random_inputs
+from .inputs import PROFILES, Drawn, Range, constants_of, copies, draw_inputs, random_inputs
 from .vacuity import count_comparison
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ def assert_equivalent(
     name, function = select_entry(first, entry)
     labels = [argument.name for argument in arguments_of(function)]
     run_before, calls = execute_before(first, name), None
-    constants = constants_of(first, second) if inputs is None else ()
+    constants = constants_of(*first.functions.values(), *second.functions.values()) if inputs is None else ()
     tried: dict[str, None] = {}
     for profile in profiles if inputs is None else ("",):
 
@@ -169,12 +168,6 @@ def _compare(
             again = _results(call, values, labels)
             other = [label for label in found if not _same_bits(found[label], again[label])]
             assert not other, f"{other[0]} differs{said} from one run to the next"
-
-
-def constants_of(*modules: IRModule) -> tuple[float, ...]:
-    """Return the numbers that stand in the functions of modules, each once."""
-    nodes = (node for module in modules for function in module.functions.values() for node in walk(function))
-    return tuple({float(node.value): None for node in nodes if isinstance(node, tir.IntImm | tir.FloatImm)})
 
 
 def _results(call: Call, values: Sequence[Any], labels: Sequence[str]) -> dict[str, Any]:

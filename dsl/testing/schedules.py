@@ -1,15 +1,21 @@
-"""Programs to schedule, and the primitives that suit them: what a random chain of primitives hardly ever does by itself."""
+"""Random schedules of programs, and programs to schedule with primitives that suit them."""
 
 from __future__ import annotations
+
+from collections.abc import Collection
 
 from hypothesis import strategies as st
 
 from ...ir import tir
+from ...ir.base import IRModule
+from ...ir.schedule import Schedule, ScheduleError
+from ...ir.schedule.text import ScheduleText
 from .choices import Choices
 from .features import FEATURES
-from .options import Options
+from .options import Options, check_names
 from .prim_funcs import is_allowed, prim_func
 from .stages import STAGES
+from .steps import CHANGING, arguments
 
 SUITS: dict[str, tuple[tuple[str, ...], ...]] = {
     "elementwise": (("blockize",), ("compute_inline",), ("reverse_compute_at",), ("loop_partition",), ("cache_read",), ("fuse",)),
@@ -77,3 +83,32 @@ def schedulable(draw: st.DrawFn) -> tuple[tir.PrimFunc, tuple[str, ...]]:
     if choose.rarely(3):
         stages.append(choose.pick([each for each in STAGES if is_allowed(each, options, options.max_blocks)]))
     return prim_func(choose, options, stages), first
+
+
+def schedules(
+    program: IRModule | tir.PrimFunc,
+    primitives: Collection[str] | None = None,
+    max_steps: int = 6,
+    function: str | None = None,
+) -> st.SearchStrategy[ScheduleText]:
+    """Schedules of `program` with up to `max_steps` steps, all of which apply to it: what is refused is left out.
+
+    `primitives` are the names of those to draw from; None stands for all that change programs. `function` is the name of the
+    loop function to schedule, where the program has several. A schedule prints as an `S.schedule` that can follow the
+    program in a text, and `tvms.Schedule(program).replay(schedule)` applies it. E0818 where a name is not known.
+    """
+    names = CHANGING if primitives is None else check_names("primitive", primitives, CHANGING)
+    steps = st.lists(st.tuples(st.sampled_from(names), st.integers(0, 2**32 - 1)), max_size=max_steps)
+    return steps.map(lambda chain: _applied(program, chain, function))
+
+
+def _applied(program: IRModule | tir.PrimFunc, chain: list[tuple[str, int]], function: str | None) -> ScheduleText:
+    schedule = Schedule(program, seed=0, error_render_level="fast")
+    if function is not None:
+        schedule.work_on(function)
+    for name, number in chain:
+        try:
+            schedule.apply(name, **arguments(schedule, name, number))
+        except ScheduleError:
+            continue
+    return schedule.text()

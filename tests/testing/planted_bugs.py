@@ -287,7 +287,7 @@ MUTANTS = (
     Mutant("updates need no start", "order", "ir/verify/starts.py",
            "    if values is None:\n        return False\n    block, element", "    return False\n    block, element"),
     Mutant("any loop may repeat an update", "order", "ir/verify/starts.py", "if step.var in used or (block.init", "if True or (block.init"),
-    Mutant("reads of other elements are no dependences", "order", "ir/verify/axis_kinds.py",
+    Mutant("reads of other elements do not count as dependences", "order", "ir/verify/axis_kinds.py",
            "if is_same and is_update and (kind", "if is_update and (kind"),
     Mutant("one axis keeps all instances apart", "order", "ir/verify/axis_kinds.py",
            "return all(any(a is axis.var and b is axis.var for a, b in pairs) for axis in axes)",
