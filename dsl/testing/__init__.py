@@ -23,15 +23,15 @@ from ...ir.diagnostics import error
 if find_spec("hypothesis") is None:
     raise error("E0812", "tvms.testing needs Hypothesis, which is not installed", None, "pip install 'tvms-lang[fuzz]'")
 
+from .data import inputs
 from .expressions import OPERATORS, expressions
 from .features import FEATURES, features_of
 from .graphs import graph_functions
-from .inputs import inputs
 from .modules import modules
 from .networks import network_functions
 from .oracle import assert_equivalent, random_inputs
 from .prim_funcs import prim_funcs
-from .schedules import schedules
+from .scheduling import schedules
 from .texts import commented_texts, damaged_texts, loose_texts, texts
 from .vacuity import vacuity
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tvms.dsl.cli.opt_command import parse_passes
 from tvms.ir.passes.transform import Sequential, get_pass
 from tvms.testing import network_functions
-from tvms.testing.inputs import PROFILES
+from tvms.testing.data import PROFILES
 from tvms.testing.laws.passes import ROUNDING, TOGETHER, TRAINING, check_pass
 from tvms.testing.oracle import as_module
 

@@ -21,7 +21,7 @@ from tvms.ir.visit import walk
 from tvms.testing import assert_equivalent, expressions, graph_functions, modules, prim_funcs
 from tvms.testing.expressions import variables
 from tvms.testing.features import FEATURES, features_of
-from tvms.testing.schedules import SUITS
+from tvms.testing.scheduling import SUITS
 from tvms.testing.stages import STAGES
 
 

@@ -23,7 +23,7 @@ from ....ir.verify import verify
 from ....ir.visit import substitute
 from ...load import parse_source
 from ..constructs import LOOP_LEVEL
-from ..inputs import copies, random_inputs
+from ..data import copies, random_inputs
 from ..oracle import Execute, as_module
 from ..prim_funcs import prim_funcs
 from ..smaller import loop_entry, programs_in

@@ -15,8 +15,8 @@ from ....ir.base import IRModule, Source
 from ....ir.dtype import is_float
 from ...cli.arguments import arguments_of, select_entry
 from ...load import parse
+from ..data import copies, random_inputs, with_special_values
 from ..floats import TOLERANCE, Program, float_programs
-from ..inputs import copies, random_inputs, with_special_values
 from ..oracle import Execute, ExecuteAll, interpreted
 from ..smaller import programs_in
 from ..values import float_edges

@@ -17,7 +17,7 @@ from ....ir.base import IRModule, Source
 from ....ir.passes.gradient import gradient
 from ...load import parse, parse_source
 from ..choices import Choices
-from ..inputs import random_inputs
+from ..data import random_inputs
 from ..oracle import Execute
 from .law import Law, module_constructs
 

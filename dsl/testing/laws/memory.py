@@ -22,8 +22,8 @@ from ....ir.diagnostics import TvmsError
 from ....ir.verify import verify
 from ...load import parse_source
 from ..choices import Choices
+from ..data import copies
 from ..guarded import Apart, guarded
-from ..inputs import copies
 from ..oracle import Call, Execute, ExecuteAll, random_inputs
 from ..smaller import loop_entry, programs_in
 from ..views import SCALARS, Views

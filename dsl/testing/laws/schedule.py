@@ -22,7 +22,7 @@ from ...load import parse_source
 from ..matrix import REFUSED, cells, features_of_step
 from ..oracle import Execute, as_module, assert_equivalent, interpreted, profiles
 from ..prim_funcs import prim_funcs
-from ..schedules import schedulable
+from ..scheduling import schedulable
 from ..smaller import programs_in
 from ..steps import CHANGING, arguments
 from .law import Law

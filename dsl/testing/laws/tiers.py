@@ -19,7 +19,7 @@ from ....ir.dtype import is_float
 from ....ir.visit import substitute, walk
 from ...load import parse_source
 from ..constructs import LOOP_LEVEL
-from ..inputs import with_special_values
+from ..data import with_special_values
 from ..oracle import Execute, as_module
 from ..prim_funcs import prim_funcs
 from .bounds import Example, copies, examples, name_and_inputs, plant

@@ -58,7 +58,7 @@ def _undefined(store: tir.BufferStore) -> Node:
 def _other_dtype(store: tir.BufferStore) -> Node | None:
     if "x" in store.value.dtype:
         return None
-    return replace(store, value=make.cast(store.value, "float64" if store.buffer.dtype != "float64" else "int32"))
+    return replace(store, value=tir.Cast("float64" if store.buffer.dtype != "float64" else "int32", store.value))
 
 
 def _index_too_many(load: tir.BufferLoad) -> Node:

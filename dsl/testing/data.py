@@ -132,9 +132,9 @@ def _with_edges(value: Any, argument: Argument, random: Any, share: float, const
         return value
     edges: Any = float_edges(argument.dtype, finite=False) if is_float(argument.dtype) else int_edges(argument.dtype)
     near = neighbours(constants, argument.dtype)
+    is_edge: Any = random.random(value.shape) < 0.5 if len(near) else None
     chosen: Any = random.choice(edges, value.shape)
     if len(near):
-        is_edge: Any = random.random(value.shape) < 0.5
         chosen = cast("Any", np.where(is_edge, chosen, random.choice(near, value.shape)))
     is_chosen: Any = random.random(value.shape) < share
     mixed = cast("Any", np.where(is_chosen, chosen, value)).astype(value.dtype)
