@@ -202,7 +202,7 @@ def test_all_unsupported_operators_are_one_error() -> None:
         f"    --> model.py:{first + 1}:9",
         "     |",
         f" {first + 1} |         return torch.linalg.qr(x)[0] + y",
-        "     |         --------------------------------",
+        "     |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
     ]
 
 

@@ -80,7 +80,7 @@ class Converter:
         return TvmsError(tuple(_at(each, f"{self.node.target}: {each.message}", span) for each in problem.diagnostics))
 
     def _converted(self, node: Any) -> Any:
-        custom = self._custom.get(node.target) or self._custom.get(getattr(node.target, "__name__", ""))
+        custom = custom_of(node.target, self._custom)
         if custom is not None:
             return custom(node, self)
         value = node.meta.get("val")
@@ -264,6 +264,12 @@ def _attribute(module: Any, path: str) -> Any:
 
 def _at(problem: Diagnostic, message: str, span: Any) -> Diagnostic:
     return replace(problem, message=message, span=span)
+
+
+def custom_of(target: Any, custom: Mapping[Any, Any]) -> Any:
+    """Return the caller's converter of an overload, which it may name as "relu.default" or "relu"; None without one."""
+    name: str = getattr(target, "__name__", "")
+    return custom.get(target) or custom.get(name) or custom.get(name.partition(".")[0])
 
 
 def row_name(target: Any) -> str:

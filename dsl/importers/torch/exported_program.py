@@ -62,9 +62,21 @@ class ProgramImporter:
         self._names: set[str] = set()
         self._converter = Converter(self._builder, self._symbols, program.graph.nodes, ROWS, custom, self._names)
         self._inputs: list[relax.Var] = []
+        self._input_names: dict[str, str] = {}
         self._weights: dict[str, tuple[relax.Var, relax.Constant]] = {}
         self._shared: dict[Any, relax.Constant] = {}
         self.traced: list[Any] = []
+
+    def name_inputs(self, names: Sequence[str], variables: Sequence[tir.Var | None]) -> None:
+        """Call the inputs by `names`, and their sizes, all in order, by those of `variables` that are given."""
+        kinds = library().export.graph_signature.InputKind
+        specs = [spec for spec in self._program.graph_signature.input_specs if spec.kind == kinds.USER_INPUT]
+        self._input_names = {spec.arg.name: name for spec, name in zip(specs, names, strict=True)}
+        nodes = {node.name: node for node in self._program.graph.nodes}
+        sizes = [size for spec in specs for size in nodes[spec.arg.name].meta["val"].shape]
+        for size, variable in zip(sizes, variables, strict=True):
+            if variable is not None:
+                self._symbols.rename(size, variable)
 
     def module(self, unwrap: bool, no_bind: bool, trace: bool = False) -> IRModule:
         """Return the module; with `trace`, its function returns the values of all nodes in `traced`."""
@@ -105,7 +117,8 @@ class ProgramImporter:
     def _input(self, node: Any) -> Any:
         value = node.meta["val"]
         if hasattr(value, "dtype") and hasattr(value, "shape"):
-            variable = self._variable(node.name, value.shape, dtype_name(value.dtype))
+            name: str = self._input_names.get(node.name) or node.name
+            variable = self._variable(name, value.shape, dtype_name(value.dtype))
         elif isinstance(value, library().SymInt):
             self._symbols.bind(value)
             size = d.as_dim(self._symbols.size(value))

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from ....ir.diagnostics import Diagnostic, Note, TvmsError
-from .converter import row_name
+from .converter import custom_of, row_name
 from .library import library
 from .places import Places
 from .table import ROWS
@@ -42,7 +42,7 @@ def _unsupported(graph_module: Any, custom: Mapping[Any, Any]) -> Iterator[Any]:
 def _is_supported(node: Any, custom: Mapping[Any, Any]) -> bool:
     torch = library()
     name = getattr(node.target, "__name__", "")
-    if node.target in custom or name in custom or name == "getitem":
+    if custom_of(node.target, custom) is not None or name == "getitem":
         return True
     value = node.meta.get("val")
     is_number = isinstance(value, torch.SymInt | torch.SymBool | torch.SymFloat | int | float)

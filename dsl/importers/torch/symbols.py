@@ -29,6 +29,11 @@ class Symbols:
         self._variables: dict[str, tir.Var] = {}
         self._bound: set[str] = set()
 
+    def rename(self, value: Any, variable: tir.Var) -> None:
+        """Use `variable` for a torch size that is a symbol by itself."""
+        if is_symbolic(value) and value.node.expr.is_Symbol:
+            self._variables[value.node.expr.name] = variable
+
     def bind(self, value: Any) -> None:
         """Remember that the sizes in a torch size are known from here on."""
         self._bound.update(symbol.name for symbol in symbols_of(value))
