@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from .. import tir
 from ..equal import structural_equal
@@ -17,7 +17,7 @@ from .subject import Subject, is_write
 
 MOST_PAIRS = 200_000
 MOST_MEETINGS = 5_000
-"""Maximum numbers of pairs of accesses per loop that are examined, and that the prover is asked about."""
+"""Maximum numbers of pairs of accesses per function that are examined, and that the prover is asked about."""
 How: TypeAlias = Literal["parallel", "blocks", "threads", "vector"]
 PRIVATE_SCOPES = ("local", "warp", "wmma", "m16n8k8", "metal.simdgroup", "amx.tmm")
 """Scopes of which each thread, or each group of cooperating threads, has its own memory."""
@@ -45,6 +45,13 @@ class Meeting(Struct, frozen=True, eq=False):
     is_ahead: bool | None = None
 
 
+class Budget(Struct):
+    """The numbers of pairs that may still be compared in a function."""
+
+    pairs: int = field(default_factory=lambda: MOST_PAIRS)
+    meetings: int = field(default_factory=lambda: MOST_MEETINGS)
+
+
 class Meetings(Struct, frozen=True, eq=False):
     """Pairs of accesses of a loop that may conflict; not all of them unless `is_complete`."""
 
@@ -52,9 +59,9 @@ class Meetings(Struct, frozen=True, eq=False):
     is_complete: bool
 
 
-def meetings(subject: Subject, loop: tir.For, sites: list[Site]) -> Meetings:
+def meetings(subject: Subject, loop: tir.For, sites: list[Site], budget: Budget) -> Meetings:
     """Return the pairs of `sites`, accesses in `loop`, that may conflict; accesses of a block's body come before those of its
-    init. At most `MOST_PAIRS` are examined, and `MOST_MEETINGS` returned.
+    init. The search stops when `budget`, which it uses up, is exhausted.
 
     Threads of a block and lanes of a vector run in lockstep. Threads may conflict within one statement; they do not conflict
     in a cooperative reduction along a reduction axis. `--races` checks accesses between explicit barriers
@@ -77,8 +84,10 @@ def meetings(subject: Subject, loop: tir.For, sites: list[Site]) -> Meetings:
     ]
     by_buffer = _by_buffer(sites)
     pairs = ((first, second) for first in stores for second in by_buffer[first.node.buffer])
-    for number, (first, second) in enumerate(pairs):
-        if number == MOST_PAIRS or len(found) == MOST_MEETINGS:
+    most = budget.meetings
+    for first, second in pairs:
+        budget.pairs, budget.meetings = budget.pairs - 1, most - len(found)
+        if budget.pairs < 0 or budget.meetings <= 0:
             return Meetings(found, is_complete=False)
         if first is second:
             found.append(Meeting(first, second))
@@ -93,6 +102,7 @@ def meetings(subject: Subject, loop: tir.For, sites: list[Site]) -> Meetings:
         elif not has_barriers and (is_write(second) or is_own(statements.get(second.node, first))):
             # otherwise the element keeps its value until the last iteration has read it
             found.append(Meeting(first, second, order[first] < order[second]))
+    budget.meetings = most - len(found)
     return Meetings(found, is_complete=True)
 
 
