@@ -53,7 +53,10 @@ generate: .venv/installed-dev
 
 fuzz: .venv/installed-test
 	TVMS_FUZZ=$(TVMS_FUZZ) $(BIN)/python -m pytest $(PYTEST_FLAGS) tests/fuzz --hypothesis-profile fuzz
-	for law in $$($(BIN)/tvms fuzz | cut -d" " -f1); do $(BIN)/tvms fuzz $$law --n $(FUZZ_EXAMPLES) --jobs $(FUZZ_JOBS) || exit 1; done
+	rm -rf build/fuzz && mkdir -p build/fuzz
+	for law in $$($(BIN)/tvms fuzz | cut -d" " -f1); do \
+	  $(BIN)/tvms fuzz $$law --n $(FUZZ_EXAMPLES) --jobs $(FUZZ_JOBS) --state build/fuzz/$$law.json || exit 1; done
+	$(BIN)/python tests/testing/feature_matrix.py build/fuzz --check
 
 bench: .venv/installed
 	for script in bench/*.py; do $(BIN)/python $$script || exit 1; done

@@ -235,7 +235,7 @@ FEATURES: Mapping[str, Feature] = {
     "while": Feature(tir.While, lambda n, _: True, "`while`", ("counted",)),
     "vector": Feature((tir.Ramp, tir.Broadcast), lambda n, _: True, "`T.Ramp` and `T.Broadcast`", ("counted",)),
     # --- Buffers and parameters
-    "view": Feature(tir.Buffer, lambda n, a: len(a.pointers.get(n.data, ())) > 1, "two buffers of one memory, `T.decl_buffer(data=…)`", _PLAIN),
+    "view": Feature(tir.Buffer, lambda n, a: len(a.pointers.get(n.data, ())) > 1, "two buffers of one memory, `T.decl_buffer(data=…)`", _LONG),
     "strides": Feature(tir.Buffer, _is_parameter(lambda n: bool(n.strides)), "a parameter with `strides=`", _PLAIN),
     "offset": Feature(tir.Buffer, _is_parameter(lambda n: not _is_zero(n.elem_offset)), "a parameter with `elem_offset=`", _PLAIN),
     "rank 0": Feature(tir.Buffer, lambda n, _: not n.shape, "a buffer of one element, without indices", _LONG),

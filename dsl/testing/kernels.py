@@ -160,8 +160,8 @@ class Kernel(Memory):
         """Return a value or a function of it, and whether that is one whose last places, or range, are delicate: then
         nothing must be computed of it."""
         dtype = value.dtype
-        if self.pending and isinstance(value, tir.IntImm | tir.FloatImm):
-            value = self.element(self.source(dtype), axes)
+        if self.pending and not any(isinstance(node, tir.BufferLoad) for node in walk(value)):
+            value = make.maximum(value, self.element(self.source(dtype), axes))
         if "gather" in self.pending:
             self.met("gather")
             source = self.parameter("A", dtype, (self.const(self.choose.number(2, MAX_EXTENT)),))

@@ -111,7 +111,8 @@ def prim_func(
 ) -> tir.PrimFunc:
     """As `prim_funcs`, by the choices of a larger example."""
     if symbolic is None:
-        symbolic = choose.rarely(4) and "symbolic extent" not in options.without
+        symbolic = "symbolic extent" in options.features or choose.rarely(4)
+        symbolic = symbolic and "symbolic extent" not in options.without
     kernel = Kernel(choose, options, symbolic)
     count, parts = choose.number(1, options.max_blocks), list[tir.Stmt]()
     least = min(BLOCKS.get(stage, 1) for stage in stages)

@@ -67,11 +67,18 @@ _OPERATORS = frozenset({"add", "sub", "mul", "max", "min", "choice"})
 _KINDS = [Options(dtypes, _OPERATORS, without=each, max_blocks=3) for each in (_PLAIN, _CALM) for dtypes in _DTYPES]
 
 
+_ASKED = [name for name in FEATURES if name not in _NEVER]
+"""Features that some of the functions are asked to have: few would have them by chance."""
+
+
 @st.composite
 def schedulable(draw: st.DrawFn) -> tuple[tir.PrimFunc, tuple[str, ...]]:
     """Functions of a few blocks, of which one suits the primitives that come with it; most of them without what makes
     primitives refuse."""
     choose = Choices(draw)
+    if choose.rarely(4):
+        feature = choose.pick(_ASKED)
+        return prim_func(choose, Options(("float32", "int32"), features=frozenset({feature}), max_blocks=3)), ()
     stage = choose.pick([each for each in SUITS for _ in range(_WEIGHTS.get(each, 1))])
     first = choose.pick(SUITS[stage])
     if choose.rarely(5):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from ...law_names import LAWS
+from ...cli.fuzz_command import LAWS
 from .law import Law
 
 

@@ -19,6 +19,7 @@ from ....ir.software_pipeline import ORDER, STAGE
 from ....ir.verify import verify
 from ....ir.visit import walk
 from ...load import parse_source
+from ..choices import Choices
 from ..matrix import REFUSED, cells, features_of_step
 from ..oracle import Execute, as_module, assert_equivalent, interpreted, profiles
 from ..prim_funcs import prim_funcs
@@ -56,21 +57,23 @@ _SAMPLE = 10
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
     others = prim_funcs(max_blocks=2).map(lambda function: (as_module(function), ()))
     suited = schedulable().map(lambda both: (as_module(both[0]), both[1]))
-    modules = (
-        st.one_of(suited, suited, suited, suited, others)
-        if file is None
-        else programs_in(file, is_loop_level=True).map(lambda module: (module, ()))
-    )
-    numbers = st.integers(0, 2**32 - 1)
-    steps = st.lists(st.builds(_Step, st.sampled_from(("", *CHANGING)), numbers), min_size=_STEPS, max_size=_STEPS)
-    return st.builds(_example, modules, numbers, steps, st.integers(0, 99))
+    modules = st.one_of(suited, suited, suited, suited, others) if file is None else programs_in(file, is_loop_level=True).map(lambda module: (module, ()))  # fmt: skip
+    return _drawn(modules)
 
 
-def _example(module: tuple[IRModule, tuple[str, ...]], number: int, steps: list[_Step], seed: int) -> _Example:
-    """An example of the steps that are named, after those that suit the module."""
-    first = [_Step(name, number + at) for at, name in enumerate(module[1])]
-    chain = (*first, *steps)
-    return _Example(module[0], tuple([step for step in chain if step.primitive]), seed)
+@st.composite
+def _drawn(draw: st.DrawFn, modules: st.SearchStrategy[tuple[IRModule, tuple[str, ...]]]) -> _Example:
+    """Examples of the steps that suit the module, and random ones after them.
+
+    All is drawn by one strategy: where strategies of one kind occur several times, Hypothesis repeats each example with some
+    of them alike, and five of six examples have the same module.
+    """
+    (module, suited), choose = draw(modules), Choices(draw)
+    number, options = choose.number(0, 2**32 - 1), ("", *CHANGING)
+    first = [_Step(name, number + at) for at, name in enumerate(suited)]
+    steps = [_Step(choose.pick(options), choose.number(0, 2**32 - 1)) for _ in range(_STEPS)]
+    chain = tuple([step for step in (*first, *steps) if step.primitive])
+    return _Example(module, chain, choose.number(0, 99))
 
 
 def _check(example: _Example, execute: Execute) -> None:

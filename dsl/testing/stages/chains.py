@@ -36,7 +36,11 @@ def together(kernel: Kernel, last: bool) -> tir.Stmt:
     loop = tir.Var(kernel.index, kernel.choose.fresh("i"))
     index = make.sub(loop, start) if start else loop
     source = kernel.source(dtype)
-    middle = kernel.result("M", dtype, shape, last=False)
+    if "software pipeline" in kernel.pending:
+        middle = kernel.declare("M", dtype, shape)
+        kernel.allocated.append(middle)
+    else:
+        middle = kernel.result("M", dtype, shape, last=False)
     target = kernel.result("Y", dtype, shape, last)
     parts = list[tir.Stmt]()
     follows = bool(kernel.choose.number(0, 1))

@@ -15,8 +15,8 @@ _KINDS = {"S": SPATIAL, "R": REDUCE, "O": SCAN}
 class _Step:
     """What a block of such a stage touches: its axes, a matrix to read, and vectors to update."""
 
-    def __init__(self, kernel: Kernel, last: bool) -> None:
-        self.kernel, self.choose, self.last = kernel, kernel.choose, last
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel, self.choose = kernel, kernel.choose
         self.dtype = kernel.dtype("int32")
         size = kernel.const(_SIZE)
         self.kinds = self.choose.pick(("SR", "S", "SS", "SSR", "SRR", "RR", "SO", "R"))
@@ -29,8 +29,12 @@ class _Step:
         self.element = self.load(self.target)
 
     def vector(self, name: str) -> tir.Buffer:
-        """Return a vector to update."""
-        return self.kernel.result(name, self.dtype, (self.kernel.const(_SIZE),), self.last or not self.choose.rarely(8))
+        """Return a vector to update: a parameter, or sometimes memory that nothing has written yet."""
+        if self.choose.rarely(6):
+            buffer = self.kernel.declare(name, self.dtype, (self.kernel.const(_SIZE),))
+            self.kernel.allocated.append(buffer)
+            return buffer
+        return self.kernel.result(name, self.dtype, (self.kernel.const(_SIZE),), last=True)
 
     def load(self, buffer: tir.Buffer, index: tir.PrimExpr | None = None) -> tir.PrimExpr:
         return tir.BufferLoad(self.dtype, buffer, (self.place if index is None else index,))
@@ -51,7 +55,7 @@ class _Step:
 
 def disordered(kernel: Kernel, last: bool) -> tir.Stmt:
     """An update, recurrence, reduction of one or two outputs, or choice of a greatest element, under axes of any kinds."""
-    step = _Step(kernel, last)
+    step = _Step(kernel)
     init, body = kernel.choose.pick(_BODIES)(step)
     return _loops(step, init, body)
 

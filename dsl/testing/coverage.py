@@ -1,0 +1,139 @@
+"""What runs of the laws met, as tables: forms and fields of the IR by law, features by primitive, and how examples are
+distributed. A cell may be empty only for a reason, which is data of this file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+
+from msgspec import Struct
+
+from ...ir import relax, tir
+from ...ir.base import Node
+from .constructs import optional_fields
+from .features import FEATURES
+from .matrix import REFUSED
+from .steps import CHANGING
+
+Counts = Mapping[str, int]
+"""How often a run met each construct."""
+LOOP_LAWS = ("roundtrip", "verify", "bounds", "tiers", "codegen", "traps", "order")
+"""The laws whose examples are loop functions of `prim_funcs`."""
+GRAPH_LAWS = ("roundtrip", "graph", "gradient")
+
+_TENSOR_EXPRESSIONS = "part of tensor expressions (`tvms.te`), which lowering replaces"
+_LOWERED = "made by lowering; law `memory` draws it as text"
+_DISTRIBUTED = "needs several devices"
+REASONS: dict[str, str] = {
+    **dict.fromkeys(("ProducerLoad", "ProducerStore", "ProducerRealize", "BufferRealize", "Reduce", "CommReducer"), _TENSOR_EXPRESSIONS),
+    **dict.fromkeys(("Allocate", "AllocateConst", "AttrStmt", "Evaluate"), _LOWERED),
+    **dict.fromkeys(("TensorMapType", "TupleType", "FuncType", "PrimType", "PointerType"), "types are parts of variables, which are not walked"),
+    **dict.fromkeys(("SizeVar", "Var.type_annotation"), "the dialect tvms writes neither"),
+    **dict.fromkeys(("R.DeviceMesh", "R.Placement", "R.DTensorStructInfo"), _DISTRIBUTED),
+    **dict.fromkeys(("Shuffle", "BufferLoad.predicate", "BufferStore.predicate", "Call.annotations", "StringImm"), "made by vectorisation, or part of calls that law `memory` draws"),
+    **dict.fromkeys(("Buffer.data_alignment", "Buffer.buffer_type", "Buffer.axis_separators", "IndexMap"), "set by schedule primitives only; law `schedule` meets it"),
+    **dict.fromkeys(("R.ObjectStructInfo", "R.FuncStructInfo.derive_func", "R.ExternFunc", "R.Function.is_pure", "R.FuncStructInfo.purity"), "part of calls of packed functions, whose code no law knows"),
+    **dict.fromkeys(("R.PrimStructInfo", "R.PrimValue", "R.StringImm", "R.DataTypeImm", "R.MatchCast"), "not drawn yet; tests/relax has cases"),
+    **dict.fromkeys(("R.Constant.name", "R.TensorStructInfo.vdevice", "PrimFunc.ret_type"), "needs a file of tensors, a device, or a function that returns; tests/relax and tests/tir have cases"),
+}  # fmt: skip
+"""Why no law needs to meet a form, with its fields, or one of its fields."""
+_INTEGERS = "the law draws functions of int32 without threads, whose results it compares exactly"
+LAW_REASONS: dict[tuple[str, str], str] = {
+    **dict.fromkeys(product(["order"], ("FloatImm", "Buffer.offset_factor", "IterVar.thread_tag", "For.thread_binding", "NE", "Buffer.strides", "Buffer.elem_offset")), _INTEGERS),
+    **dict.fromkeys(product(["gradient"], ("R.If", "R.Tuple", "R.TupleGetItem", "R.TupleStructInfo", "R.BindingBlock", "R.Call.sinfo_args")), "gradients are defined for dataflow blocks with one result"),
+    **dict.fromkeys(product(["roundtrip"], ("R.If",)), "law `graph` draws branches"),
+    **dict.fromkeys(product(["graph"], ("R.Call.sinfo_args",)), "law `roundtrip` draws calls of loop functions"),
+}  # fmt: skip
+"""Why one law needs not meet a form or field."""
+SCHEDULE_REASONS: dict[str, str] = {
+    **dict.fromkeys(
+        ("while", "vector", "assertion", "scope", "thread loop"), "schedules are drawn for functions without it"
+    ),
+    **dict.fromkeys(
+        ("integer scalar", "float scalar", "gather", "let", "let in reduction", "variables", "branch"),
+        "only primitives that rewrite indices or values look into them; the tables have those that did",
+    ),
+    **dict.fromkeys(("large integer", "special constant", "function", "shift"), "primitives look at no such value"),
+}
+"""Why no primitive needs to meet a feature."""
+PRIMITIVE_REASONS = {"enter_postproc": "takes no block"}
+"""Why a primitive needs to meet no feature."""
+
+
+class Gap(Struct, frozen=True):
+    """An empty cell of a table: a row that no example of a law has."""
+
+    law: str
+    row: str
+
+    def __str__(self) -> str:
+        return f"{self.law} never met {self.row}"
+
+
+def forms(graphs: bool) -> tuple[str, ...]:
+    """Return the forms of loop functions, or of graphs, and their fields that may be left out."""
+    module = relax if graphs else tir
+    kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, Node)]
+    own = [kind for kind in kinds if kind.__module__ == module.__name__ and not _is_abstract(kind)]
+    return tuple(row for kind in own for row in _rows(kind))
+
+
+def _is_abstract(kind: type[Node]) -> bool:
+    return kind.__name__ in ("Type", "BinaryOp", "CmpOp", "PrimExpr", "Stmt", "Binding")
+
+
+def _rows(kind: type[Node]) -> Iterator[str]:
+    name, fields = optional_fields(kind)
+    yield name
+    yield from (f"{name}.{field}" for field, _ in fields)
+
+
+def reason_of(law: str, row: str) -> str | None:
+    """Return why a law does not meet a form or field."""
+    return REASONS.get(row) or REASONS.get(row.rpartition(".")[0]) or LAW_REASONS.get((law, row))
+
+
+def gaps(runs: Mapping[str, Counts]) -> list[Gap]:
+    """Return the empty cells without a reason, of the laws that `runs` has."""
+    found: list[Gap] = []
+    for graphs, laws in ((False, LOOP_LAWS), (True, GRAPH_LAWS)):
+        cells = product([law for law in laws if law in runs], forms(graphs))
+        found += [Gap(law, row) for law, row in cells if not runs[law].get(row) and not reason_of(law, row)]
+    counts = runs.get("schedule", {})
+    for name, feature in product(CHANGING if counts else (), FEATURES):
+        cell = f"{name} × {feature}"
+        if (
+            feature not in SCHEDULE_REASONS
+            and name not in PRIMITIVE_REASONS
+            and not counts.get(cell)
+            and not counts.get(cell + REFUSED)
+        ):
+            found.append(Gap("schedule", cell))
+    return found
+
+
+def form_table(runs: Mapping[str, Counts], graphs: bool) -> list[str]:
+    """Return the table of forms and fields by law in Markdown, and the reasons of empty cells."""
+    laws = [law for law in (GRAPH_LAWS if graphs else LOOP_LAWS) if law in runs]
+    lines = [f"| form or field | {' | '.join(laws)} |", "| --- |" + " ---: |" * len(laws)]
+    reasons: dict[str, list[str]] = {}
+    for row in forms(graphs):
+        counts = [runs[law].get(row) for law in laws]
+        if any(counts):
+            lines.append(f"| `{row}` | {' | '.join(str(count or '–') for count in counts)} |")
+        for law, count in zip(laws, counts, strict=True):
+            reason = None if count else reason_of(law, row)
+            if reason:
+                reasons.setdefault(reason, []).append(row)
+    found = [f"- {', '.join(f'`{row}`' for row in dict.fromkeys(rows))}: {reason}" for reason, rows in reasons.items()]
+    return [*lines, "", "Empty for a reason:", "", *found]
+
+
+def distribution(counts: Counts, checked: int) -> list[str]:
+    """Return how many of the examples of a run have each feature, dtype, rank and size, in percent, as Markdown."""
+    lines = ["| of the examples | % |", "| --- | ---: |"]
+    for prefix, what in (("feature:", ""), ("dtype:", "dtype "), ("rank:", "rank "), ("size:", "size "), ("loop:", "loop "), ("axis:", "axis ")):  # fmt: skip
+        found = {name.removeprefix(prefix): count for name, count in counts.items() if name.startswith(prefix)}
+        ordered = sorted(found.items(), key=lambda each: -each[1])
+        lines += [f"| {what}{name} | {100 * count / max(checked, 1):.1f} |" for name, count in ordered]
+    return lines

@@ -1,0 +1,52 @@
+"""A cell of the tables that no example of a law has needs a reason; each reason is about a row, law or feature that exists."""
+
+from __future__ import annotations
+
+from tvms.testing.coverage import (
+    GRAPH_LAWS,
+    LAW_REASONS,
+    LOOP_LAWS,
+    PRIMITIVE_REASONS,
+    REASONS,
+    SCHEDULE_REASONS,
+    Gap,
+    form_table,
+    forms,
+    gaps,
+)
+from tvms.testing.features import FEATURES
+from tvms.testing.laws import LAWS
+from tvms.testing.steps import CHANGING
+
+ROWS = {*forms(graphs=False), *forms(graphs=True)}
+
+
+def test_an_empty_cell_needs_a_reason() -> None:
+    everything = dict.fromkeys(ROWS, 1)
+    assert gaps({"codegen": everything}) == []
+    assert gaps({"codegen": {**everything, "For.annotations": 0}}) == [Gap("codegen", "For.annotations")]
+    assert gaps({"codegen": {**everything, "AllocateConst.annotations": 0}}) == []
+    assert str(gaps({"graph": {**everything, "R.If": 0}})[0]) == "graph never met R.If"
+
+
+def test_a_primitive_without_a_feature_needs_a_reason() -> None:
+    met = {f"{name} × {feature}": 1 for name in CHANGING for feature in FEATURES}
+    assert gaps({"schedule": met}) == []
+    assert gaps({"schedule": {**met, "split × late loop": 0}}) == [Gap("schedule", "split × late loop")]
+    assert gaps({"schedule": {**met, "split × late loop": 0, "split × late loop, refused": 2}}) == []
+    assert gaps({"schedule": {**met, "split × while": 0}}) == []
+
+
+def test_reasons_are_about_what_exists() -> None:
+    known = ROWS | {row.rpartition(".")[0] for row in ROWS}
+    assert set(REASONS) <= known
+    assert {row for _, row in LAW_REASONS} <= known
+    assert {law for law, _ in LAW_REASONS} | set(LOOP_LAWS) | set(GRAPH_LAWS) <= set(LAWS)
+    assert set(SCHEDULE_REASONS) <= set(FEATURES)
+    assert set(PRIMITIVE_REASONS) <= set(CHANGING)
+
+
+def test_the_table_has_counts_and_reasons() -> None:
+    lines = form_table({"codegen": {"For": 7}}, graphs=False)
+    assert "| `For` | 7 |" in lines
+    assert any(line.startswith("- `ProducerLoad`") or "`ProducerLoad`" in line for line in lines)
