@@ -221,3 +221,42 @@ def test_converters_of_the_caller() -> None:
     module = from_exported_program(program, custom_convert_map={"bernoulli.default": halved})
     made = tvms.interpret(module, "main", [np.array([2, 4], "float32")])[0]
     np.testing.assert_array_equal(made, [2, 3])
+
+
+class Chooser(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(3, 3), nn.Linear(3, 3)
+
+    def forward(self, x: Any) -> Any:
+        return torch.cond(x.sum() > 0, lambda y: self.first(y), lambda y: self.second(y) - 1, (x,))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_conditions(sign: int) -> None:
+    torch.manual_seed(0)
+    model, x = Chooser(), torch.ones(2, 3)
+    module = from_exported_program(exported(model, x))
+    assert tvms.verify(module) == ()
+    made = tvms.compile(module)["main"](sign * x.numpy())[0]
+    np.testing.assert_allclose(np.asarray(made), model(sign * x).detach().numpy(), 1e-5, 1e-5)
+
+
+def test_loops() -> None:
+    from torch._higher_order_ops.while_loop import while_loop
+
+    class Loop(nn.Module):
+        def forward(self, count: Any, x: Any) -> Any:
+            return while_loop(lambda i, y: i < 5, lambda i, y: (i + 1, y * 2), (count, x))
+
+    check(Loop(), torch.tensor(2), torch.ones(3))
+
+
+def test_maps() -> None:
+    from torch._higher_order_ops.map import map as torch_map
+
+    class Mapped(nn.Module):
+        def forward(self, xs: Any, y: Any) -> Any:
+            return torch_map(lambda x, y: x * y + 1, xs, y)
+
+    check(Mapped(), torch.randn(3, 2), torch.randn(2))

@@ -48,6 +48,10 @@ class Converter:
         self._names: set[str] = set() if names is None else names
         self._emitted: dict[int, tuple[relax.Expr, relax.Var]] = {}
 
+    def inner(self, graph_module: Any) -> Converter:
+        """Return the converter of a graph that is the body of a branch or a loop: a function of its own."""
+        return Converter(self.block_builder, self.symbols, graph_module.graph.nodes, self._rows, self._custom)
+
     def run(self, graph_module: Any) -> Any:
         """Convert the nodes of a graph whose placeholders have their values, and return what it returns."""
         result: Any = None

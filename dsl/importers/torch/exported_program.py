@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from functools import reduce
 from typing import Any
 
@@ -12,6 +13,7 @@ from ....ir.building.block_builder import BlockBuilder
 from ....ir.building.values import apply
 from ....ir.ops import dims as d
 from ....ir.ops.inference import tensor_info
+from .control_flow import has_control_flow
 from .converter import Converter
 from .library import constant_of, dtype_name, library
 from .places import identifier
@@ -90,7 +92,8 @@ class ProgramImporter:
         with self._builder.function("main", [*self._inputs, *weights], attrs, pure=not checks):
             for condition, message in checks:
                 self._builder.emit(apply("assert_op", condition, (), format=message), self._converter.unique("check"))
-            with self._builder.dataflow():
+            has_branches = has_control_flow(self._program.graph_module)
+            with nullcontext() if has_branches else self._builder.dataflow():
                 values = self._converter.run(self._program.graph_module)
                 result = self._all_values() if trace else self._result(values, unwrap)
                 bound = self._bound_result(result, no_bind)
@@ -218,9 +221,13 @@ class ProgramImporter:
 
     def _bound_result(self, result: relax.Expr, no_bind: bool) -> relax.Expr:
         if isinstance(result, relax.Tuple) and no_bind:
-            fields = [self._builder.emit_output(field) for field in result.fields]
-            return relax.Tuple(tuple(fields))
-        return self._builder.emit_output(result)
+            return relax.Tuple(tuple(self._output(field) for field in result.fields))
+        return self._output(result)
+
+    def _output(self, value: relax.Expr) -> relax.Var:
+        """Bind a result to a variable that can be used outside of the dataflow block, if there is one."""
+        is_dataflow = self._builder.current_block_is_dataflow()
+        return self._builder.emit_output(value) if is_dataflow else self._builder.emit(value)
 
 
 def _as_value(value: Any) -> relax.Expr:

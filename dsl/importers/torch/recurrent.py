@@ -91,10 +91,11 @@ def _run(
         raise c.unsupported("runs over a sequence whose length is not known", "make the length static")
     gates = c.emit(_affine(x, layer.input_weight, layer.input_bias), "_gates")
     weight = c.emit(op.permute_dims(layer.state_weight), "_state_weight")
+    steps: Any = c.emit(op.split(gates, length, 0), "_steps") if length > 1 else [gates]
     state: list[relax.Expr] = [c.emit(part, "_state") for part in start]
     outputs: dict[int, relax.Expr] = {}
     for time in reversed(range(length)) if backwards else range(length):
-        inputs = op.squeeze(op.strided_slice(gates, [0], [time], [time + 1]), [0])
+        inputs = op.squeeze(steps[time], [0])
         states = op.matmul(state[0], weight)
         if layer.state_bias is not None:
             states = op.add(states, layer.state_bias)

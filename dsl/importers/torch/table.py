@@ -9,6 +9,7 @@ from __future__ import annotations
 from . import (
     attention,
     binary,
+    control_flow,
     convolution,
     creation,
     elementwise,
@@ -26,7 +27,7 @@ from .converter import Convert
 
 FAMILIES = (
     elementwise, binary, reductions, shapes, indexing, creation, products, convolution, pooling, normalization,
-    attention, images, recurrent, sorting,
+    attention, images, recurrent, sorting, control_flow,
 )  # fmt: skip
 
 ROWS: dict[str, Convert] = {name: row for family in FAMILIES for name, row in family.ROWS.items()}
