@@ -91,15 +91,19 @@ def to_expr(builder: BlockBuilder, value: Any, node: syntax.Expr) -> relax.Expr:
 
 
 def dotted(builder: BlockBuilder, node: syntax.Expr) -> str | None:
-    """Return the full name, such as `R.nn.relu`, if `node` is a dotted name in a namespace, else None."""
+    """Return the full name, such as `R.nn.relu`, if `node` is a name in a namespace, else None.
+
+    A surrounding program may name an operator by a variable of its own, and write `relax.op.add` for `R.add`.
+    """
     parts: list[str] = []
     while isinstance(node, syntax.Attribute):
         parts.append(node.attr)
         node = node.value
-    if not parts or not isinstance(node, syntax.Name):
+    root = builder.context.scope.get(node.id) if isinstance(node, syntax.Name) else None
+    if not isinstance(root, Namespace):
         return None
-    root = builder.context.scope.get(node.id)
-    return ".".join((root.name, *reversed(parts))) if isinstance(root, Namespace) else None
+    name = ".".join((root.name, *reversed(parts)))
+    return f"R.{name[5:]}" if name.startswith("R.op.") else name if "." in name else None
 
 
 def operator_call(builder: BlockBuilder, name: str, node: syntax.Expr, *args: relax.Expr) -> relax.Call:

@@ -149,10 +149,11 @@ def _values(text: str, names: Mapping[str, Any]) -> dict[str, Any]:
 
 def _value(value: Any) -> Any:
     """Return a Python value as a value of the builders; NotImplemented if there is no equivalent."""
-    from ..builder.forms import NAMESPACES
+    from ..builder.forms import NAMESPACES, Namespace
 
     if isinstance(value, Dialect):
-        return NAMESPACES[value.letter]
+        path = str(value)
+        return NAMESPACES[value.letter] if path in ("", value.letter) else Namespace(path, {})
     value = plain_nodes(value)
     if value is None or isinstance(value, bool | int | float | str | Node):
         return value

@@ -135,3 +135,15 @@ def test_what_is_no_struct_info_is_refused() -> None:
 def test_programs_that_differ_are_told_apart() -> None:
     with pytest.raises(ValueError, match=r"the programs differ: at .*: "):
         tvms.ir.assert_structural_equal(Doubled, tvms.parse(TEXT.replace("* T.cast(2", "* T.cast(3")))
+
+
+@pytest.mark.parametrize(("operator", "called"), [(R.abs, "R.abs(x)"), (R.nn.relu, "R.nn.relu(x)")])
+def test_operators_by_a_variable_and_by_their_place_in_tvm(operator: object, called: str) -> None:
+    @R.function
+    def named(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        lv = operator(x)
+        gv = relax.op.add(lv, lv)
+        return gv
+
+    assert f"lv = {called}" in str(named)
+    assert "gv = R.add(lv, lv)" in str(named)
