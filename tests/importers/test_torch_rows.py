@@ -25,7 +25,7 @@ from tvms.ir.numpy_dtype import numpy_dtype  # noqa: E402
 from tvms.ir.ops.inference import tensor_info  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).parent))
-from torch_calls import CALLS, CHECKS, DATA_DEPENDENT, ELSEWHERE, UNSET, Call, T  # noqa: E402
+from torch_calls import BINARY, CALLS, CHECKS, DATA_DEPENDENT, ELEMENTWISE, ELSEWHERE, UNSET, Call, T  # noqa: E402
 
 SAMPLE = 1 if "TVMS_FUZZ" in os.environ else 8
 """Of how many variants of a call one is tested."""
@@ -220,3 +220,44 @@ def test_row(name: str, random: np.random.Generator) -> None:
         several = list(made) if isinstance(made, list | tuple) else [made]
         for got, want in zip(several, wanted, strict=True):
             check_close(f"{module}", np.asarray(got), want, floats)
+
+
+SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e-30, 1e30, -1e30, 88.0, -100.0, 3.4e38, 1e-7]
+INEXACT = ("addcmul", "hardswish", "gelu", "erfc", "fmod", "remainder", "prelu", "_prelu_kernel", "glu")
+"""Operators whose special values differ between kernels of torch, that lose digits, or need tensors of their own shapes."""
+PLAIN = {
+    name: calls[0]
+    for name, calls in {**ELEMENTWISE, **BINARY}.items()
+    if name.partition(".")[0] not in INEXACT and all(arg.kind == "f" for arg in calls[0].args if isinstance(arg, T))
+}
+
+
+class Special(Filled):
+    """A call with every special value, and with every pair of them."""
+
+    def tensor(self, spec: T) -> Any:
+        values = torch.tensor(SPECIAL, dtype=torch.float32)
+        return values.reshape(-1, 1) if not self.tensors else values
+
+
+@pytest.mark.parametrize("name", sorted(PLAIN)[:: 1 if "TVMS_FUZZ" in os.environ else 4])
+def test_special_values(name: str, random: np.random.Generator) -> None:
+    """NaN, infinities, zeros of both signs, and what overflows."""
+    filled = Special(name, PLAIN[name], "float32", "int64", random)
+    (want,) = expected(name, filled)[:1]
+    module = imported(*graph_of(name, filled, False))
+    made = tvms.interpret(module, "main", [as_array(tensor) for tensor in filled.tensors])
+    got = np.asarray(made[0] if isinstance(made, tuple) else made)
+    np.testing.assert_allclose(
+        got.astype("float64"), want.astype("float64"), rtol=1e-5, atol=1e-30, err_msg=str(module)
+    )
+
+
+@pytest.mark.parametrize("name", sorted(CALLS)[:: 1 if "TVMS_FUZZ" in os.environ else 40])
+def test_compiled_row(name: str, random: np.random.Generator) -> None:
+    for call in CALLS[name]:
+        filled = Filled(name, call, "float32", "int64", random)
+        made = tvms.compile(imported(*graph_of(name, filled, False)))["main"](*map(as_array, filled.tensors))
+        several = list(made) if isinstance(made, list | tuple) else [made]
+        for got, want in zip(several, expected(name, filled), strict=True):
+            check_close(name, np.asarray(got), want, "float32")

@@ -548,6 +548,7 @@ CHECKS = frozenset(
     (
         "_assert_tensor_metadata.default",
         "_assert_async.msg",
+        "_assert_scalar.default",
         "sym_constrain_range_for_size.default",
         "sym_constrain_range.default",
     )

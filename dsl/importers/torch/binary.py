@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import pi
+from math import inf, pi
 from typing import Any
 
 from ....ir import relax
@@ -178,12 +178,18 @@ def _signed_one(x: relax.Expr) -> relax.Expr:
 
 def _copysign(c: Converter, a: Any) -> relax.Expr:
     x, y = c.tensor(a.self, c.dtype), c.tensor(a.other, c.dtype)
-    return op.multiply(op.abs(x), _signed_one(y))
+    signed = op.multiply(op.abs(x), _signed_one(y))
+    return op.where(op.isnan(y), op.abs(x), signed)
 
 
 def _hypot(c: Converter, a: Any) -> relax.Expr:
-    x, y = c.tensor(a.self, c.dtype), c.tensor(a.other, c.dtype)
-    return op.sqrt(op.add(op.multiply(x, x), op.multiply(y, y)))
+    """The square root of the sum of squares, of quotients by the greater so that none overflows."""
+    x, y = op.abs(c.tensor(a.self, c.dtype)), op.abs(c.tensor(a.other, c.dtype))
+    top, low = op.maximum(x, y), op.minimum(x, y)
+    ratio = op.divide(low, op.where(op.equal(top, number(0, x)), number(1, x), top))
+    length = op.multiply(top, op.sqrt(op.add(number(1, x), op.multiply(ratio, ratio))))
+    is_infinite = op.logical_or(op.isinf(x), op.isinf(y))
+    return op.where(is_infinite, number(inf, x), length)
 
 
 def _lerp(c: Converter, a: Any) -> relax.Expr:

@@ -60,7 +60,7 @@ def _log1p(c: Converter, a: Any) -> relax.Expr:
     kept = op.subtract(total, number(1, x))
     corrected = op.multiply(op.log(total), op.divide(x, kept))
     is_plain = op.logical_or(op.equal(kept, number(0, x)), op.isinf(total))
-    return op.where(is_plain, op.where(op.isinf(total), total, x), corrected)
+    return op.where(is_plain, op.where(op.isinf(total), op.log(total), x), corrected)
 
 
 def _reciprocal(c: Converter, a: Any) -> relax.Expr:
