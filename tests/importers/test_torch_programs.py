@@ -223,6 +223,14 @@ def test_converters_of_the_caller() -> None:
     np.testing.assert_array_equal(made, [2, 3])
 
 
+def test_operators_without_a_row_are_decomposed() -> None:
+    class Composite(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return torch.diff(x, dim=-1), torch.nn.functional.grid_sample(x[None, None], torch.zeros(1, 2, 2, 2))
+
+    check(Composite(), torch.randn(3, 4))
+
+
 class Chooser(nn.Module):
     def __init__(self) -> None:
         super().__init__()

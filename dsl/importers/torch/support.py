@@ -51,10 +51,12 @@ def _is_supported(node: Any, custom: Mapping[Any, Any]) -> bool:
 
 def _decompositions(targets: list[Any]) -> dict[Any, Any]:
     """Return how torch decomposes those of `targets` that it can."""
+    if not targets:
+        return {}
     known: Any = import_module("torch._decomp").decomposition_table
-    default: Any = library().export.default_decompositions() if targets else {}
-    found = {target: known.get(target) or default.get(target) for target in targets}
-    return {target: rule for target, rule in found.items() if rule is not None}
+    default: Any = library().export.default_decompositions()  # it loads rules when they are indexed, not by `get`
+    found = {target: default[target] for target in targets if target in default}
+    return found | {target: known[target] for target in targets if target in known}
 
 
 def _unsupported_error(nodes: list[Any], places: Places) -> TvmsError:
