@@ -1,4 +1,4 @@
-"""Property-based testing of tensor programs: what tvms tests itself with, for programs of your own.
+"""Property-based testing of tensor programs: the generators and checks that tvms tests itself with, as a library.
 
     from hypothesis import given
     from tvms.testing import assert_equivalent, prim_funcs
@@ -7,11 +7,12 @@
     def test_my_pass(func):
         assert_equivalent(func, my_pass(func))
 
-Strategies make programs that are well typed by construction, keep the law of the IR, never leave their buffers, and
-shrink to few loops: `expressions`, `prim_funcs`, `graph_functions`, `modules`, and texts. `st.from_type(tvms.PrimFunc)`
-knows them. `assert_equivalent` runs two programs on random inputs. The laws that `tvms fuzz` checks stand in `laws`.
+Strategies generate valid programs: well typed by construction, accepted by the verifier, free of accesses out of
+bounds. They shrink to few loops. There are `expressions`, `prim_funcs`, `graph_functions`, `modules` and texts;
+`st.from_type(tvms.PrimFunc)` uses them. `assert_equivalent` runs two programs on random inputs. The laws that `tvms
+fuzz` checks are in `laws`.
 
-All of this needs Hypothesis, the extra `fuzz`: importing it without is E0812.
+All of this needs Hypothesis, which the extra `fuzz` installs. Without it, the import fails with E0812.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A run of a law: batches of random examples, each from a seed of its own, counted, and the first failure shrunk."""
+"""A run of a law: batches of random examples, each with its own seed. Examples are counted; the first failure is shrunk."""
 
 from __future__ import annotations
 
@@ -24,38 +24,38 @@ from .laws.law import Law
 from .oracle import Execute, ExecuteAll, Inputs
 
 BATCH = 100
-"""How many examples share a seed: what is done at once, and what is done again where a run was broken off."""
+"""Number of examples that share a seed. A batch runs as a unit, and a resumed run repeats an unfinished batch."""
 FILE_BATCH = 20
-"""The same for examples made of a file, which may be slow."""
+"""Size of a batch whose examples are made from a file, which may be slow."""
 TOGETHER = 25
-"""How many examples are compiled together."""
+"""Number of examples that are compiled together."""
 MAX_DISCARDS = 0.2
-"""The greatest share of examples that may be thrown away before they are checked."""
+"""Maximum share of examples that may be discarded before they are checked."""
 MANY = 2000
-"""From how many examples on a construct that was never met is a fault of the generator."""
+"""Number of examples from which on a construct that never occurred is a fault of the generator."""
 
 
 class Failure(Struct, frozen=True):
-    """A failing example, shrunk: its text, what went wrong, and after how many seconds that was first seen."""
+    """A shrunk failing example: its text, the reason of the failure, and the seconds until it was first found."""
 
     text: str
     reason: str
     seconds: float
     inputs: dict[str, bytes] = {}
-    """The arguments on which it fails, each as a file of `numpy.save`, where the law knows them."""
+    """The arguments on which it fails, each as a file of `numpy.save`, if the law knows them."""
     shown_inputs: str = ""
-    """The same, as text."""
+    """The same arguments as text."""
 
 
 class Batch(Struct):
-    """What became of the examples of one batch."""
+    """Result of one batch."""
 
     number: int
     checked: int = 0
     started: int = 0
     seconds: float = 0.0
     constructs: dict[str, int] = field(default_factory=dict[str, int])
-    """In how many examples each construct was met, or how often, as the law counts."""
+    """Number of examples that contain each construct, or number of its occurrences if `Law.counts_all`."""
     failure: Failure | None = None
 
 
@@ -63,11 +63,11 @@ def run_batch(
     name: str, file: Source | None, seed: int, number: int, size: int, execute: Execute,
     execute_all: ExecuteAll | None = None, is_shrunk: bool = True, report: Callable[[int], None] | None = None,
 ) -> Batch:  # fmt: skip
-    """Check law `name` on `size` examples: the same ones for the same `seed` and `number`.
+    """Check law `name` on `size` examples. The same `seed` and `number` give the same examples.
 
-    All are drawn first; then they are checked, several together where the law can, compiled by `execute_all`. Of one that
-    fails, the same examples are drawn again up to it, and it is shrunk by itself. `report` is called with the number of
-    examples that were checked since it was last called.
+    All examples are drawn first and then checked. If the law can check several together, `execute_all` compiles them as
+    one. If an example fails, the examples up to it are drawn again, and it is shrunk by itself. `report` is called with
+    the number of examples checked since its last call.
     """
     law, batch, met = find_law(name), Batch(number), Counter[str]()
     start, own_seed = time.perf_counter(), seed * 1_000_003 + number
@@ -101,7 +101,7 @@ def run_batch(
 
 
 def _checked(law: Law, examples: Sequence[Any], execute: Execute, execute_all: ExecuteAll) -> Iterator[Any]:
-    """Yield examples as they are checked; what a check raises, comes for the first that was not yielded."""
+    """Yield examples as they are checked. An exception belongs to the first example that was not yielded."""
     for start in range(0, len(examples), TOGETHER):
         some = examples[start : start + TOGETHER]
         steps = law.check_all(some, execute_all) if law.check_all else (law.check(each, execute) for each in some)
@@ -113,7 +113,7 @@ def _checked(law: Law, examples: Sequence[Any], execute: Execute, execute_all: E
 def _shrunk(
     law: Law, examples: st.SearchStrategy[Any], seed: int, size: int, place: int, execute: Execute
 ) -> tuple[Any, Exception] | None:
-    """Return the smallest example that fails like the one at `place`, and how; None where that one fails with others only."""
+    """Return the smallest failing example at `place` and its exception; None if it fails only together with others."""
     worst: list[tuple[Any, Exception]] = []
     left = place
 
@@ -125,7 +125,7 @@ def _shrunk(
         try:
             law.check(example, execute)
         except Exception as problem:
-            worst[:] = [(example, problem)]  # Hypothesis ends with the smallest
+            worst[:] = [(example, problem)]  # the last failure that Hypothesis reports is the smallest
             raise
 
     with suppress(Exception):
@@ -137,7 +137,7 @@ def _given(
     examples: st.SearchStrategy[Any], check: Callable[[Any], None], seed: int, size: int,
     phases: Sequence[Phase] = (Phase.generate,),
 ) -> None:  # fmt: skip
-    """Call `check` on so many examples, the same ones for the same seed."""
+    """Call `check` on `size` examples. The same seed gives the same examples."""
     chosen = settings(
         max_examples=size, database=None, deadline=None, derandomize=False, report_multiple_bugs=False,
         verbosity=Verbosity.quiet, suppress_health_check=_UNWANTED, phases=phases,
@@ -152,11 +152,11 @@ def _given(
 _UNWANTED = (
     HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much, HealthCheck.large_base_example,
 )  # fmt: skip
-"""Health checks of Hypothesis to turn off: a run counts discarded examples itself."""
+"""Health checks of Hypothesis to turn off. A run counts discarded examples itself."""
 
 
 def _failure(law: Law, example: Any, problem: Exception, seconds: float) -> Failure:
-    """What to say of the smallest failing example; where it cannot even be shown, that is what went wrong."""
+    """Describe the smallest failing example. If it cannot be shown, the reason says so."""
     reason = "".join(traceback.format_exception_only(problem)).strip()
     if not isinstance(problem, AssertionError):
         where = traceback.extract_tb(problem.__traceback__)[-1]
@@ -168,7 +168,7 @@ def _failure(law: Law, example: Any, problem: Exception, seconds: float) -> Fail
 
 
 def _inputs_of(problem: Exception) -> tuple[dict[str, bytes], str]:
-    """Return the arguments that an error knows, as files and as text."""
+    """Return the arguments attached to an error, as files and as text."""
     import numpy as np
 
     inputs = getattr(problem, "inputs", None)
@@ -185,7 +185,7 @@ def _inputs_of(problem: Exception) -> tuple[dict[str, bytes], str]:
 
 
 class Total(Struct):
-    """What became of a run so far."""
+    """Result of a run so far."""
 
     checked: int = 0
     started: int = 0
@@ -193,7 +193,7 @@ class Total(Struct):
     constructs: dict[str, int] = field(default_factory=dict[str, int])
 
     def add(self, batch: Batch) -> None:
-        """Count a batch."""
+        """Add the counts of a batch."""
         self.checked += batch.checked
         self.started += batch.started
         self.seconds += batch.seconds
@@ -201,7 +201,7 @@ class Total(Struct):
             self.constructs[construct] = self.constructs.get(construct, 0) + count
 
     def faults(self, expected: frozenset[str]) -> list[str]:
-        """Return what is wrong with the examples themselves; `expected` are the constructs to be met."""
+        """Return faults of the examples themselves: too many discarded, or constructs of `expected` that never occurred."""
         found: list[str] = []
         discarded = 1 - self.checked / self.started if self.started else 0.0
         if discarded > MAX_DISCARDS:
@@ -216,7 +216,7 @@ class Total(Struct):
 
 
 class _State(Struct):
-    """What a file keeps of a run: which one it is, what it found so far, and which batches are done."""
+    """Saved state of a run: its identity, its result so far, and the finished batches."""
 
     run: str
     total: Total
@@ -224,7 +224,7 @@ class _State(Struct):
 
 
 def read_state(path: Path, run: str) -> tuple[Total, set[int]]:
-    """Return what was found so far in `run`, and the batches done; nothing where the file is not there or another's."""
+    """Return the saved result and the finished batches of `run`; nothing if there is no file or it belongs to another run."""
     try:
         state = msgspec.json.decode(read_file(path, 64 * MIB), type=_State)
     except (OSError, msgspec.DecodeError):
@@ -233,5 +233,5 @@ def read_state(path: Path, run: str) -> tuple[Total, set[int]]:
 
 
 def write_state(path: Path, run: str, total: Total, done: set[int]) -> None:
-    """Keep what `run` found so far."""
+    """Save the result of `run` so far."""
     write_whole(msgspec.json.encode(_State(run, total, done)), str(path))

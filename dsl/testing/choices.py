@@ -1,4 +1,4 @@
-"""How generators choose: a thin hand on Hypothesis' `draw`, so that every choice shrinks to the first and smallest."""
+"""Choices of generators: a thin layer over Hypothesis' `draw`, in which each choice shrinks to its first and smallest option."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _integers(low: int, high: int) -> st.SearchStrategy[int]:
 
 
 class Choices:
-    """The choices that make one example. Generators are plain functions of it; `st.composite` makes strategies of them."""
+    """The choices that make one example. Generators are plain functions of it; `st.composite` turns them into strategies."""
 
     def __init__(self, draw: st.DrawFn) -> None:
         self._draw = draw
@@ -25,27 +25,27 @@ class Choices:
         self._names: dict[str, int] = {}
 
     def number(self, low: int, high: int) -> int:
-        """Choose a number from `low` to `high`, both included."""
+        """Choose a number from `low` to `high`, both inclusive."""
         if low == high:
             return low
-        if self._direct is not None:  # the same choice, without what Hypothesis keeps of each strategy
+        if self._direct is not None:  # the same choice as st.integers, without its cost per strategy
             return self._direct(low, high)
         return self._draw(_integers(low, high))
 
     def draw(self, strategy: st.SearchStrategy[_T]) -> _T:
-        """Choose by a strategy."""
+        """Draw from a strategy."""
         return self._draw(strategy)
 
     def pick(self, options: Sequence[_T]) -> _T:
-        """Choose one of `options`; simpler ones stand first."""
+        """Choose one of `options`, which list simpler ones first."""
         return options[self.number(0, len(options) - 1)]
 
     def rarely(self, once_in: int = 6) -> bool:
-        """Choose yes once in a while; no is simpler."""
+        """Return True rarely. False is simpler."""
         return self.number(0, once_in - 1) == once_in - 1
 
     def fresh(self, name: str) -> str:
-        """Return `name`, or `name_1`, `name_2`, … where this example has it already."""
+        """Return `name`, or `name_1`, `name_2`, … if this example uses it already."""
         count = self._names.get(name, -1) + 1
         self._names[name] = count
         return f"{name}_{count}" if count else name

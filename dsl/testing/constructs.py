@@ -1,4 +1,4 @@
-"""Which constructs of the language an example holds, by name: a run that never meets one of those it should, fails."""
+"""The constructs of the language that an example contains, by name. A run that never meets an expected construct fails."""
 
 from __future__ import annotations
 
@@ -84,12 +84,13 @@ LOOP_LEVEL = frozenset(
         "op:tir.shift_left",
     ]
 )
-"""What loop-level functions are made of."""
+"""The constructs of loop-level functions."""
 
 
 def constructs_of(*nodes: Node) -> Iterator[str]:
-    """Yield the constructs in `nodes`, some of them more than once: forms, fields that are not as usual, kinds of loops and
-    axes, dtypes, sizes, operators, and the features of loop-level functions."""
+    """Yield the constructs in `nodes`, possibly repeated: forms, fields that differ from their default, kinds of loops
+    and axes, dtypes, sizes, operators, and the features of loop-level functions.
+    """
     for root in nodes:
         if isinstance(root, tir.PrimFunc):
             yield from (f"feature:{name}" for name in features_of(root))
@@ -133,7 +134,7 @@ def _form_and_fields(node: Node) -> Iterator[str]:
 
 @cache
 def optional_fields(kind: type[Node]) -> tuple[str, tuple[tuple[str, object], ...]]:
-    """Return the name of a kind of nodes, and its fields that may be left out, with what they are then."""
+    """Return the name of a kind of nodes, and its optional fields with their defaults."""
     name = f"R.{kind.__name__}" if kind.__module__ == relax.__name__ else kind.__name__
     found = list[tuple[str, object]]()
     for field in msgspec.structs.fields(kind):
@@ -144,7 +145,7 @@ def optional_fields(kind: type[Node]) -> tuple[str, tuple[tuple[str, object], ..
 
 
 _ASIDE = ("span", "trivia", "struct_info")
-"""Fields that are no part of what a program means, or are found anew."""
+"""Fields that do not belong to the meaning of a program, or that are derived."""
 _SIZES = ((0, "0"), (1, "1"), (6, "2 to 6"), (32, "7 to 32"))
 
 

@@ -1,8 +1,8 @@
-"""Kernels whose threads share memory and leave it to the compiler where they wait for each other.
+"""Kernels whose threads share memory and that leave the barriers to the compiler.
 
-A kernel is a list of loops over the threads of a block, which mean what they do one after the other: in each, a thread
-writes elements of its own of a shared buffer, and reads what any thread wrote before. Barriers belong between them, and
-between the iterations of loops around them.
+A kernel is a list of loops over the threads of a block; the loops execute in order. In each, a thread writes its own
+elements of a shared buffer and reads elements that any thread wrote before. Barriers are needed between these loops,
+and between the iterations of the loops around them.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from .choices import Choices
 
 BLOCKS = 2
 SIZES = (4, 3, 8, 32, 33)
-"""Threads of a block."""
+"""Numbers of threads in a block."""
 BUFFERS = {"S": 1, "R": 2, "Q": 1}
-"""The shared buffers, and how many elements of each a thread has."""
+"""The shared buffers, and the number of elements that each thread has in them."""
 
 
 @st.composite
 def cooperative_programs(draw: st.DrawFn) -> IRModule:
-    """Modules of one function `main(A, B)`: B gets a part of all that threads found."""
+    """Generate modules of one function `main(A, B)` that stores a part of the values of all threads in B."""
     return parse("I.ir_module Module:\n" + indent(_Writer(Choices(draw)).function(), "    "))
 
 
@@ -63,8 +63,9 @@ class _Writer:
         return lines
 
     def _loop(self, depth: int) -> list[str]:
-        """What an iteration writes first, it reads last: so do the next ones, which must wait for it. What goes before
-        reads another buffer, so that the first iteration need not wait."""
+        """Return a loop whose iterations write a buffer first and read it last, so that the next iteration needs a
+        barrier. The code before the loop reads another buffer, so that the first iteration needs none.
+        """
         name, target = self.choose.fresh("k"), self.choose.pick(list(BUFFERS))
         other = self.choose.pick([each for each in BUFFERS if each != target])
         self.loops.append(name)
@@ -78,7 +79,7 @@ class _Writer:
         return [*before, f"for {name} in range({self.choose.number(2, 3)}):", *_inside(body)]
 
     def _phase(self, target: str = "") -> list[str]:
-        """What a thread does: it writes a buffer from elements of others, or notes what it finds."""
+        """Return the statements of a thread: it writes a buffer from elements of others, or adds a value that it reads to B."""
         target = target or self.choose.pick(("", *BUFFERS))
         if not target:
             return [self._found()]
@@ -94,7 +95,7 @@ class _Writer:
         return [f'for tx in T.thread_binding({self.count}, thread="threadIdx.x"):', *_inside(lines)]
 
     def _store(self, name: str, value: str) -> list[str]:
-        """Lines that give the elements of this thread a value; which ones those are differs from time to time."""
+        """Return lines that store to the elements of this thread. Which elements belong to a thread varies."""
         place = self.choose.pick(("tx", f"{self.count - 1} - tx"))
         if BUFFERS[name] == 1:
             return [f"{name}[{place}] = {value}"]
@@ -102,7 +103,7 @@ class _Writer:
         return [f"for i in range({BUFFERS[name]}):", f'    {name}[{mine}] = {value} + T.Cast("float32", i)']
 
     def _element(self, name: str) -> str:
-        """Return an element of a buffer, most often another thread's."""
+        """Return an element of a buffer, usually one of another thread."""
         size = self.count * BUFFERS[name]
         return f"{name}[{self.choose.pick((f'{size - 1} - tx', f'(tx + 1) % {size}', f'tx * {BUFFERS[name]}', '0'))}]"
 

@@ -1,5 +1,6 @@
-"""What runs of the laws met, as tables: forms and fields of the IR by law, features by primitive, and how examples are
-distributed. A cell may be empty only for a reason, which is data of this file."""
+"""Coverage of runs of the laws as tables: forms and fields of the IR by law, features by primitive, and the
+distribution of examples. A cell may be empty only for a reason that this file lists.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +17,9 @@ from .matrix import REFUSED
 from .steps import CHANGING
 
 Counts = Mapping[str, int]
-"""How often a run met each construct."""
+"""Number of times that a run met each construct."""
 LOOP_LAWS = ("roundtrip", "verify", "bounds", "tiers", "codegen", "traps", "order")
-"""The laws whose examples are loop functions of `prim_funcs`."""
+"""Laws whose examples are loop functions from `prim_funcs`."""
 GRAPH_LAWS = ("roundtrip", "graph", "gradient")
 
 _TENSOR_EXPRESSIONS = "part of tensor expressions (`tvms.te`), which lowering replaces"
@@ -36,7 +37,7 @@ REASONS: dict[str, str] = {
     **dict.fromkeys(("R.PrimStructInfo", "R.PrimValue", "R.StringImm", "R.DataTypeImm", "R.MatchCast"), "not drawn yet; tests/relax has cases"),
     **dict.fromkeys(("R.Constant.name", "R.TensorStructInfo.vdevice", "PrimFunc.ret_type"), "needs a file of tensors, a device, or a function that returns; tests/relax and tests/tir have cases"),
 }  # fmt: skip
-"""Why no law needs to meet a form, with its fields, or one of its fields."""
+"""Reasons why no law needs to meet a form with its fields, or one of its fields."""
 _INTEGERS = "the law draws functions of int32 without threads, whose results it compares exactly"
 LAW_REASONS: dict[tuple[str, str], str] = {
     **dict.fromkeys(product(["order"], ("FloatImm", "Buffer.offset_factor", "IterVar.thread_tag", "For.thread_binding", "NE", "Buffer.strides", "Buffer.elem_offset")), _INTEGERS),
@@ -44,7 +45,7 @@ LAW_REASONS: dict[tuple[str, str], str] = {
     **dict.fromkeys(product(["roundtrip"], ("R.If",)), "law `graph` draws branches"),
     **dict.fromkeys(product(["graph"], ("R.Call.sinfo_args",)), "law `roundtrip` draws calls of loop functions"),
 }  # fmt: skip
-"""Why one law needs not meet a form or field."""
+"""Reasons why one law need not meet a form or field."""
 SCHEDULE_REASONS: dict[str, str] = {
     **dict.fromkeys(
         ("while", "vector", "assertion", "scope", "thread loop"), "schedules are drawn for functions without it"
@@ -55,9 +56,9 @@ SCHEDULE_REASONS: dict[str, str] = {
     ),
     **dict.fromkeys(("large integer", "special constant", "function", "shift"), "primitives look at no such value"),
 }
-"""Why no primitive needs to meet a feature."""
+"""Reasons why no primitive needs to meet a feature."""
 PRIMITIVE_REASONS = {"enter_postproc": "takes no block"}
-"""Why a primitive needs to meet no feature."""
+"""Reasons why a primitive need not meet any feature."""
 
 
 class Gap(Struct, frozen=True):
@@ -71,7 +72,7 @@ class Gap(Struct, frozen=True):
 
 
 def forms(graphs: bool) -> tuple[str, ...]:
-    """Return the forms of loop functions, or of graphs, and their fields that may be left out."""
+    """Return the forms of loop functions or of graphs, and their optional fields."""
     module = relax if graphs else tir
     kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, Node)]
     own = [kind for kind in kinds if kind.__module__ == module.__name__ and not _is_abstract(kind)]
@@ -94,7 +95,7 @@ def reason_of(law: str, row: str) -> str | None:
 
 
 def gaps(runs: Mapping[str, Counts]) -> list[Gap]:
-    """Return the empty cells without a reason, of the laws that `runs` has."""
+    """Return the empty cells without a reason, for the laws in `runs`."""
     found: list[Gap] = []
     for graphs, laws in ((False, LOOP_LAWS), (True, GRAPH_LAWS)):
         cells = product([law for law in laws if law in runs], forms(graphs))
@@ -130,7 +131,7 @@ def form_table(runs: Mapping[str, Counts], graphs: bool) -> list[str]:
 
 
 def distribution(counts: Counts, checked: int) -> list[str]:
-    """Return how many of the examples of a run have each feature, dtype, rank and size, in percent, as Markdown."""
+    """Return the percentage of examples of a run that have each feature, dtype, rank and size, as Markdown."""
     lines = ["| of the examples | % |", "| --- | ---: |"]
     for prefix, what in (("feature:", ""), ("dtype:", "dtype "), ("rank:", "rank "), ("size:", "size "), ("loop:", "loop "), ("axis:", "axis ")):  # fmt: skip
         found = {name.removeprefix(prefix): count for name, count in counts.items() if name.startswith(prefix)}

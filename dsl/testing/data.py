@@ -1,5 +1,6 @@
-"""Random arguments of functions: edge values, constants of the program, sizes around vectors and tiles, and arrays that are
-strided, not aligned to cache lines, or share memory where that is allowed."""
+"""Random arguments of functions: edge values, constants of the program, sizes around vectors and tiles, and arrays that
+are strided, misaligned, or share memory where that is allowed.
+"""
 
 from __future__ import annotations
 
@@ -21,23 +22,23 @@ if TYPE_CHECKING:
     import numpy as np
 
 Range = tuple[float, float]
-"""The least and the greatest value of an argument, both included."""
+"""The minimum and the maximum of an argument, both inclusive."""
 PROFILES = ("plain", "sparse", "dense")
-"""How many edge values random inputs have: none, a few, many."""
+"""How many edge values random inputs contain: none, a few, many."""
 _SHARE = {"sparse": 0.1, "dense": 0.6}
 _SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33)
-"""Around the widths of vectors and tiles."""
+"""Sizes around the widths of vectors and tiles."""
 _CACHE_LINE = 64
 
 
 class Drawn(Struct, frozen=True):
-    """Arguments for one call, and the classes that they are of, such as "dense" or "strided A"."""
+    """Arguments for one call and their classes, such as "dense" or "strided A"."""
 
     values: list[Any]
     classes: tuple[str, ...]
 
     def report(self) -> None:
-        """Count the classes in the statistics of Hypothesis, where one of its tests runs."""
+        """Count the classes in the statistics of Hypothesis if one of its tests is running."""
         import hypothesis
 
         if hypothesis.currently_in_test_context():
@@ -55,14 +56,14 @@ def random_inputs(
     constants: Sequence[float] = (),
     ranges: Mapping[str, Range] | None = None,
 ) -> list[Any]:
-    """Return a value for each parameter of `function`; E0806 where one is neither a tensor nor a scalar.
+    """Return a value for each parameter of `function`; E0806 if one is neither a tensor nor a scalar.
 
-    `profile` is "plain" (floats in quarters from -2 to 2), "sparse" (a few edge values of the dtype among them: NaN,
+    `profile` is "plain" (floats in quarters from -2 to 2), "sparse" (with a few edge values of the dtype: NaN,
     infinities, -0.0, denormals, ties, limits of integers, values around powers of two, and `constants` with their
-    neighbours) or "dense" (many of them). Integers of tensors are from `integers`, the upper bound excluded (unsigned ones
-    wrap around), or, without it, as the profile says; scalar integers are from 1 to 5. `ranges` has the least and the
-    greatest value of parameters by name. Symbolic dimensions are those of `sizes` by name, else 1 to 5, and up to 33 beyond
-    "plain". Arrays have the strides that their buffers declare.
+    neighbours) or "dense" (with many of them). Elements of integer tensors are from `integers`, upper bound exclusive
+    (unsigned ones wrap around), or, by default, follow the profile; scalar integers are from 1 to 5. `ranges` gives the
+    minimum and maximum of parameters by name. Symbolic dimensions are from `sizes` by name, otherwise 1 to 5, and up to
+    33 unless the profile is "plain". Arrays have the strides that their buffers declare.
     """
     return draw_inputs(function, random, sizes, integers, profile, constants, ranges or {}, least=1).values
 
@@ -77,7 +78,7 @@ def draw_inputs(
     ranges: Mapping[str, Range],
     least: int = 0,
 ) -> Drawn:
-    """As `random_inputs`, with what was drawn; symbolic dimensions are at least `least`."""
+    """Like `random_inputs`, but also return the classes of the inputs. Symbolic dimensions are at least `least`."""
     from ...ir.interp.expressions import compile_expr
 
     known: Any = {}
@@ -123,7 +124,7 @@ def _value(
 
 
 def _with_edges(value: Any, argument: Argument, random: Any, share: float, constants: Sequence[float]) -> Any:
-    """Return `value` with edge values of its dtype, or neighbours of constants, in about `share` of its elements."""
+    """Return `value` with about `share` of its elements replaced by edge values of its dtype or neighbours of constants."""
     import numpy as np
 
     from .values import float_edges, int_edges, neighbours
@@ -163,8 +164,9 @@ def _plain(
 def _lay_out(
     function: tir.PrimFunc, arguments: Sequence[Argument], values: list[Any], random: np.random.Generator, known: Any, is_odd: bool,
 ) -> list[str]:  # fmt: skip
-    """Put arrays into memory as their buffers declare; with `is_odd`, some of them off cache lines, or two that are only
-    read into the same place. Returns what was done."""
+    """Copy arrays into memory that is laid out as their buffers declare, and return the classes of the layouts. With
+    `is_odd`, some arrays are not aligned to cache lines, or two read-only ones share memory.
+    """
 
     classes: list[str] = []
     first: dict[Any, int] = {}
@@ -188,12 +190,12 @@ def _lay_out(
 
 
 def _written_by_pointer(function: tir.PrimFunc) -> bool:
-    """Whether something else than stores may write: then it is not known which parameters are only read."""
+    """Return whether anything but a store may write, so that the read-only parameters are unknown."""
     return any(isinstance(node, tir.Call) and any(isinstance(arg, tir.Var) and arg.dtype == "handle" for arg in node.args) for node in walk(function.body))  # fmt: skip
 
 
 def _strides(buffer: tir.Buffer, shape: tuple[int, ...], random: np.random.Generator, known: Any) -> tuple[int, ...]:
-    """Return the strides of a buffer in elements; unknown ones leave room for the dimensions inside, or a little more."""
+    """Return the strides of a buffer in elements. Unknown strides leave room for the inner dimensions, or slightly more."""
     from ...ir.interp.expressions import compile_expr
 
     found: list[int] = []
@@ -214,7 +216,7 @@ def _is_array(value: Any) -> bool:
 
 
 def placed(value: Any, strides: tuple[int, ...] | None, offset: int = 0) -> Any:
-    """Return a copy of an array with `strides`, in elements, that starts `offset` bytes after a cache line."""
+    """Return a copy of an array with `strides` in elements, which begins `offset` bytes after a cache line boundary."""
     import numpy as np
 
     if strides is None:
@@ -229,7 +231,7 @@ def placed(value: Any, strides: tuple[int, ...] | None, offset: int = 0) -> Any:
 
 
 def copies(values: Sequence[Any]) -> list[Any]:
-    """Return arguments for one call: arrays are copied with their strides and alignment; one array stays one."""
+    """Return arguments for one call: arrays are copied with their strides and alignment; an array passed twice is copied once."""
     import numpy as np
 
     known: dict[int, Any] = {}
@@ -247,7 +249,7 @@ def copies(values: Sequence[Any]) -> list[Any]:
 
 
 def with_special_values(value: Any, seed: int) -> Any:
-    """Return an array with some of its floats replaced by those that arithmetic treats specially."""
+    """Return an array with some floats replaced by special values such as NaN."""
     import numpy as np
 
     if np.ndim(value) and is_float(value.dtype.name) and value.size and seed % 3:
@@ -261,7 +263,7 @@ def with_special_values(value: Any, seed: int) -> Any:
 
 
 def constants_of(*functions: BaseFunc) -> tuple[float, ...]:
-    """Return the numbers in functions, each once."""
+    """Return the distinct numbers in functions."""
     nodes = (node for function in functions for node in walk(function))
     return tuple({float(node.value): None for node in nodes if isinstance(node, tir.IntImm | tir.FloatImm)})
 
@@ -277,11 +279,11 @@ def inputs(
     profiles: Collection[str] = PROFILES,
     integers: tuple[int, int] | None = None,
 ) -> st.SearchStrategy[dict[str, Any]]:
-    """Arguments of `function` by the names of its parameters, in their order: plain numbers, and edge values of each dtype.
+    """Generate arguments of `function` by parameter name, in order: plain numbers and edge values of each dtype.
 
-    `sizes` are symbolic sizes by name. `ranges` has the least and the greatest value of parameters, and `elements` a strategy
-    for the elements of parameters, repeated where an array has more of them. `profiles` say how many edge values there are:
-    "plain", "sparse" or "dense". E0818 where a name is not known.
+    `sizes` gives symbolic sizes by name. `ranges` gives the minimum and maximum of parameters. `elements` gives
+    strategies for the elements of parameters; larger arrays repeat the drawn elements. `profiles` says how many edge
+    values there are: "plain", "sparse" or "dense". An unknown name is E0818.
     """
     names = [argument.name for argument in arguments_of(function)]
     check_names("parameter", (*(ranges or {}), *(elements or {})), names)
@@ -304,11 +306,11 @@ def inputs(
 
 
 _ELEMENTS = 16
-"""How many elements of an array are drawn by themselves."""
+"""Number of elements of an array that are drawn individually."""
 
 
 def _filled(value: Any, elements: Sequence[Any]) -> Any:
-    """Return an array, or scalar, with its elements replaced."""
+    """Return an array or scalar with its elements replaced."""
     import numpy as np
 
     if not _is_array(value):

@@ -1,7 +1,7 @@
 """Expressions that are well typed by construction and never divide by zero.
 
-An expression of a dtype is a leaf, or an operation of that dtype's family on smaller expressions. What the leaves are
-is up to the caller: constants, variables, elements of buffers.
+An expression of a dtype is a leaf, or an operation of that dtype's family on smaller expressions. The caller provides
+the leaves: constants, variables, elements of buffers.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from ...ir.visit import walk
 from .choices import Choices
 
 Leaves: TypeAlias = Callable[[Choices, str], tir.PrimExpr]
-"""Chooses the smallest expression of a dtype."""
+"""Function that chooses a leaf of a dtype."""
 Grow: TypeAlias = Callable[[str], tir.PrimExpr]
-"""Makes a smaller expression of a dtype."""
+"""Function that generates a smaller expression of a dtype."""
 Operation: TypeAlias = Callable[[Choices, Grow, str], tir.PrimExpr]
 
 Parts: TypeAlias = dict[str, list[tir.PrimExpr]]
-"""The expressions of each dtype that an example has so far."""
+"""Expressions of each dtype that this example contains so far."""
 
 INTS = ("int32", "int64", "int8", "int16", "uint8", "uint16", "uint32")
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 DTYPES = ("float32", "int32", "float64", "int64", "float16", "int8", "uint8", "bfloat16", "int16", "uint16", "uint32")
-"""What elements of generated buffers may be, apart from bool."""
+"""Element dtypes of generated buffers, except bool."""
 
 
 def constants(choose: Choices, dtype: str) -> tir.PrimExpr:
-    """A small constant."""
+    """Choose a small constant."""
     if is_bool(dtype):
         return make.const(choose.pick((False, True)), dtype)
     if is_float(dtype):
@@ -44,20 +44,20 @@ def constants(choose: Choices, dtype: str) -> tir.PrimExpr:
 
 
 class Operations(Struct, frozen=True):
-    """The operations of each family of dtypes."""
+    """Operations of each family of dtypes."""
 
     ints: tuple[Operation, ...]
     floats: tuple[Operation, ...]
     bools: tuple[Operation, ...]
 
     def of(self, dtype: str) -> tuple[Operation, ...]:
-        """Return those whose results are of `dtype`."""
+        """Return the operations whose results have `dtype`."""
         return self.bools if is_bool(dtype) else self.floats if is_float(dtype) else self.ints
 
 
 @cache
 def operations(names: frozenset[str] | None = None, dtypes: tuple[str, ...] | None = None) -> Operations:
-    """Return the operations called `names` (`OPERATORS` has all), which cast to `dtypes` only."""
+    """Return the operations called `names` (`OPERATORS` lists all), with casts only between `dtypes`."""
 
     changed = _casts(dtypes) if dtypes is not None else {}
 
@@ -69,7 +69,7 @@ def operations(names: frozenset[str] | None = None, dtypes: tuple[str, ...] | No
 
 
 def _casts(dtypes: tuple[str, ...]) -> dict[Operation, Operation | None]:
-    """Return what takes the place of operations that use other dtypes than `dtypes`."""
+    """Return the replacements of operations that use dtypes outside of `dtypes`."""
     others = len(dtypes) > 1
 
     def cast(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
@@ -88,7 +88,8 @@ def expression(
 ) -> tir.PrimExpr:
     """Return an expression of `dtype` with about `size` of the `known` operations.
 
-    Some subexpressions occur more than once: rewrites look for terms that cancel, and for common operands."""
+    Some subexpressions occur more than once, because rewrites look for common operands and for terms that cancel.
+    """
     parts = {} if parts is None else parts
     earlier = parts.setdefault(dtype, [])
     if earlier and choose.rarely(5):
@@ -102,13 +103,13 @@ def expression(
     operate = choose.pick(family)
     try:
         found = operate(choose, lambda kind: expression(choose, kind, leaves, (size - 1) // 2, known, parts), dtype)
-    except TvmsError:  # constants that fold to what the dtype cannot hold, or to a division by zero
+    except TvmsError:  # constants that fold to a value out of range of the dtype, or to a division by zero
         return leaves(choose, dtype)
     return _remembered(found, earlier)
 
 
 def _remembered(expr: tir.PrimExpr, known: list[tir.PrimExpr]) -> tir.PrimExpr:
-    """Let an expression stand again: not a constant, and nothing that binds a variable, which may be bound only once."""
+    """Return whether an expression may occur again: constants may not, nor may binders, whose variable is bound only once."""
     if not isinstance(expr, tir.IntImm | tir.FloatImm) and not any(isinstance(node, tir.Let) for node in walk(expr)):
         known.append(expr)
     return expr
@@ -118,8 +119,9 @@ _STEPS = (2, 3, 4, 6, 8, 12)
 
 
 def index_expression(choose: Choices, leaves: Leaves, size: int, parts: Parts | None = None) -> tir.PrimExpr:
-    """What tiling and fusion make of int32 indices: sums of multiples, quotients and remainders by constants, choices.
-    Parts of it, and its constants, stand in it more than once."""
+    """Return an int32 index as tiling and fusion make them: sums of multiples, quotients and remainders by constants,
+    selects. Subexpressions and constants occur more than once.
+    """
     parts = {} if parts is None else parts
     known, steps = parts.setdefault("int32", []), parts.setdefault("steps", [])
     if known and choose.rarely(4):
@@ -176,7 +178,7 @@ def _cast(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
 
 
 def _narrowing(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
-    """Through another dtype and back."""
+    """Cast to another dtype and back."""
     return make.cast(make.cast(grow(dtype), choose.pick(INTS if is_int(dtype) else FLOATS)), dtype)
 
 
@@ -190,7 +192,7 @@ def _let(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
 
 
 def _division(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
-    """By a constant, or by what is at least one; negative constants where there are any."""
+    """Divide by a constant, which may be negative if the dtype is signed, or by an expression that is at least 1."""
     divide = choose.pick((make.floordiv, make.floormod, make.truncdiv, make.truncmod))
     signs = (1,) if parse_dtype(dtype).code == "uint" else (1, -1)
     if choose.rarely(3):
@@ -223,7 +225,7 @@ def _absolute(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
 
 
 def _quotient(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
-    """By what is at least one half."""
+    """Divide by an expression that is at least one half."""
     return make.div(grow(dtype), make.add(make.abs(grow(dtype)), make.const(0.5, dtype)))
 
 
@@ -263,19 +265,19 @@ _BOOL: tuple[_Row, ...] = (
     ("choice", _choice),
 )  # fmt: skip
 OPERATORS = tuple(dict.fromkeys(name for name, _ in (*_INT, *_FLOAT, *_BOOL)))
-"""The names of operations."""
+"""Names of operations."""
 
 
 # --- As strategies --------------------------------------------------------------------------------------------
 
 
 def variables(*names: str, dtype: str = "int32") -> tuple[tir.Var, ...]:
-    """Return variables to make expressions of."""
+    """Return variables for expressions."""
     return tuple([tir.Var(dtype, name) for name in names])
 
 
 def leaves_of(scope: tuple[tir.Var, ...]) -> Leaves:
-    """Choose among the variables of a dtype, and constants; variables of other dtypes are cast."""
+    """Choose a constant or a variable. Variables of other dtypes are cast."""
 
     def leaf(choose: Choices, dtype: str) -> tir.PrimExpr:
         own = [variable for variable in scope if variable.dtype == dtype]
@@ -293,6 +295,6 @@ def leaves_of(scope: tuple[tir.Var, ...]) -> Leaves:
 def expressions(
     draw: st.DrawFn, scope: tuple[tir.Var, ...] = variables("x", "y"), dtype: str = "int32", max_size: int = 12
 ) -> tir.PrimExpr:
-    """Expressions of `dtype` over the variables of `scope`, with up to about `max_size` operations."""
+    """Generate expressions of `dtype` over the variables of `scope`, with up to about `max_size` operations."""
     choose = Choices(draw)
     return expression(choose, dtype, leaves_of(scope), choose.number(0, max_size))

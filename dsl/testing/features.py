@@ -1,5 +1,6 @@
-"""The features of loop-level functions: one table of what a function may have, how that is recognised, and which stages of the
-generator make it. Strategies take these names in `features=` and `without=`, and runs count them."""
+"""Features of loop-level functions: a table with the test that recognises each feature and the stages of the generator
+that make it. Strategies take these names in `features=` and `without=`, and runs count them.
+"""
 
 from __future__ import annotations
 
@@ -18,35 +19,35 @@ from ...ir.visit import walk
 
 _KINDS = tir.IterVarType
 FUNCTIONS = ("exp", "log", "sqrt", "tanh", "pow", "sigmoid", "sin")
-"""The functions of floats that generated values use."""
+"""Functions of floats that generated values use."""
 LARGE = 2**31 - 1
 LONG = 32
-"""Loops that run further leave a tail after whole vectors."""
+"""Extent above which a loop leaves a tail after whole vectors."""
 
 
 class Around(Struct):
-    """What a node is part of: the function, its loops, and the blocks that hold it."""
+    """Context of a node: the function, its loops, and the blocks that contain it."""
 
     loops: set[tir.Var] = field(default_factory=set[tir.Var])
     parameters: set[tir.Buffer] = field(default_factory=set[tir.Buffer])
     pointers: dict[tir.Var, set[tir.Buffer]] = field(default_factory=dict[tir.Var, set[tir.Buffer]])
     scalars: set[tir.Var] = field(default_factory=set[tir.Var])
     shared: set[tir.Buffer] = field(default_factory=set[tir.Buffer])
-    """What several blocks write."""
+    """Buffers that several blocks write."""
     rewritten: set[tir.Buffer] = field(default_factory=set[tir.Buffer])
-    """What a block writes after another one has read it."""
+    """Buffers that a block writes after another one has read them."""
 
 
 class Feature(Struct, frozen=True):
-    """A feature: the nodes to look at, what must hold of one of them, and what it is."""
+    """A feature: a predicate over nodes of some kinds, and a description."""
 
     kind: type[Node] | tuple[type[Node], ...]
     holds: Callable[[Any, Around], bool]
     doc: str
     stages: tuple[str, ...] = ()
-    """The stages that can have it; none stands for all with loops."""
+    """Stages that can have the feature. If empty, all stages with loops can."""
     blocks: int = 1
-    """How many blocks it takes."""
+    """Minimum number of blocks."""
 
 
 def _is_zero(expr: tir.PrimExpr | None) -> bool:
@@ -62,7 +63,7 @@ def _uses_loop(expr: tir.PrimExpr, around: Around) -> bool:
 
 
 def _parts(condition: tir.PrimExpr) -> Iterator[tir.PrimExpr]:
-    """Yield the conditions that are and-ed in a condition."""
+    """Yield the operands of a conjunction."""
     if isinstance(condition, tir.And):
         yield from _parts(condition.a)
         yield from _parts(condition.b)
@@ -89,7 +90,7 @@ def _has_late_axis(block: tir.Block, _: Around) -> bool:
 
 
 def has_block(stmt: Node | None) -> bool:
-    """Whether a block stands in a statement."""
+    """Return whether a statement contains a block."""
     return stmt is not None and any(isinstance(node, tir.BlockRealize) for node in walk(stmt))
 
 
@@ -103,7 +104,7 @@ def _in_reductions(block: tir.Block, _: Around) -> bool:
 
 
 def _own_reads(block: tir.Block) -> Iterator[tuple[tir.BufferLoad, tir.BufferStore]]:
-    """Yield the reads in a block of what it stores, by other statements than its T.init, and these."""
+    """Yield each pair of a load and a store of one buffer in the body of a block, without its T.init."""
     if block.name_hint == "root" or has_block(block.body):
         return
     stores = [node for node in walk(block.body) if isinstance(node, tir.BufferStore) and node.buffer not in block.alloc_buffers]  # fmt: skip
@@ -147,7 +148,7 @@ def _is_repeated(loop: tir.For, _: Around) -> bool:
 
 
 def _is_part(region: tir.BufferRegion, block: tir.Block) -> bool:
-    """Whether an index of a region is an axis, or that and a constant, and its values are not all that the buffer has."""
+    """Return whether an index of a region is an axis plus a constant and does not cover the whole dimension."""
     axes = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
     for range, size in zip(region.region, region.buffer.shape, strict=True):
         index, start = range.min, 0
@@ -253,7 +254,7 @@ FEATURES: Mapping[str, Feature] = {
     "computed index": Feature((tir.BufferLoad, tir.BufferStore), _is_computed, "an index with a quotient, remainder, product or extremum, or a mirrored one", _LONG),
     "gather": Feature((tir.BufferLoad, tir.BufferStore), _has_gather, "an index that is read from memory", _LONG),
 }  # fmt: skip
-"""By name, as strategies, matrices and statistics have it."""
+"""Features by the names that strategies, matrices and statistics use."""
 
 
 @cache
@@ -268,7 +269,7 @@ def features_of(function: tir.PrimFunc) -> frozenset[str]:
 
 
 def around(function: tir.PrimFunc, nodes: Iterable[Node]) -> Around:
-    """Return what the nodes of a function are part of."""
+    """Return the context of the nodes of a function."""
     scalars = {param for param in function.params if param not in function.buffer_map}
     found = Around(parameters=set(function.buffer_map.values()), scalars=scalars)
     written, read = set[tir.Buffer](), set[tir.Buffer]()

@@ -1,8 +1,10 @@
-"""Programs about floats: formulas with and without rounding of their own, reductions, and graph-level operators.
+"""Programs about floats: formulas of exact operations, formulas with library functions, reductions, and graph-level
+operators.
 
-A formula is exact where IEEE 754 says what each of its operations gives; a function such as `T.exp`, whose last places
-differ from one library to the next, stands outermost only, so that nothing makes such a difference greater. What `T.max` and
-`T.min` make of zeros with different signs is open, so that `+ 0.0` follows them inside a formula.
+A formula is exact if IEEE 754 defines the result of each of its operations. Functions such as `T.exp` differ between
+libraries in the last places; they occur only as the outermost operation, so that no other operation amplifies the
+difference. The sign of `T.max` and `T.min` of zeros with different signs is unspecified, so `+ 0.0` follows them inside
+a formula.
 """
 
 from __future__ import annotations
@@ -52,11 +54,11 @@ EXACT_OPERATORS = {
 }  # fmt: skip
 EXTREMA = ("T.max(", "T.min(", "R.max", "R.min", "R.nn.relu", "R.clip", "nn.max_pool2d")
 TOLERANCE = {"float64": 1e-12, "float32": 3e-6, "float16": 4e-3, "bfloat16": 3e-2}
-"""The greatest relative difference of functions; of sums, relative to the sum of sizes."""
+"""Maximum relative difference of functions. For sums, it is relative to the sum of absolute values."""
 
 
 class Program(Struct, frozen=True):
-    """A module with a function `main`, as text, and what is known of its results."""
+    """A module with a function `main`, as text, and known properties of its results."""
 
     text: str
     kind: str
@@ -66,13 +68,13 @@ class Program(Struct, frozen=True):
 
     @property
     def has_signed_zeros(self) -> bool:
-        """Whether the law says which sign each zero of a result has."""
+        """Whether the law defines the sign of each zero of a result."""
         return self.is_exact and not any(name in self.text for name in EXTREMA)
 
 
 @st.composite
 def float_programs(draw: st.DrawFn) -> Program:
-    """Programs of each kind."""
+    """Generate programs of each kind."""
     choose = Choices(draw)
     return choose.pick((_formulas, _functions, _formulas, _reduction, _operator, _row_operator))(choose)
 

@@ -1,4 +1,4 @@
-"""Graph-level functions, drawn as text: a line for each operator, on operands whose shapes fit."""
+"""Graph-level functions, generated as text: one line per operator, on operands of matching shapes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .choices import Choices
 from .options import check_names
 
 Shape: TypeAlias = tuple[int | str, ...]
-"""Sizes; a string names one that is known at the call."""
+"""Sizes of the dimensions. A string names a symbolic size."""
 
 FLOATS = ("float32", "float64", "float16")
 SMOOTH = (
     "nn.relu", "negative", "abs", "tanh", "sigmoid", "exp", "nn.gelu", "nn.silu", "sin", "cos", "erf", "atan", "square",
 )  # fmt: skip
 STEPS = ("floor", "ceil", "round", "trunc", "sign")
-"""Operators whose result jumps where the operand hardly changes: for inputs, which all ways of computing have alike."""
+"""Discontinuous operators. They are applied to inputs only, whose values are the same in every executor."""
 
 
 class Value(Struct, frozen=True):
@@ -48,20 +48,20 @@ class Value(Struct, frozen=True):
 
 
 class GraphOptions(Struct, frozen=True):
-    """What graph-level functions are made of."""
+    """Options of graph-level functions."""
 
     constants: tuple[float, ...] = (2.0, -0.5, 1.0, 0.0, -1.0, 3.0)
     shapes: tuple[Shape, ...] = ()
-    """The shapes of new parameters whose rank is open; none stands for small ones of any kind."""
+    """Shapes of new parameters whose rank is open. If empty, they are small and arbitrary."""
     broadcasting: bool | None = None
-    """Whether operands of other shapes are broadcast: always where it is possible, never, or sometimes."""
+    """Whether operands of other shapes are broadcast: always if possible, never, or sometimes."""
 
 
 DEFAULT = GraphOptions()
 
 
 class Graph:
-    """A function in the making."""
+    """A function under construction."""
 
     def __init__(self, choose: Choices, functions: Sequence[str] = (), options: GraphOptions = DEFAULT) -> None:
         self.choose, self.options = choose, options
@@ -71,13 +71,13 @@ class Graph:
         self.values: list[Value] = []
         self.lines: list[str] = []
         self.may_be_dataflow = True
-        """Whether all lines may stand in a dataflow block: branches may not."""
+        """Whether all lines are allowed in a dataflow block. Branches are not."""
 
     def size(self) -> int | str:
         return "n" if self.choose.rarely(5) else 0 if self.choose.rarely(24) else self.choose.number(1, 4)
 
     def operand(self, wanted: Callable[[Value], bool] = lambda value: True, shape: Shape | None = None) -> Value:
-        """Choose a value: one that is there, or a new parameter, a float of `shape`."""
+        """Choose a value: an existing one, or a new float parameter of `shape`."""
         known = [v for v in self.values if wanted(v) and shape in (None, v.shape)]
         if known and self.choose.number(0, 4):
             return known[-1 - self.choose.number(0, len(known) - 1)]
@@ -87,7 +87,7 @@ class Graph:
         return self.parameter(sizes, self.choose.pick(("float32", "float32", *FLOATS)))
 
     def input(self) -> Value:
-        """Choose a float that is a parameter: in it are equal numbers, zeros, and no rounding."""
+        """Choose a float parameter. Its elements contain equal numbers and zeros, and have no rounding errors."""
         return self.operand(lambda value: value.is_float and value in self.params)
 
     def parameter(self, shape: Shape, dtype: str) -> Value:
@@ -109,7 +109,7 @@ Operator: TypeAlias = Callable[[Graph], None]
 
 
 def unary(graph: Graph) -> None:
-    """An operator on each element."""
+    """Add an element-wise unary operator."""
     if graph.choose.rarely(5):
         x, names = graph.input(), STEPS
     else:
@@ -118,7 +118,7 @@ def unary(graph: Graph) -> None:
 
 
 def binary(graph: Graph) -> None:
-    """An operator on the elements of two tensors, or of a tensor and a scalar."""
+    """Add an element-wise operator on two tensors, or on a tensor and a scalar."""
     x = graph.operand(lambda value: value.dtype != "bool")
     kinds = ("add", "subtract", "multiply", "maximum", "minimum")
     name = graph.choose.pick(kinds)
@@ -136,7 +136,7 @@ def binary(graph: Graph) -> None:
 
 
 def broadcast(graph: Graph, x: Value) -> tuple[str, str]:
-    """Choose an operand that is broadcast to the shape of `x`, a new parameter or a constant; return both in some order."""
+    """Choose an operand that is broadcast to the shape of `x`, a new parameter or a constant. Return both in random order."""
     rank = len(x.shape)
     kept = x.shape[graph.choose.number(0, max(rank - 1, 0)) :]
     shape = tuple([1 if graph.choose.rarely(3) else size for size in kept])
@@ -150,7 +150,7 @@ def broadcast(graph: Graph, x: Value) -> tuple[str, str]:
 
 
 def integers(graph: Graph) -> None:
-    """An operator on integers, or on truth values."""
+    """Add an operator on integers or booleans."""
     sizes = tuple([graph.size() for _ in range(graph.choose.number(1, 2))])
     if graph.choose.rarely(3):
         x, y = (graph.parameter(sizes, "bool") for _ in range(2))
@@ -175,7 +175,7 @@ def integers(graph: Graph) -> None:
 
 
 def compare(graph: Graph) -> None:
-    """A choice between two tensors by a comparison with a third, or with a scalar."""
+    """Add a comparison with a tensor or a scalar, and a `where` on its result."""
     x = graph.input()
     name = graph.choose.pick(("less", "greater", "equal", "not_equal", "less_equal", "greater_equal"))
     other = f'R.const({graph.choose.pick(("0.5", "0.0", "-1.0"))}, "{x.dtype}")'
@@ -186,7 +186,7 @@ def compare(graph: Graph) -> None:
 
 
 def matmul(graph: Graph) -> None:
-    """A product with a new matrix."""
+    """Add a matrix product with a new parameter."""
     x = graph.operand(lambda value: value.is_float and len(value.shape) >= 2)
     if len(x.shape) < 2:
         return
@@ -196,7 +196,7 @@ def matmul(graph: Graph) -> None:
 
 
 def reduce(graph: Graph) -> None:
-    """A reduction over one axis."""
+    """Add a reduction over one axis."""
     x = graph.operand(lambda value: value.is_float and len(value.shape) >= 1)
     axis = graph.choose.number(0, len(x.shape) - 1)
     name, keep = graph.choose.pick(("sum", "max", "min", "mean")), graph.choose.pick((False, True))
@@ -206,7 +206,7 @@ def reduce(graph: Graph) -> None:
 
 
 def arrange(graph: Graph) -> None:
-    """The same elements in another order, or more or fewer of them."""
+    """Add an operator that reorders, drops or repeats elements."""
     x = graph.operand(lambda value: len(value.shape) >= 1)
     rank = len(x.shape)
     match graph.choose.number(0, 5):
@@ -230,14 +230,14 @@ def arrange(graph: Graph) -> None:
 
 
 def normalise(graph: Graph) -> None:
-    """A softmax."""
+    """Add a softmax."""
     x = graph.operand(lambda value: value.is_float)
     name = graph.choose.pick(("softmax", "log_softmax"))
     graph.bind(f"R.nn.{name}({x.name}, axis=-1)", x.shape, x.dtype)
 
 
 def pair(graph: Graph) -> None:
-    """A tuple, and one of its elements."""
+    """Add a tuple and one of its elements."""
     x, y = graph.operand(), graph.operand()
     name, place = graph.choose.fresh("pair"), graph.choose.number(0, 1)
     graph.lines.append(f"{name} = ({x.name}, {y.name})")
@@ -245,7 +245,7 @@ def pair(graph: Graph) -> None:
 
 
 def call(graph: Graph) -> None:
-    """A call of a loop-level function of the module, else an addition."""
+    """Add a call of a loop-level function of the module, or, if there is none, an addition."""
     if not graph.functions:
         binary(graph)
         return
@@ -275,7 +275,7 @@ OPERATOR_KINDS: dict[str, Operator] = {
     "unary": unary, "binary": binary, "matmul": matmul, "reduce": reduce, "arrange": arrange, "compare": compare,
     "normalise": normalise, "pair": pair, "call": call, "integers": integers,
 }  # fmt: skip
-"""The kinds of operators, by name."""
+"""Kinds of operators by name."""
 
 
 def _sizes(shape: Shape) -> str:
@@ -291,7 +291,7 @@ def graph_text(
     options: GraphOptions = DEFAULT,
     pattern: relax.Function | None = None,
 ) -> str:
-    """Choose a function of a few operators, as text without indentation."""
+    """Generate a function of a few operators as text without indentation."""
     graph = Graph(choose, functions, options)
     for _ in range(choose.number(0 if pattern else 1, 2 if pattern else 5)):
         choose.pick(operators)(graph)
@@ -326,7 +326,7 @@ def graph_text(
 
 
 def _contained(graph: Graph, pattern: relax.Function) -> Value:
-    """Add the bindings of a function, on values of the same struct info, or new parameters; return its result."""
+    """Add the bindings of a function, applied to values of the same struct info or to new parameters. Return its result."""
     names: dict[str, str] = {}
     for param in pattern.params:
         shape, dtype = _tensor(param.struct_info)
@@ -347,7 +347,7 @@ _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 
 
 def _tensor(info: object) -> tuple[Shape, str]:
-    """Return the shape and dtype of a tensor; E0818 where a size is not known."""
+    """Return the shape and dtype of a tensor; E0818 if a size is not static."""
     values = (
         info.shape.values
         if isinstance(info, relax.TensorStructInfo) and isinstance(info.shape, relax.ShapeExpr)
@@ -366,12 +366,12 @@ def graph_functions(
     broadcasting: bool | None = None,
     pattern: relax.Function | None = None,
 ) -> st.SearchStrategy[relax.Function]:
-    """Functions of one to five operators, mostly on small shapes; one dimension may be known only at the call.
+    """Generate functions of one to five operators, usually on small shapes; one dimension may be symbolic.
 
-    `operators` are kinds of them (`OPERATOR_KINDS` has all), `constants` are the numbers that stand in the text, `shapes` are
-    those of new parameters, in which a string names a size that is known at the call. `broadcasting` says whether the
-    operands of binary operators have other shapes: always, never, or, by default, sometimes. Each function contains the
-    bindings of `pattern`, a function of tensors of known sizes, and returns its result too. E0818 where a name is not known.
+    `operators` are kinds of operators (`OPERATOR_KINDS` lists all), `constants` are the numbers in the text, `shapes`
+    are those of new parameters, in which a string names a symbolic size. `broadcasting` says whether the operands of
+    binary operators have different shapes: always, never, or, by default, sometimes. Each function contains the
+    bindings of `pattern`, a function of tensors of static sizes, and also returns its result. An unknown name is E0818.
     """
     for info in () if pattern is None else (*[param.struct_info for param in pattern.params], pattern.ret_struct_info):
         _tensor(info)

@@ -1,4 +1,4 @@
-"""How work grows with a text: counted in function calls, which are the same on a busy machine and on an idle one."""
+"""Growth of work with the size of a text, measured in function calls, which do not depend on the load of the machine."""
 
 from __future__ import annotations
 
@@ -12,44 +12,44 @@ from msgspec import Struct
 from ...ir.deep import run_with_big_stack
 
 EXPONENT = 1.2
-"""The greatest that the law allows."""
+"""Maximum exponent of growth."""
 SUSPICIOUS = 1.03
-"""By how much calls may grow more than the text before larger sizes are measured."""
+"""Factor by which calls may grow more than the text before larger sizes are measured."""
 FEW = 24
-"""Calls that do not count: a cache is filled, a list grows."""
+"""Number of calls that are ignored, such as those that fill a cache."""
 FACTOR = 4
-"""How much larger the sizes are at which a suspicion is looked into."""
+"""Factor of the larger sizes at which suspicious growth is measured again."""
 ROUNDS = 2
 MOST_CALLS = 2_000_000
-"""Where one measurement makes more calls, it is not repeated at a larger size."""
+"""Number of calls in one measurement above which it is not repeated at a larger size."""
 
 
 class Growth(Struct, frozen=True):
-    """The calls made at sizes n, 2n and 4n, by function."""
+    """The calls at sizes n, 2n and 4n, by function."""
 
     size: int
     lengths: tuple[int, int, int]
-    """Of the texts, or whatever the work has to be proportional to."""
+    """Lengths of the texts, or of whatever the work must be proportional to."""
     counts: tuple[Counter[str], Counter[str], Counter[str]]
 
     @property
     def totals(self) -> tuple[int, int, int]:
-        """The calls at each size."""
+        """The number of calls at each size."""
         one, two, four = (sum(each.values()) for each in self.counts)
         return one, two, four
 
     @property
     def is_linear(self) -> bool:
-        """Whether the second doubling adds about twice the calls that the first one adds."""
+        """Whether the second doubling adds about twice as many calls as the first one."""
         return self._is_below(self._longer() * SUSPICIOUS)
 
     @property
     def is_within(self) -> bool:
-        """Whether the growth is one that the law allows."""
+        """Whether the law allows the growth."""
         return self._is_below(self._longer() ** EXPONENT)
 
     def _longer(self) -> float:
-        """Return how many times as long what the second doubling adds is as what the first one adds: 2 without indentation."""
+        """Return the ratio of the lengths that the second and the first doubling add. It is 2 unless indentation grows."""
         one, two, four = self.lengths
         return (four - two) / max(two - one, 1)
 
@@ -59,12 +59,12 @@ class Growth(Struct, frozen=True):
 
     @property
     def calls_of_one(self) -> float:
-        """The calls for each further character."""
+        """The number of calls for each additional character."""
         _, two, four = self.totals
         return (four - two) / max(self.lengths[2] - self.lengths[1], 1)
 
     def steepest(self) -> list[str]:
-        """Return the functions to whose calls the growth is due, the first one the most."""
+        """Return the functions whose calls cause the growth, largest contribution first."""
         one, two, four = self.counts
         excess = {name: four[name] - two[name] - 2 * (two[name] - one[name]) for name in four}
         worst = sorted(excess, key=lambda name: -excess[name])[:3]
@@ -72,7 +72,7 @@ class Growth(Struct, frozen=True):
 
 
 def count_calls(work: Callable[[], object]) -> Counter[str]:
-    """Return how often each function, of Python or built in, is called by `work`, however deep it recurses."""
+    """Return how often `work` calls each function, of Python or built in, at any depth of recursion."""
     profiler = cProfile.Profile()
 
     def profile() -> None:
@@ -105,7 +105,7 @@ def growth(
     prepare: Callable[[int], Any] = _as_it_is,
     length: Callable[[int], int] = _as_it_is,
 ) -> Growth:
-    """Return the calls that `work` makes at `size`, twice and four times it, after one run that fills caches."""
+    """Return the calls of `work` at `size`, twice and four times `size`, after a warm-up run that fills caches."""
     sizes = (size, 2 * size, 4 * size)
     prepared = [prepare(each) for each in sizes]
     run_with_big_stack(lambda: work(prepared[0]))
@@ -122,8 +122,8 @@ def check_growth(
 ) -> Growth:
     """Assert that the work of `work(prepare(n))` grows at most like `length(n)`**1.2, from n = `size` on.
 
-    What looks steeper at small sizes is looked at again at larger ones: it has to be steep at all of them. Returns what was found
-    last.
+    Growth that is too steep at small sizes is measured again at larger ones and fails only if it is too steep at all of
+    them. Return the last measurement.
     """
     found = growth(work, size, prepare, length)
     for _ in range(ROUNDS):

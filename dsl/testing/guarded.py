@@ -1,4 +1,4 @@
-"""Arrays between guard pages, and calls in a process of their own: an access beyond an array is told, not survived."""
+"""Arrays between guard pages, and calls in a child process, which detects accesses out of bounds."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 
 class GuardedArray:
-    """A copy of `array` in pages of its own, with a page that nobody may touch on both sides of it.
+    """A copy of `array` between two inaccessible pages.
 
-    It ends right before the second of these pages where `at_end` says so, else it starts right after the first one.
-    Its elements lie as far apart as those of `array`. What its own pages hold beside them are canaries.
+    If `at_end`, it ends right before the second guard page; otherwise it begins right after the first one. Its strides
+    are those of `array`. The rest of its pages is filled with canaries.
     """
 
     def __init__(self, array: Any, at_end: bool) -> None:
@@ -47,20 +47,19 @@ class GuardedArray:
                 raise OSError(ctypes.get_errno(), "mprotect")
 
     def is_kept(self) -> bool:
-        """Whether the canaries are as they were."""
+        """Return whether the canaries are unchanged."""
         return bool((self._bytes[self._is_other] == _CANARY).all())
 
 
 def _extent(array: Any) -> int:
-    """Return the bytes from the first element of an array to the end of its last one; strides are not negative."""
+    """Return the number of bytes from the first to the end of the last element of an array with nonnegative strides."""
     if not array.size:
         return 0
     return array.itemsize + sum((size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True))
 
 
 class Apart:
-    """Pieces of work that are done in a process of their own, one after the other: one process for all of them, and after
-    one that ended it another one."""
+    """Tasks that one child process executes in order. If a task kills the process, a new one executes the next tasks."""
 
     def __init__(self, works: Sequence[Callable[[], Any]]) -> None:
         self._works = works
@@ -74,8 +73,7 @@ class Apart:
         self._end(signal.SIGKILL)
 
     def result(self, number: int) -> Any:
-        """Return what a piece of work returns, as JSON has it; a string says what ended its process. Call it with ascending
-        numbers."""
+        """Return the result of a task as JSON, or a string that says how its process ended. Call it with ascending numbers."""
         if not self._child:
             self._begin(number)
         line = self._answers.readline()
@@ -106,12 +104,12 @@ class Apart:
 
 
 def _answer(works: Sequence[Callable[[], Any]], send: int) -> NoReturn:
-    """Do all work in this process, which ends then, and send a line for each."""
+    """Execute all tasks in this process, send a line for each, and exit."""
     for work in works:
         signal.alarm(SECONDS)
         try:
             told = json.dumps(work())
-        except BaseException as problem:  # whatever it is, the parent is told
+        except BaseException as problem:  # any exception is sent to the parent
             told = json.dumps(f"{type(problem).__name__}: {problem}")
         data = told.encode() + b"\n"
         while data:
@@ -120,7 +118,7 @@ def _answer(works: Sequence[Callable[[], Any]], send: int) -> NoReturn:
 
 
 def guarded(values: Sequence[Any], at_end: bool) -> tuple[list[Any], list[GuardedArray]]:
-    """Return `values` with their arrays between guard pages, and these."""
+    """Return `values` with their arrays between guard pages, and the guarded arrays."""
     import numpy as np
 
     arrays = [GuardedArray(value, at_end) if isinstance(value, np.ndarray) else None for value in values]

@@ -1,4 +1,4 @@
-"""A loop-level function in the making: safe indices, values, blocks, and the whole."""
+"""A loop-level function under construction: indices in bounds, values, blocks, and the whole function."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ TRUE = tir.IntImm("bool", 1)
 SPATIAL, REDUCE = tir.IterVarType.DATA_PAR, tir.IterVarType.COMM_REDUCE
 SCAN, OPAQUE = tir.IterVarType.ORDERED, tir.IterVarType.OPAQUE
 _CROWDED = 3
-"""From how many reads of a buffer on a block declares all of it."""
+"""Number of reads of a buffer from which on a block declares the whole buffer."""
 
 
 class Axis(Struct, frozen=True):
-    """An axis of a block: its variable, how many values it takes from `low`, and what may be done with them."""
+    """An axis of a block: its variable, the number of its values, its kind and its lowest value."""
 
     var: tir.Var
     extent: tir.PrimExpr
@@ -39,19 +39,19 @@ class Axis(Struct, frozen=True):
 
     @property
     def index(self) -> tir.PrimExpr:
-        """How far the variable is from the first of its values."""
+        """Distance of the variable from its lowest value."""
         return make.sub(self.var, self.low) if self.low else self.var
 
 
 class Kernel(Memory):
-    """A loop-level function in the making."""
+    """A loop-level function under construction."""
 
     # --- Axes ------------------------------------------------------------------------------------------------
 
     def axes(
         self, shape: Sequence[tir.PrimExpr], kind: tir.IterVarType = SPATIAL, is_plain: bool = False
     ) -> list[Axis]:
-        """Return an axis for each dimension of `shape`; one that `is_plain` begins at 0."""
+        """Return an axis for each dimension of `shape`. If `is_plain`, they begin at 0."""
         letters = "krs" if kind is REDUCE else "ijl"
         found: list[Axis] = []
         for place, extent in enumerate(shape):
@@ -62,7 +62,7 @@ class Kernel(Memory):
     # --- Indices ---------------------------------------------------------------------------------------------
 
     def at(self, buffer: tir.Buffer, axes: Sequence[Axis]) -> tuple[tir.PrimExpr, ...]:
-        """Return the element of a result that axes stand for."""
+        """Return the element of a result that axes denote."""
         return tuple([_placed(axis, low) for axis, (low, _) in zip(axes, self.box(buffer), strict=True)])
 
     def position(self, extent: tir.PrimExpr, axes: Sequence[Axis]) -> tir.PrimExpr:
@@ -85,7 +85,7 @@ class Kernel(Memory):
         return self._confined(self._combined(axes), extent)
 
     def _combined(self, axes: Sequence[Axis]) -> tir.PrimExpr:
-        """Choose any integer made of `axes`."""
+        """Choose any integer expression of `axes`."""
         if self.chances("gather", 6):
             return self._gathered(axes)
         one, other = self.choose.pick(axes).var, self.choose.pick(axes).var
@@ -101,17 +101,17 @@ class Kernel(Memory):
                 return make.floordiv(make.add(one, offset), factor)
 
     def _gathered(self, axes: Sequence[Axis]) -> tir.PrimExpr:
-        """Choose an integer that stands in memory."""
+        """Choose an integer that is loaded from memory."""
         return make.cast(self.element(self.source(self.dtype("int32", "int64", "uint8")), axes), self.index)
 
     def _confined(self, index: tir.PrimExpr, extent: tir.PrimExpr) -> tir.PrimExpr:
-        """Keep an integer in [0, extent): the remainder, or the nearest."""
+        """Bring an integer into [0, extent) by a remainder or by clamping."""
         if self.choose.number(0, 1):
             return make.floormod(index, extent)
         return make.maximum(make.minimum(index, make.sub(extent, 1)), self.const(0))
 
     def element(self, buffer: tir.Buffer, axes: Sequence[Axis]) -> tir.PrimExpr:
-        """Choose an element of `buffer`; mostly, axes and dimensions are in the same order."""
+        """Choose an element of `buffer`. Usually the axes are in the order of the dimensions."""
         is_ordered = bool(axes) and self.choose.number(0, 7 if self.is_straight else 1) > 0
         indices: list[tir.PrimExpr] = []
         for place, (low, size) in enumerate(self.box(buffer)):
@@ -125,7 +125,7 @@ class Kernel(Memory):
     # --- Values ----------------------------------------------------------------------------------------------
 
     def value(self, dtype: str, axes: Sequence[Axis], size: int | None = None) -> tir.PrimExpr:
-        """Choose a value of `dtype` that is computed from what can be read and from `axes`."""
+        """Choose a value of `dtype` that is computed from readable buffers and from `axes`."""
 
         def leaf(choose: Choices, wanted: str) -> tir.PrimExpr:
             kind = choose.number(0, 7)
@@ -147,7 +147,7 @@ class Kernel(Memory):
         return self.options.constant(self.choose, dtype) or constants(self.choose, dtype)
 
     def scalar(self, dtype: str) -> tir.Var:
-        """Return a scalar parameter of a dtype, or of float32 for narrow floats, which are not passed."""
+        """Return a scalar parameter of a dtype, or of float32 for narrow floats, which cannot be passed."""
         dtype = "float32" if dtype in ("float16", "bfloat16") else dtype
         self.met("integer scalar" if not is_float(dtype) else "float scalar")
         found = [each for each in self.scalars if each.dtype == dtype]
@@ -157,8 +157,9 @@ class Kernel(Memory):
         return found[0]
 
     def outermost(self, value: tir.PrimExpr, axes: Sequence[Axis]) -> tuple[tir.PrimExpr, bool]:
-        """Return a value or a function of it, and whether that is one whose last places, or range, are delicate: then
-        nothing must be computed of it."""
+        """Return a value or a function of it, and whether the result is inexact or of limited range, so that nothing
+        may be computed from it.
+        """
         dtype = value.dtype
         if self.pending and not any(isinstance(node, tir.BufferLoad) for node in walk(value)):
             value = make.maximum(value, self.element(self.source(dtype), axes))
@@ -216,7 +217,7 @@ class Kernel(Memory):
         matches: tuple[tir.MatchBufferRegion, ...] = (),
         inside: tuple[tir.Buffer, ...] = (),
     ) -> tir.Block:
-        """Return a block, with the regions that it reads and writes found in it; `inside` is memory of a block around it."""
+        """Return a block that declares the regions found in its body. `inside` is memory of an enclosing block."""
         self.room -= 1
         iters = tuple([tir.IterVar(tir.Range(self.const(axis.low), axis.extent), axis.var, axis.kind) for axis in axes])
         notes = self.choose.pick(NOTES) if self.wants("block annotation", 12) else {}
@@ -230,7 +231,7 @@ class Kernel(Memory):
         return replace(block, reads=reads, writes=(*writes, *opaque))
 
     def _crowded(self, body: tir.Stmt, visible: dict[tir.Buffer, None]) -> list[tir.Buffer]:
-        """Return the buffers that a body only reads, and at many places: finding their region takes long."""
+        """Return the buffers that a body reads at many places and does not write. Computing their region would take long."""
         nodes = list(walk(body))
         if any(isinstance(node, tir.BlockRealize) for node in nodes):
             return []
@@ -240,7 +241,7 @@ class Kernel(Memory):
         return [each for each, count in counts.items() if count >= _CROWDED and each in visible and each.data not in written and alike[each.data] == 1]  # fmt: skip
 
     def function(self, stages: Sequence[tir.Stmt], attrs: dict[str, object]) -> tir.PrimFunc:
-        """Return the function that runs `stages`."""
+        """Return the function that executes `stages`."""
         body = sequence(stages)
         used = {node for node in walk(body) if isinstance(node, tir.Buffer)}
         for view in self.views:
@@ -258,7 +259,7 @@ class Kernel(Memory):
 
 
 NOTES: tuple[dict[str, object], ...] = ({"hint": 1}, {"note": "a text"}, {"sizes": [1, 2]})
-"""What loops and blocks are annotated with."""
+"""Annotations of loops and blocks."""
 _LARGE = {
     "int32": (LARGE, -LARGE - 1, -LARGE), "int64": (LARGE, LARGE + 1, -LARGE - 2, 2**40, 2**63 - 1, -(2**63)),
     "uint32": (LARGE, LARGE + 1, 2**32 - 1),
@@ -266,24 +267,24 @@ _LARGE = {
 
 
 def indices_of(axes: Sequence[Axis]) -> tuple[tir.PrimExpr, ...]:
-    """Return the element that axes stand for, counted from the first value of each."""
+    """Return the element that axes denote, counted from the lowest value of each."""
     return tuple([axis.index for axis in axes])
 
 
 def _placed(axis: Axis, low: int) -> tir.PrimExpr:
-    """Return the index that an axis stands for in a dimension whose part begins at `low`."""
+    """Return the index that an axis denotes in a dimension whose part begins at `low`."""
     if axis.low == low:
         return axis.var
     return make.add(axis.index, low) if low else axis.index
 
 
 def _fits(axis: Axis, extent: tir.PrimExpr) -> bool:
-    """Whether the values of `axis` are indices of a dimension."""
+    """Return whether the values of `axis` are indices of a dimension."""
     known, size = size_of(axis.extent), size_of(extent)
     return axis.extent is extent if known is None or size is None else known <= size
 
 
 def sequence(parts: Sequence[tir.Stmt]) -> tir.Stmt:
-    """Return statements one after the other."""
+    """Return a sequence of statements."""
     flat = [each for part in parts for each in (part.seq if isinstance(part, tir.SeqStmt) else (part,))]
     return flat[0] if len(flat) == 1 else tir.SeqStmt(tuple(flat))

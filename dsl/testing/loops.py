@@ -1,4 +1,4 @@
-"""Loops around a block: one for each axis, or split, fused, reordered, late, guarded, and of every kind that the axis allows."""
+"""Loops around a block: one per axis, or split, fused, reordered, late or guarded, of every kind that the axis allows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Loop(Struct, frozen=True):
     is_spatial: bool
     start: int = 0
     is_tied: bool = False
-    """Whether its extent is made of the loop before, so that they stay in this order."""
+    """Whether its extent depends on the previous loop, so that the two may not be reordered."""
 
 
 class _Plan(Struct):
@@ -41,10 +41,10 @@ def nest(
     outer: Sequence[tir.PrimExpr] = (),
     is_idempotent: bool = False,
 ) -> tir.Stmt:
-    """Return the loops that run `block` for all values of `axes`; with `in_order`, in ascending order.
+    """Return loops that execute `block` for all values of `axes`, in ascending order if `in_order`.
 
-    `outer` are the values of the axes before them, which loops around these run over. A block that `is_idempotent` may run
-    several times.
+    `outer` are the values of the preceding axes, which outer loops iterate over. A block that `is_idempotent` may
+    execute several times.
     """
     plan = _plan(kernel, axes)
     if is_idempotent and kernel.wants("repeated loop", 20):
@@ -61,7 +61,7 @@ def nest(
 
 
 def plain_nest(kernel: Kernel, axes: Sequence[Axis], block: tir.Block) -> tir.Stmt:
-    """Return a loop for each axis, in their order, that runs over its values."""
+    """Return one loop per axis, in the order of the axes, over all of its values."""
     loops = [tir.Var(kernel.index, kernel.choose.fresh(axis.var.name.removeprefix("v"))) for axis in axes]
     body: tir.Stmt = tir.BlockRealize(tuple(loops), TRUE, block)
     for loop, axis in reversed(list(zip(loops, axes, strict=True))):
@@ -125,7 +125,7 @@ def _loop(
 
 
 def _split(kernel: Kernel, plan: _Plan, axis: Axis, size: int, is_computed: bool = False) -> bool:
-    """Two loops; a guard where they run over, or an inner loop that ends sooner. False where none are allowed."""
+    """Split an axis into two loops, with a guard or a shorter inner loop for the tail. Return False if that is not allowed."""
     may_guard = is_computed or (kernel.allows("upper bound") and (kernel.allows("conjunction") or not plan.guards))
     least = 1 if kernel.allows("extent 1") else 2
     options = [each for each in range(least, 5) if -(-size // each) >= least and (may_guard or size % each == 0)]
@@ -148,7 +148,7 @@ def _split(kernel: Kernel, plan: _Plan, axis: Axis, size: int, is_computed: bool
 
 
 def _guarded(kernel: Kernel, plan: _Plan, axis: Axis, size: int) -> bool:
-    """One loop that runs further than the axis, before it, after it, or both, and a predicate. False where none is wanted."""
+    """Add a loop that exceeds the axis at either or both ends, and a predicate. Return False if that is not wanted."""
     if plan.guards and not kernel.allows("conjunction"):
         return False
     if size == 1 and kernel.wants("equality", 3):
@@ -178,7 +178,7 @@ def _guarded(kernel: Kernel, plan: _Plan, axis: Axis, size: int) -> bool:
 
 
 def _fuse(kernel: Kernel, plan: _Plan, outer: Axis, inner: Axis) -> None:
-    """One loop over both."""
+    """Fuse two axes into one loop."""
     rows, columns = size_of(outer.extent) or 1, size_of(inner.extent) or 1
     letters = f"_{inner.var.name.removeprefix('v')}_fused"
     variable = _loop(kernel, plan, outer, letters, kernel.const(rows * columns))
@@ -205,7 +205,7 @@ _PRAGMA: dict[str, object] = {"pragma_auto_unroll_max_step": 16}
 
 
 def _kind(kernel: Kernel, loop: _Loop, is_last: bool, has_thread: bool) -> tir.ForKind:
-    """Choose how a loop of spatial axes runs: one that was asked for, else mostly in order."""
+    """Choose the kind of a loop of spatial axes: a requested one, otherwise usually serial."""
     size = size_of(loop.extent)
     options = ["parallel loop"]
     if size is not None:

@@ -1,4 +1,4 @@
-"""How often each primitive was applied to a nest with each feature, and how often it was refused: counts as tables."""
+"""Tables of how often each primitive was applied to, and refused on, a nest with each feature."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ REFUSED = ", refused"
 
 
 def cells(primitive: str, features: Iterable[str], is_refused: bool) -> Iterator[str]:
-    """Yield the names of the cells that a step counts in, after its own."""
+    """Yield the names of a step and of the cells in which it counts."""
     end = REFUSED if is_refused else ""
     yield f"{primitive}{end}"
     yield from (f"{primitive}{_SIGN}{feature}{end}" for feature in features)
 
 
 def is_cell(name: str) -> bool:
-    """Whether a construct that was counted is a cell of the matrix."""
+    """Return whether a counted construct is a cell of the matrix."""
     return _SIGN in name
 
 
 def tables(counts: Mapping[str, int]) -> list[str]:
-    """Return the lines of the matrix in Markdown, a few features to a table: "applied / refused", where a step of the
-    primitive was about a nest with the feature."""
+    """Return the lines of the matrix in Markdown, a few features per table. A cell is "applied / refused", counted over
+    the steps whose arguments name a nest with the feature.
+    """
     names = sorted({name.partition(_SIGN)[0] for name in counts if is_cell(name)})
     lines: list[str] = []
     for start in range(0, len(FEATURES), _COLUMNS):
@@ -47,7 +48,7 @@ def _cell(counts: Mapping[str, int], primitive: str, feature: str) -> str:
 
 
 def features_of_step(schedule: Schedule, given: Mapping[str, Any]) -> frozenset[str]:
-    """Return the features of the nests that the blocks and loops among the arguments of a step stand in."""
+    """Return the features of the nests that contain the blocks and loops among the arguments of a step."""
     function = schedule.mod.functions[schedule.func_working_on or ""]
     assert isinstance(function, tir.PrimFunc)
     asked: set[tir.Stmt] = set()

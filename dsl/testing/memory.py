@@ -1,4 +1,4 @@
-"""What is known of a loop-level function while it is made: the features that are to come, sizes, parameters and memory."""
+"""State of a loop-level function under construction: features still to come, sizes, parameters and memory."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from .options import MAX_EXTENT, Options
 
 
 def size_of(extent: tir.PrimExpr) -> int | None:
-    """Return a size that is known, else None."""
+    """Return a static size, or None."""
     return extent.value if isinstance(extent, tir.IntImm) else None
 
 
 class Memory:
-    """The sizes and buffers of a loop-level function in the making, and the features that it was asked to have."""
+    """The sizes and buffers of a loop-level function under construction, and its requested features."""
 
     def __init__(self, choose: Choices, options: Options, symbolic: bool = False) -> None:
         self.choose, self.options = choose, options
         self.pending = dict.fromkeys(sorted(options.features))
-        """The features that are to come."""
+        """Requested features that are still to come."""
         self.room, self.reserved = options.max_blocks, 0
-        """How many blocks there may be, and how many of them later stages need."""
+        """Number of blocks that are still allowed, and the number of them that later stages need."""
         self.index = "int64" if symbolic else "int32"
         self.sizes = [tir.Var("int64", name) for name in ("n", "m")] if symbolic else []
         self.readable: list[tir.Buffer] = []
@@ -37,27 +37,28 @@ class Memory:
         self.allocated: list[tir.Buffer] = []
         self.views: list[tir.Buffer] = []
         self.boxes: dict[tir.Buffer, tuple[tuple[int, tir.PrimExpr], ...]] = {}
-        """Of buffers that are written in part, the first index and the size of that part, by dimension."""
+        """First index and size per dimension of the written part, for buffers that are written in part."""
         self.read: set[tir.Var] = set()
-        """The memory that blocks have read so far."""
+        """Memory that blocks have read so far."""
         self.is_straight = not self.allows("computed index")
         names = frozenset(OPERATORS) if options.operators is None else options.operators
         self.operations = operations(names - options.without, None if len(options.dtypes) > 8 else options.dtypes)
 
     @property
     def free(self) -> int:
-        """How many blocks the next stage may have."""
+        """The number of blocks that the next stage may have."""
         return self.room - self.reserved
 
     # --- Features --------------------------------------------------------------------------------------------
 
     def allows(self, *features: str) -> bool:
-        """Whether none of these features is excluded."""
+        """Return whether none of these features is excluded."""
         return not any(each in self.options.without for each in features)
 
     def wants(self, feature: str, once_in: int) -> bool:
-        """Whether to make a feature now: never where it is excluded, at once where it was asked for, else sometimes, but not
-        before those that were asked for."""
+        """Return whether to make a feature now: never if it is excluded, always if it is requested, otherwise
+        sometimes, but only after all requested ones.
+        """
         if feature in self.options.without:
             return False
         if feature in self.pending:
@@ -66,16 +67,16 @@ class Memory:
         return not self.pending and self.choose.rarely(once_in)
 
     def chances(self, feature: str, once_in: int) -> bool:
-        """As `wants`, where what is made may be folded away again: what was asked for comes elsewhere."""
+        """Like `wants`, for a feature that folding may remove; it does not fulfil a request."""
         return not self.pending and feature not in self.options.without and self.choose.rarely(once_in)
 
     def met(self, *features: str) -> None:
-        """Take note that a stage has features."""
+        """Record that a stage has features."""
         for each in features:
             self.pending.pop(each, None)
 
     def dtype(self, *preferred: str) -> str:
-        """Choose a dtype, one of `preferred` where those are allowed."""
+        """Choose a dtype, one of `preferred` if those are allowed."""
         fitting = [each for each in preferred if each in self.options.dtypes]
         return self.choose.pick(fitting or self.options.dtypes)
 
@@ -90,7 +91,7 @@ class Memory:
         return 1 if self.allows("extent 1") else 2
 
     def number(self, low: int, high: int) -> int:
-        """Choose a size that is allowed, about from `low` to `high`."""
+        """Choose an allowed size, about from `low` to `high`."""
         high = max(min(high, self.options.max_extent), self.least)
         return self.choose.number(min(max(low, self.least), high), high)
 
@@ -103,7 +104,7 @@ class Memory:
         return self.const(self.number(2 if "fused axis" in self.pending else 1, MAX_EXTENT))
 
     def shape(self, low: int = 1, high: int = 3) -> tuple[tir.PrimExpr, ...]:
-        """Choose a shape by the number of its dimensions."""
+        """Choose a shape of a given rank."""
         least = max(low, 0 if self.allows("rank 0") else 1)
         if self.readable and not self.pending and self.choose.number(0, 5 if self.is_straight else 2):
             sizes = self.box(self.choose.pick(self.readable))
@@ -112,7 +113,7 @@ class Memory:
         return tuple([self.extent() for _ in range(self.choose.number(least, max(high, least)))])
 
     def wide_shape(self) -> tuple[tir.PrimExpr, ...]:
-        """Choose a shape that may be unusual: without dimensions, with four, with a long one, or with one of size 0."""
+        """Choose a shape that may be unusual: of rank 0 or 4, with a long dimension, or with a dimension of size 0."""
         if self.wants("rank 0", 20):
             return ()
         if self.wants("rank 4", 8):
@@ -129,12 +130,12 @@ class Memory:
     # --- Memory ----------------------------------------------------------------------------------------------
 
     def declare(self, name: str, dtype: str, shape: Sequence[tir.PrimExpr], scope: str = "global") -> tir.Buffer:
-        """Return a new buffer, which is nobody's yet."""
+        """Return a new buffer that is neither a parameter nor allocated yet."""
         name = self.choose.fresh(name)
         return decl_buffer(shape, dtype, name, scope)
 
     def parameter(self, name: str, dtype: str, shape: Sequence[tir.PrimExpr]) -> tir.Buffer:
-        """Return a new buffer that the caller gives."""
+        """Return a new buffer parameter."""
         buffer = self.declare(name, dtype, shape)
         if shape and self.wants("strides", 12):
             buffer = replace(buffer, strides=self._strides(shape))
@@ -145,7 +146,7 @@ class Memory:
         return buffer
 
     def _strides(self, shape: Sequence[tir.PrimExpr]) -> tuple[tir.PrimExpr, ...]:
-        """Choose strides that leave room between rows, or elements; some are known only at the call."""
+        """Choose strides with padding between rows or elements. Some are symbolic."""
         found: list[tir.PrimExpr] = []
         step = self.choose.pick((1, 1, 2))
         for extent in reversed(shape):
@@ -158,8 +159,9 @@ class Memory:
     def result(
         self, name: str, dtype: str, shape: Sequence[tir.PrimExpr], last: bool, lows: Sequence[int] | None = None
     ) -> tir.Buffer:
-        """Return memory for what a stage computes: a parameter for the last one, else sometimes memory of its own. With
-        `lows`, the first values of the axes, the stage may write a part of it only."""
+        """Return memory for the result of a stage: a parameter for the last stage, otherwise sometimes an allocation.
+        With `lows`, the first values of the axes, the stage may write only a part of it.
+        """
         box: tuple[tuple[int, tir.PrimExpr], ...] = ()
         known = [place for place, size in enumerate(shape) if size_of(size) is not None]
         if lows is not None and known and self.wants("part", 10):
@@ -177,18 +179,19 @@ class Memory:
     def _part(
         self, shape: Sequence[tir.PrimExpr], lows: Sequence[int], asked: int
     ) -> Generator[tuple[int, tir.PrimExpr]]:
-        """Choose where in each dimension a part begins: mostly where the axis does."""
+        """Choose the first index of a part in each dimension: usually the first value of the axis."""
         for place, (size, low) in enumerate(zip(shape, lows, strict=True)):
             is_open = size_of(size) is not None and (place == asked or self.choose.rarely(2))
             yield (low if low and self.choose.number(0, 2) else self.choose.number(0, 2)) if is_open else 0, size
 
     def box(self, buffer: tir.Buffer) -> tuple[tuple[int, tir.PrimExpr], ...]:
-        """Return the part of a buffer that holds values: the first index and the size, by dimension."""
+        """Return the written part of a buffer: first index and size per dimension."""
         return self.boxes.get(buffer) or tuple([(0, size) for size in buffer.shape])
 
     def source(self, dtype: str | None = None, rank: int | None = None, is_whole: bool = False) -> tir.Buffer:
-        """Choose a buffer to read: one that holds something already, or a new parameter, or a view of that; with `is_whole`,
-        one whose elements all hold something."""
+        """Choose a buffer to read: one that is already written, a new parameter, or a view of either. With `is_whole`,
+        all of its elements are written.
+        """
         known = [
             buffer
             for buffer in self.readable
@@ -206,7 +209,7 @@ class Memory:
         return buffer
 
     def _view(self, buffer: tir.Buffer, sizes: Sequence[int], rank: int | None) -> tir.Buffer:
-        """Return another buffer of the same memory: flat, or with its dimensions in reverse."""
+        """Return another buffer of the same memory: flat, or with its dimensions reversed."""
         total = 1
         for size in sizes:
             total *= size
@@ -219,7 +222,7 @@ class Memory:
 
     @contextmanager
     def hidden(self, buffer: tir.Buffer) -> Generator[None]:
-        """Let nothing read a buffer, or a view of it, meanwhile."""
+        """Exclude a buffer and its views from `readable` within the context."""
         before = list(self.readable)
         self.readable = [each for each in self.readable if each.data is not buffer.data]
         yield

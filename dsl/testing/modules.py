@@ -22,7 +22,7 @@ T.prim_func(private=True) double(A: T.Buffer((4,), "float32"), B: T.Buffer((4,),
             B[vi] = A[vi] * T.float32(2)
 
 """
-"""What graph-level functions call."""
+"""Loop functions that graph functions call."""
 
 
 @st.composite
@@ -33,9 +33,10 @@ def modules(
     graphs: st.SearchStrategy[relax.Function] | None = None,
     max_functions: int = 2,
 ) -> IRModule:
-    """Modules of one to `max_functions` loop functions, of a graph function and what it calls, or of both; or one bare function.
+    """Generate modules of one to `max_functions` loop functions, of a graph function and its callees, or of both; or
+    one bare function.
 
-    `loops` and `graphs` are strategies of their functions, such as `prim_funcs(dtypes=["int32"])`; None stands for any.
+    `loops` and `graphs` are strategies of their functions, such as `prim_funcs(dtypes=["int32"])`. None means any.
     """
     choose = Choices(draw)
     kind = choose.number(0, 4 if is_graph_allowed else 1)

@@ -1,4 +1,4 @@
-"""The laws that `tvms fuzz` checks on random programs: each in a file of its own, under its name."""
+"""The laws that `tvms fuzz` checks on random programs, one per file, named like its law."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .law import Law
 
 
 def find_law(name: str) -> Law:
-    """Return the law called `name`; KeyError where there is none."""
+    """Return the law called `name`; KeyError if there is none."""
     if name not in LAWS:
         raise KeyError(name)
     return import_module(f".{name}", __package__).LAW

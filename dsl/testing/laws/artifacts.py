@@ -1,8 +1,8 @@
-"""No damaged or forged file of machine code crashes, or runs code that is not that of the program.
+"""A damaged or forged file of machine code neither crashes tvms nor executes code of another program.
 
-Each example damages a saved module or a cache entry: bytes flipped, cut out, put in or exchanged, parts of another
-program, or settings that do not exist; most with the hashes recomputed, so that only the signature can tell. What is
-loaded must compute what the program in the file computes; a file that is refused is refused by a diagnostic.
+Each example damages a saved module or a cache entry: bytes are flipped, removed, inserted or swapped, parts come from
+another program, or settings do not exist. Usually the hashes are recomputed, so that only the signature reveals the
+damage. A loaded file must compute what its program computes; a file that is refused is refused by a diagnostic.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LOADED, REFUSED = "loaded, and computed what its text says", "refused by a diagn
 
 
 class Damage(Struct):
-    """What is done to one file: to the `part` that begins `place` thousandths after its start."""
+    """Damage to one file: to its `part`, beginning at `place` thousandths of its length."""
 
     program: int
     is_cached: bool
@@ -46,7 +46,7 @@ def _examples(file: Source | None) -> st.SearchStrategy[Damage]:
 
 
 def _check(damage: Damage, execute: Any) -> None:
-    """`execute` damages a file and loads it; it returns the computed result and the expected one."""
+    """Damage a file and load it with `execute`, which returns the computed and the expected result."""
     try:
         computed, expected = execute(damage, "main")
     except TvmsError as problem:

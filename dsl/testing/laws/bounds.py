@@ -1,9 +1,8 @@
-"""No valid program touches what it does not declare, and an index that was pushed out of its buffer is always caught.
+"""A valid program accesses only what it declares, and an index that was moved out of its buffer is always reported.
 
-Each example is run twice: as it is, under a trap, where every access must lie in its buffer and in a region that its
-blocks declare; and, read from its text, with one index of an access that is certainly reached moved out of its buffer, where
-the fault must be told with the line of that access and its indices. Where the index depends on no data, the verifier
-tells it before.
+Each example runs twice. Unchanged, every access must be inside its buffer and inside a region that its blocks declare.
+Parsed from its text with one index of an executed access moved out of its buffer, the fault must name the line and the
+indices of that access. If the index does not depend on data, the verifier must report it before the run.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class Example(Struct):
     module: IRModule
     seed: int
     place: int
-    """Which of the accesses that are reached is pushed out, along which dimension, and to which side."""
+    """Number that chooses the executed access to move, the dimension, and the side."""
     outcome: tuple[str, ...] = ()
 
 
@@ -84,9 +83,9 @@ def name_and_inputs(module: IRModule, seed: int) -> tuple[str, list[Any]]:
 
 
 def plant(module: IRModule, name: str, inputs: Sequence[Any], place: int) -> tuple[IRModule, Access] | None:
-    """Return `module` with one index of an access that is reached pushed out of its buffer, and the access as it was.
+    """Return `module` with one index of an executed access moved out of its buffer, and the original access.
 
-    `place` says which access, along which dimension, and to which side; None where no access can be.
+    `place` chooses the access, the dimension and the side. Return None if no access can be moved.
     """
     from ....ir.interp import Recorder, run
 
@@ -114,7 +113,7 @@ def _pushed_out(function: tir.PrimFunc, wrong: Any, axis: int, move: Callable[..
 
 
 def check_told(found: Diagnostic, wrong: Access) -> None:
-    """Assert that `found` says where `wrong` is outside its buffer."""
+    """Assert that `found` reports that `wrong` is outside its buffer."""
     assert found.code == "E0707", f"{found.code} instead of E0707: {found.message}"
     assert found.span == wrong.span, f"told at another place: {found.message}"
 

@@ -1,4 +1,4 @@
-"""What is compiled does what the interpreter does, on random inputs, in each way in which it is compiled."""
+"""Compiled code computes what the interpreter computes, on random inputs and at every optimisation level."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Every command's work on a text grows at most like n**1.2 with its length, whatever is repeated, doubled or nested in it.
+"""The work of every command grows at most like n**1.2 with the length of its text, whatever is repeated, doubled or
+nested.
 
-Work is the number of function calls, at sizes n, 2n and 4n. The calls per character are bounded as well, and for some
-examples the bytes of memory. Bombs, in which each name stands for twice what the one before it stands for, must be refused
+Work is the number of function calls, measured at sizes n, 2n and 4n. The calls per character are also bounded, and for
+some examples the bytes of memory. Bombs, in which each name is defined by two uses of the previous one, must be refused
 or stay small.
 """
 
@@ -33,14 +34,14 @@ from ..pieces import LEAF, Piece, chains, pieces
 from .law import Law
 
 CALLS = 150
-"""For each further character, of which about fifteen million are made in a second: 10 s for a megabyte."""
+"""Maximum number of calls per additional character. At about 15 million calls a second, a megabyte takes 10 s."""
 BYTES = 500
-"""For a character."""
+"""Maximum number of bytes per character."""
 BOMB = 18
-"""How often a bomb doubles."""
+"""Number of doublings in a bomb."""
 BOMB_CALLS = 8_000_000
 FREE_BYTES = 400_000
-"""Of tables and caches."""
+"""Bytes that tables and caches may use."""
 _SIZES = (6, 8, 12)
 _FLAT = ("repeat", "list")
 _LEVELS = {
@@ -56,7 +57,7 @@ GRAPH = 'R.function g(x: R.Tensor((4, 4), "float32"), c: R.Tensor((), "bool")):\
 
 
 class Example(Struct, frozen=True):
-    """How a text is made from a size, and what is done with it."""
+    """How to generate a text of some size, and the command to measure on it."""
 
     shape: str
     names: tuple[str, ...]
@@ -85,7 +86,7 @@ def _in_function(level: str, lines: str) -> str:
 
 
 def _statement(piece: Piece, number: int, operand: str = "", body: str = "") -> str:
-    """Return a piece as a statement: an expression is stored or bound."""
+    """Return a piece as a statement. An expression is stored or bound."""
     filled = piece.fill(number, operand, body)
     if piece.level == "expression":
         return f"B[i] = {filled}"
@@ -119,7 +120,7 @@ def _listed(parts: tuple[Piece, ...], size: int) -> str:
 
 
 def _doubled(parts: tuple[Piece, ...], size: int) -> str:
-    """Return a text in which each name stands for an expression of the one before it, used twice."""
+    """Return a text in which each name is defined by an expression that uses the previous name twice."""
     level = parts[0].level
     name, first = ("d", "A[i]") if level == "expression" else ("d", "x")
     lines = [f"{name}0 = {first}"]
@@ -199,20 +200,20 @@ _OF_TEXTS: dict[str, Callable[[str], object]] = {
     "format to 60 columns": lambda text: _format(text, 60),
 }
 _MEASURED = ("read", "format", "check", "print")
-"""What may also be measured in bytes."""
+"""Stages whose memory may also be measured."""
 COMPILE = "compile"
 STAGES = (*_OF_TEXTS, *_OF_MODULES)
 
 
 def _prepare(example: Example) -> Callable[[int], Any]:
-    """Return what makes the text of some size, or the module where the stage is about one."""
+    """Return a function from a size to its text, or to its module if the stage works on modules."""
     if example.stage in _OF_TEXTS:
         return lambda size: text_of(example, size)
     return lambda size: run_with_big_stack(lambda: _read(text_of(example, size)))
 
 
 def _work(example: Example, execute: Execute) -> Callable[[Any], object]:
-    """Return what does the stage of `example` on what `_prepare` made."""
+    """Return a function that executes the stage of `example` on a result of `_prepare`."""
     if example.stage in _OF_TEXTS:
         return _OF_TEXTS[example.stage]
     if example.stage == COMPILE:
@@ -284,7 +285,7 @@ def _constructs(example: Example) -> Iterable[str]:
 
 
 def _read_example(source: Source) -> Example:
-    """Return the example that the first line of a saved one names."""
+    """Return the example that the first line of a saved text names."""
     title = _TITLE.fullmatch(source.text.partition("\n")[0].removesuffix("\r"))
     assert title is not None, "the first line names no example"
     shape, names, stage, size = title.groups()

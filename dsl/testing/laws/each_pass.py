@@ -1,4 +1,4 @@
-"""Each pass by itself, and each step of a pipeline, on the same random graph: the law of chains, thoroughly."""
+"""No single pass, and no step of a pipeline, changes what a graph computes. All are checked on the same random graph."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _check(module: IRModule, execute: Execute) -> None:
 
 
 def _steps(module: IRModule) -> Iterator[tuple[tuple[str, ...], IRModule]]:
-    """Yield what each pass, and each beginning of a pipeline, makes of a module, with the names of its passes."""
+    """Yield the results of each pass and of each prefix of a pipeline on a module, with the names of the passes."""
     alone = [(name,) for name in fitting(COMPLETE, bool(module.attrs.get("training")))]
     for chain in (*alone, *TOGETHER):
         after = module
@@ -55,7 +55,7 @@ def _steps(module: IRModule) -> Iterator[tuple[tuple[str, ...], IRModule]]:
 
 
 def _once(call: Call) -> Call:
-    """Return what calls `call` the first time, and says the same again after that; it writes to no argument."""
+    """Return a function that calls `call` once and caches the result; it writes to no argument."""
     said: list[Any] = []
 
     def again(*args: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Floats mean the same in every executor: formulas, reductions and graph operators on NaN, infinities, zeros and ties."""
+"""Floats have the same meaning in every executor: formulas, reductions and graph operators on NaN, infinities, zeros and ties."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..values import float_edges
 from .law import Law, module_constructs
 
 GIVEN = "given"
-"""The kind of a program from a file: of its results nothing is known but what holds of sums."""
+"""Kind of programs from files. Nothing is known of their results, so the tolerance of sums applies."""
 
 
 class _Example(Struct, frozen=True):
@@ -41,7 +41,7 @@ def _as_program(module: IRModule) -> Program:
 
 
 def _inputs(module: IRModule, example: _Example) -> list[Any]:
-    """Return edge values and small numbers for each parameter; sums get nothing that overflows."""
+    """Return edge values and small numbers for each parameter. Sums get no values that overflow."""
     random = np.random.default_rng(example.seed)
     _, function = select_entry(module, None)
     if example.program.kind == GIVEN:
@@ -97,7 +97,7 @@ def _run(call: Callable[..., Any], inputs: list[Any]) -> list[Any]:
 
 
 def disagreement(found: Any, wanted: Any, program: Program) -> str | None:
-    """Return where two results differ, in words: in their class (NaN, infinity, zero), or by more than the law allows."""
+    """Describe the difference of two results: in class (NaN, infinity, zero), or in value by more than the law allows."""
     if found.dtype != wanted.dtype or found.shape != wanted.shape:
         return f"{found.dtype} of shape {found.shape}, not {wanted.dtype} of shape {wanted.shape}"
     if not is_float(str(wanted.dtype)):
@@ -127,7 +127,7 @@ def _differs(found: Any, wanted: Any, program: Program, dtype: str) -> Any:
 
 
 _LEAST = {"float64": 1e-300, "float32": 1e-37, "float16": 3e-4, "bfloat16": 1e-37}
-"""Results as small as that, denormals among them, may differ."""
+"""Magnitudes below which results, such as denormals, may differ."""
 
 
 def _constructs(example: _Example) -> Iterator[str]:

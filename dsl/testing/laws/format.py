@@ -1,4 +1,4 @@
-"""The formatter changes no program, loses no comment, and leaves what it made as it is."""
+"""The formatter changes no program, loses no comment, and is idempotent."""
 
 from __future__ import annotations
 

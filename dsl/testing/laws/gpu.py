@@ -1,4 +1,4 @@
-"""Threads simulated on the processor, in any order, do what the interpreter does."""
+"""GPU threads simulated on the CPU, in any order, compute what the interpreter computes."""
 
 from __future__ import annotations
 

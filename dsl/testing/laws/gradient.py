@@ -1,7 +1,7 @@
-"""The gradients that `Gradient` adds are those that finite differences find.
+"""The gradients that `Gradient` computes agree with finite differences.
 
-A function of float64 tensors ends in the sum of its elements. Along a random direction it changes by as much as the
-gradients say, within what rounding and the second derivative leave open.
+A function of float64 tensors ends in the sum of its elements. Along a random direction, it must change at the rate that
+the gradients give, within the error of rounding and of the second derivative.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _check(example: _Example, execute: Execute) -> None:
     if not np.isfinite([found, *slopes]).all() or max(map(abs, slopes)) > _GREATEST:
         return
     if abs(slopes[0] - slopes[1]) > 1e-3 * max(1.0, abs(slopes[0])):
-        return  # a kink lies between
+        return  # the function has a kink in between
     expected = (ahead - behind) / (2 * _STEP)
     allowed = _TOLERANCE * max(1.0, abs(expected), abs(float(value)))
     assert abs(found - expected) <= allowed, f"the gradients say {found:.8g}, finite differences {expected:.8g} (seed {example.seed})"  # fmt: skip

@@ -1,4 +1,4 @@
-"""A compiled graph does what the interpreter does, on random inputs."""
+"""A compiled graph computes what the interpreter computes, on random inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a law is: examples, and what holds of each."""
+"""Definition of a law: a strategy of examples, and a property that must hold for each."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ def module_constructs(module: IRModule) -> Iterable[str]:
 
 
 class Law(Struct, frozen=True):
-    """A law. `check` raises AssertionError, or whatever else, where it does not hold."""
+    """A law. `check` raises AssertionError or another exception if the law does not hold."""
 
     examples: Callable[[Source | None], st.SearchStrategy[Any]]
-    """Random examples; where a file is given, ones made of it."""
+    """Strategy of random examples, made from a file if one is given."""
     check: Callable[[Any, Execute], None]
-    """Of an example, and of how a module is compiled: the law of those that need no machine ignores it."""
+    """Check of an example. The second argument compiles modules; laws about the front end ignore it."""
     check_all: Callable[[Sequence[Any], ExecuteAll], Iterator[None]] | None = None
-    """As `check`, of several examples one after the other, with a step for each: where much is done once for all."""
+    """Check of several examples in order, with one step for each, for laws that share work between examples."""
     show: Callable[[Any], str] = str
-    """An example as text."""
+    """Text of an example."""
     read: Callable[[Source], Any] = parse_source
-    """The example that a text shows, for those that failed once."""
+    """Inverse of `show`, for saved failures."""
     constructs: Callable[[Any], Iterable[str]] = module_constructs
     counts_all: bool = False
-    """Whether a construct counts as often as an example meets it, and not once."""
+    """Whether all occurrences of a construct in an example count, rather than one."""
     expected: frozenset[str] = frozenset()
-    """The constructs that a run of some length must meet."""
+    """Constructs that a sufficiently long run must meet."""
     counted: tuple[str, ...] = ()
-    """Of the constructs, what the end of a run says the number of."""
+    """Constructs whose counts the summary of a run shows."""

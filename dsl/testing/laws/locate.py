@@ -1,7 +1,7 @@
-"""A mistake in a text is told exactly where it stands, and with the code that it has.
+"""An error in a text is reported at its exact position, with the code of its kind.
 
-One expression of a valid text is made wrong: a name that nobody defined, a form that does not exist, an index too many,
-a bracket that is never closed. The first error must stand there.
+One expression of a valid text is broken: an undefined name, an unknown form, an extra index, an unclosed bracket. The
+position of the first error must be that expression.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Example(Struct, frozen=True):
 
 
 _Mistake: TypeAlias = Callable[[str, Any], tuple[str, str, int, int] | None]
-"""From a text and a node of its tree to a wrong text, the code of the error, and its place; None where it does not fit."""
+"""Function from a text and a node of its tree to a broken text, the error code and its position, or to None."""
 
 
 def _unknown_name(text: str, node: Any) -> tuple[str, str, int, int] | None:
@@ -78,7 +78,7 @@ def _mistakes(draw: st.DrawFn, given: str | None) -> _Example:
 
 
 def _expressions(tree: object) -> Iterator[syntax.Syntax]:
-    """Yield the expressions in the bodies of functions that are evaluated: not targets, heads or annotations."""
+    """Yield the expressions in bodies of functions that are evaluated, without targets, heads and annotations."""
     stack = [(tree, False)]
     while stack:
         node, is_inside = stack.pop()

@@ -1,9 +1,9 @@
-"""Every access lies in its allocation, or is a fault: in the interpreter and in compiled code, at the same one.
+"""Every access is inside its allocation or faults, at the same access in the interpreter and in compiled code.
 
-An example is a function with views, pointers, sizes and matched regions that may be wrong, and scalars that may be anything.
-Compiled code runs in a process of its own, its arrays between pages that nobody may touch: once right behind the first of
-them, once right before the second. It must do what the interpreter does, not optimised and optimised, with all indices
-checked and with those that are not proven. Where `tvms check --strict` has nothing to say, nothing may go wrong.
+An example is a function whose views, pointers, sizes and matched regions may be wrong, with arbitrary scalars. Compiled
+code runs in a child process, with its arrays between guard pages: once right after the first page, once right before
+the second. It must do what the interpreter does, with and without optimisation, with all indices checked and with only
+the unproven ones checked. If `tvms check --strict` reports nothing, there must be no fault.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _MEMORY = ("E0420", "E0414", "E0422", "E0426", "E0427")
 
 
 class Example(Struct):
-    """The text of a module, and the scalars that `main` is called with."""
+    """The text of a module, and the scalar arguments of `main`."""
 
     text: str
     scalars: tuple[int, int]
     size: int
-    """Of each symbolic dimension."""
+    """Value of each symbolic dimension."""
     outcome: list[str] = field(default_factory=list[str])
     is_told: bool = False
-    """Whether `tvms check --strict` says something of its accesses."""
+    """Whether `tvms check --strict` reports its accesses."""
 
 
 def _examples(file: Source | None) -> st.SearchStrategy[Example]:
@@ -76,7 +76,7 @@ def _check_all(examples: Sequence[Example], execute_all: ExecuteAll) -> Iterator
 
 
 def _guarded_modules(example: Example) -> dict[str, IRModule]:
-    """Return the module of an example, with all indices checked and with those that are not proven; none where it is refused."""
+    """Return the module of an example with all indices checked and with the unproven ones checked; nothing if it is refused."""
     module = parse_source(Source("example.tvms", example.text))
     told = verify(module, "bounds", strict=True)
     if any(each.severity == "error" and each.code in ("E0426", "E0427") for each in told):
@@ -86,7 +86,7 @@ def _guarded_modules(example: Example) -> dict[str, IRModule]:
 
 
 def _outcomes(example: Example, modules: Mapping[str, IRModule], execute: Execute) -> dict[str, list[list[str]]]:
-    """Return what each way of calling a function does on arrays at both ends of their pages."""
+    """Return the outcome of each way to call a function, on arrays at both ends of their pages."""
     found: dict[str, list[list[str]]] = {}
     for bounds, module in modules.items():
         for way, call in _ways(execute(module, loop_entry(module))).items():
@@ -96,7 +96,7 @@ def _outcomes(example: Example, modules: Mapping[str, IRModule], execute: Execut
 
 
 def _compare(example: Example, module: IRModule, found: dict[str, list[list[str]]] | str) -> None:
-    """Assert that all ways in `found` did what the interpreter does; a string says why there is nothing to compare."""
+    """Assert that all outcomes in `found` equal that of the interpreter. A string is a reason not to compare."""
     inputs = _inputs(module, example)
     expected = _outcome(lambda *args: _interpret(module, args), inputs)
     assert isinstance(found, dict), f"{found}, but the interpreter says {_shown(expected)}"
@@ -109,7 +109,7 @@ def _compare(example: Example, module: IRModule, found: dict[str, list[list[str]
 
 
 def _are_alike(found: list[str], expected: list[str]) -> bool:
-    """Whether two outcomes are the same; where both sides of a store are faults, either may be told."""
+    """Return whether two outcomes are equal. If both sides of a store fault, either fault may be reported."""
     return found[1:] == expected[1:] and bool(found[0]) == bool(expected[0])
 
 
@@ -137,7 +137,7 @@ def _interpret(module: IRModule, args: Iterable[Any]) -> Any:
 
 
 def _outcome(call: Call, inputs: Iterable[Any]) -> list[str]:
-    """Return the code and the line of a fault, or "" and what the arrays hold."""
+    """Return the code and the line of a fault, or "" and the contents of the arrays."""
     own = copies([*inputs])
     return _told(call, own, own)
 
@@ -175,7 +175,7 @@ def _show(example: Example) -> str:
 
 
 def _read(source: Source) -> Example:
-    """Return the example that a text shows, with the numbers of its first line."""
+    """Return the example in a text, with the numbers in its first line."""
     import re
 
     numbers = [int(each) for each in re.findall(r"-?\d+", source.text.split("\n# k = ")[-1].split("\n")[0])]

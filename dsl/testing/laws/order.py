@@ -1,8 +1,8 @@
-"""What the verifier accepts computes the same in any order of its block instances; what it reports depends on the order.
+"""The result of an accepted program does not depend on the order of its block instances; that of a reported one does.
 
-Accepted programs run with their instances in random orders, T.init first, and some of them compiled by default schedules.
-Of a reported program another order, or another value of what it does not start, gives another result; else the verifier
-has shown two instances that meet.
+Accepted programs run with their instances in random orders, T.init first, and some are compiled by default schedules. A
+reported program must give another result in another order or from other initial values, unless the verifier has shown
+two instances that conflict.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ UNWRITTEN = "accepted, reads memory that nothing has written"
 SHOWN, PROVEN = "reported, another order differs", "reported, with two instances that meet"
 _CODES = ("E0421", "E0423", "E0424", "E0428", "E0429")
 _OTHERWISE = ("symbolic extent", "extent 0", "thread loop", "strides", "offset")
-"""What makes instances hard to count, or inputs hard to compare."""
+"""Features that make instances hard to enumerate, or inputs hard to compare."""
 _ORDERS = 2
 _COMPILED_OF = 40
 
 
 class Example(Struct):
-    """A module, the seed of its inputs and orders, and what became of it."""
+    """A module, the seed of its inputs and orders, and its outcome."""
 
     module: IRModule
     seed: int
@@ -82,7 +82,7 @@ def _check(example: Example, execute: Execute) -> None:
 
 
 def _updates_own_memory(module: IRModule) -> bool:
-    """Return whether a store updates an element of allocated memory; E0429 is about these, not about other reads."""
+    """Return whether a store updates an element of allocated memory. E0429 reports these, but not other reads."""
     for function in module.functions.values():
         if isinstance(function, tir.PrimFunc):
             given = set(function.buffer_map.values())
@@ -98,7 +98,7 @@ def _is_update(store: tir.BufferStore) -> bool:
 
 
 def _result(module: IRModule, name: str, inputs: Sequence[Any]) -> list[Any] | None:
-    """Return what the arguments hold after a run; None where it reads what nothing has written."""
+    """Return the contents of the arguments after a run; None if it reads unwritten memory."""
     from ....ir.interp import run
 
     values = copies(inputs)

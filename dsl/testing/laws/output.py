@@ -1,8 +1,9 @@
-"""Whatever characters a program holds, no output obeys them: terminals, pictures, reports, comments of C and symbols.
+"""Characters of a program never act as commands in output: on terminals, in pictures, reports, comments of C and
+symbols.
 
-An example puts hostile characters (escape sequences, characters that reorder text, halves of surrogate pairs, syntax of
-other languages) into a file name, a comment, and the names of a function and a block. Everything that tvms writes of that
-program must be readable by what reads it, and hold no character that a terminal obeys.
+An example puts hostile characters (escape sequences, bidirectional controls, unpaired surrogates, syntax of other
+languages) into a file name, a comment, and the names of a function and a block. All output for that program must be
+readable by its consumer and must not contain terminal control characters.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Example(Struct):
 
     @property
     def text(self) -> str:
-        """The program, whose second block name is written with escapes."""
+        """The program. Its second block name is written with escapes."""
         block = self.block.encode("unicode_escape").decode().replace('"', '\\"')
         comment = self.comment.replace("\n", " ")
         return _PROGRAM.format(comment=comment, block=block, offset=int(self.is_faulty))
@@ -108,7 +109,7 @@ def _check_reports(diagnostics: Sequence[Diagnostic]) -> None:
     for format in (as_json, sarif):
         text = format(diagnostics)
         _check_printable(format.__name__, text)
-        json.dumps(json.loads(text), ensure_ascii=False).encode()  # no half of a surrogate pair comes back
+        json.dumps(json.loads(text), ensure_ascii=False).encode()  # encode raises if there is an unpaired surrogate
     for result in json.loads(sarif(diagnostics))["runs"][0]["results"]:
         for location in result.get("locations", ()):
             uri = location["physicalLocation"]["artifactLocation"]["uri"]
@@ -145,7 +146,7 @@ def _check_words(example: Example) -> None:
 
 
 def _check_symbols(name: str) -> None:
-    """Assert that the symbol of a name is one, and that names that differ in one character have others."""
+    """Assert that the symbol of a name is valid, and that names that differ in one character have different symbols."""
     own = symbol(name, _spelled)
     assert re.fullmatch(r"[A-Za-z0-9_$]*", own), f"no symbol: {own!r}"
     for character in set(name):
@@ -174,7 +175,7 @@ def _constructs(example: Example) -> Iterator[str]:
 
 
 def _read(source: Source) -> Example:
-    """Return the example in the first line of a text that is no comment."""
+    """Return the example in the first line of a text that is not a comment."""
     lines: Iterable[str] = (line for line in source.text.split("\n") if not line.startswith("#"))
     return Example(*json.loads(next(iter(lines))))
 

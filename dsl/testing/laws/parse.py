@@ -1,4 +1,4 @@
-"""Any text is a program that prints, or has errors that say what is wrong, where, and what to do."""
+"""Any text is either a program that prints, or has errors with a reason, a position and a remedy."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ..texts import damaged_texts
 from .law import Law
 
 SECONDS = 2.0
-"""How long a text of some lines may take to be read and checked."""
+"""Maximum number of seconds to read and check a text of some lines."""
 WHOLE_FILE = ("E0001", "E0002", "E0003", "E0004")
-"""Codes of errors that stand at no place in the text."""
+"""Codes of errors without a position in the text."""
 
 
 def _examples(file: Source | None) -> st.SearchStrategy[str]:

@@ -1,4 +1,4 @@
-"""Passes change nothing that a graph computes; what they make keeps the law, and reads back."""
+"""Passes do not change what a graph computes. Their results are valid and survive printing and parsing."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from ..smaller import programs_in
 from .law import Law
 
 TRAINING = {"DecomposeOpsForInference": False, "DecomposeOpsForTraining": True}
-"""Whether batch normalisation is in training where a pass takes it to be so."""
+"""Whether batch normalisation is in training mode, for passes that assume one."""
 ROUNDING = {"ToMixedPrecision": 0.1}
-"""How far results may be from those before, where a pass computes less exactly."""
+"""Tolerance of passes that reduce precision."""
 STEPS = ("floor", "less", "greater", "equal")
-"""Operators whose results jump where their operands differ a little."""
+"""Discontinuous operators, whose results may differ much if operands differ little."""
 
 
 def _is_complete(name: str) -> bool:
-    """Whether a pass needs no options."""
+    """Return whether a pass can run without options."""
     return all(option.default is not option.empty for option in signature(passes()[name]).parameters.values())
 
 
 COMPLETE = tuple(filter(_is_complete, passes()))
-"""The passes that are tried: those that run without options."""
+"""The passes that are checked: those that run without options."""
 TOGETHER = (
     *PIPELINES.values(),
     ("LegalizeOps", "RewriteDataflowReshape", "CallTIRRewrite", "StaticPlanBlockMemory", "LowerAllocTensor", "KillAfterLastUse"),
     ("LambdaLift", "InlinePrivateFunctions"),
 )  # fmt: skip
-"""Passes that have something to do only after others."""
+"""Sequences of passes that have an effect only after one another."""
 SUBJECTS: tuple[tuple[Operator, tuple[str, ...]], ...] = (
     (products, (
         "AdjustMatmulOrder", "CombineParallelMatmul", "ExpandMatmulOfSum", "ReorderPermuteDimsAfterConcat",
@@ -50,7 +50,7 @@ SUBJECTS: tuple[tuple[Operator, tuple[str, ...]], ...] = (
     )),
     (batch_norm, tuple(TRAINING)),
 )  # fmt: skip
-"""Passes that have something to do only where certain operators are: they are tried on these."""
+"""Passes that have an effect only on certain operators, with the generator of these operators."""
 
 
 class _Example(Struct, frozen=True):
@@ -63,7 +63,7 @@ class _Example(Struct, frozen=True):
 
 
 def fitting(names: Iterable[str], training: bool) -> list[str]:
-    """Return those of the passes `names` that are for networks in training, or are not for them alone."""
+    """Return the passes among `names` that apply in training, or those that do not require training."""
     return [name for name in names if TRAINING.get(name, training) is training]
 
 
@@ -88,13 +88,15 @@ def _examples(draw: st.DrawFn, file: Source | None) -> _Example:
 
 def _check(example: _Example, execute: Execute) -> None:
     transform = Sequential([get_pass(name) for name in example.names])
-    is_exact = not any(name in ROUNDING for name in example.names)  # others make inf - inf of products with inf
+    is_exact = not any(
+        name in ROUNDING for name in example.names
+    )  # inexact passes may turn products with inf into inf - inf
     drawn = profiles(example.seed) if is_exact else ("plain",)
     check_pass(example.module, transform, example.names, seed=example.seed, profiles=drawn, integers=(-8, 9))
 
 
 def check_pass(module: IRModule, transform: Pass, names: Iterable[str], **options: Any) -> None:
-    """Assert that `transform`, which is the passes `names`, makes what keeps the law, and `assert_kept` of it."""
+    """Assert that the result of `transform`, which runs the passes `names`, is valid and satisfies `assert_kept`."""
     with PassContext(opt_level=3, instruments=[VerifyEach()]):
         after = transform(module)
     if after is not module:
@@ -102,9 +104,10 @@ def check_pass(module: IRModule, transform: Pass, names: Iterable[str], **option
 
 
 def assert_kept(before: IRModule, after: IRModule, names: Iterable[str], **options: Any) -> None:
-    """Assert that what the passes `names` made of `before` reads back as it is printed, and computes the same.
+    """Assert that the result of the passes `names` on `before` survives printing and parsing, and computes the same.
 
-    `options` are those of `assert_equivalent`. Results that jump are not compared where a pass computes less exactly.
+    `options` are those of `assert_equivalent`. Results of discontinuous operators are not compared if a pass reduces
+    precision.
     """
     assert structural_equal(parse_source(Source("after.tvms", after.script())), after), (
         "what is printed is another module"

@@ -1,4 +1,4 @@
-"""What is printed reads back as the same program, in every dialect, and prints the same again."""
+"""A printed program parses as the same program, in every dialect, and prints the same again."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _check(example: _Example, execute: Execute) -> None:
     module, dialect = example
     printed = module.script(dialect)
     again = parse(printed, f"example.{dialect}")
-    has_left_out = dialect != "tvms" and "metadata[" in printed  # TVM's text names its tensors, and does not hold them
+    has_left_out = dialect != "tvms" and "metadata[" in printed  # TVMScript names the tensors but does not contain them
     if not has_left_out and not structural_equal(module, again, map_free_vars=True):
         place = first_difference(module, again, map_free_vars=True)
         raise AssertionError(f"{dialect}: reads back as another program, which differs at {place}")

@@ -1,8 +1,8 @@
-"""A chain of schedule primitives never changes what a program does, and replays from its text.
+"""A chain of schedule primitives never changes what a program computes, and replays from its text.
 
-A refused primitive leaves the program as it was. Chains are made of whatever primitives there are: each is given
-blocks, loops and numbers by the kinds of its arguments. The programs have what primitives tend to forget; a run counts for
-each primitive and each such feature how often it was applied, and how often it was refused.
+A refused primitive leaves the program unchanged. Chains are drawn from all primitives; the kinds of their parameters
+select blocks, loops and numbers as arguments. The programs have features that primitives tend to handle wrongly; a run
+counts for each primitive and feature how often it was applied and how often it was refused.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .law import Law
 
 
 class _Step(Struct, frozen=True):
-    """A primitive, and the number that chooses its arguments among what there is when its turn comes."""
+    """A primitive, and the number that selects its arguments when it is applied."""
 
     primitive: str
     number: int
@@ -41,9 +41,9 @@ class _Example(Struct):
     steps: tuple[_Step, ...]
     seed: int
     met: list[str] = field(default_factory=list[str])
-    """What became of each step when the example was last checked: "split", or "split, refused"."""
+    """Outcome of each step of the last check: "split" or "split, refused"."""
     text: str = ""
-    """The schedule so far, then."""
+    """The schedule at that time."""
 
     def __str__(self) -> str:
         return f"{self.module}\n\n{self.text}"
@@ -51,7 +51,7 @@ class _Example(Struct):
 
 _STEPS = 14
 _SAMPLE = 10
-"""Of how many examples one is compiled, too."""
+"""One example in this number is also compiled."""
 
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
@@ -63,10 +63,10 @@ def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
 
 @st.composite
 def _drawn(draw: st.DrawFn, modules: st.SearchStrategy[tuple[IRModule, tuple[str, ...]]]) -> _Example:
-    """Examples of the steps that suit the module, and random ones after them.
+    """Draw a module, the steps that suit it, and random steps after them.
 
-    All is drawn by one strategy: where strategies of one kind occur several times, Hypothesis repeats each example with some
-    of them alike, and five of six examples have the same module.
+    One strategy draws everything. With several strategies of one kind, Hypothesis repeats each example with some of its
+    parts equal, and five of six examples have the same module.
     """
     (module, suited), choose = draw(modules), Choices(draw)
     number, options = choose.number(0, 2**32 - 1), ("", *CHANGING)
@@ -105,7 +105,7 @@ def _check(example: _Example, execute: Execute) -> None:
 
 
 def _is_native(module: IRModule) -> bool:
-    """Whether the processor runs a module as it stands: no loop is bound to a thread, or half annotated as a pipeline."""
+    """Return whether a module runs on the CPU unchanged: no loop is bound to a thread or partly annotated as a pipeline."""
     loops = [node for node in walk(module) if isinstance(node, tir.For)]
     return all(
         loop.kind is not tir.ForKind.THREAD_BINDING and (STAGE in loop.annotations) == (ORDER in loop.annotations)

@@ -1,4 +1,4 @@
-"""A simplified expression has the value that it had, and is in normal form: simplifying it again changes nothing."""
+"""A simplified expression has the same value, and simplifying it again does not change it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ..oracle import Execute, first_difference
 from .law import Law
 
 POINTS = 64
-"""At so many points of its variables an expression is evaluated: at all, where there are no more."""
+"""Maximum number of points at which an expression is evaluated."""
 
 
 _RANGE = re.compile(r"(\w+) in \[(-?\d+), (-?\d+)\]")
@@ -39,7 +39,7 @@ class _Example(Struct, frozen=True):
     ranges: dict[tir.Var, range]
 
     def __str__(self) -> str:
-        """A function that stores the value, with what the variables range over."""
+        """Return a function that stores the value, with the ranges of its variables in a comment."""
         where = ", ".join(f"{var.name} in [{ends[0]}, {ends[-1]}]" for var, ends in self.ranges.items())
         scalars = "".join(f", {var.name}: T.{var.dtype}" for var in self.ranges)
         head = f'T.prim_func main(A: T.Buffer((1,), "{self.expr.dtype}"){scalars}):'
@@ -65,13 +65,14 @@ def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
 
 
 def _read(file: Source) -> _Example:
-    """The first expression of a file."""
+    """Return the first expression of a file."""
     return _expressions_in(file)[0]
 
 
 def _expressions_in(file: Source) -> list[_Example]:
-    """The values and indices of the stores of a file that are made of scalars, of variables from 0 to 7, or as a comment
-    says; E0813 where there are none."""
+    """Return the values and indices of stores in a file that depend on scalars only. Variables range from 0 to 7, or as
+    a comment says; E0813 if there are none.
+    """
     stores = [node for node in walk(parse_source(file)) if isinstance(node, tir.BufferStore)]
     exprs = [expr for store in stores for expr in (store.value, *store.indices) if _is_of_scalars(expr)]
     if not exprs:

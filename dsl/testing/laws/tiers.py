@@ -1,7 +1,8 @@
-"""The fast tier of the interpreter does what its definition does: the same bits, the same faults, the same memory after them.
+"""The fast tier of the interpreter agrees with the definition: the same bits, the same faults, the same memory after a
+fault.
 
-Each example runs as it is on floats with NaN, infinities and zeros of both signs; with one index of an access pushed
-out of its buffer; and with accesses that wrap around inside their buffers, so that iterations which were independent meet.
+Each example runs unchanged, on floats with NaN, infinities and zeros of both signs; with one index of an access moved
+out of its buffer; and with accesses that wrap around in their buffers, so that independent iterations conflict.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def _check(example: Example, execute: Execute) -> None:
 
 
 def _meeting(module: IRModule, name: str, place: int) -> IRModule:
-    """Return `module` with one access, or two, moved to other elements, around the ends of its buffer."""
+    """Return `module` with one or two accesses moved to other elements, near the ends of their buffer."""
     function = module.functions[name]
     assert isinstance(function, tir.PrimFunc)
     accesses = [
@@ -76,7 +77,7 @@ def _is_plain(access: tir.BufferLoad | tir.BufferStore) -> bool:
 
 
 def _compare(module: IRModule, name: str, inputs: Sequence[Any], track: bool) -> str:
-    """Assert that both tiers do the same; FAULTS where that is a fault."""
+    """Assert that both tiers agree. Return FAULTS if they fault."""
     from ....ir.interp import run
 
     def outcome(tier: Any) -> tuple[str, list[Any]]:
@@ -96,7 +97,7 @@ def _compare(module: IRModule, name: str, inputs: Sequence[Any], track: bool) ->
 
 
 def same_bits(a: Any, b: Any) -> bool:
-    """Whether two values are equal bit for bit; one NaN is as good as another."""
+    """Return whether two values are equal bit for bit. All NaNs are equal."""
     import numpy as np
 
     x, y = np.asarray(a), np.asarray(b)

@@ -1,4 +1,4 @@
-"""What is compiled stops where the interpreter does: at an index that was pushed out of its buffer, and at its place."""
+"""Compiled code traps where the interpreter faults: at an index that was moved out of its buffer, with the same position."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _check(example: Example, execute: Execute) -> None:
 
 
 def _is_unread(module: IRModule, name: str, wrong: tir.BufferLoad | tir.BufferStore) -> bool:
-    """Whether `wrong` stores into a buffer of the function's own that is read nowhere: it need not run."""
+    """Return whether `wrong` stores into an allocated buffer that nothing reads. Such a store may be removed."""
     function = module.functions[name]
     assert isinstance(function, tir.PrimFunc)
     if isinstance(wrong, tir.BufferLoad) or wrong.buffer in function.buffer_map.values():
