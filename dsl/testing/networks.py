@@ -1,4 +1,4 @@
-"""Parts of networks for random graphs: convolutions, pooling, normalisation, branches and inner functions."""
+"""Parts of neural networks for random graphs: convolutions, pooling, normalisation, branches and inner functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .graphs import OPERATORS, Graph, Operator, Value, graph_text
 
 
 def image(graph: Graph) -> Value:
-    """Choose a small batch of images, or a new one."""
+    """Choose a small batch of images, existing or new."""
     sizes = (1, graph.choose.number(1, 3), graph.choose.number(2, 4), graph.choose.number(2, 4))
     known = [value for value in graph.values if len(value.shape) == 4 and value.is_static and value.dtype == "float32"]
     fitting = [value for value in known if all(isinstance(size, int) and size >= 2 for size in value.shape[2:])]
@@ -22,7 +22,7 @@ def image(graph: Graph) -> Value:
 
 
 def convolution(graph: Graph) -> None:
-    """A 2-D convolution that keeps the size."""
+    """Add a 2-D convolution that keeps the size."""
     x = image(graph)
     channels, (_, inputs, height, width) = graph.choose.number(1, 3), x.shape
     w = graph.parameter((channels, inputs, 3, 3), "float32")
@@ -33,14 +33,14 @@ def convolution(graph: Graph) -> None:
 
 
 def pooling(graph: Graph) -> None:
-    """A 2-D pooling that keeps the size."""
+    """Add a 2-D pooling that keeps the size."""
     x = image(graph)
     kind = graph.choose.pick(("max_pool2d", "avg_pool2d"))
     graph.bind(f"R.nn.{kind}({x.name}, pool_size=[3, 3], padding=[1, 1, 1, 1])", x.shape, "float32")
 
 
 def batch_norm(graph: Graph, training: bool | None = None) -> None:
-    """What batch normalisation makes of images, in training or not, or of its moments; the variance is positive."""
+    """Add a batch normalisation of images, in training or not, and use its result or its moments. The variance is positive."""
     x = image(graph)
     channels = (x.shape[1],)
     gamma, beta, mean, variance = (graph.parameter(channels, "float32") for _ in range(4))
@@ -54,7 +54,7 @@ def batch_norm(graph: Graph, training: bool | None = None) -> None:
 
 
 def layer_norm(graph: Graph) -> None:
-    """A normalisation over the last axis."""
+    """Add a normalisation over the last axis."""
     x = graph.operand(lambda value: value.dtype == "float32" and len(value.shape) >= 1 and value.is_static)
     if x.dtype != "float32" or not x.is_static:
         return
@@ -63,7 +63,7 @@ def layer_norm(graph: Graph) -> None:
 
 
 def products(graph: Graph) -> None:
-    """Several products, in ways that are equal to others."""
+    """Add several matrix products that rewrites can combine or reorder."""
     x = graph.operand(lambda value: value.dtype == "float32" and len(value.shape) == 2 and value.is_static)
     if x.dtype != "float32" or len(x.shape) != 2 or not x.is_static:
         x = graph.parameter((graph.choose.number(1, 4), graph.choose.number(1, 4)), "float32")
@@ -103,7 +103,7 @@ def products(graph: Graph) -> None:
 
 
 def _condition(graph: Graph, x: Value) -> str:
-    """The name of a parameter, or of whether the greatest element is small."""
+    """Return the name of a boolean parameter, or of a comparison of the greatest element."""
     if graph.choose.rarely(2):
         greatest, condition = graph.choose.fresh("lv"), graph.choose.fresh("lv")
         graph.lines += [f"{greatest} = R.max({x.name})", f'{condition} = R.less({greatest}, R.const(0.5, "{x.dtype}"))']
@@ -112,7 +112,7 @@ def _condition(graph: Graph, x: Value) -> str:
 
 
 def branch(graph: Graph) -> None:
-    """One value or another, by a condition that is given, or computed."""
+    """Add a branch with a condition that is a parameter or computed."""
     x = graph.operand(lambda value: value.is_float and value.is_static)
     if not x.is_float or not x.is_static:
         return
@@ -129,7 +129,7 @@ def branch(graph: Graph) -> None:
 
 
 def inner_function(graph: Graph) -> None:
-    """A call of a function that stands inside, and perhaps uses what stands around it."""
+    """Add a call of an inner function, which may capture a variable."""
     x = graph.operand(lambda value: value.is_float and value.is_static)
     if not x.is_float or not x.is_static:
         return
@@ -149,10 +149,10 @@ def inner_function(graph: Graph) -> None:
 def network_functions(
     draw: st.DrawFn, training: bool | None = None, only: Sequence[Operator] | None = None
 ) -> relax.Function:
-    """Functions of one to five operators, with those of networks among them.
+    """Generate functions of one to five operators, including those of networks.
 
-    `training` says whether batch normalisation uses the statistics of its data; None lets it be either. `only`
-    says which operators there are.
+    `training` says whether batch normalisation uses the statistics of its data; None allows both. `only` restricts the
+    operators.
     """
     own: tuple[Operator, ...] = (convolution, pooling, batch_norm, layer_norm, products)
     chosen = only or (*own, branch, inner_function, *OPERATORS)

@@ -1,4 +1,4 @@
-"""What one may ask of generated functions: dtypes, sizes, features, operators and leaves, checked where they are given."""
+"""Options of generated functions: dtypes, sizes, features, operators and leaves. They are validated when they are given."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from ...ir.dtype import is_bool, is_float
 from .choices import Choices
 
 Leaf = Callable[[str], st.SearchStrategy[Any]]
-"""From a dtype to its constants, as numbers or expressions."""
+"""Function from a dtype to its constants, as numbers or expressions."""
 MAX_EXTENT = 6
-"""The size of most dimensions, at most."""
+"""Maximum size of most dimensions."""
 MAX_BLOCKS = 4
 LONGEST = 41
-"""The size of long loops, at most."""
+"""Maximum size of long loops."""
 
 
 class Options(Struct, frozen=True):
-    """What functions are made of."""
+    """Options of generated functions."""
 
     dtypes: tuple[str, ...]
     operators: frozenset[str] | None = None
-    """Names of operations in values; None stands for all."""
+    """Names of the operations in values. None means all."""
     features: frozenset[str] = frozenset()
     without: frozenset[str] = frozenset()
     max_blocks: int = MAX_BLOCKS
@@ -36,7 +36,7 @@ class Options(Struct, frozen=True):
     leaf: Leaf | None = None
 
     def constant(self, choose: Choices, dtype: str) -> tir.PrimExpr | None:
-        """Choose a leaf; None where the caller gave none for the dtype."""
+        """Choose a leaf; None if the caller gave none for the dtype."""
         if self.leaf is None or is_bool(dtype):
             return None
         value = choose.draw(self.leaf(dtype))
@@ -46,7 +46,7 @@ class Options(Struct, frozen=True):
 
 
 def check_names(what: str, given: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
-    """Return names as a tuple; E0818 where one is not known, with the nearest that is."""
+    """Return names as a tuple; E0818 with the nearest known name if one is unknown."""
     names = (given,) if isinstance(given, str) else tuple(given)
     for name in names:
         if name not in known:

@@ -1,6 +1,6 @@
-"""Whether two programs do the same: on random inputs, the results of one are those of the other.
+"""Comparison of two programs: on random inputs, both must give the same results.
 
-The interpreter runs both, unless told otherwise. Usable on any module that the interpreter takes.
+The interpreter runs both unless another executor is given. It works on any module that the interpreter accepts.
 """
 
 from __future__ import annotations
@@ -24,31 +24,30 @@ if TYPE_CHECKING:
 
 Program: TypeAlias = IRModule | tir.PrimFunc | relax.Function
 Call: TypeAlias = Callable[..., Any]
-"""Calls a function on NumPy arrays and numbers; buffers are written in place."""
+"""Function that calls a program on NumPy arrays and numbers. Buffers are written in place."""
 Ways: TypeAlias = Mapping[str, Call]
 """Several ways to call the same function, by name."""
 Execute: TypeAlias = Callable[[IRModule, str], Call | Ways]
-"""From a module and the name of a function to what calls it, in one way or several."""
+"""Function from a module and the name of a function to one or several ways to call it."""
 ExecuteAll: TypeAlias = Callable[[Sequence[IRModule]], Execute]
-"""From modules to what executes them, which may compile them together."""
+"""Function from modules to their executors, which may compile them together."""
 
 __all__ = ["as_module", "assert_equivalent", "random_inputs"]
 
 
 def profiles(seed: int) -> tuple[str]:
-    """Return one of `PROFILES`, another one for the next seed: for laws, whose examples have seeds of their own."""
+    """Return one of `PROFILES`, depending on the seed, for laws whose examples have their own seeds."""
     return (PROFILES[seed % len(PROFILES)],)
 
 
 TOLERANCE = {
     "float64": 1e-10, "float32": 2e-5, "float16": 1e-2, "bfloat16": 5e-2,
 }  # fmt: skip
-"""The greatest difference that counts as equal, relative to the greatest value of the result (or to one); the narrower
-floats get the last."""
+"""Maximum difference of equal floats, relative to the maximum of the result (at least 1). Narrower floats use the last."""
 
 
 def interpreted(module: IRModule, entry: str) -> Call:
-    """Return what calls function `entry` by the interpreter, in which a read of what was never written is an error."""
+    """Return a function that interprets `entry`. A read of unwritten memory is an error."""
     from ...ir.interp import run
 
     return lambda *args: run(module, entry, args, track=True)
@@ -69,17 +68,17 @@ def assert_equivalent(
     execute_before: Callable[[IRModule, str], Call] = interpreted,
     execute_after: Execute = interpreted,
 ) -> tuple[str, ...]:
-    """Assert that function `entry` (`main`, or the first) of two programs returns and writes the same, the second in all
-    ways in which `execute_after` calls it, and each of them twice with the same bits.
+    """Assert that function `entry` (by default `main`, or else the first one) of two programs returns and writes the
+    same. The second program runs in all ways that `execute_after` gives, twice each, with the same bits.
 
-    It is called with `inputs`, else once for each of `profiles` with random ones made from `seed` (`random_inputs`), the
-    constants of both programs among them. `integers` is the range of integers, the upper bound excluded; `ranges` has the
-    least and the greatest value of single parameters, by name. Without them integers are as the profile says. Where `before`
-    fails on such inputs, sizes are at least 1 and integers from 0 to 3.
+    It is called on `inputs`, or else once for each of `profiles` on random inputs from `seed` (see `random_inputs`),
+    which include constants of both programs. `integers` is the range of integers, upper bound exclusive; `ranges` gives
+    the minimum and maximum of single parameters by name. By default, the profile determines integers. If `before` fails
+    on such inputs, sizes are at least 1 and integers from 0 to 3.
 
-    Floats are equal within `tolerance`, else within `TOLERANCE`; all else, and infinities and NaNs, exactly. Returns the
-    classes of inputs that were tried, such as "dense" or "strided A". Raises AssertionError with the first element that
-    differs and how to get it again, and TvmsError where `before` fails.
+    Floats are compared within `tolerance`, or else `TOLERANCE`; all other values, infinities and NaNs exactly. Return
+    the classes of inputs that were tried, such as "dense" or "strided A". Raise AssertionError with the first element
+    that differs and how to reproduce it, and TvmsError if `before` fails.
     """
     first, second = as_module(before), as_module(after)
     count_comparison(first, second)
@@ -113,14 +112,14 @@ def assert_equivalent(
 
 
 class Inputs(Struct, frozen=True):
-    """The arguments of a call on which two programs differ, by name, and the classes that they are of."""
+    """Arguments, by name, on which two programs differ, and the classes of these inputs."""
 
     values: Mapping[str, Any]
     classes: tuple[str, ...]
 
 
 def _with_inputs(problem: AssertionError, drawn: Drawn, labels: Sequence[str]) -> AssertionError:
-    """Let an error say what its inputs were: the classes in a note, the values in `problem.inputs`."""
+    """Attach the inputs to an error: the classes as a note, the values as `problem.inputs`."""
     problem.add_note(f"inputs: {', '.join(drawn.classes)}")
     problem.inputs = Inputs(dict(zip(labels, drawn.values, strict=True)), drawn.classes)  # type: ignore[reportAttributeAccessIssue]
     return problem
@@ -132,7 +131,7 @@ _Attempt: TypeAlias = tuple[Drawn, dict[str, Any]]
 def _first_that_runs(
     attempt: Callable[[tuple[int, int] | None, int], _Attempt], integers: tuple[int, int] | None
 ) -> _Attempt:
-    """Return inputs on which the first program runs: with sizes of 0, else with larger ones, else with small integers."""
+    """Return inputs on which the first program runs: try sizes of 0, then larger sizes, then small integers."""
     ways = [(integers, 0), (integers, 1), *([((0, 4), 1)] if integers is None else [])]
     for way in ways[:-1]:
         try:
@@ -171,7 +170,7 @@ def _compare(
 
 
 def _results(call: Call, values: Sequence[Any], labels: Sequence[str]) -> dict[str, Any]:
-    """Call with copies of `values`; return what they hold then, and what was returned, by name."""
+    """Call with copies of `values`, and return their contents after the call and the returned values, by name."""
     own = copies(values)
     returned = call(*own)
     return {**dict(zip(labels, own, strict=True)), **_flat("the result", returned)}
@@ -191,7 +190,7 @@ def _flat(label: str, value: Any) -> dict[str, Any]:
 
 
 def first_difference(found: Any, expected: Any, tolerance: float | None = None) -> str | None:
-    """Return where two values differ, in words, or None where they are equal as far as their dtype can tell."""
+    """Describe where two values differ; None if they are equal within the precision of their dtype."""
     import numpy as np
 
     a, b = np.asarray(found), np.asarray(expected)

@@ -1,7 +1,7 @@
 """The constructs of the language as pieces of text that can be repeated, doubled and nested.
 
-`PIECES` has a piece for every rule of the grammar, by the name of its action; `form_pieces` and `operator_pieces` make one
-for every form and operator from its declaration, so that none is forgotten.
+`PIECES` has a piece for every rule of the grammar, by the name of its action. `form_pieces` and `operator_pieces` make
+one for every declared form and operator, so that the set is complete.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from ..builder.convert import CONVERTERS
 from ..builder.forms import NAMESPACES, Form, Namespace, Signature
 
 LEAF = {"expression": "A[i]", "operand": "x"}
-"""The levels whose pieces nest in themselves, and the innermost operand."""
+"""Levels whose pieces nest in each other, with the innermost operand."""
 _OPERANDS = {"expression": "A[i]", "statement": "A[i]", "operand": "x", "binding": "x"}
 
 
 class Piece(Struct, frozen=True):
-    """A construct: an expression whose operands are `{x}`, or statements, with `{body}` where others may stand.
+    """A construct: an expression with operands `{x}`, or statements with a nested body `{body}`.
 
-    `{k}` is a number of its own for every use. `level` is where it stands: an `expression` or `statement` of the loop
+    `{k}` is a distinct number for each use. `level` says where it may occur: an `expression` or `statement` of the loop
     level, an `operand` or `binding` of the graph level, or a `definition` of the module.
     """
 
@@ -33,7 +33,7 @@ class Piece(Struct, frozen=True):
 
     @property
     def nests(self) -> bool:
-        """Whether others may stand in it."""
+        """Whether it can contain other pieces."""
         return "{body}" in self.text or ("{x}" in self.text and self.level in LEAF)
 
     def fill(self, number: int, operand: str = "", body: str = "") -> str:
@@ -89,7 +89,7 @@ _CHAINS = {
     "signs": ("B[i] = ", "-", "A[i]"), "brackets": ("B[i] = A[i", "]["  , "]"), "open brackets": ("B[i] = ", "(", ""),
     "concatenation": ('T.evaluate("a"', ' + "{k}"', ")"), "numbers": ("B[0] = T.float32(0", " + {k}", ")"),
 }  # fmt: skip
-"""Lists of one construct: how it begins, what is repeated, and how it ends."""
+"""Lists of one construct: the beginning, the repeated part, and the end."""
 _DEFINITIONS = {
     "function": 'T.prim_func f{k}(A: T.Buffer((16,), "float32")):\n A[0] = T.float32({k})',
     "decorated": '@T.prim_func\ndef d{k}(A: T.Buffer((16,), "float32")):\n A[0] = T.float32({k})',
@@ -118,7 +118,7 @@ ACTIONLESS = frozenset({"nothing", "absent", "first", "append"})
 
 
 def pieces() -> tuple[Piece, ...]:
-    """Return every piece that is no chain."""
+    """Return every piece, without the lists of `chains`."""
     return _pieces()
 
 
@@ -135,12 +135,12 @@ def _pieces() -> tuple[Piece, ...]:
 
 
 def chains() -> dict[str, tuple[str, ...]]:
-    """Return the lists, each as what begins it, what is repeated, and what ends it, if anything."""
+    """Return the lists, each as its beginning, its repeated part and its end, which may be empty."""
     return _CHAINS
 
 
 def named_actions() -> frozenset[str]:
-    """Return the actions of the grammar that have a piece."""
+    """Return the grammar actions that have a piece."""
     return frozenset({*_EXPRESSIONS, *_STATEMENTS, *_CHAINS, *_DEFINITIONS, *_BINDINGS, *ACTIONLESS})
 
 
@@ -152,7 +152,7 @@ _ARGUMENTS = {
 
 
 def form_pieces() -> Iterator[Piece]:
-    """Yield a piece for every form of the loop level, as an expression with the arguments that it must have."""
+    """Yield a piece for every form of the loop level, as an expression with its required arguments."""
     kinds = {id(convert): name for name, convert in CONVERTERS.items()}
     seen: set[str] = set()
     waiting: list[Namespace] = [NAMESPACES["T"]]

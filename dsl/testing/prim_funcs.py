@@ -1,4 +1,4 @@
-"""Loop-level functions that keep the law of the IR, and whose runs stay inside their buffers."""
+"""Valid loop-level functions whose accesses are all in bounds."""
 
 from __future__ import annotations
 
@@ -28,16 +28,17 @@ def prim_funcs(
     symbolic: bool | None = None,
     name: str = "main",
 ) -> st.SearchStrategy[tir.PrimFunc]:
-    """Functions of one to `max_blocks` blocks, without the root. They verify, they can be interpreted, and they shrink to
-    one block with few loops.
+    """Generate functions of one to `max_blocks` blocks, not counting the root. They pass the verifier, can be
+    interpreted, and shrink to one block with few loops.
 
-    `dtypes` are those of buffers and scalars, `max_extent` is the greatest size that is known. Each function has all of
-    `features` and none of those in `without`, which are names of `FEATURES`. `operators` are the operations of values
-    (`OPERATORS` has all), `leaf` is a function from a dtype to a strategy of constants. `stages` are the kinds of loops
-    (`STAGES` has all); the results of "disordered" ones may depend on the order of block instances, which the verifier
-    reports: they are drawn only where they are named. `symbolic` says whether sizes may be known only at the call; None means sometimes.
+    `dtypes` are those of buffers and scalars; `max_extent` is the maximum static size. Each function has all of
+    `features` and none of `without`, which are names in `FEATURES`. `operators` are the operations in values
+    (`OPERATORS` lists all); `leaf` is a function from a dtype to a strategy of constants. `stages` are the kinds of
+    loop nests (`STAGES` lists all). The results of "disordered" stages may depend on the order of block instances,
+    which the verifier reports; they are drawn only if they are named. `symbolic` says whether sizes may be symbolic;
+    None means sometimes.
 
-    E0818 where a name is not known, or where features exclude each other.
+    E0818 if a name is unknown or features exclude each other.
     """
     check_names("dtype", dtypes, DTYPES)
     check_names("stage", stages, _EVERY)
@@ -57,7 +58,7 @@ def prim_funcs(
 
 
 def check_options(options: Options, stages: Sequence[str]) -> None:
-    """E0818 where no function is as the options say."""
+    """Raise E0818 if no function satisfies the options."""
     if not options.dtypes or options.max_blocks < 1 or options.max_extent < 1:
         raise error("E0818", "functions need a dtype, a block, and an extent of at least 1")
     if not any(is_allowed(each, options, options.max_blocks) for each in stages):
@@ -84,7 +85,7 @@ def _stages_for(feature: str, stages: Sequence[str], options: Options) -> list[s
 
 
 def is_allowed(stage: str, options: Options, room: int) -> bool:
-    """Whether functions may have a stage where there is room for so many blocks."""
+    """Return whether functions may have a stage if there is room for `room` blocks."""
     is_small = BLOCKS.get(stage, 1) <= room and SIZES.get(stage, 1) <= options.max_extent
     return is_small and not set(ALWAYS.get(stage, ())) & options.without
 
@@ -98,7 +99,7 @@ def _prim_funcs(
 
 _EVERY = {**STAGES, **DISORDERED}
 NEEDED = {"gather": "computed index", "computed extent": "split axis", "software pipeline": "shared loop"}
-"""Features that come only with another one."""
+"""Features that require another one."""
 DEFAULT = Options(DTYPES)
 
 
@@ -109,7 +110,7 @@ def prim_func(
     symbolic: bool | None = None,
     name: str = "main",
 ) -> tir.PrimFunc:
-    """As `prim_funcs`, by the choices of a larger example."""
+    """Return a function like those of `prim_funcs`, using the choices of a larger example."""
     if symbolic is None:
         symbolic = "symbolic extent" in options.features or choose.rarely(4)
         symbolic = symbolic and "symbolic extent" not in options.without
@@ -142,7 +143,7 @@ def prim_func(
 
 
 def _fitting(kernel: Kernel, known: Sequence[str]) -> Sequence[str]:
-    """Return the stages that make the feature which is to come first, else all."""
+    """Return the stages that can make the next requested feature, otherwise all."""
     for feature in kernel.pending:
         fitting = [each for each in known if each in FEATURES[feature].stages]
         if fitting:
@@ -151,7 +152,7 @@ def _fitting(kernel: Kernel, known: Sequence[str]) -> Sequence[str]:
 
 
 def _condition(kernel: Kernel) -> tir.PrimExpr:
-    """A condition on a parameter: on what is in the block, nothing else depends."""
+    """Return a condition on a parameter."""
     if kernel.allows("integer scalar"):
         return make.greater(kernel.scalar("int32"), 1)
     element = kernel.element(kernel.source(), ())

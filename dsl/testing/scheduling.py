@@ -1,4 +1,4 @@
-"""Random schedules of programs, and programs to schedule with primitives that suit them."""
+"""Random schedules of programs, and programs to which given primitives often apply."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SUITS: dict[str, tuple[tuple[str, ...], ...]] = {
     "stream": (("reverse_compute_inline",), ("compute_inline",), ("reverse_compute_at",), ("compute_at",), ("reindex",), ("storage_align",)),
     "tiles": (("tensorize",), ("tensorize",), ("decompose_reduction", "tensorize"), ("pad_einsum",), ("rfactor",), ("blockize",), ("transform_block_layout",)),
 }  # fmt: skip
-"""By stage, chains of primitives that often apply to it."""
+"""Chains of primitives that often apply to a stage, by stage."""
 _WEIGHTS = {
     "tiles": 5,
     "tiled": 3,
@@ -50,9 +50,9 @@ _WEIGHTS = {
     "stream": 4,
     "wavefront": 3,
 }
-"""How often a stage is drawn, where that is not once: what few primitives apply to is drawn more often."""
+"""Weight of a stage, 1 by default. Stages to which few primitives apply have a greater weight."""
 _NEVER = frozenset({"while", "vector", "thread loop", "assertion", "scope"})
-"""What schedules have no primitives for."""
+"""Features for which there are no schedule primitives."""
 _CALM = _NEVER | {
     "long loop", "gather", "function", "special constant", "large integer", "float scalar", "integer scalar", "let", "branch", "shift",
     "strides", "offset", "view", "rank 0", "rank 4", "computed index", "condition",
@@ -68,13 +68,14 @@ _KINDS = [Options(dtypes, _OPERATORS, without=each, max_blocks=3) for each in (_
 
 
 _ASKED = [name for name in FEATURES if name not in _NEVER]
-"""Features that some of the functions are asked to have: few would have them by chance."""
+"""Features that some functions are required to have, because they are rare by chance."""
 
 
 @st.composite
 def schedulable(draw: st.DrawFn) -> tuple[tir.PrimFunc, tuple[str, ...]]:
-    """Functions of a few blocks, of which one suits the primitives that come with it; most of them without what makes
-    primitives refuse."""
+    """Draw functions of a few blocks, and primitives that suit one of their stages. Most functions have no features
+    that make primitives refuse.
+    """
     choose = Choices(draw)
     if choose.rarely(4):
         feature = choose.pick(_ASKED)
@@ -98,11 +99,11 @@ def schedules(
     max_steps: int = 6,
     function: str | None = None,
 ) -> st.SearchStrategy[ScheduleText]:
-    """Schedules of `program` with up to `max_steps` steps, all of which apply to it: what is refused is left out.
+    """Generate schedules of `program` with up to `max_steps` steps. Refused steps are left out.
 
-    `primitives` are the names of those to draw from; None stands for all that change programs. `function` is the name of the
-    loop function to schedule, where the program has several. A schedule prints as an `S.schedule` that can follow the
-    program in a text, and `tvms.Schedule(program).replay(schedule)` applies it. E0818 where a name is not known.
+    `primitives` are the names to draw from; None means all that change programs. `function` is the name of the loop
+    function to schedule, if the program has several. A schedule prints as an `S.schedule` that can follow the program
+    in a text, and `tvms.Schedule(program).replay(schedule)` applies it. An unknown name is E0818.
     """
     names = CHANGING if primitives is None else check_names("primitive", primitives, CHANGING)
     steps = st.lists(st.tuples(st.sampled_from(names), st.integers(0, 2**32 - 1)), max_size=max_steps)

@@ -1,4 +1,4 @@
-"""The same program in another order of its block instances."""
+"""Programs with their block instances in another order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FREE = (tir.IterVarType.DATA_PAR, tir.IterVarType.COMM_REDUCE)
 
 
 def shuffled(module: IRModule, seed: int) -> IRModule:
-    """Return the module with the instances of each block that has loops of its own in random order.
+    """Return the module with the instances of each block that has its own loops in random order.
 
     T.init runs before all updates. Along axes that are neither spatial nor reductions, instances stay in order.
     """
@@ -27,7 +27,7 @@ def shuffled(module: IRModule, seed: int) -> IRModule:
 
 
 def run_once(module: IRModule) -> IRModule:
-    """Return the module with one iteration of each loop around blocks that neither their axes nor their predicates use."""
+    """Return the module with one iteration of each loop whose variable no axis, predicate or loop bound in it uses."""
 
     def once(node: object) -> tir.For | None:
         if not isinstance(node, tir.For):
@@ -42,17 +42,19 @@ def run_once(module: IRModule) -> IRModule:
 
 
 def _nests(node: Node) -> Iterator[tuple[list[tir.For], tir.BlockRealize]]:
-    """Yield the outermost loops that hold one block each, and that block."""
+    """Yield each outermost perfect loop nest around one block, and the block."""
     loops, inner = list[tir.For](), node
     while isinstance(inner, tir.For):
         loops.append(inner)
         inner = inner.body
     if loops and isinstance(inner, tir.BlockRealize):
         used = {each for value in (*inner.iter_values, inner.predicate) for each in walk(value)}
-        while loops and loops[0].loop_var not in used:  # what it repeats, it repeats in order
+        while loops and loops[0].loop_var not in used:  # a loop that repeats its instances keeps their order
             del loops[0]
         variables = {each for each in used if isinstance(each, tir.Var)}
-        if loops and variables == {loop.loop_var for loop in loops}:  # none of a loop or block around it
+        if loops and variables == {
+            loop.loop_var for loop in loops
+        }:  # the nest uses no variable of an enclosing loop or block
             yield loops, inner
         return
     for child in children(node):
@@ -86,7 +88,7 @@ def _is_start(axes: Sequence[tir.IterVar], values: Sequence[int]) -> bool:
 def instances_of(
     realize: tir.BlockRealize, loops: Sequence[tir.For], values: Mapping[tir.Var, int]
 ) -> Iterator[tuple[tuple[int, ...], tir.BlockRealize]]:
-    """Yield the instances of a block in their order: the values of its axes, and the block bound to them."""
+    """Yield the instances of a block in order: the values of its axes, and the block bound to them."""
     if not loops:
         if evaluate(realize.predicate, values):
             numbers = tuple([evaluate(value, values) or 0 for value in realize.iter_values])

@@ -1,4 +1,4 @@
-"""Where a schedule primitive may be applied: the blocks of a function, the loops around them, and random picks among these."""
+"""Operands of schedule primitives: the blocks of a function, the loops around them, and random choices among these."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Site(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What it is called, as no other block is."""
+        """The unique name of the block."""
         return self.block.name_hint
 
     @property
     def is_stage(self) -> bool:
-        """Whether it writes only what its scope allocates."""
+        """Whether it writes only buffers that its scope allocates."""
         return self.scope is not None and not is_output_block(self.block, self.scope)
 
     @property
@@ -45,7 +45,7 @@ class Site(Struct, frozen=True):
 
 
 def sites_of(module_function: tir.PrimFunc) -> list[Site]:
-    """Return the blocks of a function whose name no other has, without the root block."""
+    """Return the blocks of a function with a unique name, without the root block."""
     found: list[Site] = []
 
     def visit(node: tir.Stmt, loops: tuple[tir.For, ...], scope: tir.Block | None) -> None:
@@ -65,7 +65,7 @@ def sites_of(module_function: tir.PrimFunc) -> list[Site]:
 
 
 class Offer:
-    """What there is to choose from when the turn of a primitive comes, and the numbers that choose."""
+    """The operands available to a primitive, and the random numbers that choose among them."""
 
     def __init__(self, schedule: Schedule, number: int) -> None:
         self.schedule, self.random = schedule, Random(number)
@@ -77,7 +77,7 @@ class Offer:
         return self.random.choice(options)
 
     def site(self, suits: Callable[[Site], Any] = lambda site: site.loops) -> Site | None:
-        """Pick a block, nearly always one that suits."""
+        """Pick a block, usually one that suits."""
         fitting = [each for each in self.sites if suits(each)]
         options = fitting if fitting and self.random.random() < 0.95 else self.sites
         return self.pick(options) if options else None
@@ -86,7 +86,7 @@ class Offer:
         return [] if site is None else self.schedule.get_loops(site.name)
 
     def loop(self, site: Site | None, suits: Callable[[tir.For], bool] = lambda loop: True) -> LoopRV | None:
-        """Pick a loop around a block, nearly always one that suits."""
+        """Pick a loop around a block, usually one that suits."""
         if site is None or not site.loops:
             return None
         fitting = [at for at, loop in enumerate(site.loops) if suits(loop)]
@@ -94,7 +94,7 @@ class Offer:
         return self.loops(site)[at]
 
     def related(self, site: Site | None, consumers: bool) -> Site | None:
-        """Pick a block that reads what a block writes, or writes what it reads."""
+        """Pick a consumer or a producer of a block."""
         if site is None or site.scope is None:
             return None
         scope = Scope(site.scope)

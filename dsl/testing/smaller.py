@@ -1,7 +1,7 @@
 """A user's program with smaller sizes, so that the interpreter can run thousands of examples of it.
 
-A static size that stands in shapes and loops is replaced by a small one wherever it stands. Only what the verifier accepts
-is used: a program whose tiles multiply to its sizes keeps that.
+A static size in shapes and loops is replaced by a small one at all of its occurrences. A variant is used only if the
+verifier accepts it, so the tiles of a program still multiply to its sizes.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from ...ir.visit import rewrite, walk
 from ..load import parse_source
 
 MOST_WORK = 1 << 16
-"""The innermost iterations of an example, at most."""
+"""Maximum number of innermost iterations of an example."""
 _TRIED, _KEPT = 60, 6
 _DEFAULT_SMALL = (2, 3, 4, 1, 5, 8)
 
 
 def programs_in(file: Source, *, is_loop_level: bool = False) -> st.SearchStrategy[IRModule]:
-    """Return the program in a file, in several sizes, the smallest first.
+    """Return a strategy of the program in a file, in several sizes, smallest first.
 
-    E0813 where one run of it takes too long and no smaller program was found, and where a law `is_loop_level`, which is about
-    loop-level functions, and the program has none.
+    E0813 if a run of it takes too long and no smaller variant was found, or if the law `is_loop_level` but the program
+    has no loop-level function.
     """
     programs = smaller_programs(file)
     if is_loop_level:
@@ -40,7 +40,7 @@ def programs_in(file: Source, *, is_loop_level: bool = False) -> st.SearchStrate
 
 @cache
 def smaller_programs(file: Source) -> tuple[IRModule, ...]:
-    """Return the program in a file with smaller sizes, the least work first, and itself where it is small enough."""
+    """Return smaller variants of the program in a file, least work first, and the program itself if it is small enough."""
     module = parse_source(file)
     own = _work(module)
     found = [each for each in _candidates(module) if _work(each) <= MOST_WORK and not _is_broken(each)]
@@ -54,7 +54,7 @@ def smaller_programs(file: Source) -> tuple[IRModule, ...]:
 
 
 def loop_entry(module: IRModule) -> str:
-    """Return the name of the loop-level function that a law looks at: `main`, or the first; E0813 where there is none."""
+    """Return the name of the loop-level function to check: `main`, or else the first one; E0813 if there is none."""
     names = [name for name, function in module.functions.items() if isinstance(function, tir.PrimFunc)]
     if not names:
         raise error(
@@ -73,7 +73,7 @@ def _work(module: IRModule) -> int:
 
 
 def _elements(node: Node) -> int:
-    """Return the elements of a tensor of static shape; a product of its dimensions."""
+    """Return the number of elements of a tensor of static shape."""
     if not (isinstance(node, relax.TensorStructInfo) and isinstance(node.shape, relax.ShapeExpr)):
         return 0
     total = 1
@@ -87,7 +87,7 @@ def _is_broken(module: IRModule) -> bool:
 
 
 def _candidates(module: IRModule) -> Iterator[IRModule]:
-    """Yield the program with other sizes: all divided by one number, then each by itself, at random."""
+    """Yield the program with other sizes: first all divided by one number, then each changed individually at random."""
     sizes = sorted(_sizes(module))
     if not sizes:
         return
@@ -101,7 +101,7 @@ def _candidates(module: IRModule) -> Iterator[IRModule]:
 
 
 def _sizes(module: IRModule) -> set[int]:
-    """Return the numbers above 1 that stand as the sizes of shapes, loops and axes."""
+    """Return the numbers above 1 that are sizes of shapes, loops and axes."""
     found: set[int] = set()
     for node in (node for function in module.functions.values() for node in walk(function)):
         match node:

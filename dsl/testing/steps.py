@@ -1,6 +1,7 @@
-"""Arguments for schedule primitives: most of them make sense for the program as it is, and some do not.
+"""Arguments for schedule primitives. Most are plausible for the current program; some are not.
 
-A primitive gets arguments by the kinds that it declares; where those must fit each other, a row of `_TOGETHER` says how.
+The declared kinds of the parameters determine the arguments. If arguments must fit each other, a row of `_TOGETHER`
+says how.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ _LAYOUTS: tuple[Callable[..., list[Any]], ...] = (
     lambda *i: [*i[-1:], *i[:-1]],
 )
 _WIDER = {"int8": "int32", "int32": "int64", "float32": "float64"}
-"""Dtypes to which one may change without another result."""
+"""Dtypes to which a buffer may change without a change of results."""
 
 
 def arguments(schedule: Schedule, name: str, number: int) -> dict[str, Any]:
-    """Return arguments for primitive `name`, chosen by `number`; one in twelve is a mistake."""
+    """Return arguments for primitive `name`, chosen by `number`. One in twelve is wrong."""
     offer, primitive = Offer(schedule, number), PRIMITIVES[name]
     given = _TOGETHER[name](offer) if name in _TOGETHER else {}
     site = offer.site(_SUITS.get(name, lambda site: site.loops))
@@ -99,13 +100,13 @@ def _name(site: Site | None) -> str | None:
 
 
 def _most_buffers(site: Site | None, primitive: str) -> int:
-    """One less than the number of buffers that a block reads, or writes."""
+    """Return the last index into the reads or writes of a block."""
     regions = () if site is None else site.block.reads if "read" in primitive else site.block.writes
     return max(0, len(regions) - 1)
 
 
 def _several(offer: Offer, site: Site | None, reversed_share: float) -> list[LoopRV]:
-    """A few loops around a block in a row, or, in so many cases, in reverse."""
+    """Return a few consecutive loops around a block, in reverse order in the given share of cases."""
     loops = offer.loops(site)
     start = offer.random.randrange(max(1, len(loops) - 1))
     some = loops[start : start + 2 + offer.random.randrange(2)]
@@ -113,7 +114,7 @@ def _several(offer: Offer, site: Site | None, reversed_share: float) -> list[Loo
 
 
 def _accessed(offer: Offer, site: Site | None) -> tuple[str, int] | str:
-    """A buffer that a block accesses: mostly one that is no parameter, whose layout callers do not know."""
+    """Return a buffer that a block accesses, usually not a parameter, because callers know the layout of parameters."""
     if site is None:
         return "write"
     found = [
@@ -138,7 +139,7 @@ def _pads(site: Site) -> bool:
 
 
 def _rolls(site: Site) -> bool:
-    """Whether a stage is read in a loop around it."""
+    """Return whether the block is a stage that another block in its outermost loop reads."""
     written = {each.buffer for each in site.block.writes}
     return site.is_stage and any(
         isinstance(node, tir.Block) and node is not site.block and any(read.buffer in written for read in node.reads)
@@ -158,11 +159,11 @@ _SUITS: dict[str, Callable[[Site], Any]] = {
     "cache_write": lambda site: site.block.writes,
     "rolling_buffer": _rolls,
 }
-"""Which blocks a primitive is meant for."""
+"""Predicates for the blocks that a primitive is meant for."""
 
 
 def _moved(consumers: bool) -> Callable[[Offer], dict[str, Any]]:
-    """A block, and a loop around one that reads what it writes, or writes what it reads."""
+    """Return an offer of a block, and of a loop around one of its consumers or producers."""
 
     def offer_both(offer: Offer) -> dict[str, Any]:
         site = offer.site((lambda each: each.is_stage) if consumers else _reads_stage)
@@ -173,13 +174,13 @@ def _moved(consumers: bool) -> Callable[[Offer], dict[str, Any]]:
 
 
 def _reduced(offer: Offer) -> dict[str, Any]:
-    """A sum, and a loop around it."""
+    """Offer a reduction, and a loop around it."""
     site = offer.site(lambda each: each.is_sum and each.loops)
     return {"block": _name(site), "loop": offer.loop(site)}
 
 
 def _refactored(offer: Offer) -> dict[str, Any]:
-    """A loop of a sum that adds up, and where its iterations go."""
+    """Offer a reduction loop, and the dimension of its iterations in the new buffer."""
     site = offer.site(lambda each: each.is_sum and each.loops)
     loop = offer.loop(site, lambda each: site is not None and _is_in(each, site, _REDUCE))
     return {"loop": loop, "factor_axis": offer.pick((0, 0, 0, 1, -1, 3))}
@@ -199,20 +200,20 @@ def _realize(site: Site) -> tir.BlockRealize:
 
 
 def _padded(offer: Offer) -> dict[str, Any]:
-    """A block that pads, and a loop around it."""
+    """Offer a block that pads, and a loop around it."""
     site = offer.site(lambda each: each.loops and _pads(each))
     return {"block": _name(site), "loop": offer.loop(site)}
 
 
 def _einsum(offer: Offer) -> dict[str, Any]:
-    """A sum of products, and a size for each of its iterators."""
+    """Offer a reduction, and a padding for each of its iterators."""
     site = offer.site(lambda each: each.is_sum)
     count = len(site.block.iter_vars) if site is not None else 1
     return {"block": _name(site), "padding": [offer.pick((1, 2, 4, 4, 2, 3, 5, 8, 2, 4, 1, 0)) for _ in range(count)]}
 
 
 def _side_by_side(offer: Offer) -> dict[str, Any]:
-    """Loops as deep around two blocks of one scope."""
+    """Offer loops at the same depth around two blocks of one scope."""
     site = offer.site()
     if site is None:
         return {"loops": []}
@@ -225,7 +226,7 @@ def _side_by_side(offer: Offer) -> dict[str, Any]:
 
 
 def _alike(one: Site, other: Site) -> list[int]:
-    """Return the depth at which two blocks of a scope are first in loops of their own, where these run as often."""
+    """Return the depth of the first loops that two blocks of a scope do not share, if these have equal extents."""
     shared = sum(a is b for a, b in zip(one.loops, other.loops, strict=False))
     if one is other or one.scope is not other.scope or shared >= min(len(one.loops), len(other.loops)):
         return []
@@ -234,13 +235,13 @@ def _alike(one: Site, other: Site) -> list[int]:
 
 
 def _at(offer: Offer) -> dict[str, Any]:
-    """A loop, and a block under it."""
+    """Offer a loop, and a block under it."""
     site = offer.site()
     return {"loop": offer.loop(site), "block": _name(site)}
 
 
 def _annotated(offer: Offer) -> dict[str, Any]:
-    """A block or loop that is annotated, and how."""
+    """Offer an annotated block or loop, and the key of an annotation."""
     site = offer.site(lambda each: each.block.annotations or any(loop.annotations for loop in each.loops))
     if site is None or site.block.annotations or not site.loops:
         keys = [*site.block.annotations] if site is not None else []
@@ -251,7 +252,7 @@ def _annotated(offer: Offer) -> dict[str, Any]:
 
 
 def _ordered(offer: Offer) -> dict[str, Any]:
-    """An order of the iterators of a block."""
+    """Offer an order of the iterators of a block."""
     site = offer.site(lambda each: len(each.block.iter_vars) > 1)
     order = list(range(len(site.block.iter_vars) if site is not None else 1))
     offer.random.shuffle(order)
@@ -259,7 +260,7 @@ def _ordered(offer: Offer) -> dict[str, Any]:
 
 
 def _declared(offer: Offer) -> dict[str, Any]:
-    """A buffer that a block accesses, and a region that may hold all that it accesses of it."""
+    """Offer a buffer that a block accesses, and a region that may cover all of these accesses."""
     site = offer.site(lambda each: each.block.reads)
     which = offer.pick(("read", "read", "write"))
     regions = () if site is None else site.block.reads if which == "read" else site.block.writes
@@ -275,7 +276,7 @@ def _declared(offer: Offer) -> dict[str, Any]:
 
 
 def _hidden(offer: Offer) -> dict[str, Any]:
-    """A parameter that nothing writes: that it is read does not matter to any order."""
+    """Offer a parameter that nothing writes, whose reads affect no order."""
     written = {write.buffer for each in offer.sites for write in each.block.writes}
     own = set(offer.function.buffer_map.values()) - written
     site = offer.site(lambda each: any(read.buffer in own for read in each.block.reads))
@@ -285,7 +286,7 @@ def _hidden(offer: Offer) -> dict[str, Any]:
 
 
 def _widened(offer: Offer) -> dict[str, Any]:
-    """A buffer, and a dtype that holds all that the buffer's does."""
+    """Offer a buffer, and a dtype that can represent all of its values."""
     site = offer.site(lambda each: each.is_stage and each.block.writes[0].buffer.dtype in _WIDER)
     old = site.block.writes[0].buffer.dtype if site is not None and site.block.writes else "int32"
     return {"block": _name(site), "buffer_index": 0, "dtype": _WIDER.get(old, "nothing")}
@@ -296,7 +297,7 @@ def _goes_on(site: Site) -> bool:
 
 
 def _intrinsic(offer: Offer) -> dict[str, Any]:
-    """A loop of a sum that goes on, and an intrinsic that may compute the same."""
+    """Offer a reduction loop, and an intrinsic that may compute the same."""
     site = offer.site(_goes_on)
     bytes = site is not None and any(each.buffer.dtype == "int8" for each in site.block.reads)
     loop = offer.pick(offer.loops(site)[-2 if bytes else -1 :] or [None])
@@ -320,4 +321,4 @@ _TOGETHER: dict[str, Callable[[Offer], dict[str, Any]]] = {
     "unsafe_set_dtype": _widened,
     "tensorize": _intrinsic,
 }
-"""Arguments that must fit each other."""
+"""Offers of arguments that must fit each other."""

@@ -1,4 +1,4 @@
-"""Texts: of generated modules, with comments anywhere, with another layout, and with something broken in them."""
+"""Texts of generated modules: with comments anywhere, with another layout, and with errors."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from .choices import Choices
 from .modules import modules
 
 TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|#[^\n]*|\w+(?:\.\d+)?|->|//|\*\*|[<>=!]=|\n[ ]*|[ \t]+|[^\w\s]')
-"""Tokens and the white space between them: joined, they are the text."""
+"""Pattern of tokens and of the white space between them. Joined, its matches give the text."""
 
 _SAYS = (" why", "", "!", " ünïcødé 漢字", ' "quoted', " (", " ]}", ":", " \\", "\t tab", " # twice", " {x} %s")
 _GAPS = ("  ", "\n  ", "  # inside\n")
-"""What may stand for a space; the line ends in brackets only."""
+"""Replacements of a space. Line ends are used only in brackets."""
 _STRAY = (*"()[]{}:,.=-+*\"'\\@#\0\t", "\n", "\n    ", "é", "T.", "for", "0x", "1e", "\u202e", "in range(4):")
 
 
 @st.composite
 def texts(draw: st.DrawFn, text: str | None = None) -> str:
-    """Printed modules, in the native dialect; or always `text`."""
+    """Generate printed modules in the native dialect, or always return `text`."""
     return str(draw(modules())) + "\n" if text is None else text
 
 
 @st.composite
 def commented_texts(draw: st.DrawFn, text: str | None = None) -> str:
-    """Texts with comments above some lines, at any indentation, and at the end of some."""
+    """Generate texts with comments above some lines, at any indentation, and at the end of some lines."""
     lines, choose = draw(texts(text)).splitlines(), Choices(draw)
     for _ in range(choose.number(1, 6)):
         place = choose.number(0, len(lines) - 1)
@@ -43,7 +43,7 @@ def commented_texts(draw: st.DrawFn, text: str | None = None) -> str:
 
 @st.composite
 def loose_texts(draw: st.DrawFn, text: str | None = None) -> str:
-    """Commented texts with more spaces than needed, blank lines, and broken brackets with comments in them."""
+    """Generate commented texts with extra spaces, blank lines, and bracketed lists over several lines with comments."""
     choose, parts, depth = Choices(draw), list[str](), 0
     for token in TOKEN.findall(draw(commented_texts(text))):
         depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(token, 0)
@@ -92,7 +92,7 @@ _DAMAGES: Sequence[_Damage] = (_delete, _insert, _copy, _swap, _double, _cut)
 
 @st.composite
 def damaged_texts(draw: st.DrawFn, text: str | None = None) -> str:
-    """Texts in which one to three tokens were deleted, doubled, exchanged, replaced or put in, or the end was cut off."""
+    """Generate texts in which one to three tokens are deleted, doubled, swapped, replaced or inserted, or whose end is cut off."""
     choose, tokens = Choices(draw), TOKEN.findall(draw(texts(text)))
     for _ in range(choose.number(1, 3)):
         if tokens:

@@ -1,8 +1,8 @@
-"""Programs of GPU threads that say themselves where they wait for each other, and never race.
+"""Programs of GPU threads with explicit barriers and without races.
 
-A kernel goes from phase to phase, with barriers between: in one phase each thread writes its own element of a shared
-buffer, in the next ones all threads read any of them. Between barriers threads go their own ways: conditions and loops
-that differ, memory of their own, shuffles and products of matrices within a warp, sums of the block, atomic additions.
+A kernel consists of phases with barriers between them: in one phase each thread writes its own element of a shared
+buffer, in the next ones all threads read any of its elements. Between barriers, threads diverge: conditions and loops
+that differ, local memory, shuffles and matrix products within a warp, block-wide sums, atomic additions.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from .choices import Choices
 
 SIZES = ((4, 1), (1, 1), (2, 2), (8, 1), (3, 3), (33, 1), (16, 3))
 WARPS = ((32, 1), (16, 2), (8, 4), (64, 1))
-"""Threads of a block on x and y; whole warps of them."""
+"""Numbers of threads of a block along x and y; they form whole warps."""
 BLOCKS = 2
 _EVERY = "T.uint32(0xFFFFFFFF)"
 
 
 @st.composite
 def thread_programs(draw: st.DrawFn) -> IRModule:
-    """Modules of one function `main(A, B, N)`: N is added to atomically, B gets what each thread found."""
+    """Generate modules of one function `main(A, B, N)`: threads add to N atomically, and store their results to B."""
     return parse("I.ir_module Module:\n" + indent(_Writer(Choices(draw)).function(), "    "))
 
 
@@ -35,9 +35,9 @@ class _Writer:
         self.x, self.y = choose.pick(WARPS if self.is_warps else SIZES)
         self.count = self.x * self.y
         self.readable: list[str] = []
-        """The shared buffers whose elements all threads may read in this phase."""
+        """Shared buffers that all threads may read in this phase."""
         self.loops: list[str] = []
-        """Variables that are the same in all threads."""
+        """Variables with the same value in all threads."""
         self.values: list[str] = []
         """Variables of this thread."""
 
@@ -87,7 +87,7 @@ class _Writer:
         return lines
 
     def _phase(self) -> list[str]:
-        """Write one's own element of a shared buffer; from the barrier on all may read it, but write it no more."""
+        """Write the thread's own element of a shared buffer. After the barrier all threads may read it, and none may write it."""
         name = self.choose.pick(("S", "R"))
         before = ['T.tvm_storage_sync("shared")'] if name in self.readable else []
         self.readable = [each for each in self.readable if each != name]
@@ -96,7 +96,7 @@ class _Writer:
         return [*before, write, 'T.tvm_storage_sync("shared")', *self._apart(0)]
 
     def _loop(self, depth: int) -> list[str]:
-        """What can be read after the loop is what could be read before and was not touched, and what is left at its end."""
+        """Return a loop of phases between barriers. No buffer is readable after it."""
         name, before = self.choose.fresh("k"), list(self.readable)
         self.loops.append(name)
         self.readable = []
@@ -111,7 +111,7 @@ class _Writer:
         ]
 
     def _uniform_branch(self, depth: int) -> list[str]:
-        """Of both blocks, what was readable is not any more: also that which does not enter the branch waits before."""
+        """Return a branch on the block index. No buffer is readable after it, and all threads wait before it."""
         before = list(self.readable)
         self.readable = []
         body = self._phases(1, depth + 1)
@@ -120,7 +120,7 @@ class _Writer:
         return [*([wait] if before else []), "if bx == 0:", *_inside([*body, wait])]
 
     def _sum(self) -> list[str]:
-        """Reduce over the threads of the block, by sum or by the greatest."""
+        """Reduce over the threads of the block by sum or maximum."""
         total = self.choose.fresh("sum")
         combine, start = self.choose.pick((("x + y", "0"), ("T.max(x, y)", "-1000")))
         threads = self.choose.pick((["tx"], ["ty", "tx"])) if self.y > 1 else ["tx"]
@@ -134,7 +134,7 @@ class _Writer:
         ]  # fmt: skip
 
     def _shuffle(self) -> list[str]:
-        """Read what another thread of the warp has; all threads of the block do, or those of its first warp."""
+        """Read a value of another thread of the warp, in all warps of the block or in the first one."""
         lines: list[str] = []
         for kind in self.choose.pick((("_down", "_up"), ("_xor", ""), ("", "_up"), ("_xor", "_down"))):
             name, operand = (
@@ -147,7 +147,7 @@ class _Writer:
         return ["if t < 32:", *_inside(lines)] if self.choose.rarely(3) else lines
 
     def _product(self) -> list[str]:
-        """Multiply matrices whose elements the threads of a warp hold; all warps of the block do, or the first one."""
+        """Multiply matrices whose elements the threads of a warp hold, in all warps of the block or in the first one."""
         name = self.choose.fresh("m")
         shape, kind, ptx_type, count = self.choose.pick(
             (("m16n8k16", "float16", "fp16", 8), ("m16n8k8", "bfloat16", "bf16", 4))
@@ -168,7 +168,7 @@ class _Writer:
         return ["if t < 32:", *_inside(lines)] if self.choose.rarely(3) else lines
 
     def _note(self, found: str) -> str:
-        """Add what was found to what this thread knows, of which a part is kept."""
+        """Add a value to the result of this thread, which decays by a constant factor."""
         place = f"L[{self.choose.number(0, 2)}]"
         return f"{place} = {place} * T.float32(0.5) + {found}"
 

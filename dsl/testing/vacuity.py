@@ -1,4 +1,4 @@
-"""Tests that test nothing: comparisons are counted, and how many of them were of two programs that differ."""
+"""Detection of vacuous tests: comparisons are counted, and how many of them compared two different programs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...ir.equal import structural_equal
 
 
 class Comparisons(Struct):
-    """How many programs were compared, and how many of them had been changed."""
+    """Number of compared programs, and number of those that were changed."""
 
     total: int = 0
     changed: int = 0
@@ -22,7 +22,7 @@ _counting: list[Comparisons] = []
 
 
 def count_comparison(before: IRModule, after: IRModule) -> None:
-    """Count a comparison for each `vacuity` around it."""
+    """Count a comparison in each enclosing `vacuity`."""
     if _counting:
         is_changed = before is not after and not structural_equal(before, after)
         for each in _counting:
@@ -32,10 +32,10 @@ def count_comparison(before: IRModule, after: IRModule) -> None:
 
 @contextmanager
 def vacuity(share: float = 0.0) -> Generator[Comparisons]:
-    """Fail where what is tested never did anything: around a test, or as a decorator above `@given`.
+    """Fail if the tested code never changes a program. Use it around a test, or as a decorator above `@given`.
 
-    Each `assert_equivalent` inside compares a program before and after; AssertionError where all pairs were the same
-    programs, or where no more than `share` of them differed.
+    Each `assert_equivalent` inside compares a program before and after; AssertionError if all pairs are equal programs,
+    or if at most `share` of them differ.
     """
     counts = Comparisons()
     _counting.append(counts)

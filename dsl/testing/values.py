@@ -1,4 +1,4 @@
-"""Values that programs get wrong: of each dtype its edges, ties and neighbours of constants, beside plain small numbers."""
+"""Values that programs often handle wrongly: edges of each dtype, ties and neighbours of constants, besides small numbers."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from ...ir.dtype import int_range, is_bool, is_float
 from ...ir.numpy_dtype import numpy_dtype
 
 TIES = (0.5, -0.5, 1.5, 2.5, -1.5, -2.5)
-"""Halves, which round to even."""
+"""Numbers that end in one half, which round to even."""
 _POWERS = (7, 8, 15, 16, 24, 31, 32, 53, 62, 63)
-"""Around these powers of two integers overflow, and floats stop being exact."""
+"""Exponents of the powers of two around which integers overflow and floats stop being exact."""
 
 
 @cache
 def float_edges(dtype: str, *, finite: bool = True) -> Any:
-    """Return an array of edge values of a float dtype: NaN, infinities, zeros of both signs, denormals, ties; with `finite`
-    also the greatest and least values and those around powers of two, whose sums and products overflow."""
+    """Return an array of edge values of a float dtype: NaN, infinities, zeros of both signs, denormals, ties. With
+    `finite`, also the maximum and minimum and values around powers of two, whose sums and products overflow.
+    """
     kind = numpy_dtype(dtype)
     with np.errstate(all="ignore"):
         bits = np.arange(1, 4).astype(f"u{kind.itemsize}").view(kind)  # the smallest denormals
@@ -53,7 +54,7 @@ def int_edges(dtype: str) -> Any:
 
 
 def neighbours(constants: Iterable[float], dtype: str) -> Any:
-    """Return an array of the constants that `dtype` can hold, and what lies next to each."""
+    """Return an array of the constants that `dtype` can represent, and the neighbours of each."""
     kind = numpy_dtype(dtype)
     if is_float(dtype):
         near = [value + step for value in constants for step in (0, 0.25, -0.25, 1, -1)]
@@ -67,7 +68,7 @@ def neighbours(constants: Iterable[float], dtype: str) -> Any:
 def adversarial(
     dtype: str, shape: tuple[int, ...], random: np.random.Generator, constants: Iterable[float] = ()
 ) -> Any:
-    """Return an array, of which about half are edge values of `dtype` or lie near `constants`, and half small numbers."""
+    """Return an array of about half edge values of `dtype` or neighbours of `constants`, and half small numbers."""
     kind = numpy_dtype(dtype)
     if is_bool(dtype):
         return random.integers(0, 2, shape).astype(kind)

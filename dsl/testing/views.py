@@ -1,7 +1,8 @@
-"""Random functions whose views, pointers and sizes may be wrong: for the law of memory.
+"""Random functions whose views, pointers and sizes may be wrong, for the law of memory.
 
-Each has one or two buffers and scalars `k` (int32) and `m` (int64); then views of any shape, dtype, strides and offset, pointers
-made in every way that there is, memory of its own, and matched regions; then stores to elements at indices that may be anywhere.
+Each function has one or two buffers and scalars `k` (int32) and `m` (int64). It declares views of any shape, dtype,
+strides and offset, pointers of every origin, allocations, and matched regions, and stores to elements at arbitrary
+indices.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ DTYPES = ("int32", "int8", "int64", "uint16", "float32", "float64")
 SCALARS = (3, 0, 1, 2, 4, -1, -2, 5, 7, -5, 31, 40, 1000, 2**31 - 1, -(2**31))
 _HUGE = (10**8, -(10**8), 2**40, 2**61, -(2**61), 2**62, 2**63 - 1, -(2**63))
 _MOST = 1000
-"""Elements of memory that is allocated, and iterations of a loop: more would take gigabytes."""
+"""Maximum number of allocated elements and of iterations of a loop."""
 
 
 class _Buffer(Struct):
@@ -26,11 +27,11 @@ class _Buffer(Struct):
     is_small: bool = True
     """Whether it may be passed to `fill`, which knows its size."""
     last: int | None = None
-    """The last index, where there is one index and it is known."""
+    """The last index, if there is one dimension and its size is known."""
 
 
 class Views:
-    """Makes the text of one function."""
+    """Writer of the text of one function."""
 
     def __init__(self, choose: Choices) -> None:
         self.choose = choose
@@ -38,7 +39,7 @@ class Views:
         self.buffers: list[_Buffer] = []
         self.pointers: list[str] = []
         self.held: dict[str, tuple[str, int]] = {}
-        """The dtype and the number of elements behind some pointers."""
+        """The dtype and the number of elements that some pointers address."""
         self.depth = 1
 
     def text(self) -> str:
@@ -83,7 +84,7 @@ class Views:
         return str(self.choose.pick((1, 2, 4, 3, "k", -1, 8, 0, "m", -2, "k - 2")))
 
     def tight(self) -> None:
-        """A view of just as many elements as there are, or one more: from the first one on, from the last one back, or moved."""
+        """Declare a view of exactly the available elements or of one more: from the first one, up to the last one, or shifted."""
         held = [each for each in self.pointers if each in self.held]
         if not held:
             return self.view()
@@ -136,7 +137,7 @@ class Views:
         self.pointers.append(name)
 
     def memory(self) -> None:
-        """A separate allocation, filled from the first element to the last."""
+        """Allocate memory and fill it from the first element to the last."""
         dtype, name, size = self.choose.pick(DTYPES), self.choose.fresh("M"), self.size()
         size = f"T.min({size}, {_MOST})" if size.startswith(("k", "T.max(k")) else size
         self.say(f'{name} = T.alloc_buffer(({size},), "{dtype}")')
@@ -147,7 +148,7 @@ class Views:
         self.pointers.append(f"{name}.data")
 
     def matched(self) -> None:
-        """A block with a matched region, and perhaps memory of its own; what comes after is inside."""
+        """Open a block with a matched region, and possibly an allocation. The following statements are inside it."""
         source = self.choose.pick([each for each in self.buffers if each.rank] or self.buffers)
         if not source.rank:
             return
@@ -220,7 +221,7 @@ class Views:
         self.say(self.store("1"))
 
     def guarded(self) -> None:
-        """A store where a condition on the index holds."""
+        """Store under a condition on the index."""
         loop, target = self.choose.fresh("i"), self.choose.pick(self.buffers[::-1])
         index = self.index(loop)
         self.say(f"for {loop} in range(8):")

@@ -1,4 +1,4 @@
-"""What generated functions do, one stage after the other. A stage computes one buffer from those before it."""
+"""The stages of generated functions. Each stage computes one buffer from those of earlier stages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .regions import nested, staged
 from .vectors import counted
 
 Stage: TypeAlias = Callable[[Kernel, bool], tir.Stmt]
-"""Makes the loops of a stage; the flag says that it is the last one, which writes a parameter."""
+"""Function that makes the loops of a stage. The flag marks the last stage, which writes a parameter."""
 
 STAGES: dict[str, Stage] = {
     "elementwise": elementwise,
@@ -40,15 +40,15 @@ STAGES: dict[str, Stage] = {
     "tiled": tiled,
     "tiles": tiles,
 }
-"""By the name under which a run counts them."""
+"""Stages by the names under which a run counts them."""
 DISORDERED: dict[str, Stage] = {"disordered": disordered}
-"""Those that break the law of order, as often as not: they are drawn only where they are named."""
+"""Stages that often violate the law of order. They are drawn only if they are named."""
 WEIGHTS = {"elementwise": 4, "reduction": 2, "update": 2}
-"""How often a stage is drawn, where that is not once."""
+"""Weight of a stage, 1 by default."""
 BLOCKS = {"nested": 2, "relay": 2, "together": 2, "rewritten": 2, "windowed": 2, "stream": 2, "tiled": 2}
-"""How many blocks a stage has at least, where that is more than one."""
+"""Minimum number of blocks of a stage, 1 by default."""
 SIZES = {"padded": 3, "windowed": 3, "tiled": 14}
-"""The size of the greatest dimension that a stage has at least."""
+"""Minimum size of the largest dimension of a stage."""
 ALWAYS: dict[str, tuple[str, ...]] = {
     "reduction": ("reduction",), "matmul": ("reduction",), "scan": ("scan", "dependence"), "wavefront": ("scan", "dependence"),
     "update": ("in place",), "triangle": ("computed extent",), "nested": ("nested blocks",),
@@ -56,4 +56,4 @@ ALWAYS: dict[str, tuple[str, ...]] = {
     "tiled": ("shared loop", "reduction", "split axis"), "tiles": ("reduction",),
     "staged": ("own memory", "matched region"), "counted": ("while", "vector", "gather"),
 }  # fmt: skip
-"""The features that a stage always has."""
+"""Features that a stage always has."""

@@ -14,7 +14,7 @@ PIPELINE: dict[str, object] = {"software_pipeline_stage": [0, 1], "software_pipe
 
 
 def relay(kernel: Kernel, last: bool) -> tir.Stmt:
-    """Vectors of one dtype in a row, each from elements of the one before: they may take turns in memory."""
+    """Compute a chain of vectors of one dtype, each from the previous one. Storage reuse may alternate their memory."""
     dtype = kernel.dtype("float32", "int32", "int8")
     source, loops = kernel.source(dtype, 1), list[tir.Stmt]()
     for more in reversed(range(kernel.choose.number(2, max(kernel.free, 2)))):
@@ -29,7 +29,7 @@ def relay(kernel: Kernel, last: bool) -> tir.Stmt:
 
 
 def together(kernel: Kernel, last: bool) -> tir.Stmt:
-    """Two blocks in one loop; the second reads what the first writes, or not. Perhaps a software pipeline."""
+    """Put two blocks in one loop. The second may read what the first writes. The loop may be a software pipeline."""
     dtype, shape = kernel.dtype(), kernel.shape(2, 2)
     kernel.met("shared loop")
     start = kernel.choose.number(1, 2) if kernel.wants("late loop", 8) else 0
@@ -61,13 +61,13 @@ def together(kernel: Kernel, last: bool) -> tir.Stmt:
 
 
 def _changed(kernel: Kernel, value: tir.PrimExpr) -> tir.PrimExpr:
-    """Choose a simple function of a value."""
+    """Return a simple function of a value."""
     combine = kernel.choose.pick((make.add, make.mul, make.maximum))
     return combine(value, make.const(kernel.choose.number(1, 3), value.dtype))
 
 
 def rewritten(kernel: Kernel, last: bool) -> tir.Stmt:
-    """A buffer is read, and then all of it, or a part, is written again."""
+    """Read a buffer, then overwrite all of it or a part."""
     views = {view.data for view in kernel.views}
     known = [each for each in kernel.readable if each.shape and each.data not in views]
     if known and kernel.allows("several writers") and kernel.choose.number(0, 3):
@@ -90,7 +90,7 @@ def rewritten(kernel: Kernel, last: bool) -> tir.Stmt:
 
 
 def padded(kernel: Kernel, last: bool) -> tir.Stmt:
-    """Rows of a constant before and after those of a buffer, and perhaps sums over a window of them."""
+    """Pad a buffer with constant rows before and after it; sums over a window of rows may follow."""
     dtype, shape = kernel.dtype(), kernel.shape(1, 2)
     count = kernel.number(1, min(6, kernel.options.max_extent - 2))
     shape = (kernel.const(count), *shape[1:])
@@ -111,7 +111,7 @@ def padded(kernel: Kernel, last: bool) -> tir.Stmt:
 
 
 def stream(kernel: Kernel, last: bool) -> tir.Stmt:
-    """Each element passes through two or three blocks, at the same place."""
+    """Pass each element through two or three blocks at the same index."""
     source, loops = kernel.source(), list[tir.Stmt]()
     for more in reversed(range(min(kernel.choose.number(2, 3), max(kernel.free, 2)))):
         axes = kernel.axes([size for _, size in kernel.box(source)])
@@ -126,7 +126,7 @@ def stream(kernel: Kernel, last: bool) -> tir.Stmt:
 
 
 def windowed(kernel: Kernel, last: bool) -> tir.Stmt:
-    """Sums over a window of rows that another block computes."""
+    """Sum over a window of rows that another block computes."""
     dtype, width, most = kernel.dtype(), kernel.choose.number(2, 3), kernel.options.max_extent
     width = min(width, most - 1)
     shape = (kernel.const(kernel.number(2, min(7, most - width + 1)) + width - 1), *kernel.shape(1, 2)[1:])
@@ -153,7 +153,7 @@ def _windows(kernel: Kernel, last: bool, source: tir.Buffer, width: int) -> tir.
 
 
 def _window(kernel: Kernel, source: tir.Buffer, target: tir.Buffer, axes: Sequence[Axis]) -> tir.Block:
-    """Return the block of sums, or greatest elements, of a window of rows."""
+    """Return the block that sums a window of rows, or takes their maximum."""
     *rows, step = axes
     dtype, place = source.dtype, kernel.at(target, rows)
     combine, start = kernel.choose.pick(((make.add, 0), (make.maximum, 0)))
@@ -164,7 +164,7 @@ def _window(kernel: Kernel, source: tir.Buffer, target: tir.Buffer, axes: Sequen
 
 
 def tiled(kernel: Kernel, last: bool) -> tir.Stmt:
-    """As `windowed`, in one loop over tiles, of which each computes all rows that it reads."""
+    """Compute like `windowed`, in one loop over tiles, each of which computes all rows that it reads."""
     dtype, width, rest = kernel.dtype(), kernel.choose.number(2, 3), kernel.shape(1, 2)[1:]
     tile, count = kernel.choose.number(2, 4), kernel.choose.number(2, 3)
     kernel.met("reduction", "shared loop", "split axis")

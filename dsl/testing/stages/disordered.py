@@ -1,4 +1,4 @@
-"""Stages whose results may depend on the order of their block instances: what the verifier reports, and what it accepts."""
+"""Stages whose results may depend on the order of their block instances. The verifier accepts some and reports others."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from ....ir import make, tir
 from ..kernels import REDUCE, SCAN, SPATIAL, TRUE, Axis, Kernel, sequence
 
 _SIZE = 12
-"""Of each dimension of a buffer, which no index leaves."""
+"""Size of each dimension of a buffer; no index exceeds it."""
 _KINDS = {"S": SPATIAL, "R": REDUCE, "O": SCAN}
 
 
 class _Step:
-    """What a block of such a stage touches: its axes, a matrix to read, and vectors to update."""
+    """Operands of a block in such a stage: its axes, a matrix to read, and vectors to update."""
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel, self.choose = kernel, kernel.choose
@@ -29,7 +29,7 @@ class _Step:
         self.element = self.load(self.target)
 
     def vector(self, name: str) -> tir.Buffer:
-        """Return a vector to update: a parameter, or sometimes memory that nothing has written yet."""
+        """Return a vector to update: a parameter, or sometimes unwritten memory."""
         if self.choose.rarely(6):
             buffer = self.kernel.declare(name, self.dtype, (self.kernel.const(_SIZE),))
             self.kernel.allocated.append(buffer)
@@ -46,7 +46,7 @@ class _Step:
         return make.const(value, self.dtype)
 
     def start(self, *more: tir.Stmt) -> tir.Stmt | None:
-        """Return what a T.init does, for reductions mostly; sometimes it reads or stores what depends on order."""
+        """Return a T.init, usually for reductions. Sometimes it reads or stores a value that depends on the order."""
         if "R" not in self.kinds or self.choose.rarely(4):
             return None
         options = (self.const(0), self.const(1), self.element, make.cast(self.first, self.dtype))
@@ -54,14 +54,14 @@ class _Step:
 
 
 def disordered(kernel: Kernel, last: bool) -> tir.Stmt:
-    """An update, recurrence, reduction of one or two outputs, or choice of a greatest element, under axes of any kinds."""
+    """Make an update, recurrence, reduction of one or two outputs, or argmax, under axes of any kinds."""
     step = _Step(kernel)
     init, body = kernel.choose.pick(_BODIES)(step)
     return _loops(step, init, body)
 
 
 def _loops(step: _Step, init: tir.Stmt | None, body: tir.Stmt) -> tir.Stmt:
-    """Return loops that start late, are triangular, or are used by no axis, perhaps with a block around the inner ones."""
+    """Return loops that start late, are triangular, or are used by no axis; a block may enclose the inner ones."""
     kernel, choose, count = step.kernel, step.choose, len(step.vars)
     is_outer = step.kinds[0] == "S" and kernel.free > 1 and kernel.allows("nested blocks") and choose.rarely(8)
     spare = choose.number(0, count) if choose.rarely(8) else -1
@@ -100,7 +100,7 @@ def _updated(step: _Step) -> _Body:
 
 
 def _swept(step: _Step) -> _Body:
-    """An element of a matrix from another one of it."""
+    """Compute an element of a matrix from another element of it."""
     kernel = step.kernel
     size = kernel.const(_SIZE)
     matrix = kernel.result("R", step.dtype, (size, size), last=True)
@@ -118,7 +118,7 @@ def _shifted(step: _Step) -> _Body:
 
 
 def _paired(step: _Step) -> _Body:
-    """Two reductions, of which the second may use the first."""
+    """Compute two reductions, the second of which may use the first."""
     second = step.vector("D")
     old, taken, element = step.load(second), step.taken, step.element
     options = (
@@ -129,7 +129,7 @@ def _paired(step: _Step) -> _Body:
 
 
 def _stored(step: _Step, targets: list[tir.Buffer], values: list[tir.PrimExpr], by_variables: bool) -> tir.Stmt:
-    """Store values one after the other, or all of them after they were computed."""
+    """Store values one after the other, or all after they were computed."""
     if not by_variables:
         return sequence([step.store(target, value) for target, value in zip(targets, values, strict=True)])
     names = [tir.Var(step.dtype, step.choose.fresh("x")) for _ in values]
@@ -140,7 +140,7 @@ def _stored(step: _Step, targets: list[tir.Buffer], values: list[tir.PrimExpr], 
 
 
 def _greatest(step: _Step) -> _Body:
-    """The greatest or least element, and where it was; ties may go either way."""
+    """Compute the maximum or minimum and its index, with any order of ties."""
     best = step.vector("V")
     better = step.choose.pick((make.greater, make.greater_equal, make.less_equal))
     held, last = step.load(best), make.cast(step.last_var, step.dtype)
@@ -161,7 +161,7 @@ def _conditional(step: _Step) -> _Body:
 
 
 def _scattered(step: _Step) -> _Body:
-    """An element of a matrix at a place that several instances may have."""
+    """Store an element of a matrix at an index that several instances may share."""
     kernel = step.kernel
     size = kernel.const(_SIZE)
     matrix = kernel.result("R", step.dtype, (size, size), last=True)

@@ -1,4 +1,4 @@
-"""Stages of which each element is computed by itself, from other buffers or from what it was."""
+"""Stages that compute each element independently, from other buffers or from its old value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _is_empty(shape: Sequence[tir.PrimExpr]) -> bool:
 
 
 def elementwise(kernel: Kernel, last: bool) -> tir.Stmt:
-    """Every element from elements of other buffers, at any place: the same, mirrored, strided, clamped, gathered."""
+    """Compute each element from elements of other buffers, at any index: the same, mirrored, strided, clamped, gathered."""
     shape = kernel.wide_shape()
     axes = kernel.axes(shape, OPAQUE if kernel.wants("opaque axis", 7) else SPATIAL)
     value, is_delicate = kernel.outermost(kernel.value(_wanted(kernel), axes), axes)
@@ -28,7 +28,7 @@ def elementwise(kernel: Kernel, last: bool) -> tir.Stmt:
 
 
 def _wanted(kernel: Kernel) -> str:
-    """Choose a dtype, one that a feature which is to come needs."""
+    """Choose a dtype, one that the next requested feature needs if there is one."""
     if kernel.pending.keys() & {"function", "special constant", "float scalar"}:
         return kernel.dtype("float32", "float64", "float16", "bfloat16")
     if kernel.pending.keys() & {"large integer", "shift", "integer scalar"}:
@@ -37,7 +37,7 @@ def _wanted(kernel: Kernel) -> str:
 
 
 def formulas(kernel: Kernel, last: bool) -> tir.Stmt:
-    """Several long values of different dtypes at each place: many operations for one compilation."""
+    """Compute several long values of different dtypes per element: many operations in one compilation."""
     shape = (kernel.const(kernel.number(MAX_EXTENT, MAX_EXTENT)),)
     axes = kernel.axes(shape)
     least, most = 2 if "outputs" in kernel.pending else 1, 4 if kernel.allows("outputs") else 1
@@ -52,7 +52,7 @@ def formulas(kernel: Kernel, last: bool) -> tir.Stmt:
 
 
 def _stored(kernel: Kernel, store: tir.BufferStore, axes: Sequence[Axis]) -> tir.Stmt:
-    """A store, or one of several statements that store as much."""
+    """Return a store, possibly in a branch, a binding or an assertion."""
     dtype = store.buffer.dtype
     if kernel.wants("branch", 5):
         other = tir.BufferStore(store.buffer, kernel.value(dtype, axes, 1), store.indices)
@@ -70,7 +70,7 @@ def _stored(kernel: Kernel, store: tir.BufferStore, axes: Sequence[Axis]) -> tir
 
 
 def guarded(kernel: Kernel, last: bool) -> tir.Stmt:
-    """A stencil that reads neighbours where there are any, or writes only some elements of a parameter."""
+    """Make a stencil that reads neighbours that exist, or write only some elements of a parameter."""
     dtype, shape = kernel.dtype(), kernel.shape(1, 2)
     axes = kernel.axes(shape)
     if kernel.wants("branch", 3):
@@ -91,7 +91,7 @@ def guarded(kernel: Kernel, last: bool) -> tir.Stmt:
 
 
 def _neighbour(kernel: Kernel, source: tir.Buffer, axes: Sequence[Axis], offset: int) -> tir.PrimExpr:
-    """An element beside the one that `axes` mean, or zero outside the buffer."""
+    """Return a neighbour of the element that `axes` denote, or zero outside the buffer."""
     indices = [make.add(axis.index, kernel.const(offset if place == 0 else 0)) for place, axis in enumerate(axes)]
     condition: tir.PrimExpr | None = None
     for index, extent in zip(indices, source.shape, strict=True):
@@ -103,7 +103,7 @@ def _neighbour(kernel: Kernel, source: tir.Buffer, axes: Sequence[Axis], offset:
 
 
 def update(kernel: Kernel, last: bool) -> tir.Stmt:
-    """A buffer, or a part of it, is changed in place."""
+    """Update a buffer or a part of it in place."""
     views = {view.data for view in kernel.views}
     known = [each for each in kernel.readable if each.shape and each.data not in views]
     if not kernel.allows("rewritten"):
@@ -123,7 +123,7 @@ def update(kernel: Kernel, last: bool) -> tir.Stmt:
 
 
 def part_of(kernel: Kernel, target: tir.Buffer) -> list[tir.PrimExpr]:
-    """Choose how much of what a buffer holds is written again, from its beginning on: the size of each dimension."""
+    """Choose the part of the written part of a buffer to overwrite, from its beginning: the size of each dimension."""
     sizes = [size for _, size in kernel.box(target)]
     if kernel.allows("part") and kernel.choose.rarely(3):
         return [size if size_of(size) is None else kernel.const(kernel.choose.number(min(kernel.least, size_of(size) or 0), size_of(size) or 0)) for size in sizes]  # fmt: skip

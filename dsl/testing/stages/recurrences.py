@@ -8,7 +8,7 @@ from ..loops import nest
 
 
 def scan(kernel: Kernel, last: bool) -> tir.Stmt:
-    """Every element from the one before it."""
+    """Compute each element from the previous one."""
     dtype, shape = kernel.dtype(), kernel.shape(1, 2)
     axes = [*kernel.axes(shape[:1], SCAN), *kernel.axes(shape[1:])]
     value = kernel.value(dtype, axes, 2)
@@ -23,7 +23,7 @@ def scan(kernel: Kernel, last: bool) -> tir.Stmt:
 
 
 def wavefront(kernel: Kernel, last: bool) -> tir.Stmt:
-    """Every element of a matrix from one of the row before it, or of its own row: `B[i, j]` from `B[i - 1, j + 1]`."""
+    """Compute each element of a matrix from the previous row or its own row: `B[i, j]` from `B[i - 1, j + 1]`."""
     dtype, shape = kernel.dtype(), kernel.shape(2, 2)
     axes = kernel.axes(shape, SCAN)
     value = kernel.value(dtype, axes, 1)

@@ -1,4 +1,4 @@
-"""Stages that reduce: sums and extrema, products of matrices, sums of triangles."""
+"""Stages that reduce: sums and extrema, matrix products, sums of triangles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _REDUCERS = (
     (make.add, 0.0), (make.maximum, -100.0), (make.minimum, 100.0), (make.mul, 1.0), (make.add, 0.0), (make.maximum, None),
     (make.minimum, None),
 )  # fmt: skip
-"""How reductions combine, and what they start with; None stands for the least, or greatest, value of the dtype."""
+"""Operations of reductions and their initial values. None means the minimum or maximum of the dtype."""
 
 
 def _start(kernel: Kernel, combine: Callable[..., tir.PrimExpr], start: float | None, dtype: str) -> tir.PrimExpr:
@@ -25,7 +25,7 @@ def _start(kernel: Kernel, combine: Callable[..., tir.PrimExpr], start: float | 
 
 
 def reduction(kernel: Kernel, last: bool) -> tir.Stmt:
-    """A sum, product, least or greatest over one or two axes, or two of them."""
+    """Compute one or two sums, products, minima or maxima over one or two axes."""
     dtype, shape = kernel.dtype(), kernel.shape(0, 2)
     steps = (kernel.const(0),) if kernel.wants("extent 0", 30) else kernel.shape(1, 2)
     axes = [*kernel.axes(shape), *kernel.axes(steps, REDUCE)]
@@ -33,14 +33,16 @@ def reduction(kernel: Kernel, last: bool) -> tir.Stmt:
     is_double = kernel.allows("init of several") and (kernel.wants("outputs", 6) or "init of several" in kernel.pending)
     for _ in range(2 if is_double else 1):
         value = kernel.value(dtype, axes, 2)
-        if isinstance(value, tir.IntImm | tir.FloatImm):  # which may fold with what is reduced: then nothing is
+        if isinstance(
+            value, tir.IntImm | tir.FloatImm
+        ):  # it may fold with the reduced value, and then nothing is reduced
             value = kernel.element(kernel.source(dtype), axes)
         values.append(value)
     return _reduced(kernel, last, dtype, shape, axes, values)
 
 
 def matmul(kernel: Kernel, last: bool) -> tir.Stmt:
-    """A product of matrices, or of a matrix and a vector, perhaps in a wider dtype."""
+    """Compute a product of matrices, or of a matrix and a vector, possibly in a wider dtype."""
     rows, columns, depth = kernel.extent(), kernel.extent(), kernel.extent()
     dtype = kernel.dtype("float32", "int32", "float16", "int8", "float64")
     wider = {"float16": "float32", "int8": "int32"}.get(dtype, dtype)
@@ -88,7 +90,7 @@ def _reduced(
 def _variables_of(
     kernel: Kernel, values: Sequence[tir.PrimExpr]
 ) -> tuple[list[tir.PrimExpr], list[tuple[tir.Var, tir.PrimExpr]]]:
-    """Return values, or variables that hold them, and these."""
+    """Return values or variables bound to them, and these bindings."""
     is_asked = "variables" in kernel.pending and kernel.allows("let in reduction")
     if not (is_asked or (kernel.allows("variables") and kernel.wants("let in reduction", 4))):
         return list(values), []
@@ -98,7 +100,7 @@ def _variables_of(
 
 
 def tiles(kernel: Kernel, last: bool) -> tir.Stmt:
-    """A product of matrices with rows as long as vectors, in plain loops: what instructions for products compute."""
+    """Compute a matrix product with rows as long as vectors in plain loops, as `tensorize` expects it."""
     options = kernel.options
     may_be_bytes = {"uint8", "int8", "int32"} <= set(options.dtypes) and options.max_extent >= 16
     is_bytes = may_be_bytes and ("float32" not in options.dtypes or kernel.choose.rarely(3))
@@ -128,7 +130,7 @@ def tiles(kernel: Kernel, last: bool) -> tir.Stmt:
 
 
 def triangle(kernel: Kernel, last: bool) -> tir.Stmt:
-    """The lower triangle of a matrix, or the sums of its rows."""
+    """Compute the lower triangle of a matrix, or the sums of its rows."""
     dtype, size = kernel.dtype(), kernel.const(kernel.number(2, 5))
     is_sum = kernel.allows("reduction") and (kernel.choose.number(0, 1) == 1 or "reduction" in kernel.pending)
     source = kernel.source(dtype, 2) if kernel.readable else kernel.parameter("A", dtype, (size, size))

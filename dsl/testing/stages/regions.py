@@ -1,4 +1,4 @@
-"""Stages with blocks in blocks, memory of a block, and views of regions."""
+"""Stages with nested blocks, memory that a block allocates, and views of regions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..memory import size_of
 
 
 def nested(kernel: Kernel, last: bool) -> tir.Stmt:
-    """Rows of a block, of which each is computed by blocks inside: by one, or by way of memory of the row's own."""
+    """Compute each row in a block with nested blocks: one, or two that communicate through memory of the row."""
     dtype, shape = kernel.dtype(), kernel.shape(2, 2)
     rows, columns = kernel.axes(shape[:1]), kernel.axes(shape[1:])
     target = kernel.result("N", dtype, shape, last)
@@ -32,7 +32,7 @@ def nested(kernel: Kernel, last: bool) -> tir.Stmt:
 
 
 def staged(kernel: Kernel, last: bool) -> tir.Stmt:
-    """A row, or a matrix, is computed in memory of the block's own, and copied out through a view of the result."""
+    """Compute a row or a matrix in memory that the block allocates, and copy it out through a view of the result."""
     dtype, width = kernel.dtype(), kernel.const(kernel.number(1, 4))
     sizes = (kernel.const(kernel.number(1, 3)), width) if kernel.wants("matched matrix", 3) else (width,)
     rows = kernel.axes((kernel.extent(),))
@@ -65,15 +65,16 @@ def _match(kernel: Kernel, buffer: tir.Buffer, row: Axis, sizes: Sequence[tir.Pr
 def _inner(
     kernel: Kernel, dtype: str, rows: Sequence[Axis], places: tuple[tir.Var, ...], sizes: Sequence[tir.PrimExpr]
 ) -> tir.PrimExpr:
-    """A value that the loops inside a block go over: what the block reads is the region of all their iterations."""
+    """Return a value over which loops inside a block iterate. The block reads the region of all their iterations."""
     if kernel.choose.rarely(2):
         return _parted(kernel, dtype, places[-1], sizes[-1])
     return kernel.value(dtype, [*rows, *[Axis(place, size) for place, size in zip(places, sizes, strict=True)]], 2)
 
 
 def _parted(kernel: Kernel, dtype: str, place: tir.Var, width: tir.PrimExpr) -> tir.PrimExpr:
-    """An element of one vector up to some place, and of another one from there on: a condition on the loop alone, which
-    restricts what is read."""
+    """Return an element of one vector up to some index and of another one after it. The condition depends only on the
+    loop and restricts the region that is read.
+    """
     first, second = (kernel.parameter("P", dtype, (width,)) for _ in range(2))
     compare = kernel.choose.pick((make.less, make.less_equal, make.greater, make.greater_equal, make.equal))
     end = kernel.const(kernel.choose.number(0, size_of(width) or 0))
@@ -88,7 +89,7 @@ def _parted(kernel: Kernel, dtype: str, place: tir.Var, width: tir.PrimExpr) -> 
 
 
 def _view(kernel: Kernel, dtype: str, sizes: Sequence[tir.PrimExpr]) -> tir.Buffer:
-    """A buffer that is matched: where it starts, and perhaps its strides, are bound when the block runs."""
+    """Return a matched buffer. Its offset, and possibly its strides, are bound when the block runs."""
     plain = kernel.declare("view", dtype, sizes)
     if kernel.wants("matched strides", 3):
         strides = tuple([tir.Var(kernel.index, kernel.choose.fresh("step")) for _ in sizes])
@@ -97,7 +98,7 @@ def _view(kernel: Kernel, dtype: str, sizes: Sequence[tir.PrimExpr]) -> tir.Buff
 
 
 def _along(kernel: Kernel, sizes: Sequence[tir.PrimExpr], body: Callable[[tuple[tir.Var, ...]], tir.Stmt]) -> tir.Stmt:
-    """Loops over `sizes`."""
+    """Return loops over `sizes`."""
     places = tuple([tir.Var(kernel.index, kernel.choose.fresh("j")) for _ in sizes])
     stmt = body(places)
     for place, size in reversed(list(zip(places, sizes, strict=True))):

@@ -1,4 +1,4 @@
-"""Stages without blocks: vectors, and a loop that ends on a condition."""
+"""Stages without blocks: vectors, and a `while` loop."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..options import MAX_EXTENT
 
 
 def counted(kernel: Kernel, last: bool) -> tir.Stmt:
-    """No block: a vector is stored, and its first elements are counted up by a loop that ends on a condition."""
+    """Store a vector without a block, then increment its first elements in a `while` loop."""
     dtype, size = kernel.dtype("int32", "float32", "int8"), max(kernel.number(2, MAX_EXTENT), 2)
     kernel.room -= 1
     kernel.met("while", "vector")
@@ -30,7 +30,7 @@ def counted(kernel: Kernel, last: bool) -> tir.Stmt:
 
 
 def _vector(kernel: Kernel, dtype: str, lanes: int, depth: int) -> tir.PrimExpr:
-    """A vector: of equal elements, from memory, combined of others or chosen among them lane by lane."""
+    """Return a vector: a broadcast, a load, a combination of vectors, or a lane-wise select."""
     kind = kernel.choose.number(0, 3) if depth else kernel.choose.number(0, 1)
     if kind == 0:
         return make.broadcast(kernel.value(dtype, (), 1), lanes)
