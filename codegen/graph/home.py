@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from ...ir import tir
+from ...ir.diagnostics import error
 from ..runtime.dlpack import Array
 from ..runtime.sizes import Slots
 from ..runtime.specs import TensorSpec
@@ -59,6 +60,15 @@ class Home(Protocol):
         ...
 
 
+def new_array(shape: Sequence[int], dtype: Any) -> Array:
+    """Return an uninitialized array in host memory; TvmsError E0717 if it cannot be allocated."""
+    try:
+        return np.empty(shape, dtype)
+    except (MemoryError, ValueError):  # NumPy refuses sizes beyond the address space with a ValueError
+        said = f"there is no memory left for a tensor of shape ({', '.join(map(str, shape))}) and dtype {dtype}"
+        raise error("E0717", said, None, "make the program smaller, or give it more memory") from None
+
+
 class Host:
     """Host memory: tensors are NumPy arrays, and functions get them unchanged."""
 
@@ -66,7 +76,7 @@ class Host:
         return TensorSpec(dtype, shape, slots, ndim)
 
     def empty(self, shape: Sequence[int], dtype: Any) -> Array:
-        return np.empty(shape, dtype)
+        return new_array(shape, dtype)
 
     def part(self, tensor: Array, start: int, shape: Sequence[int], dtype: Any) -> Array:
         memory = np.ascontiguousarray(tensor).reshape(-1).view(np.uint8)

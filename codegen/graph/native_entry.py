@@ -13,6 +13,7 @@ from ..runtime.dlpack import Array
 from ..runtime.prim_entry import PLAIN_CALLS, PrimEntry, bind_names
 from ..runtime.quick_call import REFUSED, make_quick_call
 from ..runtime.specs import as_array
+from .home import new_array
 from .native import NativeFunction, Returned
 from .plan import ALIGNMENT
 
@@ -27,7 +28,7 @@ class NativeEntry:
         """`kernel` is the driver, and `address` the address of its machine code."""
         self._native, self._kernel, self._address = native, kernel, address
         self._places = [place for _, place in kernel.parameters[: native.inputs]]
-        self._made = [partial(np.empty, tensor.shape, numpy_dtype(tensor.dtype)) for tensor in native.results]
+        self._made = [partial(new_array, tensor.shape, numpy_dtype(tensor.dtype)) for tensor in native.results]
         self._result = self._find(native.returned)
         self._workspaces: list[Array] = []
         self._workspace_bytes = native.plan.size
@@ -67,7 +68,7 @@ class NativeEntry:
         try:
             return self._workspaces.pop()
         except IndexError:
-            memory = np.empty(self._workspace_bytes + ALIGNMENT, np.uint8)
+            memory = new_array((self._workspace_bytes + ALIGNMENT,), np.dtype("uint8"))
             start = -memory.ctypes.data % ALIGNMENT
             return memory[start : start + self._workspace_bytes]
 

@@ -67,6 +67,11 @@ class Program(Struct, frozen=True):
     is_simulated: bool = False
 
     @property
+    def has_products(self) -> bool:
+        """Whether it multiplies many elements, so that partial products of tiny ones underflow."""
+        return "R.prod" in self.text
+
+    @property
     def has_signed_zeros(self) -> bool:
         """Whether the law defines the sign of each zero of a result."""
         return self.is_exact and not any(name in self.text for name in EXTREMA)

@@ -41,7 +41,7 @@ def _as_program(module: IRModule) -> Program:
 
 
 def _inputs(module: IRModule, example: _Example) -> list[Any]:
-    """Return edge values and small numbers for each parameter. Sums get no values that overflow."""
+    """Return edge values and small numbers for each parameter. Sums get no values that overflow, and products no denormals."""
     random = np.random.default_rng(example.seed)
     _, function = select_entry(module, None)
     if example.program.kind == GIVEN:
@@ -54,6 +54,8 @@ def _inputs(module: IRModule, example: _Example) -> list[Any]:
             found.append(np.zeros(shape, argument.dtype))
             continue
         edges = float_edges(argument.dtype, finite=not example.program.is_sum)
+        if example.program.has_products:
+            edges = edges[~((edges != 0) & (np.abs(edges.astype(np.float64)) < 1e-4))]
         plain = (random.integers(-8, 9, shape) / 4).astype(edges.dtype)
         share = random.choice((0.0, 0.1, 0.5, 1.0))
         found.append(np.where(random.random(shape) < share, random.choice(edges, shape), plain).astype(edges.dtype))
