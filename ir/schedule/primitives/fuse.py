@@ -37,13 +37,15 @@ def fuse(program: Program, *loops: Loop, preserve_unit_iters: Flag = True) -> ti
     values: dict[tir.Var, tir.PrimExpr] = {}
     lower: tir.PrimExpr = make.const(1, dtype)
     for loop in reversed(loops):
+        if is_zero(loop.extent):  # the fused loop is empty too, and a reduction remains one over it
+            values[loop.loop_var] = make.cast(fused, loop.loop_var.dtype)
+            continue
         value: tir.PrimExpr = fused
-        size = make.const(1, dtype) if is_zero(loop.extent) else loop.extent  # then the fused loop is empty
         if loop is not loops[0]:
-            value = make.floormod(fused, make.mul(lower, size))
-        value = make.const(0, dtype) if is_one(size) else make.floordiv(value, lower)
+            value = make.floormod(fused, make.mul(lower, loop.extent))
+        value = make.const(0, dtype) if is_one(loop.extent) else make.floordiv(value, lower)
         values[loop.loop_var] = make.cast(value, loop.loop_var.dtype)
-        lower = make.mul(lower, size)
+        lower = make.mul(lower, loop.extent)
     body = program.substitute(loops[-1].body, values)
     trivia = joined(*[loop.trivia for loop in loops])
     extent = make.cast(simplify(reduce(make.mul, [loop.extent for loop in loops])), dtype)
