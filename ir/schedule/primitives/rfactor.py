@@ -8,9 +8,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ... import make, tir
+from ...analysis.proof import prove
 from ...base import Node, Trivia
 from ...buffers import data_pointer
 from ...visit import substitute, walk
+from ..analysis.bindings import domains_of
 from ..analysis.blocks import COMM_REDUCE, DATA_PAR, check_reduction
 from ..analysis.caching import allocate
 from ..analysis.loops import check_starts_at_zero, is_one
@@ -20,6 +22,7 @@ from ..analysis.reductions import (
     STARTS_ALIKE,
     Reduction,
     check_runs_once,
+    conjuncts,
     reduction_of,
     start_condition,
     uses,
@@ -69,6 +72,7 @@ def rfactor(program: Program, loop: Loop, factor_axis: Integer) -> tir.Block:
     dropped = [each for each in reduced if each is not loop]
     check_runs_once(realize, loops, loops[loops.index(reduced[0]) :], dropped)
     predicate = start_condition(realize, loops, [each for each in loops if each not in dropped], dropped)
+    _check_first(block, loops, loop, predicate)
     parts = _Parts(realize, loop, reduction, axis)
     nest, first = parts.nest(loops)
     rest = parts.rest(predicate)
@@ -123,6 +127,15 @@ def _check_nest(
     for each in reduced:
         if each.kind not in (tir.ForKind.SERIAL, tir.ForKind.UNROLLED):
             raise APART.refuse(f"{name_of(each)}, of the same reduction, is {each.kind.value}", each, loop)
+
+
+def _check_first(block: tir.Block, loops: tuple[tir.For, ...], loop: tir.For, predicate: tir.PrimExpr) -> None:
+    """Refuse a predicate that may exclude only the first iterations of `loop`: T.init executes in the first one (E0572)."""
+    parts, domains = conjuncts(predicate), domains_of(loops)
+    for each in parts:
+        if uses(each, [loop]) and not prove(substitute(each, {loop.loop_var: loop.min}), domains, parts).is_proven:
+            reason = f"it is unknown whether '{each}' holds in the first iteration of {name_of(loop)}"
+            raise STARTS_ALIKE.refuse(reason, loop, block)
 
 
 def _check_ties(block: tir.Block, reduction: Reduction, reduced: Sequence[tir.For], loop: tir.For) -> None:
