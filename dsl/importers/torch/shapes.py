@@ -114,7 +114,8 @@ def sliced(x: relax.Expr, axis: int, begin: Any, length: Any, step: int = 1) -> 
         if step == 1
         else d.add(d.add(start, d.multiply(d.subtract(count, 1), step)), 1)
     )
-    return op.strided_slice(x, [axis], [start], [stop], [step])
+    inside = d.value_of(size) is None or d.value_of(stop) is None  # as torch has found
+    return op.strided_slice(x, [axis], [start], [stop], [step], assume_inbound=inside)
 
 
 def position(index: Any, size: tir.PrimExpr) -> tir.PrimExpr:
