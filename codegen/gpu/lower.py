@@ -34,6 +34,7 @@ from .kernel import Kernel, Launch
 from .matrix_units import check_matrix_units, expand_copies, expand_plain
 from .memory import alignments_in, compact_memory
 from .places import match_by_places, resolve_places
+from .pointer_checks import check_pointers
 from .reductions import reduce_across_threads
 from .registers import keep_in_registers
 from .rules import bind_threads
@@ -79,7 +80,8 @@ def lower_to_kernels(
         body = tir.PrimFunc((), kernel.body)
         for step in STEPS:
             body = step(body)
-        kernel = place_warp_memory(expand_plain(replace(kernel, body=body.body)))
+        kernel = check_pointers(replace(kernel, body=body.body), func, bounds)
+        kernel = place_warp_memory(expand_plain(kernel))
         check_matrix_units(kernel)
         return kernel
 
