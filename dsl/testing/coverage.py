@@ -23,17 +23,17 @@ LOOP_LAWS = ("roundtrip", "verify", "bounds", "tiers", "codegen", "traps", "orde
 GRAPH_LAWS = ("roundtrip", "graph", "gradient")
 
 _TENSOR_EXPRESSIONS = "part of tensor expressions (`tvms.te`), which lowering replaces"
-_LOWERED = "made by lowering; law `memory` draws it as text"
+_LOWERED = "created by lowering; law `memory` draws it as text"
 _DISTRIBUTED = "needs several devices"
 REASONS: dict[str, str] = {
     **dict.fromkeys(("ProducerLoad", "ProducerStore", "ProducerRealize", "BufferRealize", "Reduce", "CommReducer"), _TENSOR_EXPRESSIONS),
     **dict.fromkeys(("Allocate", "AllocateConst", "AttrStmt", "Evaluate"), _LOWERED),
     **dict.fromkeys(("TensorMapType", "TupleType", "FuncType", "PrimType", "PointerType"), "types are parts of variables, which are not walked"),
-    **dict.fromkeys(("SizeVar", "Var.type_annotation"), "the dialect tvms writes neither"),
+    **dict.fromkeys(("SizeVar", "Var.type_annotation"), "the native dialect does not print them"),
     **dict.fromkeys(("R.DeviceMesh", "R.Placement", "R.DTensorStructInfo"), _DISTRIBUTED),
-    **dict.fromkeys(("Shuffle", "BufferLoad.predicate", "BufferStore.predicate", "Call.annotations", "StringImm"), "made by vectorisation, or part of calls that law `memory` draws"),
-    **dict.fromkeys(("Buffer.data_alignment", "Buffer.buffer_type", "Buffer.axis_separators", "IndexMap"), "set by schedule primitives only; law `schedule` meets it"),
-    **dict.fromkeys(("R.ObjectStructInfo", "R.FuncStructInfo.derive_func", "R.ExternFunc", "R.Function.is_pure", "R.FuncStructInfo.purity"), "part of calls of packed functions, whose code no law knows"),
+    **dict.fromkeys(("Shuffle", "BufferLoad.predicate", "BufferStore.predicate", "Call.annotations", "StringImm"), "created by vectorisation, or part of calls that law `memory` draws"),
+    **dict.fromkeys(("Buffer.data_alignment", "Buffer.buffer_type", "Buffer.axis_separators", "IndexMap"), "set only by schedule primitives, in law `schedule`"),
+    **dict.fromkeys(("R.ObjectStructInfo", "R.FuncStructInfo.derive_func", "R.ExternFunc", "R.Function.is_pure", "R.FuncStructInfo.purity"), "part of calls of packed functions, whose code is unknown"),
     **dict.fromkeys(("R.PrimStructInfo", "R.PrimValue", "R.StringImm", "R.DataTypeImm", "R.MatchCast"), "not drawn yet; tests/relax has cases"),
     **dict.fromkeys(("R.Constant.name", "R.TensorStructInfo.vdevice", "PrimFunc.ret_type"), "needs a file of tensors, a device, or a function that returns; tests/relax and tests/tir have cases"),
 }  # fmt: skip
@@ -52,9 +52,9 @@ SCHEDULE_REASONS: dict[str, str] = {
     ),
     **dict.fromkeys(
         ("integer scalar", "float scalar", "gather", "let", "let in reduction", "variables", "branch"),
-        "only primitives that rewrite indices or values look into them; the tables have those that did",
+        "only primitives that rewrite indices or values depend on it",
     ),
-    **dict.fromkeys(("large integer", "special constant", "function", "shift"), "primitives look at no such value"),
+    **dict.fromkeys(("large integer", "special constant", "function", "shift"), "no primitive depends on such values"),
 }
 """Reasons why no primitive needs to meet a feature."""
 PRIMITIVE_REASONS = {"enter_postproc": "takes no block"}

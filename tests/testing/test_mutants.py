@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from mutants import ROOT, hunt_apart
 from planted_bugs import MUTANTS, Mutant
 
-QUICK = ("parentheses are dropped", "< is off by one", "init is lost")
+QUICK = ("the printer drops parentheses", "< is off by one", "T.init is dropped")
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
