@@ -81,7 +81,8 @@ class _Rewriter(ValueRewriter):
 def adjust_matmul_order(mod: IRModule) -> IRModule:
     """Reassociate products of three matrices to take fewer multiplications, or to combine two weights.
 
-    Weights are values that depend only on the parameters after the first `num_input`.
+    Weights are values that depend only on the parameters after the first `num_input`. Results are rounded differently.
+    An infinite operand or an overflow may give NaN where the original product does not, and vice versa.
     """
     return _apply(mod, "matmul", _in_order)
 
@@ -89,7 +90,11 @@ def adjust_matmul_order(mod: IRModule) -> IRModule:
 @declare_pass("ExpandMatmulOfSum", opt_level=1)
 @deep
 def expand_matmul_of_sum(mod: IRModule) -> IRModule:
-    """Replace `x · (a + b)` by `x · a + x · b`, also if the sum is transposed, unless a and b are weights."""
+    """Replace `x · (a + b)` by `x · a + x · b`, also if the sum is transposed, unless a and b are weights.
+
+    Results are rounded differently. An infinite operand or an overflow may give NaN where the original product does not,
+    and vice versa.
+    """
     return _apply(mod, "matmul", _expanded)
 
 

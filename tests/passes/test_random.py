@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
+from tvms.dsl.cli.fuzz_command import compiled
 from tvms.dsl.cli.opt_command import parse_passes
-from tvms.ir.passes.transform import Sequential, get_pass
+from tvms.ir.base import Source
+from tvms.ir.passes.transform import Sequential, get_pass, passes
 from tvms.testing import network_functions
 from tvms.testing.data import PROFILES
-from tvms.testing.laws.passes import ROUNDING, TOGETHER, TRAINING, check_pass
+from tvms.testing.laws.passes import LAW, REASSOCIATING, TOGETHER, TRAINING, check_pass, profiles_of
 from tvms.testing.oracle import as_module
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -24,8 +27,28 @@ from complete_passes import COMPLETE
 @settings(max_examples=max(settings().max_examples // 10, 5))
 @given(st.data())
 def test_a_pass_changes_no_result(name: str, data: st.DataObject) -> None:
-    profiles = ("plain",) if name in ROUNDING else PROFILES  # what rounds may make an infinity, and NaN of two of them
-    check_pass(as_module(data.draw(network_functions(TRAINING.get(name)))), get_pass(name), [name], profiles=profiles)
+    module = as_module(data.draw(network_functions(TRAINING.get(name))))
+    check_pass(module, get_pass(name), [name], profiles=profiles_of([name], PROFILES))
+
+
+INFINITE = """# passes: ExpandMatmulOfSum
+R.function main(x: R.Tensor((2, 3), "float32"), a: R.Tensor((3, 2), "float32"), b: R.Tensor((3, 2), "float32")):
+    with R.dataflow():
+        lv = R.add(a, b)
+        gv = R.matmul(x, lv)
+        R.output(gv)
+    return gv
+"""
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_pass_that_reorders_additions_gets_finite_inputs(seed: int) -> None:
+    LAW.check(replace(LAW.read(Source("infinite.tvms", INFINITE)), seed=seed), compiled)
+
+
+@pytest.mark.parametrize("name", REASSOCIATING)
+def test_a_pass_that_reorders_additions_says_so(name: str) -> None:
+    assert "An infinite operand or an overflow may give NaN" in (passes()[name].__doc__ or "")
 
 
 WITH_OPTIONS = (
