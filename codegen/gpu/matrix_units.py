@@ -93,12 +93,13 @@ class Place:
         self._start = make.cast(start, "int64")
 
     def load(self, index: tir.PrimExpr | int) -> tir.PrimExpr:
-        return tir.BufferLoad(self.buffer.dtype, self.buffer, (self._at(index),))
+        return tir.BufferLoad(self.buffer.dtype, self.buffer, (self.at(index),))
 
     def store(self, index: tir.PrimExpr | int, value: tir.PrimExpr) -> tir.Stmt:
-        return tir.BufferStore(self.buffer, make.cast(value, self.buffer.dtype), (self._at(index),))
+        return tir.BufferStore(self.buffer, make.cast(value, self.buffer.dtype), (self.at(index),))
 
-    def _at(self, index: tir.PrimExpr | int) -> tir.PrimExpr:
+    def at(self, index: tir.PrimExpr | int) -> tir.PrimExpr:
+        """Return the position of element `index` in the memory, as int64."""
         return make.add(
             self._start, tir.IntImm("int64", index) if isinstance(index, int) else make.cast(index, "int64")
         )

@@ -94,7 +94,7 @@ class _Checker(Rewriter):
         """Return the check of an element; None if it is proven to be inside."""
         data, size = place.buffer.data, element_size(place.buffer.dtype)
         pointed = self._pointers.of_pointer(data, call)
-        start, extent, offset = place.load(index).indices[0], pointed.extent, pointed.offset
+        start, extent, offset = place.at(index), pointed.extent, pointed.offset
         if self._is_proving and isinstance(extent, tir.IntImm) and isinstance(offset, tir.IntImm):
             bytes_before = times(make.add(start, times(stride, row)), size)
             if self._is_within(make.add(offset, bytes_before), extent.value - size):
