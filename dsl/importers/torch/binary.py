@@ -44,32 +44,13 @@ def _divide(c: Converter, a: Any) -> relax.Expr:
     mode = getattr(a, "rounding_mode", None)
     x, y = c.tensor(a.self, c.dtype), c.tensor(a.other, c.dtype)
     if mode == "floor":
-        return _floor_quotient(x, y)
+        return op.floor_divide(x, y)
     quotient = op.divide(x, y)  # of integers rounded towards zero
     return op.trunc(quotient) if mode == "trunc" and is_floating(c.dtype) else quotient
 
 
-def _floor_quotient(x: relax.Expr, y: relax.Expr) -> relax.Expr:
-    """The quotient rounded down; of floats from the remainder, as torch does."""
-    if not is_floating(dtype_of(x)):
-        return op.floor_divide(x, y)
-    remainder = op.mod(x, y)
-    less = op.divide(op.subtract(x, remainder), y)
-    is_other_side = op.logical_and(
-        op.not_equal(remainder, number(0, x)), op.not_equal(op.less(remainder, number(0, x)), op.less(y, number(0, y)))
-    )
-    exact = op.where(is_other_side, op.subtract(less, number(1, x)), less)
-    rounded = op.floor(exact)
-    corrected = op.where(
-        op.greater(op.subtract(exact, rounded), number(0.5, x)), op.add(rounded, number(1, x)), rounded
-    )
-    quotient = op.divide(x, y)
-    settled = op.where(op.equal(exact, number(0, x)), op.multiply(quotient, number(0, x)), corrected)
-    return op.where(op.equal(y, number(0, y)), quotient, settled)
-
-
 def _floor_divide(c: Converter, a: Any) -> relax.Expr:
-    return _floor_quotient(c.tensor(a.self, c.dtype), c.tensor(a.other, c.dtype))
+    return op.floor_divide(c.tensor(a.self, c.dtype), c.tensor(a.other, c.dtype))
 
 
 def _of_result(combine: Combine) -> Convert:

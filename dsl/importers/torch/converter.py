@@ -94,6 +94,8 @@ class Converter:
             return self.symbols.size(value)
         if getattr(node.target, "__name__", "") == "getitem":
             return self._element(node)
+        if row_name(node.target) not in self._rows and is_constant(node):
+            return constant_of(node.target(*node.args, **node.kwargs), None)
         row = self._rows[row_name(node.target)]
         return self.finish(row(self, self.arguments(node)), value)
 
@@ -268,6 +270,15 @@ def _attribute(module: Any, path: str) -> Any:
 
 def _at(problem: Diagnostic, message: str, span: Any) -> Diagnostic:
     return replace(problem, message=message, span=span)
+
+
+def is_constant(node: Any) -> bool:
+    """Return whether a node computes the same tensor in every call: from plain arguments, and not at random."""
+    torch = library()
+    is_plain = not node.all_input_nodes and isinstance(node.meta.get("val"), torch.Tensor)
+    return is_plain and torch.Tag.nondeterministic_seeded not in getattr(
+        node.target, "tags", [torch.Tag.nondeterministic_seeded]
+    )
 
 
 def custom_of(target: Any, custom: Mapping[Any, Any]) -> Any:

@@ -15,6 +15,9 @@ def _filled(value: float | None) -> Convert:
 
     def convert(c: Converter, a: Any) -> relax.Expr:
         given = a.fill_value if value is None else value
+        source = getattr(a, "self", None)
+        if source is not None and dims_of(source) == c.shape and dtype_of(source) == c.dtype and value is not None:
+            return op.zeros_like(source) if value == 0 else op.ones_like(source)
         if value == 0:
             return op.zeros(c.shape, c.dtype)
         if value == 1:

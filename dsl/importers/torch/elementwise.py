@@ -116,7 +116,7 @@ def _clamp(c: Converter, a: Any) -> relax.Expr:
 
 
 def _hardtanh(c: Converter, a: Any) -> relax.Expr:
-    return clamped(c, a.self, a.min_val, a.max_val)
+    return op.clip(a.self, a.min_val, a.max_val)
 
 
 def _gelu(c: Converter, a: Any) -> relax.Expr:
@@ -142,16 +142,8 @@ def _celu(c: Converter, a: Any) -> relax.Expr:
     return op.where(op.greater(x, number(0, x)), x, negative)
 
 
-def _selu(c: Converter, a: Any) -> relax.Expr:
-    x, alpha, scale = a.self, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
-    negative = op.multiply(_less_one(c, x), number(alpha, x))
-    return op.multiply(op.where(op.greater(x, number(0, x)), x, negative), number(scale, x))
-
-
 def _leaky_relu(c: Converter, a: Any) -> relax.Expr:
-    return op.where(
-        op.greater(a.self, number(0, a.self)), a.self, op.multiply(a.self, number(a.negative_slope, a.self))
-    )
+    return op.nn.leakyrelu(a.self, float(a.negative_slope))
 
 
 def _prelu(c: Converter, a: Any) -> relax.Expr:
@@ -177,10 +169,7 @@ def _hardswish(c: Converter, a: Any) -> relax.Expr:
 
 
 def _softplus(c: Converter, a: Any) -> relax.Expr:
-    x = a.self
-    scaled = op.multiply(x, number(a.beta, x))
-    soft = op.divide(_log_one_more(c, op.exp(scaled)), number(a.beta, x))
-    return op.where(op.greater(scaled, number(a.threshold, x)), x, soft)
+    return op.nn.softplus(a.self, float(a.beta), float(a.threshold))
 
 
 def _log_one_more(c: Converter, x: relax.Expr) -> relax.Expr:
@@ -289,7 +278,7 @@ ROWS: dict[str, Convert] = {
     **{f"{name}.default": _only_for_floats(name) for name in ("ceil", "floor", "round", "trunc")},
     "abs.default": _plain("abs"),
     "neg.default": _plain("negative"),
-    "square.default": lambda c, a: op.multiply(a.self, a.self),
+    "square.default": _plain("square"),
     "relu.default": _plain("nn.relu"),
     "silu.default": _plain("nn.silu"),
     "isinf.default": _isinf,
@@ -324,7 +313,7 @@ ROWS: dict[str, Convert] = {
     "gelu.default": _gelu,
     "elu.default": _elu,
     "celu.default": _celu,
-    "selu.default": _selu,
+    "selu.default": _plain("nn.selu"),
     "leaky_relu.default": _leaky_relu,
     "prelu.default": _prelu,
     "_prelu_kernel.default": _prelu,

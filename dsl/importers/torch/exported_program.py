@@ -39,7 +39,8 @@ def from_exported_program(
 
     Parameters and buffers are constants under their names in the `state_dict`; with `keep_params_as_input`,
     parameters are inputs after those of the model, and the attribute "params" of the function holds their values
-    (`detach_params`). Buffers that the model updates are inputs, too, and their new values are further results.
+    (`detach_params`). Buffers that the model updates are inputs, too, and their new values are further results; inputs
+    that it overwrites keep their values.
     The results are a tuple; with `unwrap_unit_return_tuple` a single one is returned itself, and with
     `no_bind_return_tuple` the tuple is returned without a variable of its own. `custom_convert_map` maps names of
     overloads, such as "relu.default", to functions of the node and the converter that return its value.
@@ -207,10 +208,11 @@ class ProgramImporter:
     # --- Results ------------------------------------------------------------------------------------------------
 
     def _result(self, values: Sequence[Any], unwrap: bool) -> relax.Expr:
-        """The results of the model, then the new values of the buffers and inputs that it updates."""
+        """The results of the model, then the new values of the buffers that it updates."""
         kinds = library().export.graph_signature.OutputKind
         specs = self._program.graph_signature.output_specs
-        order = sorted(range(len(specs)), key=lambda number: specs[number].kind != kinds.USER_OUTPUT)
+        wanted = (kinds.USER_OUTPUT, kinds.BUFFER_MUTATION)
+        order = [number for kind in wanted for number, spec in enumerate(specs) if spec.kind == kind]
         fields = [_as_value(values[number]) for number in order if values[number] is not None]
         return fields[0] if unwrap and len(fields) == 1 else relax.Tuple(tuple(fields))
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
-from ....ir.diagnostics import Diagnostic, Note, TvmsError
-from .converter import custom_of, row_name
+from ....ir.diagnostics import Diagnostic, Note, TvmsError, error
+from .converter import custom_of, is_constant, row_name
 from .library import library
 from .places import Places
 from .table import ROWS
@@ -19,16 +19,24 @@ _ROUNDS = 8
 def prepared(program: Any, custom: Mapping[Any, Any], decompose: bool) -> Any:
     """Return an exported program all of whose operators have a converter; E1001 names those that have none."""
     if decompose:
-        program = program.run_decompositions({})
+        program = _decomposed(program, {})
         for _ in range(_ROUNDS):
             table = _decompositions([node.target for node in _unsupported(program.graph_module, custom)])
             if not table:
                 break
-            program = program.run_decompositions(table)
+            program = _decomposed(program, table)
     missing = list(_unsupported(program.graph_module, custom))
     if missing:
         raise _unsupported_error(missing, Places(program.graph.nodes))
     return program
+
+
+def _decomposed(program: Any, table: dict[Any, Any]) -> Any:
+    try:
+        return program.run_decompositions(table)
+    except Exception as problem:  # whatever torch raises
+        reason = (str(problem).strip() or type(problem).__name__).splitlines()[0]
+        raise error("E1004", f"torch cannot decompose the program: {reason}") from None
 
 
 def _unsupported(graph_module: Any, custom: Mapping[Any, Any]) -> Iterator[Any]:
@@ -46,7 +54,7 @@ def _is_supported(node: Any, custom: Mapping[Any, Any]) -> bool:
         return True
     value = node.meta.get("val")
     is_number = isinstance(value, torch.SymInt | torch.SymBool | torch.SymFloat | int | float)
-    return is_number or row_name(node.target) in ROWS
+    return is_number or row_name(node.target) in ROWS or is_constant(node)
 
 
 def _decompositions(targets: list[Any]) -> dict[Any, Any]:
@@ -55,8 +63,8 @@ def _decompositions(targets: list[Any]) -> dict[Any, Any]:
         return {}
     known: Any = import_module("torch._decomp").decomposition_table
     default: Any = library().export.default_decompositions()  # it loads rules when they are indexed, not by `get`
-    found = {target: default[target] for target in targets if target in default}
-    return found | {target: known[target] for target in targets if target in known}
+    found = {target: known[target] for target in targets if target in known}
+    return found | {target: default[target] for target in targets if target in default}
 
 
 def _unsupported_error(nodes: list[Any], places: Places) -> TvmsError:
