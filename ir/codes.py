@@ -226,7 +226,7 @@ CODES: dict[str, str] = {
     "E0586": "a buffer without overlapping windows",
     "E0587": "a buffer with interleaved stores and loads under a loop",
     "E0588": "an invalid software pipeline",
-    "E0589": "an iterator whose domain depends on a loop",
+    "E0589": "a block that depends on a loop other than through its bindings",
     "E0590": "a schedule of a function whose loops may end early",
     "E0601": "a target that does not exist",
     "E0602": "an intrinsic that the target does not have",

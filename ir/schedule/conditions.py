@@ -115,7 +115,7 @@ NOT_OUTPUT = Condition(
 )
 FIXED_DOMAINS = Condition(
     "E0589",
-    "the domains of the block's iterators are the same in every iteration of the loops around it",
+    "the block depends on the loops around it only through its bindings",
     "give the iterator a domain that holds for all iterations, such as T.axis.spatial(n, k)",
 )
 NOT_ROOT = Condition("E0523", "the block is not the root block", "choose a block inside of it")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec.structs import replace
@@ -31,6 +31,15 @@ def check_fixed_domains(program: Program, block: tir.Block) -> None:
         if isinstance(used, tir.Var):
             reason = f"the domain of iterator '{axis.var.name}' of {name_of(block)} varies with loop '{used.name}'"
             raise FIXED_DOMAINS.refuse(reason, block)
+
+
+def check_bound_to_loops(block: tir.Block, loops: Sequence[tir.For]) -> None:
+    """Refuse a block that uses the variable of one of `loops`, which it is to leave, other than in its bindings (E0589)."""
+    variables = {loop.loop_var for loop in loops}
+    used = next((each for each in walk(block) if each in variables), None)
+    if isinstance(used, tir.Var):
+        reason = f"{name_of(block)} uses loop '{used.name}' without an iterator"
+        raise FIXED_DOMAINS.refuse(reason, block, help=f"bind an iterator to '{used.name}'")
 
 
 def map_realizes(

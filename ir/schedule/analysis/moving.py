@@ -20,7 +20,7 @@ from ..conditions import STAGE_PIPELINE, Condition, name_of
 from ..program import Program, child_blocks
 from ..tree import sequence
 from .affine import runs_for_all
-from .bindings import check_fixed_domains, domains_of
+from .bindings import check_bound_to_loops, check_fixed_domains, domains_of
 from .blocks import check_complete_or_reduction, check_not_output
 from .caching import fixed_domains
 from .loops import is_one
@@ -62,6 +62,8 @@ def move(program: Program, block: tir.Block, loop: tir.For, is_compute_at: bool,
     check_complete_or_reduction(program, block, root)
     check_fixed_domains(program, block)
     _check_beside(program, block, loop, root)
+    kept = {loop, *program.around(loop)}
+    check_bound_to_loops(block, [each for each in program.loops_of(block) if each not in kept])
     if is_compute_at:
         check_not_output(block, root)
     scope = Scope(root)
