@@ -18,7 +18,7 @@ SOURCES = sorted([*ROOT.glob("*.py"), *(path for room in ROOMS for path in (ROOT
 
 MAY_KNOW = {"grammar": set[str](), "ir": set[str](), "dsl": {"grammar", "ir"}, "codegen": {"ir"}}
 """The rooms that a room may import, beside itself."""
-SLOW_IMPORTS = {"numpy", "ml_dtypes", "llvmlite", "rich", "islpy"}
+SLOW_IMPORTS = {"numpy", "ml_dtypes", "llvmlite", "rich", "islpy", "torch"}
 """What only these may import when they are imported themselves:"""
 MAY_BE_SLOW = (
     "ir/analysis/affine.py", "codegen/", "ir/interp/", "dsl/cli/table.py", "dsl/testing/values.py", "dsl/testing/laws/floats.py",

@@ -70,6 +70,15 @@ def test_what_torch_cannot_export_is_one_error() -> None:
     assert problem.message.startswith("torch cannot export the graph: ")
 
 
+def test_a_module_that_was_not_traced() -> None:
+    with pytest.raises(tvms.TvmsError) as raised:
+        from_fx(nn.Linear(4, 2), [((3, 4), "float32")])
+    assert str(raised.value) == (
+        "error[E0702]: the model is of type Linear, not GraphModule\n"
+        "  = help: trace it first: torch.fx.symbolic_trace(model)"
+    )
+
+
 def test_a_converter_as_the_lessons_write_it() -> None:
     """The user's own walk over a graph, with a block builder, tensor expressions and operators."""
 

@@ -268,3 +268,12 @@ def test_maps() -> None:
             return torch_map(lambda x, y: x * y + 1, xs, y)
 
     check(Mapped(), torch.randn(3, 2), torch.randn(2))
+
+
+def test_a_model_that_was_not_exported() -> None:
+    with pytest.raises(tvms.TvmsError) as raised:
+        from_exported_program(Small())
+    assert str(raised.value) == (
+        "error[E0702]: the model is of type Small, not ExportedProgram\n"
+        "  = help: export it first: torch.export.export(model, inputs)"
+    )

@@ -15,7 +15,7 @@ from ....ir.ops import dims as d
 from ....ir.ops.inference import tensor_info
 from .control_flow import has_control_flow
 from .converter import Converter
-from .library import constant_of, dtype_name, library
+from .library import check_kind, constant_of, dtype_name, library
 from .places import identifier
 from .support import prepared
 from .symbols import Symbols, is_symbolic
@@ -47,8 +47,12 @@ def from_exported_program(
     With `run_ep_decomposition`, in-place operators become functional ones first, and operators without a row become
     others where torch knows how.
 
-    Raises TvmsError: E1001 for operators that have no converter, E1004 for sizes that depend on data.
+    Raises TvmsError: E0702 for anything else, E0812 without torch, E1001 for operators that have no converter, E1004 for
+    what depends on unknown values.
     """
+    check_kind(
+        exported_program, library().export.ExportedProgram, "export it first: torch.export.export(model, inputs)"
+    )
     program = prepared(exported_program, custom_convert_map or {}, run_ep_decomposition)
     importer = ProgramImporter(program, keep_params_as_input, custom_convert_map or {})
     return importer.module(unwrap_unit_return_tuple, no_bind_return_tuple)

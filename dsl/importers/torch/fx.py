@@ -16,7 +16,7 @@ from ....ir import te, tir
 from ....ir.base import IRModule
 from ....ir.diagnostics import error
 from .exported_program import CustomConverts, ProgramImporter
-from .library import array_of, library
+from .library import array_of, check_kind, library
 from .support import prepared
 
 InputInfo = Sequence[tuple[Sequence[Any], str]]
@@ -40,6 +40,7 @@ def from_fx(
     Raises TvmsError: E1001 for operators that have no converter, E1004 for what torch cannot export.
     """
     torch = library()
+    check_kind(model, torch.fx.GraphModule, "trace it first: torch.fx.symbolic_trace(model)")
     inputs = [
         torch.zeros([_try_size(size) for size in shape], dtype=getattr(torch, dtype)) for shape, dtype in input_info
     ]

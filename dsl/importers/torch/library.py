@@ -25,6 +25,12 @@ def library() -> Any:
     return import_module("torch")
 
 
+def check_kind(value: Any, kind: type, help: str) -> None:
+    """Raise E0702 unless a model is of the kind of torch object that an importer takes."""
+    if not isinstance(value, kind):
+        raise error("E0702", f"the model is of type {type(value).__name__}, not {kind.__name__}", None, help)
+
+
 def dtype_name(dtype: Any) -> str:
     """Return a torch dtype by name; E1005 where programs have no such dtype."""
     name = str(dtype).removeprefix("torch.")
