@@ -34,7 +34,7 @@ from .kernel import Kernel, Launch
 from .matrix_units import check_matrix_units, expand_copies, expand_plain
 from .memory import alignments_in, compact_memory
 from .places import match_by_places, resolve_places
-from .pointer_checks import check_pointers
+from .pointer_checks import check_pointers, has_pointer_accesses
 from .reductions import reduce_across_threads
 from .registers import keep_in_registers
 from .rules import bind_threads
@@ -80,7 +80,7 @@ def lower_to_kernels(
         body = tir.PrimFunc((), kernel.body)
         for step in STEPS:
             body = step(body)
-        kernel = check_pointers(replace(kernel, body=body.body), func, bounds)
+        kernel = check_pointers(replace(kernel, body=body.body), func, of_blocks)
         kernel = place_warp_memory(expand_plain(kernel))
         check_matrix_units(kernel)
         return kernel
@@ -129,8 +129,9 @@ def lower_for_gpu(
         decisions: tuple[Decision, ...] = ()
     else:
         _, safety = guard_indices(lower_blocks(func), bounds)
+        is_proven = not safety.checked and not has_pointer_accesses(func)
         func, decisions = bind_threads(func, target.arch)
-        lowered, _ = lower_to_kernels(func, name, bounds, not safety.checked)
+        lowered, _ = lower_to_kernels(func, name, bounds, is_proven)
     return flatten_signature(with_kernels(lowered, lambda kernel: _for_target(kernel, target))), decisions, safety
 
 

@@ -19,8 +19,19 @@ from msgspec.structs import replace
 
 from ...ir import make, tir
 from ...ir.analysis.const_bounds import const_bounds
+from ...ir.base import Node
 from ...ir.dtype import int_range
-from ...ir.matrix_units import DTYPES, fragments_in, load_of, name_of, never_loaded, number, product_of, texts
+from ...ir.matrix_units import (
+    DTYPES,
+    WHOLE_WARP,
+    fragments_in,
+    load_of,
+    name_of,
+    never_loaded,
+    number,
+    product_of,
+    texts,
+)
 from ...ir.visit import walk
 from ..lower.bounds import CHECKED_POSITION, Bounds
 from ..lower.pointers import Pointers, constant, element_size
@@ -30,6 +41,7 @@ from .matrix_units import ZERO, Place, over, place_of, plus, rest, times
 from .places import domains_of
 from .warp_memory import lane_number
 
+_OPERATORS = ("ptx_mma", "ptx_ldmatrix", "mma_fill", "mma_store", *WHOLE_WARP)
 _Corner: TypeAlias = tuple[Place, tir.PrimExpr, int, tir.PrimExpr]
 """An element that an operator reaches: element `index + row * stride` of a place."""
 
@@ -42,6 +54,11 @@ def check_pointers(kernel: Kernel, host: tir.PrimFunc, bounds: Bounds) -> Kernel
     if bounds == "trust":
         return kernel
     return replace(kernel, body=_Checker(kernel, host, bounds == "prove").rewrite(kernel.body))
+
+
+def has_pointer_accesses(node: Node) -> bool:
+    """Return whether matrix units reach memory through pointers in `node`."""
+    return any(isinstance(each, tir.Call) and name_of(each) in _OPERATORS for each in walk(node))
 
 
 class _Checker(Rewriter):
