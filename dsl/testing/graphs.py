@@ -355,7 +355,7 @@ def _tensor(info: object) -> tuple[Shape, str]:
     )
     sizes = tuple([each.value for each in values if isinstance(each, tir.IntImm)])
     if not isinstance(info, relax.TensorStructInfo) or len(sizes) != len(values) or info.ndim not in (-1, len(sizes)):
-        raise error("E0818", "parameters and result of a pattern need to be tensors of known sizes")
+        raise error("E0818", "the parameters and the result of a pattern must be tensors of static shape")
     return sizes, info.dtype
 
 

@@ -71,11 +71,11 @@ def check_options(options: Options, stages: Sequence[str]) -> None:
             raise error("E0818", f"feature '{feature}' needs feature '{needed}', which is excluded")
     for feature in sorted(options.features):
         if FEATURES[feature].blocks > options.max_blocks:
-            raise error("E0818", f"feature '{feature}' takes {FEATURES[feature].blocks} blocks, more than {options.max_blocks}")  # fmt: skip
+            raise error("E0818", f"feature '{feature}' needs {FEATURES[feature].blocks} blocks, more than {options.max_blocks}")  # fmt: skip
         if not set(_stages_for(feature, stages, options)):
             raise error(
-                "E0818", f"no stage that is allowed has feature '{feature}'", None,
-                f"it is made by: {', '.join(FEATURES[feature].stages)}",
+                "E0818", f"no allowed stage has feature '{feature}'", None,
+                f"allow one of the stages: {', '.join(FEATURES[feature].stages)}",
             )  # fmt: skip
 
 

@@ -48,7 +48,7 @@ def smaller_programs(file: Source) -> tuple[IRModule, ...]:
     if own <= MOST_WORK or not (ordered or own <= 16 * MOST_WORK):
         ordered.append(module)
     if own > 16 * MOST_WORK and ordered == [module]:
-        message = f"one example of this program takes {own:.1e} iterations, and no smaller sizes were found for it"
+        message = f"one example of this program takes {own:.1e} iterations, and no smaller sizes were found"
         raise error("E0813", message, None, "fuzz a copy with small sizes, or with symbolic ones")
     return tuple(ordered)
 
@@ -59,7 +59,7 @@ def loop_entry(module: IRModule) -> str:
     if not names:
         raise error(
             "E0813",
-            "this law is about loop-level functions, and the program has none",
+            "this law requires a loop-level function, and the program has none",
             None,
             "give one with a T.prim_func",
         )

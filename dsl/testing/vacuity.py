@@ -49,5 +49,5 @@ def vacuity(share: float = 0.0) -> Generator[Comparisons]:
         said, often = (f"{counts.changed}", "hardly ever") if counts.changed else ("none", "never")
         raise AssertionError(
             f"the pass {often} fired: it changed {said} of {counts.total} programs; "
-            "draw programs that it is about, by features=, stages= or operators="
+            "draw programs to which it applies, by features=, stages= or operators="
         )

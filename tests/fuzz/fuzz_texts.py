@@ -184,7 +184,7 @@ def check_printed(module: IRModule) -> None:
     for dialect in dialects_of(module):
         printed = module.script(dialect)
         again = parse_source(Source(f"printed.{dialect}", printed))
-        assert again.script(dialect) == printed, f"{dialect}: prints differently once it was read"
+        assert again.script(dialect) == printed, f"{dialect}: prints differently after parsing"
         assert format_text(printed).rstrip("\n") == printed.rstrip("\n"), f"{dialect}: the formatter changes it"
         if dialect != "tvm-0.27":  # where a binding reaches to the end of its body, so that `with` cannot be kept
             assert structural_equal(module, again), f"{dialect}: reads back as another program"

@@ -1,8 +1,9 @@
-"""Writes what runs of the laws met into docs/fuzzing.md, and fails where a cell is empty without a reason.
+"""Write the coverage of runs of the laws into docs/fuzzing.md, and fail if a cell is empty without a reason.
 
 for law in …; do tvms fuzz $law --n 2000 --state FOLDER/$law.json; done
 python tests/testing/feature_matrix.py FOLDER           write the tables
-python tests/testing/feature_matrix.py FOLDER --check   print the empty cells without a reason; 1 where there are any
+python tests/testing/feature_matrix.py FOLDER --check   print the empty cells without a reason; exit code 1 if there are
+any
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ PAGE = Path(__file__).parents[2] / "docs" / "fuzzing.md"
 
 
 def read(folder: str) -> dict[str, Any]:
-    """Return what `--state` kept of each law in a folder."""
+    """Return the states that `--state` saved in a folder, by law."""
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(Path(folder).glob("*.json"))}
 
 
 def write(states: dict[str, Any]) -> None:
-    """Put the tables between the marks of the page."""
+    """Write the tables between the marks of the page."""
     counts = {law: state["total"]["constructs"] for law, state in states.items()}
     said = {law: f"{state['total']['checked']:,} examples of `tvms fuzz {' '.join(state['run'].split())}`" for law, state in states.items()}  # fmt: skip
     page = PAGE.read_text(encoding="utf-8")
@@ -47,7 +48,7 @@ def replaced(page: str, name: str, lines: list[str]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write, or check."""
+    """Write the tables, or check them."""
     states = read(arguments[0])
     if "--check" not in arguments:
         write(states)

@@ -1,10 +1,9 @@
-"""The fuzzer is graded: bugs are planted in tvms, and the law that should find each is timed.
+"""Evaluation of the fuzzer: bugs are planted in tvms, and the law that should find each is timed.
 
-    python tests/testing/mutants.py            plant all of them, one after the other, and print the table of docs/fuzzing.md
-    python tests/testing/mutants.py NAME…      only those whose name begins so
+    python tests/testing/mutants.py            plant all bugs in turn, and print the table of docs/fuzzing.md
+    python tests/testing/mutants.py NAME…      only those whose name begins with NAME
 
-A bug is a line of our own code with something wrong in it. It is planted when the module is imported, in a process of
-its own: no file changes.
+A bug replaces a line of the source. It is planted when the module is imported, in a child process; no file changes.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ from planted_bugs import MUTANTS, Mutant
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 60.0
-"""Of processor time, within which a bug is to be found."""
+"""Processor time within which a bug must be found, in seconds."""
 SEED = 2
-"""Of the examples: without a bug, they find nothing."""
+"""Seed of the examples. Without a bug, they find nothing."""
 
 
 class _Planter(MetaPathFinder):
-    """Imports one module with a bug in it."""
+    """Importer of one module with a planted bug."""
 
     def __init__(self, mutant: Mutant) -> None:
         self.mutant = mutant
@@ -55,7 +54,7 @@ class _Loader(SourceFileLoader):
 
 
 class Sighting(NamedTuple):
-    """A failure: in which batch, after how many examples and seconds, and what was said; nothing where there was none."""
+    """A failure: its batch, the number of examples and seconds before it, and its reason, which is empty if there was none."""
 
     batch: int
     checked: int
@@ -64,7 +63,7 @@ class Sighting(NamedTuple):
 
 
 def hunt(law: str, seconds: float, first: int) -> Sighting:
-    """Check batches of a law, from `first` on, until one fails or the time is over; what is planted is planted."""
+    """Check batches of a law, from `first` on, until one fails or the time is over, in this process with its planted bug."""
     from tvms.dsl.cli.fuzz_command import compiled, compiled_together
     from tvms.testing.campaign import run_batch
 
@@ -74,7 +73,7 @@ def hunt(law: str, seconds: float, first: int) -> Sighting:
             batch = run_batch(law, None, SEED, number, 25, compiled, compiled_together, is_shrunk=False)
             reason = batch.failure.reason if batch.failure else ""
             checked += batch.checked + (batch.failure is not None)
-        except Exception as problem:  # the bug stops even the generator
+        except Exception as problem:  # the bug breaks even the generator
             reason = f"{type(problem).__name__}: {problem}"
         spent = time.process_time() - start
         if reason or spent > seconds:
@@ -83,7 +82,7 @@ def hunt(law: str, seconds: float, first: int) -> Sighting:
 
 
 def hunt_apart(mutant: Mutant, seconds: float = SECONDS) -> Sighting:
-    """Hunt a planted bug in a process of its own. What the same examples find without it does not count."""
+    """Hunt a planted bug in a child process. Failures of the same examples without the bug do not count."""
     first, checked, spent = 0, 0, 0.0
     while True:
         found = _in_process(str(MUTANTS.index(mutant)), mutant.law, seconds - spent, first)
@@ -97,7 +96,7 @@ def _in_process(planted: str, law: str, seconds: float, first: int) -> Sighting:
     command = [sys.executable, __file__, "--hunt", planted, law, str(seconds), str(first)]
     before = _seconds_of_children()
     result = subprocess.run(command, capture_output=True, text=True, check=False)
-    if result.returncode < 0:  # wrong machine code has killed it: how many examples there were is not known
+    if result.returncode < 0:  # wrong machine code has killed it; the number of examples is unknown
         said = result.stderr.strip().splitlines()
         reason = f"killed by signal {-result.returncode}: {said[-1] if said else ''}"
         return Sighting(first, 0, _seconds_of_children() - before, reason)

@@ -1,14 +1,15 @@
-"""Mutation testing: change one of our own functions at random, and see which law of `tvms fuzz`, or which test, notices.
+"""Mutation testing: change a function of tvms at random, and find the law of `tvms fuzz`, or the test, that detects it.
 
-    python tests/testing/mutation.py ir/simplify --n 60 --seed 1            60 random mutants of a room
-    python tests/testing/mutation.py ir/schedule --tests tests/schedule     ask these tests about what the laws let live
+    python tests/testing/mutation.py ir/simplify --n 60 --seed 1            60 random mutants of a folder
+    python tests/testing/mutation.py ir/schedule --tests tests/schedule     run these tests on mutants that no law
+detects
     python tests/testing/mutation.py --table mutants.jsonl                  print the table of a record
 
-A mutant changes one node of one function (`mutation_sites.py`). A process that has imported everything forks for each of
-them; the child gives the function its changed code, and checks the laws that reach the function, most frequent calls
-first, until one fails or its time is over. A law fails where an example breaks it, the process dies, or a batch that
-takes seconds without the mutant does not end. Failures that the same batch has without the mutant do not count.
-Results go to a record of one JSON object a line, which a later run continues.
+A mutant changes one node of one function (`mutation_sites.py`). A process that has imported everything forks for each
+mutant. The child replaces the code of the function and checks the laws that reach it, most frequent calls first, until
+one fails or its time is over. A law fails if an example breaks it, if the process dies, or if a batch that takes
+seconds without the mutant does not terminate. Failures of the same batch without the mutant do not count. Results are
+appended to a record of one JSON object per line, which a later run continues.
 """
 
 from __future__ import annotations
@@ -39,23 +40,23 @@ from mutation_sites import REACHED, Site, mutated_code, sample, sites_in
 
 ROOT = Path(__file__).parents[2]
 SEED = 2
-"""Of the examples: without a mutant, they break no law."""
+"""Seed of the examples. Without a mutant, they break no law."""
 BATCH = 20
 SLICE, TOTAL = 4.0, 60.0
-"""Seconds of processor time for one law before the next one's turn, and for all laws."""
+"""Seconds of processor time for one turn of a law, and for all laws."""
 GRACE = 12.0
-"""What a batch may take beyond its slice, in seconds, before it counts as endless."""
+"""Seconds that a batch may exceed its slice before it counts as endless."""
 MAPPED = 12.0
 """Seconds of a law that decide which functions it reaches."""
 SLOW = ("gpu", "cost")
-"""Laws that are asked only where no other one reaches a function: they are slow."""
+"""Slow laws, which run only if no other one reaches a function."""
 
 
 class Verdict(NamedTuple):
-    """What a law or the tests say of a mutant."""
+    """Verdict of a law or of the tests on a mutant."""
 
     judge: str
-    """The law or test that noticed; empty where none did."""
+    """The law or test that detected the mutant; empty if none did."""
     seconds: float
     reason: str
     is_reached: bool
@@ -65,7 +66,7 @@ class Verdict(NamedTuple):
 
 
 def in_child(work: Callable[[], Any], seconds: float) -> tuple[Any, str, float]:
-    """Return what `work` returns in a forked process, or why it did not return, and its processor time."""
+    """Run `work` in a forked process. Return its result, or the reason why there is none, and its processor time."""
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
@@ -107,14 +108,14 @@ def _run_child(work: Callable[[], Any], writer: int, seconds: float) -> None:
 
 
 def import_everything() -> None:
-    """Import all modules of tvms that can be imported, so that children need not."""
+    """Import all importable modules of tvms before the children fork."""
     import tvms
 
     for module in pkgutil.walk_packages(tvms.__path__, "tvms."):
         parts = module.name.split(".")
         if "__main__" in parts or parts[1] in ("tests", "bench"):
             continue
-        with suppress(ImportError):  # what needs an extra that is not installed
+        with suppress(ImportError):  # the module needs an extra that is not installed
             import_module(module.name)
 
 
@@ -144,7 +145,7 @@ def _calls_of(work: Callable[[], Any], wanted: set[tuple[str, str]]) -> dict[tup
         sys.setprofile(None)
     found: Counter[tuple[str, str]] = Counter()
     for code, count in counts.items():
-        # what is nested in a function counts for it
+        # nested functions count for the outer one
         outer = (code.co_filename, code.co_qualname.partition(".<locals>")[0])
         if outer in wanted:
             found[outer] += count
@@ -152,13 +153,13 @@ def _calls_of(work: Callable[[], Any], wanted: set[tuple[str, str]]) -> dict[tup
 
 
 def _batch(law: str, number: int) -> str:
-    """Check one batch; return what broke the law, or nothing."""
+    """Check one batch. Return how it breaks the law, or an empty string."""
     from tvms.dsl.cli.fuzz_command import compiled, compiled_together
     from tvms.testing.campaign import run_batch
 
     try:
         batch = run_batch(law, None, SEED, number, BATCH, compiled, compiled_together, is_shrunk=False)
-    except Exception as problem:  # the mutant stops even the generator
+    except Exception as problem:  # the mutant breaks even the generator
         return f"{type(problem).__name__}: {problem}"
     return " ".join(batch.failure.reason.split()) if batch.failure else ""
 
@@ -172,7 +173,7 @@ def _batches(law: str) -> None:
 
 
 def map_laws(names: Iterable[str], wanted: set[tuple[str, str]]) -> dict[tuple[str, str], dict[str, float]]:
-    """Return how many calls a second each law makes of each wanted function."""
+    """Return the calls per second that each law makes of each wanted function."""
     reach: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     for law in names:
         counts, problem, spent = in_child(partial(_calls_of, partial(_batches, law), wanted), 300)
@@ -227,7 +228,7 @@ class Laws:
             number += 1
 
     def _is_sound(self, law: str, number: int) -> bool:
-        """Whether the batch breaks nothing without a mutant."""
+        """Return whether the batch passes without a mutant."""
         if (law, number) not in self._sound:
             reason, problem, _ = in_child(lambda: _batch(law, number), 120)
             self._sound[law, number] = not (reason or problem)
@@ -235,7 +236,7 @@ class Laws:
 
 
 def plant(site: Site, functions: dict[tuple[str, str], list[FunctionType]]) -> list[int]:
-    """Give a function its changed code; return a list that is no longer empty once the changed place was reached."""
+    """Replace the code of a function by the changed one. Return a list that gets an element once the changed place is reached."""
     reached: list[int] = []
 
     def note() -> None:
@@ -251,7 +252,7 @@ def plant(site: Site, functions: dict[tuple[str, str], list[FunctionType]]) -> l
 
 
 class Tests:
-    """The tests in some folders as judges: for a mutant, those that call its function, the quickest first."""
+    """The tests in some folders as judges: for a mutant, those that call its function, quickest first."""
 
     def __init__(self, paths: list[str], functions: Any, wanted: set[tuple[str, str]]) -> None:
         self.functions = functions
@@ -339,7 +340,7 @@ def _read(record: Path) -> list[dict[str, Any]]:
 
 
 def table(record: Path) -> str:
-    """Return the table of a record: mutants a room, and by which judge they were noticed."""
+    """Return the table of a record: mutants per folder, and the judges that detected them."""
     last = {line["site"]: line for line in _read(record)}
     rows = [
         "| room | mutants | noticed | by laws | by tests | never reached | most by |",
@@ -358,7 +359,7 @@ def table(record: Path) -> str:
 
 
 def main() -> None:
-    """Read the arguments, and run or show."""
+    """Parse the arguments, and run or print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rooms", nargs="*", help="folders or files, relative to the root")
     parser.add_argument("--n", type=int, default=50, help="mutants a room")

@@ -1,7 +1,7 @@
-"""Automatic mutants of our own functions: where a function can be changed, and how.
+"""Automatic mutants of the functions of tvms: places that can be changed, and the changes.
 
-A mutant changes one node of one function: a comparison, a connective, a number, the operands of an operator or a call, a
-guard, a statement, or a keyword argument. The changed function also notes that the changed place was reached.
+A mutant changes one node of one function: a comparison, a connective, a number, the operands of an operator or a call,
+a guard, a statement, or a keyword argument. The changed function also records that the changed place was reached.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from types import CodeType
 from typing import NamedTuple
 
 REACHED = "__mutant_reached__"
-"""The name, among the globals of the function, that the changed place calls."""
+"""Name of the global that the changed place calls."""
 
 
 class Site(NamedTuple):
-    """A mutant: its file, the function (the outermost one around it), the number of the node in it, and the change."""
+    """A mutant: its file, the outermost function around the node, the number of the node in it, and the change."""
 
     file: str
     function: str
@@ -46,7 +46,7 @@ _LEAVES = (ast.Raise, ast.Return, ast.Continue, ast.Break)
 
 
 def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
-    """Yield the name of each change of a node, and what takes its place: None where a statement is dropped."""
+    """Yield the name of each change of a node and its replacement, None for a removed statement."""
     match node:
         case ast.Compare(left=left, ops=[kind], comparators=[right]) if type(kind) in _COMPARISONS:
             yield "comparison", ast.Compare(left, [_COMPARISONS[type(kind)]()], [right])
@@ -103,7 +103,7 @@ def _is_text(*nodes: ast.AST) -> bool:
 
 
 def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
-    """Yield the functions and methods of a module that are not within others."""
+    """Yield the functions and methods of a module that are not nested in others."""
     stack: list[tuple[str, ast.stmt]] = [("", stmt) for stmt in reversed(tree.body)]
     while stack:
         prefix, stmt = stack.pop()
@@ -116,7 +116,7 @@ def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
 
 
 def _nodes(function: ast.FunctionDef) -> list[ast.AST]:
-    """Return what runs in a function, in order: not its annotations, and not the text of messages."""
+    """Return the executed nodes of a function in order, without annotations and texts of messages."""
     found: list[ast.AST] = []
 
     def visit(node: ast.AST) -> None:
@@ -158,7 +158,7 @@ def _shown(node: ast.AST | None) -> str:
 
 
 def sample(sites: list[Site], count: int, seed: int) -> list[Site]:
-    """Return `count` of the mutants, no two of which change one node while there are others."""
+    """Return `count` mutants, with distinct nodes as far as possible."""
     order = random.Random(seed).sample(sites, len(sites))
     seen: set[tuple[str, str, int]] = set()
     first: list[Site] = []

@@ -1,4 +1,4 @@
-"""The law of cost forgets no construct: each action of the grammar, form and operator has a piece."""
+"""The law of cost covers every construct: each action of the grammar, form and operator has a piece."""
 
 from __future__ import annotations
 

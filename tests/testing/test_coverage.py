@@ -1,4 +1,4 @@
-"""A cell of the tables that no example of a law has needs a reason; each reason is about a row, law or feature that exists."""
+"""Each empty cell of the tables needs a reason; each reason is about an existing row, law or feature."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tvms fuzz LAW FILE`: programs of users, in sizes that end, with their strides, and failures that can be run again."""
+"""`tvms fuzz LAW FILE`: users' programs, in sizes that terminate, with their strides, and reproducible failures."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_large_programs_end(law: str, tmp_path: Path) -> None:
 def test_a_program_that_cannot_become_smaller(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fuzz", "codegen", _write(tmp_path, ENDLESS), "--seed", "1"]) == 2
     assert capsys.readouterr().err == (
-        "error[E0813]: one example of this program takes 1.0e+09 iterations, and no smaller sizes were found for it\n"
+        "error[E0813]: one example of this program takes 1.0e+09 iterations, and no smaller sizes were found\n"
         "  = help: fuzz a copy with small sizes, or with symbolic ones\n"
     )
 
@@ -93,7 +93,7 @@ def test_a_program_that_cannot_become_smaller(tmp_path: Path, capsys: pytest.Cap
 def test_a_law_of_loops_needs_loops(law: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fuzz", law, _write(tmp_path, GRAPH), "--seed", "1"]) == 2
     assert capsys.readouterr().err == (
-        "error[E0813]: this law is about loop-level functions, and the program has none\n"
+        "error[E0813]: this law requires a loop-level function, and the program has none\n"
         "  = help: give one with a T.prim_func\n"
     )
 

@@ -1,4 +1,4 @@
-"""The laws hold on some examples, the same ones each time; `tvms fuzz` says what it did, and keeps what failed."""
+"""The laws hold on a fixed set of examples; `tvms fuzz` reports its work and saves failures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tvms.testing.campaign import Total, read_state, run_batch
 from tvms.testing.laws import LAWS, find_law
 
 EXAMPLES = {"codegen": 30, "gpu": 3, "memory": 4, "format": 4, "simplify": 50}
-"""For laws whose examples take longer, or less."""
+"""Numbers of examples of slow and fast laws."""
 REGRESSIONS = sorted(Path(__file__).parents[1].glob("cases/regressions/*.tvms"))
 
 
@@ -62,7 +62,7 @@ def test_a_run_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixtur
         r"simplify: 150 examples in \d+\.\d s \(\d+/s\), \d+ discarded, \d+ constructs, seed 3\n", first
     )
     assert main(command) == 0
-    assert capsys.readouterr().out == first  # nothing was left to do
+    assert capsys.readouterr().out == first  # all batches were done
     total, done = read_state(state, "simplify  --n 150 --seed 3")
     assert (total.checked, done) == (150, {0, 1})
 

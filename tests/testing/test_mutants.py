@@ -1,4 +1,4 @@
-"""Every planted bug still fits the code that it is planted in, and the quickest to find are found."""
+"""Every planted bug still applies to the source, and the quickest to find are found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Automatic mutants: each changes one place of one function, and notes that the place was reached."""
+"""Automatic mutants: each changes one place of one function, and records that the place was reached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The oracle tells programs apart that differ in one element, and says where."""
+"""`assert_equivalent` detects programs that differ in one element, and reports the element."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def test_a_pass_that_never_fires_fails() -> None:
     with pytest.raises(AssertionError) as caught, vacuity():
         assert_equivalent(module, tvms.parse(TEXT))
     assert str(caught.value) == (
-        "the pass never fired: it changed none of 1 programs; draw programs that it is about, by features=, stages= or operators="
+        "the pass never fired: it changed none of 1 programs; draw programs to which it applies, by features=, stages= or operators="
     )
     with pytest.raises(AssertionError, match="nothing was compared"), vacuity():
         pass

@@ -1,4 +1,4 @@
-"""Wrong passes are refuted by the default strategies: an unsafe interchange of loops, and forgotten broadcasting."""
+"""The default strategies refute wrong passes: an unsafe loop interchange, and wrong broadcasting."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SETTINGS = settings(max_examples=300, derandomize=True, deadline=None, database=
 
 
 def interchanged(func: tvms.PrimFunc) -> tvms.PrimFunc:
-    """Swap every two loops that are nested perfectly, whatever they carry."""
+    """Swap every two perfectly nested loops, ignoring their dependences."""
 
     def visit(node: object) -> tir.For | None:
         if isinstance(node, tir.For) and isinstance(node.body, tir.For):
@@ -29,7 +29,7 @@ def interchanged(func: tvms.PrimFunc) -> tvms.PrimFunc:
 
 
 def commuted(function: relax.Function) -> relax.Function:
-    """Take a - b for b - a where the shapes differ, as if broadcasting swapped operands."""
+    """Replace a - b by b - a if the shapes differ, as if broadcasting swapped the operands."""
 
     def visit(node: object) -> relax.Call | None:
         if isinstance(node, relax.Call) and node.op == Op("relax.subtract"):

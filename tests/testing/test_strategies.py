@@ -1,4 +1,4 @@
-"""Generated programs keep the law, run inside their buffers, shrink to little, and are what `st.from_type` gives."""
+"""Generated programs are valid, stay in bounds, shrink to few loops, and are what `st.from_type` gives."""
 
 from __future__ import annotations
 
@@ -110,8 +110,8 @@ def test_operators_and_leaves_are_those_asked_for(func: tir.PrimFunc) -> None:
         ({"dtypes": ["float23"]}, "there is no dtype 'float23'", "did you mean 'float32'?"),
         ({"stages": ["scans"]}, "there is no stage 'scans'", "did you mean 'scan'?"),
         ({"features": {"scan"}, "without": {"scan"}}, "feature 'scan' is both in features and in without", None),
-        ({"features": {"while"}, "stages": ["scan"]}, "no stage that is allowed has feature 'while'", "it is made by: counted"),
-        ({"features": {"nested blocks"}, "max_blocks": 1}, "feature 'nested blocks' takes 2 blocks, more than 1", None),
+        ({"features": {"while"}, "stages": ["scan"]}, "no allowed stage has feature 'while'", "allow one of the stages: counted"),
+        ({"features": {"nested blocks"}, "max_blocks": 1}, "feature 'nested blocks' needs 2 blocks, more than 1", None),
     ],
 )  # fmt: skip
 def test_what_cannot_be_drawn_is_an_error(options: dict[str, Any], message: str, help: str | None) -> None:
@@ -134,7 +134,7 @@ def test_functions_whose_order_matters_are_drawn_where_they_are_named() -> None:
 
 
 def test_every_stage_suits_some_primitives() -> None:
-    assert set(SUITS) == set(STAGES) - {"counted"}  # which has no block
+    assert set(SUITS) == set(STAGES) - {"counted"}  # it has no block
 
 
 @given(st.from_type(tvms.PrimFunc))

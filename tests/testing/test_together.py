@@ -1,4 +1,4 @@
-"""Examples that are compiled and run together fail, and shrink, one by one."""
+"""Examples that are compiled and executed together fail and shrink individually."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ T.prim_func main(A: T.Buffer((4,), "int32")):
 
 
 def _law(wrong: int, alone: int) -> Law:
-    """Numbers up to 999, of which those from `wrong` on fail with others, and those from `alone` on by themselves."""
+    """Return a law of numbers up to 999: from `wrong` on they fail with others, from `alone` on by themselves."""
 
     def check(example: int, execute: Any) -> None:
         assert example < alone, f"{example} is too great"

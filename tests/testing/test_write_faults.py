@@ -1,4 +1,4 @@
-"""A sample of the faults that `write_faults.py` injects: what was there stays, or is replaced as a whole."""
+"""A sample of the faults that `write_faults.py` injects: each file is unchanged or completely replaced."""
 
 from __future__ import annotations
 

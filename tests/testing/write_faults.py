@@ -1,9 +1,9 @@
-"""Writing commands under SIGKILL, full disks and failing disks: what was there stays, or is replaced as a whole.
+"""Writing commands under SIGKILL, full disks and failing disks: each file is unchanged or completely replaced.
 
     python tests/testing/write_faults.py --kills 500 --full 200
 
-Each trial runs a command in a child process, in which one call of the operating system that writes is counted and, when
-its turn comes, kills the process or fails with ENOSPC or EIO. Afterwards every file must be the old one or the new one.
+Each trial runs a command in a child process. Its system calls that write are counted, and one of them kills the process
+or fails with ENOSPC or EIO. Afterwards every file must be the old one or the new one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ OLD = b"old\n"
 
 
 def prepare(folder: Path) -> None:
-    """Lay out the files that the commands read and replace."""
+    """Create the files that the commands read and replace."""
     (folder / "program.tvms").write_text(TEXT)
     for name in ("tree", "folder", "results"):
         (folder / name).mkdir()
@@ -49,14 +49,14 @@ def prepare(folder: Path) -> None:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Return the files of a folder, without temporary ones that a killed process had to leave."""
+    """Return the files of a folder, without the temporary ones that a killed process leaves."""
     paths = (path for path in folder.rglob("*") if path.is_file())
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths if not path.name.startswith(".tvms-")}
 
 
 @contextmanager
 def faults(number: int, strike: Callable[[], Any]) -> Iterator[Callable[[], int]]:
-    """Let the call with this number strike instead of being done; yield what tells how many there were."""
+    """Call `strike` at the system call with this number. Yield a function that returns the number of calls."""
     seen = 0
 
     def counted(real: Callable[..., Any]) -> Callable[..., Any]:
@@ -82,8 +82,9 @@ def faults(number: int, strike: Callable[[], Any]) -> Iterator[Callable[[], int]
 
 
 def run_child(folder: Path, command: tuple[str, ...], number: int | None, fault: str) -> int:
-    """Run a command in a child process, with one fault; return its exit code, or minus the signal that ended it. Without
-    a number, return how many calls there were."""
+    """Run a command in a child process with one fault. Return its exit code, or the negative number of the signal that
+    ended it. Without a number, return the number of calls.
+    """
     from tvms.dsl.cli import main
 
     def strike() -> None:
@@ -105,7 +106,7 @@ def run_child(folder: Path, command: tuple[str, ...], number: int | None, fault:
 
 @cache
 def warm_up() -> None:
-    """Run each command once, so that child processes have nothing left to import."""
+    """Run each command once, so that child processes need not import anything."""
     from tvms.dsl.cli import main
 
     with tempfile.TemporaryDirectory() as name, chdir(name), redirect_stdout(StringIO()), redirect_stderr(StringIO()):
@@ -116,7 +117,7 @@ def warm_up() -> None:
 
 @cache
 def undisturbed(command: tuple[str, ...]) -> tuple[dict[str, bytes], int]:
-    """Return the files that a command leaves, and how many calls it does."""
+    """Return the files that a command leaves, and the number of its calls."""
     warm_up()
     with tempfile.TemporaryDirectory() as name:
         prepare(Path(name))
@@ -125,7 +126,7 @@ def undisturbed(command: tuple[str, ...]) -> tuple[dict[str, bytes], int]:
 
 
 def trial(command: tuple[str, ...], number: int, fault: str) -> str | None:
-    """Return what is wrong after a fault; None where all is well."""
+    """Return the error after a fault; None if there is none."""
     wanted, _ = undisturbed(command)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -146,7 +147,7 @@ def trial(command: tuple[str, ...], number: int, fault: str) -> str | None:
 
 
 def campaign(fault: str, count: int, seed: int = 1) -> tuple[int, list[str]]:
-    """Return how many faults there were, and what went wrong."""
+    """Return the number of faults, and the failures."""
     generator, wrong = random.Random(seed), list[str]()
     for _ in range(count):
         command = generator.choice(COMMANDS)

@@ -51,11 +51,13 @@ def _check(damage: Damage, execute: Any) -> None:
         computed, expected = execute(damage, "main")
     except TvmsError as problem:
         if damage.is_cached:
-            message = f"a cache entry stops a compilation: {problem.diagnostics[0].message}"
+            message = f"a cache entry aborts a compilation: {problem.diagnostics[0].message}"
             raise AssertionError(message) from problem
         damage.outcome = REFUSED
         return
-    assert computed == expected, f"what was loaded computes {computed} instead of {expected}: foreign machine code ran"
+    assert computed == expected, (
+        f"the loaded file computes {computed} instead of {expected}: foreign machine code was executed"
+    )
     damage.outcome = LOADED
 
 

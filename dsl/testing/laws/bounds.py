@@ -65,11 +65,11 @@ def _check(example: Example, execute: Execute) -> None:
     except TvmsError as problem:
         check_told(problem.diagnostics[0], wrong)
         told = problem.diagnostics[0].message
-        assert told.startswith(f"{wrong.buffer.name}["), f"without its indices: {told}"
+        assert told.startswith(f"{wrong.buffer.name}["), f"the message has no indices: {told}"
         is_proven = any(each.code == "E0414" and _lies_in(each.span, wrong.span) for each in verify(broken))
         example.outcome = (VALID, CAUGHT, PROVEN) if is_proven else (VALID, CAUGHT)
     else:
-        raise AssertionError(f"{wrong} was pushed out of its buffer, and nobody noticed")
+        raise AssertionError(f"{wrong} was moved out of its buffer, but no fault was reported")
 
 
 def name_and_inputs(module: IRModule, seed: int) -> tuple[str, list[Any]]:
@@ -115,7 +115,7 @@ def _pushed_out(function: tir.PrimFunc, wrong: Any, axis: int, move: Callable[..
 def check_told(found: Diagnostic, wrong: Access) -> None:
     """Assert that `found` reports that `wrong` is outside its buffer."""
     assert found.code == "E0707", f"{found.code} instead of E0707: {found.message}"
-    assert found.span == wrong.span, f"told at another place: {found.message}"
+    assert found.span == wrong.span, f"reported at another position: {found.message}"
 
 
 def _lies_in(inner: Span | None, outer: Span | None) -> bool:

@@ -287,7 +287,7 @@ def _constructs(example: Example) -> Iterable[str]:
 def _read_example(source: Source) -> Example:
     """Return the example that the first line of a saved text names."""
     title = _TITLE.fullmatch(source.text.partition("\n")[0].removesuffix("\r"))
-    assert title is not None, "the first line names no example"
+    assert title is not None, "the first line does not name an example"
     shape, names, stage, size = title.groups()
     return Example(shape, tuple(names.split(" and ")), stage, int(size))
 

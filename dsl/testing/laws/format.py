@@ -28,8 +28,8 @@ def _check(text: str, execute: Execute) -> None:
     for width in (None, 60):
         formatted = format_text(text, line_length=width)
         assert format_text(formatted, line_length=width) == formatted, "formatting it again changes it"
-        assert _comments(formatted) == _comments(text), "the comments are not those that were written"
-        assert structural_equal(module, parse(formatted)), "what is formatted is another program"
+        assert _comments(formatted) == _comments(text), "formatting changes the comments"
+        assert structural_equal(module, parse(formatted)), "formatting changes the program"
     printed = module.script()
     written, kept = sorted(_comments(text)), sorted(_comments(printed))
     assert written == kept, "printing loses or doubles a comment"

@@ -101,12 +101,12 @@ def _check(example: _Example, execute: Execute) -> None:
     except TvmsError as problem:
         found = problem.diagnostics
     else:
-        raise AssertionError(f"{example.code} is not told")
+        raise AssertionError(f"{example.code} is not reported")
     places = [each.span for each in found if each.code in example.code and each.span is not None]
     told = ", ".join(f"{each.code} at {each.span and (each.span.start, each.span.end)}" for each in found)
     wanted = f"{example.code} at {(example.start, example.end)}"
     is_there = [example.start <= span.start and span.end <= example.end + 1 for span in places]
-    assert any(is_there), f"told: {told}; not {wanted}"
+    assert any(is_there), f"reported: {told}; expected {wanted}"
 
 
 def _constructs(example: _Example) -> Iterable[str]:

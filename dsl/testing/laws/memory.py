@@ -101,7 +101,9 @@ def _compare(example: Example, module: IRModule, found: dict[str, list[list[str]
     expected = _outcome(lambda *args: _interpret(module, args), inputs)
     assert isinstance(found, dict), f"{found}, but the interpreter says {_shown(expected)}"
     is_proven = not example.is_told and "Module.fill" not in example.text
-    assert not is_proven or expected[0] != "E0707", f"nothing is said of it, but the interpreter stops: {expected}"
+    assert not is_proven or expected[0] != "E0707", (
+        f"the verifier reports nothing, but the interpreter faults: {expected}"
+    )
     for way, outcomes in found.items():
         for each in outcomes:
             assert _are_alike(each, expected), f"{way}: {_shown(each)}, but the interpreter says {_shown(expected)}"

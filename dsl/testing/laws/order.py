@@ -70,7 +70,7 @@ def _check(example: Example, execute: Execute) -> None:
     if expected is None and not _updates_own_memory(module):
         example.outcome = (UNWRITTEN,)
         return
-    assert not differs, "it is accepted, and another order of its instances gives another result"
+    assert not differs, "it is accepted, but another order of its instances gives another result"
     once = None if _reads_other_elements(module) else _result(run_once(module), name, inputs)
     assert once is None or expected is None or _are_equal(expected, once), (
         "it is accepted, and a loop that no axis uses repeats its updates"

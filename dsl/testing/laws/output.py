@@ -102,7 +102,7 @@ def _check_reports(diagnostics: Sequence[Diagnostic]) -> None:
     _check_lines("GitHub's report", commands, len(diagnostics))
     for diagnostic, line in zip(diagnostics, commands.split("\n"), strict=True):
         found = _COMMAND.fullmatch(line)
-        assert found, f"no command of GitHub: {line!r}"
+        assert found, f"not a GitHub command: {line!r}"
         file = dict(part.split("=", 1) for part in found[2].split(",")).get("file", "")
         name = diagnostic.span.source.name if diagnostic.span else diagnostic.file
         assert _decoded(file) == visible(name), f"the file {name!r} is {file!r} for GitHub"
@@ -113,7 +113,7 @@ def _check_reports(diagnostics: Sequence[Diagnostic]) -> None:
     for result in json.loads(sarif(diagnostics))["runs"][0]["results"]:
         for location in result.get("locations", ()):
             uri = location["physicalLocation"]["artifactLocation"]["uri"]
-            assert re.fullmatch(r"[A-Za-z0-9%/._~:-]*", uri), f"no URI: {uri!r}"
+            assert re.fullmatch(r"[A-Za-z0-9%/._~:-]*", uri), f"not a URI: {uri!r}"
 
 
 def _decoded(value: str) -> str:
@@ -148,7 +148,7 @@ def _check_words(example: Example) -> None:
 def _check_symbols(name: str) -> None:
     """Assert that the symbol of a name is valid, and that names that differ in one character have different symbols."""
     own = symbol(name, _spelled)
-    assert re.fullmatch(r"[A-Za-z0-9_$]*", own), f"no symbol: {own!r}"
+    assert re.fullmatch(r"[A-Za-z0-9_$]*", own), f"not a symbol: {own!r}"
     for character in set(name):
         other = name.replace(character, "\xfc")
         assert other == name or symbol(other, _spelled) != own, f"{name!r} and {other!r} have the symbol {own!r}"

@@ -53,9 +53,9 @@ def _check(text: str, execute: Execute) -> None:
 
 def check_diagnostic(each: Diagnostic, text: str) -> None:
     """Assert that a diagnostic has a known code, a reason, a place in `text`, and help."""
-    assert each.code in CODES, f"{each.code} is no code"
+    assert each.code in CODES, f"{each.code} is not a known code"
     assert each.message, f"{each.code} gives no reason"
-    assert each.span or each.code in WHOLE_FILE, f"no place: {each.code} {each.message}"
+    assert each.span or each.code in WHOLE_FILE, f"no position: {each.code} {each.message}"
     for span in (each.span, *(note.span for note in each.notes)):
         assert span is None or 0 <= span.start <= span.end <= len(text), f"outside the text: {each.code} {each.message}"
 

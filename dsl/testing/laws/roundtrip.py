@@ -31,8 +31,8 @@ def _check(example: _Example, execute: Execute) -> None:
     has_left_out = dialect != "tvms" and "metadata[" in printed  # TVMScript names the tensors but does not contain them
     if not has_left_out and not structural_equal(module, again, map_free_vars=True):
         place = first_difference(module, again, map_free_vars=True)
-        raise AssertionError(f"{dialect}: reads back as another program, which differs at {place}")
-    assert again.script(dialect) == printed, f"{dialect}: prints differently once it was read"
+        raise AssertionError(f"{dialect}: parses as a different program; the first difference is at {place}")
+    assert again.script(dialect) == printed, f"{dialect}: prints differently after parsing"
 
 
 LAW = Law(

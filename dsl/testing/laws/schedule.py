@@ -85,7 +85,7 @@ def _check(example: _Example, execute: Execute) -> None:
         try:
             schedule.apply(step.primitive, **given)
         except ScheduleError:
-            assert schedule.mod is before, f"{step.primitive} was refused, and yet changed the program"
+            assert schedule.mod is before, f"{step.primitive} was refused but changed the program"
             example.met += cells(step.primitive, features, is_refused=True)
             continue
         example.met += cells(step.primitive, features, is_refused=False)
@@ -101,7 +101,7 @@ def _check(example: _Example, execute: Execute) -> None:
         )  # fmt: skip
     again = Schedule(example.module, seed=0)
     again.replay(schedule.text())
-    assert structural_equal(schedule.mod, again.mod), "the text of the schedule makes another program"
+    assert structural_equal(schedule.mod, again.mod), "the text of the schedule gives a different program"
 
 
 def _is_native(module: IRModule) -> bool:

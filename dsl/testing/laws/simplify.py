@@ -76,7 +76,7 @@ def _expressions_in(file: Source) -> list[_Example]:
     stores = [node for node in walk(parse_source(file)) if isinstance(node, tir.BufferStore)]
     exprs = [expr for store in stores for expr in (store.value, *store.indices) if _is_of_scalars(expr)]
     if not exprs:
-        message = "this program stores nothing that is made of scalars, and at no such index"
+        message = "no stored value or index of this program depends only on scalars"
         raise error("E0813", message, None, "give a program with an expression of variables, such as A[0] = x * 2 % n")
     said = {name: range(int(low), int(high) + 1) for name, low, high in _RANGE.findall(file.text)}
     return [

@@ -90,7 +90,7 @@ def _compare(module: IRModule, name: str, inputs: Sequence[Any], track: bool) ->
         return "", [*values, returned]
 
     (expected, values), (found, others) = outcome("obvious"), outcome("lanes")
-    assert found == expected, f"lanes say {found or 'nothing'!r}, the definition {expected or 'nothing'!r}"
+    assert found == expected, f"the fast tier reports {found or 'nothing'!r}, the definition {expected or 'nothing'!r}"
     for place, (value, other) in enumerate(zip(values, others, strict=True)):
         assert same_bits(value, other), f"argument {place} is {other}, not {value}"
     return FAULTS if expected else ""

@@ -33,7 +33,9 @@ def _check(example: Example, execute: Execute) -> None:
             check_told(problem.diagnostics[0], wrong)
             example.outcome = (TRAPPED,)
         else:
-            assert _is_unread(broken, name, wrong), f"{way}: {wrong} was pushed out of its buffer, and nobody noticed"
+            assert _is_unread(broken, name, wrong), (
+                f"{way}: {wrong} was moved out of its buffer, but no fault was reported"
+            )
             example.outcome = (UNREAD,)
 
 

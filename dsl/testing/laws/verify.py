@@ -123,7 +123,7 @@ def _check(example: _Example, execute: Execute) -> None:
     broken = example.broken() if example.breach else None
     if broken is not None:
         told = [each.code for each in _errors(broken)]
-        assert example.breach in told, f"{example.breach} is not told, but {', '.join(told) or 'nothing'}"
+        assert example.breach in told, f"expected {example.breach}, got {', '.join(told) or 'no error'}"
 
 
 def _constructs(example: _Example) -> Iterable[str]:
