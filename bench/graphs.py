@@ -63,7 +63,7 @@ class DeepPerceptron(nn.Module):
 
 
 class Block(nn.Module):
-    """A transformer block with normalisation first: attention, then two layers with a GELU between them."""
+    """A transformer block with normalization first: attention, then two layers with a GELU between them."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()

@@ -3,7 +3,7 @@
     python bench/scaling.py [--only WORD] [--stages WORD,...] [--scale FACTOR]
 
 Each figure is the processor time at the largest size n, and the exponent of its growth from n / 4 on: 1.00 is proportional to
-the text. Figures below 30 ms have no exponent. `optimise` and `object` are LLVM's share; `opt`, `schedule` and `run` are whole
+the text. Figures below 30 ms have no exponent. `optimize` and `object` are LLVM's share; `opt`, `schedule` and `run` are whole
 commands, the second one on texts with a block "b0".
 """
 
@@ -22,14 +22,14 @@ from typing import Any
 
 import tvms
 from tvms.codegen.build import Settings, lower_module, prepare
-from tvms.codegen.llvm.backend import optimise, to_object
+from tvms.codegen.llvm.backend import optimize, to_object
 from tvms.codegen.llvm.module import emit_module
 from tvms.codegen.target import get_target
 from tvms.dsl.cli import main as run_command
 from tvms.dsl.formatter import format_text
 from tvms.ir.deep import run_with_big_stack
 
-STAGES = ("read", "check", "races", "print", "format", "lower", "emit", "optimise", "object", "opt", "schedule", "run")
+STAGES = ("read", "check", "races", "print", "format", "lower", "emit", "optimize", "object", "opt", "schedule", "run")
 COMMANDS = {"opt": ("--passes", "Simplify"), "schedule": (), "run": ()}
 """The options of whole commands."""
 SCHEDULE = (
@@ -226,14 +226,14 @@ def measure(text: str, stages: frozenset[str]) -> dict[str, float]:
         timer.time("print", module.script)
     if "format" in stages:
         timer.time("format", lambda: format_text(text))
-    if stages & {"lower", "emit", "optimise", "object"}:
+    if stages & {"lower", "emit", "optimize", "object"}:
         target, settings = get_target("llvm"), Settings()
         prepared = timer.time("lower", lambda: prepare(module, target))
         kernels, *_ = timer.time("lower", lambda: lower_module(prepared, target, settings))
         emitted = timer.time("emit", lambda: emit_module(kernels, target, 1))
-        if stages & {"optimise", "object"}:
-            optimised = timer.time("optimise", lambda: optimise(emitted.text, target))
-            timer.time("object", lambda: to_object(optimised, target))
+        if stages & {"optimize", "object"}:
+            optimized = timer.time("optimize", lambda: optimize(emitted.text, target))
+            timer.time("object", lambda: to_object(optimized, target))
     with tempfile.TemporaryDirectory() as folder, redirect_stdout(StringIO()), redirect_stderr(StringIO()):
         file = Path(folder) / "text.tvms"
         for stage in COMMANDS.keys() & stages:

@@ -85,7 +85,7 @@ def measure(name: str, model: Any, *inputs: Any) -> str:
     import torch
 
     with torch.no_grad():
-        model.train()(*[torch.cat([each] * 4) for each in inputs])  # statistics for batch normalisation
+        model.train()(*[torch.cat([each] * 4) for each in inputs])  # statistics for batch normalization
     model.eval()
     start = perf_counter()
     module = from_exported_program(torch.export.export(model, inputs))

@@ -23,7 +23,7 @@ from ..ir.files import memory_limit, read_file, write_together
 from ..ir.sanitize import c_comment, symbol, visible
 from .build import Built, Settings, build, lower_module, prepare
 from .llvm.api import ir
-from .llvm.backend import optimise, to_object
+from .llvm.backend import optimize, to_object
 from .llvm.faults import POSITION, Fault
 from .llvm.types import I32, POINTER
 from .lower.signature import size_variables
@@ -117,9 +117,9 @@ def shared_library(
     chosen, how = get_target(target), settings or Settings()
     built = build(prepare(program, chosen), chosen, how)
     kernels = machine_code(built, chosen, how)
-    messages = to_object(optimise(_messages(built, chosen), chosen), chosen)
+    messages = to_object(optimize(_messages(built, chosen), chosen), chosen)
     has_openmp = find_openmp() is not None
-    runtime = to_object(optimise(OPENMP if has_openmp else SERIAL, chosen), chosen)
+    runtime = to_object(optimize(OPENMP if has_openmp else SERIAL, chosen), chosen)
     return _link({"kernels": kernels, "messages": messages, "runtime": runtime}, ["-fopenmp"] if has_openmp else [])
 
 

@@ -40,7 +40,7 @@ class Settings(Struct, frozen=True):
       those that are not proven to be in bounds, "trust" none;
     - `threads`: the number of threads of a parallel loop; 0 is that of TVMS_NUM_THREADS or OMP_NUM_THREADS, or one
       per core;
-    - `level`: the optimisation level of LLVM, 0 to 3;
+    - `level`: the optimization level of LLVM, 0 to 3;
     - `native`: whether graph functions with known shapes become machine code as a whole, with a static memory plan
       (`codegen.graph.native`), or are executed call by call.
     """

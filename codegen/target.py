@@ -27,7 +27,7 @@ class Target(Struct, frozen=True, eq=False):
 
     `arch` is the compute capability of a GPU, "sm_80"; `order` is set if its threads are simulated on the
     processor, in that order ("ascending", "descending", "random", or "each"). `threads` is the number of
-    threads of parallel loops (0: the default), and `level` the maximum optimisation level, unless a call says
+    threads of parallel loops (0: the default), and `level` the maximum optimization level, unless a call says
     otherwise. `fast_math` are the fast-math flags for sums, products and quotients of floats in the program,
     by LLVM's names; none by default.
     """
@@ -66,11 +66,11 @@ class Target(Struct, frozen=True, eq=False):
 
     @property
     def machine(self) -> Any:
-        """Return the LLVM target machine (`llvmlite.binding.TargetMachine`) that optimises and emits code."""
+        """Return the LLVM target machine (`llvmlite.binding.TargetMachine`) that optimizes and emits code."""
         return self.machine_at(3)
 
     def machine_at(self, level: int) -> Any:
-        """Return the target machine for an optimisation level, 0 to 3; level 0 emits code seven times as fast."""
+        """Return the target machine for an optimization level, 0 to 3; level 0 emits code seven times as fast."""
         return _machine(self.triple, self.cpu, self.features, min(level, self.level))
 
     @property

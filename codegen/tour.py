@@ -16,7 +16,7 @@ from ..ir.passes.transform import PassContext, PassInfo, passes
 from ..ir.schedule.apply import apply_schedules
 from ..ir.tir import PrimFunc
 from .build import Settings, build, lower_module
-from .llvm.backend import optimise, to_assembly
+from .llvm.backend import optimize, to_assembly
 from .llvm.module import emit_module
 from .pipeline import lower_graphs
 from .target import TargetLike, get_target
@@ -91,8 +91,8 @@ def tour(module: IRModule, target: TargetLike = "llvm") -> Iterator[Stage]:
             yield Stage.of(step.name, step.code, text if text != step.before.script() else "", name)
     emitted = build(legal, chosen, Settings()).emitted.text
     yield Stage.of("LLVM IR", emit_module, str(emitted))
-    yield Stage.of("optimized LLVM IR", optimise, str(optimise(emitted, chosen)))
-    yield Stage.of("assembly", to_assembly, to_assembly(optimise(emitted, chosen), chosen))
+    yield Stage.of("optimized LLVM IR", optimize, str(optimize(emitted, chosen)))
+    yield Stage.of("assembly", to_assembly, to_assembly(optimize(emitted, chosen), chosen))
 
 
 def _steps_to(kernel: PrimFunc, steps: list[_Step]) -> list[_Step]:

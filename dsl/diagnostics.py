@@ -83,11 +83,11 @@ class _Report:
 
     def lines(self) -> Iterator[Safe]:
         diagnostic = self.diagnostic
-        colour = SEVERITY_COLOURS[diagnostic.severity]
-        title = self.paint(visible(f"{diagnostic.severity}[{diagnostic.code}]"), BOLD, colour)
+        color = SEVERITY_COLOURS[diagnostic.severity]
+        title = self.paint(visible(f"{diagnostic.severity}[{diagnostic.code}]"), BOLD, color)
         yield fill("{}{}", title, self.paint(visible(f": {diagnostic.message}"), BOLD))
         if diagnostic.span:
-            yield from self.snippet(self.places[diagnostic.span], colour)
+            yield from self.snippet(self.places[diagnostic.span], color)
         for note in diagnostic.notes:
             if not note.span:
                 yield from self.remark(visible("note"), note.message)
@@ -100,7 +100,7 @@ class _Report:
         if diagnostic.listing:
             yield from map(visible, diagnostic.listing.split("\n"))
 
-    def snippet(self, place: _Location, colour: LiteralString) -> Iterator[Safe]:
+    def snippet(self, place: _Location, color: LiteralString) -> Iterator[Safe]:
         margin = visible(" " * (self.width + 1))
         bar = self.paint(visible("|"), BOLD, BLUE)
         shown, indent, length = _excerpt(place.text, place.column - 1, place.end)
@@ -110,7 +110,7 @@ class _Report:
         number = self.paint(visible(str(place.line).rjust(self.width)), BOLD, BLUE)
         text = visible(shown.rstrip())
         yield fill(" {} {} {}", number, bar, text) if text else fill(" {} {}", number, bar)
-        yield fill("{} {} {}{}", margin, bar, visible(" " * indent), self.paint(visible("^" * length), BOLD, colour))
+        yield fill("{} {} {}{}", margin, bar, visible(" " * indent), self.paint(visible("^" * length), BOLD, color))
 
     def remark(self, kind: Safe, message: str) -> Iterator[Safe]:
         first, *rest = map(visible, message.split("\n"))

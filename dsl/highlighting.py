@@ -1,4 +1,4 @@
-"""A Pygments lexer of the language, built from the grammar, and coloured text."""
+"""A Pygments lexer of the language, built from the grammar, and colored text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation
 
 from ..grammar.tables import load
 from ..ir.dtype import is_dtype
-from ..ir.sanitize import Safe, coloured
+from ..ir.sanitize import Safe, colored
 
 _TOKENS = load()
 _NAME, _NUMBER = _TOKENS.patterns["NAME"], _TOKENS.patterns["NUMBER"]
@@ -71,12 +71,12 @@ class TvmsLexer(RegexLexer):
 
 
 def to_ansi(text: Safe) -> Safe:
-    """Return `text` with escape sequences that colour it in a terminal."""
-    return coloured(text, lambda safe: highlight(safe, _exact_lexer(), TerminalFormatter(bg="dark")))
+    """Return `text` with escape sequences that color it in a terminal."""
+    return colored(text, lambda safe: highlight(safe, _exact_lexer(), TerminalFormatter(bg="dark")))
 
 
 def to_html(text: str) -> str:
-    """Return `text` as coloured HTML."""
+    """Return `text` as colored HTML."""
     formatter: Formatter[str] = HtmlFormatter(noclasses=True)
     return highlight(text, _exact_lexer(), formatter).rstrip("\n")
 

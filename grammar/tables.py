@@ -24,7 +24,7 @@ class Tables(msgspec.Struct, frozen=True):
     """An LALR(1) automaton. The name of a terminal is its text if the grammar quotes it."""
 
     digest: str
-    """Hash of the grammar text, by which stale tables are recognised."""
+    """Hash of the grammar text, by which stale tables are recognized."""
     patterns: dict[str, str]
     """Regular expressions of the named terminals, in the order in which the lexer tries them."""
     fixed: list[str]

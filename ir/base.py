@@ -60,7 +60,7 @@ class Node(Struct, frozen=True, eq=False, kw_only=True):
         return _script.script(self, dialect, **options)
 
     def show(self, dialect: str = "tvms", **options: Any) -> None:
-        """Print this node, coloured in a terminal and as HTML in a notebook (TVM: `Scriptable.show`)."""
+        """Print this node, colored in a terminal and as HTML in a notebook (TVM: `Scriptable.show`)."""
         _script.show(self, dialect, **options)
 
     def same_as(self, other: object) -> bool:

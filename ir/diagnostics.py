@@ -38,7 +38,7 @@ class Diagnostic(Struct, frozen=True):
 
 
 class TvmsError(Exception):
-    """One or more errors in the user's input; `str()` is the rendered text, without colour."""
+    """One or more errors in the user's input; `str()` is the rendered text, without color."""
 
     def __init__(self, diagnostics: Diagnostic | Sequence[Diagnostic]) -> None:
         self.diagnostics = (diagnostics,) if isinstance(diagnostics, Diagnostic) else tuple(diagnostics)

@@ -131,7 +131,7 @@ def name_of(call: tir.Call) -> str:
 class Load(Struct, frozen=True):
     """What `T.ptx_ldmatrix` loads: `count` matrices of 8 × 8 elements of 16 bits, transposed or not.
 
-    Row `r` of matrix `m` begins at the address in lane `8 * m + r`. Lane `l` gets two neighbouring elements of row
+    Row `r` of matrix `m` begins at the address in lane `8 * m + r`. Lane `l` gets two neighboring elements of row
     `l // 4` of each matrix (transposed: of column `l // 4`), the first one in column `l % 4 * 2`.
     """
 

@@ -49,11 +49,11 @@ def joined(separator: LiteralString, parts: Iterable[Safe | LiteralString]) -> S
 
 
 def painted(text: Safe, *codes: LiteralString) -> Safe:
-    """Return `text` in terminal colours."""
+    """Return `text` in terminal colors."""
     return Safe(f"\x1b[{';'.join(codes)}m{text}\x1b[0m")
 
 
-def coloured(text: Safe, highlight: Callable[[str], str]) -> Safe:
+def colored(text: Safe, highlight: Callable[[str], str]) -> Safe:
     """Return the output of a trusted highlighter for safe text."""
     return Safe(highlight(text))
 
@@ -101,7 +101,7 @@ def workflow_value(text: str, is_property: bool = False) -> Safe:
 
 
 def wants_color(stream: TextIO) -> bool:
-    """Whether to colour text for `stream`: NO_COLOR, FORCE_COLOR and CLICOLOR_FORCE decide, else whether it is a terminal."""
+    """Whether to color text for `stream`: NO_COLOR, FORCE_COLOR and CLICOLOR_FORCE decide, else whether it is a terminal."""
     if os.environ.get("NO_COLOR"):
         return False
     if any(os.environ.get(variable, "0") != "0" for variable in ("FORCE_COLOR", "CLICOLOR_FORCE")):

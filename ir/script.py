@@ -39,7 +39,7 @@ def show(node: object, dialect: str, **options: Any) -> None:
 
 
 def render(diagnostics: object) -> str:
-    """Return diagnostics as text, without colour."""
+    """Return diagnostics as text, without color."""
     return _door("render")(diagnostics)
 
 

@@ -53,7 +53,7 @@ _Reader: TypeAlias = Callable[[Any], tuple[Node, ...]]
 
 def _reader(kind: type[Node]) -> _Reader:
     """Return a function that lists the children of a kind of node, the fastest that the types of its fields allow."""
-    names = part_names(kind) if issubclass(kind, Node) else ()
+    names = part_names(kind)
     if not names:
         return _no_children
     get: Callable[[Any], Any] = attrgetter(*names)

@@ -41,7 +41,7 @@ def barrier(span: object = None, scope: str = "shared") -> tir.Stmt:
 
 class _Group(Struct, frozen=True):
     """The threads that reduce together: their number, the index of one of them, and the position of their elements
-    among those of all threads, where neighbouring threads have neighbouring elements.
+    among those of all threads, where neighboring threads have neighboring elements.
     """
 
     size: int

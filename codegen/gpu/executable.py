@@ -42,7 +42,7 @@ def compile_for_gpu(module: IRModule, target: Target, settings: Settings) -> Exe
 
 
 def emit_for_gpu(module: IRModule, kind: str, target: Target, settings: Settings) -> str:
-    """Return the kernels of a prepared module as PTX ("ptx", "asm") or as optimised LLVM IR ("llvm")."""
+    """Return the kernels of a prepared module as PTX ("ptx", "asm") or as optimized LLVM IR ("llvm")."""
     program = build_program(module, target, settings)
     if kind == "llvm":
         return program.llvm

@@ -10,7 +10,7 @@ from ...ir import tir
 from ...ir.base import IRModule
 from ...ir.visit import walk
 from ..build import Settings, lower_module
-from ..llvm.backend import optimise, to_assembly
+from ..llvm.backend import optimize, to_assembly
 from ..llvm.faults import Fault
 from ..llvm.nvptx import emit_kernels
 from ..lower import Safety
@@ -44,11 +44,11 @@ def build_program(module: IRModule, target: Target, settings: Settings) -> Devic
     kernels = {kernel.name: kernel for host in hosts.values() for kernel in kernels_of(host)}
     params = {name: parameters(kernel) for name, kernel in kernels.items()}
     emitted = emit_kernels(list(kernels.values()), params, target)
-    optimised = optimise(emitted.text, target, settings.level)
-    ptx = to_assembly(optimised, target)
+    optimized = optimize(emitted.text, target, settings.level)
+    ptx = to_assembly(optimized, target)
     stats["emit"] = time.perf_counter() - start
     return DeviceProgram(
-        module, hosts, kernels, str(optimised), ptx, emitted.faults, emitted.noting, decisions, safety, stats
+        module, hosts, kernels, str(optimized), ptx, emitted.faults, emitted.noting, decisions, safety, stats
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Optimise LLVM IR and translate it to assembly or an object file.
+"""Optimize LLVM IR and translate it to assembly or an object file.
 
 If LLVM rejects the IR, the compiler has a bug; the user's program is not at fault. The result is an
 `InternalError` with LLVM's message.
@@ -19,9 +19,9 @@ class InternalError(Exception):
     """LLVM rejected IR that the compiler emitted: a bug to report, with the program that triggers it."""
 
 
-def optimise(text: str, target: Target, level: int = 3) -> Any:
-    """Parse, verify and optimise `text` for the target's machine, at level 0 to 3; return the LLVM module."""
-    announce("optimise")
+def optimize(text: str, target: Target, level: int = 3) -> Any:
+    """Parse, verify and optimize `text` for the target's machine, at level 0 to 3; return the LLVM module."""
+    announce("optimize")
     level = min(level, target.level)
     try:
         module = binding.parse_assembly(text)
@@ -36,11 +36,11 @@ def optimise(text: str, target: Target, level: int = 3) -> Any:
 
 
 def to_object(module: Any, target: Target, level: int = 3) -> bytes:
-    """Return the object file of an optimised module."""
+    """Return the object file of an optimized module."""
     announce("make machine code")
     return target.machine_at(level).emit_object(module)
 
 
 def to_assembly(module: Any, target: Target, level: int = 3) -> str:
-    """Return the assembly of an optimised module."""
+    """Return the assembly of an optimized module."""
     return target.machine_at(level).emit_assembly(module)

@@ -26,7 +26,7 @@ from .pipeline import inject_software_pipelines
 from .signature import flatten_signature
 from .small_floats import compute_small_floats
 from .storage import rewrite_storage
-from .threads import serialise_threads
+from .threads import serialize_threads
 from .unroll import unroll_loops
 from .vectorize import vectorize_loops
 from .windows import merge_windows
@@ -46,7 +46,7 @@ BLOCK_STEPS: dict[str, Step] = {
 """The passes on functions with blocks, in order, by their pass names (`lower.passes`)."""
 
 LOOP_STEPS: dict[str, Step] = {
-    "SerializeThreads": serialise_threads,
+    "SerializeThreads": serialize_threads,
     "HoistFirstSteps": hoist_first_steps,
     "HoistIfThenElse": hoist_conditions,
     "LoopPartition": partition_loops,

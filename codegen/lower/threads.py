@@ -15,12 +15,12 @@ from .rewriter import Rewriter
 _THREAD_ATTRIBUTES = ("thread_extent", "virtual_thread")
 
 
-def serialise_threads(func: tir.PrimFunc) -> tir.PrimFunc:
+def serialize_threads(func: tir.PrimFunc) -> tir.PrimFunc:
     """Return `func` with its outermost parallel loops; all other loops over threads become sequential."""
-    return replace(func, body=_Serialiser().rewrite(func.body))
+    return replace(func, body=_Serializer().rewrite(func.body))
 
 
-class _Serialiser(Rewriter):
+class _Serializer(Rewriter):
     def __init__(self) -> None:
         super().__init__({tir.For: self._for, tir.AttrStmt: self._attribute})
         self._is_parallel = False

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from ..llvm.api import ir
-from ..llvm.backend import optimise, to_object
+from ..llvm.backend import optimize, to_object
 from ..llvm.types import I32, I64, POINTER
 from ..target import TARGETS
 from .jit import link_symbols
@@ -36,7 +36,7 @@ def address_reader() -> Callable[[Any], int]:
     interface = builder.call(unwrap, [function.args[0], ir.Constant(POINTER, None)])
     field = builder.gep(interface, [I32(0), I32(_DATA)], source_etype=ARRAY_INTERFACE)
     builder.ret(builder.ptrtoint(builder.load(field, typ=POINTER), I64))
-    image = to_object(optimise(str(module), target), target)
+    image = to_object(optimize(str(module), target), target)
     addresses, keep_alive = link_symbols(image, ["tvms_address"], target)
     reader = ctypes.PYFUNCTYPE(ctypes.c_size_t, ctypes.py_object)(addresses["tvms_address"])
     reader.keep_alive = keep_alive  # type: ignore[attr-defined]

@@ -34,7 +34,7 @@ from ..gpu.orders import EACH, InEveryOrder
 from ..graph.home import HOST, Home
 from ..graph.native import native_functions
 from ..graph.native_entry import NativeEntry
-from ..llvm.backend import optimise, to_assembly, to_object
+from ..llvm.backend import optimize, to_assembly, to_object
 from ..llvm.faults import Fault
 from ..llvm.module import EmittedModule
 from ..lower import Bounds
@@ -162,7 +162,7 @@ def _build(module: IRModule, target: Target, settings: Settings, cache: Cache | 
 
 def machine_code(built: Built, target: Target, settings: Settings) -> bytes:
     """Return the object file of a built module."""
-    return to_object(optimise(built.emitted.text, target, settings.level), target, settings.level)
+    return to_object(optimize(built.emitted.text, target, settings.level), target, settings.level)
 
 
 def _restored(module: IRModule, manifest: Manifest) -> Built:
@@ -291,7 +291,7 @@ def _unscheduled(name: str, module: IRModule, target: Target, settings: Settings
 def emit(
     program: IRModule | BaseFunc, kind: str, target: TargetLike = "llvm", settings: Settings | None = None
 ) -> str | bytes:
-    """Return the loop functions of a program as optimised LLVM IR ("llvm"), assembly ("asm") or an object file
+    """Return the loop functions of a program as optimized LLVM IR ("llvm"), assembly ("asm") or an object file
     ("obj"); for a GPU, also as PTX ("ptx").
     """
     chosen, how = get_target(target), settings or Settings()
@@ -299,7 +299,7 @@ def emit(
         from ..gpu.executable import emit_for_gpu
 
         return emit_for_gpu(prepare(program, chosen), kind, chosen, how)
-    module = optimise(build(prepare(program, chosen), chosen, how).emitted.text, chosen, how.level)
+    module = optimize(build(prepare(program, chosen), chosen, how).emitted.text, chosen, how.level)
     if kind == "obj":
         return to_object(module, chosen, how.level)
     return to_assembly(module, chosen, how.level) if kind == "asm" else str(module)

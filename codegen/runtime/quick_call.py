@@ -18,7 +18,7 @@ from ...ir import tir
 from ...ir.dtype import int_range
 from ...ir.numpy_dtype import numpy_dtype
 from ..llvm.api import Builder, Value, ir
-from ..llvm.backend import optimise, to_object
+from ..llvm.backend import optimize, to_object
 from ..llvm.faults import RECORD_WORDS, emit_record
 from ..llvm.operators import number
 from ..llvm.types import I32, I64, POINTER, register_type
@@ -57,7 +57,7 @@ def make_quick_call(
     caller = _Caller(plain, size_variables(source), [buffer.data in written for buffer in plain], bound)
     text = caller.emit(checks_overlap)
     target = TARGETS["llvm"]
-    image = to_object(optimise(text, target, 1), target)
+    image = to_object(optimize(text, target, 1), target)
     addresses, keep_alive = link_symbols(image, [_SYMBOL], target, {_KERNEL: kernel})
     function = ctypes.PYFUNCTYPE(ctypes.py_object, *[ctypes.py_object] * (len(plain) - len(bound)))(addresses[_SYMBOL])
     function.keep_alive = keep_alive  # type: ignore[attr-defined]

@@ -110,13 +110,13 @@ def parallel_entry() -> int:
     name = find_openmp()
     if name is None:
         return _Pool().address
-    from ..llvm.backend import optimise, to_object
+    from ..llvm.backend import optimize, to_object
     from ..target import TARGETS
     from .jit import link_symbols
 
     ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)
     target = TARGETS["llvm"]
-    addresses, keep_alive = link_symbols(to_object(optimise(OPENMP, target), target), [PARALLEL], target)
+    addresses, keep_alive = link_symbols(to_object(optimize(OPENMP, target), target), [PARALLEL], target)
     _KEPT.append(keep_alive)
     return addresses[PARALLEL]
 

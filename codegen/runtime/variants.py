@@ -17,7 +17,7 @@ from ...ir.deep import deep
 from ...ir.diagnostics import TvmsError
 from ...ir.visit import rewrite
 from ..build import GuardedLoops, Settings, called_functions, guarded_loops, loop_level_functions, prepare
-from ..llvm.backend import InternalError, optimise, to_object
+from ..llvm.backend import InternalError, optimize, to_object
 from ..llvm.faults import Fault
 from ..llvm.module import emit_module
 from ..lower import Bounds, lower_loops
@@ -42,7 +42,7 @@ class _Lowered(Struct, frozen=True, eq=False):
 
 
 def compile_variants(program: IRModule, bounds: Bounds = "prove") -> Ways:
-    """Return the loop functions of a module: unscheduled, not optimised ("O0") and optimised ("O3"), and with
+    """Return the loop functions of a module: unscheduled, not optimized ("O0") and optimized ("O3"), and with
     default schedules ("scheduled") if a rule applies. Raises TvmsError as `compile` does.
     """
     (found,) = compile_together([(program, bounds)])
@@ -103,7 +103,7 @@ def _compiled(lowered: Sequence[_Lowered], target: Target) -> list[Ways]:
             continue
         emitted = emit_module(kernels, target, for_c=False)
         for level in levels:
-            library = link(to_object(optimise(emitted.text, target, level), target, level), kernels, target)
+            library = link(to_object(optimize(emitted.text, target, level), target, level), kernels, target)
             for at, (each, some) in enumerate(zip(lowered, own, strict=True)):
                 part = Library({name: library.addresses[f"{at}.{name}"] for name in some}, library.keep_alive)
                 entries = _entries(each, some, part, emitted.faults, target, level)

@@ -79,7 +79,7 @@ def build_parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.Argument
         options.ADD[name](parsers[name])
         parsers[name].add_argument(
             "--color", choices=("auto", "always", "never"), default="auto",
-            help="when to use colours (default: auto, which follows the terminal, NO_COLOR and FORCE_COLOR)",
+            help="when to use colors (default: auto, which follows the terminal, NO_COLOR and FORCE_COLOR)",
         )  # fmt: skip
     return parser, parsers
 

@@ -229,7 +229,7 @@ def _unreadable(name: str, path: str, reason: str) -> TvmsError:
 def make_values(
     arguments: tuple[Argument, ...], given: dict[str, Any], sizes: dict[tir.Var, int], seed: int
 ) -> list[Any]:
-    """Return a value for each parameter. Random floats are uniform in [-0.5, 0.5), results are initialised to zero."""
+    """Return a value for each parameter. Random floats are uniform in [-0.5, 0.5), results are initialized to zero."""
     import numpy as np
 
     from ...ir.numpy_dtype import numpy_dtype

@@ -1,4 +1,4 @@
-"""`tvms fmt PATH…`: normalise the layout; keep meaning, names, sugar and comments."""
+"""`tvms fmt PATH…`: normalize the layout; keep meaning, names, sugar and comments."""
 
 from __future__ import annotations
 

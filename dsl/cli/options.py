@@ -192,7 +192,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trap",
         action="store_true",
-        help="with --interpret: also stop at undeclared accesses of a block, and at reads of uninitialised elements",
+        help="with --interpret: also stop at undeclared accesses of a block, and at reads of uninitialized elements",
     )
     _add_watch(parser)
 
@@ -256,7 +256,7 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         "--no-schedule", action="store_true", help="do not apply default rules to functions without a schedule"
     )
     parser.add_argument(
-        "-O", dest="opt_level", type=int, choices=range(4), default=3, help="optimisation level of LLVM (default: 3)"
+        "-O", dest="opt_level", type=int, choices=range(4), default=3, help="optimization level of LLVM (default: 3)"
     )
 
 

@@ -20,7 +20,7 @@ class UsageError(Exception):
 
 
 def choose_colors(when: str) -> None:
-    """Make this process and its children use colours `always` or `never`; `auto` follows the environment."""
+    """Make this process and its children use colors `always` or `never`; `auto` follows the environment."""
     if when == "auto":
         return
     for variable in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"):

@@ -1,6 +1,6 @@
 """`tvms run --verify`: compares results with the interpreter's.
 
-Small programs are interpreted in full. Large loop functions run as unoptimised machine code, which the
+Small programs are interpreted in full. Large loop functions run as unoptimized machine code, which the
 interpreter checks at sampled points of every loop nest; `--verify=full` interprets them in full as well.
 """
 
@@ -103,7 +103,7 @@ class Reference:
             return False
         before = [_copy(value) for value in (*args, *intermediates)]
         after = [_copy(value) for value in before]
-        announce(f"run {func.attrs.get('global_symbol', 'a function')} as unoptimised machine code")
+        announce(f"run {func.attrs.get('global_symbol', 'a function')} as unoptimized machine code")
         try:
             interruptible(call)(*after)
         except TvmsError:
@@ -125,7 +125,7 @@ class Reference:
         opened = open_function(func)
         if opened is None:
             return None
-        announce("compile without optimisations")
+        announce("compile without optimizations")
         try:
             return opened, compile_module(
                 IRModule({"opened": opened.func}, name=""), schedule=False, level=0, bounds="prove", threads=1
@@ -158,7 +158,7 @@ def compare_results(results: Results, expected: Results, reference: Reference) -
     allowed = tolerance(np.asarray(results[worst]))
     largest = differences[worst]
     verdict = "agrees with" if largest <= allowed else "DIFFERS from"
-    whom = "unoptimised machine code" if reference.checked else "the interpreter"
+    whom = "unoptimized machine code" if reference.checked else "the interpreter"
     say(f"verify: {verdict} {whom}; largest difference {largest:.2g} in '{worst}' (allowed {allowed:g})")
     if reference.checked:
         say(f"verify: {_proof(reference)}")
@@ -168,7 +168,7 @@ def compare_results(results: Results, expected: Results, reference: Reference) -
 def _proof(reference: Reference) -> str:
     """Return how many points were compared with the interpreter, and which share of wrong points that excludes."""
     if reference.faults:
-        return f"unoptimised machine code DIFFERS from the interpreter at sampled points: {', '.join(reference.faults)}"
+        return f"unoptimized machine code DIFFERS from the interpreter at sampled points: {', '.join(reference.faults)}"
     points, total = (sum(getattr(nest, name) for nest in reference.checked) for name in ("points", "total"))
     nests = len(reference.checked)
     where = "1 loop nest" if nests == 1 else f"{nests} loop nests"

@@ -98,7 +98,7 @@ def _character(place: Place) -> Problem | None:
 
 
 def _head(place: Place) -> Problem | None:
-    """Recognise `T.prim_func(A: …):`, `T.prim_func f A: …` and `T.block("b"):`: no name, no parentheses, no `with`."""
+    """Recognize `T.prim_func(A: …):`, `T.prim_func f A: …` and `T.block("b"):`: no name, no parentheses, no `with`."""
     opener = next((token for kind, token in place.tokens if kind != "NAME" and token.text != "."), place.token)
     last = next((token for _, token in reversed(place.tokens) if token.text), place.token)
     start = place.tokens[0][1].start
@@ -118,7 +118,7 @@ def _head(place: Place) -> Problem | None:
 
 
 def _number(place: Place) -> Problem | None:
-    """Recognise `0x1G` and `1.0f`: a name right after a number."""
+    """Recognize `0x1G` and `1.0f`: a name right after a number."""
     number = place.previous
     if place.kind != "NAME" or number is None or number.end != place.token.start or not number.text[:1].isdigit():
         return None
@@ -213,7 +213,7 @@ def _choices(place: Place) -> list[str]:
 def resume_after(text: str, tokens: Tokens, index: int) -> int | None:
     """Return the end of the token after whose physical line to continue, or None for the end of the logical line.
 
-    An unclosed bracket makes a logical line absorb the following ones. The first of them is recognised by starting with
+    An unclosed bracket makes a logical line absorb the following ones. The first of them is recognized by starting with
     a keyword of a statement, or by being indented no deeper than the line itself.
     """
     column = _column(text, tokens[0][1].start)

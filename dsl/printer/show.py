@@ -17,9 +17,9 @@ def show(
     black_format: bool = False,
     **options: Any,
 ) -> None:
-    """Print `node`: as HTML in a notebook, coloured in a terminal, else plain; `options` are those of `script`.
+    """Print `node`: as HTML in a notebook, colored in a terminal, else plain; `options` are those of `script`.
 
-    `color` forces colours on or off; by default they follow the terminal, NO_COLOR and FORCE_COLOR. The colours are
+    `color` forces colors on or off; by default they follow the terminal, NO_COLOR and FORCE_COLOR. The colors are
     those of the terminal, and the layout is canonical; `style` and `black_format` (TVM's arguments) have no effect.
     """
     from ..highlighting import to_ansi, to_html

@@ -49,7 +49,7 @@ def operators() -> str:
         _NOTE, "# Operators", "",
         f"{len(ops)} operators of `R`: {_count(ops.values())}.", "",
         "After its meaning, each line lists what an operator has: **infer**, struct info of a call; **numpy**, an oracle;",
-        "**legalise**, a loop function or an expansion to other operators; **impure**, side effects.",
+        "**legalize**, a loop function or an expansion to other operators; **impure**, side effects.",
     ]  # fmt: skip
     for family, names in families().items():
         heading = (import_module(f"...ir.ops.{family}", __package__).__doc__ or family).split("\n")[0]
@@ -67,7 +67,7 @@ def _known(op: RelaxOp) -> Iterator[str]:
     if op.numpy is not None or op.expand is not None:
         yield "numpy"
     if op.compute is not None or op.expand is not None or op.at_run_time or op.is_identity:
-        yield "legalise"
+        yield "legalize"
     if not op.pure:
         yield "impure"
 
@@ -77,7 +77,7 @@ def _count(ops: Iterable[RelaxOp]) -> str:
     return ", ".join(f"{known.count(kind)} {what}" for kind, what in _COUNTED.items())
 
 
-_COUNTED = {"infer": "with inference", "numpy": "with a NumPy oracle", "legalise": "legalisable", "impure": "impure"}
+_COUNTED = {"infer": "with inference", "numpy": "with a NumPy oracle", "legalize": "legalizable", "impure": "impure"}
 
 
 def passes() -> str:

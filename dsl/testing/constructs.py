@@ -54,7 +54,7 @@ LOOP_LEVEL = frozenset(
         "MatchBufferRegion",
         "SizeIsSymbolic",
         "BlockAllocates",
-        "BlockInitialises",
+        "BlockInitializes",
         "loop:serial",
         "loop:parallel",
         "loop:unroll",
@@ -110,7 +110,7 @@ def constructs_of(*nodes: Node) -> Iterator[str]:
                         yield "SizeIsSymbolic"
                 case tir.Block():
                     if node.init is not None:
-                        yield "BlockInitialises"
+                        yield "BlockInitializes"
                     if node.alloc_buffers and node.iter_vars:
                         yield "BlockAllocates"
                 case relax.TensorStructInfo():

@@ -31,7 +31,7 @@ REASONS: dict[str, str] = {
     **dict.fromkeys(("TensorMapType", "TupleType", "FuncType", "PrimType", "PointerType"), "types are parts of variables, which are not walked"),
     **dict.fromkeys(("SizeVar", "Var.type_annotation"), "the native dialect does not print them"),
     **dict.fromkeys(("R.DeviceMesh", "R.Placement", "R.DTensorStructInfo"), _DISTRIBUTED),
-    **dict.fromkeys(("Shuffle", "BufferLoad.predicate", "BufferStore.predicate", "Call.annotations", "StringImm"), "created by vectorisation, or part of calls that law `memory` draws"),
+    **dict.fromkeys(("Shuffle", "BufferLoad.predicate", "BufferStore.predicate", "Call.annotations", "StringImm"), "created by vectorization, or part of calls that law `memory` draws"),
     **dict.fromkeys(("Buffer.data_alignment", "Buffer.buffer_type", "Buffer.axis_separators", "IndexMap"), "set only by schedule primitives, in law `schedule`"),
     **dict.fromkeys(("R.ObjectStructInfo", "R.FuncStructInfo.derive_func", "R.ExternFunc", "R.Function.is_pure", "R.FuncStructInfo.purity"), "part of calls of packed functions, whose code is unknown"),
     **dict.fromkeys(("R.PrimStructInfo", "R.PrimValue", "R.StringImm", "R.DataTypeImm", "R.MatchCast"), "not drawn yet; tests/relax has cases"),

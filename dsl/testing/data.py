@@ -60,7 +60,7 @@ def random_inputs(
 
     `profile` is "plain" (floats in quarters from -2 to 2), "sparse" (with a few edge values of the dtype: NaN,
     infinities, -0.0, denormals, ties, limits of integers, values around powers of two, and `constants` with their
-    neighbours) or "dense" (with many of them). Elements of integer tensors are from `integers`, upper bound exclusive
+    neighbors) or "dense" (with many of them). Elements of integer tensors are from `integers`, upper bound exclusive
     (unsigned ones wrap around), or, by default, follow the profile; scalar integers are from 1 to 5. `ranges` gives the
     minimum and maximum of parameters by name. Symbolic dimensions are from `sizes` by name, otherwise 1 to 5, and up to
     33 unless the profile is "plain". Arrays have the strides that their buffers declare.
@@ -124,15 +124,15 @@ def _value(
 
 
 def _with_edges(value: Any, argument: Argument, random: Any, share: float, constants: Sequence[float]) -> Any:
-    """Return `value` with about `share` of its elements replaced by edge values of its dtype or neighbours of constants."""
+    """Return `value` with about `share` of its elements replaced by edge values of its dtype or neighbors of constants."""
     import numpy as np
 
-    from .values import float_edges, int_edges, neighbours
+    from .values import float_edges, int_edges, neighbors
 
     if is_bool(argument.dtype):
         return value
     edges: Any = float_edges(argument.dtype, finite=False) if is_float(argument.dtype) else int_edges(argument.dtype)
-    near = neighbours(constants, argument.dtype)
+    near = neighbors(constants, argument.dtype)
     is_edge: Any = random.random(value.shape) < 0.5 if len(near) else None
     chosen: Any = random.choice(edges, value.shape)
     if len(near):

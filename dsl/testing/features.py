@@ -1,4 +1,4 @@
-"""Features of loop-level functions: a table with the test that recognises each feature and the stages of the generator
+"""Features of loop-level functions: a table with the test that recognizes each feature and the stages of the generator
 that make it. Strategies take these names in `features=` and `without=`, and runs count them.
 """
 

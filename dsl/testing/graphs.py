@@ -229,7 +229,7 @@ def arrange(graph: Graph) -> None:
             graph.bind(f"R.broadcast_to({x.name}, R.shape([{_sizes((2, *x.shape))}]))", (2, *x.shape), x.dtype)
 
 
-def normalise(graph: Graph) -> None:
+def normalize(graph: Graph) -> None:
     """Add a softmax."""
     x = graph.operand(lambda value: value.is_float)
     name = graph.choose.pick(("softmax", "log_softmax"))
@@ -263,7 +263,7 @@ OPERATORS: tuple[Operator, ...] = (
     reduce,
     arrange,
     compare,
-    normalise,
+    normalize,
     pair,
     call,
     arrange,
@@ -273,7 +273,7 @@ OPERATORS: tuple[Operator, ...] = (
 )
 OPERATOR_KINDS: dict[str, Operator] = {
     "unary": unary, "binary": binary, "matmul": matmul, "reduce": reduce, "arrange": arrange, "compare": compare,
-    "normalise": normalise, "pair": pair, "call": call, "integers": integers,
+    "normalize": normalize, "pair": pair, "call": call, "integers": integers,
 }  # fmt: skip
 """Kinds of operators by name."""
 

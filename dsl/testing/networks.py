@@ -1,4 +1,4 @@
-"""Parts of neural networks for random graphs: convolutions, pooling, normalisation, branches and inner functions."""
+"""Parts of neural networks for random graphs: convolutions, pooling, normalization, branches and inner functions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def pooling(graph: Graph) -> None:
 
 
 def batch_norm(graph: Graph, training: bool | None = None) -> None:
-    """Add a batch normalisation of images, in training or not, and use its result or its moments. The variance is positive."""
+    """Add a batch normalization of images, in training or not, and use its result or its moments. The variance is positive."""
     x = image(graph)
     channels = (x.shape[1],)
     gamma, beta, mean, variance = (graph.parameter(channels, "float32") for _ in range(4))
@@ -54,7 +54,7 @@ def batch_norm(graph: Graph, training: bool | None = None) -> None:
 
 
 def layer_norm(graph: Graph) -> None:
-    """Add a normalisation over the last axis."""
+    """Add a normalization over the last axis."""
     x = graph.operand(lambda value: value.dtype == "float32" and len(value.shape) >= 1 and value.is_static)
     if x.dtype != "float32" or not x.is_static:
         return
@@ -151,7 +151,7 @@ def network_functions(
 ) -> relax.Function:
     """Generate functions of one to five operators, including those of networks.
 
-    `training` says whether batch normalisation uses the statistics of its data; None allows both. `only` restricts the
+    `training` says whether batch normalization uses the statistics of its data; None allows both. `only` restricts the
     operators.
     """
     own: tuple[Operator, ...] = (convolution, pooling, batch_norm, layer_norm, products)

@@ -1,4 +1,4 @@
-"""Values that programs often handle wrongly: edges of each dtype, ties and neighbours of constants, besides small numbers."""
+"""Values that programs often handle wrongly: edges of each dtype, ties and neighbors of constants, besides small numbers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _limits(kind: Any) -> Any:
 
 @cache
 def int_edges(dtype: str) -> Any:
-    """Return an array of edge values of an integer dtype: its limits, -1, 0, 1, and the neighbours of powers of two."""
+    """Return an array of edge values of an integer dtype: its limits, -1, 0, 1, and the neighbors of powers of two."""
     low, high = int_range(dtype)
     around = [sign * (1 << n) + add for n in _POWERS for sign in (1, -1) for add in (-1, 0, 1)]
     return np.array(
@@ -53,8 +53,8 @@ def int_edges(dtype: str) -> Any:
     )
 
 
-def neighbours(constants: Iterable[float], dtype: str) -> Any:
-    """Return an array of the constants that `dtype` can represent, and the neighbours of each."""
+def neighbors(constants: Iterable[float], dtype: str) -> Any:
+    """Return an array of the constants that `dtype` can represent, and the neighbors of each."""
     kind = numpy_dtype(dtype)
     if is_float(dtype):
         near = [value + step for value in constants for step in (0, 0.25, -0.25, 1, -1)]
@@ -68,7 +68,7 @@ def neighbours(constants: Iterable[float], dtype: str) -> Any:
 def adversarial(
     dtype: str, shape: tuple[int, ...], random: np.random.Generator, constants: Iterable[float] = ()
 ) -> Any:
-    """Return an array of about half edge values of `dtype` or neighbours of `constants`, and half small numbers."""
+    """Return an array of about half edge values of `dtype` or neighbors of `constants`, and half small numbers."""
     kind = numpy_dtype(dtype)
     if is_bool(dtype):
         return random.integers(0, 2, shape).astype(kind)
@@ -79,7 +79,7 @@ def adversarial(
             base, edges = (plain / 4).astype(kind), float_edges(dtype)
     else:
         base, edges = plain.astype(kind), int_edges(dtype)
-    near = neighbours(constants, dtype)
+    near = neighbors(constants, dtype)
     choice = random.integers(0, 4, shape)
     edge = edges[random.integers(0, len(edges), shape)]
     result = np.where(choice < 2, base, edge)

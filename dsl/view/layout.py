@@ -1,7 +1,7 @@
 """Positions of the boxes of a graph: in layers, with every edge downwards (Sugiyama, Tagawa and Toda, 1981).
 
 The layer of a box is the length of the longest path to it; sources are just above their first use. Edges that cross a
-layer get a point in it. The boxes of each layer are repeatedly ordered by the positions of their neighbours, downwards
+layer get a point in it. The boxes of each layer are repeatedly ordered by the positions of their neighbors, downwards
 and upwards.
 """
 
@@ -72,19 +72,19 @@ def _chain(edge: Edge, depths: Mapping[Name, int]) -> list[Name]:
 
 
 def _order(layers: list[list[Name]], links: Sequence[Edge]) -> None:
-    """Order each layer by the mean position of its neighbours, alternating between the previous and the next layer."""
+    """Order each layer by the mean position of its neighbors, alternating between the previous and the next layer."""
     before: dict[Name, list[Name]] = {}
     after: dict[Name, list[Name]] = {}
     for start, end in links:
         before.setdefault(end, []).append(start)
         after.setdefault(start, []).append(end)
     for sweep in range(SWEEPS):
-        neighbours = after if sweep % 2 else before
+        neighbors = after if sweep % 2 else before
         rank: dict[Name, float] = {}
         for layer in reversed(layers) if sweep % 2 else layers:
             own = {name: position / len(layer) for position, name in enumerate(layer)}
             middle = {
-                name: sum(found) / len(found) if (found := [rank[each] for each in neighbours.get(name, ())]) else at
+                name: sum(found) / len(found) if (found := [rank[each] for each in neighbors.get(name, ())]) else at
                 for name, at in own.items()
             }
             layer.sort(key=middle.__getitem__)

@@ -85,7 +85,7 @@ def compact_strides(shape: Sequence[int]) -> tuple[int, ...]:
 class View:
     """A buffer at run time: memory as elements of a dtype, and the position of each index.
 
-    `offset` and `strides` count elements; an element of a vector dtype is `lanes` neighbours in `flat`, which holds the
+    `offset` and `strides` count elements; an element of a vector dtype is `lanes` neighbors in `flat`, which holds the
     whole allocation, `size` scalars; `pointer` points at number `base` of it. `axes` are pairs of extent and stride.
     """
 

@@ -336,7 +336,7 @@ def _block(stmt: tir.Block) -> Statement:
 
 
 def _after_init(init: tir.Stmt, body: Statement, axes: tuple[tir.IterVar, ...]) -> Statement:
-    initialise = compile_stmt(init)
+    initialize = compile_stmt(init)
     reductions = [axis for axis in axes if axis.iter_type is tir.IterVarType.COMM_REDUCE]
     starts = [(axis.var, compile_expr(axis.dom.min)) for axis in reductions if axis.dom is not None]
 
@@ -345,7 +345,7 @@ def _after_init(init: tir.Stmt, body: Statement, axes: tuple[tir.IterVar, ...]) 
             if frame[variable] != start(frame):
                 break
         else:
-            yield from initialise(frame)
+            yield from initialize(frame)
         yield from body(frame)
 
     return run

@@ -119,7 +119,7 @@ def pad(x: Tensor, pad: Sequence[int], mode: str = "constant", value: float = 0.
     return call("nn.pad", name, x, pad_width=pad, pad_mode=mode, pad_value=value)
 
 
-# --- Convolutions and normalisations ----------------------------------------------------------------------------
+# --- Convolutions and normalizations ----------------------------------------------------------------------------
 
 
 def _convolution(operator: str, default_layout: str) -> Callable[..., Tensor]:

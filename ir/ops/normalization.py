@@ -246,7 +246,7 @@ def _infer_group_norm(a: Inference) -> StructInfo:
         return info
     axis = a.axis(a.attr("channel_axis"), info.ndim)
     if axis in a.axes(a.attr("axes"), info.ndim):
-        raise a.fail("E0325", f"names the channel axis {axis} among 'axes'", "list the other axes to normalise over")
+        raise a.fail("E0325", f"names the channel axis {axis} among 'axes'", "list the other axes to normalize over")
     dims = dims_of(info)
     channels = d.value_of(dims[axis]) if dims is not None else None
     if channels is not None and channels % a.attr("num_groups"):

@@ -1,4 +1,4 @@
-"""Merge neighbouring composite functions of a library into one (TVM: `MergeCompositeFunctions`)."""
+"""Merge neighboring composite functions of a library into one (TVM: `MergeCompositeFunctions`)."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def _term(s: Simplifier, kind: type[tir.FloorDiv | tir.FloorMod], a: Sum, b: int
 def scale_down(s: Simplifier, value: Sum, divisor: int) -> tuple[Sum, int] | None:
     """Return `value // scale` and `scale`, for a `scale > 1` that divides `divisor`, or None.
 
-    The terms that `scale` does not divide must lie between two neighbouring multiples of it. Every number divides 0.
+    The terms that `scale` does not divide must lie between two neighboring multiples of it. Every number divides 0.
     """
     scales = {gcd(factor, divisor) for factor in value.terms.values()}
     scales.add(gcd(value.content, divisor))

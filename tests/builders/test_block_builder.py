@@ -1,4 +1,4 @@
-"""The block builder: names, normalisation, functions of tensors, and what it refuses."""
+"""The block builder: names, normalization, functions of tensors, and what it refuses."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def test_convolutions_add_their_bias_to_each_channel(
     assert without.shape == result.shape
 
 
-def test_normalisations(random: np.random.Generator) -> None:
+def test_normalizations(random: np.random.Generator) -> None:
     x = uniform(random, 2, 4, 6)
     spec = {"x": nn.spec.Tensor((2, 4, 6), "float32")}
     mean, deviation = x.mean(-1, keepdims=True), np.sqrt(x.var(-1, keepdims=True) + 1e-5)

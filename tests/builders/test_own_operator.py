@@ -63,7 +63,7 @@ R.function main(x: R.Tensor(("n",), "float32"), y: R.Tensor((3,), "float32")) ->
 """
 
 
-def test_one_declaration_parses_prints_infers_legalises_and_runs() -> None:
+def test_one_declaration_parses_prints_infers_legalizes_and_runs() -> None:
     declared()
     module = tvms.parse(TEXT)
     assert tvms.verify(module) == ()

@@ -30,7 +30,7 @@ UNARY = (
 
 
 def loops(dtype: str, operators: tuple[str, ...], size: int = 21) -> str:
-    """One function with a scalar, a vectorised and an unrolled loop for every operator."""
+    """One function with a scalar, a vectorized and an unrolled loop for every operator."""
     params = [f'A: T.Buffer(({size},), "{dtype}")', f'B: T.Buffer(({size},), "{dtype}")']
     params.append(f'C: T.Buffer(({3 * len(operators)}, {size}), "{dtype}")')
     lines = [f"T.prim_func main({', '.join(params)}):"]

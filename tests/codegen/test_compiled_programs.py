@@ -142,7 +142,7 @@ T.prim_func main(A: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float32"), D
     agree(text, arange(64), np.zeros(64, "f4"), np.zeros((16, 4), "f4"))
 
 
-def test_a_vectorised_loop_that_depends_on_itself_stays_sequential(agree: Callable[..., Any]) -> None:
+def test_a_vectorized_loop_that_depends_on_itself_stays_sequential(agree: Callable[..., Any]) -> None:
     text = """
 T.prim_func main(A: T.Buffer((17,), "float32"), S: T.Buffer((1,), "float32")):
     for i in T.vectorized(16):

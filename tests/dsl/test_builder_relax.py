@@ -85,7 +85,7 @@ R.function main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
     assert kinds == [relax.DataflowVar, relax.DataflowVar, relax.Var]
 
 
-def test_neighbouring_blocks_of_a_kind_are_one() -> None:
+def test_neighboring_blocks_of_a_kind_are_one() -> None:
     main = build_main("""
 R.function main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
     with R.dataflow():

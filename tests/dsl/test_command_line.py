@@ -1,4 +1,4 @@
-"""What every subcommand has in common: usage, help, colours, exit codes."""
+"""What every subcommand has in common: usage, help, colors, exit codes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_choices_are_those_of_their_owners() -> None:
 
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no variable for colours in, and none out."""
+    """Let no variable for colors in, and none out."""
     for variable in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "TERM"):
         monkeypatch.setenv(variable, "")
         monkeypatch.delenv(variable)
@@ -58,10 +58,10 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_unknown_options_show_the_usage_of_the_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     needed = {"convert": ["--to", "tvms"], "reduce": ["--passes", "LegalizeOps"]}.get(command, [])
-    assert main([command, MATMUL, *needed, "--colour"]) == 2
+    assert main([command, MATMUL, *needed, "--color"]) == 2
     error = capsys.readouterr().err
     assert error.startswith(f"usage: tvms {command} ")
-    assert error.endswith("error[E0801]: unrecognized arguments: --colour\n  = help: did you mean '--color'?\n")
+    assert error.endswith("error[E0801]: unrecognized arguments: --color\n  = help: did you mean '--color'?\n")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_names_that_do_not_exist_are_usage_errors(
 
 
 @pytest.mark.parametrize(
-    ("variables", "option", "is_coloured"),
+    ("variables", "option", "is_colored"),
     [
         ({}, "auto", False),
         ({"FORCE_COLOR": "1"}, "auto", True),
@@ -99,20 +99,20 @@ def test_names_that_do_not_exist_are_usage_errors(
         ({"TERM": "dumb"}, "always", True),
     ],
 )
-def test_colors(variables: dict[str, str], option: str, is_coloured: bool, capsys: pytest.CaptureFixture[str]) -> None:
+def test_colors(variables: dict[str, str], option: str, is_colored: bool, capsys: pytest.CaptureFixture[str]) -> None:
     os.environ.update(variables)
     assert main(["print", "/nope", "--color", option]) == 2
-    assert ("\x1b[" in capsys.readouterr().err) == is_coloured
+    assert ("\x1b[" in capsys.readouterr().err) == is_colored
 
 
-@pytest.mark.parametrize(("terminal", "is_coloured"), [("xterm", True), ("dumb", False)])
+@pytest.mark.parametrize(("terminal", "is_colored"), [("xterm", True), ("dumb", False)])
 def test_a_dumb_terminal_has_no_colors(
-    terminal: str, is_coloured: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    terminal: str, is_colored: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TERM", terminal)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     assert main(["print", "/nope"]) == 2
-    assert ("\x1b[" in capsys.readouterr().err) == is_coloured
+    assert ("\x1b[" in capsys.readouterr().err) == is_colored
 
 
 def test_files_that_cannot_be_formatted_are_counted_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

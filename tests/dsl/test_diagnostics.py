@@ -114,14 +114,14 @@ def test_places_outside_the_text_are_shown_at_its_end() -> None:
     assert "--> a.tvms:2:1\n" in render([Diagnostic("E0001", "reason", Span(Source("a.tvms", "x\n"), 7, 9))])
 
 
-def test_colour_adds_nothing_but_codes() -> None:
+def test_color_adds_nothing_but_codes() -> None:
     diagnostic = Diagnostic(
         "E0001", "reason", at(TEXT, "line"), "help", (Note("note"), Note("place", at(TEXT, "last")))
     )
-    coloured = render([diagnostic], color=True)
-    assert coloured.startswith("\x1b[1;31merror[E0001]\x1b[0m\x1b[1m: reason\x1b[0m\n")
-    assert "\x1b[1;31m^^^^\x1b[0m" in coloured
-    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == render([diagnostic])
+    colored = render([diagnostic], color=True)
+    assert colored.startswith("\x1b[1;31merror[E0001]\x1b[0m\x1b[1m: reason\x1b[0m\n")
+    assert "\x1b[1;31m^^^^\x1b[0m" in colored
+    assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == render([diagnostic])
 
 
 @given(st.text(), st.integers(-5, 50), st.integers(-5, 50))

@@ -1,4 +1,4 @@
-"""Colours for programs: nothing is lost, nothing is an error, and what the words mean is told apart."""
+"""Colors for programs: nothing is lost, nothing is an error, and what the words mean is told apart."""
 
 from __future__ import annotations
 

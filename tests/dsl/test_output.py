@@ -131,7 +131,7 @@ MAY_WRITE = {
 }
 
 
-def test_only_the_sanitiser_writes_and_makes_safe_text() -> None:
+def test_only_the_sanitizer_writes_and_makes_safe_text() -> None:
     wrong: list[str] = []
     for room in ("grammar", "dsl", "ir", "codegen"):
         for path in (ROOT / room).rglob("*.py"):

@@ -1,4 +1,4 @@
-"""Showing programs: colours only where they are wanted, and nothing but colours added."""
+"""Showing programs: colors only where they are wanted, and nothing but colors added."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tvms.ir.sanitize import visible
 TEXT = 'with T.block("a<b"):  # why\n    A[0] = T.float32(1.5)\n'
 
 
-def test_colours_add_nothing_else() -> None:
+def test_colors_add_nothing_else() -> None:
     assert re.sub(r"\x1b\[[\d;]*m", "", to_ansi(visible(TEXT))) == TEXT
     assert html.unescape(re.sub(r"<[^>]+>", "", to_html(TEXT))) == TEXT
 
@@ -23,9 +23,9 @@ def test_showing_is_plain_outside_a_terminal(capsys: pytest.CaptureFixture[str])
     node = tir.Evaluate(tir.IntImm("int32", 1))
     node.show()
     node.show(color=True)
-    plain, coloured = capsys.readouterr().out.splitlines()
+    plain, colored = capsys.readouterr().out.splitlines()
     assert plain == "T.evaluate(1)"
-    assert coloured == "\x1b[96mT.evaluate\x1b[39;49;00m(\x1b[94m1\x1b[39;49;00m)"
+    assert colored == "\x1b[96mT.evaluate\x1b[39;49;00m(\x1b[94m1\x1b[39;49;00m)"
 
 
 def test_no_color_is_honoured(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

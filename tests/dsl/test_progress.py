@@ -48,4 +48,4 @@ def test_instruments_see_every_stage() -> None:
         exe = tvms.compile(tvms.load(PERCEPTRON))
     kernels = list(exe.decisions)
     lowered = [f"lower {name} ({number} of {len(kernels)})" for number, name in enumerate(kernels, 1)]
-    assert seen[: len(kernels) + 3] == [*lowered, "write LLVM IR", "optimise", "make machine code"]
+    assert seen[: len(kernels) + 3] == [*lowered, "write LLVM IR", "optimize", "make machine code"]

@@ -42,7 +42,7 @@ def test_what_samples_prove_is_told(file: str, capsys: pytest.CaptureFixture[str
     assert main(["run", file, "--verify", "--no-schedule"]) == 0
     said = capsys.readouterr().out.splitlines()[-2:]
     assert said == [
-        "verify: agrees with unoptimised machine code; largest difference 0 in 'C' (allowed 1e-05)",
+        "verify: agrees with unoptimized machine code; largest difference 0 in 'C' (allowed 1e-05)",
         "verify: that code agrees with the interpreter at 1,382 of 3,364 points in 2 loop nests: 99 % confidence that "
         "less than 1.3% of each nest is wrong (--verify=full checks all)",
     ]
@@ -55,7 +55,7 @@ def test_everything_can_be_interpreted(file: str, capsys: pytest.CaptureFixture[
 
 
 def _damaged(damage: Callable[[list[Any]], None]) -> Callable[..., Any]:
-    """Return a compiler whose unoptimised code is damaged."""
+    """Return a compiler whose unoptimized code is damaged."""
     compile_module = codegen.compile
 
     def compile_wrongly(module: Any, **settings: Any) -> Any:
@@ -94,7 +94,7 @@ def test_samples_find_wrong_machine_code(
 ) -> None:
     monkeypatch.setattr(codegen, "compile", _damaged(damage))
     assert main(["run", file, "--verify", "--no-schedule"]) == 1
-    assert "unoptimised machine code DIFFERS from the interpreter at sampled points" in capsys.readouterr().out
+    assert "unoptimized machine code DIFFERS from the interpreter at sampled points" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -144,10 +144,10 @@ _LOOPS = ("T.parallel({n})", "T.vectorized({n})", 'T.thread_binding({n}, thread=
 
 
 def side_by_side(random: Random) -> Pair:
-    """A loop whose iterations run side by side: they come to share an element, or read what a neighbour writes."""
+    """A loop whose iterations run side by side: they come to share an element, or read what a neighbor writes."""
     n, m = random.randint(2, 20), random.randint(1, 5)
     loop = random.choice(_LOOPS).format(n=n)
-    kind = random.choice(("shared", "sum", "neighbour", "mixed"))
+    kind = random.choice(("shared", "sum", "neighbor", "mixed"))
     head = f"for i in {loop}:\n    for j in range({m}):\n        "
     by = random.randint(2, 4)
     match kind:
@@ -155,7 +155,7 @@ def side_by_side(random: Random) -> Pair:
             right, wrong = "B[i, j] = A[i, j]", f"B[i // {by}, j] = A[i, j]"
         case "sum":
             right, wrong = "B[i, 0] = B[i, 0] + A[i, j]", "B[0, j] = B[0, j] + A[i, j]"
-        case "neighbour":
+        case "neighbor":
             right, wrong = "B[i, j] = B[i, j] * A[i, j]", "B[i + 1, j] = B[i, j] * A[i, j]"
         case _:
             right, wrong = f"B[{n - 1} - i, j] = A[i, j]", f"B[i % {max(1, n - 1)}, j] = A[i, j]"

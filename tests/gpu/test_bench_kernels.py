@@ -36,7 +36,7 @@ def rows(x: Any) -> Any:
     return np.exp(x - x.max(1, keepdims=True)) / np.exp(x - x.max(1, keepdims=True)).sum(1, keepdims=True)
 
 
-def normalised(x: Any, gamma: Any, beta: Any) -> Any:
+def normalized(x: Any, gamma: Any, beta: Any) -> Any:
     return (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5) * gamma + beta
 
 
@@ -45,7 +45,7 @@ CASES: dict[str, tuple[int, list[int], Any, Any]] = {
     "matmul_f16": (64, [2, 2], np.float16, lambda a, b: a.astype("f4") @ b.astype("f4")),
     "matmul_bf16": (64, [2, 2], ml_dtypes.bfloat16, lambda a, b: a.astype("f4") @ b.astype("f4")),
     "softmax": (256, [2], np.float32, rows),
-    "layer_norm": (256, [2, 1, 1], np.float32, normalised),
+    "layer_norm": (256, [2, 1, 1], np.float32, normalized),
     "transpose": (64, [2], np.float32, np.transpose),
 }
 

@@ -12,7 +12,7 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 from tvms.codegen.llvm.api import ir
-from tvms.codegen.llvm.backend import optimise, to_object
+from tvms.codegen.llvm.backend import optimize, to_object
 from tvms.codegen.llvm.device_mathematics import FUNCTIONS
 from tvms.codegen.runtime.jit import link_symbols
 from tvms.codegen.target import get_target
@@ -44,7 +44,7 @@ def compiled(name: str) -> Callable[[Any], Any]:
     machine = get_target("llvm")
     library = ctypes.CDLL(ctypes.util.find_library("m"))
     llvm.add_symbol("exp2f", ctypes.cast(library.exp2f, ctypes.c_void_p).value)
-    image = to_object(optimise(str(module), machine, 1), machine)
+    image = to_object(optimize(str(module), machine, 1), machine)
     addresses, linked = link_symbols(image, ["tvms_f"], machine)
     call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(addresses["tvms_f"])
 
@@ -58,7 +58,7 @@ def compiled(name: str) -> Callable[[Any], Any]:
 
 
 def ordered(values: Any) -> Any:
-    """Return floats as integers, of which neighbours are neighbours."""
+    """Return floats as integers, of which neighbors are neighbors."""
     bits = values.view(np.int32).astype(np.int64)
     return np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
 

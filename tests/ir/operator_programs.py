@@ -105,7 +105,7 @@ def _compare(main: relax.Function, expected: Any, got: Any) -> None:
 
 
 def check(case: Case, rng: np.random.Generator) -> None:
-    """What is inferred is what the oracle gives; the legalised program computes the same; and with symbolic dimensions,
+    """What is inferred is what the oracle gives; the legalized program computes the same; and with symbolic dimensions,
     what is inferred is that, too."""
     module, arrays = program(case, rng)
     main = module["main"]

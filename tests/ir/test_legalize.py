@@ -1,4 +1,4 @@
-"""Legalisation over whole functions: names, sharing, symbolic shapes, and what stays."""
+"""Legalization over whole functions: names, sharing, symbolic shapes, and what stays."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_equal_functions_are_made_once_and_named_as_tvm_names_them() -> None:
     assert all("global_symbol" not in module[name].attrs for name in prim_funcs(module))
 
 
-def test_a_legalised_model_computes_the_same_for_every_length() -> None:
+def test_a_legalized_model_computes_the_same_for_every_length() -> None:
     module, rng = parse(MLP), np.random.default_rng(7)
     w, b = rng.random((3, 4), "float32"), rng.random(3, "float32")
     for length in (1, 3):
@@ -94,7 +94,7 @@ def test_what_has_no_meaning_or_no_shape_stays() -> None:
     assert prim_funcs(legal(text)) == []
 
 
-def test_branches_and_local_functions_are_legalised() -> None:
+def test_branches_and_local_functions_are_legalized() -> None:
     text = (
         HEADER
         + """\

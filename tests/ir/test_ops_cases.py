@@ -1,4 +1,4 @@
-"""Every operator: what is inferred is what the oracle gives, and the legalised program computes the same."""
+"""Every operator: what is inferred is what the oracle gives, and the legalized program computes the same."""
 
 from __future__ import annotations
 
@@ -285,7 +285,7 @@ def _rng(number: int) -> np.random.Generator:
 
 
 @pytest.mark.parametrize("number", range(len(CASES)), ids=[f"{case[0]}-{number}" for number, case in enumerate(CASES)])
-def test_inference_and_legalisation_agree_with_the_oracle(number: int) -> None:
+def test_inference_and_legalization_agree_with_the_oracle(number: int) -> None:
     check(CASES[number], _rng(number))
 
 

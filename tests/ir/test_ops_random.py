@@ -1,4 +1,4 @@
-"""Operators on random shapes and attributes: inference, symbolic inference, oracle and legalised program agree."""
+"""Operators on random shapes and attributes: inference, symbolic inference, oracle and legalized program agree."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def softmax(rng: Rng) -> Case:
     return pick(rng, "nn.softmax", "nn.log_softmax"), f(*dims), axis_of(rng, dims)
 
 
-def normalisation(rng: Rng) -> Case:
+def normalization(rng: Rng) -> Case:
     dims = shape(rng, 2, 4, 6)
     last = dims[-int(rng.integers(1, len(dims))) :]
     axes = list(range(-len(last), 0))
@@ -216,7 +216,7 @@ def scaling(rng: Rng) -> Case:
 
 GENERATORS = [
     unary, binary, choose, reduction, arg_reduction, product, permutation, reshaping, joining, cutting, repeating, slicing,
-    taking, sorting, greatest, scattering, padding, softmax, normalisation, convolution, pooling, scaling,
+    taking, sorting, greatest, scattering, padding, softmax, normalization, convolution, pooling, scaling,
 ]  # fmt: skip
 
 

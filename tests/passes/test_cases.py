@@ -32,7 +32,7 @@ CASES = [
 ]
 
 
-def optimise(module: Any, names: str) -> Any:
+def optimize(module: Any, names: str) -> Any:
     with PassContext(opt_level=3, instruments=[VerifyEach()]):
         return Sequential(parse_passes(names))(module)
 
@@ -119,7 +119,7 @@ def assert_law(before: dict[str, Any], after: Any, prepare: Any = interpreted) -
 @pytest.mark.parametrize(("before", "names", "after"), CASES)
 def test_case(before: str, names: str, after: str) -> None:
     module = tvms.parse(before)
-    result = optimise(module, names)
+    result = optimize(module, names)
     wanted = tvms.parse(after)
     if not tvms.structural_equal(result, wanted):
         assert result.script() == wanted.script()
@@ -131,7 +131,7 @@ def test_case(before: str, names: str, after: str) -> None:
 def test_every_pass_keeps_the_law_on_the_samples(name: str) -> None:
     for path in SAMPLES:
         module, before = sample(path)
-        after = optimise(module, name)
+        after = optimize(module, name)
         if after is not module:
             assert_law(before, after, compiled)
 

@@ -1,4 +1,4 @@
-"""Normalisations that convolutions take over: the same results, with nothing left of the normalisation."""
+"""Normalizations that convolutions take over: the same results, with nothing left of the normalization."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def network(layout: str, options: str) -> tvms.IRModule:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("options", ["training=False", "training=False, scale=False", "training=False, center=False"])
-def test_a_convolution_takes_a_normalisation_over(layout: str, options: str) -> None:
+def test_a_convolution_takes_a_normalization_over(layout: str, options: str) -> None:
     random = np.random.default_rng(1)
     shape, _, kernel, _, _ = LAYOUTS[layout]
     values = [random.standard_normal(size, np.float32) for size in (shape, kernel, 4, 4, 4)]

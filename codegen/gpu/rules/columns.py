@@ -65,7 +65,7 @@ def _check(nest: Nest) -> None:
     last = nest.spatial[-1].var
     steps = [step_along(each, last) for each in (nest.store, *nest.loads())]
     if set(steps) - {0, 1} or steps[0] != 1 or 1 not in steps[1:]:
-        raise Declined("neighbouring results do not belong to neighbouring columns")
+        raise Declined("neighboring results do not belong to neighboring columns")
     count, depth = (constant(extent_of(axes)) for axes in (nest.spatial, nest.reduced))
     if depth is not None and depth < SHORT:
         raise Declined(f"a column has fewer than {SHORT} elements")

@@ -94,7 +94,7 @@ def _check(group: Sequence[Nest], shared: int) -> None:
         if not any(step_along(each, inner[-1].var) == 1 for each in along):
             raise Declined("the elements of a row are not contiguous")
         if shared and any(step_along(each, nest.axes[shared - 1].var) == 1 for each in along):
-            raise Declined("neighbouring rows are also contiguous")
+            raise Declined("neighboring rows are also contiguous")
 
 
 def combined_value(nest: Nest) -> tir.PrimExpr:

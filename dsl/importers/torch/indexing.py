@@ -82,7 +82,7 @@ class _Indices:
 
     @property
     def is_block(self) -> bool:
-        """Whether the indexed dimensions are neighbours, so that the result has theirs in their place."""
+        """Whether the indexed dimensions are neighbors, so that the result has theirs in their place."""
         return self.axes == list(range(self.axes[0], self.axes[-1] + 1))
 
     @property

@@ -42,7 +42,7 @@ def dtype_name(dtype: Any) -> str:
 def array_of(tensor: Any) -> NDArray[Any]:
     """Return the elements of a torch tensor as a NumPy array, without a copy where its memory is contiguous.
 
-    E1005 where the tensor is sparse, quantised, or of a dtype that programs do not have.
+    E1005 where the tensor is sparse, quantized, or of a dtype that programs do not have.
     """
     import numpy as np
 
@@ -50,7 +50,7 @@ def array_of(tensor: Any) -> NDArray[Any]:
 
     torch = library()
     if tensor.layout != torch.strided or tensor.is_quantized:
-        raise error("E1005", "the model has a tensor that is sparse or quantised", None, "store it densely")
+        raise error("E1005", "the model has a tensor that is sparse or quantized", None, "store it densely")
     dtype = dtype_name(tensor.dtype)
     plain = tensor.detach().cpu().contiguous().resolve_conj().resolve_neg()
     if dtype in _WITHOUT_NUMPY:

@@ -1,4 +1,4 @@
-"""Rows for normalisations and softmax."""
+"""Rows for normalizations and softmax."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _batch_norm(c: Converter, a: Any) -> relax.Expr:
 
 
 def _with_moments(convert: Convert) -> Convert:
-    """The normalised tensor; mean and deviation are for gradients."""
+    """The normalized tensor; mean and deviation are for gradients."""
 
     def unused(c: Converter) -> relax.Expr:
         raise c.unsupported("gives what only its gradient needs", "use its first result only")

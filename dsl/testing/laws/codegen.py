@@ -1,4 +1,4 @@
-"""Compiled code computes what the interpreter computes, on random inputs and at every optimisation level."""
+"""Compiled code computes what the interpreter computes, on random inputs and at every optimization level."""
 
 from __future__ import annotations
 

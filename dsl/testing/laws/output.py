@@ -96,7 +96,7 @@ def _check(example: Example, execute: Any) -> None:
 
 def _check_reports(diagnostics: Sequence[Diagnostic]) -> None:
     _check_printable("the report", render(diagnostics))
-    _check_printable("the coloured report", _COLOURS.sub("", render(diagnostics, color=True)))
+    _check_printable("the colored report", _COLOURS.sub("", render(diagnostics, color=True)))
     _check_lines("the concise report", concise(diagnostics), len(diagnostics))
     commands = github(diagnostics)
     _check_lines("GitHub's report", commands, len(diagnostics))

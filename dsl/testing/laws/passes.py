@@ -23,7 +23,7 @@ from ..smaller import programs_in
 from .law import Law
 
 TRAINING = {"DecomposeOpsForInference": False, "DecomposeOpsForTraining": True}
-"""Whether batch normalisation is in training mode, for passes that assume one."""
+"""Whether batch normalization is in training mode, for passes that assume one."""
 ROUNDING = {"ToMixedPrecision": 0.1}
 """Tolerance of passes that reduce precision."""
 REASSOCIATING = ("AdjustMatmulOrder", "ExpandMatmulOfSum")

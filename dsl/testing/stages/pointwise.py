@@ -70,7 +70,7 @@ def _stored(kernel: Kernel, store: tir.BufferStore, axes: Sequence[Axis]) -> tir
 
 
 def guarded(kernel: Kernel, last: bool) -> tir.Stmt:
-    """Make a stencil that reads neighbours that exist, or write only some elements of a parameter."""
+    """Make a stencil that reads neighbors that exist, or write only some elements of a parameter."""
     dtype, shape = kernel.dtype(), kernel.shape(1, 2)
     axes = kernel.axes(shape)
     if kernel.wants("branch", 3):
@@ -81,8 +81,8 @@ def guarded(kernel: Kernel, last: bool) -> tir.Stmt:
     else:
         source, value = kernel.source(dtype, len(shape), is_whole=True), None
         for offset in (-1, 0, 1)[: kernel.choose.number(1, 3)]:
-            neighbour = _neighbour(kernel, source, axes, offset)
-            value = neighbour if value is None else make.add(value, neighbour)
+            neighbor = _neighbor(kernel, source, axes, offset)
+            value = neighbor if value is None else make.add(value, neighbor)
         target = kernel.result("B", dtype, shape, last)
         assert value is not None
         body = tir.BufferStore(target, value, indices_of(axes))
@@ -90,8 +90,8 @@ def guarded(kernel: Kernel, last: bool) -> tir.Stmt:
     return nest(kernel, axes, kernel.block("stencil", axes, body))
 
 
-def _neighbour(kernel: Kernel, source: tir.Buffer, axes: Sequence[Axis], offset: int) -> tir.PrimExpr:
-    """Return a neighbour of the element that `axes` denote, or zero outside the buffer."""
+def _neighbor(kernel: Kernel, source: tir.Buffer, axes: Sequence[Axis], offset: int) -> tir.PrimExpr:
+    """Return a neighbor of the element that `axes` denote, or zero outside the buffer."""
     indices = [make.add(axis.index, kernel.const(offset if place == 0 else 0)) for place, axis in enumerate(axes)]
     condition: tir.PrimExpr | None = None
     for index, extent in zip(indices, source.shape, strict=True):

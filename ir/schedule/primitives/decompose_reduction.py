@@ -35,7 +35,7 @@ _TRUE: tir.PrimExpr = tir.IntImm("bool", 1)
 
 
 @primitive(
-    requires=(AROUND, REDUCTION, ABOVE_REDUCTION, STARTS_ALIKE, UNTOUCHED, NOT_ROOT), results=("initialising block",)
+    requires=(AROUND, REDUCTION, ABOVE_REDUCTION, STARTS_ALIKE, UNTOUCHED, NOT_ROOT), results=("initializing block",)
 )
 def decompose_reduction(program: Program, block: Block, loop: Loop) -> tir.Block:
     """Move `T.init` of a reduction to a new block before `loop`, with copies of the loops that it needs.
