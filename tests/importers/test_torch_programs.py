@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -277,3 +278,33 @@ def test_a_model_that_was_not_exported() -> None:
         "error[E0702]: the model is of type Small, not ExportedProgram\n"
         "  = help: export it first: torch.export.export(model, inputs)"
     )
+
+
+def test_a_size_that_is_only_an_expression() -> None:
+    rows = 2 * Dim("half", min=2, max=8)
+    with pytest.raises(tvms.TvmsError) as raised:
+        from_exported_program(exported(Small(), torch.randn(6, 4), dynamic_shapes={"x": {0: rows}}))
+    (problem,) = raised.value.diagnostics
+    assert problem.code == "E1004"
+    assert re.fullmatch(r"dimension 0 of 'x' is s\d+ \* 2, of a size that no dimension is by itself", problem.message)
+
+
+def test_bags_of_embeddings() -> None:
+    check(nn.EmbeddingBag(10, 4, mode="mean"), torch.randint(0, 10, (7,)), torch.tensor([0, 3]))
+
+
+def test_caches_are_inputs_and_results() -> None:
+    class Cache(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("keys", torch.zeros(1, 8, 4))
+
+        def forward(self, x: Any, place: Any) -> Any:
+            self.keys[:, place] = x
+            return self.keys.sum()
+
+    x = torch.ones(1, 1, 4)
+    module = from_exported_program(exported(Cache(), x, torch.tensor([2])))
+    total, keys = tvms.compile(module)["main"](x.numpy(), np.array([2]), np.zeros((1, 8, 4), "float32"))
+    assert float(np.asarray(total)) == 4.0
+    np.testing.assert_array_equal(np.asarray(keys)[0, 2], [1, 1, 1, 1])

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import reduce
-from typing import Any
+from typing import Any, cast
 
 from ....ir import make, relax, tir
 from ....ir.base import Attrs, IRModule
 from ....ir.building.block_builder import BlockBuilder
 from ....ir.building.values import apply
+from ....ir.diagnostics import error
 from ....ir.ops import dims as d
 from ....ir.ops.inference import tensor_info
+from ....ir.visit import free_variables
 from .control_flow import has_control_flow
 from .converter import Converter
 from .library import check_kind, constant_of, dtype_name, library
@@ -73,6 +75,7 @@ class ProgramImporter:
         self._weights: dict[str, tuple[relax.Var, relax.Constant]] = {}
         self._shared: dict[Any, relax.Constant] = {}
         self.traced: list[Any] = []
+        self._sizes: set[tir.Var] = set()
 
     def name_inputs(self, names: Sequence[str], variables: Sequence[tir.Var | None]) -> None:
         """Call the inputs by `names`, and their sizes, all in order, by those of `variables` that are given."""
@@ -121,6 +124,21 @@ class ProgramImporter:
                 self._converter.env[node] = self._weight(spec.target, is_input)
             else:
                 self._converter.env[node] = None
+        self._check_sizes()
+
+    def _check_sizes(self) -> None:
+        """Raise E1004 where a dimension of an input is an expression of a size that no dimension is by itself."""
+        for variable in self._inputs:
+            info = variable.struct_info
+            dims = (
+                info.shape.values
+                if isinstance(info, relax.TensorStructInfo) and isinstance(info.shape, relax.ShapeExpr)
+                else ()
+            )
+            for axis, dim in enumerate(dims):
+                if any(size not in self._sizes for size in free_variables(dim)):
+                    reason = f"dimension {axis} of '{variable.name_hint}' is {d.show_one(dim)}, of a size that no dimension is by itself"
+                    raise error("E1004", reason, None, "export the model with a torch.export.Dim of its own for it")
 
     def _input(self, node: Any) -> Any:
         value = node.meta["val"]
@@ -130,6 +148,7 @@ class ProgramImporter:
         elif isinstance(value, library().SymInt):
             self._symbols.bind(value)
             size = d.as_dim(self._symbols.size(value))
+            self._sizes.add(cast("tir.Var", size))
             variable = relax.Var(self._name(node.name), struct_info=relax.PrimStructInfo("int64", size))
             self._inputs.append(variable)
             return self._symbols.size(value)
@@ -141,7 +160,9 @@ class ProgramImporter:
     def _variable(self, name: str, shape: Any, dtype: str) -> relax.Var:
         for size in shape:
             self._symbols.bind(size)
-        return relax.Var(self._name(name), struct_info=tensor_info(self._symbols.dims(shape), dtype))
+        dims = self._symbols.dims(shape)
+        self._sizes.update(dim for dim in dims if isinstance(dim, tir.Var))
+        return relax.Var(self._name(name), struct_info=tensor_info(dims, dtype))
 
     def _name(self, name: str) -> str:
         return self._converter.unique(identifier(name))

@@ -317,7 +317,7 @@ def _embedding_bag(c: Converter, a: Any) -> Any:
     places = op.arange(0, count, 1, "int64")
     bag = op.subtract(op.bucketize(places, starts, False, True), const(1, "int64"))
     is_member = op.equal(op.expand_dims(op.arange(0, bags, 1, "int64"), 1), op.expand_dims(bag, 0))
-    if a.padding_idx >= 0:
+    if a.padding_idx is not None and a.padding_idx >= 0:
         kept = op.not_equal(c.cast(a.indices, "int64"), const(a.padding_idx, "int64"))
         is_member = op.logical_and(is_member, op.expand_dims(kept, 0))
     weights = c.emit(c.cast(is_member, dtype_of(a.weight)), "_members")
