@@ -33,6 +33,7 @@ def test_modules_functions_and_methods() -> None:
     model, x = Net(), torch.randn(2, 3, 8, 8)
     graph = fx.symbolic_trace(model)
     module = from_fx(graph, [((2, 3, 8, 8), "float32")])
+    assert tvms.structural_equal(module, from_fx(graph, [((2, 3, 8, 8), torch.float32)]))
     assert graph.training
     assert [param.name_hint for param in module["main"].params] == ["inp_0"]
     assert 'I.constant("conv.weight"' in module.script()

@@ -42,7 +42,7 @@ def from_fx(
     torch = library()
     check_kind(model, torch.fx.GraphModule, "trace it first: torch.fx.symbolic_trace(model)")
     inputs = [
-        torch.zeros([_try_size(size) for size in shape], dtype=getattr(torch, dtype)) for shape, dtype in input_info
+        torch.zeros([_try_size(size) for size in shape], dtype=_dtype(torch, dtype)) for shape, dtype in input_info
     ]
     varying = tuple(
         {axis: torch.export.Dim.DYNAMIC for axis, size in enumerate(shape) if _variable(size)}
@@ -54,6 +54,11 @@ def from_fx(
     importer.name_inputs([f"inp_{number}" for number in range(len(inputs))], [_variable(size) for size in sizes])
     is_tuple = isinstance(_returned(model), tuple | list)
     return importer.module(unwrap_unit_return_tuple or not is_tuple, no_bind_return_tuple)
+
+
+def _dtype(torch: Any, dtype: Any) -> Any:
+    """Return a dtype that is given by name or as torch's own."""
+    return getattr(torch, dtype) if isinstance(dtype, str) else dtype
 
 
 def _variable(size: Any) -> tir.Var | None:
