@@ -51,9 +51,9 @@ def children(node: Node) -> tuple[Node, ...]:
 _Reader: TypeAlias = Callable[[Any], tuple[Node, ...]]
 
 
-def _reader(kind: type[Node]) -> _Reader:
+def _reader(kind: type) -> _Reader:
     """Return a function that lists the children of a kind of node, the fastest that the types of its fields allow."""
-    names = part_names(kind)
+    names = part_names(kind) if issubclass(kind, Node) else ()
     if not names:
         return _no_children
     get: Callable[[Any], Any] = attrgetter(*names)

@@ -146,7 +146,7 @@ def _window(np: Any, a: Any, x: Any, index: Any, average: bool) -> Any:
     ranges, size = window_places(a, x.shape[2:], index)
     part = x[np.ix_(range(x.shape[0]), range(x.shape[1]), *ranges)]
     axes = tuple(range(2, x.ndim))
-    limits = np.iinfo if np.issubdtype(x.dtype, np.integer) else ml_dtypes.finfo
+    limits: Any = np.iinfo if np.issubdtype(x.dtype, np.integer) else ml_dtypes.finfo
     least = limits(x.dtype).min
     return part.sum(axes) / size if average else part.max(axes, initial=least)
 
