@@ -51,7 +51,7 @@ def children(node: Node) -> tuple[Node, ...]:
 _Reader: TypeAlias = Callable[[Any], tuple[Node, ...]]
 
 
-def _reader(kind: type) -> _Reader:
+def _reader(kind: type[Any]) -> _Reader:
     """Return a function that lists the children of a kind of node, the fastest that the types of its fields allow."""
     names = part_names(kind) if issubclass(kind, Node) else ()
     if not names:
