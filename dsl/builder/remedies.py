@@ -59,14 +59,19 @@ MOST_CANDIDATES = 40
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
-    """Suggest the candidate closest to `name`, among those with the same first letter or the same last two."""
-    letters = name.rfind(".") + 2
-    first, last = name[:letters], name[-2:]
-    similar = [each for each in candidates if (each[:letters] == first or each[-2:] == last) and each != name]
+    """Suggest the candidate closest to `name`, among those whose last part has the same first letter or last two letters."""
+    first, last = _first_letter(name), name[-2:]
+    similar = [each for each in candidates if (_first_letter(each) == first or each[-2:] == last) and each != name]
     others = similar[:MOST_CANDIDATES]
     alike = [each for each in others if each.lower() == name.lower()]
     near: Sequence[str] = alike or get_close_matches(name, others, n=1, cutoff=0.61)
     return f"did you mean '{near[0]}'?" if near else None
+
+
+def _first_letter(name: str) -> str:
+    """Return the first letter of the part of a name after its last dot."""
+    start = name.rfind(".") + 1
+    return name[start : start + 1]
 
 
 def undefined(name: str, known: Iterable[str], dialect: str) -> str | None:

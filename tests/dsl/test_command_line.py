@@ -58,10 +58,10 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_unknown_options_show_the_usage_of_the_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     needed = {"convert": ["--to", "tvms"], "reduce": ["--passes", "LegalizeOps"]}.get(command, [])
-    assert main([command, MATMUL, *needed, "--color"]) == 2
+    assert main([command, MATMUL, *needed, "--colr"]) == 2
     error = capsys.readouterr().err
     assert error.startswith(f"usage: tvms {command} ")
-    assert error.endswith("error[E0801]: unrecognized arguments: --color\n  = help: did you mean '--color'?\n")
+    assert error.endswith("error[E0801]: unrecognized arguments: --colr\n  = help: did you mean '--color'?\n")
 
 
 @pytest.mark.parametrize(

@@ -146,8 +146,8 @@ def test_a_pass_that_breaks_the_law_is_named(mod: Any) -> None:
     ("call", "message"),
     [
         (
-            lambda mod: get_pass("LegalizeOps"),
-            "error[E0903]: unknown pass 'LegalizeOps'\n  = help: did you mean 'LegalizeOps'?",
+            lambda mod: get_pass("LegaliseOps"),
+            "error[E0903]: unknown pass 'LegaliseOps'\n  = help: did you mean 'LegalizeOps'?",
         ),
         (
             lambda mod: get_pass("LegalizeOps", 1, 2),

@@ -86,7 +86,7 @@ MUTANTS = (
     Mutant("split rounds down", "schedule", "ir/schedule/primitives/split.py",
            "simplify(make.ceildiv(loop.extent, product))", "simplify(make.floordiv(loop.extent, product))"),
     Mutant("fuse swaps its loops", "schedule", "ir/schedule/primitives/fuse.py",
-           "for loop in reversed(loops):\n        value", "for loop in loops:\n        value"),
+           "for loop in reversed(loops):\n        if", "for loop in loops:\n        if"),
     # --- Machine code
     Mutant("T.init runs in every iteration", "codegen", "codegen/lower/init_block.py",
            "tir.IfThenElse(reduce(make.logical_and, conditions), block.init) if conditions else block.init", "block.init"),
@@ -147,7 +147,7 @@ MUTANTS = (
     Mutant("the indices of an inlined value are reversed", "schedule", "ir/schedule/primitives/compute_inline.py",
            "found = dict(zip(places, indices, strict=True))", "found = dict(zip(places, indices[::-1], strict=True))"),
     Mutant("a fused loop ignores the inner extents", "schedule", "ir/schedule/primitives/fuse.py",
-           "make.floormod(fused, make.mul(lower, size))", "make.floormod(fused, lower)"),
+           "make.floormod(fused, make.mul(lower, loop.extent))", "make.floormod(fused, lower)"),
     Mutant("partial sums start with a value", "schedule", "ir/schedule/primitives/rfactor.py",
            "_stores(self.buffers, indices, self.reduction.identity) if is_reduction else None",
            "_stores(self.buffers, indices, values) if is_reduction else None"),
