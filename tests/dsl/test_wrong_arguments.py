@@ -255,6 +255,7 @@ def test_what_is_no_text_and_no_cache() -> None:
 
 def test_streams_of_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Notebooks and tests put streams without bytes in the place of the standard ones."""
+    monkeypatch.chdir(tmp_path)  # `view` writes a picture
     text = "T.prim_func main(A: T.Buffer((4,), 'float32')):\n    A[0] = 1.0\n"
     commands = [
         "check -",
