@@ -69,13 +69,13 @@ class Simplifier(Knowledge):
 
     def assume(self, condition: tir.PrimExpr, holds: bool = True) -> None:
         """Record that `condition` is true, or false if not `holds`."""
-        self._take_in(*self._with_opposite(condition), holds)
+        self._add_fact(*self._with_opposite(condition), holds)
 
     def _with_opposite(self, condition: tir.PrimExpr) -> tuple[tir.PrimExpr, tir.PrimExpr]:
         known = self.visit(condition)
         return known, self.visit(tir.Not(known.dtype, known))
 
-    def _take_in(self, known: tir.PrimExpr, opposite: tir.PrimExpr, holds: bool) -> None:
+    def _add_fact(self, known: tir.PrimExpr, opposite: tir.PrimExpr, holds: bool) -> None:
         self.learn(known, holds)
         if isinstance(opposite, tir.CmpOp):
             self.truths[opposite] = not holds
@@ -93,7 +93,7 @@ class Simplifier(Knowledge):
         """
         known, opposite = self._with_opposite(condition)
         inner = self.inside()
-        inner._take_in(known, opposite, holds)
+        inner._add_fact(known, opposite, holds)
         return inner
 
     def forget_conclusions(self) -> None:

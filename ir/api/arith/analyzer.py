@@ -75,7 +75,7 @@ class Analyzer:
         """Bind a variable to a value or a range."""
         name = variable_of(var)
         if isinstance(expr, tir.Range | tuple):
-            self._take_in(name, range_of(expr, name.dtype))
+            self._set_domain(name, range_of(expr, name.dtype))
         else:
             self._values[name] = self._node(expr, name.dtype)
 
@@ -85,9 +85,9 @@ class Analyzer:
         new = info.interval(name.dtype)
         if name in self._domains and not override:
             raise ValueError(f"bounds of '{name.name}' are already set: pass override=True to replace them")
-        self._take_in(name, new)
+        self._set_domain(name, new)
 
-    def _take_in(self, name: tir.Var, domain: tir.Range | Interval) -> None:
+    def _set_domain(self, name: tir.Var, domain: tir.Range | Interval) -> None:
         self._domains[name] = domain
         self._simplifier = Simplifier(self._domains, self._given)
 
