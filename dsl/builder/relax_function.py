@@ -208,7 +208,7 @@ def _body(builder: BlockBuilder, definition: syntax.Definition) -> relax.Expr | 
     relax_statements.build_statements(builder, definition.body)
     if not any(isinstance(statement, syntax.Return) for statement in definition.body):
         place = syntax.Name(definition.name, start=definition.name_start, end=definition.name_end)
-        help = "end it with `return value`, or `return R.tuple()` if there is no result"
+        help = "end it with `return value`, or with `return R.tuple()` to return nothing"
         context.error("E0306", f"function '{definition.name}' has no return", place, help)
     return None
 

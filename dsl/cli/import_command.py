@@ -23,7 +23,7 @@ _SEED = 0
 
 
 class Input(Struct, frozen=True):
-    """An `--input`: sizes that are names vary."""
+    """An `--input`; sizes that are names are dynamic."""
 
     name: str
     sizes: tuple[str, ...]
@@ -31,14 +31,14 @@ class Input(Struct, frozen=True):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The sizes to try the model with."""
+        """The sizes at which the model is tried."""
         return tuple(int(size) if size.isdecimal() else 4 for size in self.sizes)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Import a model, compare it with torch, and write it."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch warns of its own code
+        warnings.simplefilter("ignore")  # torch warns about its own code
         return _run(arguments)
 
 
@@ -68,7 +68,7 @@ def _input(text: str) -> Input:
 
 
 def _program(model: str, inputs: Sequence[Input]) -> Any:
-    """Return the exported program that the command line names."""
+    """Return the exported program that the command line selects."""
     from ..importers.torch.archive import call_factory, read_archive
 
     if ":" not in model or model.endswith(".pt2"):
@@ -79,7 +79,7 @@ def _program(model: str, inputs: Sequence[Input]) -> Any:
 
 
 def _exported(name: str, made: Any, inputs: Sequence[Input]) -> Any:
-    """Export what a factory returned: a module, or a module with the tuple of its inputs."""
+    """Export the result of a factory: a module, or a module with the tuple of its inputs."""
     from ..importers.torch.library import library
 
     torch: Any = library()

@@ -31,7 +31,5 @@ def run(arguments: argparse.Namespace) -> int:
         if stage.text and not arguments.list:
             write_program(f"\n{stage.text}\n\n")
     if arguments.stage is not None and arguments.stage not in names:
-        raise UsageError(
-            f"there is no stage '{arguments.stage}'", help=f"stages are: {', '.join(dict.fromkeys(names))}"
-        )
+        raise UsageError(f"unknown stage '{arguments.stage}'", help=f"choose one of {', '.join(dict.fromkeys(names))}")
     return 0

@@ -49,7 +49,7 @@ def test_stages_are_listed_and_selected(capsys: pytest.CaptureFixture[str]) -> N
     assert shown.startswith("# 2. schedules · ir/schedule/apply.py:")
     assert "T.vectorized(16)" in shown
     assert main(["tour", file, "--stage", "Nope"]) == 2
-    assert "there is no stage 'Nope'" in capsys.readouterr().err
+    assert "unknown stage 'Nope'" in capsys.readouterr().err
 
 
 def test_a_tour_is_for_the_processor() -> None:
