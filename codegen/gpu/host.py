@@ -115,7 +115,7 @@ class _Compiler:
         return run
 
     def _evaluate(self, stmt: tir.Evaluate) -> Step:
-        """Compile a check; other values have no effect."""
+        """Compile a call of `tir.check`; other statements of this kind are dropped, since they have no effect."""
         match stmt.value:
             case tir.Call(
                 op=Op(name="tir.check"),

@@ -61,7 +61,7 @@ Known: TypeAlias = "Tensor | Storage | tuple[Known, ...]"
 
 
 def new_tensor(info: StructInfo | None, name: str | None = None, span: Span | None = None) -> Tensor:
-    """Return a tensor in a storage of its own: the parameter `name` of the driver, if it is given.
+    """Return a tensor that shares no storage. If `name` is given, the tensor is the parameter of the driver with that name.
 
     Raises NeedsExecutor if `info` does not describe a tensor with known shape and dtype.
     """

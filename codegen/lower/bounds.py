@@ -61,8 +61,9 @@ class Safety(Struct, frozen=True):
 def guard_indices(
     func: tir.PrimFunc, mode: Bounds, functions: Mapping[str, object] = {}
 ) -> tuple[tir.PrimFunc, Safety]:
-    """Return `func`, which has no blocks, with its accesses checked, and what was proven; it may call `functions`.
+    """Add bounds checks to `func`, which must not contain blocks; return it with the number of proven and checked accesses.
 
+    `functions` are the functions that `func` may call.
     Raises TvmsError E0619 if the allocation of an access is unknown.
     """
     if mode == "trust":

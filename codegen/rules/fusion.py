@@ -26,7 +26,7 @@ registers.
 
 
 def inline_producers(nests: Sequence[Nest], owned: Iterable[tir.Buffer]) -> tuple[list[Nest], set[tir.Buffer]]:
-    """Return the nests that remain after inlining of producers, and the buffers that are no longer needed.
+    """Inline producers into their consumers; return the remaining nests, and the buffers that became unused.
 
     `owned` are the buffers that only the nests access. A producer is inlined if each of its elements is read
     once, or is cheap and read by loops with the same number of steps. A producer that only permutes the

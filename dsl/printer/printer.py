@@ -177,7 +177,7 @@ class Printer:
         return key
 
     def metadata(self, node: Any) -> str:
-        """Return a reference to an object that is too large for the text or has no syntax."""
+        """Return the reference `metadata[…][…]` to an object that is too large to print, or that has no syntax."""
         self.omits_metadata = True
         key, index = _type_key(node), self.constants.setdefault(node, len(self.constants))
         if isinstance(node, relax.Constant):

@@ -63,7 +63,7 @@ def patterns(library: str) -> list[FusionPattern]:
 
 
 def _check(dtypes: frozenset[str], context: PatternCheckContext) -> bool:
-    """Return whether the library supports the shapes and dtypes, and intermediate values have no other uses."""
+    """Return whether the library supports the shapes and dtypes, and the match can be replaced: no inner value is used outside."""
     if has_leaking_intermediate_variables(context):
         return False
     parts = context.annotated_expr

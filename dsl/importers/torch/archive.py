@@ -1,4 +1,4 @@
-"""Models to import: `.pt2` archives, read without running anything in them, and functions of the user's own modules."""
+"""Sources of models: `.pt2` archives, which are read without executing anything in them, and functions of the user's modules."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FUNCTIONS = frozenset(
         "positive", "nonnegative", "int_oo", "oo",
     )
 )  # fmt: skip
-"""What expressions of sizes may name; torch evaluates them as Python when it reads an archive."""
+"""Names that may occur in expressions of sizes; torch evaluates them as Python when it reads an archive."""
 _PICKLES = ("custom_obj", "opaque")
 
 
@@ -35,7 +35,7 @@ def read_archive(path: str) -> Any:
     """Return the exported program in the `.pt2` file at `path`.
 
     Nothing in the file is executed: pickled objects other than tensors are refused, and so are sizes that are not
-    arithmetic. Raises TvmsError: E1002 where the file cannot be read or is refused.
+    arithmetic. Raises TvmsError E1002 if the file cannot be read or is refused.
     """
     torch = library()
     try:
@@ -46,7 +46,7 @@ def read_archive(path: str) -> Any:
     logging.getLogger("torch.export").setLevel(logging.ERROR)
     try:
         program = torch.export.load(io.BytesIO(data))
-    except Exception as problem:  # whatever torch raises for a file that it cannot read
+    except Exception as problem:  # torch raises many kinds of errors for unreadable files
         raise _unreadable(path, _first_line(problem)) from None
     program._guards_code = []  # Python text, which `module()` would execute
     return program
@@ -62,7 +62,7 @@ def _first_line(problem: Exception) -> str:
 
 
 def _check(path: str, data: bytes) -> None:
-    """Raise E1002 unless an archive is whole and holds nothing that reading it would execute."""
+    """Raise E1002 unless an archive is complete and can be read without executing anything."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             if (damaged := archive.testzip()) is not None:
@@ -108,10 +108,10 @@ def _tables(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def _check_pickle(path: str, name: str, contents: bytes) -> None:
-    """Raise E1002 where a pickle holds anything but tensors and plain values."""
+    """Raise E1002 if a pickle contains anything but tensors and plain values."""
     try:
         library().load(io.BytesIO(contents), weights_only=True)
-    except Exception:  # whatever torch raises for what it does not load so
+    except Exception:  # torch raises many kinds of errors for objects that it refuses
         raise _refused(path, name) from None
 
 
@@ -123,7 +123,7 @@ def _refused(path: str, name: str) -> TvmsError:
 
 
 def _check_expression(path: str, text: str) -> None:
-    """Raise E1002 where the text of a size is not arithmetic."""
+    """Raise E1002 if the text of a size is not arithmetic."""
     names = re.findall(r"[A-Za-z_]\w*", text)
     is_plain = re.fullmatch(r"[\w\s+\-*/(),.<>=!&|~%']*", text) is not None
     if not is_plain or any(name not in _FUNCTIONS and not _SYMBOL.fullmatch(name) for name in names):
@@ -131,15 +131,15 @@ def _check_expression(path: str, text: str) -> None:
 
 
 def call_factory(name: str) -> Any:
-    """Return what the function `package.module:function` returns; this executes the user's own code.
+    """Call the function `package.module:function`, which is code of the user, and return its result.
 
-    Raises TvmsError: E1002 where there is no such function, or it fails.
+    Raises TvmsError E1002 if there is no such function, or if it fails.
     """
     module, _, function = name.partition(":")
     sys.path.insert(0, str(Path.cwd()))
     try:
         return getattr(import_module(module), function)()
-    except Exception as problem:  # whatever the user's code raises
+    except Exception as problem:  # the user's code may raise anything
         reason = f"{type(problem).__name__}: {_first_line(problem)}"
         raise error(
             "E1002", f"'{name}' cannot be called: {reason}", help="name it as package.module:function"

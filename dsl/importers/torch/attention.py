@@ -24,7 +24,7 @@ def _attention(c: Converter, a: Any) -> relax.Expr:
 
 
 def _in_heads(x: relax.Expr) -> relax.Expr:
-    """Return a tensor as (batch, heads, length, width): what stands before is one batch, what lacks is 1."""
+    """Return a tensor as (batch, heads, length, width): leading dimensions are merged into one, missing ones are 1."""
     *front, length, width = dims_of(x)
     if len(front) == 2:
         return x
@@ -33,12 +33,12 @@ def _in_heads(x: relax.Expr) -> relax.Expr:
 
 
 def _lengths_first(x: relax.Expr) -> relax.Expr:
-    """Return (batch, heads, length, width) as (batch, length, heads, width), or the other way round."""
+    """Swap the second and third dimension: (batch, heads, length, width) and (batch, length, heads, width)."""
     return op.permute_dims(x, [0, 2, 1, 3])
 
 
 def _bias(c: Converter, mask: relax.Expr, query: relax.Expr, key: relax.Expr) -> relax.Expr:
-    """Return a mask as what is added to the scores: -inf where it does not hold."""
+    """Return a mask as a term to add to the scores: -inf where it is false."""
     dtype = dtype_of(query)
     if dtype_of(mask) == "bool":
         zero = number(0, query)
@@ -54,7 +54,7 @@ def _bias(c: Converter, mask: relax.Expr, query: relax.Expr, key: relax.Expr) ->
 
 
 def _with_statistics(c: Converter, a: Any) -> Any:
-    """The kernels of torch for attention, which also give what their gradients need."""
+    """Convert an attention kernel of torch, whose further results are used only by its gradient."""
     from types import SimpleNamespace
 
     def unused() -> relax.Expr:

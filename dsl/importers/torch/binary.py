@@ -45,7 +45,7 @@ def _divide(c: Converter, a: Any) -> relax.Expr:
     x, y = c.tensor(a.self, c.dtype), c.tensor(a.other, c.dtype)
     if mode == "floor":
         return op.floor_divide(x, y)
-    quotient = op.divide(x, y)  # of integers rounded towards zero
+    quotient = op.divide(x, y)  # integers are rounded towards zero
     return op.trunc(quotient) if mode == "trunc" and is_floating(c.dtype) else quotient
 
 
@@ -54,7 +54,7 @@ def _floor_divide(c: Converter, a: Any) -> relax.Expr:
 
 
 def _of_result(combine: Combine) -> Convert:
-    """An operator whose operands have the dtype of its result."""
+    """Return the row of an operator whose operands have the dtype of its result."""
     return lambda c, a: combine(c.tensor(a.self, c.dtype), c.tensor(a.other, c.dtype))
 
 
@@ -83,7 +83,7 @@ def _power(base: str, exponent: str) -> Convert:
 
 
 def _whole_power(x: relax.Expr, exponent: int) -> relax.Expr:
-    """The power of integers, by squaring."""
+    """Return an integer power, computed by repeated squaring."""
     result: relax.Expr | None = None
     while exponent > 0:
         if exponent % 2:
@@ -132,7 +132,7 @@ def _masked_fill(c: Converter, a: Any) -> relax.Expr:
 
 
 def _atan2(c: Converter, a: Any) -> relax.Expr:
-    """The angle from the quotient: shifted by pi to the left half-plane; the axes and signed zeros apart."""
+    """Return the angle as the arc tangent of the quotient, plus pi in the left half-plane; axes and signed zeros are special."""
     y, x = c.tensor(a.self, c.dtype), c.tensor(a.other, c.dtype)
     zero, half = number(0, x), number(pi / 2, x)
     steep = op.greater(op.abs(y), op.abs(x))
@@ -150,7 +150,7 @@ def _atan2(c: Converter, a: Any) -> relax.Expr:
 
 
 def _signed_one(x: relax.Expr) -> relax.Expr:
-    """1 with the sign of `x`, -1 for -0.0; NaN for NaN."""
+    """Return 1 with the sign of `x`: -1 for -0.0, NaN for NaN."""
     one, zero = number(1, x), number(0, x)
     inverse_sign = op.where(op.less(op.divide(one, x), zero), number(-1, x), one)
     plain = op.where(op.less(x, zero), number(-1, x), one)
@@ -164,7 +164,7 @@ def _copysign(c: Converter, a: Any) -> relax.Expr:
 
 
 def _hypot(c: Converter, a: Any) -> relax.Expr:
-    """The square root of the sum of squares, of quotients by the greater so that none overflows."""
+    """Return the square root of the sum of squares; dividing by the larger operand first avoids overflow."""
     x, y = op.abs(c.tensor(a.self, c.dtype)), op.abs(c.tensor(a.other, c.dtype))
     top, low = op.maximum(x, y), op.minimum(x, y)
     ratio = op.divide(low, op.where(op.equal(top, number(0, x)), number(1, x), top))
@@ -174,7 +174,7 @@ def _hypot(c: Converter, a: Any) -> relax.Expr:
 
 
 def _lerp(c: Converter, a: Any) -> relax.Expr:
-    """start + weight * (end - start), counted from the nearer end."""
+    """Return start + weight * (end - start), computed from the nearer end."""
     start, end, weight = (c.tensor(value, c.dtype) for value in (a.self, a.end, a.weight))
     span = op.subtract(end, start)
     near_end = op.subtract(end, op.multiply(span, op.subtract(number(1, weight), weight)))

@@ -1,4 +1,4 @@
-"""Check of an import: the module and the model compute the same on random inputs."""
+"""Comparison of an imported module with its model on random inputs."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from .library import array_of, dtype_name, library
 from .places import Places
 
 Execute: TypeAlias = Callable[[IRModule, Sequence[Any]], Any]
-"""Runs the function `main` of a module."""
+"""Executes the function `main` of a module."""
 
 TOLERANCES = {"float64": 1e-6, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1}
-"""The largest difference by dtype, relative to the largest magnitude of a tensor, if that is above 1."""
+"""Tolerance by dtype, relative to the largest magnitude in a tensor, if that is above 1."""
 _INTEGERS = 2
-"""Random integers stay below it, so that they are valid indices of most tables."""
+"""Exclusive upper bound of random integers, small enough for valid indices of most tables."""
 
 
 class Difference(Struct, frozen=True):
-    """How far a result is from torch's."""
+    """The difference between a result and torch's."""
 
     name: str
     largest: float
@@ -32,13 +32,14 @@ class Difference(Struct, frozen=True):
 
     @property
     def is_close(self) -> bool:
-        """Whether the difference is within the tolerance of the dtype."""
+        """Return whether the difference is within the tolerance of the dtype."""
         return self.largest <= self.tolerance * max(1.0, self.scale)
 
 
 def random_inputs(program: Any, seed: int, shapes: Mapping[str, Sequence[int]] | None = None) -> list[Any]:
-    """Return random tensors for the inputs of an exported program, of the sizes that it was exported with, or of
-    `shapes` by the names of the inputs."""
+    """Return random tensors for the inputs of an exported program, in their exported sizes, or in those that `shapes` gives
+    by input name.
+    """
     torch = library()
     generator = torch.Generator().manual_seed(seed)
     names = set(program.graph_signature.user_inputs)
@@ -59,7 +60,7 @@ def random_inputs(program: Any, seed: int, shapes: Mapping[str, Sequence[int]] |
 
 
 def _hint(size: Any) -> Any:
-    """Return the size that a model was exported with."""
+    """Return the size at which a model was exported."""
     return size.node.hint if hasattr(size, "node") else size
 
 

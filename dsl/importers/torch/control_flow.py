@@ -1,4 +1,4 @@
-"""Rows for control flow: conditions, loops and maps, whose bodies are functions of the module."""
+"""Rows for conditions, loops and maps, whose bodies become functions of the module."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ....ir.ops import dims as d
 from .converter import Convert, Converter, dims_of
 
 OPERATORS = ("cond", "while_loop", "map_impl")
-"""What makes a function have branches, which dataflow blocks cannot contain."""
+"""Operators that need branches, which dataflow blocks cannot contain."""
 
 
 def has_control_flow(graph_module: Any) -> bool:
@@ -24,7 +24,7 @@ def has_control_flow(graph_module: Any) -> bool:
 def _function(
     c: Converter, graph_module: Any, operands: Sequence[Any], name: str
 ) -> tuple[GlobalVar, tuple[relax.Expr, ...]]:
-    """Add the function of a graph; return the reference to it, and those of its operands that are its arguments."""
+    """Add the function of a graph; return a reference to it, and to those operands that are its arguments."""
     inner = c.inner(graph_module)
     params: list[relax.Var] = []
     arguments: list[relax.Expr] = []
@@ -51,14 +51,14 @@ def _call(function: GlobalVar, arguments: Sequence[relax.Expr]) -> relax.Call:
 
 
 def _branch(call: relax.Expr, info: StructInfo) -> relax.SeqExpr:
-    """The branch of a condition that returns `call`."""
+    """Return the branch of a condition that returns `call`."""
     variable = relax.Var("branch", struct_info=info)
     block = relax.BindingBlock((relax.VarBinding(variable, call),))
     return relax.SeqExpr((block,), variable, struct_info=info)
 
 
 def _elements(c: Converter, value: relax.Expr) -> list[Any]:
-    """The fields of a tuple, bound to a variable."""
+    """Return the fields of a tuple, after binding it to a variable."""
     bound: Any = c.emit(value)
     return [bound[number] for number in range(len(c.node.meta["val"]))]
 
@@ -72,7 +72,7 @@ def _condition(c: Converter, a: Any) -> list[Any]:
 
 
 def _loop(c: Converter, a: Any) -> list[Any]:
-    """A function that returns what it gets, or calls itself with what the body makes of it."""
+    """Add a recursive function for a loop: it returns its state, or calls itself with the next state that the body computes."""
     test, body, carried, extra = a.args
     builder = c.block_builder
     state = [c.tensor(value, "int64") if not isinstance(value, relax.Expr) else value for value in carried]
@@ -99,7 +99,7 @@ def _loop(c: Converter, a: Any) -> list[Any]:
 def _again(
     itself: GlobalVar, moved: relax.Call, kept: Sequence[relax.Var], count: int, result: StructInfo
 ) -> relax.SeqExpr:
-    """The branch that calls the function `itself` with the next state."""
+    """Return the branch that calls the function `itself` with the next state."""
     state = relax.Var("next", struct_info=result)
     fields: Any = state
     parts = [relax.Var(f"next_{number}", struct_info=infer_struct_info(fields[number])) for number in range(count)]
@@ -111,7 +111,7 @@ def _again(
 
 
 def _map(c: Converter, a: Any) -> list[Any]:
-    """The results of the body for every slice along the first dimension, joined again."""
+    """Apply the body to every slice along the first dimension, and concatenate the results."""
     body, mapped, extra = a.args
     length = d.value_of(dims_of(mapped[0])[0])
     if length is None:

@@ -1,4 +1,4 @@
-"""From the nodes of a torch graph to bindings: arguments by schema name, dtypes as torch promotes them, names, places."""
+"""Conversion of the nodes of a torch graph to bindings: arguments by schema name, torch's dtype promotion, names, positions."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from .places import Places
 from .symbols import Symbols, is_symbolic
 
 Convert: TypeAlias = Callable[["Converter", Any], Any]
-"""A row of the table: from the converter and the arguments by name to the value, or the tuple of the values."""
+"""Row of the table: a function of the converter and the named arguments that returns a value or a tuple of values."""
 
 
 class Converter:
-    """Converts the nodes of one graph, in their order, into bindings of the function that `builder` is building."""
+    """Converts the nodes of one graph, in order, to bindings of the function that `builder` builds."""
 
     def __init__(
         self,
@@ -39,9 +39,9 @@ class Converter:
         self.block_builder = builder
         self.symbols = symbols
         self.env: dict[Any, Any] = {}
-        """The values of the nodes that are converted (TVM: `BaseFXGraphImporter.env`)."""
+        """The values of the converted nodes (TVM: `BaseFXGraphImporter.env`)."""
         self.node: Any = None
-        """The node that is being converted."""
+        """The current node."""
         self._rows = rows
         self._custom = custom or {}
         self._places = Places(nodes)
@@ -49,11 +49,11 @@ class Converter:
         self._emitted: dict[int, tuple[relax.Expr, relax.Var]] = {}
 
     def inner(self, graph_module: Any) -> Converter:
-        """Return the converter of a graph that is the body of a branch or a loop: a function of its own."""
+        """Return a converter for a graph that is the body of a branch or a loop: a separate function."""
         return Converter(self.block_builder, self.symbols, graph_module.graph.nodes, self._rows, self._custom)
 
     def run(self, graph_module: Any) -> Any:
-        """Convert the nodes of a graph whose placeholders have their values, and return what it returns."""
+        """Convert the nodes of a graph, whose placeholders already have values, and return its result."""
         result: Any = None
         for node in graph_module.graph.nodes:
             match node.op:
@@ -70,7 +70,7 @@ class Converter:
     # --- Nodes ------------------------------------------------------------------------------------------------
 
     def convert(self, node: Any) -> None:
-        """Convert one node that calls a function, and remember its value."""
+        """Convert one node that calls a function, and record its value."""
         self.node = node
         self._emitted = {}
         try:
@@ -79,7 +79,7 @@ class Converter:
             raise self._placed(problem) from None
 
     def _placed(self, problem: TvmsError) -> TvmsError:
-        """Return `problem` at the line of the model."""
+        """Return `problem` with the model's source line as its position."""
         span = self._places.span(self.node)
         return TvmsError(tuple(_at(each, f"{self.node.target}: {each.message}", span) for each in problem.diagnostics))
 
@@ -100,7 +100,7 @@ class Converter:
         return self.finish(row(self, self.arguments(node)), value)
 
     def _element(self, node: Any) -> Any:
-        """The element of a node with several values, which is emitted when it is asked for."""
+        """Return an element of a node with several values; elements are emitted on demand."""
         source, index = node.args
         values, self.node = self.env[source], source
         if isinstance(values, relax.Expr):
@@ -109,7 +109,7 @@ class Converter:
         return values[index]
 
     def arguments(self, node: Any) -> SimpleNamespace:
-        """Return the arguments of a call by the names of its schema, with defaults, and values for nodes."""
+        """Return the arguments of a call by schema name, with defaults; nodes are replaced by their values."""
         if not hasattr(node.target, "_schema"):
             return SimpleNamespace(args=[self.value(value) for value in node.args])
         schema = node.target._schema
@@ -119,7 +119,7 @@ class Converter:
         return SimpleNamespace(**{name: self.value(value) for name, value in given.items()})
 
     def value(self, given: Any) -> Any:
-        """Return an argument as rows see it: values for nodes, names for dtypes."""
+        """Convert an argument for a row: nodes become values, dtypes become names."""
         torch = library()
         match given:
             case list() | tuple():
@@ -146,7 +146,7 @@ class Converter:
     # --- Values -----------------------------------------------------------------------------------------------
 
     def finish(self, value: Any, expected: Any) -> Any:
-        """Return what a row gave as bound values, of the dtype and shape that torch says."""
+        """Bind the result of a row to variables, with the dtype and shape that torch inferred."""
         if isinstance(value, list | tuple):
             return list(cast("Sequence[Any]", value))
         if callable(value) and not isinstance(value, relax.Expr):
@@ -199,7 +199,7 @@ class Converter:
         return self.emit(arg) if isinstance(arg, relax.TupleGetItem) else arg
 
     def unique(self, name: str) -> str:
-        """Return `name`, or it with the first number that makes it new."""
+        """Return `name`, with a number if it is already used."""
         chosen, number = name, 0
         while chosen in self._names:
             number += 1
@@ -211,16 +211,16 @@ class Converter:
 
     @property
     def shape(self) -> tuple[tir.PrimExpr, ...]:
-        """The shape of the result, as torch says."""
+        """Shape of the result, as torch inferred it."""
         return self.symbols.dims(self.node.meta["val"].shape)
 
     @property
     def dtype(self) -> str:
-        """The dtype of the result, as torch says."""
+        """Dtype of the result, as torch inferred it."""
         return dtype_name(self.node.meta["val"].dtype)
 
     def cast(self, value: relax.Expr, dtype: str) -> relax.Expr:
-        """Return a tensor as `dtype`, itself where it has it; whether an element is not zero is its truth."""
+        """Return a tensor as `dtype`, unchanged if it has that dtype; bool means that an element is not zero."""
         if dtype_of(value) == dtype:
             return value
         return apply("not_equal", value, 0) if dtype == "bool" else apply("astype", value, dtype)
@@ -234,12 +234,12 @@ class Converter:
         return const(value, dtype)
 
     def promoted(self, *values: Any) -> list[relax.Expr]:
-        """Return tensors and numbers as tensors of the dtype that torch promotes them to."""
+        """Convert tensors and numbers to tensors of their promoted dtype, by torch's rules."""
         dtype = self.common_dtype(*values)
         return [self.tensor(value, dtype) for value in values]
 
     def common_dtype(self, *values: Any) -> str:
-        """Return the dtype that torch promotes tensors and numbers to."""
+        """Return the promoted dtype of tensors and numbers, by torch's rules."""
         torch = library()
         first, *others = [_stand_in(value) for value in values]
         for other in others:
@@ -248,7 +248,7 @@ class Converter:
         return dtype_name(first.dtype)
 
     def floating(self, value: relax.Expr) -> relax.Expr:
-        """Return a tensor of integers as one of float32, as torch's mathematical functions do."""
+        """Return an integer tensor as float32, as torch's mathematical functions do; others unchanged."""
         return value if is_floating(dtype_of(value)) else self.cast(value, "float32")
 
     def add_function(self, function: BaseFunc, name: str) -> GlobalVar:
@@ -256,12 +256,12 @@ class Converter:
         return self.block_builder.add_func(function, name)
 
     def unsupported(self, reason: str, help: str) -> TvmsError:
-        """Return the error that the node being converted has no meaning: E1004."""
+        """Return the error E1004 for the current node, which no program can express."""
         return error("E1004", reason, None, help)
 
 
 def _attribute(module: Any, path: str) -> Any:
-    """Return what a graph reads of its module: a tensor as a constant, a graph of a branch as itself."""
+    """Return an attribute that a graph reads: a tensor as a constant, the graph of a branch unchanged."""
     found = module
     for part in path.split("."):
         found = getattr(found, part)
@@ -273,7 +273,7 @@ def _at(problem: Diagnostic, message: str, span: Any) -> Diagnostic:
 
 
 def is_constant(node: Any) -> bool:
-    """Return whether a node computes the same tensor in every call: from plain arguments, and not at random."""
+    """Return whether a node computes the same tensor in every call: its arguments are plain values, and it is not random."""
     torch = library()
     is_plain = not node.all_input_nodes and isinstance(node.meta.get("val"), torch.Tensor)
     return is_plain and torch.Tag.nondeterministic_seeded not in getattr(
@@ -282,13 +282,13 @@ def is_constant(node: Any) -> bool:
 
 
 def custom_of(target: Any, custom: Mapping[Any, Any]) -> Any:
-    """Return the caller's converter of an overload, which it may name as "relu.default" or "relu"; None without one."""
+    """Return the user's converter of an overload, registered as "relu.default" or "relu", or None."""
     name: str = getattr(target, "__name__", "")
     return custom.get(target) or custom.get(name) or custom.get(name.partition(".")[0])
 
 
 def row_name(target: Any) -> str:
-    """Return the name of an overload in the table: "relu.default", with its namespace where that is not aten."""
+    """Return the name of an overload in the table: "relu.default", with its namespace unless it is aten."""
     name = str(target)
     return name.removeprefix("aten.")
 
@@ -318,28 +318,28 @@ def rank_of(value: relax.Expr) -> int:
 
 
 def is_floating(dtype: str) -> bool:
-    """Whether a dtype is one of floating point."""
+    """Return whether a dtype is a floating-point dtype."""
     return "float" in dtype
 
 
 def axis_of(axis: int, rank: int) -> int:
-    """Return an axis counted from the front; a tensor without dimensions counts as one with one."""
+    """Return an axis counted from the front; a scalar tensor is treated as having one dimension."""
     return axis + max(rank, 1) if axis < 0 else axis
 
 
 def axes_of(axes: int | Sequence[int] | None, rank: int) -> list[int] | None:
-    """Return axes counted from the front; None for all, which torch writes as None or []."""
+    """Return axes counted from the front, or None for all axes, which torch writes as None or []."""
     given = [axes] if isinstance(axes, int) else list(axes or ())
     return sorted(axis_of(axis, rank) for axis in given) or None
 
 
 def static(value: Any) -> int | None:
-    """Return a size that is a number, or None."""
+    """Return a size if it is a number, or None."""
     return value if isinstance(value, int) else d.value_of(value)
 
 
 def _stand_in(value: Any) -> Any:
-    """What promotes like `value`: a number, or a tensor of the same dtype without elements."""
+    """Return a value that promotes like `value`: a number, or an empty tensor of the same dtype."""
     torch = library()
     if isinstance(value, relax.Expr):
         dims = (1,) if rank_of(value) else ()

@@ -13,26 +13,26 @@ from .shapes import sliced
 
 
 def repeated(value: int | Sequence[int], count: int) -> list[int]:
-    """Return a value for each spatial dimension; one stands for all."""
+    """Return one value per spatial dimension; a single value is repeated."""
     items = [value] if isinstance(value, int) else list(value)
     return items * count if len(items) == 1 else items
 
 
 def with_bias(value: relax.Expr, bias: relax.Expr | None) -> relax.Expr:
-    """Return channels (the second dimension) with a bias added to each."""
+    """Add a bias to the channels, which are the second dimension."""
     if bias is None:
         return value
     return op.add(value, op.reshape(bias, [1, dims_of(bias)[0], *[1] * (rank_of(value) - 2)]))
 
 
 def in_batch(x: relax.Expr, spatial: int) -> tuple[relax.Expr, bool]:
-    """Return data with a batch dimension, and whether it was put in."""
+    """Return data with a batch dimension, and whether it was added."""
     is_single = rank_of(x) == spatial + 1
     return (op.expand_dims(x, 0) if is_single else x), is_single
 
 
 def _reach(c: Converter, kernel: Sequence[Any], dilation: Sequence[int]) -> list[int]:
-    """How far the last element of a window is from its first, in each dimension."""
+    """Return the distance from the first to the last element of a window, for each dimension."""
     sizes = [d.value_of(size) for size in kernel]
     if None in sizes:
         raise c.unsupported("slides a kernel of a size that is not known", "make the size static")
@@ -40,7 +40,7 @@ def _reach(c: Converter, kernel: Sequence[Any], dilation: Sequence[int]) -> list
 
 
 def _padding(c: Converter, a: Any, kernel: Sequence[Any], dilation: Sequence[int]) -> list[int]:
-    """The padding of all dimensions before, then after; "same" puts what is odd after."""
+    """Return the padding at the start, then at the end of all dimensions; for "same", an odd element is at the end."""
     spatial = len(kernel)
     if a.padding == "valid":
         return [0] * 2 * spatial
@@ -88,7 +88,7 @@ def _transposed_3d(
     output_padding: list[int],
     dilation: list[int],
 ) -> relax.Expr:
-    """The convolution of data with zeros between its elements with the weights turned around."""
+    """Return a transposed convolution, as a convolution of the dilated data with flipped weights."""
     inputs, outputs, *kernel = dims_of(weight)
     grouped = op.reshape(weight, [groups, d.floordiv(inputs, groups), outputs, *kernel])
     swapped = op.reshape(op.permute_dims(grouped, [0, 2, 1, 3, 4, 5]), [d.multiply(outputs, groups), -1, *kernel])

@@ -1,4 +1,4 @@
-"""Rows for operators that make tensors, and that change dtypes."""
+"""Rows for operators that create tensors, or convert dtypes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .converter import Convert, Converter, dims_of, dtype_of, is_floating
 
 
 def _filled(value: float | None) -> Convert:
-    """A tensor of the shape and dtype of the result with all elements one number: `fill_value` where None."""
+    """Return a row that fills a tensor of the result's shape and dtype with one number; None means the argument `fill_value`."""
 
     def convert(c: Converter, a: Any) -> relax.Expr:
         given = a.fill_value if value is None else value
@@ -32,7 +32,7 @@ def _fill(c: Converter, a: Any) -> relax.Expr:
 
 
 def _arange(c: Converter, a: Any) -> relax.Expr:
-    """The numbers from `start` up to `end`, counted in whole steps, so that their number is torch's."""
+    """Return the numbers from `start` up to `end`; the count is computed as in torch."""
     start, step = getattr(a, "start", 0), getattr(a, "step", 1)
     if is_floating(c.dtype):
         places = op.arange(0, c.shape[0], 1, "int64")

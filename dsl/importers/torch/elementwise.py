@@ -1,4 +1,4 @@
-"""Rows for elementwise operators of one tensor, activations among them."""
+"""Rows for elementwise operators of one tensor, including activations."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .converter import Convert, Converter, dims_of, dtype_of, is_floating, rank_
 
 
 def _plain(name: str) -> Convert:
-    """The operator called `name`, of a tensor of any dtype."""
+    """Return the row of the operator `name`, for any dtype."""
     return lambda c, a: _named(name)(a.self)
 
 
 def _floating(name: str) -> Convert:
-    """The operator called `name`, of floats; integers become floats first."""
+    """Return the row of the operator `name`, for floats; integers are converted first."""
     return lambda c, a: _named(name)(c.floating(a.self))
 
 
@@ -30,7 +30,7 @@ def _named(name: str) -> Any:
 
 
 def _only_for_floats(name: str) -> Convert:
-    """The operator called `name`, which leaves integers as they are."""
+    """Return the row of the operator `name`, which does not change integers."""
     return lambda c, a: _named(name)(a.self) if is_floating(dtype_of(a.self)) else a.self
 
 
@@ -44,7 +44,7 @@ def _log_of(base: float) -> Convert:
 
 
 def _expm1(c: Converter, a: Any) -> relax.Expr:
-    """exp(x) - 1, which is x * (1 + x / 2) where x is so small that the difference would lose its digits."""
+    """Return exp(x) - 1; for tiny x, where the difference would lose precision, x * (1 + x / 2)."""
     x = c.floating(a.self)
     small = op.multiply(
         x, op.add(op.multiply(x, op.add(op.multiply(x, number(1 / 6, x)), number(0.5, x))), number(1, x))
@@ -54,7 +54,7 @@ def _expm1(c: Converter, a: Any) -> relax.Expr:
 
 
 def _log1p(c: Converter, a: Any) -> relax.Expr:
-    """log(1 + x), corrected by what the sum loses of x."""
+    """Return log(1 + x), with a correction for the rounding error of the sum."""
     x = c.floating(a.self)
     total = op.add(x, number(1, x))
     kept = op.subtract(total, number(1, x))
@@ -99,7 +99,7 @@ def _bitwise_not(c: Converter, a: Any) -> relax.Expr:
 
 
 def clamped(c: Converter, x: relax.Expr, low: Any, high: Any) -> relax.Expr:
-    """Return `x` between two bounds, each a number, a tensor or None; NaN stays NaN."""
+    """Clamp `x` between two bounds, each a number, a tensor or None; NaN stays NaN."""
     for bound, combine, passes in ((low, op.maximum, op.less), (high, op.minimum, op.greater)):
         if bound is None:
             continue

@@ -24,8 +24,9 @@ from .symbols import Symbols, is_symbolic
 from .table import ROWS
 
 CustomConverts = Mapping[Any, Callable[[Any, Converter], Any]]
-"""Converters of the caller: from the name of an overload ("relu.default"), or the overload, to a function of the node
-and the converter that returns the value."""
+"""The user's converters: from an overload or its name ("relu.default") to a function of the node and the converter that
+returns the value.
+"""
 
 
 def from_exported_program(
@@ -37,20 +38,20 @@ def from_exported_program(
     custom_convert_map: CustomConverts | None = None,
     run_ep_decomposition: bool = True,
 ) -> IRModule:
-    """Return the module whose function `main` computes what a `torch.export.ExportedProgram` does.
+    """Return the module whose function `main` computes what a `torch.export.ExportedProgram` computes.
 
-    Parameters and buffers are constants under their names in the `state_dict`; with `keep_params_as_input`,
+    Parameters and buffers are constants with their names in the `state_dict`; with `keep_params_as_input`,
     parameters are inputs after those of the model, and the attribute "params" of the function holds their values
-    (`detach_params`). Buffers that the model updates are inputs, too, and their new values are further results; inputs
-    that it overwrites keep their values.
-    The results are a tuple; with `unwrap_unit_return_tuple` a single one is returned itself, and with
-    `no_bind_return_tuple` the tuple is returned without a variable of its own. `custom_convert_map` maps names of
+    (`detach_params`). Buffers that the model updates are also inputs, and their new values are further results; inputs
+    that the model overwrites keep their values.
+    The result is a tuple; with `unwrap_unit_return_tuple`, a single element is returned without the tuple, and with
+    `no_bind_return_tuple`, the tuple is not bound to a variable. `custom_convert_map` maps names of
     overloads, such as "relu.default", to functions of the node and the converter that return its value.
-    With `run_ep_decomposition`, in-place operators become functional ones first, and operators without a row become
-    others where torch knows how.
+    With `run_ep_decomposition`, in-place operators are replaced by functional ones first, and operators without a row
+    by torch's decompositions.
 
-    Raises TvmsError: E0702 for anything else, E0812 without torch, E1001 for operators that have no converter, E1004 for
-    what depends on unknown values.
+    Raises TvmsError: E0702 if the argument is not an exported program, E0812 if torch is not installed, E1001 for operators
+    without a converter, E1004 for what depends on unknown values.
     """
     check_kind(
         exported_program, library().export.ExportedProgram, "export it first: torch.export.export(model, inputs)"
@@ -61,7 +62,7 @@ def from_exported_program(
 
 
 class ProgramImporter:
-    """Imports one exported program whose operators all have converters."""
+    """Imports one exported program, all of whose operators have converters."""
 
     def __init__(self, program: Any, keep_params: bool, custom: CustomConverts) -> None:
         self._program = program
@@ -78,7 +79,7 @@ class ProgramImporter:
         self._sizes: set[tir.Var] = set()
 
     def name_inputs(self, names: Sequence[str], variables: Sequence[tir.Var | None]) -> None:
-        """Call the inputs by `names`, and their sizes, all in order, by those of `variables` that are given."""
+        """Rename the inputs to `names`, and their sizes, in order, to those of `variables` that are given."""
         kinds = library().export.graph_signature.InputKind
         specs = [spec for spec in self._program.graph_signature.input_specs if spec.kind == kinds.USER_INPUT]
         self._input_names = {spec.arg.name: name for spec, name in zip(specs, names, strict=True)}
@@ -111,7 +112,7 @@ class ProgramImporter:
     # --- Inputs, parameters and buffers -------------------------------------------------------------------------
 
     def _add_inputs(self) -> None:
-        """Give every placeholder its value: a parameter of the function, or a constant."""
+        """Give every placeholder a value: a parameter of the function, or a constant."""
         nodes = {node.name: node for node in self._program.graph.nodes if node.op == "placeholder"}
         kinds = library().export.graph_signature.InputKind
         updated = set(self._program.graph_signature.buffers_to_mutate.values())
@@ -127,7 +128,7 @@ class ProgramImporter:
         self._check_sizes()
 
     def _check_sizes(self) -> None:
-        """Raise E1004 where a dimension of an input is an expression of a size that no dimension is by itself."""
+        """Raise E1004 if a dimension of an input is an expression of a size that is not itself a dimension."""
         for variable in self._inputs:
             info = variable.struct_info
             dims = (
@@ -171,7 +172,7 @@ class ProgramImporter:
         return name in self._program.graph_signature.parameters
 
     def _weight(self, name: str, is_input: bool) -> relax.Expr:
-        """A parameter, buffer or constant: a constant under its name, or an input of the function."""
+        """Return a parameter, buffer or constant of the model: a named constant, or an input of the function."""
         constant = self._constant(name)
         if not is_input:
             return constant
@@ -180,7 +181,7 @@ class ProgramImporter:
         return variable
 
     def _constant(self, name: str) -> relax.Constant:
-        """The tensor called `name`; tensors that are one in torch are one here."""
+        """Return the constant `name`; tensors that torch shares are shared."""
         tensor = self._tensor(name)
         memory = (tensor.data_ptr(), tuple(tensor.shape), tuple(tensor.stride()), tensor.dtype)
         if tensor.numel() == 0 or memory not in self._shared:
@@ -194,7 +195,7 @@ class ProgramImporter:
     # --- Ranges -------------------------------------------------------------------------------------------------
 
     def _range_checks(self) -> Sequence[tuple[relax.Expr, str]]:
-        """What to check of the sizes that a range was declared for, and what to say where one is outside."""
+        """Yield the conditions on sizes with a declared range, with their messages."""
         checks: list[tuple[relax.Expr, str]] = []
         for symbol, limits in self._program.range_constraints.items():
             if not (symbol.is_Symbol and self._symbols.has(symbol.name)):
@@ -202,7 +203,7 @@ class ProgramImporter:
             size = self._symbols.variable(symbol.name)
             least, most = _number(limits.lower), _number(limits.upper)
             conditions: list[tir.PrimExpr] = []
-            if least is not None and least > 2:  # torch takes 0 and 1 for special sizes, undeclared
+            if least is not None and least > 2:  # torch treats the sizes 0 and 1 specially without a declaration
                 conditions.append(make.less_equal(d.dim(least), size))
             if most is not None:
                 conditions.append(make.less_equal(size, d.dim(most)))
@@ -213,7 +214,7 @@ class ProgramImporter:
         return [*checks, *self._assertions()]
 
     def _assertions(self) -> Iterator[tuple[relax.Expr, str]]:
-        """Yield what the model asserts of the sizes of its inputs; of sizes that depend on data it is not known yet."""
+        """Yield the model's assertions about sizes of its inputs; sizes that depend on data are not known yet."""
         for node in self._program.graph.nodes:
             if str(node.target) == "aten._assert_scalar.default":
                 holds = node.args[0].meta["val"] if hasattr(node.args[0], "meta") else node.args[0]
@@ -221,7 +222,7 @@ class ProgramImporter:
                     yield relax.PrimValue(self._symbols.expression(holds.node.expr)), str(node.args[1])
 
     def _whose(self, size: tir.Var) -> str:
-        """The first dimension of an input that is `size`, in words."""
+        """Return the description of the first input dimension that is `size`."""
         for variable in self._inputs:
             info = variable.struct_info
             if isinstance(info, relax.TensorStructInfo) and isinstance(info.shape, relax.ShapeExpr):
@@ -233,7 +234,7 @@ class ProgramImporter:
     # --- Results ------------------------------------------------------------------------------------------------
 
     def _result(self, values: Sequence[Any], unwrap: bool) -> relax.Expr:
-        """The results of the model, then the new values of the buffers that it updates."""
+        """Return the results of the model, followed by the new values of the buffers that it updates."""
         kinds = library().export.graph_signature.OutputKind
         specs = self._program.graph_signature.output_specs
         wanted = (kinds.USER_OUTPUT, kinds.BUFFER_MUTATION)
@@ -252,7 +253,7 @@ class ProgramImporter:
         return self._output(result)
 
     def _output(self, value: relax.Expr) -> relax.Var:
-        """Bind a result to a variable that can be used outside of the dataflow block, if there is one."""
+        """Bind a result to a variable that is visible outside of the dataflow block, if there is one."""
         is_dataflow = self._builder.current_block_is_dataflow()
         return self._builder.emit_output(value) if is_dataflow else self._builder.emit(value)
 
@@ -262,7 +263,7 @@ def _as_value(value: Any) -> relax.Expr:
 
 
 def _number(limit: Any) -> int | None:
-    """A bound of a range as a number; None where it is infinite."""
+    """Return a bound of a range as a number; None if it is infinite."""
     return int(limit) if getattr(limit, "is_Integer", False) and abs(int(limit)) < 2**62 else None
 
 

@@ -1,6 +1,6 @@
 """Graphs of `torch.fx` and of torch.compile as modules (TVM: `relax.frontend.torch.{from_fx,relax_dynamo}`).
 
-A graph is exported first: its modules, functions and methods become the overloads that the one table has rows for.
+A graph is exported first, which turns its modules, functions and methods into the overloads of the table.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .library import array_of, check_kind, library
 from .support import prepared
 
 InputInfo = Sequence[tuple[Sequence[Any], str]]
-"""The shape and dtype of each input; a size that is a variable of the loop level varies."""
+"""The shape and dtype of each input; a size that is a loop-level variable is dynamic."""
 
 
 def from_fx(
@@ -32,12 +32,12 @@ def from_fx(
     no_bind_return_tuple: bool = False,
     custom_convert_map: CustomConverts | None = None,
 ) -> IRModule:
-    """Return the module whose function `main` computes what a `torch.fx.GraphModule` does in evaluation.
+    """Return the module whose function `main` computes what a `torch.fx.GraphModule` computes in inference.
 
-    `input_info` gives the shape and dtype of each input, which are called `inp_0`, `inp_1`, … The other arguments are
-    those of `from_exported_program`, but a graph that returns one tensor gives a function that does.
+    `input_info` gives the shape and dtype of each input; the inputs are named `inp_0`, `inp_1`, … The other arguments are
+    those of `from_exported_program`, except that a graph that returns one tensor becomes a function that returns one.
 
-    Raises TvmsError: E1001 for operators that have no converter, E1004 for what torch cannot export.
+    Raises TvmsError: E1001 for operators without a converter, E1004 if torch cannot export the graph.
     """
     torch = library()
     check_kind(model, torch.fx.GraphModule, "trace it first: torch.fx.symbolic_trace(model)")
@@ -57,7 +57,7 @@ def from_fx(
 
 
 def _dtype(torch: Any, dtype: Any) -> Any:
-    """Return a dtype that is given by name or as torch's own."""
+    """Return a dtype, given by name or as a torch dtype."""
     return getattr(torch, dtype) if isinstance(dtype, str) else dtype
 
 
@@ -67,7 +67,7 @@ def _variable(size: Any) -> tir.Var | None:
 
 
 def _try_size(size: Any) -> int:
-    """Return a size to trace with: one that is neither 0 nor 1, which torch takes for special."""
+    """Return a size for tracing: neither 0 nor 1, which torch treats specially."""
     return size if isinstance(size, int) else 4 if _variable(size) is not None else int(size.node.value)
 
 
@@ -76,12 +76,12 @@ def _returned(graph_module: Any) -> Any:
 
 
 def exported(model: Any, inputs: Sequence[Any], dynamic_shapes: Any = None) -> Any:
-    """Return the exported program of a graph in evaluation; E1004 where torch cannot export it."""
+    """Return the exported program of a graph in inference mode; E1004 if torch cannot export it."""
     torch = library()
     with _evaluating(model):
         try:
             return torch.export.export(model, tuple(inputs), dynamic_shapes=dynamic_shapes)
-        except Exception as problem:  # whatever torch raises
+        except Exception as problem:  # torch raises many kinds of errors
             reason = (str(problem).strip() or type(problem).__name__).splitlines()[0]
             raise error(
                 "E1004", f"torch cannot export the graph: {reason}", None, "check the shapes and dtypes"
@@ -90,7 +90,7 @@ def exported(model: Any, inputs: Sequence[Any], dynamic_shapes: Any = None) -> A
 
 @contextmanager
 def _evaluating(model: Any) -> Generator[None]:
-    """Let all modules evaluate, not train, in a `with`."""
+    """Switch all modules to inference within a `with`."""
     training = {module: module.training for module in model.modules()}
     model.eval()
     try:
@@ -124,10 +124,10 @@ def dynamo_capture_subgraphs(model: Any, *params: Any, **kwargs: Any) -> IRModul
 
 
 def relax_dynamo(pipeline: Any = None) -> Callable[[Any, Sequence[Any]], Callable[..., Any]]:
-    """Return a backend of torch.compile that compiles graphs for this processor, for evaluation
+    """Return a backend of torch.compile that compiles graphs for this processor, for inference
     (TVM: `relax.frontend.torch.relax_dynamo`): `torch.compile(model, backend=relax_dynamo())`.
 
-    `pipeline` is a pass that each module goes through before it is compiled.
+    `pipeline` is a pass that is applied to each module before it is compiled.
     """
 
     def backend(graph_module: Any, example_inputs: Sequence[Any]) -> Callable[..., Any]:
@@ -154,7 +154,7 @@ def _imported(graph_module: Any, inputs: Sequence[Any], keep_params: bool, unwra
 
 @contextmanager
 def _one_graph_each(torch: Any) -> Generator[None]:
-    """Compile anew in a `with`, with the parameters in the graphs and no gradients."""
+    """Recompile within a `with`, with the parameters in the graphs and without gradients."""
     dynamo: Any = import_module("torch._dynamo")
     dynamo.reset()
     with torch.no_grad(), dynamo.config.patch(inline_inbuilt_nn_modules=False):

@@ -1,4 +1,4 @@
-"""Rows for images: upsampling in one to three dimensions, as torch places the samples."""
+"""Rows for upsampling in one to three dimensions, with torch's sample positions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _upsample(method: str) -> Convert:
 
 
 def _scales(a: Any, spatial: int) -> list[float | None]:
-    """The factors that the model gives for each dimension, in whichever form; None where it gives sizes only."""
+    """Return the scale factor of each dimension, from either form of the arguments; None if only sizes are given."""
     given = getattr(a, "scale_factors", None)
     if given is not None:
         return list(given)
@@ -42,7 +42,7 @@ def _scales(a: Any, spatial: int) -> list[float | None]:
 
 
 def _agrees(scale: float, old: Any, new: Any) -> bool:
-    """Whether a factor is the quotient of the sizes, so that both place the samples alike."""
+    """Return whether a factor equals the quotient of the sizes, so that both give the same sample positions."""
     before, after = d.value_of(old), d.value_of(new)
     if before is None or after is None:
         return float(scale).is_integer()
@@ -50,7 +50,7 @@ def _agrees(scale: float, old: Any, new: Any) -> bool:
 
 
 def _resized(c: Converter, x: relax.Expr, sizes: list[Any], method: str, corners: bool) -> relax.Expr:
-    """Resize two dimensions at a time; one alone is a row, and the depth of three comes after the other two."""
+    """Resize two dimensions at a time; a single dimension becomes a row, and the depth is resized after height and width."""
     *batch, last = dims_of(x)
     if len(sizes) == 1:
         rows = op.reshape(x, [*batch, 1, last])
@@ -76,7 +76,7 @@ def _resized_2d(x: relax.Expr, sizes: list[Any], method: str, corners: bool) -> 
 
 
 def _sampled(c: Converter, x: relax.Expr, scales: list[float | None], method: str) -> relax.Expr:
-    """The sum of taps along one dimension after the other; torch itself says which elements and weights they are."""
+    """Interpolate along one dimension after the other; the weights are obtained from torch itself."""
     spatial = len(scales)
     for axis in range(2, 2 + spatial):
         old, new = d.value_of(dims_of(x)[axis]), d.value_of(c.shape[axis])
@@ -87,7 +87,7 @@ def _sampled(c: Converter, x: relax.Expr, scales: list[float | None], method: st
 
 
 def _weights(method: str, old: int, new: int, scale: float | None) -> Any:
-    """The matrix (new, old) of what torch adds up: its result of the unit vectors."""
+    """Return the interpolation matrix (new, old): torch's result for the unit vectors."""
     torch = library()
     unit = torch.eye(old, dtype=torch.float32)[None]
     if method == "cubic":
@@ -119,7 +119,7 @@ def _along(x: relax.Expr, axis: int, weights: Any) -> relax.Expr:
 
 
 def _antialiased(c: Converter, a: Any) -> relax.Expr:
-    """The products with the weights along both dimensions."""
+    """Multiply by the weight matrices along both dimensions."""
     torch = library()
     x, name = a.input if hasattr(a, "input") else a.self, c.node.target._schema.name.partition("::")[2]
     kernel: Any = getattr(torch.ops.aten, name).default

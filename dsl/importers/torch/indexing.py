@@ -25,7 +25,7 @@ def _index_select(c: Converter, a: Any) -> relax.Expr:
 
 
 def _gather(c: Converter, a: Any) -> relax.Expr:
-    """The elements at `index` along `dim`; where `index` is smaller along the others, of their front part."""
+    """Return the elements at `index` along `dim`; if `index` is smaller along other dimensions, only their leading part is used."""
     axis = axis_of(a.dim, rank_of(a.self))
     if not rank_of(a.self):
         return op.reshape(a.self, c.shape)
@@ -45,7 +45,7 @@ def _take_flat(c: Converter, a: Any) -> relax.Expr:
 
 
 def _from_front(index: relax.Expr, size: tir.PrimExpr, c: Converter) -> relax.Expr:
-    """Return indices of which negative ones count from the end as such from the front."""
+    """Return indices counted from the front; negative ones count from the end."""
     index = c.cast(index, "int64")
     if isinstance(index, relax.Constant) and hasattr(index.data, "min") and not (index.data < 0).any():
         return index
@@ -54,7 +54,7 @@ def _from_front(index: relax.Expr, size: tir.PrimExpr, c: Converter) -> relax.Ex
 
 
 def _mask_indices(c: Converter, mask: relax.Expr) -> list[relax.Expr]:
-    """The indices of the elements that hold, a vector for each dimension; their number depends on data."""
+    """Return the indices of the true elements, one vector per dimension; their length depends on data."""
     found = c.emit(op.nonzero(mask), "_nonzero")
     count = tir.Var("int64", c.unique("count"))
     from ....ir.ops.inference import tensor_info
@@ -65,7 +65,7 @@ def _mask_indices(c: Converter, mask: relax.Expr) -> list[relax.Expr]:
 
 
 class _Indices:
-    """Which dimensions of a tensor are indexed, and with what: masks as indices, all of them from the front."""
+    """Return the indexed dimensions with their indices; masks become indices, and all count from the front."""
 
     def __init__(self, c: Converter, x: relax.Expr, given: list[Any]) -> None:
         expanded: list[relax.Expr | None] = []
@@ -82,21 +82,21 @@ class _Indices:
 
     @property
     def is_block(self) -> bool:
-        """Whether the indexed dimensions are neighbors, so that the result has theirs in their place."""
+        """Return whether the indexed dimensions are adjacent, so that the result has the new dimensions at the same position."""
         return self.axes == list(range(self.axes[0], self.axes[-1] + 1))
 
     @property
     def place(self) -> int:
-        """Where the dimensions of the indices are in the result."""
+        """Return the position of the dimensions of the indices in the result."""
         return self.axes[0] if self.is_block else 0
 
     def in_front(self, x: relax.Expr) -> relax.Expr:
-        """Return `x` with the indexed dimensions first."""
+        """Move the indexed dimensions of `x` to the front."""
         order = [*self.axes, *self.others]
         return x if order == sorted(order) else op.permute_dims(x, order)
 
     def back(self, x: relax.Expr) -> relax.Expr:
-        """Return the tensor whose indexed dimensions are first again as it was."""
+        """Move the indexed dimensions from the front back to their positions."""
         order = [*self.axes, *self.others]
         return x if order == sorted(order) else op.permute_dims(x, [order.index(axis) for axis in range(len(order))])
 
@@ -137,7 +137,7 @@ def _filled(x: relax.Expr, mask: relax.Expr, value: relax.Expr) -> relax.Expr:
 
 
 def _updates(given: _Indices, values: relax.Expr, shape: list[tir.PrimExpr], rest: list[tir.PrimExpr]) -> relax.Expr:
-    """Return the values with the dimensions of the indices first, in full."""
+    """Broadcast the values, and move the dimensions of the indices to the front."""
     if not given.is_block or given.place == 0:
         return op.broadcast_to(values, [*shape, *rest])
     whole = [*rest[: given.place], *shape, *rest[given.place :]]
@@ -185,7 +185,7 @@ def _scattered(c: Converter, a: Any, reduction: str) -> relax.Expr:
 
 
 def _source(c: Converter, index: relax.Expr, source: Any, dtype: str) -> relax.Expr:
-    """What is written: the front part of a tensor, of the shape of the indices, or a number everywhere."""
+    """Return the values to write: the leading part of a tensor, in the shape of the indices, or a number."""
     if not isinstance(source, relax.Expr):
         return op.full(dims_of(index), const(source, dtype), dtype)
     updates = c.cast(source, dtype)
@@ -195,7 +195,7 @@ def _source(c: Converter, index: relax.Expr, source: Any, dtype: str) -> relax.E
 
 
 def _scatter_reduce(c: Converter, a: Any) -> relax.Expr:
-    """Elements reduced with those that are written to them; without `include_self`, of the neutral element."""
+    """Reduce elements with the values that are written to them; without `include_self`, start from the identity element."""
     if a.reduce == "mean" or not a.include_self:
         return _scatter_reduce_alone(c, a)
     return _scattered(c, a, _REDUCTIONS[a.reduce])
@@ -269,7 +269,7 @@ def _select_scatter(c: Converter, a: Any) -> relax.Expr:
 
 
 def _masked_scatter(c: Converter, a: Any) -> relax.Expr:
-    """Where the mask holds the next element of `source`: the number of elements before tells which."""
+    """Replace the elements where the mask is true by consecutive elements of `source`, found by a running count."""
     mask = op.reshape(op.broadcast_to(a.mask, c.shape), [-1])
     place = op.subtract(op.cumsum(c.cast(mask, "int64"), 0), const(1, "int64"))
     chosen = op.take(op.reshape(a.source, [-1]), op.maximum(place, const(0, "int64")), 0)
@@ -294,7 +294,7 @@ def _one_hot(c: Converter, a: Any) -> relax.Expr:
 
 
 def _item(c: Converter, a: Any) -> Any:
-    """The element of a tensor as a size that the program knows from here on."""
+    """Return the element of a tensor as a size that later bindings can use."""
     size = c.node.meta["val"]
     if not hasattr(size, "node") or "float" in dtype_of(a.self):
         raise c.unsupported("makes a number of the model from a tensor", "keep it a tensor")
@@ -306,7 +306,7 @@ def _item(c: Converter, a: Any) -> Any:
 
 
 def _embedding_bag(c: Converter, a: Any) -> Any:
-    """Sums, means or maxima of rows, by a comparison of each index with the bounds of each bag."""
+    """Return sums, means or maxima of rows per bag, by comparing each index with the bounds of each bag."""
     rows = op.take(a.weight, a.indices, 0)
     count = dims_of(a.indices)[0]
     starts = c.cast(a.offsets, "int64")

@@ -1,4 +1,4 @@
-"""torch itself, which is imported when the first model is, and its tensors and dtypes as the program has them."""
+"""The module torch, imported on first use, and conversion of its tensors and dtypes."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _WITHOUT_NUMPY = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
-"""The dtypes of tensors that NumPy knows through ml_dtypes only."""
+"""Dtypes that NumPy supports only through ml_dtypes."""
 
 
 def library() -> Any:
-    """Return the module `torch`; E0812 where it is not installed."""
+    """Return the module `torch`; E0812 if it is not installed."""
     if find_spec("torch") is None:
         raise error("E0812", "importing a PyTorch model needs PyTorch", None, "pip install 'tvms-lang[torch]'")
     return import_module("torch")
 
 
 def check_kind(value: Any, kind: type, help: str) -> None:
-    """Raise E0702 unless a model is of the kind of torch object that an importer takes."""
+    """Raise E0702 unless a model has the type that an importer expects."""
     if not isinstance(value, kind):
         raise error("E0702", f"the model is of type {type(value).__name__}, not {kind.__name__}", None, help)
 
 
 def dtype_name(dtype: Any) -> str:
-    """Return a torch dtype by name; E1005 where programs have no such dtype."""
+    """Return the name of a torch dtype; E1005 if programs do not support it."""
     name = str(dtype).removeprefix("torch.")
     if not is_dtype(name):
         raise error("E1005", f"the model has tensors of dtype '{name}'", None, "convert them before the export")
@@ -40,9 +40,9 @@ def dtype_name(dtype: Any) -> str:
 
 
 def array_of(tensor: Any) -> NDArray[Any]:
-    """Return the elements of a torch tensor as a NumPy array, without a copy where its memory is contiguous.
+    """Return a torch tensor as a NumPy array, without a copy if it is contiguous.
 
-    E1005 where the tensor is sparse, quantized, or of a dtype that programs do not have.
+    Raises E1005 if the tensor is sparse or quantized, or if programs do not support its dtype.
     """
     import numpy as np
 
@@ -60,6 +60,6 @@ def array_of(tensor: Any) -> NDArray[Any]:
 
 
 def constant_of(tensor: Any, name: str | None) -> relax.Constant:
-    """Return a torch tensor as a constant that the sidecar keeps under `name`."""
+    """Return a torch tensor as a constant with the name `name` in the sidecar."""
     made = relax.Constant(array_of(tensor), name)
     return relax.Constant(made.data, name, struct_info=infer_struct_info(made))

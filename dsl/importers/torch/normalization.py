@@ -14,7 +14,7 @@ from .elementwise import number
 
 
 def _filled(c: Converter, given: relax.Expr | None, dims: Sequence[Any], value: int, dtype: str) -> relax.Expr:
-    """Return a weight as it is, or a constant of `value` where the model has none."""
+    """Return a weight, or a constant of `value` if the model has none."""
     if given is not None:
         return c.cast(given, dtype)
     import numpy as np
@@ -34,7 +34,7 @@ def _batch_norm_by_statistics(c: Converter, a: Any) -> relax.Expr:
 
 
 def _of_batch(c: Converter, x: relax.Expr, axes: list[int], eps: float) -> relax.Expr:
-    """Return `x` brought to mean 0 and variance 1 over `axes`."""
+    """Normalize `x` to mean 0 and variance 1 over `axes`."""
     centred = op.subtract(x, op.mean(x, axes, True))
     variance = op.mean(op.multiply(centred, centred), axes, True)
     return op.multiply(centred, op.rsqrt(op.add(variance, number(eps, x))))
@@ -58,7 +58,7 @@ def _batch_norm(c: Converter, a: Any) -> relax.Expr:
 
 
 def _with_moments(convert: Convert) -> Convert:
-    """The normalized tensor; mean and deviation are for gradients."""
+    """Return the normalized tensor; the mean and the deviation are results that only gradients use."""
 
     def unused(c: Converter) -> relax.Expr:
         raise c.unsupported("gives what only its gradient needs", "use its first result only")
@@ -71,7 +71,7 @@ def _batch_norm_no_training(c: Converter, a: Any) -> Any:
 
 
 def _batch_norm_functional(c: Converter, a: Any) -> Any:
-    """In training also the moments of the batch, and the new running ones."""
+    """Normalize over the batch; in training, also return the moments of the batch and the new running moments."""
     x = a.input
     axes = [axis for axis in range(rank_of(x)) if axis != 1]
     mean = c.emit(op.mean(x, axes), "_mean")
@@ -140,7 +140,7 @@ def _softmax(name: str) -> Convert:
 
 
 def _safe_softmax(c: Converter, a: Any) -> relax.Expr:
-    """Softmax that is 0 where every element is -inf."""
+    """Return the softmax, with 0 for rows in which every element is -inf."""
     from math import inf
 
     x = c.tensor(a.self, c.dtype)

@@ -1,4 +1,4 @@
-"""Where a node of a torch graph comes from: the line of the model that it was traced at, and its module."""
+"""The origin of a node of a torch graph: its line in the model, and its module."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 
 
 class Places:
-    """The places of the nodes of one graph, and the names of their values."""
+    """The origins of the nodes of one graph, and the names of their values."""
 
     def __init__(self, nodes: Iterable[Any]) -> None:
         self._sources: dict[str, Source | None] = {}
@@ -24,7 +24,7 @@ class Places:
         self._per_module = Counter(module_of(node) for node in nodes if _is_operator(node))
 
     def span(self, node: Any) -> Span | None:
-        """Return the line of the model's own source that `node` comes from: the innermost one outside of torch."""
+        """Return the line of the model that `node` was traced from: the innermost one outside of torch."""
         frames = [(found["file"], int(found["line"])) for found in _FRAME.finditer(node.meta.get("stack_trace") or "")]
         own = [frame for frame in frames if not frame[0].startswith((self._library, "torch/"))]
         for file, line in reversed(own):
@@ -39,7 +39,7 @@ class Places:
         return self._sources[file]
 
     def name(self, node: Any) -> str:
-        """Return what the value of `node` is called: its module, with the operator where the module has several."""
+        """Return the name of the value of `node`: its module, followed by the operator if the module has several."""
         module, operator = module_of(node), operator_of(node)
         if not module:
             return operator
@@ -47,19 +47,19 @@ class Places:
 
 
 def _is_operator(node: Any) -> bool:
-    """Whether a node computes a tensor."""
+    """Return whether a node computes a tensor."""
     return node.op == "call_function" and hasattr(node.target, "_schema") and "sym_" not in str(node.target)
 
 
 def module_of(node: Any) -> str:
-    """Return the path of the module that a node belongs to as an identifier: `layer1_0_conv1`; "" for the model."""
+    """Return the path of a node's module as an identifier such as `layer1_0_conv1`; "" for the model itself."""
     stack: dict[str, Any] = node.meta.get("nn_module_stack") or {}
     path: str = next(reversed(stack.values()))[0] if stack else ""
     return identifier(path.removeprefix("L['self']").removeprefix("L__self__"))
 
 
 def operator_of(node: Any) -> str:
-    """Return the name of what a node calls, without its overload: `conv2d`."""
+    """Return the name of the operator of a node without its overload: `conv2d`."""
     name = getattr(node.target, "__name__", None) or str(node.target)
     return identifier(name.partition(".")[0]).strip("_") or "value"
 

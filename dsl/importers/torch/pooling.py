@@ -17,7 +17,7 @@ from .shapes import sliced
 
 
 def _windows(a: Any, spatial: int) -> dict[str, Any]:
-    """The attributes of a pooling; without a stride, windows stand side by side."""
+    """Return the attributes of a pooling; the default stride is the window size."""
     kernel = repeated(a.kernel_size, spatial)
     padding = repeated(a.padding, spatial)
     return {
@@ -30,7 +30,7 @@ def _windows(a: Any, spatial: int) -> dict[str, Any]:
 
 
 def _trimmed(c: Converter, x: relax.Expr, shape: tuple[Any, ...]) -> relax.Expr:
-    """Return `x` without the windows that torch leaves out: those that start in the padding behind the data."""
+    """Drop the windows that torch drops: those that start in the padding after the data."""
     for axis, (size, wanted) in enumerate(zip(dims_of(x), shape, strict=True)):
         if d.value_of(size) != d.value_of(wanted):
             x = sliced(x, axis, 0, wanted)
@@ -60,7 +60,7 @@ def _max_with_indices(spatial: int) -> Convert:
 
 
 def _max_indices(c: Converter, a: Any, spatial: int) -> relax.Expr:
-    """The places of the greatest elements of all windows, among the data of a channel in one dimension."""
+    """Return the index of the maximum of each window, in the flattened data of a channel."""
     import numpy
 
     np: Any = numpy
@@ -119,7 +119,7 @@ def _adaptive_average(spatial: int) -> Convert:
 
 
 def _adaptive_max(spatial: int) -> Convert:
-    """The greatest of windows as adaptive pooling cuts them, one dimension after the other."""
+    """Return the maxima of the windows of adaptive pooling, one dimension after the other."""
 
     def convert(c: Converter, a: Any) -> Any:
         def values() -> relax.Expr:

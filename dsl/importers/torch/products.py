@@ -27,7 +27,7 @@ def _scaled(value: relax.Expr, factor: Any) -> relax.Expr:
 
 
 def _with_added(first: str, second: str) -> Convert:
-    """beta * self + alpha * (first @ second); a beta of 0 leaves `self` out, NaN and all."""
+    """Return the row of beta * self + alpha * (first @ second); with beta = 0, `self` is ignored even if it is NaN."""
 
     def convert(c: Converter, a: Any) -> relax.Expr:
         product = _scaled(op.matmul(getattr(a, first), getattr(a, second)), a.alpha)
@@ -51,7 +51,7 @@ def _einsum(c: Converter, a: Any) -> relax.Expr:
 
 
 def _bilinear(c: Converter, a: Any) -> relax.Expr:
-    """x1 @ W[k] @ x2 for each k."""
+    """Return x1 @ W[k] @ x2 for each k."""
     left = op.expand_dims(a.input1, [-2])
     product = op.matmul(op.expand_dims(left, [-3]), a.weight)
     total = op.sum(op.multiply(op.squeeze(product, [-2]), op.expand_dims(a.input2, [-2])), [-1])
@@ -63,7 +63,7 @@ def _outer(c: Converter, a: Any) -> relax.Expr:
 
 
 def _distances(c: Converter, difference: relax.Expr, order: float) -> relax.Expr:
-    """The norms of order `order` of the rows of `difference`."""
+    """Return the norms of order `order` of the rows of `difference`."""
     size = op.abs(difference)
     if order == inf:
         return op.max(size, [-1])

@@ -1,4 +1,4 @@
-"""Rows for recurrent networks: LSTM, GRU and plain ones, a step after the other."""
+"""Rows for recurrent networks: LSTM, GRU and plain ones, with their steps unrolled."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .converter import Convert, Converter, dims_of
 from .elementwise import number
 
 Step = Callable[[relax.Expr, relax.Expr, list[relax.Expr]], list[relax.Expr]]
-"""From the gates of the input, those of the state (both for all gates), and the state, to the next state."""
+"""Computes the next state from the gates of the input, the gates of the state, and the state."""
 
 
 class _Layer(Struct):

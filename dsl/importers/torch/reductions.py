@@ -17,12 +17,12 @@ Reduce = Callable[[relax.Expr, Any, bool], relax.Expr]
 
 
 def axes_in(a: Any, rank: int) -> list[int] | None:
-    """Return the axes that the argument `dim` names, counted from the front; None for all."""
+    """Return the axes that the argument `dim` names, counted from the front, or None for all."""
     return axes_of(getattr(a, "dim", None), rank)
 
 
 def reduced(reduce: Reduce, x: relax.Expr, a: Any) -> relax.Expr:
-    """Reduce `x` over the axes of `dim`, with `keepdim`; a tensor without dimensions is its own reduction of one."""
+    """Reduce `x` over the axes of `dim`, with `keepdim`; a scalar tensor is treated as having one element."""
     keepdim = getattr(a, "keepdim", False)
     if not rank_of(x):
         return op.reshape(reduce(op.reshape(x, [1]), [0], False), ())
@@ -64,7 +64,7 @@ def _all(c: Converter, a: Any) -> relax.Expr:
 
 
 def _index_of(find: Callable[[relax.Expr, int, bool], relax.Expr]) -> Convert:
-    """The index of an extremum; without `dim`, in the tensor with all its elements in one dimension."""
+    """Return the index of an extremum; without `dim`, the index in the flattened tensor."""
 
     def convert(c: Converter, a: Any) -> relax.Expr:
         x, keepdim = _ordered(c, a.self), getattr(a, "keepdim", False)
@@ -85,7 +85,7 @@ _argmin = _index_of(lambda x, axis, keep: op.argmin(x, axis, keep))
 
 
 def _with_index(value: Convert, index: Convert) -> Convert:
-    """The extremum along `dim`, and its index, which is computed only where the model uses it."""
+    """Return the extremum along `dim`, and its index, which is computed only if the model uses it."""
     return lambda c, a: (lambda: value(c, a), lambda: index(c, a))
 
 
@@ -99,7 +99,7 @@ def _count(x: relax.Expr, axes: list[int] | None) -> tir.PrimExpr:
 
 
 def _variance(c: Converter, x: relax.Expr, a: Any) -> relax.Expr:
-    """The mean of squared differences, over the number of elements less the correction."""
+    """Return the sum of squared deviations divided by the number of elements minus the correction."""
     correction = getattr(a, "correction", None)
     if correction is None:
         correction = 1 if getattr(a, "unbiased", True) else 0
@@ -132,7 +132,7 @@ def _std_mean(c: Converter, a: Any) -> Any:
 
 
 def _logsumexp(c: Converter, a: Any) -> relax.Expr:
-    """The logarithm of the sum of exponentials, of differences to the greatest, so that none overflows."""
+    """Return the logarithm of the sum of exponentials; subtracting the maximum first avoids overflow."""
     x = c.floating(a.self)
     if not rank_of(x):
         return x
@@ -181,7 +181,7 @@ def _scan(name: str) -> Convert:
 
 
 def _running_extremum(is_maximum: bool) -> Convert:
-    """The extremum of all elements up to each, from comparing every pair along `dim`, and its last index."""
+    """Return the running extremum and its last index, by comparing every pair of elements along `dim`."""
 
     def convert(c: Converter, a: Any) -> Any:
         x = a.self

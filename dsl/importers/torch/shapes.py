@@ -1,4 +1,4 @@
-"""Rows for operators that change the shape of tensors, join, cut, repeat and pad them."""
+"""Rows for operators that reshape, concatenate, slice, repeat and pad tensors."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .converter import Convert, Converter, axis_of, dims_of, dtype_of, rank_of, 
 from .elementwise import number
 
 _END = 2**62
-"""An end of a slice beyond this stands for the end of the dimension."""
+"""Ends of slices from this value on mean the end of the dimension."""
 
 
 def reshaped(c: Converter, a: Any) -> relax.Expr:
-    """Return the tensor in the shape of the result."""
+    """Reshape the tensor to the shape of the result."""
     return op.reshape(a.self, c.shape)
 
 
@@ -53,7 +53,7 @@ def _unsqueeze(c: Converter, a: Any) -> relax.Expr:
 
 
 def _squeeze(c: Converter, a: Any) -> relax.Expr:
-    """The tensor without those of the dimensions that are 1."""
+    """Remove those of the dimensions that have size 1."""
     given, rank = getattr(a, "dim", None), rank_of(a.self)
     named = range(rank) if given is None else [given] if isinstance(given, int) else given
     dims = dims_of(a.self)
@@ -66,7 +66,7 @@ def _expand(c: Converter, a: Any) -> relax.Expr:
 
 
 def _repeat(c: Converter, a: Any) -> relax.Expr:
-    """The tensor repeated as a whole along each dimension; sizes that are symbolic by broadcasting."""
+    """Repeat the tensor along each dimension; symbolic sizes are repeated by broadcasting."""
     counts = list(getattr(a, "repeats", None) or getattr(a, "dims", None) or ())
     rank = rank_of(a.self)
     counts = [1] * (rank - len(counts)) + counts
@@ -90,7 +90,7 @@ def _repeat_interleave(c: Converter, a: Any) -> relax.Expr:
 
 
 def _concat(c: Converter, a: Any) -> relax.Expr:
-    """The tensors joined; torch leaves out vectors without elements."""
+    """Concatenate the tensors; torch ignores empty vectors."""
     rank = len(c.shape)
     parts = [c.tensor(part, c.dtype) for part in a.tensors if rank_of(part) == rank]
     return parts[0] if len(parts) == 1 else op.concat(parts, axis_of(a.dim, rank))
@@ -104,7 +104,7 @@ def _stack(c: Converter, a: Any) -> relax.Expr:
 
 
 def sliced(x: relax.Expr, axis: int, begin: Any, length: Any, step: int = 1) -> relax.Expr:
-    """Return `length` elements of `x` along `axis`, from `begin` in steps of `step`; `x` itself where that is all."""
+    """Return `length` elements of `x` along `axis`, from `begin` in steps of `step`; `x` itself if these are all."""
     start, size = d.as_dim(begin), dims_of(x)[axis]
     count = d.as_dim(length)
     if step == 1 and d.value_of(start) == 0 and d.is_equal(count, size):
@@ -114,12 +114,12 @@ def sliced(x: relax.Expr, axis: int, begin: Any, length: Any, step: int = 1) -> 
         if step == 1
         else d.add(d.add(start, d.multiply(d.subtract(count, 1), step)), 1)
     )
-    inside = d.value_of(size) is None or d.value_of(stop) is None  # as torch has found
+    inside = d.value_of(size) is None or d.value_of(stop) is None  # torch has checked this
     return op.strided_slice(x, [axis], [start], [stop], [step], assume_inbound=inside)
 
 
 def position(index: Any, size: tir.PrimExpr) -> tir.PrimExpr:
-    """Return an index or the start of a slice, counted from the front and inside the dimension."""
+    """Return an index or the start of a slice, counted from the front and clamped to the dimension."""
     number, length = static(index), d.value_of(size)
     if number is not None and number < 0:
         index = d.add(size, number)
@@ -150,12 +150,12 @@ def _select(c: Converter, a: Any) -> relax.Expr:
 
 
 def _lengths(c: Converter) -> list[Any]:
-    """The lengths of the results along the axis that is cut, as torch says."""
+    """Return the lengths of the parts along the axis that is split, as torch inferred them."""
     return [c.symbols.dims(part.shape) for part in c.node.meta["val"]]
 
 
 def _cut(c: Converter, x: relax.Expr, axis: int) -> list[Any]:
-    """The parts of `x` along `axis` that torch's result lists, each computed where it is used."""
+    """Split `x` along `axis` into the parts of torch's result, each computed on demand."""
     lengths = [shape[axis] for shape in _lengths(c)]
     numbers = [d.value_of(length) for length in lengths]
     if None not in numbers and len(numbers) > 1:
@@ -183,7 +183,7 @@ def _unbind(c: Converter, a: Any) -> list[Any]:
 
 
 def _diagonal(c: Converter, a: Any) -> relax.Expr:
-    """The diagonal of two dimensions, by index: element i of row i, or of row i with an offset."""
+    """Return the diagonal of two dimensions: element i of row i, or of row i shifted by an offset."""
     rank = rank_of(a.self)
     first, second = axis_of(a.dim1, rank), axis_of(a.dim2, rank)
     others = [axis for axis in range(rank) if axis not in (first, second)]
@@ -204,7 +204,7 @@ def _flip(c: Converter, a: Any) -> relax.Expr:
 
 
 def _roll(c: Converter, a: Any) -> relax.Expr:
-    """The tensor with its end in front of its start."""
+    """Rotate the tensor: its last elements move to the front."""
     shifts: list[Any] = a.shifts
     axes: list[int] = a.dims
     if not axes:
@@ -230,7 +230,7 @@ def _rolled(c: Converter, x: relax.Expr, axis: int, shift: Any) -> relax.Expr:
 
 
 def _unfold(c: Converter, a: Any) -> relax.Expr:
-    """The windows of `size` along a dimension, each in a new last dimension."""
+    """Return the windows of `size` along a dimension as a new last dimension."""
     x = a.self
     rank = rank_of(x)
     axis = axis_of(a.dimension, rank)
@@ -262,7 +262,7 @@ def _channel_shuffle(c: Converter, a: Any) -> relax.Expr:
 
 
 def _as_strided(c: Converter, a: Any) -> relax.Expr:
-    """The elements at given strides, by their places in the tensor with all elements in one dimension."""
+    """Return the elements at given strides, by their indices in the flattened tensor."""
     sizes: list[Any] = [static(size) for size in a.size]
     strides: list[Any] = [static(stride) for stride in a.stride]
     if None in sizes or None in strides:
@@ -281,7 +281,7 @@ def _as_strided(c: Converter, a: Any) -> relax.Expr:
 
 
 def padded(x: relax.Expr, pad: list[Any], mode: str, value: float = 0.0) -> relax.Expr:
-    """Return `x` padded as torch says it: the last dimension first, before and after; negative widths cut."""
+    """Pad `x` with widths in torch's order: the last dimension first, start before end; negative widths crop."""
     rank = rank_of(x)
     widths = [(0, 0)] * (rank - len(pad) // 2) + [(pad[i], pad[i + 1]) for i in range(len(pad) - 2, -1, -2)]
     for axis, (before, after) in enumerate(widths):
@@ -362,7 +362,7 @@ ROWS: dict[str, Convert] = {
 
 
 def _renamed(a: Any, **names: Any) -> Any:
-    """Return the arguments with some under further names."""
+    """Return the arguments with some also under other names."""
     from types import SimpleNamespace
 
     return SimpleNamespace(**(vars(a) | names))

@@ -39,7 +39,7 @@ def _topk(c: Converter, a: Any) -> Any:
 
 
 def _at(c: Converter, a: Any, place: Any) -> Any:
-    """The element of a place in the sorted order, and where it was."""
+    """Return the element at a position of the sorted order, and its index."""
     if not rank_of(a.self):
         return a.self, lambda: op.zeros((), "int64")
     axis, keepdim = axis_of(a.dim, rank_of(a.self)), a.keepdim
@@ -72,7 +72,7 @@ def _bucketize(c: Converter, a: Any) -> relax.Expr:
 
 
 def _searchsorted(c: Converter, a: Any) -> relax.Expr:
-    """The number of elements of each row of `sorted_sequence` that lie below."""
+    """Count the elements of each row of `sorted_sequence` below each value."""
     right = a.right or a.side == "right"
     bounds, x = c.promoted(a.sorted_sequence, a.self)
     below = (op.less_equal if right else op.less)(op.expand_dims(bounds, -2), op.expand_dims(x, -1))
@@ -89,7 +89,7 @@ def _isin(c: Converter, a: Any) -> relax.Expr:
 
 
 def _unique(c: Converter, a: Any) -> Any:
-    """The different elements, sorted, and where each element is among them."""
+    """Return the distinct elements, sorted, and the index of each element among them."""
     wanted = [a.return_inverse, a.return_counts]
     values: Any = c.emit(op.unique(a.self, True, False, *wanted), "_unique")
     parts = iter(range(1, 3))

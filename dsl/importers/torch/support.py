@@ -1,4 +1,4 @@
-"""What of a model can be converted: operators without a row are decomposed where torch knows how, or all reported."""
+"""Coverage of a model by the table: operators without a row are decomposed by torch, or all reported in one error."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .places import Places
 from .table import ROWS
 
 _ROUNDS = 8
-"""How often decompositions may give operators that are decomposed in turn."""
+"""Maximum number of rounds of decomposition."""
 
 
 def prepared(program: Any, custom: Mapping[Any, Any], decompose: bool) -> Any:
-    """Return an exported program all of whose operators have a converter; E1001 names those that have none."""
+    """Return an exported program all of whose operators have a converter; E1001 names the operators without one."""
     if decompose:
         program = _decomposed(program, {})
         for _ in range(_ROUNDS):
@@ -34,13 +34,13 @@ def prepared(program: Any, custom: Mapping[Any, Any], decompose: bool) -> Any:
 def _decomposed(program: Any, table: dict[Any, Any]) -> Any:
     try:
         return program.run_decompositions(table)
-    except Exception as problem:  # whatever torch raises
+    except Exception as problem:  # torch raises many kinds of errors
         reason = (str(problem).strip() or type(problem).__name__).splitlines()[0]
         raise error("E1004", f"torch cannot decompose the program: {reason}") from None
 
 
 def _unsupported(graph_module: Any, custom: Mapping[Any, Any]) -> Iterator[Any]:
-    """Yield the nodes that no row and no custom converter covers, in the graph and in those of its branches."""
+    """Yield the nodes without a row or a custom converter, in the graph and in its branches."""
     for module in graph_module.modules():
         for node in module.graph.nodes if hasattr(module, "graph") else ():
             if node.op == "call_function" and not _is_supported(node, custom):
@@ -58,17 +58,17 @@ def _is_supported(node: Any, custom: Mapping[Any, Any]) -> bool:
 
 
 def _decompositions(targets: list[Any]) -> dict[Any, Any]:
-    """Return how torch decomposes those of `targets` that it can."""
+    """Return torch's decompositions of `targets`, where it has some."""
     if not targets:
         return {}
     known: Any = import_module("torch._decomp").decomposition_table
-    default: Any = library().export.default_decompositions()  # it loads rules when they are indexed, not by `get`
+    default: Any = library().export.default_decompositions()  # torch loads rules when they are indexed, not by `get`
     found = {target: known[target] for target in targets if target in known}
     return found | {target: default[target] for target in targets if target in default}
 
 
 def _unsupported_error(nodes: list[Any], places: Places) -> TvmsError:
-    """Return the one error that names every operator without a converter, and where the model uses it."""
+    """Return one error that names every operator without a converter, and its line in the model."""
     first: dict[str, Any] = {}
     for node in nodes:
         first.setdefault(row_name(node.target), node)

@@ -1,4 +1,4 @@
-"""Symbolic sizes: the sympy expressions of torch as expressions of the loop level."""
+"""Symbolic sizes: torch's sympy expressions as loop-level expressions."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _QUOTIENTS = ("FloorDiv", "CleanDiv", "IntTrueDiv")
 
 
 class Symbols:
-    """The variables of a model's symbolic sizes, by the name that torch gives them."""
+    """The variables of a model's symbolic sizes, by torch's names."""
 
     def __init__(self) -> None:
         self._variables: dict[str, tir.Var] = {}
         self._bound: set[str] = set()
 
     def rename(self, value: Any, variable: tir.Var) -> None:
-        """Use `variable` for a torch size that is a symbol by itself."""
+        """Use `variable` for a torch size that is a plain symbol."""
         if is_symbolic(value) and value.node.expr.is_Symbol:
             self._variables[value.node.expr.name] = variable
 
     def bind(self, value: Any) -> None:
-        """Remember that the sizes in a torch size are known from here on."""
+        """Record that the symbols in a torch size are known from here on."""
         self._bound.update(symbol.name for symbol in symbols_of(value))
 
     def has(self, name: str) -> bool:
@@ -43,7 +43,7 @@ class Symbols:
         return name in self._bound
 
     def is_bound(self, value: Any) -> bool:
-        """Whether every size in a torch size is known: an input has it, or a tensor that was computed."""
+        """Return whether every symbol in a torch size is known: a dimension of an input or of a computed tensor."""
         return all(symbol.name in self._bound for symbol in symbols_of(value))
 
     def variable(self, name: str) -> tir.Var:
@@ -51,7 +51,7 @@ class Symbols:
         return self._variables.setdefault(name, tir.Var("int64", name))
 
     def size(self, value: Any) -> int | tir.PrimExpr:
-        """Return a size: an integer as itself, a torch.SymInt or torch.SymBool as an expression."""
+        """Return a size as an expression; integers are returned unchanged."""
         if isinstance(value, int):
             return value
         made = self.expression(value.node.expr)
@@ -63,7 +63,7 @@ class Symbols:
         return tuple(d.as_dim(self.size(size)) for size in shape)
 
     def expression(self, value: Any) -> tir.PrimExpr:
-        """Return a sympy expression of integers or a condition; E1004 where it has no meaning in a program."""
+        """Convert a sympy expression of integers, or a condition; E1004 if programs cannot express it."""
         kind = type(value).__name__
         if value.is_Symbol:
             return self.variable(value.name)
@@ -102,7 +102,7 @@ class Symbols:
 
 
 def is_symbolic(value: Any) -> bool:
-    """Whether a value of torch is a number that is only known when the model is called."""
+    """Return whether a value of torch is a number that is known only at run time."""
     torch = library()
     return isinstance(value, torch.SymInt | torch.SymBool | torch.SymFloat)
 

@@ -1,7 +1,7 @@
-"""The one table of converters: a row for each overload of ATen, by its name without `aten.` ("relu.default").
+"""The table of converters: one row per overload of ATen, by its name without `aten.` ("relu.default").
 
-To add an operator, add a row to the file of its family: a function of the converter and the arguments by the names
-of the schema, which returns the value, or a tuple of values, each a value or a function that makes it when it is used.
+To add an operator, add a row to the file of its family: a function of the converter and the arguments by schema name.
+It returns a value or a tuple of values; an element of a tuple may be a function that computes it on demand.
 """
 
 from __future__ import annotations

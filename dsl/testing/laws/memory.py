@@ -3,7 +3,7 @@
 An example is a function whose views, pointers, sizes and matched regions may be wrong, with arbitrary scalars. Compiled
 code runs in a child process, with its arrays between guard pages: once right after the first page, once right before
 the second. It must do what the interpreter does, with and without optimization, with all indices checked and with only
-the unproven ones checked. If `tvms check --strict` reports nothing, there must be no fault.
+the unproven ones checked. A program without findings of `tvms check --strict` must not fault.
 """
 
 from __future__ import annotations
