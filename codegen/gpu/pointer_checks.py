@@ -1,4 +1,4 @@
-"""Bounds checks of the memory that matrix units reach through pointers.
+"""Bounds checks of the memory that matrix units and asynchronous copies reach through pointers.
 
 Before each operator, `T.checked_position` stops the function with E0707 if an element that the operator reaches
 is outside of its allocation; an access that is linear in the row and in the column is inside if its corners are:
@@ -41,13 +41,13 @@ from .matrix_units import ZERO, Place, over, place_of, plus, rest, times
 from .places import domains_of
 from .warp_memory import lane_number
 
-_OPERATORS = ("ptx_mma", "ptx_ldmatrix", "mma_fill", "mma_store", *WHOLE_WARP)
+_OPERATORS = ("ptx_cp_async", "ptx_mma", "ptx_ldmatrix", "mma_fill", "mma_store", *WHOLE_WARP)
 _Corner: TypeAlias = tuple[Place, tir.PrimExpr, int, tir.PrimExpr]
 """An element that an operator reaches: element `index + row * stride` of a place."""
 
 
 def check_pointers(kernel: Kernel, host: tir.PrimFunc, bounds: Bounds) -> Kernel:
-    """Return `kernel`, which `host` launches, with checks of what its matrix units reach.
+    """Return `kernel`, which `host` launches, with checks of what its operators on pointers reach.
 
     Raises TvmsError E0619 if the allocation behind a pointer is unknown.
     """
@@ -57,7 +57,7 @@ def check_pointers(kernel: Kernel, host: tir.PrimFunc, bounds: Bounds) -> Kernel
 
 
 def has_pointer_accesses(node: Node) -> bool:
-    """Return whether matrix units reach memory through pointers in `node`."""
+    """Return whether matrix units or asynchronous copies reach memory through pointers in `node`."""
     return any(isinstance(each, tir.Call) and name_of(each) in _OPERATORS for each in walk(node))
 
 
@@ -74,7 +74,7 @@ class _Checker(Rewriter):
         self._domains, self._lane = domains_of(kernel), lane_number(kernel)
         self._fragments = fragments_in(kernel.body)
         self._reached: dict[str, Callable[[tir.Call], Iterator[_Corner]]] = {
-            "ptx_mma": self._mma, "ptx_ldmatrix": self._ldmatrix, "mma_fill": self._mma_fill,
+            "ptx_cp_async": self._copy, "ptx_mma": self._mma, "ptx_ldmatrix": self._ldmatrix, "mma_fill": self._mma_fill,
             "mma_store": self._mma_store, "tvm_fill_fragment": self._fill, "tvm_load_matrix_sync": self._move,
             "tvm_store_matrix_sync": self._move, "tvm_mma_sync": self._mma_sync,
         }  # fmt: skip
@@ -144,6 +144,19 @@ class _Checker(Rewriter):
         if isinstance(pointer, tir.Var) and scope_of(pointer) == "warp":
             offset = plus(offset, times(self._lane, count))
         return self._row(place_of(pointer, offset, call.dtype), count)
+
+    def _copy(self, call: tir.Call) -> Iterator[_Corner]:
+        """Yield the ends of both sides of an asynchronous copy; if its predicate is false, it writes zeros and reads nothing."""
+        target, target_at, source, source_at, size, *predicate = map(_expression, call.args)
+        if not isinstance(size, tir.IntImm):
+            return  # this call cannot be compiled
+        count = max(size.value // element_size(call.dtype), 1)
+        yield from self._row(place_of(target, target_at, call.dtype), count)
+        for ahead in {0, count - 1}:
+            index = plus(make.cast(source_at, "int64"), ahead)
+            if predicate:
+                index = make.if_then_else(make.cast(predicate[0], "bool"), index, ZERO)
+            yield place_of(source, ZERO, call.dtype), index, 0, ZERO
 
     def _mma(self, call: tir.Call) -> Iterator[_Corner]:
         product = product_of(call)

@@ -35,7 +35,6 @@ Bounds: TypeAlias = Literal["check", "prove", "trust"]
 
 CHECKED_INDEX, CHECKED_POSITION = Op("tir.checked_index"), Op("tir.checked_position")
 _CHECKED_POINTER, _ATOMIC_ADD = Op("tir.checked_pointer"), Op("tir.atomic_add")
-_CP_ASYNC = Op("tir.ptx_cp_async")
 _IF_THEN_ELSE, _ADDRESS_OF, _CHECK = Op("tir.if_then_else"), Op("tir.address_of"), Op("tir.check")
 _TAKES_POINTERS = ("tir.handle_add_byte_offset", "tir.reinterpret", "tir.isnullptr", "tir.tvm_access_ptr")
 """The intrinsics whose operands are addresses of existing elements; others, such as prefetches, accept any
@@ -198,8 +197,6 @@ class Guard(Rewriter):
             return self._call_function(call, call.op.name_hint)
         if call.op == _ATOMIC_ADD and self._only is None:
             return self._atomic(call)
-        if call.op == _CP_ASYNC and self._only is None:
-            return self._copy(call)
         if call.op.name in _TAKES_POINTERS:
             return self.rebuild(call)
         args = [arg if _is_address(arg) else self.rewrite(arg) for arg in call.args]
@@ -257,42 +254,6 @@ class Guard(Rewriter):
             return self.rewrite(pointer)
         args = (self.rewrite(pointer), tir.StringImm("handle", said), size, extent, offset)
         return tir.Call("handle", _CHECKED_POINTER, args, span=call.span)
-
-    def _copy(self, call: tir.Call) -> tir.PrimExpr:
-        """Check both sides of an asynchronous copy."""
-        target, target_at, source, source_at, size, *predicate = (
-            arg for arg in call.args if isinstance(arg, tir.PrimExpr)
-        )
-        if not isinstance(size, tir.IntImm):
-            return self.rebuild(call)  # which cannot be compiled
-        count, where = max(size.value // element_size(call.dtype), 1), predicate[0] if predicate else None
-        sides = [
-            (self.rewrite(pointer), self._reached(call, pointer, at, count, where))
-            for pointer, at in ((target, target_at), (source, source_at))
-        ]
-        rest = [self.rewrite(each) for each in predicate]
-        return replace(call, args=(*sides[0], *sides[1], size, *rest))
-
-    def _reached(
-        self, call: tir.Call, pointer: tir.PrimExpr, at: tir.PrimExpr, count: int, where: tir.PrimExpr | None
-    ) -> tir.PrimExpr:
-        """Return `at`, checked so that `count` elements from there on are in the memory of `pointer`."""
-        pointed, size = self._pointers.of_pointer(pointer, call), element_size(call.dtype)
-        index, extent, offset = self.rewrite(at), pointed.extent, pointed.offset
-        if isinstance(extent, tir.IntImm) and isinstance(offset, tir.IntImm) and self.is_proving:
-            starts = (extent.value - offset.value) // size - count + 1
-            if self._is_inside(at, tir.IntImm(at.dtype, max(starts, 0))):
-                self.proven += 1
-                return index
-        name = pointer.name if isinstance(pointer, tir.Var) else "pointer"
-        self.checked += 1
-        self.places.add((name, -1))
-        for ahead in (0, count - 1):
-            place = make.add(make.cast(at, "int64"), constant(ahead))
-            place = place if where is None else make.if_then_else(make.cast(where, "bool"), place, _ZERO)
-            what = tir.StringImm("handle", name), constant(size)
-            index = tir.Call(at.dtype, CHECKED_POSITION, (index, *what, extent, offset, place), span=call.span)
-        return index
 
     def _choice(self, call: tir.Call) -> tir.PrimExpr:
         condition, yes, no = (arg for arg in call.args if isinstance(arg, tir.PrimExpr))

@@ -96,7 +96,7 @@ def checks_in(program: IRModule, bounds: Bounds) -> int:
     return sum(call.op == CHECKED_POSITION for call in calls)
 
 
-@pytest.mark.parametrize("name", [name for name in REACHED if "cp_async" not in name])
+@pytest.mark.parametrize("name", REACHED)
 def test_constant_offsets_are_proven(name: str) -> None:
     lines, last, _ = REACHED[name]
     known = program_of(lines.replace("8 + n", f"8 + {last}").replace(" n", f" {last}").replace("=n", f"={last}"))
@@ -104,6 +104,22 @@ def test_constant_offsets_are_proven(name: str) -> None:
     assert (checks_in(known, "prove") == 0) == is_proven
     assert checks_in(known, "check") > 0
     assert checks_in(known, "trust") == 0
+
+
+def test_a_copy_whose_predicate_is_false_writes_zeros_and_reads_nothing() -> None:
+    def both(offsets: tuple[object, object], n: int) -> None:
+        program = program_of(COPY.format(*offsets).replace(", 16)", ", 16, n < 100)"))
+        run(program, "main", arguments(n), track=False)
+        tvms.compile(program, target="cuda -simulate=random", level=0)["main"](*arguments(n))
+
+    both((0, "n"), 99)
+    both((0, "n"), 100_000_000)
+    program = program_of(COPY.format("n", 0).replace(", 16)", ", 16, n < 100)"))
+    compiled = tvms.compile(program, target="cuda -simulate=random", level=0)["main"]
+    for call in (lambda: run(program, "main", arguments(505), track=False), lambda: compiled(*arguments(505))):
+        with pytest.raises(tvms.TvmsError) as caught:
+            call()
+        assert caught.value.diagnostics[0].code == "E0707"
 
 
 def test_offsets_do_not_change_after_their_check() -> None:
