@@ -100,6 +100,33 @@ def test_names_places_and_parameters() -> None:
     assert relu.source.text[relu.start : relu.end] == "hidden = torch.relu(self.fc1(x))"
 
 
+def test_shared_module_named_after_its_operator() -> None:
+    class Shared(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.relu = nn.ReLU()
+
+        def forward(self, x: Any) -> Any:
+            return self.relu(self.relu(x) - 1)
+
+    module = from_exported_program(exported(Shared(), torch.randn(2)))
+    names = [binding.var.name_hint for block in module["main"].body.blocks for binding in block.bindings]
+    assert names == ["relu", "sub", "relu_1", "gv"]
+
+
+def test_the_sample_is_an_import() -> None:
+    program = exported(models.ResNet(), torch.randn(1, 3, 224, 224))
+    module = from_exported_program(program, keep_params_as_input=True, unwrap_unit_return_tuple=True)
+    text = detach_params(module)[0].script()
+    for kind, name in (("mean", "mean"), ("var", "variance")):
+        pattern = rf'I\.constant\("[^"]*running_{kind}", R\.Tensor\(\((\d+),\), "float32"\)\)'
+        text = re.sub(pattern, rf"{name}_\1", text)
+    sample = tvms.load(Path(__file__).parents[2] / "samples/12_resnet18.tvms").script()
+    statistics = re.compile(r"(mean|variance)_\d+ = ")
+    kept = [line for line in sample.splitlines() if not line.strip().startswith("#") and not statistics.search(line)]
+    assert text.splitlines()[1:] == kept
+
+
 def test_weights_are_not_copied() -> None:
     model = Small()
     program = exported(model, torch.randn(2, 4))

@@ -39,11 +39,14 @@ class Places:
         return self._sources[file]
 
     def name(self, node: Any) -> str:
-        """Return the name of the value of `node`: its module, followed by the operator if the module has several."""
+        """Return the name of the value of `node`: its module, followed by the operator if the module has several and is not
+        itself named after the operator.
+        """
         module, operator = module_of(node), operator_of(node)
         if not module:
             return operator
-        return module if self._per_module[module] == 1 else f"{module}_{operator}"
+        is_named_after_it = module == operator or module.endswith(f"_{operator}")
+        return module if self._per_module[module] == 1 or is_named_after_it else f"{module}_{operator}"
 
 
 def _is_operator(node: Any) -> bool:
