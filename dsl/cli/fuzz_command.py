@@ -141,6 +141,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.seed is None:
         arguments.seed = secrets.randbits(32)
     file = None if arguments.file is None else read_source(arguments.file)
+    if file is not None:
+        result = _replay(arguments.law, file)
+        if result is not None:
+            return result
     state = None if arguments.state is None else Path(arguments.state)
     name = f"{arguments.law} {arguments.file or ''} --n {arguments.n} --seed {arguments.seed}"
     total, done = read_state(state, name) if state else (Total(), set[int]())
@@ -158,6 +162,26 @@ def run(arguments: argparse.Namespace) -> int:
             if state:
                 write_state(state, name, total, done)
     return _conclude(arguments, total, failure, is_from_file=file is not None)
+
+
+def _replay(name: str, file: Source) -> int | None:
+    """Check the example of `file` if it is a saved failure; return 1 if it still fails, None to go on with its variants."""
+    from ..testing.campaign import check_saved, law_of_saved
+    from ..testing.laws import find_law
+
+    is_saved = law_of_saved(file.text) == name
+    if not is_saved and not find_law(name).reads_files:
+        raise error(
+            "E0813", f"law '{name}' draws its own examples", None, "give it no file, or a failure that it saved"
+        )
+    if not is_saved:
+        return None
+    failure = check_saved(name, file, compiled)
+    say(f"{name}: the saved example {'still fails' if failure else 'holds now'}")
+    if failure:
+        _show_failure(failure)
+        return 1
+    return None if find_law(name).reads_files else 0
 
 
 @contextmanager
@@ -200,9 +224,7 @@ def _conclude(arguments: argparse.Namespace, total: Total, failure: Failure | No
         _print_counts(total)
     if failure:
         path = _save(arguments, failure)
-        say(f"\n{failure.reason}\n\n{failure.text}\n")
-        if failure.shown_inputs:
-            say(f"{failure.shown_inputs}\n")
+        _show_failure(failure)
         say(f"saved as {path}; reproduce with: tvms fuzz {arguments.law} {path}")
         given = " ".join(f"--arg {name}={_input_file(path, name)}" for name in failure.inputs)
         if given:
@@ -212,6 +234,12 @@ def _conclude(arguments: argparse.Namespace, total: Total, failure: Failure | No
     for fault in faults:
         say(f"  {fault}")
     return 1 if faults else 0
+
+
+def _show_failure(failure: Failure) -> None:
+    say(f"\n{failure.reason}\n\n{failure.text}\n")
+    if failure.shown_inputs:
+        say(f"{failure.shown_inputs}\n")
 
 
 def _print_counts(total: Total) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import traceback
 from collections import Counter
@@ -31,6 +32,8 @@ TOGETHER = 25
 """Number of examples that are compiled together."""
 MAX_DISCARDS = 0.2
 """Maximum share of examples that may be discarded before they are checked."""
+_SAVED = re.compile(r"# law: (\w+)")
+"""Beginning of a saved failure."""
 MANY = 2000
 """Number of examples from which on a construct that never occurred is a fault of the generator."""
 
@@ -98,6 +101,23 @@ def run_batch(
         batch.seconds = time.perf_counter() - start
     batch.constructs = dict(met)
     return batch
+
+
+def law_of_saved(text: str) -> str | None:
+    """Return the name of the law that the saved failure `text` breaks; None if `text` is another text."""
+    found = _SAVED.match(text)
+    return found and found[1]
+
+
+def check_saved(name: str, file: Source, execute: Execute) -> Failure | None:
+    """Check law `name` on the example saved in `file`; return the failure, which is not shrunk."""
+    law = find_law(name)
+    example, start = law.read(file), time.perf_counter()
+    try:
+        law.check(example, execute)
+    except Exception as problem:
+        return _failure(law, example, problem, time.perf_counter() - start)
+    return None
 
 
 def _checked(law: Law, examples: Sequence[Any], execute: Execute, execute_all: ExecuteAll) -> Iterator[Any]:

@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from tvms.dsl.cli import fuzz_command, main
 from tvms.ir.base import Source
 from tvms.ir.verify import verify
+from tvms.testing import campaign, laws
+from tvms.testing.laws import find_law
 from tvms.testing.smaller import MOST_WORK, smaller_programs
 
 MATMUL = """\
@@ -118,3 +121,32 @@ def test_a_failure_saves_its_inputs(
     assert f"A = {np.array2string(a, separator=', ')}\n" in said
     assert (a != 0).any()  # the smallest inputs that fail
     assert main(["run", str(saved), "--verify", *replay.split()]) == 0
+
+
+@pytest.mark.parametrize("law", ["cost", "output", "artifacts"])
+def test_a_law_without_files_refuses_one(law: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fuzz", law, _write(tmp_path, MATMUL)]) == 2
+    assert capsys.readouterr().err == (
+        f"error[E0813]: law '{law}' draws its own examples\n  = help: give it no file, or a failure that it saved\n"
+    )
+
+
+@pytest.mark.parametrize("law", ["artifacts", "cost", "order", "output"])
+def test_a_saved_failure_is_replayed(
+    law: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(example: Any, execute: Any) -> None:
+        raise AssertionError(f"wrong: {found.show(example)}")
+
+    found = find_law(law)
+    with monkeypatch.context() as broken:
+        broken.setattr(laws, "find_law", lambda name: replace(found, check=fail, check_all=None))
+        broken.setattr(campaign, "find_law", lambda name: replace(found, check=fail, check_all=None))
+        assert main(["fuzz", law, "--n", "5", "--seed", "1", "--save", str(tmp_path)]) == 1
+        shown = capsys.readouterr().out.partition("wrong: ")[2].partition("\n\n")[0]
+        saved = str(tmp_path / f"{law}_1.tvms")
+        assert main(["fuzz", law, saved, "--n", "1"]) == 1
+        said = capsys.readouterr().out
+        assert said.startswith(f"{law}: the saved example still fails\n\nAssertionError: wrong: {shown}\n")
+    assert main(["fuzz", law, saved, "--n", "1"]) == 0
+    assert capsys.readouterr().out.startswith(f"{law}: the saved example holds now\n")

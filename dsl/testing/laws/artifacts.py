@@ -7,6 +7,7 @@ damage. A loaded file must compute what its program computes; a file that is ref
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -20,6 +21,9 @@ from .law import Law
 PARTS = ("file", "manifest", "text", "tensors", "image", "signature")
 CHANGES = ("flip", "cut", "insert", "garbage", "foreign")
 LOADED, REFUSED = "loaded, and computed what its text says", "refused by a diagnostic"
+
+
+_SHOWN = re.compile(r"^# (.+) of program (\d+): (\w+) of its (\w+) at (\d+) with (\d+)", re.MULTILINE)
 
 
 class Damage(Struct):
@@ -65,7 +69,15 @@ def _constructs(damage: Damage) -> Iterable[str]:
     return (damage.outcome, damage.part, damage.change, "cache entry" if damage.is_cached else "saved module")
 
 
+def _read(source: Source) -> Damage:
+    """Return the damage that a comment of a saved text describes."""
+    found = _SHOWN.search(source.text)
+    assert found is not None, "no comment of the text describes damage"
+    kind, program, change, part, place, value = found.groups()
+    return Damage(int(program), kind == "a cache entry", part, change, int(place), int(value))
+
+
 LAW = Law(
-    _examples, _check, constructs=_constructs, expected=frozenset((*PARTS, *CHANGES, LOADED, REFUSED)),
+    _examples, _check, read=_read, reads_files=False, constructs=_constructs, expected=frozenset((*PARTS, *CHANGES, LOADED, REFUSED)),
     counted=(LOADED, REFUSED),
 )  # fmt: skip

@@ -49,7 +49,7 @@ _LEVELS = {
     "nest": ("expression", "statement", "expression", "operand"), "list": ("expression", "operand"),
     "double": ("expression", "operand"), "bomb": ("expression",),
 }  # fmt: skip
-_TITLE = re.compile(r"# (\w+) of (.+), ([^,]+), size (\d+)")
+_TITLE = re.compile(r"^# (\w+) of (.+), ([^,]+), size (\d+)\r?$", re.MULTILINE)
 
 HEAD = 'T.prim_func f(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):\n for i in range(16):\n'
 MAIN = 'T.prim_func f(A: T.Buffer((16,), "float32")):\n with T.block("b0"):\n  A[0] = T.float32(0)\n'
@@ -285,14 +285,14 @@ def _constructs(example: Example) -> Iterable[str]:
 
 
 def _read_example(source: Source) -> Example:
-    """Return the example that the first line of a saved text names."""
-    title = _TITLE.fullmatch(source.text.partition("\n")[0].removesuffix("\r"))
-    assert title is not None, "the first line does not name an example"
+    """Return the example that a comment of a saved text names."""
+    title = _TITLE.search(source.text)
+    assert title is not None, "no comment of the text names an example"
     shape, names, stage, size = title.groups()
     return Example(shape, tuple(names.split(" and ")), stage, int(size))
 
 
 LAW = Law(
-    lambda file: _examples(), _check, read=_read_example, constructs=_constructs,
+    lambda file: _examples(), _check, read=_read_example, constructs=_constructs, reads_files=False,
     expected=frozenset((*STAGES, *_SHAPES, "chain")),
 )  # fmt: skip

@@ -32,6 +32,8 @@ class Law(Struct, frozen=True):
     """Text of an example."""
     read: Callable[[Source], Any] = parse_source
     """Inverse of `show`, for saved failures."""
+    reads_files: bool = True
+    """Whether examples can be made from a file that is not a saved failure."""
     constructs: Callable[[Any], Iterable[str]] = module_constructs
     counts_all: bool = False
     """Whether all occurrences of a construct in an example count, rather than one."""

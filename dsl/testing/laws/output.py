@@ -181,6 +181,6 @@ def _read(source: Source) -> Example:
 
 
 LAW = Law(
-    lambda file: _examples(), _check, read=_read, constructs=_constructs, counted=(READ, REFUSED),
+    lambda file: _examples(), _check, read=_read, constructs=_constructs, reads_files=False, counted=(READ, REFUSED),
     expected=frozenset([READ, REFUSED, *[f"{piece!a}" for piece in _PIECES]]),
 )  # fmt: skip
