@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 REACHED = "__mutant_reached__"
 """Name of the global that the changed place calls."""
+HIT = "__segment_hit__"
+"""Name of the global that each segment of an instrumented function calls."""
 
 
 class Site(NamedTuple):
@@ -28,6 +30,13 @@ class Site(NamedTuple):
     line: int
     before: str
     after: str
+    segment: int
+    """First line of the segment with the node: statements of a block up to the end of its next compound statement."""
+
+    @property
+    def name(self) -> str:
+        """Name of the mutant that does not depend on line numbers."""
+        return f"{self.file} {self.function} {self.change}: {self.before} → {self.after}"
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line} {self.change}: {self.before} → {self.after}"
@@ -115,24 +124,49 @@ def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
             stack.extend((prefix, each) for each in reversed(stmt.body))
 
 
-def _nodes(function: ast.FunctionDef) -> list[ast.AST]:
-    """Return the executed nodes of a function in order, without annotations and texts of messages."""
-    found: list[ast.AST] = []
+_COMPOUND = (ast.If, ast.For, ast.While, ast.Try, ast.With, ast.Match)
 
-    def visit(node: ast.AST) -> None:
-        found.append(node)
+
+def _segments(block: list[ast.stmt]) -> Iterator[tuple[ast.stmt, int]]:
+    """Yield each statement of a block with the first line of its segment."""
+    first, before = 0, None
+    for stmt in block:
+        if before is None or isinstance(before, _COMPOUND):
+            first = stmt.lineno
+        before = stmt
+        yield stmt, first
+
+
+def _nodes(function: ast.FunctionDef) -> list[tuple[ast.AST, int]]:
+    """Return the executed nodes of a function in order, with their segments, without annotations and texts of messages."""
+    found: list[tuple[ast.AST, int]] = []
+
+    def visit(node: ast.AST, segment: int) -> None:
+        found.append((node, segment))
         for name, value in ast.iter_fields(node):
             if name in ("annotation", "returns", "decorator_list", "pattern", "slice") and not isinstance(
                 node, ast.Subscript
             ):
                 continue
-            for child in value if isinstance(value, list) else [value]:
-                if isinstance(child, ast.AST) and not isinstance(child, ast.JoinedStr | ast.Raise | ast.Assert):
-                    visit(child)
+            parts = value if isinstance(value, list) else [value]
+            if parts and isinstance(parts[0], ast.stmt):
+                visit_all(parts)
+                continue
+            for child in parts:
+                if isinstance(child, ast.AST) and not isinstance(child, _UNCHANGED):
+                    visit(child, segment)
 
-    for stmt in function.body:
-        visit(stmt)
+    def visit_all(block: list[ast.stmt]) -> None:
+        for stmt, segment in _segments(block):
+            if not isinstance(stmt, _UNCHANGED):
+                visit(stmt, segment)
+
+    visit_all(function.body)
     return found
+
+
+_UNCHANGED = (ast.JoinedStr, ast.Raise, ast.Assert)
+"""Texts of messages, errors, and assertions."""
 
 
 def sites_in(root: Path, folder: str) -> list[Site]:
@@ -146,11 +180,11 @@ def _sites_of(path: Path, file: str) -> Iterator[Site]:
     for name, function in _functions(tree):
         if name.rpartition(".")[2] in ("__repr__", "__str__"):
             continue
-        for number, node in enumerate(_nodes(function)):
+        for number, (node, segment) in enumerate(_nodes(function)):
             for change, other in _changes(node):
                 before = ast.unparse(node).partition("\n")[0]
                 after = "pass" if isinstance(other, ast.Pass) else _shown(other)
-                yield Site(file, name, number, change, getattr(node, "lineno", 0), before, after)
+                yield Site(file, name, number, change, getattr(node, "lineno", 0), before, after, segment)
 
 
 def _shown(node: ast.AST | None) -> str:
@@ -188,11 +222,39 @@ def mutated_code(root: Path, site: Site) -> CodeType:
     path = root / site.file
     tree = ast.parse(path.read_text(encoding="utf-8"))
     function = dict(_functions(tree))[site.function]
-    node = _nodes(function)[site.node]
+    node, _ = _nodes(function)[site.node]
     new = next(other for change, other in _changes(node) if change == site.change and other is not None)
     _Replace(node, new).visit(function)
     module = compile(ast.fix_missing_locations(tree), str(path), "exec", dont_inherit=True)
     return next(code for code in _codes(module) if code.co_qualname == site.function)
+
+
+class _Instrument(ast.NodeTransformer):
+    """Call `HIT` with the first line of each segment."""
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        for name, value in ast.iter_fields(node):
+            if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
+                block: list[ast.stmt] = []
+                last = -1
+                for stmt, segment in _segments(value):
+                    if segment != last:
+                        call = ast.Call(ast.Name(HIT, ast.Load()), [ast.Constant(segment)], [])
+                        block.append(ast.copy_location(ast.Expr(call), stmt))
+                    block.append(stmt)
+                    last = segment
+                setattr(node, name, block)
+        return super().generic_visit(node)
+
+
+def instrumented_codes(path: Path) -> dict[str, CodeType]:
+    """Return the codes of the functions of a file by qualified name. Each segment calls `HIT` before it is executed."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    functions = dict(_functions(tree))
+    for function in functions.values():
+        _Instrument().visit(function)
+    module = compile(ast.fix_missing_locations(tree), str(path), "exec", dont_inherit=True)
+    return {code.co_qualname: code for code in _codes(module) if code.co_qualname in functions}
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

@@ -1,16 +1,22 @@
-"""Automatic mutants: each changes one place of one function, and records that the place was reached."""
+"""Automatic mutants: each changes one place of one function, records that the place was reached, and is judged by the
+units that execute it."""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from mutation_sites import REACHED, mutated_code, sample, sites_in
+import mutation
+from mutation_sites import HIT, REACHED, instrumented_codes, mutated_code, sample, sites_in
+from mutation_units import Session, Unit, _alternating, functions_of, in_child
 
 SOURCE = '''
 def clamp(value: int, low: int = 0) -> int:
@@ -56,17 +62,34 @@ def test_mutants_of_a_module(root: Path) -> None:
     assert sorted(sample(sites, 100, 3)) == sorted(sites)
 
 
+def _scope(codes: dict[str, CodeType]) -> dict[str, Any]:
+    """Return the names of the module with other code in some functions."""
+    scope: dict[str, Any] = {}
+    exec(SOURCE, scope)
+    for name, code in codes.items():
+        owner, _, method = name.rpartition(".")
+        function: FunctionType = getattr(scope[owner], method) if owner else scope[method]
+        function.__code__ = code
+    return scope
+
+
+def test_segments_report_that_they_are_executed(root: Path) -> None:
+    assert [site.segment for site in sites_in(root, "room")] == [2, 2, 5, 5, 5, 10, 13, 13, 13, 13]
+    scope = _scope(instrumented_codes(root / "room" / "some.py"))
+    hits: list[int] = []
+    scope[HIT] = hits.append
+    for value, segments in ((1, [2, 4]), (2, [2, 5])):
+        hits.clear()
+        scope["clamp"](value, 2)
+        assert hits == segments
+
+
 @pytest.mark.parametrize("index", range(len(CHANGES)))
 def test_a_mutant_runs_and_notes_that_it_was_reached(root: Path, index: int) -> None:
     site = sites_in(root, "room")[index]
-    scope: dict[str, Any] = {}
-    exec(SOURCE, scope)
+    scope = _scope({site.function: mutated_code(root, site)})
     reached: list[int] = []
     scope[REACHED] = lambda: reached.append(1)
-    owner = scope["Counter"] if "." in site.function else scope
-    name = site.function.rpartition(".")[2]
-    function: FunctionType = owner[name] if isinstance(owner, dict) else getattr(owner, name)
-    function.__code__ = mutated_code(root, site)
 
     def results() -> list[Any]:
         counter = scope["Counter"]()
@@ -79,3 +102,39 @@ def test_a_mutant_runs_and_notes_that_it_was_reached(root: Path, index: int) -> 
     assert reached
     is_equivalent = site.change == "comparison" or (site.before == "min(value, 10)" and "10, value" in site.after)
     assert (found == ["2", "2", "7", "10", "{'x': 4}", "{'x': 4}"]) == is_equivalent
+
+
+def test_units_alternate_between_laws_and_then_between_tests() -> None:
+    quick, slow = [Unit("simplify", str(number), number / 10) for number in range(2)]
+    other = Unit("verify", "7", 0.05)
+    tests = [Unit("tests", name, 0.01) for name in ("a.py::one[x]", "a.py::one[y]", "a.py::two")]
+    units = [tests[0], slow, tests[1], other, quick, tests[2]]
+    assert list(_alternating(units)) == [quick, other, slow, tests[0], tests[2], tests[1]]
+
+
+def _judged(monkeypatch: pytest.MonkeyPatch, change: str, unit: Callable[[], str]) -> mutation.Verdict:
+    """Return the verdict of one unit on a change of `mutation_units._affordable`."""
+    folder = Path(__file__).parent
+    monkeypatch.setattr(mutation, "ROOT", folder)
+    monkeypatch.setattr(mutation, "run_unit", lambda *_: unit())
+    site = next(
+        site for site in sites_in(folder, "mutation.py") if site.function == "_affordable" and site.change == change
+    )
+    return mutation.judge(site, [Unit("law", "0", 1.0)], Session(print), functions_of(folder))
+
+
+def test_a_mutant_is_killed_by_the_unit_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unit() -> str:
+        units = [Unit("law", str(number), 5.0) for number in range(3)]
+        return "" if list(mutation._affordable(units)) == units[:2] else "it allows another number of units"
+
+    killed = _judged(monkeypatch, "dropped statement", unit)
+    assert (killed.judge, killed.reason, killed.is_reached) == ("law", "it allows another number of units", True)
+    alive = _judged(monkeypatch, "off by one", lambda: "")
+    assert (alive.judge, alive.reason, alive.is_reached) == ("", "", False)
+
+
+def test_a_unit_that_dies_kills_the_mutant(monkeypatch: pytest.MonkeyPatch) -> None:
+    dead = _judged(monkeypatch, "off by one", lambda: os.kill(os.getpid(), signal.SIGKILL) or "")
+    assert (dead.judge, dead.reason) == ("law", "it does not terminate")
+    assert in_child(lambda: 7, 10)[:2] == (7, "")

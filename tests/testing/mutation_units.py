@@ -1,0 +1,287 @@
+"""Checks that can detect a mutant, batches of laws and tests, and the code that each of them executes.
+
+Functions are instrumented for the map only: every segment of a function (`mutation_sites.py`) reports that it was
+executed. A mutant is then checked only by units that execute its segment, and runs the original code otherwise.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import pkgutil
+import resource
+import select
+import signal
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from importlib import import_module
+from itertools import zip_longest
+from pathlib import Path
+from types import FunctionType
+from typing import Any, NamedTuple
+
+from mutation_sites import HIT, instrumented_codes
+
+ROOT = Path(__file__).parents[2]
+SEED = 2
+"""Seed of the examples. Without a mutant, they break no law."""
+SIZES = {"each_pass": 2, "memory": 8, "order": 10, "traps": 10, "codegen": 10, "schedule": 10, "graph": 6, "parse": 10}
+"""Examples per batch of laws that are slow."""
+SIZE = 20
+MAPPED = 5.0
+"""Seconds of each law that are mapped."""
+LONGEST = 1.0
+"""Seconds of processor time after which a test is too slow to be a unit."""
+KEPT = 6
+"""Units of each law or test function that are kept for a segment, quickest first."""
+Functions = dict[tuple[str, str], list[FunctionType]]
+
+
+class Unit(NamedTuple):
+    """A batch of a law, or a test."""
+
+    judge: str
+    """Name of the law, or `tests`."""
+    name: str
+    """The number of the batch, or the name of the test."""
+    seconds: float
+    """Processor time without a mutant."""
+
+    @property
+    def family(self) -> str:
+        """The law, or the test function."""
+        return self.judge if self.judge != "tests" else self.name.partition("[")[0]
+
+
+Map = dict[tuple[str, int], list[Unit]]
+"""Units that execute each segment of a file, alternating between families, quickest first."""
+
+
+# --- Children -------------------------------------------------------------------------------------------------
+
+
+def in_child(work: Callable[[], Any], seconds: float) -> tuple[Any, str, float]:
+    """Run `work` in a forked process. Return its result, or the reason why there is none, and its processor time."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(reader)
+        _run_child(work, writer, seconds)
+    os.close(writer)
+    found, limit = b"", time.monotonic() + 3 * max(seconds, 60)
+    while True:
+        ready, _, _ = select.select([reader], [], [], max(0.0, limit - time.monotonic()))
+        part = os.read(reader, 1 << 16) if ready else b""
+        found += part
+        if not part:
+            break
+    os.close(reader)
+    if not ready:
+        os.kill(child, signal.SIGKILL)
+    _, status, usage = os.wait4(child, 0)
+    spent = usage.ru_utime + usage.ru_stime
+    if found and not status:
+        return pickle.loads(found), "", spent
+    sign = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+    is_endless = sign in (signal.SIGXCPU, signal.SIGKILL)
+    return None, "it does not terminate" if is_endless else f"the process ended with status {status}", spent
+
+
+def _run_child(work: Callable[[], Any], writer: int, seconds: float) -> None:
+    limit_processor_time(seconds)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 1)
+    os.dup2(quiet, 2)
+    status = 1
+    try:
+        found = pickle.dumps(work())
+        while found:
+            found = found[os.write(writer, found) :]
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def limit_processor_time(seconds: float) -> None:
+    """End this process once it has used that many more seconds."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    limit = int(used.ru_utime + used.ru_stime + seconds) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
+
+
+def import_everything() -> None:
+    """Import all importable modules of tvms, and load the parser, before children fork."""
+    import tvms
+
+    for module in pkgutil.walk_packages(tvms.__path__, "tvms."):
+        parts = module.name.split(".")
+        if "__main__" in parts or parts[1] in ("tests", "bench"):
+            continue
+        with suppress(ImportError):  # the module needs an extra that is not installed
+            import_module(module.name)
+    for law in ("parse", "verify", "output"):
+        run_law(law, 10_000)
+
+
+def functions_of(root: Path) -> Functions:
+    """Return all functions that are defined in files below `root`, by file and qualified name."""
+    found: Functions = defaultdict(list)
+    for value in gc.get_objects():
+        if isinstance(value, FunctionType) and value.__code__.co_filename.startswith(str(root)):
+            found[value.__code__.co_filename, value.__code__.co_qualname].append(value)
+    return found
+
+
+# --- Laws and tests ------------------------------------------------------------------------------------------
+
+
+def run_law(law: str, number: int) -> str:
+    """Check one batch. Return how it breaks the law, or an empty string."""
+    from tvms.dsl.cli.fuzz_command import compiled, compiled_together
+    from tvms.testing.campaign import run_batch
+
+    size = SIZES.get(law, SIZE)
+    try:
+        batch = run_batch(law, None, SEED, number, size, compiled, compiled_together, is_shrunk=False)
+    except Exception as problem:  # the mutant breaks even the generator
+        return f"{type(problem).__name__}: {problem}"
+    return " ".join(batch.failure.reason.split()) if batch.failure else ""
+
+
+class Session:
+    """A collected session of pytest, whose tests are run one at a time in children."""
+
+    def __init__(self, work: Callable[[Session], None]) -> None:
+        self.items: dict[str, Any] = {}
+        self.failed: list[str] = []
+        self._work = work
+
+    def pytest_runtestloop(self, session: Any) -> bool:
+        """Replace pytest's loop."""
+        self.items = {item.nodeid: item for item in session.items}
+        self._work(self)
+        return True
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Record failures."""
+        if report.failed:
+            self.failed.append(report.nodeid)
+
+    def run(self, name: str) -> str:
+        """Run one test. Return how it fails, or an empty string."""
+        item = self.items[name]
+        self.failed.clear()
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+        return f"{name} fails" if self.failed else ""
+
+
+def with_tests(paths: list[str], work: Callable[[Session], None]) -> None:
+    """Collect the tests in `paths`, and call `work` with them."""
+    import pytest
+
+    session = Session(work)
+    if not paths:
+        work(session)
+        return
+    os.chdir(ROOT)
+    without = ("cacheprovider", "xdist", "faulthandler", "terminal")
+    options = ["-o", "addopts=--import-mode=importlib", *(f"-pno:{plugin}" for plugin in without)]
+    pytest.main([*options, *paths], plugins=[session])
+
+
+def run_unit(unit: Unit, session: Session) -> str:
+    """Return how a unit fails, or an empty string."""
+    return session.run(unit.name) if unit.judge == "tests" else run_law(unit.judge, int(unit.name))
+
+
+# --- The map -------------------------------------------------------------------------------------------------
+
+
+class _TooSlow(BaseException):
+    pass
+
+
+def _stop(*_: Any) -> None:
+    raise _TooSlow
+
+
+def _instrument(files: Iterable[str], functions: Functions) -> set[tuple[str, int]]:
+    """Instrument the functions of some files. Return the set of segments that fills as they are executed."""
+    hits: set[tuple[str, int]] = set()
+    for file in files:
+        for name, code in instrumented_codes(ROOT / file).items():
+            for function in functions[str(ROOT / file), name]:
+                if len(function.__code__.co_freevars) == len(code.co_freevars):
+                    function.__globals__[HIT] = _recorder(file, hits)
+                    function.__code__ = code
+    return hits
+
+
+def _recorder(file: str, hits: set[tuple[str, int]]) -> Callable[[int], None]:
+    def record(segment: int) -> None:
+        hits.add((file, segment))
+
+    return record
+
+
+def _map_law(law: str, files: set[str], functions: Functions) -> list[tuple[Unit, list[tuple[str, int]]]]:
+    hits = _instrument(files, functions)
+    found: list[tuple[Unit, list[tuple[str, int]]]] = []
+    begin, number = time.process_time(), 0
+    while number < 2 or time.process_time() - begin < MAPPED:
+        hits.clear()
+        start = time.process_time()
+        if not run_law(law, number):
+            found.append((Unit(law, str(number), time.process_time() - start), list(hits)))
+        number += 1
+    return found
+
+
+def _map_tests(session: Session, files: set[str], functions: Functions) -> list[tuple[Unit, list[tuple[str, int]]]]:
+    hits = _instrument(files, functions)
+    found: list[tuple[Unit, list[tuple[str, int]]]] = []
+    signal.signal(signal.SIGPROF, _stop)
+    for name in session.items:
+        hits.clear()
+        start = time.process_time()
+        signal.setitimer(signal.ITIMER_PROF, LONGEST)
+        try:
+            failure = session.run(name)
+        except BaseException:
+            failure = "it is slow"
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+        if not failure and hits:
+            found.append((Unit("tests", name, time.process_time() - start), list(hits)))
+    return found
+
+
+def make_map(laws: Iterable[str], session: Session, files: set[str], functions: Functions) -> Map:
+    """Return the units that execute each segment of some files."""
+    found: dict[tuple[str, int], list[Unit]] = defaultdict(list)
+    works = [(law, lambda law=law: _map_law(law, files, functions)) for law in laws]
+    if session.items:
+        works.append(("tests", lambda: _map_tests(session, files, functions)))
+    for name, work in works:
+        units, problem, spent = in_child(work, 3600)
+        print(f"# {name}: {len(units or ())} units, {spent:.0f} s {problem}", file=sys.stderr, flush=True)
+        for unit, segments in units or ():
+            for segment in segments:
+                found[segment].append(unit)
+    return {segment: list(_alternating(units)) for segment, units in found.items()}
+
+
+def _alternating(units: list[Unit]) -> Iterator[Unit]:
+    """Yield the quickest unit of each family, then the second quickest, and so on; of laws before tests."""
+    families: dict[str, list[Unit]] = defaultdict(list)
+    for unit in sorted(units, key=lambda unit: unit.seconds):
+        families[unit.family].append(unit)
+    for is_test in (False, True):
+        rows = [units[:KEPT] for units in families.values() if (units[0].judge == "tests") == is_test]
+        for row in zip_longest(*rows):
+            yield from (unit for unit in row if unit is not None)
