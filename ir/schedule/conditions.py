@@ -78,6 +78,11 @@ ONE_INFERRED = Condition("E0506", "at most one factor is inferred", "give all fa
 POSITIVE = Condition("E0507", "every factor is positive", "give factors of at least 1")
 NESTED = Condition("E0510", "each loop is the only child of the one before", "reorder the loops, or choose others")
 IN_ORDER = Condition("E0534", "dependent iterations stay in order", "put the blocks into separate loops first")
+INDEPENDENT_ITERATIONS = Condition(
+    "E0524",
+    "the loop is only in spatial iterators, or, if it is bound to threadIdx, in reductions of blocks without blocks or views in them",
+    "split the reduction off with rfactor, or run another loop in parallel",
+)
 PLAIN_ITERATORS = Condition(
     "E0515", "every iterator of the block is spatial or a reduction", "leave the order of this block as it is"
 )

@@ -25,7 +25,7 @@ from .blocks import check_complete_or_reduction, check_not_output
 from .caching import fixed_domains
 from .loops import is_one
 from .needed import SOLVABLE, Facts, IteratorDomain, needed_iterations
-from .order import check_independent, tells_iterators
+from .order import check_concurrent_loops, tells_iterators
 from .pipeline import bindings_of, bound_region, check_stage_pipeline, is_region_covered
 from .reduction_order import check_in_order, check_starts_first
 from .removal import remove_leaf
@@ -255,6 +255,4 @@ def _check_after(program: Program, block: tir.Block, before: Place, ran_for_all:
         )
     if needs_all and block.init is not None:
         check_starts_first(realize, loops)
-    for each in loops:
-        if each.kind not in (tir.ForKind.SERIAL, tir.ForKind.UNROLLED):
-            check_independent(program, each, each.thread_binding.thread_tag if each.thread_binding else None)
+    check_concurrent_loops(program, block)

@@ -15,9 +15,9 @@ from ...equal import structural_equal
 from ...verify.axis_kinds import check_axis_kinds
 from ...verify.subject import Subject
 from ...visit import children, substitute, walk
-from ..conditions import IN_ORDER, name_of
+from ..conditions import IN_ORDER, INDEPENDENT_ITERATIONS, name_of
 from ..program import Program
-from ..tree import statements_in
+from ..tree import statements_in, walk_statements
 from .bindings import Domains, domains_of
 from .blocks import COMM_REDUCE, why_not_complete
 from .pipeline import bindings_of, bound_region, is_region_covered
@@ -231,7 +231,7 @@ def check_independent(program: Program, loop: tir.For, thread: str | None) -> No
     several iterations, as the value is the same; its readers must then find it written in their own iteration. On
     threadIdx, iterations of a reduction combine their partial results.
     """
-    reduces = thread is not None and thread.startswith("threadIdx")
+    reduces = is_across_threads(thread)
     found = [each for each in accesses(loop.body) if is_shared(each.buffer.scope, thread)]
     scope = Scope(loop)
     for index, mine in enumerate(found):
@@ -249,6 +249,36 @@ def check_independent(program: Program, loop: tir.For, thread: str | None) -> No
                     f"iterations of {name_of(loop)} may access the same element of '{mine.buffer.name}', in {where}"
                 )
                 raise IN_ORDER.refuse(reason, loop, *dict.fromkeys((mine.place, other.place)))
+
+
+def is_across_threads(thread: str | None) -> bool:
+    """Return whether the threads of an axis combine their partial results of a reduction."""
+    return thread is not None and thread.startswith("threadIdx")
+
+
+def check_not_combined(realize: tir.BlockRealize, loops: Sequence[tir.For]) -> None:
+    """Refuse a block with blocks or views in it whose reduction is over `loops`, which are bound to threadIdx (E0524)."""
+    block = realize.block
+    if not block.match_buffers and not any(isinstance(each, tir.Block) for each in walk_statements(block.body)):
+        return
+    for axis, value in zip(block.iter_vars, realize.iter_values, strict=True):
+        for loop in loops if axis.iter_type is COMM_REDUCE else ():
+            if any(each is loop.loop_var for each in walk(value)):
+                reason = f"threads of {name_of(loop)} would share the reduction '{axis.var.name}' of {name_of(block)}, "
+                raise INDEPENDENT_ITERATIONS.refuse(reason + "which contains blocks or views", loop)
+
+
+def threads_around(program: Program, node: tir.Stmt) -> tuple[tir.For, ...]:
+    """Return the loops around `node`, in its scope, that are bound to threadIdx."""
+    bound = [(each, each.thread_binding) for each in program.loops_of(node)]
+    return tuple([each for each, thread in bound if thread is not None and is_across_threads(thread.thread_tag)])
+
+
+def check_concurrent_loops(program: Program, block: tir.Block) -> None:
+    """Refuse a block whose concurrent loops have dependent iterations (E0534)."""
+    for loop in program.loops_of(block):
+        if loop.kind not in (tir.ForKind.SERIAL, tir.ForKind.UNROLLED):
+            check_independent(program, loop, loop.thread_binding.thread_tag if loop.thread_binding else None)
 
 
 def _may_meet(program: Program, scope: Scope, mine: Access, other: Access, reduces: bool) -> bool:

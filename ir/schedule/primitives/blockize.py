@@ -13,16 +13,17 @@ from ...equal import structural_equal
 from ...make import equal
 from ...visit import substitute
 from ..analysis.blockizing import DIVISIBLE, Divided, divide
+from ..analysis.order import check_not_combined, threads_around
 from ..analysis.reductions import STARTS_ALIKE
 from ..arguments import Flag
 from ..buffer_arguments import LoopOrBlocks
-from ..conditions import REDUCTION, name_of
+from ..conditions import INDEPENDENT_ITERATIONS, REDUCTION, name_of
 from ..declaration import primitive
 from ..program import Program
 from ..tree import sequence
 
 
-@primitive(requires=(DIVISIBLE, REDUCTION, STARTS_ALIKE), results=("new block",))
+@primitive(requires=(DIVISIBLE, REDUCTION, STARTS_ALIKE, INDEPENDENT_ITERATIONS), results=("new block",))
 def blockize(program: Program, target: LoopOrBlocks, preserve_unit_iters: Flag = True) -> tir.Block:
     """Turn the nest under a loop, or the adjacent nests of several blocks, into one block. The outer loops execute the
     new block, which contains the old blocks; `T.init` of a reduction moves to the new block, in its own loops. With
@@ -43,6 +44,7 @@ def _blockize_loop(program: Program, loop: tir.For, keeps_units: bool) -> tir.Bl
     loops = program.loops_of(block)
     divided = divide(program, block, loops[loops.index(loop) :], keeps_units)
     realize = divided.block(f"{block.name_hint}_o")
+    check_not_combined(realize, threads_around(program, loop))
     program.replace(loop, realize, divided.became)
     return realize.block
 
@@ -67,6 +69,7 @@ def _blockize_blocks(program: Program, blocks: Sequence[tir.Block], keeps_units:
         writes=_united([region for part in parts for region in part.writes]),
     )
     realize = whole.block("outer_" + "".join([f"{block.name_hint}_" for block in blocks]))
+    check_not_combined(realize, threads_around(program, blocks[0]))
     left = [realize if each is nests[0] else each for each in seq.seq if each is nests[0] or each not in nests]
     program.replace(seq, sequence(*left), {old: new for part in parts for old, new in part.became.items()})
     return realize.block

@@ -8,18 +8,13 @@ from ... import make, tir
 from ...analysis.proof import prove
 from ...visit import walk
 from ..analysis.blocks import check_compact_dataflow
-from ..analysis.order import check_independent
+from ..analysis.order import check_independent, check_not_combined, is_across_threads
 from ..arguments import Loop, Text
-from ..conditions import COMPACT, IN_ORDER, Condition, name_of
+from ..conditions import COMPACT, IN_ORDER, INDEPENDENT_ITERATIONS, Condition, name_of
 from ..declaration import primitive
 from ..program import Program
 from ..tree import walk_statements
 
-INDEPENDENT_ITERATIONS = Condition(
-    "E0524",
-    "the loop is only in spatial iterators, or in reductions if it is bound to threadIdx",
-    "split the reduction off with rfactor, or run another loop in parallel",
-)
 THREAD = Condition("E0525", "the thread axis exists", "choose blockIdx.x, threadIdx.x, vthread.x, or y and z of them")
 SAME_THREADS = Condition(
     "E0536",
@@ -72,10 +67,9 @@ def unroll(program: Program, loop: Loop) -> None:
 
 def _run_as(program: Program, loop: tir.For, kind: tir.ForKind, thread: str | None = None) -> None:
     check_compact_dataflow(program, loop)
-    across_threads = thread is not None and thread.startswith("threadIdx")
     for realize in walk_statements(loop.body):
         if isinstance(realize, tir.BlockRealize):
-            _check_independent(loop, realize, across_threads)
+            _check_independent(loop, realize, is_across_threads(thread))
     check_independent(program, loop, thread)
     binding = None
     if thread is not None:
@@ -117,3 +111,4 @@ def _check_independent(loop: tir.For, realize: tir.BlockRealize, across_threads:
         if axis.iter_type not in allowed and any(each is loop.loop_var for each in walk(value)):
             reason = f"it is in '{axis.var.name}' of {name_of(realize)}, which is {axis.iter_type.value}"
             raise INDEPENDENT_ITERATIONS.refuse(reason, loop, realize.block)
+    check_not_combined(realize, (loop,))

@@ -13,7 +13,7 @@ from ..analysis.bindings import domains_of
 from ..analysis.blocks import DATA_PAR
 from ..analysis.caching import ACCESSED, Cache, accessed_buffer, allocate, clipped, fixed_domains
 from ..analysis.moving import blocks_under, parts_of, relaxed_loops
-from ..analysis.order import check_independent, is_shared
+from ..analysis.order import check_concurrent_loops, is_shared
 from ..analysis.pipeline import bindings_of, bound_region, check_stage_pipeline
 from ..analysis.removal import OPAQUE, check_not_opaque
 from ..analysis.scope import Scope, scope_root
@@ -171,6 +171,4 @@ class _LoopAccesses:
             readers = [each for each in scope.readers[new] if each is not copying and each not in adds_up]
         for each in readers:
             check_written_before(program, scope, next(iter(scope.writers.get(of, ())), None), each, of)
-        for loop in program.loops_of(copying):
-            if loop.kind not in (tir.ForKind.SERIAL, tir.ForKind.UNROLLED):
-                check_independent(program, loop, loop.thread_binding.thread_tag if loop.thread_binding else None)
+        check_concurrent_loops(program, copying)

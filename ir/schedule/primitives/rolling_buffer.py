@@ -17,7 +17,7 @@ from ..analysis.bindings import domains_of
 from ..analysis.blocks import COMM_REDUCE, DATA_PAR, check_not_output
 from ..analysis.caching import ACCESSED, accessed_buffer, fixed_domains
 from ..analysis.loops import check_starts_at_zero
-from ..analysis.order import check_independent, tells_iterators
+from ..analysis.order import check_concurrent_loops, tells_iterators
 from ..analysis.pipeline import bindings_of, bound_region, is_region_covered
 from ..analysis.removal import OPAQUE, check_not_opaque
 from ..analysis.scope import DepKind, Scope, scope_root
@@ -98,9 +98,7 @@ def rolling_buffer(program: Program, block: Block, write_buffer_index: Integer) 
     windows = _windows(program, block, buffer, lowest)
     _check_written_before(program, block, buffer, lowest, windows)
     _roll(program, root, (block, *consumers), buffer, windows)
-    for loop in program.loops_of(program.current(block)):
-        if loop.kind not in _SERIAL:
-            check_independent(program, loop, loop.thread_binding.thread_tag if loop.thread_binding else None)
+    check_concurrent_loops(program, program.current(block))
 
 
 def _check_only_read(scope: Scope, block: tir.Block, buffer: tir.Buffer) -> None:

@@ -13,17 +13,18 @@ from ..analysis.blockizing import DIVISIBLE, divide
 from ..analysis.copies import fresh_copy
 from ..analysis.index_dtype import with_wide_indices
 from ..analysis.matching import MATCHES, Matching
+from ..analysis.order import check_not_combined, threads_around
 from ..analysis.reductions import STARTS_ALIKE
 from ..analysis.removal import comments_in
 from ..analysis.trivia import joined
 from ..arguments import BlockOrLoop, Flag, Text
-from ..conditions import EXISTS, REDUCTION
+from ..conditions import EXISTS, INDEPENDENT_ITERATIONS, REDUCTION
 from ..declaration import primitive
 from ..program import Program
 from ..tensor_intrin import TensorIntrin
 
 
-@primitive(requires=(DIVISIBLE, REDUCTION, STARTS_ALIKE, MATCHES))
+@primitive(requires=(DIVISIBLE, REDUCTION, STARTS_ALIKE, INDEPENDENT_ITERATIONS, MATCHES))
 def tensorize(
     program: Program, block_or_loop: BlockOrLoop, tensor_intrin: Text, preserve_unit_iters: Flag = True
 ) -> None:
@@ -55,7 +56,9 @@ def tensorize(
     block = _implemented(program, realize.block, intrinsic, block_or_loop)
     comments = comments_in(realize.block.body)
     trivia = joined(realize.trivia, Trivia(comments)) if comments else realize.trivia
-    program.replace(old, replace(realize, block=block, trivia=trivia), became)
+    new = replace(realize, block=block, trivia=trivia)
+    check_not_combined(new, threads_around(program, block_or_loop))
+    program.replace(old, new, became)
 
 
 def _implemented(program: Program, block: tir.Block, intrinsic: TensorIntrin, place: tir.Stmt) -> tir.Block:
