@@ -1,12 +1,15 @@
 """Phrases that the style of prose in CONTRIBUTING.md bans, in docstrings, comments, messages and documentation.
 
-python tests/prose.py [PATH…]      every finding with its place; exit code 1 if there is one
+python tests/prose.py [PATH…]              every finding with its place; exit code 1 if there is one
+python tests/prose.py --draw N [--seed S]  N random sentences, to be read against the style
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
 import io
+import random
 import re
 import sys
 import tokenize
@@ -66,14 +69,39 @@ def findings(paths: list[Path]) -> Iterator[str]:
                     yield f"{path}:{number}: '{found[0]}': {remedy}"
 
 
+def sentences(path: Path) -> Iterator[str]:
+    """Yield the sentences of a file with their lines; headings, tables and signatures are not sentences."""
+    paragraph: list[str] = []
+    start = last = 0
+    for number, line in [*sorted(texts_of(path)), (1 << 30, "")]:
+        line = line.strip().removeprefix("#").strip()
+        if number != last + 1 or not line or line.startswith(("|", "#", "-", ">", "*")):
+            for sentence in re.split(r"(?<=[.:!?]) +(?=[A-Z`])", " ".join(paragraph)):
+                if len(sentence.split()) >= 5:
+                    yield f"{path.relative_to(ROOT)}:{start}: {sentence}"
+            paragraph, start = [], number
+        paragraph.append(line.removeprefix("- "))
+        last = number
+
+
 def main(arguments: list[str]) -> int:
-    """Print the findings in the files or folders `arguments`, or in the whole source; return the exit code."""
-    roots = [Path(each) for each in arguments] or [ROOT / room for room in ROOMS]
+    """Print the findings in the given files or folders, or in the whole source, or random sentences; return the exit code."""
+    parser = argparse.ArgumentParser(description="Check or sample the prose.")
+    parser.add_argument("paths", nargs="*", type=Path, default=[ROOT / room for room in ROOMS])
+    parser.add_argument("--draw", type=int, metavar="N", help="print N random sentences")
+    parser.add_argument("--seed", type=int, default=None, help="seed of the sentences (default: a random one)")
+    options = parser.parse_args(arguments)
     paths = [
         path
-        for root in roots
+        for root in options.paths
         for path in ([root] if root.is_file() else sorted([*root.rglob("*.py"), *root.rglob("*.md")]))
     ]
+    if options.draw is not None:
+        seed = random.randrange(1 << 32) if options.seed is None else options.seed
+        everything = sorted({sentence for path in paths for sentence in sentences(path.resolve())})
+        print(f"{options.draw} of {len(everything)} sentences, seed {seed}")
+        print(*random.Random(seed).sample(everything, min(options.draw, len(everything))), sep="\n")
+        return 0
     found = list(findings(paths))
     print(*found, sep="\n")
     return bool(found)

@@ -146,7 +146,7 @@ class FunctionFrame:
         self.root_buffers: list[tir.Buffer] = []
         self.declared_buffers: list[tir.Buffer] = []
         self.allocated_buffers: list[tir.Buffer] = []
-        """Buffers of the statement `T.alloc_buffer`, of which the program may use only the memory."""
+        """Buffers that the statement `T.alloc_buffer` allocates, of which the program may use only the data pointer."""
         self.loops: dict[tir.Var, tir.Range] = {}
         """The domain of each loop variable, for `T.axis.remap`."""
         self.threads: dict[tir.Var, tir.IterVar] = {}

@@ -25,7 +25,7 @@ class Shape(tuple[int, ...]):
 
 
 def variables_in(info: StructInfo) -> set[tir.Var]:
-    """Return the variables that are by themselves a dimension or value in `info`, so that it can bind them."""
+    """Return the variables that `info` can bind: those that are a whole dimension or value in it."""
     match info:
         case relax.TensorStructInfo(shape=relax.ShapeExpr(values=values)):
             return {value for value in values if isinstance(value, tir.Var)}
