@@ -161,6 +161,15 @@ def check_program(module: Any, source: str) -> None:
     assert format_text(text + "\n").removesuffix("\n") == text
 
 
+def test_titles_say_whether_the_primitive_is_refused() -> None:
+    wrong = [
+        f"{case.path.stem}: {case.title}"
+        for case in ALL
+        if (case.error is not None) != case.title.startswith(("refuses", "requires"))
+    ]
+    assert wrong == []
+
+
 @pytest.mark.parametrize("case", ALL, ids=[f"{case.path.stem}: {case.title}" for case in ALL])
 def test_case(case: Case) -> None:
     module = tvms.parse(case.text, case.path.name)
