@@ -1,4 +1,9 @@
-"""The codes of all diagnostics: stable, each with a one-line title. Add at the end of its family; never reuse one."""
+"""The codes of all diagnostics: stable, each with a one-line title. Add at the end of its family; never reuse one.
+
+One kind of mistake has one code, wherever it is found, with one exception: families E01 to E06 describe programs, and
+E07 describes an execution. An access that is outside its buffer for all arguments is E0414, one that was outside for the
+given arguments is E0707.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +43,9 @@ CODES: dict[str, str] = {
     "E0018": "a tensor file that cannot be read",
     "E0019": "a definition whose source cannot be read",
     "E0020": "a line that ends with a lone carriage return",
-    "E0021": "a function without a parameter list, or a module with one",
+    "E0021": "a function without a parameter list",
     "E0022": "an unknown version of the language",
+    "E0023": "a module with a parameter list",
     "E0101": "an undefined name",
     "E0102": "a function that the module does not have",
     "E0103": "an attribute or a form that does not exist",
@@ -66,18 +72,15 @@ CODES: dict[str, str] = {
     "E0234": "an intrinsic with the wrong number of arguments",
     "E0235": "a buffer access with the wrong number of indices",
     "E0301": "an operator that does not exist",
-    "E0303": "a value that is not a graph-level value",
     "E0304": "an element that a tuple does not have",
     "E0305": "a parameter without struct info",
     "E0306": "a function without one return at its end",
-    "E0307": "a statement that is not allowed in a graph function",
     "E0308": "an annotation that contradicts its value",
     "E0309": "a dataflow block with a wrong output",
     "E0310": "branches that do not bind the same variable",
     "E0311": "an expression whose value is not used",
     "E0312": "names that do not match the fields of a tuple",
     "E0313": "a symbolic dimension that is declared twice",
-    "E0314": "a function attribute that is given twice",
     "E0315": "an annotation that is not struct info",
     "E0321": "an argument or an attribute with an invalid value",
     "E0322": "an operand of the wrong kind",
@@ -93,8 +96,6 @@ CODES: dict[str, str] = {
     "E0405": "operands of different dtypes",
     "E0406": "an index, a bound or a condition of the wrong dtype",
     "E0407": "a value whose dtype differs from that of its variable or buffer",
-    "E0408": "a buffer access with the wrong number of indices",
-    "E0409": "an intrinsic with the wrong number of arguments",
     "E0410": "a block that is bound to the wrong number of values",
     "E0411": "an axis with an invalid domain or value",
     "E0412": "a T.init without a reduction axis",
@@ -119,7 +120,6 @@ CODES: dict[str, str] = {
     "E0431": "a graph-level variable that is defined twice",
     "E0432": "a dataflow variable that is used outside its block",
     "E0433": "a symbolic dimension that nothing binds",
-    "E0434": "a reference to a function that the module does not have",
     "E0435": "a call that does not fit its callee",
     "E0436": "calls that never return",
     "E0439": "metadata that the text does not contain",
@@ -179,17 +179,17 @@ CODES: dict[str, str] = {
     "E0536": "a thread axis that another loop of the kernel is bound to",
     "E0540": "a block with T.init, where none is allowed",
     "E0541": "a block that writes several buffers",
-    "E0542": "a block that does not store each element once",
+    "E0542": "a block that is not a single store",
     "E0543": "a block without a single producer of its own",
     "E0544": "a buffer that is accessed other than by elements",
     "E0545": "the only block of its scope",
-    "E0546": "a block whose iterators are not determined by the element that it reads",
+    "E0546": "a block whose iterators are not determined by the element that it reads or writes",
     "E0547": "a buffer that the block does not read, or does not write",
     "E0548": "a buffer that several blocks write",
     "E0549": "a copy that may be out of bounds",
     "E0550": "a block that may read unwritten elements",
     "E0551": "a block that reads previous contents of the buffer",
-    "E0552": "a copy of elements that may be unwritten",
+    "E0552": "a block that may leave elements unwritten",
     "E0553": "an index map that is not injective",
     "E0554": "a layout with padding that has no value",
     "E0555": "a padding value of the wrong kind",
@@ -228,6 +228,8 @@ CODES: dict[str, str] = {
     "E0588": "an invalid software pipeline",
     "E0589": "a block that depends on a loop other than through its bindings",
     "E0590": "a schedule of a function whose loops may end early",
+    "E0591": "a block or a loop under a condition",
+    "E0592": "iterations of a block that may write the same element",
     "E0601": "a target that does not exist",
     "E0602": "an intrinsic that the target does not have",
     "E0603": "an external function that is unknown, or called incorrectly",
@@ -251,7 +253,7 @@ CODES: dict[str, str] = {
     "E0704": "a value of the wrong rank",
     "E0705": "a value of the wrong shape",
     "E0706": "an array whose memory layout differs from its buffer's",
-    "E0707": "an index outside its buffer",
+    "E0707": "an access outside its buffer during execution",
     "E0708": "a division by zero",
     "E0709": "a variable without a value",
     "E0710": "a read of uninitialized memory",
@@ -307,3 +309,13 @@ CODES: dict[str, str] = {
     "E1004": "model part that depends on unknown values",
     "E1005": "model tensor of an unsupported dtype or layout",
 }
+
+RETIRED: dict[str, str] = {
+    "E0303": "E0202, E0206 or E0207",
+    "E0307": "E0207",
+    "E0314": "E0209",
+    "E0408": "E0235",
+    "E0409": "E0234",
+    "E0434": "E0102",
+}
+"""Codes that no diagnostic has any more, and the codes that replaced them."""

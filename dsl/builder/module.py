@@ -307,9 +307,11 @@ class _Builder:
             context.scope.define(definition.name, POISON)
             return None
         if (definition.params is None) != (known == _MODULE):
-            what = "a module takes no parameters" if known == _MODULE else "a function needs parameters in parentheses"
-            written = definition.name if known == _MODULE else f"{definition.name}()"
-            context.error("E0021", what, _name(definition), f"write {known} {written}:")
+            if known == _MODULE:
+                code, what, written = "E0023", "a module takes no parameters", definition.name
+            else:
+                code, what, written = "E0021", "a function needs parameters in parentheses", f"{definition.name}()"
+            context.error(code, what, _name(definition), f"write {known} {written}:")
         self.kinds[id(definition)] = known
         return known
 

@@ -129,7 +129,7 @@ def _plain(context: Context, node: syntax.Binary, left: Any, right: Any) -> Any:
         _check_size(context, node, left, right)
         return _PLAIN[node.op](left, right)
     except ZeroDivisionError:
-        raise context.error("E0206", "division by zero", node, "divide by another number") from None
+        raise context.error("E0232", "division by zero", node, "divide by another number") from None
     except (TypeError, ValueError, OverflowError):
         message = f"'{node.op}' does not apply to {describe(left)} and {describe(right)}"
         raise context.error("E0206", message, node) from None

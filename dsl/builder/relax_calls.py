@@ -39,7 +39,7 @@ class MatchCastRequest(Struct, frozen=True):
 
 
 def call(builder: BlockBuilder, node: syntax.Call) -> Any:
-    """Return the value of a call; raise E0301 if there is no such operator, E0303 if the callee is not a function."""
+    """Return the value of a call; raise E0301 if there is no such operator, E0207 if the callee is not a function."""
     name = values.dotted(builder, node.func)
     if name is None:
         return _call_value(builder, node)
@@ -123,7 +123,7 @@ def _call_value(builder: BlockBuilder, node: syntax.Call) -> Any:
         if isinstance(callee, Form | Closure | Method):
             return expressions.evaluate_call(context, node)
         help = "call a function of the module as Module.f(…), an external one with R.call_packed(…)"
-        raise context.error("E0303", f"{describe(callee)} cannot be called", node.func, help)
+        raise context.error("E0207", f"{describe(callee)} cannot be called", node.func, help)
     for keyword in node.keywords:
         raise context.error("E0105", "a function takes its arguments by position", keyword, "remove the name")
     args = tuple(values.to_expr(builder, values.evaluate(builder, arg), arg) for arg in node.args)

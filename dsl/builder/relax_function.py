@@ -94,7 +94,7 @@ def build_local_function(builder: BlockBuilder, definition: syntax.Definition, l
     context = builder.context
     if definition.head is None or values.dotted(builder, _callee(definition.head)) != "R.function":
         help = "write R.function before it"
-        raise context.error("E0307", "only graph functions can be nested in a graph function", definition, help)
+        raise context.error("E0207", "only graph functions can be nested in a graph function", definition, help)
     place = syntax.Name(definition.name, start=definition.name_start, end=definition.name_end)
     target = Target(definition.name, place, leaves)
     if definition.name not in names_in(definition):
@@ -108,7 +108,7 @@ def build_local_function(builder: BlockBuilder, definition: syntax.Definition, l
 
 
 def function_attributes(builder: BlockBuilder, call: syntax.Call) -> None:
-    """Add the attributes of `R.func_attr({…})`; report E0314 if an attribute is given twice."""
+    """Add the attributes of `R.func_attr({…})`; report E0209 if an attribute is given twice."""
     given = bind(builder.context, "R.func_attr", parameters("attrs"), call)
     attrs: Any = expressions.evaluate(builder.context, given["attrs"])
     if not isinstance(attrs, dict):
@@ -116,7 +116,7 @@ def function_attributes(builder: BlockBuilder, call: syntax.Call) -> None:
         raise builder.context.error("E0321", f"{describe(attrs)} is not a dict of attributes", given["attrs"], help)
     for key, value in attrs.items():  # type: ignore[reportUnknownVariableType]
         if key in builder.attrs:
-            builder.context.error("E0314", f"attribute '{key}' is given twice", given["attrs"])
+            builder.context.error("E0209", f"attribute '{key}' is given twice", given["attrs"])
         builder.attrs[key] = value
 
 

@@ -61,7 +61,7 @@ def _build(builder: BlockBuilder, statement: syntax.Stmt, leaves: bool) -> None:
         case _:
             what = _NAMES_OF_STATEMENTS.get(type(statement), "this statement")
             help = "use assignments, R.dataflow blocks, if and else, nested functions and a return"
-            raise context.error("E0307", f"a graph function cannot contain {what}", statement, help)
+            raise context.error("E0207", f"a graph function cannot contain {what}", statement, help)
 
 
 _NAMES_OF_STATEMENTS: dict[type, str] = {
@@ -75,7 +75,7 @@ def _target(
 ) -> Target:
     if not isinstance(node, syntax.Name):
         help = "graph-level values are immutable: bind the result to a name"
-        raise builder.context.error("E0307", "only a name can be assigned", node, help)
+        raise builder.context.error("E0207", "only a name can be assigned", node, help)
     return Target(node.id, node, leaves, said, statement.trivia)
 
 
@@ -196,12 +196,12 @@ def _hide(builder: BlockBuilder, body: tuple[syntax.Stmt, ...], help: Callable[[
 
 
 def check_dataflow(builder: BlockBuilder, statement: syntax.With) -> None:
-    """Raise E0307 if `statement` opens anything but `R.dataflow()`."""
+    """Raise E0207 if `statement` opens anything but `R.dataflow()`."""
     opened = statement.context
     is_dataflow = isinstance(opened, syntax.Call) and values.dotted(builder, opened.func) == "R.dataflow"
     if not is_dataflow or statement.target is not None:
         raise builder.context.error(
-            "E0307", "only R.dataflow() opens a block in a graph function", opened, "write with R.dataflow():"
+            "E0207", "only R.dataflow() opens a block in a graph function", opened, "write with R.dataflow():"
         )
 
 

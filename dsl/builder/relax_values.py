@@ -80,13 +80,14 @@ def operand(builder: BlockBuilder, node: syntax.Expr) -> Any:
 def to_expr(builder: BlockBuilder, value: Any, node: syntax.Expr) -> relax.Expr:
     """Return an evaluated `value` as a graph-level operand (TVM: `convert_to_expr`).
 
-    Plain numbers become int64 and float64 scalars. Raise E0303 if `value` is not a graph-level value.
+    Plain numbers become int64 and float64 scalars. Raise E0202 if `value` is not a graph-level value.
     """
     if is_tuple(value) and isinstance(node, syntax.Tuple | syntax.List) and len(value) == len(node.elements):
         value = tuple(to_expr(builder, item, place) for item, place in zip(value, node.elements, strict=True))
     expr = as_expr(value)
     if expr is None:
-        raise builder.context.error("E0303", f"{describe(value)} is not a graph-level value", node)
+        help = "write a variable, R.const(…), R.prim_value(…), a tuple of them, or a call"
+        raise builder.context.error("E0202", f"{describe(value)} is not a graph-level value", node, help)
     return builder.operand(expr if expr.span else replace(expr, span=builder.context.span(node)))
 
 
@@ -117,7 +118,7 @@ def _unary(builder: BlockBuilder, node: syntax.Unary) -> Any:
         return expressions.unary(builder.context, node, value)
     if node.op != "-":
         help = "use R.logical_not(…) or R.bitwise_not(…)"
-        raise builder.context.error("E0303", f"'{node.op}' does not apply to a graph-level value", node, help)
+        raise builder.context.error("E0206", f"'{node.op}' does not apply to a graph-level value", node, help)
     return operator_call(builder, "negative", node, value)
 
 
@@ -131,10 +132,10 @@ def _binary(builder: BlockBuilder, node: syntax.Binary) -> Any:
             other = right if value is left else left
             help = f"write {_as_constant(value, other)} for a tensor, R.prim_value(…) for a scalar"
             reason = f"'{node.op}' needs graph-level values on both sides, got {describe(value)}"
-            raise context.error("E0303", reason, side, help)
+            raise context.error("E0206", reason, side, help)
     if node.op not in _BINARY_OPERATORS:
         help = "call the operator by its name, such as R.logical_and(…)"
-        raise context.error("E0303", f"'{node.op}' does not apply to graph-level values", node, help)
+        raise context.error("E0206", f"'{node.op}' does not apply to graph-level values", node, help)
     return operator_call(builder, _BINARY_OPERATORS[node.op], node, left, right)
 
 
@@ -191,7 +192,7 @@ def _subscript(builder: BlockBuilder, node: syntax.Subscript) -> Any:
         return expressions.evaluate(context, node)
     if not isinstance(index, int):
         help = "take elements of a tensor with R.strided_slice(…) or R.take(…)"
-        raise context.error("E0303", "expected one plain number as the index of a graph-level value", node, help)
+        raise context.error("E0202", "expected one plain number as the index of a graph-level value", node, help)
     return tuple_item(builder, value, index, node)
 
 

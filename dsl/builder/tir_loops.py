@@ -78,7 +78,7 @@ def _check_bounds(site: Site, *bounds: tir.PrimExpr) -> None:
     for bound in bounds:
         if not is_int(bound.dtype):
             help = 'write an integer, or convert it: T.Cast("int32", …)'
-            raise site.error("E0206", f"expected integer bounds of a loop, got {bound.dtype}", help)
+            raise site.error("E0406", f"expected integer bounds of a loop, got {bound.dtype}", help)
 
 
 def _promoted(bound: tir.PrimExpr, dtype: str) -> tir.PrimExpr:

@@ -156,7 +156,7 @@ def realize(site: Site, buffer_slice: Region, storage_scope: Text, condition: Co
 def assert_stmt(site: Site, condition: Condition, message: Text) -> Frame:
     """`with T.Assert(n > 0, "n is positive"):`: an `assert` with an explicit body."""
     if not is_condition(condition):
-        raise site.error("E0206", f"expected a bool condition, got {condition.dtype}", help="compare it with a value")
+        raise site.error("E0406", f"expected a bool condition, got {condition.dtype}", help="compare it with a value")
     return assert_frame(condition, message)
 
 

@@ -175,7 +175,7 @@ def _condition(context: Context, value: Any, node: syntax.Expr) -> tir.PrimExpr:
     except Mismatch as mismatch:
         raise context.error("E0202", f"expected {mismatch.expected}, got {describe(value)}", node) from None
     if not operators.is_condition(result):
-        raise context.error("E0206", f"expected a bool condition, got {result.dtype}", node, "compare it with a value")
+        raise context.error("E0406", f"expected a bool condition, got {result.dtype}", node, "compare it with a value")
     return result
 
 

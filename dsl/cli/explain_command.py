@@ -5,18 +5,21 @@ from __future__ import annotations
 import argparse
 import difflib
 
-from ...ir.codes import CODES
+from ...ir.codes import CODES, RETIRED
 from ...ir.diagnostics import error
 from ...ir.sanitize import say
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the title of one code, or all titles."""
+    """Print the title of one code, or all titles; for a retired code, the code that replaced it."""
     if arguments.code is None:
         for code, title in CODES.items():
             say(f"{code}  {title}")
         return 0
     code = arguments.code.upper()
+    if code in RETIRED:
+        say(f"{code} is retired; its diagnostics have {RETIRED[code]}")
+        return 0
     if code not in CODES:
         near = difflib.get_close_matches(code, list(CODES), n=1)
         hint = f"did you mean {near[0]}? " if near else ""

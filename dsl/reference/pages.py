@@ -8,7 +8,7 @@ from importlib import import_module
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 
-from ...ir.codes import CODES, FAMILIES
+from ...ir.codes import CODES, FAMILIES, RETIRED
 from ...ir.ops.registry import RelaxOp, families, relax_ops
 from ...ir.passes.pipelines import PIPELINES
 from ...ir.passes.transform import Pass
@@ -105,4 +105,6 @@ def diagnostics() -> str:
     for family, title in FAMILIES.items():
         codes = [f"- **{code}** — {text}" for code, text in sorted(CODES.items()) if code.startswith(family)]
         lines += ["", f"## {family}: {title}", "", *(codes or ["None so far."])]
+    lines += ["", "## Retired codes", "", "No diagnostic has these codes any more.", ""]
+    lines += [f"- **{code}**, now {text}" for code, text in RETIRED.items()]
     return "\n".join(lines) + "\n"

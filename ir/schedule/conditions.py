@@ -123,6 +123,21 @@ FIXED_DOMAINS = Condition(
     "the block depends on the loops around it only through its bindings",
     "give the iterator a domain that holds for all iterations, such as T.axis.spatial(n, k)",
 )
+SINGLE_STORE = Condition(
+    "E0542",
+    "the block is a single store, without a predicate and without side effects",
+    "write it as one store, or move it with compute_at or reverse_compute_at instead",
+)
+UNCONDITIONAL = Condition(
+    "E0591",
+    "there is no condition between the block and its loops",
+    "move the condition into the block, or to T.where",
+)
+DISTINCT_WRITES = Condition(
+    "E0592",
+    "different iterations of the block write different elements",
+    "use all iterators of the block in the indices of its store",
+)
 NOT_ROOT = Condition("E0523", "the block is not the root block", "choose a block inside of it")
 
 

@@ -20,7 +20,7 @@ def mentioned(nodes: Iterable[Node]) -> list[Node]:
 def check_calls(module: IRModule, mentions: Mapping[str, list[Node]]) -> list[Diagnostic]:
     """Check the calls between the functions of `module`; `mentions` holds the references and calls of each by name.
 
-    E0434: a function that the module does not have · E0435: arguments that do not fit the callee · E0436: functions
+    E0102: a function that the module does not have · E0435: arguments that do not fit the callee · E0436: functions
     that call each other unconditionally, so that no call of them returns.
     """
     found: list[Diagnostic] = []
@@ -29,7 +29,7 @@ def check_calls(module: IRModule, mentions: Mapping[str, list[Node]]) -> list[Di
             if type(node) is GlobalVar and node.name_hint not in module:
                 known = ", ".join(module.functions)
                 message = f"the module has no function '{node.name_hint}'"
-                found.append(Diagnostic("E0434", message, node.span, f"it has: {known}"))
+                found.append(Diagnostic("E0102", message, node.span, f"it has: {known}"))
             elif type(node) is relax.Call:
                 found.extend(_check_call(module, node))
     return found + list(_endless({name: module.functions[name] for name, nodes in mentions.items() if nodes}))

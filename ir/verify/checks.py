@@ -60,10 +60,10 @@ LOOP_CHECKS: tuple[Check[LoopCheck], ...] = (
     Check("scoping", "types", ("E0401", "E0402", "E0403", "E0404"),
           "Every variable and buffer is defined once, before its uses, and a block uses loop variables only through its axes.",
           check_scoping),
-    Check("dtypes", "types", ("E0405", "E0406", "E0407", "E0408", "E0439"),
+    Check("dtypes", "types", ("E0235", "E0405", "E0406", "E0407", "E0439"),
           "Operands, values, indices and conditions have the dtype and the number that their context requires.",
           check_dtypes),
-    Check("intrinsics", "types", ("E0405", "E0406", "E0409", "E0442", "E0443"),
+    Check("intrinsics", "types", ("E0234", "E0405", "E0406", "E0442", "E0443"),
           "The number and kinds of an intrinsic's arguments match its declaration, and its dtype follows from them.",
           check_intrinsics),
     Check("blocks", "types", ("E0410", "E0411", "E0412"),
@@ -105,7 +105,7 @@ GRAPH_CHECKS: tuple[Check[GraphCheck], ...] = (
 )  # fmt: skip
 
 MODULE_CHECKS: tuple[Check[ModuleCheck], ...] = (
-    Check("calls", "types", ("E0434", "E0435", "E0436"),
+    Check("calls", "types", ("E0102", "E0435", "E0436"),
           "Callees exist, arguments fit them, and recursion is conditional.", check_calls),
 )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 E0405: operands of different dtypes, or a result whose dtype does not follow from them · E0406: an index, a bound or a
 loop variable that is not an integer, or a condition that is not a bool · E0407: a value whose dtype differs from that of
-its variable or buffer · E0408: a buffer access with the wrong number of indices.
+its variable or buffer · E0235: a buffer access with the wrong number of indices.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _check_access(node: tir.BufferLoad | tir.BufferStore, report: Report) -> Non
     buffer = node.buffer
     if len(node.indices) != len(buffer.shape):
         message = f"buffer '{buffer.name}' has {count(len(buffer.shape), 'dimension')}, "
-        report.add("E0408", message + f"but is accessed with {count(len(node.indices), 'index')}", node)
+        report.add("E0235", message + f"but is accessed with {count(len(node.indices), 'index')}", node)
         return
     for index in node.indices:
         if not (is_int(index.dtype) or is_bool(index.dtype)):

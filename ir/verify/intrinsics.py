@@ -1,6 +1,6 @@
 """The law of intrinsics: the arguments and the dtype of a call match its row in `ir.ops.tir`.
 
-E0409: the wrong number of arguments · E0405: a result whose dtype does not follow from them · E0442: an intrinsic that
+E0234: the wrong number of arguments · E0405: a result whose dtype does not follow from them · E0442: an intrinsic that
 LLVM does not have · E0443: an argument of the wrong kind, or with a value that the intrinsic does not support.
 """
 
@@ -45,7 +45,7 @@ def _check_call(row: Intrinsic, call: tir.Call, report: Report) -> None:
         wanted = (
             count(least, "argument") if least == most else f"{least} to {'any number of' if most is None else most}"
         )
-        report.add("E0409", f"T.{row.script} takes {wanted}, but {len(call.args)} are given", call)
+        report.add("E0234", f"T.{row.script} takes {wanted}, but {len(call.args)} are given", call)
         return
     for place, argument in enumerate(call.args):
         parameter = row.parameters[min(place, len(row.parameters) - 1)]

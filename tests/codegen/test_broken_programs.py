@@ -41,11 +41,11 @@ def broken() -> Iterator[tuple[str, str, tir.PrimFunc]]:
         having(value=tir.Cast("float32", tir.Cast("float99", store.value))),
     )
     yield "no dtype", "E0440", having(value=tir.Cast(None, store.value))  # type: ignore[reportArgumentType]
-    yield "no index", "E0408", having(indices=())
-    yield "too many indices", "E0408", having(indices=(one, one))
+    yield "no index", "E0235", having(indices=())
+    yield "too many indices", "E0235", having(indices=(one, one))
     yield "a float index", "E0406", having(indices=(tir.FloatImm("float32", 1.0),))
     yield "a number of Python", "E0440", having(value=3)
-    yield "no argument", "E0409", having(value=tir.Call("float32", Op("tir.exp"), ()))
+    yield "no argument", "E0234", having(value=tir.Call("float32", Op("tir.exp"), ()))
     yield (
         "a vector in an element",
         "E0407",

@@ -9,7 +9,7 @@ import pytest
 from tvms.dsl.load import parse
 from tvms.dsl.reference.__main__ import GENERATED, main
 from tvms.dsl.reference.catalogue import SECTIONS, forms
-from tvms.ir.codes import CODES, FAMILIES
+from tvms.ir.codes import CODES, FAMILIES, RETIRED
 from tvms.ir.equal import structural_equal
 from tvms.ir.ops.registry import families, relax_ops
 from tvms.ir.ops.tir import INTRINSICS
@@ -45,6 +45,11 @@ def test_every_intrinsic_is_a_form_and_every_operator_of_a_family() -> None:
     assert {f"T.{row.script}" for row in INTRINSICS.values()} <= forms().keys()
     assert [name for names in families().values() for name in names] == list(relax_ops())
     assert {code[:3] for code in CODES} <= FAMILIES.keys()
+
+
+def test_retired_codes_name_the_codes_that_replaced_them() -> None:
+    assert RETIRED.keys() & CODES.keys() == set()
+    assert set(re.findall(r"E\d{4}", " ".join(RETIRED.values()))) <= CODES.keys()
 
 
 def test_every_form_is_exercised() -> None:

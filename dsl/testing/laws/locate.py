@@ -55,7 +55,7 @@ def _index_too_many(text: str, node: Any) -> tuple[str, str, int, int] | None:
     is_access = isinstance(node, syntax.Subscript) and isinstance(node.value, syntax.Name)
     if not is_access or not node.indices or any(isinstance(index, syntax.Slice) for index in node.indices):
         return None
-    return f"{text[: node.end - 1]}, 0]{text[node.end :]}", "E0235 E0303", node.start, node.end + 3
+    return f"{text[: node.end - 1]}, 0]{text[node.end :]}", "E0202 E0235", node.start, node.end + 3
 
 
 def _open_bracket(text: str, node: Any) -> tuple[str, str, int, int] | None:
@@ -115,5 +115,5 @@ def _constructs(example: _Example) -> Iterable[str]:
 
 LAW = Law(
     lambda file: _mistakes(None if file is None else file.text), _check, constructs=_constructs,
-    read=lambda source: _Example(source.text, "", 0, 0), expected=frozenset(("E0101 E0309", "E0103", "E0235 E0303")),
+    read=lambda source: _Example(source.text, "", 0, 0), expected=frozenset(("E0101 E0309", "E0103", "E0202 E0235")),
 )  # fmt: skip

@@ -99,7 +99,7 @@ BREACHES: dict[str, tuple[type[Node], _Breach]] = {
     "E0401": (tir.BufferStore, _undefined),
     "E0405": (tir.Add, _unequal_operands),
     "E0407": (tir.BufferStore, _other_dtype),
-    "E0408": (tir.BufferLoad, _index_too_many),
+    "E0235": (tir.BufferLoad, _index_too_many),
     "E0410": (tir.BlockRealize, _too_few_values),
     "E0413": (tir.Block, _hidden_write),
     "E0415": (tir.BlockRealize, _domain_too_small),

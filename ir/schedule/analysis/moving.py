@@ -16,7 +16,7 @@ from ...analysis.const_bounds import Domain
 from ...analysis.regions import Place, is_covered
 from ...base import Trivia
 from ...int_set import Interval, cover, eval_set, from_range
-from ..conditions import STAGE_PIPELINE, Condition, name_of
+from ..conditions import DISTINCT_WRITES, STAGE_PIPELINE, UNCONDITIONAL, Condition, name_of
 from ..program import Program, child_blocks
 from ..tree import sequence
 from .affine import runs_for_all
@@ -90,7 +90,7 @@ def _check_beside(program: Program, block: tir.Block, loop: tir.For, root: tir.B
         if each is root:
             break
         if not isinstance(each, _PLAIN):
-            raise BESIDE.refuse(f"{name_of(block)} or {name_of(loop)} is under a condition", loop, block)
+            raise UNCONDITIONAL.refuse(f"{name_of(block)} or {name_of(loop)} is under a condition", loop, block)
 
 
 def _insertion_point(block: tir.Block, loop: tir.For, scope: Scope, is_compute_at: bool, index: int) -> int:
@@ -231,7 +231,7 @@ def _instances(program: Program, block: tir.Block) -> Place:
 
 
 def _check_after(program: Program, block: tir.Block, before: Place, ran_for_all: bool, needs_all: bool) -> None:
-    """Refuse a move that changes iterations, restarts a reduction, or breaks a dependence (E0517, E0534, E0577)."""
+    """Refuse a move that changes iterations, restarts a reduction, or breaks a dependence (E0517, E0534, E0577, E0592)."""
     root = scope_root(program, block)
     scope, realize, loops = Scope(root), program.realize_of(block), program.loops_of(block)
     for each in scope.dependencies:
@@ -242,7 +242,7 @@ def _check_after(program: Program, block: tir.Block, before: Place, ran_for_all:
         if not is_region_covered(program, scope, each):
             raise STAGE_PIPELINE.refuse(f"under the loop, {name_of(each)} may read unwritten elements", each)
     if not tells_iterators(block):
-        raise SOLVABLE.refuse(f"different iterations of {name_of(block)} may write the same element", block)
+        raise DISTINCT_WRITES.refuse(f"different iterations of {name_of(block)} may write the same element", block)
     after = _instances(program, block)
     if not ran_for_all and not is_covered(after, [before]).is_proven:
         raise SOLVABLE.refuse(

@@ -17,7 +17,7 @@ from ...buffers import data_pointer
 from ...equal import structural_equal
 from ...simplify import simplify
 from ...visit import defined_variables, substitute, walk
-from ..conditions import Condition, name_of
+from ..conditions import DISTINCT_WRITES, Condition, name_of
 from ..layout_arguments import INJECTIVE
 from ..program import Program
 from ..tree import statements_in
@@ -84,7 +84,7 @@ class Reindexing(Struct, frozen=True):
                 raise ALL_WRITTEN.refuse(reason, self.block)
             if not _is_injective(self.indices, self.axes):
                 reason = f"iterations of {name_of(self.block)} may write the same element of '{self.old.name}'"
-                raise INJECTIVE.refuse(reason, self.block)
+                raise DISTINCT_WRITES.refuse(reason, self.block)
         else:
             whole = tuple([tir.Range(make.const(0, size.dtype), size) for size in self.old.shape])
             outer = fixed_domains(program, self.block)

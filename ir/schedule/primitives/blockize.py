@@ -17,13 +17,13 @@ from ..analysis.order import check_not_combined, threads_around
 from ..analysis.reductions import STARTS_ALIKE
 from ..arguments import Flag
 from ..buffer_arguments import LoopOrBlocks
-from ..conditions import INDEPENDENT_ITERATIONS, REDUCTION, name_of
+from ..conditions import INDEPENDENT_ITERATIONS, REDUCTION, UNCONDITIONAL, name_of
 from ..declaration import primitive
 from ..program import Program
 from ..tree import sequence
 
 
-@primitive(requires=(DIVISIBLE, REDUCTION, STARTS_ALIKE, INDEPENDENT_ITERATIONS), results=("new block",))
+@primitive(requires=(DIVISIBLE, UNCONDITIONAL, REDUCTION, STARTS_ALIKE, INDEPENDENT_ITERATIONS), results=("new block",))
 def blockize(program: Program, target: LoopOrBlocks, preserve_unit_iters: Flag = True) -> tir.Block:
     """Turn the nest under a loop, or the adjacent nests of several blocks, into one block. The outer loops execute the
     new block, which contains the old blocks; `T.init` of a reduction moves to the new block, in its own loops. With
@@ -59,7 +59,7 @@ def _blockize_blocks(program: Program, blocks: Sequence[tir.Block], keeps_units:
         inside = loops[loops.index(place) + 1 :] if isinstance(place, tir.For) else loops
         nest = nests[blocks.index(block)]
         if nest is not (inside[0] if inside else program.realize_of(block)):
-            raise DIVISIBLE.refuse(f"{name_of(block)} is under a condition or a variable binding", block)
+            raise UNCONDITIONAL.refuse(f"{name_of(block)} is under a condition or a variable binding", block)
         part = divide(program, block, inside, keeps_units)
         parts.append(_with_axes(program, part, parts[0], block) if parts else part)
     whole = replace(

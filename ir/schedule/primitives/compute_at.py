@@ -8,11 +8,13 @@ from ..analysis.removal import ONLY_LEAF
 from ..arguments import Block, Flag, Integer, Location
 from ..conditions import (
     COMPLETE_OR_REDUCTION,
+    DISTINCT_WRITES,
     FIXED_DOMAINS,
     IN_ORDER,
     NOT_OUTPUT,
     NOT_ROOT,
     STAGE_PIPELINE,
+    UNCONDITIONAL,
     Condition,
     Refused,
     name_of,
@@ -29,8 +31,8 @@ CAN_BE_INLINED = Condition(
 
 @primitive(
     requires=(
-        NOT_ROOT, STAGE_PIPELINE, COMPLETE_OR_REDUCTION, BESIDE, NOT_OUTPUT, ONLY_LEAF, TOGETHER, POSITION, SOLVABLE,
-        IN_ORDER, CAN_BE_INLINED, FIXED_DOMAINS,
+        NOT_ROOT, STAGE_PIPELINE, COMPLETE_OR_REDUCTION, BESIDE, UNCONDITIONAL, NOT_OUTPUT, ONLY_LEAF, TOGETHER, POSITION,
+        SOLVABLE, DISTINCT_WRITES, IN_ORDER, CAN_BE_INLINED, FIXED_DOMAINS,
     )
 )  # fmt: skip
 def compute_at(

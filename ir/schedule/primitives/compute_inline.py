@@ -26,20 +26,33 @@ from ..analysis.removal import (
 )
 from ..analysis.scope import Scope, scope_root
 from ..arguments import Block
-from ..conditions import COMPLETE, NOT_OUTPUT, NOT_ROOT, STAGE_PIPELINE, Condition, name_of
+from ..conditions import COMPLETE, NOT_OUTPUT, NOT_ROOT, SINGLE_STORE, STAGE_PIPELINE, Condition, name_of
 from ..declaration import primitive
 from ..program import Program
 
 NO_INIT = Condition("E0540", "the block has no T.init", "use decompose_reduction first")
 ONE_WRITE = Condition("E0541", "the block writes one buffer", "choose another block, or write this one as several")
-INLINABLE = Condition(
-    "E0542",
-    "the block is a single store A[f(i, j, …)] = g(i, j, …) with an injective f",
-    "use compute_at instead, to move the block to its consumers",
+INVERTIBLE = Condition(
+    "E0546",
+    "the element that the block reads or writes determines its iterators",
+    "use compute_at or reverse_compute_at instead, to move the block",
 )
 
 
-@primitive(requires=(NO_INIT, ONE_WRITE, NOT_ROOT, STAGE_PIPELINE, NOT_OUTPUT, COMPLETE, INLINABLE, ONLY_LEAF, OPAQUE))
+@primitive(
+    requires=(
+        NO_INIT,
+        ONE_WRITE,
+        NOT_ROOT,
+        STAGE_PIPELINE,
+        NOT_OUTPUT,
+        COMPLETE,
+        SINGLE_STORE,
+        INVERTIBLE,
+        ONLY_LEAF,
+        OPAQUE,
+    )
+)
 def compute_inline(program: Program, block: Block) -> None:
     """Replace every read of the output of a block by the expression that the block stores, and remove the block and its
     buffer.
@@ -97,7 +110,7 @@ def _value_of_element(block: tir.Block) -> Callable[[tuple[tir.PrimExpr, ...]], 
     """Return a function from the indices of an element to its value in `block`; refused if it is unknown."""
     store = block.body
     if not isinstance(store, tir.BufferStore) or store.predicate is not None:
-        raise INLINABLE.refuse(f"{name_of(block)} is not a single store", block)
+        raise SINGLE_STORE.refuse(f"{name_of(block)} is not a single store", block)
     check_value(block, store.value)
     places, values = _inverse(block, store)
 
@@ -111,7 +124,7 @@ def _value_of_element(block: tir.Block) -> Callable[[tuple[tir.PrimExpr, ...]], 
 def check_value(block: tir.Block, value: tir.PrimExpr) -> None:
     """Refuse a value with side effects (E0542), as the number of its evaluations would change."""
     if has_effects(value):
-        raise INLINABLE.refuse(f"{name_of(block)} makes calls that may have side effects", block)
+        raise SINGLE_STORE.refuse(f"{name_of(block)} makes calls that may have side effects", block)
 
 
 def _inverse(block: tir.Block, store: tir.BufferStore) -> tuple[tuple[tir.Var, ...], dict[tir.Var, tir.PrimExpr]]:
@@ -126,7 +139,7 @@ def _inverse(block: tir.Block, store: tir.BufferStore) -> tuple[tuple[tir.Var, .
     domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
     found = detect_iter_map(store.indices, domains, None, IterMapLevel.BIJECTIVE)
     if not found.is_detected:
-        raise INLINABLE.refuse(f"{name_of(block)} may not compute each element exactly once", block)
+        raise INVERTIBLE.refuse(f"{name_of(block)} may not compute each element exactly once", block)
     values = inverse_affine_iter_map(found.indices, places)
     for axis in block.iter_vars:
         if axis.dom is not None and is_one(axis.dom.extent):

@@ -12,7 +12,6 @@ from ...analysis.proof import prove
 from ...analysis.regions import Place, is_covered
 from ...base import Node, Op
 from ...int_set import EVERYTHING, Interval, evaluate, from_range, intersect
-from ...intern import has_effects
 from ...simplify import simplify
 from ...visit import substitute
 from ..analysis.bindings import domains_of
@@ -24,16 +23,17 @@ from ..analysis.pipeline import bindings_of
 from ..analysis.reductions import conjuncts, uses
 from ..analysis.scope import Scope, scope_root
 from ..arguments import Block, Loop
-from ..conditions import COMPLETE, NOT_ROOT, Condition, name_of
+from ..conditions import COMPLETE, DISTINCT_WRITES, NOT_ROOT, SINGLE_STORE, UNCONDITIONAL, Condition, name_of
 from ..declaration import primitive
 from ..program import Program
 from ..tree import sequence
+from .compute_inline import check_value
 from .decompose_reduction import AROUND
 
 PADS = Condition(
     "E0583",
-    "the block stores T.if_then_else(condition, value, constant), each instance to its own element, the condition may be "
-    "false, and no preceding block reads the output",
+    "the block stores T.if_then_else(condition, value, constant), the condition may be false, and no preceding block "
+    "reads the output",
     "write the block as one such store, and choose a loop that is not bound to a thread",
 )
 
@@ -49,7 +49,10 @@ class _Padding(Struct, frozen=True):
     """Values of the iterators for which the condition holds."""
 
 
-@primitive(requires=(NOT_ROOT, COMPLETE, AROUND, PADS), results=("padding block",))
+@primitive(
+    requires=(NOT_ROOT, COMPLETE, AROUND, UNCONDITIONAL, SINGLE_STORE, DISTINCT_WRITES, PADS),
+    results=("padding block",),
+)
 def decompose_padding(program: Program, block: Block, loop: Loop) -> tir.Block:
     """Split a block that pads its output with a constant: a new nest before `loop` fills the output with the constant,
     and the block then executes only for elements that are not padding.
@@ -77,7 +80,7 @@ def _check_nest(program: Program, block: tir.Block, loop: tir.For, below: Sequen
     """Refuse nests in which the padding cannot be written first."""
     for each in program.around(program.realize_of(block)):
         if not isinstance(each, tir.For | tir.SeqStmt):
-            raise PADS.refuse(f"{name_of(block)} is under a condition", block, loop)
+            raise UNCONDITIONAL.refuse(f"{name_of(block)} is under a condition", block, loop)
         if each is loop:
             break
     bound = next((each for each in below if each.thread_binding is not None), None)
@@ -86,29 +89,26 @@ def _check_nest(program: Program, block: tir.Block, loop: tir.For, below: Sequen
     early = scope.blocks[: scope.blocks.index(block)]
     written = {region.buffer for region in block.writes}
     reader = next((each for each in early if any(region.buffer in written for region in each.reads)), None)
-    if reader is not None or not tells_iterators(block):
-        what = (
-            "its iterations write the same elements"
-            if reader is None
-            else f"{name_of(reader)} reads its output earlier"
-        )
-        raise PADS.refuse(f"the padding of {name_of(block)} cannot be written first: {what}", block)
+    if reader is not None:
+        reason = f"the padding of {name_of(block)} cannot be written first: {name_of(reader)} reads its output earlier"
+        raise PADS.refuse(reason, block)
+    if not tells_iterators(block):
+        raise DISTINCT_WRITES.refuse(f"different iterations of {name_of(block)} may write the same element", block)
 
 
 def _padding(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> _Padding:
     block, domains = realize.block, domains_of(loops)
     store = block.body
     if not isinstance(store, tir.BufferStore) or store.predicate is not None or block.init is not None:
-        raise PADS.refuse(f"{name_of(block)} is not a single store", block)
+        raise SINGLE_STORE.refuse(f"{name_of(block)} is not a single store", block)
     value = store.value
     if not isinstance(value, tir.Call) or value.op != Op("tir.if_then_else"):
         raise PADS.refuse(f"{name_of(block)} does not store a T.if_then_else", block)
     condition, inside, constant = value.args
     assert isinstance(inside, tir.PrimExpr)
-    if not isinstance(constant, tir.IntImm | tir.FloatImm) or has_effects(inside):
-        raise PADS.refuse(
-            f"{name_of(block)} pads with {constant}, which is not constant, or its value has side effects", block
-        )
+    if not isinstance(constant, tir.IntImm | tir.FloatImm):
+        raise PADS.refuse(f"{name_of(block)} pads with {constant}, which is not constant", block)
+    check_value(block, inside)
     here = simplify(make.logical_and(substitute(condition, bindings_of(realize)), realize.predicate))
     for always, word in ((here, "always"), (make.logical_not(here), "never")):
         if prove(always, domains).is_proven:

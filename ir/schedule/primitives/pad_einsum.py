@@ -117,12 +117,12 @@ def _padded_extents(block: tir.Block, padding: tuple[int, ...]) -> dict[tir.Var,
 
 
 def _check_einsum(block: tir.Block) -> None:
-    """Refuse a block with indices other than one iterator for each dimension (E0565, E0562)."""
+    """Refuse a block with indices other than one iterator for each dimension (E0552, E0562, E0565)."""
     written = [region.buffer for region in block.writes]
     if len(written) != 1 or any(region.buffer in written for region in block.reads):
         raise EINSUM.refuse(f"{name_of(block)} does not write exactly one buffer, or also reads it", block)
     if not surely_stores(block.body, written[0]):
-        raise EINSUM.refuse(f"{name_of(block)} may leave elements of '{written[0].name}' unwritten", block)
+        raise ALL_WRITTEN.refuse(f"{name_of(block)} may leave elements of '{written[0].name}' unwritten", block)
     declared = {region.buffer for region in (*block.reads, *block.writes)}
     hidden = next((each for each in buffers_of(block) if each not in declared), None)
     if hidden is not None:
@@ -148,12 +148,12 @@ def _check_einsum(block: tir.Block) -> None:
 
 
 def _check_runs_for_all(program: Program, block: tir.Block) -> None:
-    """Refuse a block with a predicate, as the elements that it does not write would be copied back (E0565)."""
+    """Refuse a block with a predicate, as the elements that it does not write would be copied back (E0552)."""
     domains = domains_of(program.loops_of(block))
     predicate = program.realize_of(block).predicate
     if not prove(predicate, domains).is_proven:
         reason = f"{name_of(block)} may leave elements unwritten: it executes only if {predicate}"
-        raise EINSUM.refuse(reason, block)
+        raise ALL_WRITTEN.refuse(reason, block)
 
 
 def _check_loops(program: Program, block: tir.Block, padded: _Padded) -> None:

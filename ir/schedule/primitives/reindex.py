@@ -22,15 +22,15 @@ from ..analysis.removal import OPAQUE
 from ..analysis.scope import scope_root
 from ..analysis.written import ALL_WRITTEN, FRESH, WRITTEN_BEFORE, check_all_read
 from ..arguments import Block
-from ..conditions import AFFINE, FIXED_DOMAINS, NOT_ROOT, STAGE_PIPELINE
+from ..conditions import AFFINE, DISTINCT_WRITES, FIXED_DOMAINS, NOT_ROOT, STAGE_PIPELINE
 from ..declaration import primitive
-from ..layout_arguments import INJECTIVE, AccessedBuffer, buffer_accessed
+from ..layout_arguments import AccessedBuffer, buffer_accessed
 from ..program import Program
 
 
 @primitive(
     requires=(
-        ACCESSED, NOT_ROOT, STAGE_PIPELINE, ONE_POINT, OPAQUE, ALONE, FRESH, AFFINE, ALL_WRITTEN, INJECTIVE, IN_BOUNDS,
+        ACCESSED, NOT_ROOT, STAGE_PIPELINE, ONE_POINT, OPAQUE, ALONE, FRESH, AFFINE, ALL_WRITTEN, DISTINCT_WRITES, IN_BOUNDS,
         WRITTEN_BEFORE, FIXED_DOMAINS,
     ),
     results=("block that copies",),

@@ -14,7 +14,7 @@ from ..analysis.scope import Scope, scope_root
 from ..analysis.written import ALL_WRITTEN, FRESH, WRITTEN_BEFORE
 from ..arguments import Block
 from ..buffer_arguments import BufferIndex, StorageScope
-from ..conditions import FIXED_DOMAINS, NOT_ROOT, STAGE_PIPELINE, Condition, name_of
+from ..conditions import DISTINCT_WRITES, FIXED_DOMAINS, NOT_ROOT, STAGE_PIPELINE, Condition, name_of
 from ..declaration import primitive
 from ..layout_arguments import INJECTIVE, IndexMap
 from ..program import Program
@@ -55,7 +55,7 @@ def reindex_cache_read(
     return _reindexed(program, block, buffer, storage_scope, index_map, spot, writes=False)
 
 
-@primitive(requires=(*_SHARED, ALL_WRITTEN), results=("block that copies",))
+@primitive(requires=(*_SHARED, ALL_WRITTEN, DISTINCT_WRITES), results=("block that copies",))
 def reindex_cache_write(
     program: Program, block: Block, write_buffer_index: BufferIndex, storage_scope: StorageScope, index_map: IndexMap
 ) -> tir.Block:

@@ -6,15 +6,23 @@ from ..analysis.moving import BESIDE, POSITION, TOGETHER, move
 from ..analysis.needed import SOLVABLE
 from ..analysis.removal import ONLY_LEAF
 from ..arguments import Block, Flag, Integer, Loop
-from ..conditions import COMPLETE_OR_REDUCTION, FIXED_DOMAINS, IN_ORDER, NOT_ROOT, STAGE_PIPELINE
+from ..conditions import (
+    COMPLETE_OR_REDUCTION,
+    DISTINCT_WRITES,
+    FIXED_DOMAINS,
+    IN_ORDER,
+    NOT_ROOT,
+    STAGE_PIPELINE,
+    UNCONDITIONAL,
+)
 from ..declaration import primitive
 from ..program import Program
 
 
 @primitive(
     requires=(
-        NOT_ROOT, STAGE_PIPELINE, COMPLETE_OR_REDUCTION, BESIDE, ONLY_LEAF, TOGETHER, POSITION, SOLVABLE, IN_ORDER,
-        FIXED_DOMAINS,
+        NOT_ROOT, STAGE_PIPELINE, COMPLETE_OR_REDUCTION, BESIDE, UNCONDITIONAL, ONLY_LEAF, TOGETHER, POSITION, SOLVABLE,
+        DISTINCT_WRITES, IN_ORDER, FIXED_DOMAINS,
     )
 )  # fmt: skip
 def reverse_compute_at(

@@ -30,25 +30,20 @@ from ..analysis.removal import (
 )
 from ..analysis.scope import Scope, scope_root
 from ..arguments import Block
-from ..conditions import COMPLETE, NOT_OUTPUT, NOT_ROOT, STAGE_PIPELINE, Condition, name_of
+from ..conditions import COMPLETE, NOT_OUTPUT, NOT_ROOT, SINGLE_STORE, STAGE_PIPELINE, Condition, name_of
 from ..declaration import primitive
 from ..program import Program
-from .compute_inline import INLINABLE, NO_INIT, check_value
+from .compute_inline import INVERTIBLE, NO_INIT, check_value
 
 ONE_PRODUCER = Condition(
     "E0543",
     "the block reads one buffer computed in its scope, which has one writer and no other readers",
     "inline the other producers first, or compute_inline what it reads",
 )
-INVERTIBLE = Condition(
-    "E0546",
-    "the block is a single store without a predicate, and the element that it reads determines its iterators",
-    "use reverse_compute_at instead, to move the block to its producer",
-)
 
 
 @primitive(
-    requires=(NO_INIT, NOT_ROOT, STAGE_PIPELINE, ONE_PRODUCER, COMPLETE, NOT_OUTPUT, INLINABLE, INVERTIBLE, ONLY_LEAF, OPAQUE)
+    requires=(NO_INIT, NOT_ROOT, STAGE_PIPELINE, ONE_PRODUCER, COMPLETE, NOT_OUTPUT, SINGLE_STORE, INVERTIBLE, ONLY_LEAF, OPAQUE)
 )  # fmt: skip
 def reverse_compute_inline(program: Program, block: Block) -> None:
     """Let the producer of a block store the output of the block, and remove the block and the buffer between them. If
@@ -97,13 +92,13 @@ def _store_of(producer: tir.Block) -> tuple[tir.BufferStore, tir.PrimExpr | None
     if isinstance(body, tir.IfThenElse) and body.else_case is None:
         body, guard = body.then_case, body.condition
     if not isinstance(body, tir.BufferStore) or body.predicate is not None:
-        raise INLINABLE.refuse(f"{name_of(producer)} is not a single store", producer)
+        raise SINGLE_STORE.refuse(f"{name_of(producer)} is not a single store", producer)
     check_value(producer, body.value)
     return body, guard
 
 
 def _check_init(producer: tir.Block, made: tir.BufferStore, block: tir.Block) -> None:
-    """Refuse a producer with T.init (E0542), unless `block` copies the result unchanged."""
+    """Refuse a producer with T.init (E0540), unless `block` copies the result unchanged."""
     init, store = producer.init, block.body
     if init is None:
         return
@@ -112,7 +107,7 @@ def _check_init(producer: tir.Block, made: tir.BufferStore, block: tir.Block) ->
     alike = all(structural_equal(each, made.indices) for each in (starts, *goes_on))
     is_copied = isinstance(store, tir.BufferStore) and _loads(store, made.buffer) == [store.value]
     if not (alike and is_copied):
-        raise INLINABLE.refuse(
+        raise NO_INIT.refuse(
             f"{name_of(producer)} has T.init, and {name_of(block)} does not only copy its result", producer
         )
 
@@ -127,9 +122,9 @@ def _iterators(
     """Return the values of the iterators of `block` for the element that an iteration of its producer computes."""
     store = block.body
     if not is_one(program.realize_of(block).predicate):
-        raise INVERTIBLE.refuse(f"{name_of(block)} has a predicate", block)
+        raise SINGLE_STORE.refuse(f"{name_of(block)} has a predicate", block)
     if not isinstance(store, tir.BufferStore) or store.predicate is not None:
-        raise INVERTIBLE.refuse(f"{name_of(block)} is not a single store", block)
+        raise SINGLE_STORE.refuse(f"{name_of(block)} is not a single store", block)
     check_value(block, store.value)
     loads = _loads(store, buffer)
     if not loads or not all(structural_equal(each.indices, loads[0].indices) for each in loads):

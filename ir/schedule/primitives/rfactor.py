@@ -31,7 +31,7 @@ from ..analysis.removal import comments_in
 from ..analysis.scope import scope_root
 from ..analysis.trivia import joined
 from ..arguments import Integer, Loop
-from ..conditions import ARGUMENT, REDUCTION, STAGE_PIPELINE, STARTS_AT_ZERO, Condition, name_of
+from ..conditions import ARGUMENT, REDUCTION, STAGE_PIPELINE, STARTS_AT_ZERO, UNCONDITIONAL, Condition, name_of
 from ..declaration import primitive
 from ..program import Program
 from ..tree import sequence
@@ -45,7 +45,7 @@ APART = Condition(
 
 
 @primitive(
-    requires=(APART, STAGE_PIPELINE, REDUCTION, KNOWN_REDUCER, STARTS_ALIKE, STARTS_AT_ZERO),
+    requires=(APART, UNCONDITIONAL, STAGE_PIPELINE, REDUCTION, KNOWN_REDUCER, STARTS_ALIKE, STARTS_AT_ZERO),
     results=("block of the parts",),
 )
 def rfactor(program: Program, loop: Loop, factor_axis: Integer) -> tir.Block:
@@ -120,7 +120,7 @@ def _check_nest(
         if isinstance(each, tir.SeqStmt) and (inside is not each.seq[0] or reduced[0] in program.around(each)):
             raise APART.refuse(f"the loops of {name_of(block)} contain another statement before it", loop, block)
         if not isinstance(each, tir.For | tir.SeqStmt):
-            raise APART.refuse(f"{name_of(block)} is under a condition", loop, block)
+            raise UNCONDITIONAL.refuse(f"{name_of(block)} is under a condition", loop, block)
         inside = each
         if each is loops[0]:
             break

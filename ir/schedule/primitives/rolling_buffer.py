@@ -24,6 +24,7 @@ from ..analysis.scope import DepKind, Scope, scope_root
 from ..arguments import Block, Integer
 from ..conditions import (
     COMPLETE_OR_REDUCTION,
+    DISTINCT_WRITES,
     IN_ORDER,
     NOT_OUTPUT,
     NOT_ROOT,
@@ -72,7 +73,7 @@ class Window(Struct, frozen=True):
 @primitive(
     requires=(
         NOT_ROOT, ACCESSED, OPAQUE, NOT_OUTPUT, STAGE_PIPELINE, COMPLETE_OR_REDUCTION, UNDER_ONE_LOOP, ROLLS,
-        STARTS_AT_ZERO, IN_ORDER,
+        STARTS_AT_ZERO, IN_ORDER, DISTINCT_WRITES,
     )
 )  # fmt: skip
 def rolling_buffer(program: Program, block: Block, write_buffer_index: Integer) -> None:
@@ -102,11 +103,11 @@ def rolling_buffer(program: Program, block: Block, write_buffer_index: Integer) 
 
 
 def _check_only_read(scope: Scope, block: tir.Block, buffer: tir.Buffer) -> None:
-    """Refuse a block with other dependences than those of readers (E0517), or not idempotent (E0520, E0586)."""
+    """Refuse a block with other dependences than those of readers (E0517), or not idempotent (E0520, E0592)."""
     if block.init is None and any(each.buffer is buffer for each in block.reads):
         raise COMPLETE_OR_REDUCTION.refuse(f"{name_of(block)} reads '{buffer.name}', which it writes", block)
     if not tells_iterators(block):
-        raise ROLLS.refuse(f"different iterations of {name_of(block)} may write the same element", block)
+        raise DISTINCT_WRITES.refuse(f"different iterations of {name_of(block)} may write the same element", block)
     for each in (*scope.before(block), *scope.after(block)):
         if each.kind is not DepKind.RAW:
             other = each.src if each.dst is block else each.dst
