@@ -26,6 +26,18 @@ def has_effects(expr: tir.PrimExpr) -> bool:
     return any(isinstance(node, tir.Call) and not _only_reads(node) for node in walk(expr))
 
 
+def may_fault(node: Node) -> bool:
+    """Whether an operator may fault for some operands: a division by zero, or a shift by a negative amount."""
+    match node:
+        case tir.FloorDiv() | tir.FloorMod() | tir.Div() | tir.Mod():
+            divisor = node.b.value if isinstance(node.b, tir.Broadcast) else node.b
+            return is_int(node.dtype) and not (isinstance(divisor, tir.IntImm) and divisor.value)
+        case tir.Call(op=Op(name="tir.shift_left" | "tir.shift_right"), args=(_, amount)):
+            return not (isinstance(amount, tir.IntImm) and amount.value >= 0)
+        case _:
+            return False
+
+
 def nodes_with_effects(expr: tir.PrimExpr) -> set[tir.PrimExpr]:
     """Return the expressions in `expr`, including itself, that have side effects."""
     found: set[Node] = set()

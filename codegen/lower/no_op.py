@@ -7,7 +7,7 @@
         else:
             A[i] = 0
 
-Operands with side effects are still evaluated.
+Operands with side effects, and operands that may fault, are still evaluated.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from ...ir import make, tir
 from ...ir.equal import structural_equal
-from ...ir.intern import has_effects
+from ...ir.intern import has_effects, may_fault
 from ...ir.simplify import simplify
 from ...ir.visit import Substitution, children, walk
 from .rewriter import NOTHING, Rewriter, sequence
@@ -53,8 +53,8 @@ class _Remover(Rewriter):
         return stmt
 
     def _effects(self, values: Iterable[tir.PrimExpr]) -> tir.Stmt:
-        """Return the statement that evaluates those of `values` that have side effects."""
-        return sequence(self._kept(tir.Evaluate(value)) for value in values if has_effects(value))
+        """Return the statement that evaluates those of `values` that have side effects or may fault."""
+        return sequence(self._kept(tir.Evaluate(value)) for value in values if _matters(value))
 
     def _let(self, stmt: tir.LetStmt) -> tir.Stmt:
         self._names[stmt.var] = self._names(stmt.value)
@@ -92,12 +92,17 @@ class _Remover(Rewriter):
 
     def _store(self, stmt: tir.BufferStore) -> tir.Stmt:
         value = stmt.value
-        if isinstance(value, tir.BufferLoad) and value.buffer is stmt.buffer and not has_effects(value):
+        if isinstance(value, tir.BufferLoad) and value.buffer is stmt.buffer and not _matters(value):
             read, written = ([simplify(self._names(each)) for each in access.indices] for access in (value, stmt))
             if all(map(structural_equal, read, written)):
                 return NOTHING
         return self._kept(stmt)
 
 
+def _matters(value: tir.PrimExpr) -> bool:
+    """Whether `value` must be evaluated even if its result is not used."""
+    return has_effects(value) or any(map(may_fault, walk(value)))
+
+
 def _is_nothing(stmt: tir.Stmt) -> bool:
-    return stmt is NOTHING or (isinstance(stmt, tir.Evaluate) and not has_effects(stmt.value))
+    return stmt is NOTHING or (isinstance(stmt, tir.Evaluate) and not _matters(stmt.value))

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from .. import tir
 from ..analysis.const_bounds import Bounds, Domain, Domains, ends, of_domain
 from ..dtype import int_range, is_bool, parse_dtype
-from ..intern import is_index, is_pure_call, nodes_with_effects
+from ..intern import is_index, is_pure_call, may_fault, nodes_with_effects
 from ..promote import const
 from ..sums import Sum, render
 from ..visit import children, field_names
@@ -155,9 +155,6 @@ class Simplifier(Knowledge):
 
     def _is_total(self, expr: tir.PrimExpr) -> bool:
         match expr:
-            case tir.FloorDiv(a=a, b=b) | tir.FloorMod(a=a, b=b) | tir.Div(a=a, b=b) | tir.Mod(a=a, b=b):
-                is_safe = isinstance(b, tir.IntImm | tir.FloatImm) and b.value != 0
-                return is_safe and self.is_total(a)
             case tir.Var() | tir.IntImm() | tir.FloatImm():
                 return True
             case tir.BufferLoad() | tir.ProducerLoad() | tir.Reduce():
@@ -165,7 +162,8 @@ class Simplifier(Knowledge):
             case tir.Call() if not is_pure_call(expr):
                 return False
             case _:
-                return all(self.is_total(each) for each in children(expr) if isinstance(each, tir.PrimExpr))
+                parts = (each for each in children(expr) if isinstance(each, tir.PrimExpr))
+                return not may_fault(expr) and all(map(self.is_total, parts))
 
     def to_expr(self, value: Sum, dtype: str) -> tir.PrimExpr | None:
         """Return a sum as an expression, negative terms last, or None if `dtype` cannot represent its constants."""
