@@ -307,13 +307,34 @@ def test_a_model_that_was_not_exported() -> None:
     )
 
 
-def test_a_size_that_is_only_an_expression() -> None:
-    rows = 2 * Dim("half", min=2, max=8)
-    with pytest.raises(tvms.TvmsError) as raised:
-        from_exported_program(exported(Small(), torch.randn(6, 4), dynamic_shapes={"x": {0: rows}}))
-    (problem,) = raised.value.diagnostics
-    assert problem.code == "E1004"
-    assert re.fullmatch(r"dimension 0 of 'x' is s\d+ \* 2, of a size that no dimension is by itself", problem.message)
+def test_sizes_that_are_only_in_expressions() -> None:
+    class Halves(nn.Module):
+        def forward(self, x: Any, y: Any) -> Any:
+            a, b = x.chunk(2)
+            return x.reshape(2, -1, 4).sum(0) + a * b, torch.cat([x, y])
+
+    half = Dim("half", min=2, max=8)
+    module = check(
+        Halves(), torch.randn(6, 4), torch.randn(7, 4), dynamic_shapes={"x": {0: 2 * half}, "y": {0: 2 * half + 1}}
+    )
+    assert 'main(x: R.Tensor(("x_dim0", 4), "float32"), y: R.Tensor(("x_dim0 + 1", 4), "float32"))' in module.script()
+    function = tvms.compile(module)["main"]
+    reasons = {5: "dimension 0 of 'x' is declared to be 2*half", 18: "'half' is declared to be at most 8"}
+    for rows, reason in reasons.items():
+        with pytest.raises(tvms.TvmsError) as raised:
+            function(np.ones((rows, 4), "float32"), np.ones((rows + 1, 4), "float32"))
+        assert str(raised.value) == f"error[E0711]: assertion failed: {reason}"
+    assert function(np.ones((16, 4), "float32"), np.ones((17, 4), "float32"))[1].shape == (33, 4)
+
+
+@pytest.mark.parametrize("name", ["batch", "x", "T", "int64", "main", "gv"])
+def test_sizes_have_the_names_of_the_user(name: str) -> None:
+    program = exported(Small(), torch.randn(6, 4), dynamic_shapes={"x": {0: Dim(name, max=8)}})
+    module = from_exported_program(program)
+    text = module.script()
+    assert tvms.parse(text).script() == text
+    assert ('x: R.Tensor(("batch", 4), "float32")' in text) == (name == "batch")
+    assert np.asarray(tvms.compile(module)["main"](np.ones((3, 4), "float32"))[0]).shape == (3, 2)
 
 
 def test_bags_of_embeddings() -> None:

@@ -20,7 +20,7 @@ from .converter import Converter
 from .library import check_kind, constant_of, dtype_name, library
 from .places import identifier
 from .support import prepared
-from .symbols import Symbols, is_symbolic
+from .symbols import Symbols, declared_names, is_symbolic, symbols_of
 from .table import ROWS
 
 CustomConverts = Mapping[Any, Callable[[Any, Converter], Any]]
@@ -77,6 +77,8 @@ class ProgramImporter:
         self._shared: dict[Any, relax.Constant] = {}
         self.traced: list[Any] = []
         self._sizes: set[tir.Var] = set()
+        self._exact: list[tuple[relax.Expr, str]] = []
+        """The conditions that the sizes of inputs have the declared form, such as 2*rows, with their messages."""
 
     def name_inputs(self, names: Sequence[str], variables: Sequence[tir.Var | None]) -> None:
         """Rename the inputs to `names`, and their sizes, in order, to those of `variables` that are given."""
@@ -116,6 +118,7 @@ class ProgramImporter:
         nodes = {node.name: node for node in self._program.graph.nodes if node.op == "placeholder"}
         kinds = library().export.graph_signature.InputKind
         updated = set(self._program.graph_signature.buffers_to_mutate.values())
+        self._declare_sizes([nodes[name] for name in self._program.graph_signature.user_inputs if name in nodes])
         for spec in self._program.graph_signature.input_specs:
             node = nodes[spec.arg.name]
             if spec.kind == kinds.USER_INPUT:
@@ -126,6 +129,24 @@ class ProgramImporter:
             else:
                 self._converter.env[node] = None
         self._check_sizes()
+
+    def _declare_sizes(self, inputs: Sequence[Any]) -> None:
+        """Name the sizes as the user did; a size that only occurs in 2*rows or so becomes an expression of the dimension."""
+        shapes = [
+            (node, axis, size) for node in inputs for axis, size in enumerate(getattr(node.meta["val"], "shape", ()))
+        ]
+        varying = [(node, axis, size) for node, axis, size in shapes if is_symbolic(size)]
+        self._symbols.declare(declared_names(size for _, _, size in varying))
+        known = {size.node.expr for _, _, size in varying if size.node.expr.is_Symbol}
+        for node, axis, size in varying:
+            if known.isdisjoint(symbols_of(size)):
+                condition = self._symbols.solve(size, f"{node.name}_dim{axis}")
+                if condition is not None:
+                    (symbol,) = symbols_of(size)
+                    known.add(symbol)
+                    form = str(size.node.expr).replace(symbol.name, self._symbols.name(symbol.name))
+                    message = f"dimension {axis} of '{node.name}' is declared to be {form}"
+                    self._exact.append((relax.PrimValue(condition), message))
 
     def _check_sizes(self) -> None:
         """Raise E1004 if a dimension of an input is an expression of a size that is not itself a dimension."""
@@ -196,7 +217,7 @@ class ProgramImporter:
 
     def _range_checks(self) -> Sequence[tuple[relax.Expr, str]]:
         """Yield the conditions on sizes with a declared range, with their messages."""
-        checks: list[tuple[relax.Expr, str]] = []
+        checks = list(self._exact)
         for symbol, limits in self._program.range_constraints.items():
             if not (symbol.is_Symbol and self._symbols.has(symbol.name)):
                 continue
@@ -209,7 +230,7 @@ class ProgramImporter:
                 conditions.append(make.less_equal(size, d.dim(most)))
             if conditions:
                 condition = reduce(make.logical_and, conditions)
-                message = f"{self._whose(size)} is declared to be {_described(least, most)}"
+                message = f"{self._whose(size, symbol.name)} is declared to be {_described(least, most)}"
                 checks.append((relax.PrimValue(condition), message))
         return [*checks, *self._assertions()]
 
@@ -221,7 +242,7 @@ class ProgramImporter:
                 if is_symbolic(holds) and self._symbols.is_bound(holds):
                     yield relax.PrimValue(self._symbols.expression(holds.node.expr)), str(node.args[1])
 
-    def _whose(self, size: tir.Var) -> str:
+    def _whose(self, size: tir.PrimExpr, symbol: str) -> str:
         """Return the description of the first input dimension that is `size`."""
         for variable in self._inputs:
             info = variable.struct_info
@@ -229,7 +250,7 @@ class ProgramImporter:
                 for axis, dim in enumerate(info.shape.values):
                     if dim is size:
                         return f"dimension {axis} of '{variable.name_hint}'"
-        return f"'{size.name}'"
+        return f"'{self._symbols.name(symbol)}'"
 
     # --- Results ------------------------------------------------------------------------------------------------
 

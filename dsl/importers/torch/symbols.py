@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import reduce
 from typing import Any
 
@@ -23,16 +23,41 @@ _QUOTIENTS = ("FloorDiv", "CleanDiv", "IntTrueDiv")
 
 
 class Symbols:
-    """The variables of a model's symbolic sizes, by torch's names."""
+    """The sizes of a model that vary: variables, or expressions of variables, by torch's names."""
 
     def __init__(self) -> None:
-        self._variables: dict[str, tir.Var] = {}
+        self._variables: dict[str, tir.PrimExpr] = {}
+        self._dimensions: dict[Any, tir.Var] = {}
+        self._declared: dict[str, str] = {}
         self._bound: set[str] = set()
+
+    def declare(self, names: Mapping[str, str]) -> None:
+        """Name the variables of torch's symbols as the user did."""
+        self._declared.update(names)
 
     def rename(self, value: Any, variable: tir.Var) -> None:
         """Use `variable` for a torch size that is a plain symbol."""
         if is_symbolic(value) and value.node.expr.is_Symbol:
             self._variables[value.node.expr.name] = variable
+
+    def solve(self, value: Any, name: str) -> tir.PrimExpr | None:
+        """Make a torch size a·s + b a variable called `name`, and s the expression (name - b) / a of it.
+
+        Return the condition that the division is exact, or None if the size does not have this form.
+        """
+        expression = value.node.expr
+        (symbol, *others) = expression.free_symbols
+        factor, rest = expression.coeff(symbol), expression.subs(symbol, 0)
+        if others or not (factor.is_Integer and rest.is_Integer) or expression != factor * symbol + rest:
+            return None
+        variable = self._dimensions[expression] = tir.Var("int64", name)
+        scaled = d.subtract(variable, int(rest))
+        self._variables[symbol.name] = d.floordiv(scaled, int(factor))
+        return make.equal(make.floormod(scaled, d.dim(int(factor))), d.dim(0))
+
+    def name(self, symbol: str) -> str:
+        """Return the user's name of a symbol of torch, or torch's own."""
+        return self._declared.get(symbol, symbol)
 
     def bind(self, value: Any) -> None:
         """Record that the symbols in a torch size are known from here on."""
@@ -46,9 +71,9 @@ class Symbols:
         """Return whether every symbol in a torch size is known: a dimension of an input or of a computed tensor."""
         return all(symbol.name in self._bound for symbol in symbols_of(value))
 
-    def variable(self, name: str) -> tir.Var:
-        """Return the variable called `name`."""
-        return self._variables.setdefault(name, tir.Var("int64", name))
+    def variable(self, name: str) -> tir.PrimExpr:
+        """Return the value of the symbol that torch calls `name`."""
+        return self._variables.setdefault(name, tir.Var("int64", self.name(name)))
 
     def size(self, value: Any) -> int | tir.PrimExpr:
         """Return a size as an expression; integers are returned unchanged."""
@@ -65,6 +90,8 @@ class Symbols:
     def expression(self, value: Any) -> tir.PrimExpr:
         """Convert a sympy expression of integers, or a condition; E1004 if programs cannot express it."""
         kind = type(value).__name__
+        if value in self._dimensions:
+            return self._dimensions[value]
         if value.is_Symbol:
             return self.variable(value.name)
         if value.is_Integer:
@@ -110,3 +137,17 @@ def is_symbolic(value: Any) -> bool:
 def symbols_of(value: Any) -> Iterable[Any]:
     """Return the free symbols of a size."""
     return value.node.expr.free_symbols if is_symbolic(value) else ()
+
+
+def declared_names(values: Iterable[Any]) -> dict[str, str]:
+    """Return the names that `torch.export.Dim` gave to the symbols in torch sizes."""
+    names: dict[str, str] = {}
+    for value in filter(is_symbolic, values):
+        environment: Any = value.node.shape_env
+        given: Mapping[str, str] = getattr(environment, "source_name_to_debug_name", {})
+        for source, variable in getattr(environment, "source_to_var", {}).items():
+            symbol = environment.replace(variable)
+            name = given.get(source, source)
+            if symbol.is_Symbol and name.isidentifier():
+                names.setdefault(symbol.name, name)
+    return names
