@@ -2,7 +2,9 @@
 
     python bench/torch_import.py [NETWORK…]
 
-Without names it prints the coverage only. Needs torch. Weights are random, with the statistics of a random batch.
+Without names it prints the coverage only. Needs torch, and torchvision or transformers for the networks of
+`published_networks.py`. Weights are random, with the statistics of a random batch. Import (with the export) and compile are
+processor time, the run is the smallest of five calls that alternate with torch's.
 """
 
 from __future__ import annotations
@@ -13,11 +15,12 @@ import warnings
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
 import tvms
+from published_networks import Network, published
 from tvms.dsl.importers.torch.table import ROWS
 from tvms.relax.frontend.torch import from_exported_program
 
@@ -28,6 +31,9 @@ NOT_MEANT = ("rand.default", "randn.default", "randperm.default", "_fft_r2c.defa
 NUMBERS = ("sym_size.int", "sym_numel.default", "sym_stride.int", "sym_storage_offset.default")
 """Core overloads whose results are numbers, which torch itself tells."""
 _CALLS = 5
+HEADER = """
+| network | largest difference | top-1 | import, s | compile, s | run, ms | torch, ms |
+| --- | --- | --- | --- | --- | --- | --- |"""
 
 
 def core_overloads() -> list[str]:
@@ -60,7 +66,7 @@ def coverage() -> str:
     )
 
 
-def networks() -> dict[str, Callable[[], tuple[Any, ...]]]:
+def networks() -> dict[str, Callable[[], Network]]:
     """Return the networks by name: a model and its inputs."""
     import torch
     import torch_models as models
@@ -69,7 +75,7 @@ def networks() -> dict[str, Callable[[], tuple[Any, ...]]]:
         return torch.randint(0, below, shape)
 
     image = (1, 3, 224, 224)
-    return {
+    return published() | {
         "resnet18": lambda: (models.ResNet(), torch.randn(image)),
         "mobilenetv2": lambda: (models.MobileNetV2(), torch.randn(image)),
         "unet": lambda: (models.UNet(32), torch.randn(1, 3, 128, 128)),
@@ -84,27 +90,39 @@ def measure(name: str, model: Any, *inputs: Any) -> str:
     """Import, compile and run a network beside torch, and say what came of it."""
     import torch
 
+    for module in model.modules():
+        if hasattr(module, "momentum"):
+            module.momentum = None  # the statistics of all batches, which is one
     with torch.no_grad():
-        model.train()(*[torch.cat([each] * 4) for each in inputs])  # statistics for batch normalization
+        model.train()(*[_batch(each) for each in inputs])  # statistics for batch normalization
     model.eval()
-    start = perf_counter()
+    start = process_time()
     module = from_exported_program(torch.export.export(model, inputs))
-    imported = perf_counter() - start
-    start = perf_counter()
+    imported = process_time() - start
+    start = process_time()
     function = tvms.compile(module)["main"]
-    compiled = perf_counter() - start
+    compiled = process_time() - start
     arrays = [each.numpy() for each in inputs]
     with torch.no_grad():
         wanted = model(*inputs)
-        theirs = min(_seconds(lambda: model(*inputs)) for _ in range(_CALLS))
     want = (wanted[0] if isinstance(wanted, tuple) else wanted).numpy()
     got = np.asarray(function(*arrays)[0])
-    ours = min(_seconds(lambda: function(*arrays)) for _ in range(_CALLS))
+    with torch.no_grad():
+        pairs = [(_seconds(lambda: function(*arrays)), _seconds(lambda: model(*inputs))) for _ in range(_CALLS)]
+    ours, theirs = (min(times) for times in zip(*pairs, strict=True))
     same = bool((got.argmax(-1) == want.argmax(-1)).all())
     return (
-        f"{name:12} largest difference {np.abs(got - want).max():.1e} of {np.abs(want).max():.1f}, top-1 {'equal' if same else 'DIFFERS'}; "
-        f"import {imported:.1f} s, compile {compiled:.1f} s; {ours * 1e3:.1f} ms, torch {theirs * 1e3:.1f} ms"
+        f"| {name} | {np.abs(got - want).max():.1e} of {np.abs(want).max():.2g} | {'equal' if same else 'DIFFERS'} | "
+        f"{imported:.1f} | {compiled:.1f} | {ours * 1e3:.1f} | {theirs * 1e3:.1f} |"
     )
+
+
+def _batch(example: Any) -> Any:
+    """Return four random inputs like one of a model; integers are repeated."""
+    import torch
+
+    batch = torch.cat([example] * 4)
+    return torch.randn_like(batch) if batch.is_floating_point() else batch
 
 
 def _seconds(call: Callable[[], Any]) -> float:
@@ -125,6 +143,8 @@ def main() -> None:
     import torch
 
     print(coverage())
+    if names:
+        print(HEADER)
     for name in names:
         torch.manual_seed(0)
         print(measure(name, *networks()[name]()), flush=True)

@@ -1,0 +1,79 @@
+"""Networks as torchvision and transformers define them, with random weights, for `bench/torch_import.py`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+Network = tuple[Any, ...]
+"""A model, followed by its inputs."""
+
+VISION = {
+    "resnet50": 224,
+    "mobilenet_v2": 224,
+    "mobilenet_v3_large": 224,
+    "mobilenet_v3_small": 224,
+    "efficientnet_b0": 224,
+    "vgg16": 224,
+    "densenet121": 224,
+    "inception_v3": 299,
+    "googlenet": 224,
+    "squeezenet1_1": 224,
+    "shufflenet_v2_x1_0": 224,
+    "regnet_y_400mf": 224,
+    "swin_t": 224,
+    "convnext_tiny": 224,
+    "vit_b_16": 224,
+}
+"""Classifiers of torchvision by name, and the height and width of their images."""
+
+
+def published() -> dict[str, Callable[[], Network]]:
+    """Return the networks by name; the packages are imported when one is made."""
+    vision = {name: lambda name=name, size=size: _classifier(name, size) for name, size in VISION.items()}
+    return vision | {"t5-small-encoder": _t5_encoder, "whisper-tiny-encoder": _whisper_encoder}
+
+
+def _classifier(name: str, size: int) -> Network:
+    import torch
+
+    # torchvision's own operators are a compiled library for one build of torch; its classifiers do without them.
+    sys.modules.setdefault("torchvision._meta_registrations", ModuleType("torchvision._meta_registrations"))
+    models: Any = import_module("torchvision.models")
+    options = {"aux_logits": False, "init_weights": True} if name in ("inception_v3", "googlenet") else {}
+    return getattr(models, name)(weights=None, **options), torch.randn(1, 3, size, size)
+
+
+def _t5_encoder() -> Network:
+    import torch
+
+    transformers: Any = import_module("transformers")
+    config = transformers.T5Config(d_model=512, d_kv=64, d_ff=2048, num_layers=6, num_heads=8)
+    return _last_state(transformers.T5EncoderModel(config)), torch.randint(0, config.vocab_size, (1, 32))
+
+
+def _whisper_encoder() -> Network:
+    import torch
+
+    transformers: Any = import_module("transformers")
+    sizes = {"d_model": 384, "encoder_layers": 4, "encoder_attention_heads": 6, "encoder_ffn_dim": 1536}
+    model = transformers.WhisperModel(transformers.WhisperConfig(decoder_layers=1, **sizes))
+    return _last_state(model.encoder), torch.randn(1, 80, 3000)
+
+
+def _last_state(model: Any) -> Any:
+    """Return a module that computes the last hidden state of a model of transformers."""
+    import torch
+
+    class LastState(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, given: Any) -> Any:
+            return self.model(given).last_hidden_state
+
+    return LastState()
