@@ -6,7 +6,7 @@ reads an element that another one writes, other than to update it.
 
 from __future__ import annotations
 
-from itertools import product
+from collections.abc import Iterator
 
 from .. import tir
 from ..analysis.update import key_of
@@ -14,7 +14,8 @@ from ..diagnostics import Note
 from .affine import all_of, any_of
 from .meetings import PRIVATE_SCOPES, how
 from .pairs import Claim, Twin, describe, meet
-from .place import Inside, Iterate, Site, Step
+from .partners import Partners, is_clear
+from .place import Inside, Iterate, Site
 from .subject import Subject, is_write
 
 DATA_PAR, COMM_REDUCE = tir.IterVarType.DATA_PAR, tir.IterVarType.COMM_REDUCE
@@ -35,17 +36,12 @@ def check_axis_kinds(subject: Subject, only: tir.Block | None = None) -> bool:
         updates = {(site.node.buffer, _key(site)) for site in sites if not is_write(site)}
         for kind in (DATA_PAR, COMM_REDUCE):
             axes = [axis for axis in realize.block.iter_vars if axis.iter_type is kind]
-            pairs = product([site for site in sites if is_write(site)], sites) if axes else ()
             asked = 0
-            for first, second in pairs:
-                if first.node.buffer is not second.node.buffer:
-                    continue
+            for first, second in _pairs(subject, realize, axes, sites):
                 is_same = _key(first) == _key(second)
                 is_update = (first.node.buffer, _key(first)) in updates
                 if is_same and is_update and (kind is COMM_REDUCE or not is_write(second)):
                     continue  # steps of one update; conflicts with other updates are found as pairs of stores
-                if kind is DATA_PAR and _is_separate(axes, first, second):
-                    continue
                 if asked == MAX_PAIRS:
                     is_whole = False
                     break
@@ -53,6 +49,32 @@ def check_axis_kinds(subject: Subject, only: tir.Block | None = None) -> bool:
                 if _depends(subject, realize, axes, first, second, sites):
                     break
     return is_whole
+
+
+def _pairs(
+    subject: Subject, realize: tir.BlockRealize, axes: list[tir.IterVar], sites: list[Site]
+) -> Iterator[tuple[Site, Site]]:
+    """Yield the pairs of a store and an access that may meet in instances that differ in `axes`."""
+    by_buffer: dict[tir.Buffer, list[Site]] = {}
+    for site in sites if axes else ():
+        if is_clear(subject, site):
+            by_buffer.setdefault(site.node.buffer, []).append(site)
+    is_spatial = bool(axes) and axes[0].iter_type is DATA_PAR
+    partners = {
+        buffer: Partners(
+            subject,
+            near,
+            lambda site: _claim(subject, realize, axes, site).is_shared,
+            lambda site, twin: _claim(subject, realize, axes, site).apart(twin),
+        )
+        for buffer, near in by_buffer.items()
+        if any(map(is_write, near)) and not (is_spatial and _are_separate(axes, near))
+    }
+    for first in sites:
+        if is_write(first) and first.node.buffer in partners and is_clear(subject, first):
+            for second in partners[first.node.buffer](first):
+                if not (is_spatial and _are_separate(axes, [first, second])):
+                    yield first, second
 
 
 def _key(site: Site) -> tuple[object, ...]:
@@ -72,30 +94,25 @@ def _sites_by_block(subject: Subject, only: tir.Block | None) -> dict[tir.BlockR
     return found
 
 
-def _is_separate(axes: list[tir.IterVar], first: Site, second: Site) -> bool:
-    """Whether each axis is by itself an index at the same position of both accesses."""
-    pairs = list(zip(first.node.indices, second.node.indices, strict=True))
-    return all(any(a is axis.var and b is axis.var for a, b in pairs) for axis in axes)
+def _are_separate(axes: list[tir.IterVar], sites: list[Site]) -> bool:
+    """Whether each axis is by itself an index at some position, the same in all accesses."""
+    columns = list(zip(*[site.node.indices for site in sites], strict=True))
+    return all(any(all(index is axis.var for index in column) for column in columns) for axis in axes)
 
 
-def _depends(
-    subject: Subject, realize: tir.BlockRealize, axes: list[tir.IterVar], first: Site, second: Site, sites: list[Site]
-) -> bool:
-    """Report a dependence between instances of a block along `axes`; return whether there is one."""
+def _claim(subject: Subject, realize: tir.BlockRealize, axes: list[tir.IterVar], first: Site) -> Claim:
+    """Return the condition that instances of a block differ in `axes`, for the accesses of a buffer like `first`."""
     flow, block = subject.flow, realize.block
     steps = list(first.place.steps())
     own = next(i for i, step in enumerate(steps) if isinstance(step, Inside) and step.realize is realize)
     outer = next((step for step in steps[own + 1 :] if isinstance(step, Inside)), None)
     lives = [step for step in flow.owners[first.node.buffer.data].steps() if isinstance(step, Iterate)]
     lives += [step for step in steps if isinstance(step, Iterate) and _has_own_memory(step, first)]
+    shared = {outer, *lives}
     values = [flow.resolve(axis.var) for axis in axes]
     others = [flow.resolve(axis.var) for axis in block.iter_vars if axis not in axes]
-
-    def is_shared(step: Step) -> bool:
-        return step is outer or any(step is each for each in lives)
-
-    claim = Claim(
-        is_shared,
+    return Claim(
+        shared.__contains__,
         lambda twin: all_of(
             [
                 any_of([tir.NE("bool", value, twin(value)) for value in values]),
@@ -104,7 +121,14 @@ def _depends(
         ),
         lambda twin, third: all_of([tir.EQ("bool", twin(value), third(value)) for value in values]),
     )
-    found = meet(subject, claim, first, second, sites)
+
+
+def _depends(
+    subject: Subject, realize: tir.BlockRealize, axes: list[tir.IterVar], first: Site, second: Site, sites: list[Site]
+) -> bool:
+    """Report a dependence between instances of a block along `axes`; return whether there is one."""
+    block = realize.block
+    found = meet(subject, _claim(subject, realize, axes, first), first, second, sites)
     if found is None:
         return False
     twin, numbers = found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cache
 from typing import Literal, TypeAlias
 
@@ -11,12 +10,14 @@ from msgspec import Struct, field
 from .. import tir
 from ..equal import structural_equal
 from ..visit import walk
-from .place import Site
+from .pairs import Stored
+from .partners import Partners, is_clear
+from .place import Iterate, Site
 from .solve import variables
 from .subject import Subject, is_write
 
 MOST_PAIRS = 200_000
-MOST_MEETINGS = 5_000
+MOST_MEETINGS = 2_000
 """Maximum numbers of pairs of accesses per function that are examined, and that the prover is asked about."""
 How: TypeAlias = Literal["parallel", "blocks", "threads", "vector"]
 PRIVATE_SCOPES = ("local", "warp", "wmma", "m16n8k8", "metal.simdgroup", "amx.tmm")
@@ -78,17 +79,19 @@ def meetings(subject: Subject, loop: tir.For, sites: list[Site], budget: Budget)
     def is_own(site: Site) -> bool:
         return _depends_on(subject, site, loop)
 
-    sites = sorted(sites, key=lambda site: site.in_init)
+    sites = sorted([site for site in sites if is_clear(subject, site)], key=lambda site: site.in_init)
     stores = [
         site for site in sites if is_write(site) and not (side_by_side == "threads" and _reduces(subject, site, loop))
     ]
-    by_buffer = _by_buffer(sites)
-    pairs = ((first, second) for first in stores for second in by_buffer[first.node.buffer])
+    partners, stored = _partners(subject, loop, sites), Stored(subject)
+    pairs = ((first, second) for first in stores for second in partners[first.node.buffer](first))
     most = budget.meetings
     for first, second in pairs:
         budget.pairs, budget.meetings = budget.pairs - 1, most - len(found)
         if budget.pairs < 0 or budget.meetings <= 0:
             return Meetings(found, is_complete=False)
+        if is_write(second) and not stored.may_differ(first, second):
+            continue
         if first is second:
             found.append(Meeting(first, second))
         elif statements.get(second.node) is first:
@@ -106,11 +109,21 @@ def meetings(subject: Subject, loop: tir.For, sites: list[Site], budget: Budget)
     return Meetings(found, is_complete=True)
 
 
-def _by_buffer(sites: Iterable[Site]) -> dict[tir.Buffer, list[Site]]:
-    found: dict[tir.Buffer, list[Site]] = {}
+def _partners(subject: Subject, loop: tir.For, sites: list[Site]) -> dict[tir.Buffer, Partners]:
+    """Return the accesses of each buffer that may meet in different iterations of `loop`."""
+    by_buffer: dict[tir.Buffer, list[Site]] = {}
     for site in sites:
-        found.setdefault(site.node.buffer, []).append(site)
-    return found
+        by_buffer.setdefault(site.node.buffer, []).append(site)
+    steps = list(sites[0].place.steps()) if sites else []
+    own = [number for number, step in enumerate(steps) if isinstance(step, Iterate) and step.loop is loop]
+    around = set(steps[own[0] + 1 :] if own else ())
+    var = loop.loop_var
+    return {
+        buffer: Partners(
+            subject, near, lambda site: around.__contains__, lambda site, twin: tir.NE("bool", var, twin(var))
+        )
+        for buffer, near in by_buffer.items()
+    }
 
 
 def _without_told(subject: Subject, loop: tir.For, sites: list[Site]) -> list[Site]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec import Struct
 
 from .. import tir
+from ..analysis.update import Key, key_of
 from ..equal import structural_equal
 from ..visit import children, substitute, walk
 from .affine import all_of, any_of, is_affine
@@ -147,6 +148,40 @@ def _values_differ(subject: Subject, first: Site, second: Site, twin: Twin) -> t
     pairs = [(part, twin(part)) for part in parts if is_affine(part)]
     differing: list[tir.PrimExpr] = [tir.NE("bool", x, y) for x, y in pairs if x is not y]
     return any_of(differing) if differing else None
+
+
+class Stored:
+    """The values of stores, compared in constant time."""
+
+    def __init__(self, subject: Subject) -> None:
+        self._subject = subject
+        self._classes: dict[Key, list[tir.PrimExpr]] = {}
+        self._known: dict[Site, tuple[bool, bool, bool, tir.PrimExpr]] = {}
+
+    def may_differ(self, first: Site, second: Site) -> bool:
+        """Whether two stores may conflict by their values, as `meet` judges it."""
+        updates, decides, is_constant, value = self._of(first)
+        _, also_decides, also_constant, other = self._of(second)
+        if first is second or updates:
+            return True
+        return value is not other and (decides or also_decides or (is_constant and also_constant))
+
+    def _of(self, site: Site) -> tuple[bool, bool, bool, tir.PrimExpr]:
+        """Return whether a store is an update, whether loads or variables decide its value, whether that is constant, and the
+        first value that is equal to it.
+        """
+        found = self._known.get(site)
+        if found is None:
+            store = site.node
+            assert isinstance(store, tir.BufferStore)
+            alike = self._classes.setdefault(key_of(store.value), [])
+            value = next((each for each in alike if structural_equal(each, store.value)), None)
+            if value is None:
+                alike.append(value := store.value)
+            decides = bool(_deciding(self._subject, store.value))
+            found = is_update(self._subject, store), decides, _are_constants(store.value), value
+            self._known[site] = found
+        return found
 
 
 def writes_alike(subject: Subject, site: Site) -> bool:

@@ -56,7 +56,7 @@ class Solver:
         """
         if not is_askable(bad):
             return OPEN
-        domains, given = _connected(variables((bad,)), facts.domains, (*facts.conditions, *self.given))
+        domains, given = self._connected(bad, facts)
         values = _refute(negated(bad), domains, given)
         if not isinstance(values, dict):
             return SAFE if values else OPEN
@@ -66,6 +66,13 @@ class Solver:
         if free is not None and not parameters <= free and _refute(bad, domains, given) is not True:
             return OPEN
         return self._complete(_smaller(values, negated(bad), domains, given), facts)
+
+    def is_never(self, bad: tir.PrimExpr, facts: Facts) -> bool:
+        """Whether `bad` certainly cannot hold under `facts`."""
+        return is_askable(bad) and _refute(negated(bad), *self._connected(bad, facts)) is True
+
+    def _connected(self, bad: tir.PrimExpr, facts: Facts) -> tuple[Domains, Sequence[tir.PrimExpr]]:
+        return _connected(variables((bad,)), facts.domains, (*facts.conditions, *self.given))
 
     def related(self, extent: tir.PrimExpr, indices: Sequence[tir.PrimExpr], facts: Facts) -> frozenset[tir.Var]:
         """Return the sizes in `extent` if `indices` run over the same sizes, which are then arbitrary; else none.

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
+
 import pytest
 from tvms.dsl.load import parse
 from tvms.dsl.testing.growth import check_growth
 from tvms.ir import tir
-from tvms.ir.verify import meetings, verify
+from tvms.ir.diagnostics import Diagnostic
+from tvms.ir.verify import meetings, partners, verify
 from tvms.ir.verify.axis_kinds import check_axis_kinds
 from tvms.ir.verify.subject import Subject
 
@@ -88,16 +92,28 @@ def test_updates_below_many_loops_are_checked_at_once() -> None:
     assert verify(parse(text), "races") == ()
 
 
-def test_unrolled_blocks_are_checked_up_to_a_number_of_pairs() -> None:
-    def text(size: int) -> str:
-        lines = (f"            B[v * 99 + {k}] = B[v * 99 + {k}] + B[v * 99 + {k + 1}]\n" for k in range(size))
-        head = HEAD.replace("16", "2048") + '        with T.block("b"):\n            v = T.axis.spatial(16, i)\n'
-        return head.replace("range(2048)", "range(16)") + "".join(lines)
+def _block(lines: list[str]) -> str:
+    head = 'T.prim_func f(A: T.Buffer((16,), "float32"), B: T.Buffer((65536,), "float32")):\n    for i in range(16):\n'
+    head += '        with T.block("b"):\n            v = T.axis.spatial(16, i)\n'
+    return head + "".join(f"            {line}\n" for line in lines)
 
+
+def test_instances_of_unrolled_blocks_take_linear_work() -> None:
+    def text(size: int) -> str:
+        index = f"v * {size + 1}"
+        return _block([f"B[{index} + {k}] = B[{index} + {k}] + B[{index} + {k + 1}]" for k in range(size)])
+
+    check_growth(lambda module: verify(module, "races"), 16, lambda size: parse(text(size)))
+
+
+def test_instances_of_blocks_are_compared_up_to_a_number_of_pairs() -> None:
     for size, is_whole in ((4, True), (48, False)):
-        (function,) = parse(text(size)).functions.values()
+        stores = [line for k in range(size) for line in ("if v == 3:", f"    B[0] = T.float32({k})")]
+        (function,) = parse(_block(stores)).functions.values()
         assert isinstance(function, tir.PrimFunc)
-        assert check_axis_kinds(Subject(function)) is is_whole
+        subject = Subject(function)
+        assert check_axis_kinds(subject) is is_whole
+        assert not subject.report.found
 
 
 def _stores(size: int, index: str) -> str:
@@ -114,9 +130,56 @@ def test_races_of_iterations_with_own_rows_take_linear_work(index: str) -> None:
 
 @pytest.mark.parametrize("limit", ["MOST_PAIRS", "MOST_MEETINGS"])
 def test_races_beyond_the_limits_are_not_proven_absent(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    racing = parse(_stores(4, "(i + k) % 16, k") + "        B[0, 0] = A[i]\n")
+    guarded = "".join(f"        if i == 3:\n            B[0, 0] = A[{k}]\n" for k in range(4))
+    racing = parse(f"{_stores(0, '')}{guarded}        B[1, 0] = A[i]\n".replace("(16, 0)", "(16, 1)"))
     assert [found.code for found in verify(racing, "races")] == ["E0419"]
     monkeypatch.setattr(meetings, limit, 2)
     (found,) = verify(racing, "races")
     assert (found.code, found.severity) == ("E0444", "warning")
     assert found.message == "the iterations of the loop over 'i' are not proven not to race"
+
+
+_PARTS = {
+    "index": ("i", "i * 9", "i * 9 + j", "(i + {a}) % 16", "i * 3 + j", "j", "{a}", "i // 2", "T.Cast('int64', i)"),
+    "statement": ("B[{x}] = A[{y}]", "B[{x}] = B[{x}] + A[{y}]", "B[{x}] = B[{y}]", "B[{x}] = T.float32({a})"),
+    "around": ("", "", "if i < {b}:", "if i == {b}:", "if A[i] > T.float32(0):"),
+    "loop": ("T.parallel(16)", 'T.thread_binding(16, "threadIdx.x")', "T.vectorized(16)", "range(16)"),
+}
+
+
+def _random_text(choose: random.Random) -> str:
+    def pick(part: str) -> str:
+        return choose.choice(_PARTS[part])
+
+    index = [pick("index") for _ in range(choose.randint(1, 2))]
+    is_block = choose.random() < 0.3
+    lines: list[str] = []
+    for number in range(choose.randint(1, 9)):
+        a, b, c = (choose.choice((0, 1, 2, 3, 8, 64, 200)) for _ in range(3))
+        x, y = (f"{choose.choice(index)} + {offset}".replace("{a}", str(b)) for offset in (a, choose.choice((a, c))))
+        body = pick("statement").replace("{x}", x).replace("{y}", y).replace("{a}", str(a))
+        around = pick("around").replace("{b}", str(b))
+        body = f"for j in range({choose.choice((2, 9))}):\n {body}".replace("j", f"j{number}")
+        lines += [*([around] if around else []), *[f"{' ' if around else ''}{line}" for line in body.split("\n")]]
+    if is_block:
+        loop = f"for n in {choose.choice(('range', 'T.parallel'))}(16):\n  with T.block('b'):\n   i = T.axis.spatial(16, n)\n"
+    else:
+        loop = f"for i in {pick('loop')}:\n"
+    head = "T.prim_func f(A: T.Buffer((999,), 'float32'), B: T.Buffer((999,), 'float32')):\n "
+    return head + loop + "".join(f"   {line}\n" for line in lines)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_grouped_accesses_race_like_single_ones(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    choose, found = random.Random(seed), Counter[str]()
+    for _ in range(40):
+        text = _random_text(choose)
+        grouped, single = ([each.message for each in _races_of(text, few, monkeypatch)] for few in (0, 1000))
+        assert grouped == single, text
+        found["races" if grouped else "none"] += 1
+    assert min(found["races"], found["none"]) > 5, found
+
+
+def _races_of(text: str, few: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Diagnostic, ...]:
+    monkeypatch.setattr(partners, "FEW_PAIRS", few)
+    return verify(parse(text), "races")
