@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ... import make, tir
 from ...analysis.iter_map import IterMapLevel, IterSumExpr, detect_iter_map
 from ...analysis.proof import prove
+from ...visit import walk
 from ..conditions import AFFINE, name_of
 from ..program import Program
 from .bindings import domains_of
@@ -24,8 +27,20 @@ def is_affine(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> bool:
 
 def runs_for_all(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> bool:
     """Return whether a block executes for all values of its iterators: affine bindings that cover their domains."""
+    if may_be_skipped(realize.iter_values, loops):
+        return False
     found = detect_iter_map(realize.iter_values, domains_of(loops), realize.predicate, IterMapLevel.SURJECTIVE)
     return found.is_detected and all(map(fills, found.indices, realize.block.iter_vars))
+
+
+def may_be_skipped(used: Sequence[tir.PrimExpr], loops: Sequence[tir.For]) -> bool:
+    """Return whether a loop that none of the expressions `used` depends on may be without iterations."""
+    variables = {each for expr in used for each in walk(expr) if isinstance(each, tir.Var)}
+    for at, loop in enumerate(loops):
+        around = domains_of(tuple(loops[:at]))  # the domain of the loop itself would imply that it has an iteration
+        if loop.loop_var not in variables and not prove(make.greater_equal(loop.extent, 1), around).is_proven:
+            return True
+    return False
 
 
 def fills(values: IterSumExpr, axis: tir.IterVar) -> bool:

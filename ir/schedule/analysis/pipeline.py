@@ -20,6 +20,7 @@ from ...visit import substitute
 from ..conditions import STAGE_PIPELINE, name_of
 from ..program import Program
 from ..tree import walk_statements
+from .affine import may_be_skipped
 from .bindings import Domains, domains_of
 from .loops import is_one
 from .scope import DepKind, Scope
@@ -174,7 +175,14 @@ def _touched(program: Program, block: tir.Block, region: tir.BufferRegion, place
 def _produced(program: Program, block: tir.Block, write: tir.BufferRegion, place: tir.Stmt) -> Box | None:
     realize = program.realize_of(block)
     inner, _ = _loops_below(program, block, place)
-    return surely_touched(bound_region(write, bindings_of(realize)), domains_of(inner), realize.predicate)
+    region = bound_region(write, bindings_of(realize))
+    used = [axis.min for axis in region]
+    if block.init is not None:  # a reduction without iterations writes its initial value
+        pairs = zip(block.iter_vars, realize.iter_values, strict=True)
+        used += [value for axis, value in pairs if axis.iter_type is tir.IterVarType.COMM_REDUCE]
+    if may_be_skipped(used, inner):
+        return None
+    return surely_touched(region, domains_of(inner), realize.predicate)
 
 
 def _loops_below(
