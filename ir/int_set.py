@@ -98,12 +98,17 @@ def is_at_most(a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
 
 
 def cover(value: Interval, extent: tir.PrimExpr) -> tir.Range:
-    """Return the range that `value` spans, or `[0, extent)` if it is unbounded (TVM: `IntSet.CoverRange`)."""
+    """Return the range that `value` spans, or `[0, extent)` if it is unbounded (TVM: `IntSet.CoverRange`).
+
+    The range of an empty interval has the extent 0, as that of a branch that never executes.
+    """
     if value.min is not None and value.is_point:
         return tir.Range(value.min, make.const(1, value.min.dtype))
     if value.min is None or value.max is None:
         return tir.Range(make.const(0, extent.dtype), extent)
-    return tir.Range(simplify(value.min), simplify(make.sub(make.add(value.max, 1), value.min)))
+    size = simplify(make.sub(make.add(value.max, 1), value.min))
+    is_empty = isinstance(size, tir.IntImm) and size.value < 0
+    return tir.Range(simplify(value.min), make.const(0, size.dtype) if is_empty else size)
 
 
 def eval_set(value: Interval, domains: Domains) -> Interval:

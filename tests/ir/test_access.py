@@ -41,6 +41,7 @@ def regions(body: str) -> tuple[str, str]:
         ("for k in range(n):\n    B[k] = A[vi, k + 1]", "A[vi, 1:1 + n]", "B[0:n]"),
         ("for k in range(8):\n    B[(vi * 8 + k) // 8] = A[vi, (vj * 8 + k) % 8]", "A[vi, 0:8]", "B[vi * 8 // 8]"),
         ("for k in range(64):\n    if k < 4:\n        B[k] = A[vi, vj]", "A[vi, vj]", "B[0:4]"),
+        ("for k in range(2):\n    B[k] = T.if_then_else(k <= 4, A[vi, k], T.float32(idx[k]))", "A[vi, 0:2], idx[5:5]", "B[0:2]"),
         ("for k in range(8):\n    B[T.max(k - 2, 0)] = A[vi, 8 - k]", "A[vi, 1:9]", "B[0:6]"),
         ("for k in range(8):\n    B[k * k] = A[vi, idx[k]]", "A[vi, 0:128], idx[0:8]", "B[0:128]"),
         ("x: T.int32 = vi + 1\nB[x] = A[x, vj]", "A[vi + 1, vj]", "B[vi + 1]"),
