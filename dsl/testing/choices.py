@@ -16,6 +16,20 @@ def _integers(low: int, high: int) -> st.SearchStrategy[int]:
     return st.integers(low, high)
 
 
+def drawn(make: Callable[[Choices], _T]) -> st.SearchStrategy[_T]:
+    """Return a strategy of what `make` returns for its choices.
+
+    One strategy makes all choices of an example. If several strategies of one kind made them, Hypothesis would repeat
+    each example with some of its parts equal, and five of six examples would have the same program.
+    """
+
+    @st.composite
+    def example(draw: st.DrawFn) -> _T:
+        return make(Choices(draw))
+
+    return example()
+
+
 class Choices:
     """The choices that make one example. Generators are plain functions of it; `st.composite` turns them into strategies."""
 

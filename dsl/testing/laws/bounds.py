@@ -21,6 +21,7 @@ from ....ir.interp.observer import Access
 from ....ir.verify import verify
 from ....ir.visit import substitute
 from ...load import parse_source
+from ..choices import drawn
 from ..constructs import LOOP_LEVEL
 from ..data import copies, random_inputs
 from ..oracle import Execute, as_module
@@ -43,8 +44,14 @@ class Example(Struct):
 
 def examples(file: Source | None) -> st.SearchStrategy[Example]:
     """Return modules of one loop-level function, or the one in `file`."""
-    modules = prim_funcs(max_blocks=2).map(as_module) if file is None else programs_in(file, is_loop_level=True)
-    return st.builds(Example, modules, st.integers(0, 99), st.integers(0, 999))
+    return examples_of(
+        prim_funcs(max_blocks=2).map(as_module) if file is None else programs_in(file, is_loop_level=True)
+    )
+
+
+def examples_of(modules: st.SearchStrategy[IRModule]) -> st.SearchStrategy[Example]:
+    """Return examples whose modules come from a strategy."""
+    return drawn(lambda choose: Example(choose.draw(modules), choose.number(0, 99), choose.number(0, 999)))
 
 
 def _check(example: Example, execute: Execute) -> None:

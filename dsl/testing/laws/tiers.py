@@ -23,7 +23,7 @@ from ..constructs import LOOP_LEVEL
 from ..data import with_special_values
 from ..oracle import Execute, as_module
 from ..prim_funcs import prim_funcs
-from .bounds import Example, copies, examples, name_and_inputs, plant
+from .bounds import Example, copies, examples, examples_of, name_and_inputs, plant
 from .law import Law, module_constructs
 
 SAME, FAULTS, MEETING = "runs with the same bits", "faults told alike", "runs whose iterations may meet"
@@ -32,8 +32,8 @@ SAME, FAULTS, MEETING = "runs with the same bits", "faults told alike", "runs wh
 def _examples(file: Source | None) -> st.SearchStrategy[Example]:
     if file is not None:
         return examples(file)
-    formulas = prim_funcs(stages=("formulas",), max_blocks=1, symbolic=False).map(as_module)
-    return examples(None) | st.builds(Example, formulas, st.integers(0, 99), st.integers(0, 999))
+    formulas = prim_funcs(stages=("formulas",), max_blocks=1, symbolic=False)
+    return examples_of(st.one_of(prim_funcs(max_blocks=2), formulas).map(as_module))
 
 
 def _check(example: Example, execute: Execute) -> None:

@@ -19,6 +19,7 @@ from ....ir.diagnostics import Diagnostic
 from ....ir.verify import verify
 from ....ir.visit import substitute, walk
 from ...load import parse_source
+from ..choices import drawn
 from ..constructs import LOOP_LEVEL
 from ..modules import modules
 from ..oracle import Execute
@@ -110,7 +111,8 @@ BREACHES: dict[str, tuple[type[Node], _Breach]] = {
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
     programs = modules() if file is None else st.just(parse_source(file))
-    return st.builds(_Example, programs, st.sampled_from(("", *BREACHES)), st.integers(0, 999))
+    breaches = ("", *BREACHES)
+    return drawn(lambda choose: _Example(choose.draw(programs), choose.pick(breaches), choose.number(0, 999)))
 
 
 def _errors(module: IRModule) -> list[Diagnostic]:
