@@ -86,7 +86,7 @@ def _plan(kernel: Kernel, axes: Sequence[Axis]) -> _Plan:
         if "long loop" in kernel.pending and (size or 0) > LONG:
             kernel.met("long loop")
             _bind(plan, axis, _loop(kernel, plan, axis, "", axis.extent))
-        elif shape == 5 and both and kernel.allows("fused axis"):
+        elif (shape == 5 or kernel.favors("fused axis")) and both and kernel.allows("fused axis"):
             _fuse(kernel, plan, axis, left.pop(0))
         elif (
             (
@@ -97,7 +97,7 @@ def _plan(kernel: Kernel, axes: Sequence[Axis]) -> _Plan:
             )
             or (
                 size
-                and (shape == 4 or "split axis" in kernel.pending)
+                and (shape == 4 or "split axis" in kernel.pending or kernel.favors("split axis"))
                 and kernel.allows("split axis")
                 and _split(kernel, plan, axis, size)
             )
@@ -219,4 +219,7 @@ def _kind(kernel: Kernel, loop: _Loop, is_last: bool, has_thread: bool) -> tir.F
     if asked:
         kernel.met(asked[0])
         return _KINDS[asked[0]]
+    favored = next((each for each in allowed if kernel.favors(each)), None)
+    if favored is not None:
+        return _KINDS[favored]
     return _KINDS[kernel.choose.pick(allowed)] if allowed and kernel.choose.rarely(4) else tir.ForKind.SERIAL

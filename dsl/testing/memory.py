@@ -23,8 +23,10 @@ def size_of(extent: tir.PrimExpr) -> int | None:
 class Memory:
     """The sizes and buffers of a loop-level function under construction, and its requested features."""
 
-    def __init__(self, choose: Choices, options: Options, symbolic: bool = False) -> None:
-        self.choose, self.options = choose, options
+    def __init__(
+        self, choose: Choices, options: Options, symbolic: bool = False, theme: frozenset[str] = frozenset()
+    ) -> None:
+        self.choose, self.options, self.theme = choose, options, theme
         self.pending = dict.fromkeys(sorted(options.features))
         """Requested features that are still to come."""
         self.room, self.reserved = options.max_blocks, 0
@@ -64,11 +66,16 @@ class Memory:
         if feature in self.pending:
             del self.pending[feature]
             return True
-        return not self.pending and self.choose.rarely(once_in)
+        return not self.pending and self.choose.rarely(2 if feature in self.theme else once_in)
+
+    def favors(self, feature: str) -> bool:
+        """Return whether to make a feature of the theme now, in place of another one. False for other features."""
+        return feature in self.theme and not self.pending and self.choose.rarely(2)
 
     def chances(self, feature: str, once_in: int) -> bool:
         """Like `wants`, for a feature that folding may remove; it does not fulfil a request."""
-        return not self.pending and feature not in self.options.without and self.choose.rarely(once_in)
+        is_free = not self.pending and feature not in self.options.without
+        return is_free and self.choose.rarely(2 if feature in self.theme else once_in)
 
     def met(self, *features: str) -> None:
         """Record that a stage has features."""

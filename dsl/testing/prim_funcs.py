@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import cache
 
 from hypothesis import strategies as st
 
@@ -111,11 +112,15 @@ def prim_func(
     name: str = "main",
 ) -> tir.PrimFunc:
     """Return a function like those of `prim_funcs`, using the choices of a larger example."""
+    theme = _theme(choose, options, tuple(stages))
     if symbolic is None:
-        symbolic = "symbolic extent" in options.features or choose.rarely(4)
+        symbolic = "symbolic extent" in options.features | theme or choose.rarely(4)
         symbolic = symbolic and "symbolic extent" not in options.without
-    kernel = Kernel(choose, options, symbolic)
-    count, parts = choose.number(1, options.max_blocks), list[tir.Stmt]()
+    kernel = Kernel(choose, options, symbolic, theme)
+    count, parts = (
+        choose.number(max((FEATURES[each].blocks for each in theme), default=1), options.max_blocks),
+        list[tir.Stmt](),
+    )
     least = min(BLOCKS.get(stage, 1) for stage in stages)
     while kernel.room > 0 and (len(parts) < count or kernel.pending):
         is_last = bool(kernel.pending) or len(parts) >= count - 1
@@ -142,13 +147,41 @@ def prim_func(
     return kernel.function(parts, attrs)
 
 
+_MOST = 4
+"""Maximum number of features in a theme."""
+_FAVOR = 3
+"""Weight that a feature of the theme adds to the stages that can have it."""
+
+
+def _theme(choose: Choices, options: Options, stages: tuple[str, ...]) -> frozenset[str]:
+    """Choose features that are frequent in this function, so that rare features meet (swarm testing): often none."""
+    if options.features or choose.number(0, 1) == 0:
+        return frozenset()
+    names = _themes(options.without, options.max_blocks, options.max_extent, stages)
+    return frozenset([choose.pick(names) for _ in range(choose.number(1, _MOST))]) if names else frozenset()
+
+
+@cache
+def _themes(without: frozenset[str], blocks: int, extent: int, stages: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the features that functions of these stages may have."""
+    options = Options(DTYPES, without=without, max_blocks=blocks, max_extent=extent)
+    return tuple([
+        name for name, row in FEATURES.items()
+        if name not in without and row.blocks <= blocks and _stages_for(name, stages, options)
+    ])  # fmt: skip
+
+
 def _fitting(kernel: Kernel, known: Sequence[str]) -> Sequence[str]:
     """Return the stages that can make the next requested feature, otherwise all."""
     for feature in kernel.pending:
         fitting = [each for each in known if each in FEATURES[feature].stages]
         if fitting:
             return fitting
-    return [each for each in known for _ in range(WEIGHTS.get(each, 1))]
+    weights = {each: WEIGHTS.get(each, 1) for each in known}
+    for feature in kernel.theme:
+        for each in weights.keys() & set(FEATURES[feature].stages):
+            weights[each] += _FAVOR
+    return [each for each in known for _ in range(weights[each])]
 
 
 def _condition(kernel: Kernel) -> tir.PrimExpr:

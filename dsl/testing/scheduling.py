@@ -10,7 +10,7 @@ from ...ir import tir
 from ...ir.base import IRModule
 from ...ir.schedule import Schedule, ScheduleError
 from ...ir.schedule.text import ScheduleText
-from .choices import Choices
+from .choices import Choices, drawn
 from .features import FEATURES
 from .options import Options, check_names
 from .prim_funcs import is_allowed, prim_func
@@ -67,8 +67,13 @@ _OPERATORS = frozenset({"add", "sub", "mul", "max", "min", "choice"})
 _KINDS = [Options(dtypes, _OPERATORS, without=each, max_blocks=3) for each in (_PLAIN, _CALM) for dtypes in _DTYPES]
 
 
-_ASKED = [name for name in FEATURES if name not in _NEVER]
-"""Features that some functions are required to have, because they are rare by chance."""
+_RARE = {
+    "repeated loop", "extent 0", "software pipeline", "rank 4", "matched matrix", "matched strides", "matched source", "opaque axis",
+    "condition", "init of several", "long loop",
+}  # fmt: skip
+"""Features that are rare in functions that are not required to have them."""
+_ASKED = [name for name in FEATURES if name not in _NEVER for _ in range(4 if name in _RARE else 1)]
+"""Features that some functions are required to have."""
 
 
 @st.composite
@@ -77,9 +82,8 @@ def schedulable(draw: st.DrawFn) -> tuple[tir.PrimFunc, tuple[str, ...]]:
     that make primitives refuse.
     """
     choose = Choices(draw)
-    if choose.rarely(4):
-        feature = choose.pick(_ASKED)
-        return prim_func(choose, Options(("float32", "int32"), features=frozenset({feature}), max_blocks=3)), ()
+    if choose.rarely(3):
+        return _paired(choose)
     stage = choose.pick([each for each in SUITS for _ in range(_WEIGHTS.get(each, 1))])
     first = choose.pick(SUITS[stage])
     if choose.rarely(5):
@@ -91,6 +95,22 @@ def schedulable(draw: st.DrawFn) -> tuple[tir.PrimFunc, tuple[str, ...]]:
     if choose.rarely(3):
         stages.append(choose.pick([each for each in STAGES if is_allowed(each, options, options.max_blocks)]))
     return prim_func(choose, options, stages), first
+
+
+def _paired(choose: Choices) -> tuple[tir.PrimFunc, tuple[str, ...]]:
+    """Return a function with a feature, and a primitive: any pair of them. The function often has a stage that suits
+    the primitive.
+    """
+    feature, primitive = choose.pick(_ASKED), choose.pick(CHANGING)
+    options = Options(("float32", "int32"), features=frozenset({feature}), max_blocks=3)
+    suited = [
+        (stage, chain) for stage, chains in SUITS.items() for chain in chains
+        if primitive in chain and stage in (FEATURES[feature].stages or STAGES)
+    ]  # fmt: skip
+    if not suited or choose.number(0, 1) == 0:
+        return prim_func(choose, options), (primitive, primitive)
+    stage, chain = choose.pick(suited)
+    return prim_func(choose, options, (stage,)), chain
 
 
 def schedules(
@@ -106,8 +126,12 @@ def schedules(
     in a text, and `tvms.Schedule(program).replay(schedule)` applies it. An unknown name is E0818.
     """
     names = CHANGING if primitives is None else check_names("primitive", primitives, CHANGING)
-    steps = st.lists(st.tuples(st.sampled_from(names), st.integers(0, 2**32 - 1)), max_size=max_steps)
-    return steps.map(lambda chain: _applied(program, chain, function))
+
+    def scheduled(choose: Choices) -> ScheduleText:
+        steps = range(choose.number(0, max_steps))
+        return _applied(program, [(choose.pick(names), choose.number(0, 2**32 - 1)) for _ in steps], function)
+
+    return drawn(scheduled)
 
 
 def _applied(program: IRModule | tir.PrimFunc, chain: list[tuple[str, int]], function: str | None) -> ScheduleText:
