@@ -50,7 +50,7 @@ CODES: dict[str, str] = {
     "E0102": "a function that the module does not have",
     "E0103": "an attribute or a form that does not exist",
     "E0104": "two functions of the same name",
-    "E0105": "arguments that do not fit a form",
+    "E0105": "arguments that do not fit a signature",
     "E0106": "a statement that is not allowed in a module",
     "E0107": "a definition without a known decorator",
     "E0108": "several modules in a file, or other definitions beside one",
@@ -69,7 +69,6 @@ CODES: dict[str, str] = {
     "E0231": "a value that its dtype cannot hold",
     "E0232": "a division by a constant zero",
     "E0233": "an operand of a dtype that the operator does not accept",
-    "E0234": "an intrinsic with the wrong number of arguments",
     "E0235": "a buffer access with the wrong number of indices",
     "E0301": "an operator that does not exist",
     "E0304": "an element that a tuple does not have",
@@ -141,7 +140,7 @@ CODES: dict[str, str] = {
     "E0467": "a parameter that is never used",
     "E0437": "side effects in a pure context",
     "E0438": "struct info that contradicts its value",
-    "E0501": "an argument that a schedule primitive does not accept",
+    "E0501": "an argument whose value a schedule primitive does not accept",
     "E0502": "a name that does not denote exactly one block or function",
     "E0503": "a loop or block that no longer exists",
     "E0504": "a loop that is annotated or bound to a thread",
@@ -292,7 +291,7 @@ CODES: dict[str, str] = {
     "E0817": "a failure to reduce that does not occur",
     "E0818": "a strategy for programs that does not exist",
     "E0901": "a pass that gets or returns a value other than a module",
-    "E0902": "options that a pass does not accept",
+    "E0902": "an option whose value a pass does not accept",
     "E0903": "a pass that does not exist",
     "E0904": "a pass that breaks the law of the IR",
     "E0905": "a pass that names a function that the module does not have",
@@ -311,11 +310,12 @@ CODES: dict[str, str] = {
 }
 
 RETIRED: dict[str, str] = {
+    "E0234": "E0105",
     "E0303": "E0202, E0206 or E0207",
     "E0307": "E0207",
     "E0314": "E0209",
     "E0408": "E0235",
-    "E0409": "E0234",
+    "E0409": "E0105",
     "E0434": "E0102",
 }
 """Codes that no diagnostic has any more, and the codes that replaced them."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ir import tir
+from ...ir import signature, tir
 from ...ir.diagnostics import TvmsError, error
 from ...ir.dtype import is_bool
 from ...ir.numpy_dtype import numpy_dtype
@@ -196,17 +196,8 @@ def bind_names(function: str, names: Sequence[str], args: Sequence[Any], named: 
     """Return the arguments in the order of `names`; E0701 if one is missing, unknown or given twice, or there
     are too many.
     """
-    values = dict(zip(names, args, strict=False))
-    takes = f"'{function}' takes {len(names)} argument{'' if len(names) == 1 else 's'} ({', '.join(names)})"
-    if len(args) > len(names):
-        raise error("E0701", f"{takes}, but {len(args)} were given")
-    for name, value in named.items():
-        if name not in names:
-            raise error("E0701", f"'{function}' has no argument '{name}'", None, f"it takes: {', '.join(names)}")
-        if name in values:
-            raise error("E0701", f"argument '{name}' of '{function}' is given twice")
-        values[name] = value
-    missing = [name for name in names if name not in values]
-    if missing:
-        raise error("E0701", f"{takes}, but {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing")
-    return tuple(values[name] for name in names)
+    try:
+        bound = signature.Signature([signature.Parameter(name) for name in names]).bind(function, args, named.items())
+    except signature.BadArguments as wrong:
+        raise error("E0701", wrong.message, None, wrong.help) from None
+    return tuple([bound.values[name] for name in names])

@@ -25,10 +25,11 @@ from msgspec.structs import replace
 from ...ir import tir
 from ...ir.base import GlobalInfo, GlobalVar, Node, Source, Span
 from ...ir.diagnostics import Diagnostic, Note, TvmsError
+from ...ir.spelling import did_you_mean
 from .. import syntax
 from ..compatibility import Dialect, dialect_of
 from .budget import Budget
-from .remedies import REMEDIES, did_you_mean, undefined
+from .remedies import REMEDIES, undefined
 
 _ABSENT = object()
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias, TypeGuard, TypeVar
 
 from ...ir import make, tir
-from ...ir.base import Attrs, GlobalVar, Node, Span
+from ...ir.base import Attrs, Node, Span
 from ...ir.dtype import is_int
 
 Convert: TypeAlias = Callable[[Any, Span | None], Any]
@@ -213,29 +213,3 @@ def vector_load(region: tir.BufferRegion, span: Span | None) -> tir.BufferLoad:
         for axis in region.region
     ]
     return make.buffer_load(region.buffer, indices, span=span)
-
-
-def describe(value: Any) -> str:
-    """Describe the kind of a value, for messages."""
-    if value is None:
-        return "None"
-    if isinstance(value, bool | int | float | str):
-        return f"'{value}'" if isinstance(value, str) else repr(value)
-    if is_tuple(value):
-        return "a tuple"
-    if is_dict(value):
-        return "a dict"
-    if isinstance(value, tir.Buffer):
-        return f"buffer '{value.name}'" if value.name else "a buffer"
-    if isinstance(value, tir.BufferRegion):
-        return f"a region of buffer '{value.buffer.name}'"
-    if isinstance(value, tir.Var):
-        return f"variable '{value.name}' of dtype {value.dtype}"
-    if isinstance(value, tir.PrimExpr):
-        return f"an expression of dtype {value.dtype}"
-    if isinstance(value, GlobalVar):
-        return f"function '{value.name_hint}'"
-    if isinstance(value, Node):
-        return f"a {type(value).__name__}"
-    kind, name = getattr(value, "kind", None), getattr(value, "name", None)
-    return kind or (f"'{name}'" if isinstance(name, str) else "something else")

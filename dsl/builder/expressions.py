@@ -13,13 +13,15 @@ from ...ir import make, tir
 from ...ir.base import GlobalVar, Metadata, Span
 from ...ir.diagnostics import TvmsError
 from ...ir.dtype import is_dtype
+from ...ir.signature import describe
+from ...ir.spelling import did_you_mean
 from .. import syntax
 from . import operators
 from .budget import TEXT
 from .context import Context, Failed
-from .convert import Mismatch, constant, describe, expression, is_dict, is_tuple
+from .convert import Mismatch, constant, expression, is_dict, is_tuple
 from .forms import Closure, Form, MetadataTable, Method, ModuleReference, Namespace, Site
-from .remedies import did_you_mean, elsewhere
+from .remedies import elsewhere
 from .tir_access import access, no_buffer
 from .tir_attributes import attribute_of, call_function
 from .tir_literals import dtype_form

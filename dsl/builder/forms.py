@@ -14,13 +14,14 @@ from typing import Any, ClassVar, TypeVar
 
 from msgspec import Struct
 
-from ...ir import tir
+from ...ir import signature, tir
 from ...ir.base import Span
 from ...ir.dtype import is_dtype
+from ...ir.signature import BadArguments, ParameterKind, Signature, describe, wrong_kind
+from ...ir.spelling import did_you_mean
 from .. import syntax
 from .context import Context, Failed, target_names
-from .convert import CONVERTERS, Convert, Mismatch, converter, describe
-from .remedies import did_you_mean
+from .convert import CONVERTERS, Convert, Mismatch, converter
 from .tir_frames import FunctionFrame
 
 _COMMON_DTYPES = (
@@ -32,8 +33,6 @@ _OTHER_DTYPES = {
     "fp16": "float16", "fp32": "float32", "f16": "float16", "f32": "float32", "bf16": "bfloat16", "i32": "int32",
 }  # fmt: skip
 """Names of dtypes in other languages."""
-_SHOWN = 4
-"""Maximum number of optional arguments that a message names."""
 _Build = TypeVar("_Build", bound=Callable[..., Any])
 
 
@@ -71,21 +70,11 @@ class Meta(Struct, frozen=True, eq=False):
     value: Any
 
 
-class Parameter(Struct, frozen=True, eq=False):
-    """A parameter of a form: its converter, and whether the argument may be omitted or None."""
+class Parameter(signature.Parameter, frozen=True, eq=False, kw_only=True):
+    """A parameter of a form: its converter, and whether the argument may be None."""
 
-    name: str
     convert: Convert
-    required: bool
-    optional: bool
-
-
-class Signature(Struct, frozen=True, eq=False):
-    positional: tuple[Parameter, ...]
-    variadic: Parameter | None
-    by_name: dict[str, Parameter]
-    rest: Parameter | None = None
-    """The parameter for all other named arguments; None if none are accepted."""
+    optional: bool = False
 
 
 class Form(Struct, frozen=True, eq=False):
@@ -93,52 +82,33 @@ class Form(Struct, frozen=True, eq=False):
 
     name: str
     build: Callable[..., Any]
-    signature: Signature
+    signature: Signature[Parameter]
 
     def call(self, site: Site, values: Sequence[Any], nodes: Sequence[syntax.Expr], named: Named = ()) -> Any:
         """Bind arguments and build; a wrong argument is E0105 (number, name) or E0202 (kind).
 
         `values` are the evaluated positional arguments, `nodes` their expressions in the text.
         """
-        signature, context = self.signature, site.context
-        positional = signature.positional
-        if len(values) == len(positional) and not named and signature.variadic is None:
-            arguments = [
-                _converted(site, index, parameter, value, node)
-                for index, (parameter, value, node) in enumerate(zip(positional, values, nodes, strict=True))
-            ]
-            return self.build(site, *arguments)
-        if len(values) > len(positional) and signature.variadic is None:
-            count = f"takes at most {len(positional)} positional argument{'s' * (len(positional) != 1)}"
-            message = f"{self.name} {count}, but {len(values)} are given"
-            raise context.error("E0105", message, nodes[len(positional)], _usage(self))
+        given, positional, variadic = self.signature, self.signature.positional, self.signature.variadic
+        if named or not len(values) == len(positional) == len(given.parameters):
+            try:
+                given.bind(self.name, values, [(keyword.name, value) for keyword, value in named])
+            except BadArguments as wrong:
+                at = wrong.at
+                names = {keyword.name: keyword for keyword, _ in named}
+                node = site.node if at is None else nodes[at] if isinstance(at, int) else names[at]
+                raise site.context.error(wrong.code, wrong.message, node, wrong.help) from None
         arguments: list[Any] = []
         for index, (value, node) in enumerate(zip(values, nodes, strict=True)):
-            parameter = positional[index] if index < len(positional) else signature.variadic
+            parameter = positional[index] if index < len(positional) else variadic
             assert parameter is not None
             arguments.append(_converted(site, index, parameter, value, node))
-        return self.build(site, *arguments, **self._bind_named(site, len(values), named))
-
-    def _bind_named(self, site: Site, given: int, named: Named) -> dict[str, Any]:
-        signature, context = self.signature, site.context
-        result: dict[str, Any] = {}
-        taken = {parameter.name for parameter in signature.positional[:given]}
+        by_name: dict[str, Any] = {}
         for keyword, value in named:
-            parameter = signature.by_name.get(keyword.name, signature.rest)
-            if parameter is None:
-                help = did_you_mean(keyword.name, signature.by_name) or _usage(self)
-                raise context.error("E0105", f"{self.name} has no argument '{keyword.name}'", keyword, help)
-            if keyword.name in taken:
-                raise context.error(
-                    "E0105", f"{self.name} is given argument '{keyword.name}' twice", keyword, "keep one of them"
-                )
-            taken.add(keyword.name)
-            result[keyword.name] = _converted(site, None, parameter, value, keyword.value)
-        for index, parameter in enumerate(signature.by_name.values()):
-            if parameter.required and parameter.name not in taken:
-                message = f"{self.name} needs argument {index + 1}, '{parameter.name}'"
-                raise context.error("E0105", message, site.node, _usage(self))
-        return result
+            parameter = given.by_name.get(keyword.name, given.open)
+            assert parameter is not None
+            by_name[keyword.name] = _converted(site, None, parameter, value, keyword.value, keyword.name)
+        return self.build(site, *arguments, **by_name)
 
 
 Named = Sequence[tuple[syntax.Keyword, Any]]
@@ -253,46 +223,38 @@ def form(*names: str) -> Callable[[_Build], _Build]:
     return declare
 
 
-def signature_of(build: Callable[..., Any]) -> Signature:
+def signature_of(build: Callable[..., Any]) -> Signature[Parameter]:
     """Return the parameters of a form: names, defaults, and converters by the annotations of its function."""
     code, defaults = build.__code__, build.__defaults__ or ()
     keyword_defaults = build.__kwdefaults__ or {}
     names = code.co_varnames[1 : code.co_argcount]
     first_default = len(names) - len(defaults)
-    positional = tuple(_parameter(build, name, index < first_default) for index, name in enumerate(names))
-    keyword_only = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-    named = [_parameter(build, name, name not in keyword_defaults) for name in keyword_only]
+    parameters = [_parameter(build, name, index < first_default) for index, name in enumerate(names)]
     collecting = list(code.co_varnames[code.co_argcount + code.co_kwonlyargcount :])
-    variadic = _parameter(build, collecting.pop(0), False) if code.co_flags & CO_VARARGS else None
-    rest = _parameter(build, collecting.pop(0), False) if code.co_flags & CO_VARKEYWORDS else None
-    return Signature(positional, variadic, {parameter.name: parameter for parameter in (*positional, *named)}, rest)
+    if code.co_flags & CO_VARARGS:
+        parameters.append(_parameter(build, collecting.pop(0), False, "variadic"))
+    for name in code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]:
+        parameters.append(_parameter(build, name, name not in keyword_defaults, "named"))
+    if code.co_flags & CO_VARKEYWORDS:
+        parameters.append(_parameter(build, collecting.pop(0), False, "open"))
+    return Signature(parameters)
 
 
-def _parameter(build: Callable[..., Any], name: str, required: bool) -> Parameter:
+def _parameter(build: Callable[..., Any], name: str, required: bool, kind: ParameterKind = "plain") -> Parameter:
     annotation: str = build.__annotations__[name]
-    kind = annotation.removesuffix(" | None")
-    return Parameter(name.rstrip("_"), CONVERTERS[kind], required, kind != annotation)
+    known = annotation.removesuffix(" | None")
+    return Parameter(name.rstrip("_"), required, kind, convert=CONVERTERS[known], optional=known != annotation)
 
 
-def _converted(site: Site, index: int | None, parameter: Parameter, value: Any, node: syntax.Expr) -> Any:
+def _converted(
+    site: Site, index: int | None, parameter: Parameter, value: Any, node: syntax.Expr, name: str | None = None
+) -> Any:
     if value is None and parameter.optional:
         return None
     try:
         return parameter.convert(value, Span(site.context.source, node.start, node.end))
     except Mismatch as mismatch:
-        place = f"argument '{parameter.name}'" if index is None else f"argument {index + 1}, '{parameter.name}',"
-        message = f"{place} of {site.name}: expected {mismatch.expected}, got {describe(value)}"
+        number = None if index is None else index + 1
+        message = wrong_kind(site.name, number, name or parameter.name, mismatch.expected, describe(value))
         help = mismatch.help or f"write {mismatch.expected}"
         raise site.context.error("E0202", message, node, help) from None
-
-
-def _usage(used: Form) -> str:
-    parameters = [
-        parameter.name if parameter.required else f"{parameter.name}=…" for parameter in used.signature.by_name.values()
-    ]
-    optional = [name for name in parameters if name.endswith("=…")]
-    if len(optional) > _SHOWN:
-        parameters = [*(name for name in parameters if name not in optional[_SHOWN:]), "…"]
-    if used.signature.variadic is not None:
-        parameters.insert(len(used.signature.positional), f"*{used.signature.variadic.name}")
-    return f"write {used.name}({', '.join(parameters)})"

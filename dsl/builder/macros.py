@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...ir.signature import Signature
 from .. import syntax
 from ..comments import comments_in, without_comments
 from .budget import TEXT
 from .context import Context, TooManyErrors
 from .convert import CONVERTERS, Flag
 from .expressions import evaluate
-from .forms import Form, Parameter, Signature, Site, form
+from .forms import Form, Parameter, Site, form
 from .tir_frames import Expansion
 from .tir_statements import build_statements
 
@@ -41,7 +42,7 @@ def define_macro(context: Context, definition: syntax.Definition) -> None:
     """Define the name of `definition`, whose head is `T.macro`, as a macro."""
     params = definition.params or ()
     defaults = {param.name: evaluate(context, param.default) for param in params if param.default is not None}
-    parameters = tuple(Parameter(param.name, CONVERTERS["Any"], param.name not in defaults, False) for param in params)
+    parameters = [Parameter(param.name, param.name not in defaults, convert=CONVERTERS["Any"]) for param in params]
     hygienic, scope, depth = _is_hygienic(context, definition), context.scope, context.scope.depth
     unused = context.unused_comments
     unused[definition.start] = comments_in(definition.body)
@@ -61,8 +62,7 @@ def define_macro(context: Context, definition: syntax.Definition) -> None:
 
         return Expansion(definition.name, build)
 
-    signature = Signature(parameters, None, {parameter.name: parameter for parameter in parameters})
-    scope.define(definition.name, Form(definition.name, use, signature))
+    scope.define(definition.name, Form(definition.name, use, Signature(parameters)))
 
 
 def _is_hygienic(context: Context, definition: syntax.Definition) -> bool:

@@ -14,12 +14,13 @@ from ...ir import relax, tir
 from ...ir.base import Attrs, BaseFunc, GlobalInfo, GlobalVar, IRModule, Node, Trivia, VDevice
 from ...ir.deep import deep
 from ...ir.diagnostics import Diagnostic, Note
+from ...ir.signature import describe
 from ...ir.tir import PrimFunc
 from .. import syntax
 from ..comments import comments_of, with_comments
 from . import relax_function, tir_calls, tir_literals, tir_newest, tir_operators, tir_scopes
 from .context import POISON, Context, Failed, Scope, TooManyErrors, target_names
-from .convert import Attributes, Integer, Text, describe, is_tuple
+from .convert import Attributes, Integer, Text, is_tuple
 from .expressions import evaluate, opener
 from .forms import Closure, Form, ModuleReference, Site, form
 from .imports import base_names, define_imports

@@ -9,10 +9,11 @@ from ...ir import make, tir
 from ...ir.base import Span
 from ...ir.diagnostics import TvmsError
 from ...ir.dtype import is_bool, is_float, is_int, lanes_of, parse_dtype, with_lanes
+from ...ir.signature import describe
 from .. import syntax
 from .budget import CHARACTERS
 from .context import Context
-from .convert import Mismatch, constant, describe, expression, is_tuple
+from .convert import Mismatch, constant, expression, is_tuple
 
 _Number = bool | int | float
 MAX_BITS = 4096

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .convert import describe, is_tuple
+from ...ir.signature import describe
+from .convert import is_tuple
 from .forms import Form, Site, signature_of
 
 _FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {

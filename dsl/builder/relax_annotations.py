@@ -9,14 +9,14 @@ from ...ir import relax, tir
 from ...ir.base import StructInfo
 from ...ir.dtype import is_dtype
 from ...ir.infer import FEWER_DIMENSIONS, why_too_many_dimensions
+from ...ir.signature import Parameter, Signature, describe
+from ...ir.spelling import did_you_mean
 from .. import syntax
 from . import relax_values as values
-from .convert import describe
 from .relax_arguments import Arguments, bind, parameters
 from .relax_blocks import BlockBuilder
 from .relax_dimensions import dimensions, scalar
 from .relax_distributed import device_mesh, placement, vdevice
-from .remedies import did_you_mean
 
 
 def struct_info(builder: BlockBuilder, node: syntax.Expr) -> StructInfo:
@@ -191,13 +191,13 @@ def _dtensor(builder: BlockBuilder, given: Arguments, call: syntax.Call) -> rela
 
 Build = Callable[[BlockBuilder, Arguments, syntax.Call], StructInfo]
 _DTENSOR = parameters("shape?", "dtype?", "device_mesh?", "placement?", "ndim?")
-FORMS: dict[str, tuple[Any, Build]] = {
+FORMS: dict[str, tuple[Signature[Parameter], Build]] = {
     "R.Tensor": (parameters("shape?", "dtype?", "vdevice?", "ndim?"), _tensor),
     "R.Shape": (parameters("values?", "ndim?"), _shape),
     "R.Tuple": (parameters("*fields"), _tuple),
     "R.Callable": (parameters("params?", "ret?", "purity?", "derive_func?"), _callable),
-    "R.Object": ((), _object),
-    "R.Any": ((), _object),
+    "R.Object": (parameters(), _object),
+    "R.Any": (parameters(), _object),
     "R.Prim": (parameters("dtype?", "value?"), _prim),
     "R.DTensor": (_DTENSOR, _dtensor),
     "R.dist.DTensor": (_DTENSOR, _dtensor),

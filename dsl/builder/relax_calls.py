@@ -12,19 +12,21 @@ from ...ir import relax, tir
 from ...ir.base import GlobalVar, StructInfo
 from ...ir.diagnostics import TvmsError
 from ...ir.ops.binding import bind as bind_operator
-from ...ir.ops.registry import REQUIRED, Param, RelaxOp, find, relax_ops
+from ...ir.ops.binding import signature_of
+from ...ir.ops.registry import Param, RelaxOp, find, relax_ops
+from ...ir.signature import Parameter, Signature, describe
+from ...ir.spelling import did_you_mean
 from .. import syntax
 from . import expressions
 from . import relax_values as values
-from .convert import Text, describe
+from .convert import Text
 from .forms import Closure, Form, Method, Site, form
 from .relax_annotations import FORMS, build_struct_info, check_ndim, dtype_of, struct_info, struct_infos
-from .relax_arguments import Arguments, Parameter, bind, parameters
+from .relax_arguments import Arguments, bind, parameters
 from .relax_blocks import BlockBuilder
 from .relax_constants import build_const, build_dist_const, build_named_constant
 from .relax_dimensions import dimensions
 from .relax_distributed import device_mesh, placement, vdevice
-from .remedies import did_you_mean
 
 _NAMED_IN_THE_MODULE = {"dst_vdevice": vdevice, "device_mesh": device_mesh, "placement": placement}
 """Parameters of operators whose arguments are strings that name an object of the module."""
@@ -68,10 +70,7 @@ def _is_form(builder: BlockBuilder, node: syntax.Expr) -> bool:
 def _call_operator(builder: BlockBuilder, operator: RelaxOp, node: syntax.Call) -> relax.Expr:
     context, span = builder.context, builder.context.span(node)
     params = {param.name: param for param in operator.params}
-    expected = tuple(
-        Parameter(name, param.default is REQUIRED, param.kind == "exprs") for name, param in params.items()
-    )
-    given = bind(context, f"R.{operator.script_name}", expected, node, operator.signature)
+    given = bind(context, f"R.{operator.script_name}", signature_of(operator), node)
     arguments = {name: _argument(builder, params[name], value) for name, value in given.values.items()}
     for name, param in params.items():
         if param.kind == "exprs" and name not in arguments:
@@ -219,7 +218,7 @@ def _tuple_get_item(builder: BlockBuilder, given: Arguments, node: syntax.Call) 
 
 
 _Build: TypeAlias = Callable[[BlockBuilder, Arguments, syntax.Call], Any]
-VALUE_FORMS: dict[str, tuple[tuple[Parameter, ...], _Build]] = {
+VALUE_FORMS: dict[str, tuple[Signature[Parameter], _Build]] = {
     "R.call_packed": (parameters("func", "*args", "sinfo_args?", "**attrs"), _call_packed),
     "R.ExternFunc": (parameters("global_symbol", "struct_info?"), _extern_func),
     "R.match_cast": (parameters("value", "struct_info"), _match_cast),

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...ir import relax, tir
 from ...ir.base import Metadata
+from ...ir.signature import describe
 from .. import syntax
 from . import relax_values as values
-from .convert import describe
 from .relax_annotations import dtype_of, struct_info
 from .relax_arguments import Arguments
 from .relax_blocks import BlockBuilder

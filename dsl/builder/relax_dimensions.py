@@ -7,9 +7,9 @@ from typing import Any
 
 from ...ir import tir
 from ...ir.dtype import is_int
+from ...ir.signature import describe
 from .. import syntax
 from . import relax_values as values
-from .convert import describe
 from .relax_blocks import BlockBuilder
 from .signatures import quoted
 

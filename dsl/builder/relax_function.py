@@ -12,13 +12,13 @@ from ...ir import relax, tir
 from ...ir.base import StructInfo
 from ...ir.dtype import is_dtype
 from ...ir.infer import infer_struct_info, replace_dims
+from ...ir.signature import describe
 from ...ir.visit import walk
 from .. import syntax
 from ..comments import with_comments
 from . import expressions, relax_statements
 from . import relax_values as values
 from .context import Context, Failed, target_names
-from .convert import describe
 from .relax_annotations import struct_info
 from .relax_arguments import bind, parameters
 from .relax_bindings import Target, new_var

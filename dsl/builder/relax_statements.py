@@ -7,11 +7,12 @@ from typing import Any
 
 from ...ir import relax
 from ...ir.base import StructInfo
+from ...ir.signature import describe
 from .. import syntax
 from . import relax_function as functions
 from . import relax_values as values
 from .context import Failed
-from .convert import Attributes, describe
+from .convert import Attributes
 from .forms import Site, form
 from .relax_annotations import struct_info
 from .relax_bindings import Target, assign, bind, unpack

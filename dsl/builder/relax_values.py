@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from ...ir import relax
 from ...ir.base import Metadata, Op
 from ...ir.ops.binding import as_expr
+from ...ir.signature import describe
 from .. import syntax
 from . import expressions
-from .convert import describe
 from .forms import ModuleReference, Namespace
 from .relax_blocks import BlockBuilder
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
-from itertools import islice
+from collections.abc import Iterable
+
+from ...ir.spelling import did_you_mean
 
 REMEDIES = {
     "E0101": "define it above, or correct its spelling",
@@ -23,7 +22,6 @@ REMEDIES = {
     "E0230": 'cast one of them, as in T.Cast("float32", value)',
     "E0231": "use a wider dtype, or another value",
     "E0233": 'cast it first, as in T.Cast("int32", value)',
-    "E0234": "see docs/language.md for the arguments of each intrinsic",
     "E0235": "give one index for each dimension",
     "E0301": "see docs/operators.md for all operators",
     "E0304": "count the elements from 0",
@@ -52,25 +50,6 @@ _NAMES = {
     "sch": "primitives are called as S.name",
 }
 """Remedies for names that are common in Python or in other frameworks."""
-
-
-MOST_NAMES = 10_000
-"""Maximum number of names that are searched for names similar to a misspelt one."""
-
-MOST_CANDIDATES = 40
-"""Maximum number of similar names that are compared with a misspelt one."""
-
-
-def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
-    """Suggest the candidate closest to `name`, among those whose last part has the same first letter or last two letters."""
-    first, last = name[name.rfind(".") + 1 :][:1], name[-2:]
-    similar = re.compile(rf"^(?:(?:.*\.)?{re.escape(first)}[^.\n]*|.*{re.escape(last)})$", re.MULTILINE)
-    # A text may contain many misspelt names and many candidates, so the candidates are filtered in one search.
-    others = [each for each in similar.findall("\n".join(islice(candidates, MOST_NAMES))) if each != name]
-    others = others[:MOST_CANDIDATES]
-    alike = [each for each in others if each.lower() == name.lower()]
-    near: Sequence[str] = alike or get_close_matches(name, others, n=1, cutoff=0.61)
-    return f"did you mean '{near[0]}'?" if near else None
 
 
 def undefined(name: str, known: Iterable[str], dialect: str) -> str | None:

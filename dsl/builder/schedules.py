@@ -13,13 +13,14 @@ from ...ir.schedule.conditions import Refused
 from ...ir.schedule.declaration import PRIMITIVES, Primitive
 from ...ir.schedule.primitives import load
 from ...ir.schedule.text import Element, Name, ScheduleText, Spread, Step
+from ...ir.signature import describe
+from ...ir.spelling import did_you_mean
 from .. import syntax
 from ..comments import comments_of, with_comments
 from .context import Context, target_names
-from .convert import describe, is_dict, is_tuple
+from .convert import is_dict, is_tuple
 from .expressions import evaluate, to_expr
 from .forms import Closure
-from .remedies import did_you_mean
 
 _TARGET = "target"
 

@@ -9,9 +9,10 @@ from ...ir import make, tir
 from ...ir.base import Span
 from ...ir.diagnostics import TvmsError, error
 from ...ir.dtype import is_int, lanes_of, parse_dtype
+from ...ir.signature import describe
 from .. import syntax
 from .context import Context, Failed
-from .convert import Mismatch, constant, describe, expression, is_tuple
+from .convert import Mismatch, constant, expression, is_tuple
 from .tir_difference import difference
 
 

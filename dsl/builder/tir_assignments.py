@@ -10,10 +10,11 @@ from msgspec.structs import replace
 from ...ir import tir
 from ...ir.base import Trivia
 from ...ir.diagnostics import TvmsError
+from ...ir.signature import describe
 from .. import syntax
 from . import operators
 from .context import Context
-from .convert import describe, is_tuple
+from .convert import is_tuple
 from .expressions import evaluate, evaluate_call, evaluate_indices, to_expr
 from .forms import Form, Meta, Site
 from .shadowing import check_assigned

@@ -7,11 +7,11 @@ from typing import Any
 
 from ...ir import make, relax, tir
 from ...ir.base import GlobalVar
+from ...ir.signature import describe
+from ...ir.spelling import did_you_mean
 from .. import syntax
 from .context import Context
-from .convert import describe
 from .forms import Form, Method
-from .remedies import did_you_mean
 from .tir_buffers import index_dtype
 from .tir_methods import BUFFER_METHODS, EXPRESSION_METHODS
 

@@ -10,6 +10,7 @@ from ...ir import make, tir
 from ...ir.access import detect_regions
 from ...ir.base import Attrs, Trivia
 from ...ir.dtype import parse_dtype
+from ...ir.signature import describe, wrong_kind
 from .. import syntax
 from .context import Context
 from .convert import (
@@ -22,7 +23,6 @@ from .convert import (
     PrimExpr,
     Text,
     converter,
-    describe,
     is_dict,
     is_tuple,
 )
@@ -118,7 +118,7 @@ def _regions(site: Site, slices: tuple[Any, ...]) -> tuple[tir.BufferRegion, ...
         try:
             result.append(region_of(value, None))
         except Mismatch as mismatch:
-            message = f"argument {index + 1} of {site.name}: expected {mismatch.expected}, got {describe(value)}"
+            message = wrong_kind(site.name, index + 1, "", mismatch.expected, describe(value))
             raise site.error("E0202", message, mismatch.help, site.argument("", index)) from None
     return tuple(result)
 

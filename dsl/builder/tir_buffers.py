@@ -7,6 +7,7 @@ from typing import Any
 from ...ir import tir
 from ...ir.base import Attrs, Span, Trivia
 from ...ir.buffers import data_pointer, index_dtype
+from ...ir.signature import describe
 from .convert import (
     Attributes,
     Buffer,
@@ -19,7 +20,6 @@ from .convert import (
     Text,
     Var,
     converter,
-    describe,
     expression,
     is_tuple,
 )
@@ -133,7 +133,7 @@ def match_buffer(
     elif isinstance(param, tir.BufferRegion | tir.BufferLoad):
         block_of(site).match_buffers.append(tir.MatchBufferRegion(made, region_of(param, None), span=site.span))
     else:
-        message = "argument 1, 'param', of T.match_buffer: expected a handle parameter or a region of a buffer"
+        message = "argument 1, 'param' to T.match_buffer: expected a handle parameter or a region of a buffer"
         raise site.error("E0202", message, node=site.argument("param", 0))
     return made
 
@@ -142,7 +142,7 @@ def _check_param(site: Site, param: tir.Var) -> None:
     """Check that a parameter is a handle that has been neither matched (E0209) nor used (E0201) before."""
     place, known = site.argument("param", 0), site.function.buffer_map.get(param)
     if param.dtype != "handle":
-        message = f"argument 1, 'param', of T.match_buffer: expected a handle parameter, got {describe(param)}"
+        message = f"argument 1, 'param' to T.match_buffer: expected a handle parameter, got {describe(param)}"
         raise site.error("E0202", message, f"declare it as {param.name}: T.handle", place)
     if known is not None:
         raise site.error("E0209", f"'{param.name}' is already matched as buffer '{known.name}'", node=place)

@@ -9,7 +9,10 @@ from typing import Any
 from ...ir import make, tir
 from ...ir.base import Node, Op, Target
 from ...ir.ops import tir as ops
+from ...ir.signature import Signature, describe, wrong_kind
+from ...ir.spelling import did_you_mean
 from .convert import (
+    CONVERTERS,
     Argument,
     Attributes,
     Condition,
@@ -18,12 +21,10 @@ from .convert import (
     PrimExpr,
     Text,
     argument,
-    describe,
     is_dict,
     is_tuple,
 )
-from .forms import NAMESPACES, Form, Site, dtype_name, form, register, signature_of
-from .remedies import did_you_mean
+from .forms import NAMESPACES, Form, Parameter, Site, dtype_name, form, register, signature_of
 
 
 def _intrinsic_form(name: str, row: ops.Intrinsic) -> Form:
@@ -63,7 +64,7 @@ def _dtype(site: Site, value: Any, node: Any) -> str:
     try:
         return dtype_name(value, None)
     except Mismatch as mismatch:
-        message = f"the dtype of {site.name}: expected {mismatch.expected}, got {describe(value)}"
+        message = wrong_kind(site.name, None, "dtype", mismatch.expected, describe(value))
         raise site.error("E0202", message, mismatch.help, node) from None
 
 
@@ -71,23 +72,21 @@ def _argument(site: Site, value: Any, index: int, name: str = "") -> tir.PrimExp
     try:
         return argument(value, site.span)
     except Mismatch as mismatch:
-        place = f"argument '{name}'" if name else f"argument {index + 1}"
-        message = f"{place} of {site.name}: expected {mismatch.expected}, got {describe(value)}"
+        message = wrong_kind(site.name, None if name else index + 1, name, mismatch.expected, describe(value))
         raise site.error("E0202", message, mismatch.help, site.argument(name, index)) from None
 
 
 def _operator_form(name: str, operator: Callable[..., tir.PrimExpr]) -> Form:
     """Return the form of an operator on expressions that promotes and folds."""
-    arity = operator.__code__.co_argcount - 1
+    names = operator.__code__.co_varnames[: operator.__code__.co_argcount - 1]
 
-    def build(site: Site, *args: PrimExpr, dtype: Any = None) -> tir.PrimExpr:
-        if len(args) != arity:
-            message = f"T.{name} takes {arity} argument{'s' * (arity != 1)}, but {len(args)} are given"
-            raise site.error("E0234", message)
-        return operator(*args, site.span)
+    def build(site: Site, *args: tir.PrimExpr, dtype: Any = None, **named: tir.PrimExpr) -> tir.PrimExpr:
+        return operator(*args, **named, span=site.span)
 
     update_wrapper(build, operator, assigned=("__doc__",))
-    return Form(f"T.{name}", build, signature_of(build))
+    parameters = [Parameter(each, convert=CONVERTERS["PrimExpr"]) for each in names]
+    dtype = Parameter("dtype", False, "named", convert=CONVERTERS["Any"])
+    return Form(f"T.{name}", build, Signature([*parameters, dtype]))
 
 
 for _row in ops.INTRINSICS.values():
@@ -131,7 +130,7 @@ def reinterpret(site: Site, *args: Any, dtype: Any = None) -> tir.PrimExpr:
     row = ops.INTRINSICS["tir.reinterpret"]
     target, values = _split_dtype(site, row, args, {} if dtype is None else {"dtype": dtype})
     if target is None or len(values) != 1:
-        raise site.error("E0234", "T.reinterpret takes a dtype and one value", 'write T.reinterpret("int32", x)')
+        raise site.error("E0105", "T.reinterpret takes a dtype and one value", 'write T.reinterpret("int32", x)')
     value = _argument(site, values[0], 1)
     assert isinstance(value, tir.PrimExpr)
     return make.reinterpret(target, value, site.span)
@@ -169,7 +168,7 @@ def call_node(site: Site, dtype: Any, op: Any, args: Any) -> tir.Call:
     if isinstance(op, str):
         return call_intrin(site, dtype, op, *[_argument(site, value, 2) for value in values])
     if not isinstance(op, Node):
-        raise site.error("E0202", f"argument 2, 'op', of T.Call: expected the name of an intrinsic, got {describe(op)}")
+        raise site.error("E0202", f"argument 2, 'op' to T.Call: expected the name of an intrinsic, got {describe(op)}")
     arguments = tuple([_argument(site, value, 2) for value in values])
     return tir.Call(_dtype(site, dtype, site.node), op, arguments, span=site.span)  # type: ignore[reportArgumentType]
 

@@ -8,10 +8,11 @@ from msgspec.structs import replace
 
 from ...ir import relax, tir
 from ...ir.base import GlobalVar
+from ...ir.signature import describe
 from ...ir.visit import children, rewrite, walk
 from .. import syntax
 from .context import Context, Failed
-from .convert import Flag, describe
+from .convert import Flag
 from .expressions import apply, evaluate
 from .forms import Form, Site, form
 from .signatures import check_no_value, check_private, matched_annotation, type_variables

@@ -6,7 +6,8 @@ from typing import Any
 
 from ...ir import make, tir
 from ...ir.dtype import is_float
-from .convert import DTypeName, Flag, Mismatch, Text, describe, expression
+from ...ir.signature import describe
+from .convert import DTypeName, Flag, Mismatch, Text, expression
 from .forms import Form, Site, dtype_name, form, register, signature_of
 
 _SCALARS = (
@@ -33,7 +34,7 @@ def dtype_form(dtype: str) -> Form:
         try:
             return make.cast(expression(expr, site.span), dtype, site.span)
         except Mismatch:
-            message = f"argument 1, 'expr', of {site.name}: expected an expression, got {describe(expr)}"
+            message = f"argument 1, 'expr' to {site.name}: expected an expression, got {describe(expr)}"
             raise site.error("E0202", message, node=site.argument("expr", 0)) from None
 
     return Form(f"T.{dtype}", build, signature_of(build))
@@ -72,7 +73,7 @@ def _dtype_argument(site: Site, dtype: Any) -> str:
     try:
         return dtype_name(dtype, None)
     except Mismatch as mismatch:
-        message = f"argument 1, 'dtype', of {site.name}: expected {mismatch.expected}, got {describe(dtype)}"
+        message = f"argument 1, 'dtype' to {site.name}: expected {mismatch.expected}, got {describe(dtype)}"
         raise site.error("E0202", message, mismatch.help, site.argument("dtype", 0)) from None
 
 
@@ -104,7 +105,7 @@ def older_var(site: Site, dtype: DTypeName, name: Text = "") -> tir.Var:
 def immediate(site: Site, dtype: DTypeName, value: Any) -> tir.PrimExpr:
     """`T.FloatImm("float16", 0.5)`: a constant."""
     if not isinstance(value, bool | int | float):
-        message = f"argument 2, 'value', of {site.name}: expected a number, got {describe(value)}"
+        message = f"argument 2, 'value' to {site.name}: expected a number, got {describe(value)}"
         raise site.error("E0202", message, node=site.argument("value", 1))
     return make.const(value, dtype, site.span)
 

@@ -7,7 +7,8 @@ from typing import Any
 from ...ir import make, tir
 from ...ir.base import Span
 from ...ir.dtype import lanes_of, with_lanes
-from .convert import Condition, DTypeName, Exprs, Mismatch, PrimExpr, constant, describe, expression, is_tuple
+from ...ir.signature import describe, wrong_kind
+from .convert import Condition, DTypeName, Exprs, Mismatch, PrimExpr, constant, expression, is_tuple
 from .forms import Closure, Form, Site, form, register, signature_of
 from .operators import compare
 from .tir_loops import range_of
@@ -43,10 +44,8 @@ def _pair(site: Site, a: Any, b: Any) -> tuple[tir.PrimExpr, tir.PrimExpr]:
             is_number = isinstance(value, bool | int | float)
             values.append(value if is_number else expression(value, site.span))
         except Mismatch as mismatch:
-            message = f"argument {index + 1}, '{name}', of {site.name}: expected {mismatch.expected}"
-            raise site.error(
-                "E0202", f"{message}, got {describe(value)}", mismatch.help, site.argument(name, index)
-            ) from None
+            message = wrong_kind(site.name, index + 1, name, mismatch.expected, describe(value))
+            raise site.error("E0202", message, mismatch.help, site.argument(name, index)) from None
     left, right = (value if isinstance(value, tir.PrimExpr) else constant(value, site.span) for value in values)
     return left, right
 
@@ -128,7 +127,7 @@ def range_node(site: Site, begin: PrimExpr, end: PrimExpr) -> tir.Range:
 def comm_reducer(site: Site, combiner: Any, identity: Exprs) -> tir.CommReducer:
     """`T.comm_reducer(lambda x, y: x + y, [T.float32(0)])`: how threads combine values, and the identity element."""
     if not isinstance(combiner, Closure):
-        message = f"argument 1, 'combiner', of T.comm_reducer: expected a lambda, got {describe(combiner)}"
+        message = f"argument 1, 'combiner' to T.comm_reducer: expected a lambda, got {describe(combiner)}"
         raise site.error("E0202", message, node=site.argument("combiner", 0))
     names, count = [param.name for param in combiner.node.params], len(identity)
     if len(names) != 2 * count:

@@ -8,6 +8,7 @@ from typing import Any
 from ...ir import make, tir
 from ...ir.base import Span, Trivia
 from ...ir.equal import structural_equal
+from ...ir.signature import describe
 from .convert import (
     Attributes,
     Condition,
@@ -19,7 +20,6 @@ from .convert import (
     Text,
     Var,
     argument,
-    describe,
     expression,
     is_dict,
     is_tuple,
@@ -49,7 +49,7 @@ def evaluate(site: Site, value: Any) -> tir.Stmt:
         return tir.Evaluate(_value(value, site.span), span=site.span)
     except Mismatch:
         raise site.error(
-            "E0202", f"argument 1, 'value', of T.evaluate: expected an expression, got {describe(value)}"
+            "E0202", f"argument 1, 'value' to T.evaluate: expected an expression, got {describe(value)}"
         ) from None
 
 
@@ -88,7 +88,7 @@ def allocate_const(
     try:
         array = numpy.asarray(_plain(data), dtype=numpy_dtype(dtype))
     except (TypeError, ValueError, OverflowError):
-        message = f"argument 1, 'data', of T.allocate_const: expected numbers that fit {dtype}"
+        message = f"argument 1, 'data' to T.allocate_const: expected numbers that fit {dtype}"
         raise site.error("E0202", message, node=site.argument("data", 0)) from None
     if array.size == prod(extents):
         array = array.reshape(extents)
@@ -135,7 +135,7 @@ def _said(site: Site, value: Any) -> tir.PrimExpr:
     try:
         return _value(value, site.span)
     except Mismatch:
-        message = f"argument 3, 'value', of T.attr: expected an expression, got {describe(value)}"
+        message = f"argument 3, 'value' to T.attr: expected an expression, got {describe(value)}"
         raise site.error("E0202", message, node=site.argument("value", 2)) from None
 
 
@@ -183,7 +183,7 @@ def bind(site: Site, value: PrimExpr, type_annotation: Any = None, *, var: Var |
 def let_expr(site: Site, expr: PrimExpr, where: Any) -> tir.PrimExpr:
     """`T.Let(x + x, where={x: value})`: an expression in which a variable is bound to a value."""
     if not is_dict(where) or len(where) != 1:
-        raise site.error("E0202", "argument 2, 'where', of T.Let: expected one variable and its value, as in {x: 1}")
+        raise site.error("E0202", "argument 2, 'where' to T.Let: expected one variable and its value, as in {x: 1}")
     [(var, value)] = where.items()
     if not isinstance(var, tir.Var):
         raise site.error("E0202", f"T.Let binds a variable, not {describe(var)}")
@@ -211,7 +211,7 @@ def iter_var(site: Site, v: Any, dom: Any, iter_type: Text, thread_tag: Text) ->
         "Tensorized": tir.IterVarType.TENSORIZED,
     }  # fmt: skip
     if iter_type not in kinds:
-        message = f"argument 3, 'iter_type', of T.iter_var: expected one of {', '.join(kinds)}, got '{iter_type}'"
+        message = f"argument 3, 'iter_type' to T.iter_var: expected one of {', '.join(kinds)}, got '{iter_type}'"
         raise site.error("E0202", message, node=site.argument("iter_type", 2))
     if not isinstance(v, tir.Var | str) or not isinstance(dom, tir.Range | None):
         raise site.error("E0202", "T.iter_var: expected a variable or its name, and a range or None")

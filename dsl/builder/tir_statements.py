@@ -10,11 +10,12 @@ from msgspec.structs import replace
 from ...ir import tir
 from ...ir.base import Op, Trivia
 from ...ir.diagnostics import TvmsError
+from ...ir.signature import describe
 from .. import syntax
 from ..comments import comments_in, comments_of
 from . import operators
 from .context import POISON, Context, Failed, target_names
-from .convert import Mismatch, condition, describe, is_tuple
+from .convert import Mismatch, condition, is_tuple
 from .expressions import evaluate, opener, to_expr
 from .forms import Form
 from .shadowing import check_bound

@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from ...ir.diagnostics import TvmsError
 from ...ir.sanitize import say
-from ..builder.remedies import did_you_mean
+from ...ir.spelling import did_you_mean
 from . import options
 from .files import find_files
 from .reporting import UsageError, choose_colors, exit_code, report

@@ -11,7 +11,7 @@ from ...ir.base import IRModule
 from ...ir.diagnostics import error
 from ...ir.sanitize import say
 from ...ir.schedule.text import ScheduleText, Step
-from ..builder.remedies import did_you_mean
+from ...ir.spelling import did_you_mean
 from ..load import load_verified
 from .files import write_module
 

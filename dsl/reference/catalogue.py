@@ -90,7 +90,7 @@ def _entry(name: str, form: Form, hidden: int = 1) -> Entry:
     section = form.build.__module__.rsplit(".", 1)[-1]
     if row is not None and section == "tir_calls":
         section = _family(row)
-    if row is not None and form.signature.rest is not None:
+    if row is not None and form.signature.open is not None:
         arguments = _arguments_of_call(row)
     else:
         arguments = _arguments(form, hidden)
@@ -121,8 +121,8 @@ def _arguments(form: Form, hidden: int) -> str:
 
 
 def _graph_level(section: str, table: dict[str, Any]) -> Iterator[Entry]:
-    for name, (parameters, build) in table.items():
-        yield Entry(name, f"({', '.join(map(str, parameters))})", _meaning(build), section)
+    for name, (signature, build) in table.items():
+        yield Entry(name, f"({', '.join(map(str, signature.parameters))})", _meaning(build), section)
 
 
 def _meaning(build: Any) -> str:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from .. import tir
 from ..base import BaseFunc, GlobalVar, NamedAttrs, Op, Span, StructInfo
-from ..diagnostics import TvmsError, error
+from ..diagnostics import error
 from ..dtype import is_dtype
 from ..relax import (
     Call,
@@ -22,8 +22,10 @@ from ..relax import (
     Tuple,
     TupleStructInfo,
 )
+from ..signature import BadArguments, Parameter, Signature, describe, wrong_kind
 from .registry import REQUIRED, Param, RelaxOp
 
+_signatures: dict[str, Signature[Parameter]] = {}
 NEWER_NAMES = {"out_ty": "out_sinfo", "ty_args": "sinfo_args", "ty": "struct_info"}
 """Parameters that TVM renamed after 0.21, and their names here."""
 
@@ -66,38 +68,38 @@ def _placed(expr: Expr, span: Span | None) -> Expr:
     return replace(expr, args=tuple(_placed(arg, span) for arg in expr.args), span=span)
 
 
+def signature_of(op: RelaxOp) -> Signature[Parameter]:
+    """Return the signature of an operator; a variadic parameter also accepts a tuple by its name."""
+    found = _signatures.get(op.name)
+    if found is None:
+        parameters = [
+            Parameter(param.name, False, "variadic")
+            if param.kind == "exprs"
+            else Parameter(param.name, param.default is REQUIRED)
+            for param in op.params
+        ]
+        found = _signatures[op.name] = Signature(parameters, variadic_by_name=True)
+    return found
+
+
 def match_arguments(
     op: RelaxOp, args: Sequence[Any], keywords: Mapping[str, Any], span: Span | None = None
 ) -> dict[str, Any]:
     """Return the value of each parameter of `op`, converted to its kind, with defaults filled in."""
 
-    def refuse(reason: str) -> TvmsError:
-        return error("E0105", f"R.{op.script_name} {reason}", span, f"it is called as {op.signature}")
-
-    given = {NEWER_NAMES.get(name, name): value for name, value in keywords.items()}
-    positional = list(args)
+    try:
+        named = [(NEWER_NAMES.get(name, name), value) for name, value in keywords.items()]
+        bound = signature_of(op).bind(f"R.{op.script_name}", args, named)
+    except BadArguments as wrong:
+        raise error(wrong.code, wrong.message, span, wrong.help) from None
     values: dict[str, Any] = {}
-    for param in op.params:
+    for number, param in enumerate(op.params, 1):
+        value: Any = bound.values.get(param.name, param.default)
         if param.kind == "exprs":
-            value: Any = _all_values(given.pop(param.name, positional))
-            positional = []
-        elif positional:
-            value = positional.pop(0)
-            if param.name in given:
-                raise refuse(f"gets '{param.name}' twice")
-        elif param.name in given:
-            value = given.pop(param.name)
-        elif param.default is REQUIRED:
-            raise refuse(f"lacks its argument '{param.name}'")
-        else:
-            value = param.default
+            value = _all_values(bound.values.get(param.name, bound.rest))
         if param.name == "args" and param.kind == "tuple":
             value = _as_arguments(value)
-        values[param.name] = _convert(op, param, value, span)
-    if positional:
-        raise refuse(f"takes {len(op.params)} arguments, but {len(args) + len(keywords)} are given")
-    if given:
-        raise refuse(f"has no argument '{next(iter(given))}'")
+        values[param.name] = _convert(op, number, param, value, span)
     return values
 
 
@@ -271,7 +273,7 @@ _EXPECTED = {
 }  # fmt: skip
 
 
-def _convert(op: RelaxOp, param: Param, value: Any, span: Span | None) -> Any:
+def _convert(op: RelaxOp, number: int, param: Param, value: Any, span: Span | None) -> Any:
     if param.is_argument:
         fits, result = _as_argument(param.kind, value)
     elif param.is_attribute:
@@ -282,4 +284,5 @@ def _convert(op: RelaxOp, param: Param, value: Any, span: Span | None) -> Any:
         return result
     place = getattr(value, "span", None) or span
     expected = _EXPECTED.get(param.kind.removeprefix("opt_"), "a value of the graph level")
-    raise error("E0321", f"argument '{param.name}' of R.{op.script_name} must be {expected}", place, None)
+    message = wrong_kind(f"R.{op.script_name}", number, param.name, expected, describe(value))
+    raise error("E0321", message, place, None)

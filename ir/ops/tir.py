@@ -10,8 +10,9 @@ from ..base import Node, Op, Span
 from ..buffers import packed_buffer
 from ..diagnostics import error
 from ..dtype import is_dtype
+from ..signature import BadArguments
 from . import tir_builtin, tir_device, tir_math
-from .tir_table import ARGUMENT_RULES, REQUIRED, Effect, Intrinsic, Parameter
+from .tir_table import ARGUMENT_RULES, Effect, Intrinsic, Parameter
 
 __all__ = [
     "INTRINSICS", "OPERATORS", "PACKED_CALLS", "Effect", "Intrinsic", "Parameter", "build", "find_script", "get",
@@ -80,7 +81,7 @@ def build(
 ) -> tir.Call:
     """Return the call of `row` with `args`, then `named` ones, then defaults; `dtype` for calls that state it.
 
-    E0234 for a wrong number of arguments, an unknown or a missing one; E0233 for a missing or wrong dtype. If `OPERATORS`
+    E0105 for a wrong number of arguments, an unknown or a missing one; E0233 for a missing or wrong dtype. If `OPERATORS`
     has the same name, a text means that operator; this function builds the plain call.
     """
     values = _bind(row, list(args), named, span)
@@ -94,28 +95,15 @@ def build(
     return tir.Call(dtype or "void", Op(row.name), tuple(values), span=span)
 
 
-def _bind(row: Intrinsic, values: list[Any], named: Mapping[str, Any], span: Span | None) -> list[Any]:
-    least, most = row.arity
-    if most is not None and len(values) > most:
-        raise error("E0234", f"T.{row.script} takes {_count(least, most)}, but {len(values)} are given", span)
-    rest = dict(named)
+def _bind(row: Intrinsic, args: Sequence[Any], named: Mapping[str, Any], span: Span | None) -> list[Any]:
+    try:
+        given = row.signature.bind(f"T.{row.script}", args, named.items()).values
+    except BadArguments as wrong:
+        raise error(wrong.code, wrong.message, span, wrong.help) from None
+    values = list(args)
     for parameter in row.parameters[len(values) :]:
-        value = rest.pop(parameter.name, parameter.default)
+        value = given.get(parameter.name, parameter.default)
         if parameter.variadic or value is None:
             continue
-        if value is REQUIRED:
-            message = f"T.{row.script} takes {_count(least, most)}; '{parameter.name}' is missing"
-            raise error("E0234", message, span)
         values.append(make.const(value, span=span) if isinstance(value, bool | int | float) else value)
-    if rest:
-        message = f"T.{row.script} has no argument '{next(iter(rest))}' that is not given yet"
-        raise error("E0234", message, span, "its arguments are " + ", ".join(p.name for p in row.parameters))
     return values
-
-
-def _count(least: int, most: int | None) -> str:
-    if most is None:
-        return f"at least {least} argument{'s' * (least != 1)}"
-    if least != most:
-        return f"{least} to {most} arguments"
-    return f"{least} argument{'s' * (least != 1)}" if least else "no arguments"

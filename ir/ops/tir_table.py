@@ -8,6 +8,8 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from ..dtype import is_dtype
+from ..signature import Parameter as SignatureParameter
+from ..signature import Signature
 from .tir_kinds import KINDS
 
 Effect = Literal["annotation", "pure", "read", "update", "special", "embed", "jump", "opaque"]
@@ -58,6 +60,17 @@ class Intrinsic(Struct, frozen=True, dict=True):
     def parameters(self) -> tuple[Parameter, ...]:
         """The parameters except the dtype."""
         return tuple([_parameter(text) for text in self.arguments.split()])
+
+    @cached_property
+    def signature(self) -> Signature[SignatureParameter]:
+        """The signature of a call; its parameters are those of the table."""
+        parameters = [
+            SignatureParameter(each.name, False, "variadic")
+            if each.variadic
+            else SignatureParameter(each.name, each.default is REQUIRED)
+            for each in self.parameters
+        ]
+        return Signature(parameters)
 
     @cached_property
     def arity(self) -> tuple[int, int | None]:

@@ -8,7 +8,6 @@ that.
 from __future__ import annotations
 
 import inspect
-import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar, Token
@@ -23,6 +22,7 @@ from .. import relax
 from ..annotations import fits
 from ..base import BaseFunc, IRModule, Node
 from ..diagnostics import error
+from ..signature import BadArguments, Parameter, Signature, describe, wrong_kind
 from ..tir import PrimFunc
 from ..visit import rewrite
 from .instrument import PassInstrument
@@ -329,6 +329,13 @@ def declare_pass(
         assert name not in _declared, name
         parameters = list(inspect.signature(function).parameters.values())[1:]
         signature = inspect.Signature(parameters)
+        expected = Signature(
+            [
+                Parameter(each.name, each.default is each.empty, "named" if each.kind is each.KEYWORD_ONLY else "plain")
+                for each in parameters
+            ]
+        )
+        numbers = {each.name: number for number, each in enumerate(parameters, 1)}
 
         @once
         def annotations() -> Mapping[str, Any]:
@@ -336,17 +343,17 @@ def declare_pass(
 
         def construct(*args: Any, **options: Any) -> Pass:
             try:
-                bound = signature.bind(*args, **options)
-            except TypeError as problem:
-                raise error("E0902", f"pass '{name}': {problem}", help=f"it takes {name}{signature}") from None
-            for option, value in bound.arguments.items():
+                given = expected.bind(name, args, options.items()).values
+            except BadArguments as wrong:
+                raise error(wrong.code, wrong.message, help=wrong.help) from None
+            for option, value in given.items():
                 if not fits(value, annotations().get(option, Any)):
                     wanted = signature.parameters[option].annotation
-                    reason = f"pass '{name}': option '{option}' must be {wanted}, not {reprlib.repr(value)}"
-                    raise error("E0902", reason, help=f"it takes {name}{signature}")
+                    reason = wrong_kind(name, numbers[option], option, wanted, describe(value))
+                    raise error("E0902", reason, help=expected.usage(name))
 
             def transform(mod: IRModule, ctx: PassContext) -> IRModule:
-                return cast("Any", function)(mod, *bound.args, **bound.kwargs)
+                return cast("Any", function)(mod, **given)
 
             return _FunctionalPass(update_wrapper(transform, function), PassInfo(name, opt_level, tuple(required)))
 

@@ -51,8 +51,9 @@ class Condition(Struct, frozen=True):
         return Refused(self, reason, places, help or self.remedy, argument, position)
 
 
+SIGNATURE = Condition("E0105", "the arguments fit the signature", "see help(Schedule.…) for the signature")
 ARGUMENT = Condition(
-    "E0501", "the arguments match the signature of the primitive", "see help(Schedule.…) for the signature"
+    "E0501", "every argument has a value that the primitive accepts", "see help(Schedule.…) for the signature"
 )
 EXISTS = Condition(
     "E0502", "the named block or function exists and is unique", "print the current program with sch.show()"

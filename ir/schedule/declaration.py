@@ -12,16 +12,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
+from functools import cached_property
 from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from ..signature import BadArguments, Parameter, Signature
 from .arguments import KINDS, Kind, Mismatch, Reading
-from .conditions import ALIVE, ARGUMENT, EXISTS, Condition, Refused
+from .conditions import ALIVE, ARGUMENT, EXISTS, SIGNATURE, Condition, Refused
 
 _Apply = TypeVar("_Apply", bound=Callable[..., Any])
-_ANY_PRIMITIVE = (ARGUMENT, EXISTS, ALIVE)
+_ANY_PRIMITIVE = (SIGNATURE, ARGUMENT, EXISTS, ALIVE)
 
 
 class Argument(Struct, frozen=True):
@@ -36,7 +37,7 @@ class Argument(Struct, frozen=True):
     keyword_only: bool
 
 
-class Primitive(Struct, frozen=True, eq=False):
+class Primitive(Struct, frozen=True, eq=False, dict=True):
     """Primitive: its arguments, preconditions and results, and its implementation `apply(program, *arguments)`."""
 
     name: str
@@ -71,32 +72,26 @@ class Primitive(Struct, frozen=True, eq=False):
         return inspect.Signature(parameters)
 
     def bind(self, args: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
-        """Return the given arguments by name, without defaults; refused if they do not match the signature (E0501)."""
-        usage = f"write {self.name}{self.signature}"
-        given: dict[str, Any] = {}
-        by_position = [each for each in self.arguments if not each.keyword_only]
-        for index, value in enumerate(args):
-            argument = by_position[min(index, len(by_position) - 1)] if by_position else None
-            if argument is not None and argument.variadic:
-                given[argument.name] = (*given.get(argument.name, ()), value)
-            elif argument is None or index >= len(by_position):
-                count = f"at most {len(by_position)} argument{'s' * (len(by_position) != 1)} by position"
-                raise ARGUMENT.refuse(f"expected {count}, got {len(args)}", help=usage)
-            else:
-                given[argument.name] = value
-        names = [each.name for each in self.arguments]
-        for name, value in named.items():
-            if name not in names:
-                near = get_close_matches(name, names, n=1)
-                help = f"did you mean '{near[0]}'?" if near else usage
-                raise ARGUMENT.refuse(f"unknown argument '{name}'", help=help)
-            if name in given:
-                raise ARGUMENT.refuse(f"argument '{name}' is given twice", help=usage)
-            given[name] = value
-        for index, argument in enumerate(self.arguments):
-            if argument.required and argument.name not in given:
-                raise ARGUMENT.refuse(f"missing argument {index + 1}, '{argument.name}'", help=usage)
-        return given
+        """Return the given arguments by name, without defaults; refused if they do not fit the signature (E0105)."""
+        try:
+            bound = self._binding.bind(self.name, args, named.items())
+        except BadArguments as wrong:
+            raise SIGNATURE.refuse(wrong.message.removeprefix(f"{self.name}: "), help=wrong.help) from None
+        variadic = self._binding.variadic
+        values = dict(bound.values)
+        if variadic is not None and bound.rest:
+            values[variadic.name] = bound.rest
+        return {each.name: values[each.name] for each in self.arguments if each.name in values}
+
+    @cached_property
+    def _binding(self) -> Signature[Parameter]:
+        parameters = [
+            Parameter(
+                each.name, each.required, "variadic" if each.variadic else "named" if each.keyword_only else "plain"
+            )
+            for each in self.arguments
+        ]
+        return Signature(parameters)
 
     def as_call(self, given: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the positional and named arguments in the form of texts.

@@ -8,6 +8,7 @@ from typing import Any
 from .. import script, tir
 from ..base import Span
 from ..diagnostics import Diagnostic, Note, TvmsError
+from ..signature import argument_name
 from .conditions import Refused
 from .declaration import Primitive
 from .handles import Handle, Origin
@@ -41,7 +42,7 @@ def refusal(
 def _subject(primitive: Primitive, refused: Refused, arguments: Mapping[str, Any]) -> str:
     """Return the description of the argument that causes the refusal, or else the name of the primitive."""
     if refused.position is not None:
-        return f"argument {refused.position}, '{refused.argument}' to {primitive.name}"
+        return argument_name(primitive.name, refused.position, refused.argument or "")
     index = 0
     for argument in primitive.arguments:
         value = arguments.get(argument.name)
@@ -49,7 +50,7 @@ def _subject(primitive: Primitive, refused: Refused, arguments: Mapping[str, Any
             index += 1
             is_first = refused.argument is None and bool(refused.places) and each is refused.places[0]
             if is_first or argument.name == refused.argument:
-                return f"argument {index}, '{argument.name}' to {primitive.name}"
+                return argument_name(primitive.name, index, argument.name)
     return primitive.name
 
 

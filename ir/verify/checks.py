@@ -63,7 +63,7 @@ LOOP_CHECKS: tuple[Check[LoopCheck], ...] = (
     Check("dtypes", "types", ("E0235", "E0405", "E0406", "E0407", "E0439"),
           "Operands, values, indices and conditions have the dtype and the number that their context requires.",
           check_dtypes),
-    Check("intrinsics", "types", ("E0234", "E0405", "E0406", "E0442", "E0443"),
+    Check("intrinsics", "types", ("E0105", "E0405", "E0406", "E0442", "E0443"),
           "The number and kinds of an intrinsic's arguments match its declaration, and its dtype follows from them.",
           check_intrinsics),
     Check("blocks", "types", ("E0410", "E0411", "E0412"),

@@ -1,6 +1,6 @@
 """The law of intrinsics: the arguments and the dtype of a call match its row in `ir.ops.tir`.
 
-E0234: the wrong number of arguments · E0405: a result whose dtype does not follow from them · E0442: an intrinsic that
+E0105: the wrong number of arguments · E0405: a result whose dtype does not follow from them · E0442: an intrinsic that
 LLVM does not have · E0443: an argument of the wrong kind, or with a value that the intrinsic does not support.
 """
 
@@ -16,6 +16,7 @@ from ..ops.llvm_intrinsics import is_llvm_intrinsic, nearest_llvm_intrinsic
 from ..ops.tir import get, result_dtype
 from ..ops.tir_kinds import KINDS, described, is_dtype_argument
 from ..ops.tir_table import ARGUMENT_RULES, Intrinsic, Parameter
+from ..signature import BadArguments
 from .report import Report, count
 from .subject import Subject
 
@@ -40,12 +41,10 @@ def check_intrinsics(subject: Subject) -> None:
 
 
 def _check_call(row: Intrinsic, call: tir.Call, report: Report) -> None:
-    least, most = row.arity
-    if len(call.args) < least or (most is not None and len(call.args) > most):
-        wanted = (
-            count(least, "argument") if least == most else f"{least} to {'any number of' if most is None else most}"
-        )
-        report.add("E0234", f"T.{row.script} takes {wanted}, but {len(call.args)} are given", call)
+    try:
+        row.signature.bind(f"T.{row.script}", call.args)
+    except BadArguments as wrong:
+        report.add(wrong.code, wrong.message, call, wrong.help)
         return
     for place, argument in enumerate(call.args):
         parameter = row.parameters[min(place, len(row.parameters) - 1)]

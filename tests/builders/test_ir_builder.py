@@ -106,7 +106,7 @@ def test_misuse_is_refused_at_the_call() -> None:
     with IRBuilder(), pytest.raises(tvms.TvmsError) as caught:
         T.serial("x")
     (found,) = caught.value.diagnostics
-    assert found.message == "argument 1, 'start', of T.serial: expected an expression, got 'x'"
+    assert found.message == "argument 1, 'start' to T.serial: expected an expression, got 'x'"
     assert found.span is not None
     assert found.span.source.text[found.span.start : found.span.end] == 'T.serial("x")'
     with IRBuilder(), pytest.raises(ValueError, match=r"^no graph function is open; open one: with R\.function"):

@@ -18,8 +18,12 @@ def tensor(*shape: Any, dtype: str = "float32") -> relax.Var:
 
 
 REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
-    "arguments": (lambda: relax.op.abs(tensor(2), tensor(2)), TypeError, "R.abs takes 1 arguments, but 2 are given"),
-    "kind": (lambda: relax.op.full(4, tensor()), TypeError, "argument 'shape' of R.full must be a shape"),
+    "arguments": (
+        lambda: relax.op.abs(tensor(2), tensor(2)),
+        TypeError,
+        "R.abs: expected at most 1 argument by position, got 2",
+    ),
+    "kind": (lambda: relax.op.full(4, tensor()), TypeError, "argument 1, 'shape' to R.full: expected a shape, got 4"),
     "dtype": (
         lambda: relax.op.nn.conv1d(tensor(2, 3, 28), tensor(4, 3, 3, dtype="int8")),
         TypeError,

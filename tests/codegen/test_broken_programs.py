@@ -45,7 +45,7 @@ def broken() -> Iterator[tuple[str, str, tir.PrimFunc]]:
     yield "too many indices", "E0235", having(indices=(one, one))
     yield "a float index", "E0406", having(indices=(tir.FloatImm("float32", 1.0),))
     yield "a number of Python", "E0440", having(value=3)
-    yield "no argument", "E0234", having(value=tir.Call("float32", Op("tir.exp"), ()))
+    yield "no argument", "E0105", having(value=tir.Call("float32", Op("tir.exp"), ()))
     yield (
         "a vector in an element",
         "E0407",

@@ -62,8 +62,11 @@ READ_ONLY.flags.writeable = False
 SHARED = np.zeros((3, 12), "f4")
 
 FAULTS: list[tuple[tuple[Any, ...], str]] = [
-    ((X, Y), "error[E0701]: 'scale' takes 3 arguments (x, y, factor), but factor is missing"),
-    ((X, Y, 1, 2), "error[E0701]: 'scale' takes 3 arguments (x, y, factor), but 4 were given"),
+    ((X, Y), "error[E0701]: scale: missing argument 3, 'factor'\n= help: write scale(x, y, factor)"),
+    (
+        (X, Y, 1, 2),
+        "error[E0701]: scale: expected at most 3 arguments by position, got 4\n= help: write scale(x, y, factor)",
+    ),
     (
         ([1.0], Y, 1),
         "error[E0702]: argument 'x' of 'scale': expected an array, got list\n= help: pass numpy.asarray of it",
@@ -112,8 +115,8 @@ def test_arguments_that_do_not_fit(compiled: tvms.Executable, args: tuple[Any, .
 
 def test_names_that_do_not_fit(compiled: tvms.Executable) -> None:
     scale = compiled["scale"]
-    assert message(scale, X, Y, 1, y=Y).startswith("error[E0701]: argument 'y' of 'scale' is given twice")
-    expected = "error[E0701]: 'scale' has no argument 'z'\n= help: it takes: x, y, factor"
+    assert message(scale, X, Y, 1, y=Y).startswith("error[E0701]: scale: argument 'y' is given twice")
+    expected = "error[E0701]: scale: unknown argument 'z'\n= help: write scale(x, y, factor)"
     assert message(scale, X, Y, z=1) == expected
     assert message(lambda: compiled["main"]) == (
         "error[E0102]: the module has no function 'main'\n= help: functions are: scale, half, checked"

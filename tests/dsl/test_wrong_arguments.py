@@ -116,17 +116,17 @@ def test_a_name_that_is_too_long_for_a_file(capsys: pytest.CaptureFixture[str]) 
 
 
 PASSES = {
-    "Filter(None)": "option 'fcond' must be Callable[[tir.PrimFunc], bool], not None",
-    "Filter(3)": "option 'fcond' must be Callable[[tir.PrimFunc], bool], not 3",
-    "DeadCodeElimination(entry_functions=3)": "option 'entry_functions' must be Sequence[str] | None, not 3",
-    "DeadCodeElimination('main')": "option 'entry_functions' must be Sequence[str] | None, not 'main'",
-    "DeadCodeElimination([1])": "option 'entry_functions' must be Sequence[str] | None, not [1]",
-    "FuseOpsByPattern(None)": "option 'patterns' must be Sequence[Given], not None",
-    "BindParams(None, {})": "option 'func_name' must be str, not None",
-    "BindSymbolicVars(None)": "option 'binding_map' must be Mapping[str | tir.Var, int | tir.PrimExpr], not None",
-    "FuseOps(fuse_opt_level='a')": "option 'fuse_opt_level' must be int, not 'a'",
-    "ConvertToDataflow(2.5)": "option 'min_size' must be int, not 2.5",
-    "GuardIndices('zz')": "option 'bounds' must be Bounds, not 'zz'",
+    "Filter(None)": "argument 1, 'fcond' to {name}: expected Callable[[tir.PrimFunc], bool], got None",
+    "Filter(3)": "argument 1, 'fcond' to {name}: expected Callable[[tir.PrimFunc], bool], got 3",
+    "DeadCodeElimination(entry_functions=3)": "argument 1, 'entry_functions' to {name}: expected Sequence[str] | None, got 3",
+    "DeadCodeElimination('main')": "argument 1, 'entry_functions' to {name}: expected Sequence[str] | None, got 'main'",
+    "DeadCodeElimination([1])": "argument 1, 'entry_functions' to {name}: expected Sequence[str] | None, got a tuple",
+    "FuseOpsByPattern(None)": "argument 1, 'patterns' to {name}: expected Sequence[Given], got None",
+    "BindParams(None, {})": "argument 1, 'func_name' to {name}: expected str, got None",
+    "BindSymbolicVars(None)": "argument 1, 'binding_map' to {name}: expected Mapping[str | tir.Var, int | tir.PrimExpr], got None",
+    "FuseOps(fuse_opt_level='a')": "argument 1, 'fuse_opt_level' to {name}: expected int, got 'a'",
+    "ConvertToDataflow(2.5)": "argument 1, 'min_size' to {name}: expected int, got 2.5",
+    "GuardIndices('zz')": "argument 1, 'bounds' to {name}: expected Bounds, got 'zz'",
 }
 
 
@@ -134,7 +134,7 @@ PASSES = {
 def test_options_of_passes_have_the_declared_types(given: str, capsys: pytest.CaptureFixture[str]) -> None:
     name = given.partition("(")[0]
     said = error_of(capsys, "opt", str(PERCEPTRON), "--passes", given)
-    assert said.startswith(f"error[E0902]: pass '{name}': {PASSES[given]}\n  = help: it takes {name}(")
+    assert said.startswith(f"error[E0902]: {PASSES[given].format(name=name)}\n  = help: write {name}(")
 
 
 def test_no_entry_functions_are_none(capsys: pytest.CaptureFixture[str]) -> None:

@@ -118,12 +118,12 @@ def test_packed_layouts() -> None:
         ),
         (
             "exp", (),
-            "error[E0105]: R.exp lacks its argument 'x'\n"
-            "  = help: it is called as R.exp(x)",
+            "error[E0105]: R.exp: missing argument 1, 'x'\n"
+            "  = help: write R.exp(x)",
         ),
         (
             "permute_dims", (tensor(2), "rows"),
-            "error[E0321]: argument 'axes' of R.permute_dims must be integers",
+            "error[E0321]: argument 2, 'axes' to R.permute_dims: expected integers, got 'rows'",
         ),
     ],
 )  # fmt: skip

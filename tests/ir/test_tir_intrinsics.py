@@ -24,7 +24,7 @@ def test_every_row(row: ops.Intrinsic) -> None:
     if most is not None:
         with pytest.raises(TvmsError) as caught:
             ops.build(row, [make.const(0)] * (most + 1), dtype="int32")
-        assert caught.value.diagnostics[0].code == "E0234"
+        assert caught.value.diagnostics[0].code == "E0105"
 
 
 def test_the_calls_of_packed_functions_have_two_names() -> None:
@@ -39,7 +39,7 @@ def test_arguments_by_name_and_defaults() -> None:
     assert [getattr(arg, "value", None) for arg in call.args] == [0, 0, 0, 0, 8, 8, 1]
     with pytest.raises(TvmsError) as caught:
         ops.build(row, [zero, zero, zero], {"strides": zero})
-    assert caught.value.diagnostics[0].message == "T.simdgroup_load takes 4 to 7 arguments; 'stride' is missing"
+    assert caught.value.diagnostics[0].message == "T.simdgroup_load: unknown argument 'strides'"
 
 
 def test_vectors_keep_their_lanes() -> None:

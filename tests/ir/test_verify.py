@@ -98,8 +98,8 @@ F = tir.Var("float32", "f")
         (make.const(1, "int64"), "E0407"),
         (make.const(1.0), "E0407"),
         (tir.Let("int32", F, make.const(1), make.const(1)), "E0407"),
-        (tir.Call("int32", Op("tir.clz"), ()), "E0234"),
-        (tir.Call("int32", Op("tir.if_then_else"), (make.const(True), make.const(1))), "E0234"),
+        (tir.Call("int32", Op("tir.clz"), ()), "E0105"),
+        (tir.Call("int32", Op("tir.if_then_else"), (make.const(True), make.const(1))), "E0105"),
         (X, "E0401"),
     ],
 )

@@ -30,7 +30,7 @@ def test_all_passes_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         ("a.b", "error[E0811]: --passes 'a.b' is not a list of passes"),
         ("A]+[B", "error[E0811]: --passes 'A]+[B' is not a list of passes"),
         ("legalize_ops", "error[E0903]: unknown pass 'legalize_ops'"),
-        ("LegalizeOps(level=1)", "error[E0902]: pass 'LegalizeOps': got an unexpected keyword argument 'level'"),
+        ("LegalizeOps(level=1)", "error[E0105]: LegalizeOps: unknown argument 'level'"),
     ],
 )
 def test_a_wrong_list_is_said(passes: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:

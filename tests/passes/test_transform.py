@@ -151,7 +151,7 @@ def test_a_pass_that_breaks_the_law_is_named(mod: Any) -> None:
         ),
         (
             lambda mod: get_pass("LegalizeOps", 1, 2),
-            "error[E0902]: pass 'LegalizeOps': too many positional arguments\n  = help: it takes LegalizeOps()",
+            "error[E0105]: LegalizeOps: expected at most 0 arguments by position, got 2\n  = help: write LegalizeOps()",
         ),
         (
             lambda mod: get_pass("LegalizeOps")(mod["main"]),
