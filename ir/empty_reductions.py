@@ -24,9 +24,10 @@ from . import make, tir
 from .access import detect_regions
 from .analysis.proof import prove
 from .base import Node
+from .idioms import conjuncts
 from .schedule.analysis.blocks import COMM_REDUCE
 from .schedule.analysis.copies import buffers_of
-from .schedule.analysis.reductions import conjuncts, uses
+from .schedule.analysis.reductions import uses
 from .visit import children, rewrite, with_new_variables
 
 _TRUE: tir.PrimExpr = tir.IntImm("bool", 1)

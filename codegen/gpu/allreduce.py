@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from ...ir import make, tir
 from ...ir.base import Op
 from ...ir.diagnostics import error
+from ...ir.idioms import is_one
 from ...ir.visit import substitute
 from ..lower.rewriter import Rewriter, sequence
 from .architectures import WARP
@@ -79,7 +80,7 @@ class _Lowerer(Rewriter):
         group = self._group(rest[2 * count + 1 :])
         identity = self._reducer.identity_element
         own = [
-            value if _is_true(values[count]) else make.if_then_else(values[count], value, neutral)
+            value if is_one(values[count]) else make.if_then_else(values[count], value, neutral)
             for value, neutral in zip(values, identity, strict=False)
         ]
         if all(value.dtype in _SHUFFLED for value in own):
@@ -203,10 +204,6 @@ def _variables(expr: object) -> list[tir.Var]:
 
 def _is_power(number: int) -> bool:
     return number & (number - 1) == 0
-
-
-def _is_true(condition: tir.PrimExpr) -> bool:
-    return isinstance(condition, tir.IntImm) and bool(condition.value)
 
 
 def _room(name: str, dtype: str, size: tir.PrimExpr) -> tir.Buffer:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ...ir import make, tir
 from ...ir.diagnostics import error
+from ...ir.idioms import NOTHING
 from ...ir.matrix_units import (
     WARP,
     WHOLE_WARP,
@@ -20,7 +21,7 @@ from ...ir.matrix_units import (
 )  # fmt: skip
 from ...ir.visit import walk
 from ..llvm.types import element_bytes
-from ..lower.rewriter import NOTHING, Rewriter, sequence
+from ..lower.rewriter import Rewriter, sequence
 from .kernel import Kernel, scope_of, size_of
 from .warp_memory import lane_number, thread_number
 

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from ...ir import make, tir
 from ...ir.diagnostics import TvmsError, error
 from ...ir.equal import structural_equal
+from ...ir.idioms import conjuncts
 from ...ir.visit import children, substitute
 from ..lower.rewriter import uses
 from .kernel import ALLREDUCE, THREAD_TAGS, is_private
@@ -105,19 +106,13 @@ def _result(
     """Store the total in the first thread, or in every thread if the memory is local."""
     axes = [axis for axis in stmt.block.iter_vars if axis.iter_type is not tir.IterVarType.COMM_REDUCE]
     values = dict(zip(stmt.block.iter_vars, stmt.iter_values, strict=True))
-    kept = [part for part in _conjuncts(stmt.predicate) if not uses([part], inner | set(threads))]
+    kept = [part for part in conjuncts(stmt.predicate) if not uses([part], inner | set(threads))]
     if not is_private(update.buffer.data):
         kept += [make.equal(thread, make.const(0, thread.dtype)) for thread in threads]
     store = replace(update, value=tir.BufferLoad(total.dtype, total, (_ZERO,)))
     block = replace(stmt.block, iter_vars=tuple(axes), init=None, body=store, reads=(), writes=())
     predicate = reduce(make.logical_and, kept) if kept else TRUE
     return replace(stmt, iter_values=tuple(values[axis] for axis in axes), predicate=predicate, block=block)
-
-
-def _conjuncts(condition: tir.PrimExpr) -> list[tir.PrimExpr]:
-    if isinstance(condition, tir.And):
-        return _conjuncts(condition.a) + _conjuncts(condition.b)
-    return [] if isinstance(condition, tir.IntImm) and condition.value else [condition]
 
 
 class _Combiner:

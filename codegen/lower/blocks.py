@@ -11,6 +11,7 @@ from functools import reduce
 from msgspec.structs import replace
 
 from ...ir import make, tir
+from ...ir.idioms import is_one
 from .layout import strides_of
 from .rewriter import Rewriter
 from .vectors import add, multiply, widen
@@ -40,7 +41,7 @@ class _Lowerer(Rewriter):
         body = self.rewrite(block.body)
         for buffer in reversed(block.alloc_buffers):
             body = _allocate(self.buffer(buffer), body)
-        return body if _is_true(predicate) else tir.IfThenElse(predicate, body, span=realize.span)
+        return body if is_one(predicate) else tir.IfThenElse(predicate, body, span=realize.span)
 
     def _for(self, stmt: tir.For) -> tir.Stmt:
         is_once = isinstance(stmt.extent, tir.IntImm) and stmt.extent.value == 1
@@ -52,11 +53,7 @@ class _Lowerer(Rewriter):
     def _if(self, stmt: tir.IfThenElse) -> tir.Stmt:
         """Drop the check for the first step of a reduction if the loop has only one."""
         stmt = self.rebuild(stmt)
-        return stmt.then_case if _is_true(stmt.condition) else stmt
-
-
-def _is_true(condition: tir.PrimExpr) -> bool:
-    return isinstance(condition, tir.IntImm) and condition.value == 1
+        return stmt.then_case if is_one(stmt.condition) else stmt
 
 
 def _allocate(buffer: tir.Buffer, body: tir.Stmt) -> tir.Stmt:

@@ -11,8 +11,9 @@ from functools import reduce
 from msgspec.structs import replace
 
 from ...ir import make, tir
+from ...ir.idioms import conjuncts
 from ...ir.jumps import has_jump
-from .rewriter import Rewriter, conjuncts, sequence, uses
+from .rewriter import Rewriter, sequence, uses
 
 
 def hoist_first_steps(func: tir.PrimFunc) -> tir.PrimFunc:

@@ -18,10 +18,11 @@ from msgspec.structs import replace
 
 from ...ir import make, tir
 from ...ir.equal import structural_equal
+from ...ir.idioms import NOTHING
 from ...ir.intern import has_effects, may_fault
 from ...ir.simplify import simplify
 from ...ir.visit import Substitution, children, walk
-from .rewriter import NOTHING, Rewriter, sequence
+from .rewriter import Rewriter, sequence
 
 
 def remove_no_ops(func: tir.PrimFunc) -> tir.PrimFunc:

@@ -17,12 +17,13 @@ from functools import reduce
 from msgspec.structs import replace
 
 from ...ir import make, tir
+from ...ir.idioms import conjuncts
 from ...ir.intern import Nodes
 from ...ir.jumps import has_jump
 from ...ir.linear import linear
 from ...ir.sums import Sum
 from ...ir.visit import walk
-from .rewriter import Rewriter, conjuncts, copy_of, sequence
+from .rewriter import Rewriter, copy_of, sequence
 from .wrapping import Arithmetic
 
 MOST_NODES = 2000

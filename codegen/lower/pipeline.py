@@ -26,6 +26,7 @@ from ...ir.analysis.proof import Verdict, prove
 from ...ir.analysis.regions import are_disjoint
 from ...ir.base import Op
 from ...ir.diagnostics import error
+from ...ir.idioms import NOTHING
 from ...ir.simplify import simplify
 from ...ir.software_pipeline import (
     ASYNC,
@@ -42,7 +43,7 @@ from ...ir.software_pipeline import (
     parts_of,
 )  # fmt: skip
 from ...ir.visit import substitute, walk
-from .rewriter import NOTHING, Rewriter, copy_of, sequence
+from .rewriter import Rewriter, copy_of, sequence
 
 _TRUE = tir.IntImm("bool", 1)
 _POINTERS = {"tir.tvm_access_ptr": (1,), "tir.ptx_ldmatrix": (3,), "tir.ptx_mma": (6, 8, 10)}

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...ir import tir
+from ...ir import idioms, tir
 from ...ir.base import Node
 from ...ir.visit import defined_variables, part_names, substitute, walk
 
@@ -24,24 +24,15 @@ class _Parts(dict[type[Any], tuple[str, ...]]):
 
 
 _PARTS = _Parts()
-NOTHING = tir.Evaluate(tir.IntImm("int32", 0))
-"""The empty statement."""
 
 
 def sequence(parts: Iterable[tir.Stmt]) -> tir.Stmt:
     """Return the statement that executes `parts` in order: flattened, without empty statements."""
-    flat: list[tir.Stmt] = []
-    for part in parts:
-        flat.extend(part.seq if isinstance(part, tir.SeqStmt) else (part,))
-    kept = tuple(part for part in flat if not (isinstance(part, tir.Evaluate) and isinstance(part.value, tir.IntImm)))
-    return kept[0] if len(kept) == 1 else tir.SeqStmt(kept) if kept else NOTHING
+    return idioms.sequence([each for each in idioms.flattened(parts) if not _is_empty(each)])
 
 
-def conjuncts(condition: tir.PrimExpr) -> list[tir.PrimExpr]:
-    """Return the conjuncts of `condition`."""
-    if isinstance(condition, tir.And):
-        return conjuncts(condition.a) + conjuncts(condition.b)
-    return [condition]
+def _is_empty(stmt: tir.Stmt) -> bool:
+    return isinstance(stmt, tir.Evaluate) and isinstance(stmt.value, tir.IntImm)
 
 
 class Rewriter:

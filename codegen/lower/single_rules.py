@@ -8,9 +8,10 @@ from msgspec.structs import replace
 
 from ...ir import tir
 from ...ir.base import Op
+from ...ir.idioms import NOTHING
 from ...ir.intern import has_effects
 from ...ir.visit import rewrite, walk
-from .rewriter import NOTHING, Rewriter
+from .rewriter import Rewriter
 
 
 def convert_loops_to_serial(func: tir.PrimFunc) -> tir.PrimFunc:

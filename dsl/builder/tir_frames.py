@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ...ir import tir
 from ...ir.base import Attrs, Span, Trivia
+from ...ir.idioms import is_zero, sequence
 from ...ir.visit import walk
 from .. import syntax
 from ..comments import comments_of
@@ -91,7 +92,7 @@ class Body:
 
     def add(self, statement: tir.Stmt) -> None:
         """Append a statement with the comments kept for it; of `T.evaluate(0)` only the comments remain."""
-        if isinstance(statement, tir.Evaluate) and is_nothing(statement.value):
+        if isinstance(statement, tir.Evaluate) and is_zero(statement.value):
             return self.keep(statement.trivia)
         if self._comments:
             statement = replace(statement, trivia=self._joined(statement.trivia))
@@ -173,21 +174,3 @@ class FunctionFrame:
             buffers += block.alloc_buffers
             buffers += [match.buffer for match in block.match_buffers]
         return tuple(buffers)
-
-
-def is_nothing(value: tir.PrimExpr) -> bool:
-    """Return whether evaluating `value` has no effect: TVM's no-op is the constant zero."""
-    return isinstance(value, tir.IntImm) and value.value == 0
-
-
-def sequence(statements: list[tir.Stmt]) -> tir.Stmt:
-    """Return statements as one flat statement, or `Evaluate(0)` for none (TVM: `SeqStmt::Flatten`)."""
-    if len(statements) == 1:
-        return statements[0]
-    flat: list[tir.Stmt] = []
-    for statement in statements:
-        if isinstance(statement, tir.SeqStmt):
-            flat.extend(statement.seq)
-        else:
-            flat.append(statement)
-    return tir.SeqStmt(tuple(flat)) if flat else tir.Evaluate(tir.IntImm("int32", 0))

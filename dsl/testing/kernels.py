@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ...ir import make, tir
 from ...ir.access import detect_regions, full_region
 from ...ir.dtype import is_float
+from ...ir.idioms import sequence
 from ...ir.visit import walk
 from .choices import Choices
 from .expressions import constants, expression
@@ -282,9 +283,3 @@ def _fits(axis: Axis, extent: tir.PrimExpr) -> bool:
     """Return whether the values of `axis` are indices of a dimension."""
     known, size = size_of(axis.extent), size_of(extent)
     return axis.extent is extent if known is None or size is None else known <= size
-
-
-def sequence(parts: Sequence[tir.Stmt]) -> tir.Stmt:
-    """Return a sequence of statements."""
-    flat = [each for part in parts for each in (part.seq if isinstance(part, tir.SeqStmt) else (part,))]
-    return flat[0] if len(flat) == 1 else tir.SeqStmt(tuple(flat))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from .. import tir
-from .iter_marks import Factors, IterMark, IterSplitExpr, IterSumExpr, NotIterMap, is_one
+from ..idioms import is_one
+from .iter_marks import Factors, IterMark, IterSplitExpr, IterSumExpr, NotIterMap
 
 
 def parts_of(sums: Sequence[IterSumExpr], shifted: Mapping[IterMark, IterMark]) -> dict[IterMark, list[IterSplitExpr]]:

@@ -15,10 +15,11 @@ from msgspec import Struct
 
 from .. import tir
 from ..deep import deep
+from ..idioms import is_one, is_zero
 from ..intern import factors
 from ..sums import Sum
 from .iter_checks import check_parts, parts_of
-from .iter_marks import Factors, IterMapExpr, IterMark, IterSplitExpr, IterSumExpr, NotIterMap, is_one, is_zero
+from .iter_marks import Factors, IterMapExpr, IterMark, IterSplitExpr, IterSumExpr, NotIterMap
 from .iter_predicates import Constraint, constraints_of, tighter
 
 __all__ = [

@@ -8,11 +8,12 @@ from msgspec import Struct
 
 from .. import make, tir
 from ..deep import deep
+from ..idioms import is_one
 from ..intern import joined
 from ..simplify import Simplifier, simplify
 from ..visit import walk
 from .iter_map import Detector, IterMapLevel, detect
-from .iter_marks import IterMapExpr, IterMark, IterSplitExpr, IterSumExpr, NotIterMap, is_one
+from .iter_marks import IterMapExpr, IterMark, IterSplitExpr, IterSumExpr, NotIterMap
 
 
 def normalize_iter_map_to_expr(value: IterMapExpr | tir.PrimExpr) -> tir.PrimExpr:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from .. import tir
 from ..base import Node
+from ..idioms import is_one, is_zero
 from ..linear import linear
 from ..simplify import Simplifier
 from ..sums import Sum
@@ -107,11 +108,3 @@ class Factors:
 
     def uses_iters(self, expr: tir.PrimExpr) -> bool:
         return any(node in self.iters for node in walk(expr) if isinstance(node, tir.Var))
-
-
-def is_zero(value: tir.PrimExpr) -> bool:
-    return isinstance(value, tir.IntImm) and value.value == 0
-
-
-def is_one(value: tir.PrimExpr) -> bool:
-    return isinstance(value, tir.IntImm) and value.value == 1

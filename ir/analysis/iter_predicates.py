@@ -7,9 +7,10 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from .. import tir
+from ..idioms import is_zero
 from ..intern import joined
 from ..sums import Sum
-from .iter_marks import Factors, NotIterMap, is_zero
+from .iter_marks import Factors, NotIterMap
 
 Key: TypeAlias = "frozenset[tuple[tir.PrimExpr, int]]"
 End: TypeAlias = "tir.PrimExpr | None"

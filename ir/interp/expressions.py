@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any, TypeAlias, TypeVar
 
 from .. import tir
-from ..dtype import is_bool, is_int, parse_dtype
+from ..dtype import is_int, parse_dtype
 from . import scalars
 from .frame import Frame, fault
 from .scalars import Value
@@ -204,8 +204,3 @@ def _shuffle(expr: tir.Shuffle) -> Expression:
         return lanes if is_vector(expr.dtype) else lanes[0]
 
     return pick
-
-
-def is_true(expr: tir.PrimExpr) -> bool:
-    """Whether `expr` is the constant true."""
-    return isinstance(expr, tir.IntImm) and is_bool(expr.dtype) and bool(expr.value)

@@ -17,9 +17,10 @@ import numpy as np
 from .. import tir
 from ..base import Node
 from ..dtype import int_range
+from ..idioms import is_one
 from .arguments import compile_match
 from .buffers import compile_allocation, compile_buffer, compile_declaration, compile_store, new_memory, region_view
-from .expressions import compile_all, compile_expr, is_true
+from .expressions import compile_all, compile_expr
 from .frame import Frame, fault
 from .jumps import Break, Continue, Leave
 from .lanes.tier import LaneTier
@@ -285,7 +286,7 @@ def _realize(stmt: tir.BlockRealize) -> Statement:
     values = map(compile_expr, stmt.iter_values)
     variables = (axis.var for axis in stmt.block.iter_vars)
     bindings = tuple(zip(variables, values, map(_compile_domain, stmt.block.iter_vars), strict=True))
-    predicate = None if is_true(stmt.predicate) else compile_expr(stmt.predicate)
+    predicate = None if is_one(stmt.predicate) else compile_expr(stmt.predicate)
     body = compile_stmt(stmt.block)
 
     def run(frame: Frame) -> Iterable[Node]:

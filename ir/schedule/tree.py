@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from .. import tir
+from ..idioms import sequence
 from ..software_pipeline import is_pipeline
 
 _BELOW: dict[type[tir.Stmt], tuple[str, ...]] = {
@@ -74,18 +75,10 @@ def walk_statements(node: tir.Stmt) -> Iterator[tir.Stmt]:
         stack.extend(reversed(statements_in(node)))
 
 
-def sequence(*statements: tir.Stmt) -> tir.Stmt:
-    """Return the statements as one, with nested sequences flattened."""
-    flat: list[tir.Stmt] = []
-    for statement in statements:
-        flat.extend(statement.seq if isinstance(statement, tir.SeqStmt) else (statement,))
-    return flat[0] if len(flat) == 1 else tir.SeqStmt(tuple(flat))
-
-
 def with_child(parent: tir.Stmt, old: tir.Stmt, new: tir.Stmt) -> tir.Stmt:
     """Return `parent` with its child `old` replaced by `new`."""
     if isinstance(parent, tir.SeqStmt):
-        return sequence(*[new if each is old else each for each in parent.seq])
+        return sequence([new if each is old else each for each in parent.seq])
     for field in _BELOW.get(type(parent), _BODY):
         if getattr(parent, field) is old:
             return replace(parent, **{field: new})

@@ -7,10 +7,10 @@ access that is not proven to be inside.
 from __future__ import annotations
 
 from .. import tir
-from ..analysis.iter_marks import is_zero
 from ..base import Node
 from ..diagnostics import Note
 from ..equal import structural_equal
+from ..idioms import is_zero
 from .affine import any_of
 from .place import BlockSite, Facts, Site
 from .report import count

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....ir import make, tir
-from ..kernels import REDUCE, Axis, Kernel, indices_of, sequence
+from ....ir.idioms import sequence
+from ..kernels import REDUCE, Axis, Kernel, indices_of
 from ..loops import nest, plain_nest
 from ..memory import size_of
 from .pointwise import part_of

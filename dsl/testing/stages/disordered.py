@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ....ir import make, tir
-from ..kernels import REDUCE, SCAN, SPATIAL, TRUE, Axis, Kernel, sequence
+from ....ir.idioms import sequence
+from ..kernels import REDUCE, SCAN, SPATIAL, TRUE, Axis, Kernel
 
 _SIZE = 12
 """Size of each dimension of a buffer; no index exceeds it."""

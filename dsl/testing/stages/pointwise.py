@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....ir import make, tir
-from ..kernels import OPAQUE, SPATIAL, Axis, Kernel, indices_of, sequence
+from ....ir.idioms import sequence
+from ..kernels import OPAQUE, SPATIAL, Axis, Kernel, indices_of
 from ..loops import nest
 from ..memory import size_of
 from ..options import MAX_EXTENT

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 from ....ir import make, tir
 from ....ir.dtype import is_float
-from ..kernels import REDUCE, SPATIAL, TRUE, Axis, Kernel, indices_of, sequence
+from ....ir.idioms import sequence
+from ..kernels import REDUCE, SPATIAL, TRUE, Axis, Kernel, indices_of
 from ..loops import nest, plain_nest
 
 _REDUCERS = (

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from ....ir import make, tir
-from ..kernels import Axis, Kernel, indices_of, sequence
+from ....ir.idioms import sequence
+from ..kernels import Axis, Kernel, indices_of
 from ..loops import nest
 from ..memory import size_of
 

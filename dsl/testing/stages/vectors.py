@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ....ir import make, tir
 from ....ir.dtype import with_lanes
-from ..kernels import Kernel, sequence
+from ....ir.idioms import sequence
+from ..kernels import Kernel
 from ..options import MAX_EXTENT
 
 

@@ -11,8 +11,8 @@ from math import prod
 import numpy as np
 
 from ... import tir
+from ...idioms import is_one
 from ...numpy_dtype import numpy_dtype
-from ..expressions import is_true
 from ..memory import Pointer, View, compact_strides
 from .accesses import compile_lane_buffer
 from .arithmetic import LaneValue
@@ -39,7 +39,7 @@ def _realize(stmt: tir.BlockRealize, depth: int) -> Statement:
             check(lanes, bound)
         body(lanes)
 
-    return run if is_true(stmt.predicate) else where(compile_lanes(stmt.predicate), run)
+    return run if is_one(stmt.predicate) else where(compile_lanes(stmt.predicate), run)
 
 
 def _compile_domain(axis: tir.IterVar) -> Callable[[Lanes, LaneValue], None]:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from ... import make, tir
 from ...analysis.iter_map import IterMapLevel, IterSumExpr, detect_iter_map
 from ...analysis.proof import prove
+from ...idioms import is_one
 from ...visit import walk
 from ..conditions import AFFINE, name_of
 from ..program import Program
 from .bindings import domains_of
-from .loops import is_one
 
 
 def is_affine(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> bool:

@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from ... import tir
 from ...analysis.iter_map_use import iter_map_simplify
+from ...idioms import is_one
 from ...visit import walk
 from ..conditions import FIXED_DOMAINS, name_of
 from ..program import Program
 from ..tree import statements_in, with_child
-from .loops import is_one
 
 Domains: TypeAlias = Mapping[tir.Var, tir.Range]
 

@@ -16,6 +16,7 @@ from ...access import detect_regions
 from ...analysis.iter_map_use import subspace_divide
 from ...base import Node
 from ...dtype import is_bool, is_int
+from ...idioms import is_one, is_zero
 from ...int_set import cover, eval_set, from_range
 from ...simplify import simplify
 from ...visit import walk
@@ -24,7 +25,6 @@ from ..program import Program
 from .bindings import Domains, domains_of
 from .blocks import COMM_REDUCE, DATA_PAR, check_reduction
 from .copies import buffers_of, fresh_copy
-from .loops import is_one, is_zero
 from .reductions import check_runs_once, start_condition, uses
 from .scope import scope_root
 

@@ -13,14 +13,13 @@ from ...analysis.regions import lies_in
 from ...base import Node
 from ...buffers import data_pointer
 from ...equal import structural_equal
+from ...idioms import is_zero, sequence
 from ...int_set import cover, eval_set, from_range, intersect
 from ...simplify import simplify
 from ...visit import walk
 from ..conditions import Condition, name_of
 from ..program import Program
-from ..tree import sequence
 from .bindings import domains_of
-from .loops import is_zero
 from .pipeline import bindings_of, bound_region
 from .removal import check_not_opaque
 
@@ -95,9 +94,9 @@ def insert(program: Program, spot: Spot, statement: tir.Stmt) -> None:
     around = program.statement_around(at)
     if isinstance(around, tir.SeqStmt):
         new = [each for old in around.seq for each in (pair if old is at else (old,))]
-        program.replace(around, sequence(*new))
+        program.replace(around, sequence(new))
     else:
-        program.replace(at, sequence(*pair))
+        program.replace(at, sequence(pair))
 
 
 def region_in(

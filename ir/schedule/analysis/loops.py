@@ -28,16 +28,6 @@ def check_starts_at_zero(loop: tir.For) -> None:
         raise STARTS_AT_ZERO.refuse(f"{name_of(loop)} starts at {loop.min}", loop)
 
 
-def is_one(expr: tir.PrimExpr) -> bool:
-    """Return whether `expr` is the constant 1."""
-    return isinstance(expr, tir.IntImm) and expr.value == 1
-
-
-def is_zero(expr: tir.PrimExpr) -> bool:
-    """Return whether `expr` is the constant 0."""
-    return isinstance(expr, tir.IntImm) and expr.value == 0
-
-
 def widest_dtype(*expressions: tir.PrimExpr) -> str:
     """Return the widest integer dtype of the expressions."""
     return f"int{max(parse_dtype(each.dtype).bits for each in expressions)}"

@@ -15,15 +15,14 @@ from ... import make, tir
 from ...analysis.const_bounds import Domain
 from ...analysis.regions import Place, is_covered
 from ...base import Trivia
+from ...idioms import is_one, sequence
 from ...int_set import Interval, cover, eval_set, from_range
 from ..conditions import DISTINCT_WRITES, STAGE_PIPELINE, UNCONDITIONAL, Condition, name_of
 from ..program import Program, child_blocks
-from ..tree import sequence
 from .affine import runs_for_all
 from .bindings import check_bound_to_loops, check_fixed_domains, domains_of
 from .blocks import check_complete_or_reduction, check_not_output
 from .caching import fixed_domains
-from .loops import is_one
 from .needed import SOLVABLE, Facts, IteratorDomain, needed_iterations
 from .order import check_concurrent_loops, tells_iterators
 from .pipeline import bindings_of, bound_region, check_stage_pipeline, is_region_covered
@@ -215,7 +214,7 @@ def _wider(a: str, b: str) -> str:
 
 def _insert(program: Program, loop: tir.For, nest: tir.Stmt, place: int, removed: tir.Stmt) -> None:
     parts = parts_of(loop)
-    body = sequence(*parts[:place], nest, *parts[place:])
+    body = sequence((*parts[:place], nest, *parts[place:]))
     gone: dict[tir.Stmt, tir.Stmt | None] = {}
     while isinstance(removed, tir.For):
         gone[removed] = None

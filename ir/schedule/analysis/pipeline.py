@@ -14,6 +14,7 @@ from ...analysis.iter_map_use import normalize_iter_map_to_expr
 from ...analysis.proof import prove
 from ...analysis.regions import Place, is_covered
 from ...equal import structural_equal
+from ...idioms import is_one
 from ...int_set import Interval, eval_set, from_range
 from ...simplify import simplify
 from ...visit import substitute
@@ -22,7 +23,6 @@ from ..program import Program
 from ..tree import walk_statements
 from .affine import may_be_skipped
 from .bindings import Domains, domains_of
-from .loops import is_one
 from .scope import DepKind, Scope
 
 EXPLICIT = {"read": "explicit_read_region", "write": "explicit_write_region"}

@@ -13,10 +13,10 @@ from ...analysis.iter_map import is_bijective
 from ...analysis.proof import prove
 from ...base import Node
 from ...equal import structural_equal
+from ...idioms import conjuncts
 from ...visit import children, substitute, walk
 from ..conditions import Condition, Refused, name_of
 from .bindings import domains_of
-from .loops import is_one
 
 KNOWN_REDUCER = Condition(
     "E0579",
@@ -89,13 +89,6 @@ def start_condition(
             reason = f"it is unknown whether '{each}' holds in the first iteration of the reduction"
             raise STARTS_ALIKE.refuse(reason, dropped[0], realize.block)
     return reduce(make.logical_and, reversed(own), _TRUE) if len(own) != 1 else own[0]
-
-
-def conjuncts(condition: tir.PrimExpr) -> list[tir.PrimExpr]:
-    """Return the operands of a conjunction."""
-    if isinstance(condition, tir.And):
-        return [*conjuncts(condition.a), *conjuncts(condition.b)]
-    return [] if is_one(condition) else [condition]
 
 
 class Reducer(Struct, frozen=True):

@@ -12,6 +12,7 @@ from ... import make, tir
 from ...access import detect_regions, full_region
 from ...base import GlobalVar, Node, Op
 from ...equal import structural_equal
+from ...idioms import is_one
 from ...visit import substitute, walk
 from ..conditions import Condition
 from ..program import Program
@@ -19,7 +20,7 @@ from ..tree import statements_in
 from .blocks import DATA_PAR
 from .caching import Spot, insert
 from .index_maps import Inverse, map_indices
-from .loops import is_one, nest_of
+from .loops import nest_of
 from .pipeline import bindings_of
 from .removal import OPAQUE
 from .trivia import joined

@@ -7,10 +7,10 @@ from msgspec.structs import replace
 from ... import tir
 from ...access import detect_regions
 from ...base import Node, Trivia
+from ...idioms import sequence
 from ...visit import children, walk
 from ..conditions import Condition, name_of
 from ..program import Program
-from ..tree import sequence
 from .trivia import joined
 
 ONLY_LEAF = Condition("E0545", "another block remains in the scope", "keep the block: its scope would be empty")
@@ -30,7 +30,7 @@ def remove_leaf(program: Program, block: tir.Block) -> tir.Stmt:
         nest, around = around, program.statement_around(around)
     if not isinstance(around, tir.SeqStmt):
         raise ONLY_LEAF.refuse(f"nothing would remain in the place of {name_of(block)}", block)
-    program.replace(around, sequence(*[each for each in around.seq if each is not nest]))
+    program.replace(around, sequence([each for each in around.seq if each is not nest]))
     return nest
 
 

@@ -10,6 +10,7 @@ from ... import tir
 from ...analysis.proof import prove
 from ...analysis.regions import hull
 from ...equal import structural_equal
+from ...idioms import sequence
 from ...make import equal
 from ...visit import substitute
 from ..analysis.blockizing import DIVISIBLE, Divided, divide
@@ -20,7 +21,6 @@ from ..buffer_arguments import LoopOrBlocks
 from ..conditions import INDEPENDENT_ITERATIONS, REDUCTION, UNCONDITIONAL, name_of
 from ..declaration import primitive
 from ..program import Program
-from ..tree import sequence
 
 
 @primitive(requires=(DIVISIBLE, UNCONDITIONAL, REDUCTION, STARTS_ALIKE, INDEPENDENT_ITERATIONS), results=("new block",))
@@ -64,14 +64,14 @@ def _blockize_blocks(program: Program, blocks: Sequence[tir.Block], keeps_units:
         parts.append(_with_axes(program, part, parts[0], block) if parts else part)
     whole = replace(
         parts[0],
-        nest=sequence(*[part.nest for part in parts]),
+        nest=sequence([part.nest for part in parts]),
         reads=_united([region for part in parts for region in part.reads]),
         writes=_united([region for part in parts for region in part.writes]),
     )
     realize = whole.block("outer_" + "".join([f"{block.name_hint}_" for block in blocks]))
     check_not_combined(realize, threads_around(program, blocks[0]))
     left = [realize if each is nests[0] else each for each in seq.seq if each is nests[0] or each not in nests]
-    program.replace(seq, sequence(*left), {old: new for part in parts for old, new in part.became.items()})
+    program.replace(seq, sequence(left), {old: new for part in parts for old, new in part.became.items()})
     return realize.block
 
 

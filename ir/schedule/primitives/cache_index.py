@@ -10,11 +10,11 @@ from ... import make, tir
 from ...base import Node
 from ...buffers import decl_buffer
 from ...equal import structural_equal
+from ...idioms import is_zero
 from ...simplify import Simplifier
 from ...visit import children, post_order, rewrite, substitute, walk
 from ..analysis.blocks import DATA_PAR
 from ..analysis.caching import Spot, allocate, insert
-from ..analysis.loops import is_zero
 from ..analysis.scope import scope_root
 from ..arguments import Block, Integer
 from ..buffer_arguments import StorageScope

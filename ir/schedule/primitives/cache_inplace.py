@@ -6,9 +6,9 @@ from msgspec.structs import replace
 
 from ... import tir
 from ...analysis.regions import lies_in
+from ...idioms import is_one
 from ...visit import walk
 from ..analysis.caching import ACCESSED, Cache, Spot, accessed_buffer, allocate, fixed_domains, insert, region_in
-from ..analysis.loops import is_one
 from ..analysis.pipeline import is_region_covered
 from ..analysis.removal import OPAQUE
 from ..analysis.scope import Scope, scope_root

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ... import tir
 from ...access import full_region
+from ...idioms import is_one
 from ..analysis.caching import (
     ACCESSED,
     IN_BOUNDS,
@@ -19,7 +20,6 @@ from ..analysis.caching import (
     scope_body,
     spot_between,
 )
-from ..analysis.loops import is_one
 from ..analysis.removal import OPAQUE, check_not_opaque
 from ..analysis.scope import Scope, scope_root
 from ..analysis.written import WRITTEN_BEFORE, check_written_before, writes_all

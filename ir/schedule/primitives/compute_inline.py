@@ -8,11 +8,11 @@ from ... import tir
 from ...analysis.iter_map import IterMapLevel, detect_iter_map
 from ...analysis.iter_map_use import inverse_affine_iter_map
 from ...base import Node
+from ...idioms import is_one, is_zero
 from ...intern import has_effects
 from ...visit import substitute
 from ..analysis.blocks import check_complete, check_not_output
 from ..analysis.caching import scope_body
-from ..analysis.loops import is_one
 from ..analysis.pipeline import check_stage_pipeline
 from ..analysis.removal import (
     ONLY_LEAF,
@@ -132,7 +132,7 @@ def _inverse(block: tir.Block, store: tir.BufferStore) -> tuple[tuple[tir.Var, .
     variables = tuple([axis.var for axis in block.iter_vars])
     places = tuple([tir.Var(index.dtype, f"ph_{at}") for at, index in enumerate(store.indices)])
     if len(store.indices) == len(variables) and all(
-        index is axis.var or (_is_zero(index) and _is_unit(axis))
+        index is axis.var or (is_zero(index) and _is_unit(axis))
         for index, axis in zip(store.indices, block.iter_vars, strict=True)
     ):
         return places, dict(zip(variables, places, strict=True))
@@ -147,9 +147,5 @@ def _inverse(block: tir.Block, store: tir.BufferStore) -> tuple[tuple[tir.Var, .
     return places, values
 
 
-def _is_zero(expr: tir.PrimExpr) -> bool:
-    return isinstance(expr, tir.IntImm) and expr.value == 0
-
-
 def _is_unit(axis: tir.IterVar) -> bool:
-    return axis.dom is not None and _is_zero(axis.dom.min) and is_one(axis.dom.extent)
+    return axis.dom is not None and is_zero(axis.dom.min) and is_one(axis.dom.extent)

@@ -11,6 +11,7 @@ from ... import make, tir
 from ...analysis.proof import prove
 from ...analysis.regions import Place, is_covered
 from ...base import Node, Op
+from ...idioms import conjuncts, sequence
 from ...int_set import EVERYTHING, Interval, evaluate, from_range, intersect
 from ...simplify import simplify
 from ...visit import substitute
@@ -20,13 +21,12 @@ from ..analysis.blocks import DATA_PAR, check_complete
 from ..analysis.copies import fresh_copy
 from ..analysis.order import tells_iterators
 from ..analysis.pipeline import bindings_of
-from ..analysis.reductions import conjuncts, uses
+from ..analysis.reductions import uses
 from ..analysis.scope import Scope, scope_root
 from ..arguments import Block, Loop
 from ..conditions import COMPLETE, DISTINCT_WRITES, NOT_ROOT, SINGLE_STORE, UNCONDITIONAL, Condition, name_of
 from ..declaration import primitive
 from ..program import Program
-from ..tree import sequence
 from .compute_inline import check_value
 from .decompose_reduction import AROUND
 
@@ -72,7 +72,7 @@ def decompose_padding(program: Program, block: Block, loop: Loop) -> tir.Block:
     inside, became = _inside(program, realize, loops, chain, padding)
     program.replace(chain[0] if chain else realize, inside, became)
     current = program.current(loop)
-    program.replace(current, sequence(nest, current))
+    program.replace(current, sequence((nest, current)))
     return program.child_blocks(nest)[0] if isinstance(nest, tir.For) else block
 
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from ... import tir
 from ...access import detect_regions
 from ...base import Node
+from ...idioms import sequence
 from ...visit import substitute, walk
 from ..analysis.blocks import COMM_REDUCE, DATA_PAR, check_reduction
 from ..analysis.copies import buffers_of, fresh_copy
@@ -20,7 +21,6 @@ from ..arguments import Block, Loop
 from ..conditions import NOT_ROOT, REDUCTION, Condition, name_of
 from ..declaration import primitive
 from ..program import Program
-from ..tree import sequence
 
 AROUND = Condition("E0570", "the loop is around the block, in its scope", "choose a loop that get_loops returns")
 ABOVE_REDUCTION = Condition(
@@ -62,7 +62,7 @@ def decompose_reduction(program: Program, block: Block, loop: Loop) -> tir.Block
     update = _update_block(block)
     program.replace(block, update)
     current = program.current(loop)
-    program.replace(current, sequence(nest, current))
+    program.replace(current, sequence((nest, current)))
     return next(each for each in walk(nest) if isinstance(each, tir.Block))
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import reduce
 
 from ... import make, tir
+from ...idioms import is_one, is_zero
 from ...simplify import simplify
 from ...visit import walk
 from ..analysis.bindings import simplified_bindings
-from ..analysis.loops import check_plain, check_starts_at_zero, is_one, is_zero, widest_dtype
+from ..analysis.loops import check_plain, check_starts_at_zero, widest_dtype
 from ..analysis.trivia import joined
 from ..arguments import Flag, Loop
 from ..conditions import ARGUMENT, NESTED, PLAIN_LOOP, STARTS_AT_ZERO, Condition, name_of

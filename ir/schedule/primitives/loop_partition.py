@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from ... import make, tir
 from ...access import detect_regions
+from ...idioms import sequence
 from ...visit import rewrite, walk
 from ..analysis.copies import buffers_of, fresh_copy
 from ..analysis.loops import check_plain
@@ -15,7 +16,7 @@ from ..arguments import Factors, Flag, Loop
 from ..conditions import ONE_INFERRED, PLAIN_LOOP, POSITIVE, Condition, name_of
 from ..declaration import primitive
 from ..program import Program, child_blocks
-from ..tree import sequence, walk_statements
+from ..tree import walk_statements
 
 CONSTANT = Condition("E0530", "the domain of the loop is constant", "partition a loop of constant extent")
 FITS = Condition("E0531", "the parts are shorter than the loop", "leave an iteration for the last part")
@@ -51,7 +52,7 @@ def loop_partition(program: Program, loop: Loop, factors: Factors, preserve_unit
         start = end
     parts[0] = replace(parts[0], trivia=loop.trivia)
     stmts = [_block(f"{name}{index}_partition", part) for index, part in enumerate(parts)]
-    program.replace(loop, _block(f"{name}_common", sequence(*stmts)), {loop: None})
+    program.replace(loop, _block(f"{name}_common", sequence(stmts)), {loop: None})
     return parts
 
 

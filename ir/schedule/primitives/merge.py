@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from ... import make, tir
 from ...analysis.proof import prove
+from ...idioms import sequence
 from ..analysis.loops import check_plain, check_starts_at_zero
 from ..analysis.order import conflict_of_later, conflicts
 from ..analysis.trivia import joined
@@ -15,7 +16,6 @@ from ..arguments import Loop
 from ..conditions import ARGUMENT, IN_ORDER, NESTED, PLAIN_LOOP, STARTS_AT_ZERO, Condition, name_of
 from ..declaration import primitive
 from ..program import Program
-from ..tree import sequence
 from .reorder import ONCE, check_once
 
 SAME_SCOPE = Condition("E0532", "the loops are consecutive in the same block", "merge loops of one block")
@@ -45,7 +45,7 @@ def merge(program: Program, *loops: Loop) -> tir.For:
     kept = [merged if each is nests[-1][0] else each for each in parent.seq]
     outermost = {nest[0] for nest in nests[:-1]}
     became: dict[tir.Stmt, tir.Stmt | None] = dict.fromkeys([loop for nest in nests for loop in nest])
-    program.replace(parent, sequence(*[each for each in kept if each not in outermost]), became)
+    program.replace(parent, sequence([each for each in kept if each not in outermost]), became)
     return innermost
 
 
@@ -106,7 +106,7 @@ def _merged(program: Program, nests: list[tuple[tir.For, ...]]) -> tuple[tir.For
         program.substitute(nest[-1].body, {loop.loop_var: new for loop, new in zip(nest, variables, strict=True)})
         for nest in nests
     ]
-    result, innermost = sequence(*bodies), None
+    result, innermost = sequence(bodies), None
     for depth in range(len(variables) - 1, -1, -1):
         loop = nests[0][depth]
         trivia = joined(*[nest[depth].trivia for nest in nests])

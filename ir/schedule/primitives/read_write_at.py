@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from ... import make, tir
 from ...analysis.regions import Place, hull, is_covered, relaxed
+from ...idioms import sequence
 from ...visit import substitute, walk
 from ..analysis.bindings import domains_of
 from ..analysis.blocks import DATA_PAR
@@ -23,7 +24,7 @@ from ..buffer_arguments import BufferIndex, StorageScope
 from ..conditions import IN_ORDER, STAGE_PIPELINE, Condition, name_of
 from ..declaration import primitive
 from ..program import Program
-from ..tree import sequence, walk_statements
+from ..tree import walk_statements
 from .decompose_reduction import AROUND
 
 ONE_WAY = Condition(
@@ -134,7 +135,7 @@ class _LoopAccesses:
         used = {each: cache.use(program, each) for each in users}
         new = [program.substitute(part, used) for part in parts_of(self.loop)]
         realize = self._copying(cache)
-        program.replace(self.loop, replace(self.loop, body=sequence(*new[:at], realize, *new[at:])))
+        program.replace(self.loop, replace(self.loop, body=sequence((*new[:at], realize, *new[at:]))))
         allocate(program, program.current(self.root), cache.buffer)
         self._check_after(realize.block, cache.buffer)
         return realize.block

@@ -13,10 +13,10 @@ from ...analysis.proof import prove
 from ...analysis.regions import lies_in
 from ...base import Node
 from ...equal import structural_equal
+from ...idioms import is_one
 from ...simplify import simplify
 from ...visit import substitute, walk
 from ..analysis.blocks import check_complete, check_not_output
-from ..analysis.loops import is_one
 from ..analysis.pipeline import bindings_of, check_stage_pipeline
 from ..analysis.removal import (
     ONLY_LEAF,

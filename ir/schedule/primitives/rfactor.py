@@ -11,18 +11,18 @@ from ... import make, tir
 from ...analysis.proof import prove
 from ...base import Node, Trivia
 from ...buffers import data_pointer
+from ...idioms import conjuncts, is_one, sequence
 from ...visit import substitute, walk
 from ..analysis.bindings import domains_of
 from ..analysis.blocks import COMM_REDUCE, DATA_PAR, check_reduction
 from ..analysis.caching import allocate
-from ..analysis.loops import check_starts_at_zero, is_one
+from ..analysis.loops import check_starts_at_zero
 from ..analysis.pipeline import check_stage_pipeline
 from ..analysis.reductions import (
     KNOWN_REDUCER,
     STARTS_ALIKE,
     Reduction,
     check_runs_once,
-    conjuncts,
     reduction_of,
     start_condition,
     uses,
@@ -34,7 +34,6 @@ from ..arguments import Integer, Loop
 from ..conditions import ARGUMENT, REDUCTION, STAGE_PIPELINE, STARTS_AT_ZERO, UNCONDITIONAL, Condition, name_of
 from ..declaration import primitive
 from ..program import Program
-from ..tree import sequence
 
 APART = Condition(
     "E0578",
@@ -78,7 +77,7 @@ def rfactor(program: Program, loop: Loop, factor_axis: Integer) -> tir.Block:
     rest = parts.rest(predicate)
     became: dict[tir.Stmt, tir.Stmt | None] = {block: rest.block}
     left = _without(loops[0], rest, dropped, became)
-    program.replace(loops[0], sequence(nest, left), became)
+    program.replace(loops[0], sequence((nest, left)), became)
     for buffer in parts.buffers:
         allocate(program, program.current(scope), buffer)
     return first
@@ -161,7 +160,7 @@ def _without(
     if isinstance(node, tir.BlockRealize):
         return rest
     if isinstance(node, tir.SeqStmt):
-        return sequence(_without(node.seq[0], rest, dropped, became), *node.seq[1:])
+        return sequence((_without(node.seq[0], rest, dropped, became), *node.seq[1:]))
     assert isinstance(node, tir.For)
     body = _without(node.body, rest, dropped, became)
     if node in dropped:
@@ -284,7 +283,7 @@ class _Parts(Struct):
 def _stores(
     buffers: Sequence[tir.Buffer], indices: tuple[tir.PrimExpr, ...], values: Sequence[tir.PrimExpr]
 ) -> tir.Stmt:
-    return sequence(*[tir.BufferStore(buffer, value, indices) for buffer, value in zip(buffers, values, strict=True)])
+    return sequence([tir.BufferStore(buffer, value, indices) for buffer, value in zip(buffers, values, strict=True)])
 
 
 def _point(load: tir.BufferLoad) -> tir.BufferRegion:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from ... import tir
+from ...idioms import is_one
 from ...visit import walk
 from ..analysis.blocks import COMM_REDUCE, DATA_PAR
-from ..analysis.loops import is_one
 from ..analysis.scope import Scope, scope_root
 from ..arguments import Block, Integer
 from ..conditions import NOT_ROOT, Refused

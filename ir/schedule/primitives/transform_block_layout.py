@@ -7,12 +7,13 @@ from msgspec.structs import replace
 from ... import make, tir
 from ...base import Node
 from ...equal import structural_equal
+from ...idioms import is_one
 from ...simplify import simplify
 from ...visit import rewrite, substitute, walk
 from ..analysis.bindings import check_fixed_domains
 from ..analysis.blocks import COMM_REDUCE, DATA_PAR
 from ..analysis.index_maps import inverse, is_one_to_one, map_shape, shortened
-from ..analysis.loops import ALONE, check_plain, check_starts_at_zero, is_one, nest_of
+from ..analysis.loops import ALONE, check_plain, check_starts_at_zero, nest_of
 from ..analysis.order import check_kinds_hold
 from ..analysis.reduction_order import check_orderless
 from ..analysis.trivia import joined

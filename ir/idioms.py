@@ -1,0 +1,44 @@
+"""Idioms of the loop level: the constants zero and one, conjunctions, and sequences of statements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from . import tir
+
+NOTHING = tir.Evaluate(tir.IntImm("int32", 0))
+"""The empty statement."""
+
+
+def is_zero(expr: tir.PrimExpr) -> bool:
+    """Return whether `expr` is the constant 0, or false."""
+    return isinstance(expr, tir.IntImm) and expr.value == 0
+
+
+def is_one(expr: tir.PrimExpr) -> bool:
+    """Return whether `expr` is the constant 1, or true."""
+    return isinstance(expr, tir.IntImm) and expr.value == 1
+
+
+def conjuncts(condition: tir.PrimExpr) -> list[tir.PrimExpr]:
+    """Return the operands of a conjunction in order, without constants that hold; none for a constant that holds."""
+    found: list[tir.PrimExpr] = []
+    waiting = [condition]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, tir.And):
+            waiting += [part.b, part.a]
+        elif not is_one(part):
+            found.append(part)
+    return found
+
+
+def flattened(statements: Iterable[tir.Stmt]) -> list[tir.Stmt]:
+    """Return the statements in order, with those of sequences among them."""
+    return [each for part in statements for each in (part.seq if isinstance(part, tir.SeqStmt) else (part,))]
+
+
+def sequence(statements: Iterable[tir.Stmt]) -> tir.Stmt:
+    """Return statements as one flat statement, or the empty statement for none (TVM: `SeqStmt::Flatten`)."""
+    flat = flattened(statements)
+    return flat[0] if len(flat) == 1 else tir.SeqStmt(tuple(flat)) if flat else NOTHING
