@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -50,7 +51,7 @@ def _classifier(name: str, size: int) -> Network:
 def _t5_encoder() -> Network:
     import torch
 
-    transformers: Any = import_module("transformers")
+    transformers = _transformers()
     config = transformers.T5Config(d_model=512, d_kv=64, d_ff=2048, num_layers=6, num_heads=8)
     return _last_state(transformers.T5EncoderModel(config)), torch.randint(0, config.vocab_size, (1, 32))
 
@@ -58,10 +59,17 @@ def _t5_encoder() -> Network:
 def _whisper_encoder() -> Network:
     import torch
 
-    transformers: Any = import_module("transformers")
+    transformers = _transformers()
     sizes = {"d_model": 384, "encoder_layers": 4, "encoder_attention_heads": 6, "encoder_ffn_dim": 1536}
     model = transformers.WhisperModel(transformers.WhisperConfig(decoder_layers=1, **sizes))
     return _last_state(model.encoder), torch.randn(1, 80, 3000)
+
+
+def _transformers() -> Any:
+    """Return the module `transformers`, which looks for a package with the name of a file beside this one, `kernels`."""
+    here = str(Path(__file__).parent)
+    sys.path[:] = [path for path in sys.path if path != here]
+    return import_module("transformers")
 
 
 def _last_state(model: Any) -> Any:

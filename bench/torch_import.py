@@ -26,9 +26,19 @@ from tvms.relax.frontend.torch import from_exported_program
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "importers"))
 
-NOT_MEANT = ("rand.default", "randn.default", "randperm.default", "_fft_r2c.default", "_fft_c2r.default", "atan2.out")
+NOT_MEANT = (
+    "rand.default",
+    "randn.default",
+    "randperm.default",
+    "_fft_r2c.default",
+    "_fft_c2r.default",
+    "atan2.out",
+    "resize_.default",
+)
 """Core overloads about random numbers, complex tensors, or memory that is given."""
-NUMBERS = ("sym_size.int", "sym_numel.default", "sym_stride.int", "sym_storage_offset.default")
+NUMBERS = (
+    "sym_size.int", "sym_numel.default", "sym_stride.int", "sym_storage_offset.default", "sym_is_contiguous.default"
+)  # fmt: skip
 """Core overloads whose results are numbers, which torch itself tells."""
 _CALLS = 5
 HEADER = """
@@ -40,10 +50,12 @@ def core_overloads() -> list[str]:
     """Return the overloads that torch tags as Core ATen."""
     import torch
 
-    packets = (getattr(torch.ops.aten, name, None) for name in dir(torch.ops.aten))
-    overloads = (
-        getattr(packet, name) for packet in packets if hasattr(packet, "overloads") for name in packet.overloads()
+    # `dir(torch.ops.aten)` lists only those that were used before
+    names = sorted(
+        name.removeprefix("aten::") for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::")
     )
+    parts = (name.partition(".") for name in names)
+    overloads = [getattr(getattr(torch.ops.aten, packet), last or "default") for packet, _, last in parts]
     return [str(each).removeprefix("aten.") for each in overloads if torch.Tag.core in each.tags]
 
 

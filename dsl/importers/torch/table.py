@@ -18,6 +18,7 @@ from . import (
     normalization,
     pooling,
     products,
+    quantization,
     recurrent,
     reductions,
     shapes,
@@ -27,7 +28,7 @@ from .converter import Convert
 
 FAMILIES = (
     elementwise, binary, reductions, shapes, indexing, creation, products, convolution, pooling, normalization,
-    attention, images, recurrent, sorting, control_flow,
+    attention, images, quantization, recurrent, sorting, control_flow,
 )  # fmt: skip
 
 ROWS: dict[str, Convert] = {name: row for family in FAMILIES for name, row in family.ROWS.items()}
