@@ -59,3 +59,9 @@ class UnknownName(TvmsError, KeyError):
 def error(code: str, message: str, span: Span | None = None, help: str | None = None, *notes: Note) -> TvmsError:
     """Return an exception with a single error, for the caller to raise."""
     return TvmsError(Diagnostic(code, message, span, help, notes))
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun: "1 argument", "2 arguments", "2 indices"."""
+    plural = {"index": "indices", "axis": "axes"}.get(noun, f"{noun}s")
+    return f"{number} {noun if number == 1 else plural}"

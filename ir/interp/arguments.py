@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import tir
 from ..base import Node
+from ..diagnostics import count
 from ..dtype import int_range, is_bool, is_float, is_int
 from ..numpy_dtype import numpy_dtype
 from .expressions import compile_expr
@@ -58,11 +59,6 @@ def shape_sizes(shape: Sequence[tir.PrimExpr], actual: Sequence[int], subject: s
         raise fault("E0704", f"{subject} has {count(len(actual), 'dimension')}, but {len(shape)} are declared", node)
     said = f"{subject} has shape {tuple(actual)}, but its dimension "
     return [Size(d, n, "E0705", f"{said}{axis}", node) for axis, (d, n) in enumerate(zip(shape, actual, strict=True))]
-
-
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun: "1 argument", "2 arguments"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def check_count(name: str, params: Sequence[Any], args: Sequence[Any], node: Node) -> None:

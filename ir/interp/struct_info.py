@@ -10,8 +10,9 @@ import numpy as np
 
 from .. import relax, tir
 from ..base import Node, StructInfo
+from ..diagnostics import count
 from ..numpy_dtype import numpy_dtype
-from .arguments import Size, count, shape_sizes, to_array, to_scalar
+from .arguments import Size, shape_sizes, to_array, to_scalar
 from .buffers import new_memory
 from .expressions import compile_expr
 from .frame import Frame, fault

@@ -7,8 +7,9 @@ integer · E0412 (warning): a T.init without a reduction axis.
 from __future__ import annotations
 
 from .. import tir
+from ..diagnostics import count
 from ..dtype import is_int
-from .report import Report, count
+from .report import Report
 from .subject import Subject
 
 _REDUCING = (tir.IterVarType.COMM_REDUCE, tir.IterVarType.ORDERED, tir.IterVarType.OPAQUE)

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from .. import tir
 from ..base import Node
-from ..diagnostics import Note
+from ..diagnostics import Note, count
 from ..equal import structural_equal
 from ..idioms import is_zero
 from .affine import any_of
 from .place import BlockSite, Facts, Site
-from .report import count
 from .solve import Answer, Values
 from .subject import Subject, is_write
 

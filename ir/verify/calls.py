@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from .. import relax, tir
 from ..base import BaseFunc, GlobalVar, IRModule, Node, Op, StructInfo
-from ..diagnostics import Diagnostic, Note
+from ..diagnostics import Diagnostic, Note, count
 
 CallNode: TypeAlias = relax.Call | tir.Call
 
@@ -47,7 +47,7 @@ def _check_call(module: IRModule, call: relax.Call) -> Iterator[Diagnostic]:
         case relax.Call(op=GlobalVar(name_hint=name)):
             function = module.functions.get(name)
             if isinstance(function, relax.Function) and len(function.params) != len(call.args):
-                message = f"'{name}' takes {_count(len(function.params), 'argument')}, but {len(call.args)} are given"
+                message = f"'{name}' takes {count(len(function.params), 'argument')}, but {len(call.args)} are given"
                 yield Diagnostic("E0435", message, call.span, None, _defined_at(function))
         case _:
             return
@@ -64,8 +64,8 @@ def _check_call_tir(
     counted = len(given) + len(results) + extra
     if counted != len(function.params):
         message = (
-            f"'{name}' takes {_count(len(function.params), 'parameter')}, but this call passes {counted}: "
-            f"{_count(len(given), 'argument')} and {_count(len(results) + extra, 'result')}"
+            f"'{name}' takes {count(len(function.params), 'parameter')}, but this call passes {counted}: "
+            f"{count(len(given), 'argument')} and {count(len(results) + extra, 'result')}"
         )
         help = "pass one argument for each input, and one out_sinfo for each result, in the order of the parameters"
         yield Diagnostic("E0435", message, call.span, help, _defined_at(function))
@@ -89,10 +89,10 @@ def _misfit(buffer: tir.Buffer, info: StructInfo | None, bound: dict[tir.Var, ti
         return f"to have dtype {buffer.dtype}, but it has dtype {info.dtype}"
     if not isinstance(info.shape, relax.ShapeExpr):
         rank_differs = info.ndim not in (-1, len(buffer.shape))
-        return f"to have {_count(len(buffer.shape), 'dimension')}, but it has {info.ndim}" if rank_differs else None
+        return f"to have {count(len(buffer.shape), 'dimension')}, but it has {info.ndim}" if rank_differs else None
     values = info.shape.values
     if len(values) != len(buffer.shape):
-        return f"to have {_count(len(buffer.shape), 'dimension')}, but it has {len(values)}"
+        return f"to have {count(len(buffer.shape), 'dimension')}, but it has {len(values)}"
     for axis, (wanted, value) in enumerate(zip(buffer.shape, values, strict=True)):
         expected = bound.setdefault(wanted, value) if isinstance(wanted, tir.Var) else wanted
         if not isinstance(expected, tir.IntImm) or not isinstance(value, tir.IntImm):
@@ -118,10 +118,6 @@ def _results(call: relax.Call) -> list[StructInfo] | None:
             return [info]
         case _:
             return None
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _defined_at(function: BaseFunc) -> tuple[Note, ...]:

@@ -12,9 +12,10 @@ from typing import Any
 
 from .. import tir
 from ..base import Metadata, Node
+from ..diagnostics import count
 from ..dtype import is_bool, is_int, parse_dtype
 from ..make import access_dtype, with_base
-from .report import Report, count
+from .report import Report
 from .subject import Subject
 from .values import missing
 

@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterator
 from .. import tir
 from ..base import Node, Op
 from ..codes import CODES
+from ..diagnostics import count
 from ..dtype import MAX_LANES, int_range, lanes_of, parse_dtype, with_lanes
 from ..ops.llvm_intrinsics import is_llvm_intrinsic, nearest_llvm_intrinsic
 from ..ops.tir import get, result_dtype
 from ..ops.tir_kinds import KINDS, described, is_dtype_argument
 from ..ops.tir_table import ARGUMENT_RULES, Intrinsic, Parameter
 from ..signature import BadArguments
-from .report import Report, count
+from .report import Report
 from .subject import Subject
 
 

@@ -34,9 +34,3 @@ class Report:
             if node is not None and node.span is not None:
                 return node.span
         return None
-
-
-def count(number: int, noun: str) -> str:
-    """Return "1 index", "2 indices" and the like."""
-    plural = {"index": "indices", "axis": "axes"}.get(noun, f"{noun}s")
-    return f"{number} {noun if number == 1 else plural}"

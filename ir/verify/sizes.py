@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from .. import tir
 from ..base import Node
+from ..diagnostics import count
 from ..dtype import is_bool, is_int, lanes_of
-from .report import count
 from .subject import Subject
 
 
