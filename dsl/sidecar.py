@@ -15,6 +15,7 @@ from ..ir.diagnostics import TvmsError, error
 from ..ir.files import memory_limit, read_file, write_together
 from ..ir.infer import infer_struct_info
 from ..ir.visit import rewrite, walk
+from .printer import script_with_constants
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,11 +26,6 @@ _DTYPES = {
     "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2",
 }  # fmt: skip
 """The dtypes of safetensors."""
-
-
-def metadata_name(key: str, index: int) -> str:
-    """Return the name in the sidecar of TVM's `metadata["relax.expr.Constant"][0]`."""
-    return f"{key}[{index}]"
 
 
 def sidecar_of(path: Path) -> Path:
@@ -49,8 +45,6 @@ def save_module(node: IRModule | BaseFunc, path: str, dialect: str = "tvms", bel
 
 def dump(node: IRModule | BaseFunc, dialect: str = "tvms") -> tuple[str, bytes]:
     """Return the text of `node`, and the contents of a sidecar file with the tensors that it only names, or b""."""
-    from .printer import script_with_constants
-
     text, constants = script_with_constants(node, dialect)
     return text, _serialized(constants) if constants else b""
 
@@ -113,7 +107,7 @@ def with_constants(module: IRModule, arrays: Mapping[str, NDArray[Any]]) -> IRMo
     def fill(node: Any) -> relax.Constant | None:
         if not isinstance(node, relax.Constant) or not isinstance(node.data, Metadata):
             return None
-        name = node.name or metadata_name(node.data.key, node.data.index)
+        name = node.name or node.data.name
         return _filled(node, name, arrays[name]) if name in arrays else None
 
     functions = {name: rewrite(function, fill) for name, function in module.functions.items()}

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from lark import Lark
 
-from .tables import GRAMMAR, TABLES, Rule, Tables, digest
+from .automaton import GRAMMAR, TABLES, Rule, Tables, digest
 
 
 def build(grammar: str) -> Tables:

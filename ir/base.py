@@ -230,6 +230,11 @@ class Metadata(Node, frozen=True, eq=False):
     key: str
     index: int
 
+    @property
+    def name(self) -> str:
+        """The name of the object in a sidecar file."""
+        return f"{self.key}[{self.index}]"
+
 
 EXTERNAL_MODULES = "external_mods"
 """The module attribute that lists the external modules, which libraries compiled from its functions."""

@@ -20,6 +20,7 @@ from ...ir.dtype import is_dtype
 from ...ir.signature import BadArguments, ParameterKind, Signature, describe, wrong_kind
 from ...ir.spelling import did_you_mean
 from .. import syntax
+from . import remedies
 from .context import Context, Failed, target_names
 from .convert import CONVERTERS, Convert, Mismatch, converter
 from .tir_frames import FunctionFrame
@@ -200,6 +201,9 @@ class Method(Struct, frozen=True, eq=False):
 
 NAMESPACES: dict[str, Namespace] = {}
 """The dialects, by letter."""
+remedies.FORMS.append(
+    lambda: [f"{letter}.{member}" for letter, namespace in NAMESPACES.items() for member in namespace.members]
+)
 
 
 def register(name: str, value: Any) -> None:

@@ -11,12 +11,12 @@ from ...ir.signature import Signature
 from .. import syntax
 from ..comments import comments_in, without_comments
 from .budget import TEXT
-from .context import Context, TooManyErrors
+from .context import POISON, Context, TooManyErrors
 from .convert import CONVERTERS, Flag
-from .expressions import evaluate
+from .expressions import evaluate, opener
 from .forms import Form, Parameter, Site, form
 from .tir_frames import Expansion
-from .tir_statements import build_statements
+from .tir_statements import STATEMENTS, build_statements
 
 MAX_NESTED = 200
 
@@ -77,3 +77,15 @@ def _check_limits(context: Context, site: Site, definition: syntax.Definition) -
         site.error("E0010", message, "break the recursion")
         raise TooManyErrors
     context.pay((definition.end - definition.start) // TEXT, site.node)
+
+
+def _definition(context: Context, node: syntax.Definition) -> None:
+    if node.head is not None and is_macro(opener(context, node.head)):
+        context.tir.body.keep(node.trivia)
+        return define_macro(context, node)
+    context.scope.define(node.name, POISON)
+    help = "move it out of the function, or make it a macro with @T.macro"
+    raise context.error("E0207", f"'{node.name}' is defined inside a loop function", node, help)
+
+
+STATEMENTS[syntax.Definition] = _definition

@@ -13,6 +13,7 @@ from ...ir.signature import Parameter, Signature, describe
 from ...ir.spelling import did_you_mean
 from .. import syntax
 from . import relax_values as values
+from . import remedies
 from .relax_arguments import Arguments, bind, parameters
 from .relax_blocks import BlockBuilder
 from .relax_dimensions import dimensions, scalar
@@ -203,3 +204,6 @@ FORMS: dict[str, tuple[Signature[Parameter], Build]] = {
     "R.dist.DTensor": (_DTENSOR, _dtensor),
 }
 """All kinds of struct info by name, with their parameters."""
+
+values.NAMED_FORMS.append(bare_struct_info)
+remedies.FORMS.append(lambda: FORMS)

@@ -49,8 +49,3 @@ def bind(context: Context, form: str, expected: Signature[Parameter], call: synt
         raise context.error(wrong.code, wrong.message, node, wrong.help) from None
     values = {name: each.value if isinstance(each, syntax.Keyword) else each for name, each in bound.values.items()}
     return Arguments(values, bound.rest, tuple(bound.extra.values()))
-
-
-def count(number: int, noun: str = "argument") -> str:
-    """Return "1 argument", "2 arguments", …"""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -11,10 +11,9 @@ from ...ir import relax, tir
 from ...ir.base import GlobalVar, Metadata, Span, StructInfo, Trivia
 from ...ir.building.call_te import is_known
 from ...ir.contradiction import contradiction
-from ...ir.diagnostics import Note
+from ...ir.diagnostics import Note, count
 from .. import syntax
 from . import relax_values as values
-from .relax_arguments import count
 from .relax_blocks import BlockBuilder, is_leaf
 from .relax_calls import MatchCastRequest
 from .relax_constants import constant

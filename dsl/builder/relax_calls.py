@@ -17,7 +17,7 @@ from ...ir.ops.registry import Param, RelaxOp, find, relax_ops
 from ...ir.signature import Parameter, Signature, describe
 from ...ir.spelling import did_you_mean
 from .. import syntax
-from . import expressions
+from . import expressions, remedies
 from . import relax_values as values
 from .convert import Text
 from .forms import Closure, Form, Method, Site, form
@@ -40,7 +40,7 @@ class MatchCastRequest(Struct, frozen=True):
     struct_info: StructInfo
 
 
-def call(builder: BlockBuilder, node: syntax.Call) -> Any:
+def _call(builder: BlockBuilder, node: syntax.Call) -> Any:
     """Return the value of a call; raise E0301 if there is no such operator, E0207 if the callee is not a function."""
     name = values.dotted(builder, node.func)
     if name is None:
@@ -233,3 +233,6 @@ VALUE_FORMS: dict[str, tuple[Signature[Parameter], _Build]] = {
     "R.tuple": (parameters("*fields"), _tuple),
     "R.TupleGetItem": (parameters("tuple_value", "index"), _tuple_get_item),
 }
+
+values.RULES[syntax.Call] = _call
+remedies.FORMS.append(lambda: VALUE_FORMS)

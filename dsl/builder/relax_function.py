@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,7 +11,6 @@ from ...ir import relax, tir
 from ...ir.base import StructInfo
 from ...ir.dtype import is_dtype
 from ...ir.infer import infer_struct_info, replace_dims
-from ...ir.signature import describe
 from ...ir.visit import walk
 from .. import syntax
 from ..comments import with_comments
@@ -105,19 +103,6 @@ def build_local_function(builder: BlockBuilder, definition: syntax.Definition, l
     context.scope.define(definition.name, var)
     function = build_function(context, definition, is_local=True)
     builder.append(relax.VarBinding(var, function, span=function.span))
-
-
-def function_attributes(builder: BlockBuilder, call: syntax.Call) -> None:
-    """Add the attributes of `R.func_attr({…})`; report E0209 if an attribute is given twice."""
-    given = bind(builder.context, "R.func_attr", parameters("attrs"), call)
-    attrs: Any = expressions.evaluate(builder.context, given["attrs"])
-    if not isinstance(attrs, dict):
-        help = 'write R.func_attr({"key": value})'
-        raise builder.context.error("E0321", f"{describe(attrs)} is not a dict of attributes", given["attrs"], help)
-    for key, value in attrs.items():  # type: ignore[reportUnknownVariableType]
-        if key in builder.attrs:
-            builder.context.error("E0209", f"attribute '{key}' is given twice", given["attrs"])
-        builder.attrs[key] = value
 
 
 def _signature(builder: BlockBuilder, definition: syntax.Definition) -> Signature:
@@ -234,3 +219,6 @@ def _dataflow_return(builder: BlockBuilder, block: syntax.With, statement: synta
         relax_statements.build_dataflow_body(builder, block.body[:-1], outputs)
         builder.leaving = True
         return _returned(builder, statement)
+
+
+relax_statements.LOCAL_FUNCTION.append(build_local_function)

@@ -9,12 +9,14 @@ from ...ir import relax
 from ...ir.base import StructInfo
 from ...ir.signature import describe
 from .. import syntax
-from . import relax_function as functions
+from . import expressions
 from . import relax_values as values
 from .context import Failed
 from .convert import Attributes
 from .forms import Site, form
 from .relax_annotations import struct_info
+from .relax_arguments import bind as bind_arguments
+from .relax_arguments import parameters
 from .relax_bindings import Target, assign, bind, unpack
 from .relax_blocks import BlockBuilder, is_void
 from .relax_dataflow import defined_names, last_definitions, output_names
@@ -34,6 +36,10 @@ def build_statements(builder: BlockBuilder, body: Iterable[syntax.Stmt], outputs
             builder.keep_comments(statement)
 
 
+LOCAL_FUNCTION: list[Callable[[BlockBuilder, syntax.Definition, bool], None]] = []
+"""The meaning of a nested function; `relax_function` adds it."""
+
+
 def _build(builder: BlockBuilder, statement: syntax.Stmt, leaves: bool) -> None:
     context = builder.context
     match statement:
@@ -50,7 +56,7 @@ def _build(builder: BlockBuilder, statement: syntax.Stmt, leaves: bool) -> None:
         case syntax.If():
             _branches(builder, statement, leaves)
         case syntax.Definition():
-            functions.build_local_function(builder, statement, leaves)
+            LOCAL_FUNCTION[0](builder, statement, leaves)
         case syntax.Import():
             help = "move it to the top of the file"
             raise builder.context.error("E0207", "imports are not allowed in a function", statement, help)
@@ -98,7 +104,7 @@ def _expression(builder: BlockBuilder, statement: syntax.ExprStmt) -> None:
     node, context = statement.value, builder.context
     name = values.dotted(builder, node.func) if isinstance(node, syntax.Call) else None
     if name == "R.func_attr" and isinstance(node, syntax.Call):
-        functions.function_attributes(builder, node)
+        function_attributes(builder, node)
         return
     if name == "R.output" and builder.in_dataflow:
         return  # `output_names` has read it
@@ -230,3 +236,16 @@ def output(site: Site, *variables: Any) -> None:
 def func_attr(site: Site, attrs: Attributes) -> None:
     """`R.func_attr({"key": value})`: attributes of the function."""
     raise site.error("E0201", "R.func_attr is a statement, not a value", "write it at the start of a function")
+
+
+def function_attributes(builder: BlockBuilder, call: syntax.Call) -> None:
+    """Add the attributes of `R.func_attr({…})`; report E0209 if an attribute is given twice."""
+    given = bind_arguments(builder.context, "R.func_attr", parameters("attrs"), call)
+    attrs: Any = expressions.evaluate(builder.context, given["attrs"])
+    if not isinstance(attrs, dict):
+        help = 'write R.func_attr({"key": value})'
+        raise builder.context.error("E0321", f"{describe(attrs)} is not a dict of attributes", given["attrs"], help)
+    for key, value in attrs.items():  # type: ignore[reportUnknownVariableType]
+        if key in builder.attrs:
+            builder.context.error("E0209", f"attribute '{key}' is given twice", given["attrs"])
+        builder.attrs[key] = value

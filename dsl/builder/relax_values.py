@@ -6,6 +6,7 @@ struct info. Operands are bound as they are read, so that bindings have TVM's or
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeGuard
 
 from msgspec import Struct
@@ -13,6 +14,7 @@ from msgspec.structs import replace
 
 from ...ir import relax
 from ...ir.base import Metadata, Op
+from ...ir.diagnostics import count
 from ...ir.ops.binding import as_expr
 from ...ir.signature import describe
 from .. import syntax
@@ -30,6 +32,12 @@ _TENSOR_FIELDS = {
 }  # fmt: skip
 _INDEXED_TENSOR_FIELDS = {"shape": "tensor_shape_i", "strides": "tensor_stride_i"}
 _DTYPE_FIELDS = {"type_code": "tensor_dtype_code", "bits": "tensor_dtype_bits", "lanes": "tensor_dtype_lanes"}
+
+
+RULES: dict[type[syntax.Expr], Callable[[BlockBuilder, Any], Any]] = {}
+"""Meanings of further kinds of expressions; `relax_calls` adds that of calls."""
+NAMED_FORMS: list[Callable[[BlockBuilder, str, syntax.Attribute], Any]] = []
+"""The meaning of a form that is named, but not called; `relax_annotations` adds it."""
 
 
 def evaluate(builder: BlockBuilder, node: syntax.Expr) -> Any:
@@ -50,12 +58,9 @@ def evaluate(builder: BlockBuilder, node: syntax.Expr) -> Any:
             return _attribute(builder, node)
         case syntax.Subscript():
             return _subscript(builder, node)
-        case syntax.Call():
-            from .relax_calls import call
-
-            return call(builder, node)
         case _:
-            return expressions.evaluate(builder.context, node)
+            rule = RULES.get(type(node))
+            return expressions.evaluate(builder.context, node) if rule is None else rule(builder, node)
 
 
 class Hidden(Struct, frozen=True):
@@ -152,9 +157,8 @@ def _attribute(builder: BlockBuilder, node: syntax.Attribute) -> Any:
     context = builder.context
     name = dotted(builder, node)
     if name is not None and name.startswith("R."):
-        from .relax_annotations import bare_struct_info
-
-        return bare_struct_info(builder, name, node)
+        (meaning,) = NAMED_FORMS
+        return meaning(builder, name, node)
     if name is not None:
         return expressions.evaluate(context, node)
     owner = node.value
@@ -208,8 +212,6 @@ def tuple_item(builder: BlockBuilder, value: Any, index: int, node: syntax.Expr)
         help = "take elements of a tensor with R.strided_slice(…) or R.take(…)"
         raise builder.context.error("E0304", "only a tuple can be indexed", node, help)
     if not -len(fields) <= index < len(fields):
-        from .relax_arguments import count
-
         raise builder.context.error(
             "E0304", f"index {index} is out of range for a tuple of {count(len(fields), 'element')}", node
         )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from itertools import chain
 
+from ...ir.ops.registry import relax_ops
 from ...ir.spelling import did_you_mean
 
 REMEDIES = {
@@ -52,6 +54,10 @@ _NAMES = {
 """Remedies for names that are common in Python or in other frameworks."""
 
 
+FORMS: list[Callable[[], Iterable[str]]] = []
+"""Functions that return the full names of forms; a module that declares forms adds its own."""
+
+
 def undefined(name: str, known: Iterable[str], dialect: str) -> str | None:
     """Return a remedy for an undefined name: a common foreign name, a form of a dialect, or a similar name."""
     return _NAMES.get(name) or elsewhere(name, dialect) or did_you_mean(name, known)
@@ -59,12 +65,6 @@ def undefined(name: str, known: Iterable[str], dialect: str) -> str | None:
 
 def elsewhere(name: str, dialect: str) -> str | None:
     """Return a suggestion of a form or operator whose last part is `name`, preferring those of `dialect`."""
-    from ...ir.ops.registry import relax_ops
-    from .forms import NAMESPACES
-    from .relax_annotations import FORMS
-    from .relax_calls import VALUE_FORMS
-
-    names = [f"{letter}.{member}" for letter, namespace in NAMESPACES.items() for member in namespace.members]
-    names += [*FORMS, *VALUE_FORMS, *(f"R.{op.script_name}" for op in relax_ops().values())]
+    names = [*chain.from_iterable(known() for known in FORMS), *(f"R.{op.script_name}" for op in relax_ops().values())]
     found = [full for full in names if full.rpartition(".")[2] == name]
     return f"did you mean '{min(found, key=lambda each: (each[0] != dialect, len(each)))}'?" if found else None

@@ -16,7 +16,7 @@ from ..comments import comments_in, comments_of
 from . import operators
 from .context import POISON, Context, Failed, target_names
 from .convert import Mismatch, condition, is_tuple
-from .expressions import evaluate, opener, to_expr
+from .expressions import evaluate, to_expr
 from .forms import Form
 from .shadowing import check_bound
 from .tir_assignments import assign, assign_annotated, assign_augmented, define, evaluate_for
@@ -45,7 +45,7 @@ def build_statements(context: Context, statements: Iterable[syntax.Stmt]) -> Non
     """Add `statements` to the innermost body."""
     for statement in statements:
         try:
-            _STATEMENTS[type(statement)](context, statement)
+            STATEMENTS[type(statement)](context, statement)
         except Failed:
             for name in _defined_names(statement):
                 context.scope.define(name, POISON)
@@ -214,18 +214,7 @@ def _import(context: Context, node: syntax.Import) -> None:
     raise context.error("E0207", "imports are not allowed in a function", node, "move it to the top of the file")
 
 
-def _definition(context: Context, node: syntax.Definition) -> None:
-    from .macros import define_macro, is_macro
-
-    if node.head is not None and is_macro(opener(context, node.head)):
-        context.tir.body.keep(node.trivia)
-        return define_macro(context, node)
-    context.scope.define(node.name, POISON)
-    help = "move it out of the function, or make it a macro with @T.macro"
-    raise context.error("E0207", f"'{node.name}' is defined inside a loop function", node, help)
-
-
-_STATEMENTS: dict[type, Callable[[Context, Any], None]] = {
+STATEMENTS: dict[type, Callable[[Context, Any], None]] = {
     syntax.ExprStmt: _expression,
     syntax.Assign: assign,
     syntax.AnnAssign: assign_annotated,
@@ -238,5 +227,4 @@ _STATEMENTS: dict[type, Callable[[Context, Any], None]] = {
     syntax.For: _for,
     syntax.While: _while,
     syntax.If: _if,
-    syntax.Definition: _definition,
 }

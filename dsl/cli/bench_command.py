@@ -16,9 +16,10 @@ from ...ir.dtype import is_float
 from ...ir.files import MIB, read_file
 from ...ir.sanitize import emit, json_text, say
 from ...ir.visit import substitute, walk
+from ..entries import arguments_of, select_entry
 from ..load import load_verified
 from . import options
-from .arguments import arguments_of, bind_sizes, make_values, read_given, select_entry, split_pairs
+from .arguments import bind_sizes, make_values, read_given, split_pairs
 from .progress import interruptible, progress
 from .reporting import report_notes
 

@@ -19,8 +19,9 @@ from ...ir.interp.memory import View
 from ...ir.interp.observer import Access, Observer
 from ...ir.sanitize import say
 from ...ir.visit import children, walk
+from ..entries import arguments_of, select_entry
 from ..load import load_verified
-from .arguments import arguments_of, bind_sizes, make_values, read_given, select_entry, split_pairs
+from .arguments import bind_sizes, make_values, read_given, split_pairs
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,19 +12,10 @@ from typing import TYPE_CHECKING, Any, cast
 from ...ir import relax
 from ...ir.base import IRModule
 from ...ir.sanitize import say
+from ..entries import Argument, Function, arguments_of, needed_for, select_entry
 from ..load import load_verified
 from . import options
-from .arguments import (
-    Argument,
-    Function,
-    arguments_of,
-    bind_sizes,
-    make_values,
-    needed_for,
-    read_given,
-    select_entry,
-    split_pairs,
-)
+from .arguments import bind_sizes, make_values, read_given, split_pairs
 from .files import write_output
 from .progress import interruptible, progress
 from .reporting import UsageError, report, report_notes

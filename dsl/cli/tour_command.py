@@ -7,8 +7,8 @@ from itertools import chain
 
 from ...ir.sanitize import say, write_program
 from ..builder.module import build_module
+from ..entries import needed_for, select_entry
 from ..load import load_verified
-from .arguments import needed_for, select_entry
 from .reporting import UsageError
 
 

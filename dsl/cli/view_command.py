@@ -8,8 +8,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from ...ir.sanitize import say
+from ..entries import select_entry
 from ..load import load_verified
-from .arguments import select_entry
 from .files import write_output
 from .reporting import UsageError
 

@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from typing import Any, TypeAlias, cast
 
 from ...ir import relax
-from ...ir.base import GlobalInfo, IRModule, Node, Trivia
+from ...ir.base import GlobalInfo, IRModule, Metadata, Node, Trivia
 from ...ir.tir import IntImm
 from ..declarations import place_comments
-from ..sidecar import metadata_name
 from .dialects import Dialect
 from .literals import identifier, short_float, string, tvm_float
 from .options import Options
@@ -181,7 +180,7 @@ class Printer:
         self.omits_metadata = True
         key, index = _type_key(node), self.constants.setdefault(node, len(self.constants))
         if isinstance(node, relax.Constant):
-            self.stored[metadata_name(key, index)] = node
+            self.stored[Metadata(key, index).name] = node
         return f"metadata[{string(key)}][{index}]"
 
     def stored_name(self, node: relax.Constant) -> str:

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from ...ir.sanitize import emit, visible, wants_color, write_program
+from ...ir.script import script
 
 
 def show(
@@ -23,7 +24,6 @@ def show(
     those of the terminal, and the layout is canonical; `style` and `black_format` (TVM's arguments) have no effect.
     """
     from ..highlighting import to_ansi, to_html
-    from . import script
 
     text = script(node, dialect, **options)
     if color is None and _in_notebook():

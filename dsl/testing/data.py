@@ -15,7 +15,7 @@ from ...ir.base import BaseFunc
 from ...ir.dtype import is_bool, is_float
 from ...ir.numpy_dtype import numpy_dtype
 from ...ir.visit import free_variables, walk
-from ..cli.arguments import Argument, arguments_of
+from ..entries import Argument, arguments_of
 from .options import check_names
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from ...ir.base import IRModule
 from ...ir.diagnostics import TvmsError
 from ...ir.dtype import is_float
 from ...ir.programs import as_module
-from ..cli.arguments import arguments_of, select_entry
+from ..entries import arguments_of, select_entry
 from .data import PROFILES, Drawn, Range, constants_of, copies, draw_inputs, random_inputs
 from .vacuity import count_comparison
 

@@ -19,7 +19,7 @@ import pytest
 import tvms
 from msgspec import Struct
 from msgspec.structs import replace
-from tvms.dsl.cli.arguments import arguments_of
+from tvms.dsl.entries import arguments_of
 from tvms.dsl.formatter import format_text
 from tvms.dsl.testing.oracle import Execute, assert_equivalent, interpreted
 from tvms.ir import tir

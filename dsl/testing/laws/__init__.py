@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from ...cli.fuzz_command import LAWS
+from ...laws import LAWS
 from .law import Law
 
 

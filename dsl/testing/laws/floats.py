@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ....ir import tir
 from ....ir.base import IRModule, Source
 from ....ir.dtype import is_float
-from ...cli.arguments import arguments_of, select_entry
+from ...entries import arguments_of, select_entry
 from ...load import parse
 from ..data import copies, random_inputs, with_special_values
 from ..floats import TOLERANCE, Program, float_programs

@@ -1,0 +1,29 @@
+"""Names of the laws that `tvms fuzz` checks; `dsl.testing.laws` has their definitions, which need Hypothesis."""
+
+from __future__ import annotations
+
+LAWS = {
+    "parse": "any text parses to a program that prints, or has errors with a reason, a position and a remedy",
+    "locate": "an error in a text is reported at its exact position and with the right code",
+    "format": "the formatter changes no program, loses no comment, and does not change formatted text",
+    "simplify": "a simplified expression has the same value, and is in normal form",
+    "roundtrip": "a printed program reads back as the same program, in every dialect, and prints the same again",
+    "bounds": "no valid program accesses what it does not declare; an index moved out of its buffer is always caught",
+    "verify": "the verifier accepts valid programs, and reports the right error in broken ones",
+    "order": "a verified program computes the same in any order of its block instances, and by default schedules",
+    "schedule": "a chain of schedule primitives never changes what a program computes, and replays from its text",
+    "codegen": "compiled code computes what the interpreter does: unoptimized, optimized, and scheduled",
+    "traps": "compiled code stops at an index that was moved out of its buffer, and reports where",
+    "tiers": "the interpreter's fast tier agrees with its definition bit for bit, faults included",
+    "memory": "every access lies in its allocation, or is the same fault in the interpreter and in compiled code",
+    "graph": "a compiled graph computes what the interpreter does",
+    "passes": "no chain of passes changes what a graph computes; its results are valid and read back",
+    "each_pass": "no single pass, and no step of a pipeline, changes what a graph computes",
+    "gradient": "the gradients of a function agree with finite differences",
+    "cost": "the work of every command grows at most like n**1.2 with its text, for every construct of the language",
+    "artifacts": "no damaged or forged file of machine code crashes, or runs code other than its program's",
+    "output": "whichever characters a program contains, no terminal, picture, report or symbol interprets them",
+    "floats": "NaN, infinities, zeros, denormals and ties mean the same in every executor, and in NumPy",
+    "gpu": "GPU threads simulated on the CPU, in any order, compute what the interpreter does",
+}
+"""Description of each law, in one line."""
