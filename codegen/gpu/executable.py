@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 from ...ir import tir
 from ...ir.base import IRModule
 from ...ir.diagnostics import error
 from ..build import Built, Settings
+from ..graph.entries import Entry, compile_graphs
 from ..llvm.module import EmittedModule
 from ..target import Target
 from .entry import DeviceEntry, LoadedProgram
@@ -16,14 +16,14 @@ from .home import DeviceHome
 from .lower import with_threads
 from .program import build_program
 
-if TYPE_CHECKING:
-    from ..runtime.executable import Entry, Executable
 
+def compile_for_gpu(
+    module: IRModule, target: Target, settings: Settings
+) -> tuple[Built, dict[str, Entry], bytes, Target, Settings, DeviceHome]:
+    """Compile a prepared module; return the parts of its executable, in the order of its constructor.
 
-def compile_for_gpu(module: IRModule, target: Target, settings: Settings) -> Executable:
-    """Compile a prepared module; a GPU is needed only when one of its functions is called."""
-    from ..runtime.executable import Executable, compile_graphs
-
+    A GPU is needed only when one of its functions is called.
+    """
     start = time.perf_counter()
     program = build_program(module, target, settings)
     loaded = LoadedProgram(program)
@@ -38,7 +38,7 @@ def compile_for_gpu(module: IRModule, target: Target, settings: Settings) -> Exe
     program.stats["total"] = time.perf_counter() - start
     emitted = EmittedModule(program.llvm, program.faults)
     built = Built(module, {}, {}, emitted, program.decisions, program.safety, program.stats)
-    return Executable(built, entries, program.ptx.encode(), target, settings, home)
+    return built, entries, program.ptx.encode(), target, settings, home
 
 
 def emit_for_gpu(module: IRModule, kind: str, target: Target, settings: Settings) -> str:

@@ -8,10 +8,10 @@ from functools import cache as once
 from os import PathLike
 from typing import Any
 
-from ...ir import relax, script, tir
+from ...ir import script, tir
 from ...ir.base import BaseFunc, IRModule
 from ...ir.deep import deep
-from ...ir.diagnostics import Diagnostic, TvmsError, error
+from ...ir.diagnostics import Diagnostic, error
 from ...ir.files import memory_limit, read_file, write_whole
 from ...ir.verify import check_law
 from ..artifact import (
@@ -31,6 +31,7 @@ from ..cache import Cache, find_cache
 from ..current_target import default_target
 from ..device import Device, check_device
 from ..gpu.orders import EACH, InEveryOrder
+from ..graph.entries import Entry, compile_graphs
 from ..graph.home import HOST, Home
 from ..graph.native import native_functions
 from ..graph.native_entry import NativeEntry
@@ -44,8 +45,6 @@ from .jit import Library, link
 from .prim_entry import PrimEntry
 from .signature import Signature
 from .timing import Evaluator
-
-Entry = Callable[..., Any]
 
 
 class Executable:
@@ -136,7 +135,7 @@ def compile(
     if chosen.is_device:
         from ..gpu.executable import compile_for_gpu
 
-        return compile_for_gpu(prepare(program, chosen), chosen, settings)
+        return Executable(*compile_for_gpu(prepare(program, chosen), chosen, settings))
     found = find_cache(cache)
     built, image = _build(prepare(program, chosen), chosen, settings, found)
     executable = link_built(built, image, chosen, settings)
@@ -303,22 +302,3 @@ def emit(
     if kind == "obj":
         return to_object(module, chosen, how.level)
     return to_assembly(module, chosen, how.level) if kind == "asm" else str(module)
-
-
-def compile_graphs(module: IRModule, entries: dict[str, Entry], home: Home = HOST) -> None:
-    """Compile the graph functions of a module, with tensors at `home`, and add them to `entries`, which they may
-    call.
-    """
-    from ...ir.backend.external import external_functions
-    from ..graph.compiler import compile_function
-
-    problems: list[Diagnostic] = []
-    external = external_functions(module)
-    for name, function in module.functions.items():
-        try:
-            if isinstance(function, relax.Function) and name not in entries:
-                entries[name] = compile_function(name, function, entries, external, home)
-        except TvmsError as problem:
-            problems.extend(problem.diagnostics)
-    if problems:
-        raise TvmsError(problems)

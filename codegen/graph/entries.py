@@ -1,0 +1,31 @@
+"""The entries of all graph functions of a module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...ir import relax
+from ...ir.backend.external import external_functions
+from ...ir.base import IRModule
+from ...ir.diagnostics import Diagnostic, TvmsError
+from .compiler import compile_function
+from .home import HOST, Home
+
+Entry = Callable[..., Any]
+
+
+def compile_graphs(module: IRModule, entries: dict[str, Entry], home: Home = HOST) -> None:
+    """Compile the graph functions of a module, with tensors at `home`, and add them to `entries`, which they may
+    call.
+    """
+    problems: list[Diagnostic] = []
+    external = external_functions(module)
+    for name, function in module.functions.items():
+        try:
+            if isinstance(function, relax.Function) and name not in entries:
+                entries[name] = compile_function(name, function, entries, external, home)
+        except TvmsError as problem:
+            problems.extend(problem.diagnostics)
+    if problems:
+        raise TvmsError(problems)
