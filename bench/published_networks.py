@@ -41,8 +41,7 @@ def published() -> dict[str, Callable[[], Network]]:
 def _classifier(name: str, size: int) -> Network:
     import torch
 
-    # torchvision's own operators are a compiled library for one build of torch; its classifiers do without them.
-    sys.modules.setdefault("torchvision._meta_registrations", ModuleType("torchvision._meta_registrations"))
+    _without_vision_operators()
     models: Any = import_module("torchvision.models")
     options = {"aux_logits": False, "init_weights": True} if name in ("inception_v3", "googlenet") else {}
     return getattr(models, name)(weights=None, **options), torch.randn(1, 3, size, size)
@@ -65,8 +64,14 @@ def _whisper_encoder() -> Network:
     return _last_state(model.encoder), torch.randn(1, 80, 3000)
 
 
+def _without_vision_operators() -> None:
+    """Let torchvision be imported without its own operators, a compiled library for one build of torch."""
+    sys.modules.setdefault("torchvision._meta_registrations", ModuleType("torchvision._meta_registrations"))
+
+
 def _transformers() -> Any:
     """Return the module `transformers`, which looks for a package with the name of a file beside this one, `kernels`."""
+    _without_vision_operators()
     here = str(Path(__file__).parent)
     sys.path[:] = [path for path in sys.path if path != here]
     return import_module("transformers")
