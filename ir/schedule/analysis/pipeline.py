@@ -14,10 +14,10 @@ from ...analysis.iter_map_use import normalize_iter_map_to_expr
 from ...analysis.proof import prove
 from ...analysis.regions import Place, is_covered
 from ...equal import structural_equal
-from ...idioms import is_one
+from ...idioms import conjuncts, is_one
 from ...int_set import Interval, eval_set, from_range
 from ...simplify import simplify
-from ...visit import substitute
+from ...visit import substitute, walk
 from ..conditions import STAGE_PIPELINE, name_of
 from ..program import Program
 from ..tree import walk_statements
@@ -47,6 +47,8 @@ def surely_touched(region: tuple[tir.Range, ...], domains: Domains, predicate: t
     """
     if not domains:
         return tuple([from_range(each.min, each.extent) for each in region]) if is_one(predicate) else None
+    if not all(any(node in domains for node in walk(part)) for part in conjuncts(predicate)):
+        return None  # whether anything is accessed depends on loops that are fixed
     found = detect_iter_map([each.min for each in region], domains, predicate, IterMapLevel.SURJECTIVE)
     if not found.is_detected:
         return None
