@@ -19,7 +19,7 @@ from ....ir.base import IRModule, Source, Span
 from ....ir.diagnostics import Diagnostic, TvmsError
 from ....ir.interp.observer import Access
 from ....ir.verify import verify
-from ....ir.visit import substitute
+from ....ir.visit import substitute, walk
 from ...load import parse_source
 from ..choices import drawn
 from ..constructs import LOOP_LEVEL
@@ -99,7 +99,10 @@ def plant(module: IRModule, name: str, inputs: Sequence[Any], place: int) -> tup
     function, recorder = module.functions[name], Recorder()
     assert isinstance(function, tir.PrimFunc)
     run(module, name, copies(inputs), observer=recorder)
-    reached = list(dict.fromkeys(each.access for each in recorder.touched if _can_be_moved(each.access)))
+    # the interpreter copies the T.init of a reduction that may be empty; the original is at the same position
+    own = {each.span: each for each in walk(function.body) if isinstance(each, tir.BufferLoad | tir.BufferStore)}
+    touched = dict.fromkeys(own[each.access.span] for each in recorder.touched if each.access.span in own)
+    reached = [each for each in touched if _can_be_moved(each)]
     if not reached:
         return None
     rest, which = divmod(place, len(reached))

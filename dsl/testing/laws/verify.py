@@ -67,7 +67,10 @@ def _index_too_many(load: tir.BufferLoad) -> Node:
 
 
 def _hidden_write(block: tir.Block) -> Node | None:
-    return replace(block, writes=()) if block.writes and block.iter_vars and not block.match_buffers else None
+    """Return the block without its writes, if the verifier visits its body: not if it has an axis without values."""
+    sizes = [axis.dom.extent for axis in block.iter_vars if axis.dom is not None]
+    is_visited = bool(sizes) and not any(isinstance(size, tir.IntImm) and size.value == 0 for size in sizes)
+    return replace(block, writes=()) if block.writes and is_visited and not block.match_buffers else None
 
 
 def _too_few_values(realize: tir.BlockRealize) -> Node | None:
