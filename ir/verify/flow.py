@@ -199,6 +199,8 @@ class Flow:
         for part in conjuncts(self.resolve(node.predicate), True):
             if not isinstance(part, tir.IntImm):
                 place = place.then(_step(part))
+            elif not part.value:
+                return  # the block never executes
         self.blocks.append(BlockSite(node, place))
         for axis, value in zip(block.iter_vars, node.iter_values, strict=False):
             self._let(axis.var, value)
