@@ -100,7 +100,10 @@ def plant(module: IRModule, name: str, inputs: Sequence[Any], place: int) -> tup
     assert isinstance(function, tir.PrimFunc)
     run(module, name, copies(inputs), observer=recorder)
     # the interpreter copies the T.init of a reduction that may be empty; the original is at the same position
-    own = {each.span: each for each in walk(function.body) if isinstance(each, tir.BufferLoad | tir.BufferStore)}
+    # and a variable of an expression may be defined at several places, which must remain equal
+    bound = {each for let in walk(function.body) if isinstance(let, tir.Let) for each in walk(let.value)}
+    accesses = [each for each in walk(function.body) if isinstance(each, tir.BufferLoad | tir.BufferStore)]
+    own = {each.span: each for each in accesses if each not in bound}
     touched = dict.fromkeys(own[each.access.span] for each in recorder.touched if each.access.span in own)
     reached = [each for each in touched if _can_be_moved(each)]
     if not reached:
