@@ -13,6 +13,7 @@ from ...ir import relax, tir
 from ...ir.diagnostics import error
 from ..load import parse
 from .choices import Choices
+from .operator_calls import drawn_call
 from .options import check_names
 
 Shape: TypeAlias = tuple[int | str, ...]
@@ -89,6 +90,11 @@ class Graph:
     def input(self) -> Value:
         """Choose a float parameter. Its elements contain equal numbers and zeros, and have no rounding errors."""
         return self.operand(lambda value: value.is_float and value in self.params)
+
+    def exact(self, shape: Shape, dtype: str) -> str:
+        """Choose a parameter of a shape and dtype, existing or new. Return its name."""
+        known = [each for each in self.params if (each.shape, each.dtype) == (shape, dtype)]
+        return known[-1].name if known and self.choose.number(0, 1) else self.parameter(shape, dtype).name
 
     def parameter(self, shape: Shape, dtype: str) -> Value:
         """Return a new parameter."""
@@ -256,6 +262,13 @@ def call(graph: Graph) -> None:
         graph.bind(f"R.call_tir(cls.{name}, ({x.name},), out_sinfo={info})", (4,), "float32")
 
 
+def listed(graph: Graph) -> None:
+    """Add a call of an operator of `operator_calls`, on parameters: some of the operators are discontinuous."""
+    found = drawn_call(graph.choose, graph.exact)
+    if found is not None:
+        graph.bind(*found)
+
+
 OPERATORS: tuple[Operator, ...] = (
     unary,
     binary,
@@ -270,10 +283,13 @@ OPERATORS: tuple[Operator, ...] = (
     reduce,
     binary,
     integers,
+    listed,
+    listed,
+    listed,
 )
 OPERATOR_KINDS: dict[str, Operator] = {
     "unary": unary, "binary": binary, "matmul": matmul, "reduce": reduce, "arrange": arrange, "compare": compare,
-    "normalize": normalize, "pair": pair, "call": call, "integers": integers,
+    "normalize": normalize, "pair": pair, "call": call, "integers": integers, "listed": listed,
 }  # fmt: skip
 """Kinds of operators by name."""
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ...ir import relax
 from ..load import parse
 from .choices import Choices
-from .graphs import OPERATORS, Graph, Operator, Value, graph_text
+from .graphs import OPERATORS, Graph, Operator, Value, graph_text, listed
 
 
 def image(graph: Graph) -> Value:
@@ -26,10 +26,12 @@ def convolution(graph: Graph) -> None:
     x = image(graph)
     channels, (_, inputs, height, width) = graph.choose.number(1, 3), x.shape
     w = graph.parameter((channels, inputs, 3, 3), "float32")
-    graph.bind(f"R.nn.conv2d({x.name}, {w.name}, padding=[1, 1, 1, 1])", (1, channels, height, width), "float32")
+    graph.bind(
+        f"R.nn.conv2d({x.name}, {w.name}, padding=[1, 1, 1, 1])", (x.shape[0], channels, height, width), "float32"
+    )
     if graph.choose.rarely(2):
         bias = graph.parameter((1, channels, 1, 1), "float32")
-        graph.bind(f"R.add({graph.values[-2].name}, {bias.name})", (1, channels, height, width), "float32")
+        graph.bind(f"R.add({graph.values[-2].name}, {bias.name})", (x.shape[0], channels, height, width), "float32")
 
 
 def pooling(graph: Graph) -> None:
@@ -155,7 +157,7 @@ def network_functions(
     operators.
     """
     own: tuple[Operator, ...] = (convolution, pooling, batch_norm, layer_norm, products)
-    chosen = only or (*own, branch, inner_function, *OPERATORS)
+    chosen = only or (*own, branch, inner_function, *[each for each in OPERATORS if each is not listed])
     operators = [partial(batch_norm, training=training) if each is batch_norm else each for each in chosen]
     function = parse(graph_text(Choices(draw), operators=operators)).functions["main"]
     assert isinstance(function, relax.Function)

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import make, te
 from ..base import Op, StructInfo
+from ..dtype import is_float
 from ..relax import Call, Constant, Expr, PrimValue, TensorStructInfo, TupleStructInfo
 from ..te import topi
 from . import dims as d
@@ -141,8 +142,10 @@ def _bucketize(a: Any) -> te.Tensor:
 
     def value(*ax: te.Expr) -> Any:
         x, bound = a.input_tensor(*ax), a.boundaries(k)
-        below = bound <= x if a.right else bound < x
-        return te.sum(te.cast(below, dtype), axis=k)
+        below = te.cast(bound <= x if a.right else bound < x, dtype)
+        if is_float(a.input_tensor.dtype):  # NaN is above all boundaries, as in NumPy
+            below = te.select(x <= x, below, te.const(1, dtype))
+        return te.sum(below, axis=k)
 
     return te.compute(a.result.dims, value, "searchsorted")
 

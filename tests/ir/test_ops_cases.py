@@ -148,6 +148,7 @@ CASES: list[Case] = [
     ("argmin", f(2, 3), {"keepdims": True}),
     ("argmax", i(2, 9, high=3), {"axis": 1}),
     ("bucketize", f(2, 3), number((-1, 0, 1))),
+    ("bucketize", number((float("nan"), 0.5)), number((-1, 0, 1))),
     ("unique", i(4, 3, high=5)),
     ("nonzero", i(4, 3, high=2)),
     ("sort", f(2, 5), {"descending": True}),

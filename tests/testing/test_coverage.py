@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from tvms.ir.ops.registry import relax_ops
 from tvms.testing.coverage import (
     GRAPH_LAWS,
     LAW_REASONS,
     LOOP_LAWS,
+    OPERATOR_REASONS,
     PRIMITIVE_REASONS,
     REASONS,
     SCHEDULE_REASONS,
@@ -16,6 +18,7 @@ from tvms.testing.coverage import (
 )
 from tvms.testing.features import FEATURES
 from tvms.testing.laws import LAWS
+from tvms.testing.operator_calls import CALLS, DTYPES, result_of
 from tvms.testing.steps import CHANGING
 
 ROWS = {*forms(graphs=False), *forms(graphs=True)}
@@ -26,7 +29,10 @@ def test_an_empty_cell_needs_a_reason() -> None:
     assert gaps({"codegen": everything}) == []
     assert gaps({"codegen": {**everything, "For.annotations": 0}}) == [Gap("codegen", "For.annotations")]
     assert gaps({"codegen": {**everything, "AllocateConst.annotations": 0}}) == []
-    assert str(gaps({"graph": {**everything, "R.If": 0}})[0]) == "graph never met R.If"
+    graphs = {**everything, **{f"op:{name}": 1 for name in relax_ops()}}
+    assert gaps({"graph": graphs}) == []
+    assert str(gaps({"graph": {**graphs, "R.If": 0}})[0]) == "graph never met R.If"
+    assert gaps({"graph": {**graphs, "op:relax.tanh": 0, "op:relax.print": 0}}) == [Gap("graph", "relax.tanh")]
 
 
 def test_a_primitive_without_a_feature_needs_a_reason() -> None:
@@ -44,9 +50,22 @@ def test_reasons_are_about_what_exists() -> None:
     assert {law for law, _ in LAW_REASONS} | set(LOOP_LAWS) | set(GRAPH_LAWS) <= set(LAWS)
     assert set(SCHEDULE_REASONS) <= set(FEATURES)
     assert set(PRIMITIVE_REASONS) <= set(CHANGING)
+    assert {f"relax.{name}" for name in OPERATOR_REASONS} <= set(relax_ops())
+    assert {f"relax.{name}" for name in CALLS}.isdisjoint(f"relax.{name}" for name in OPERATOR_REASONS)
 
 
 def test_the_table_has_counts_and_reasons() -> None:
     lines = form_table({"codegen": {"For": 7}}, graphs=False)
     assert "| `For` | 7 |" in lines
     assert any(line.startswith("- `ProducerLoad`") or "`ProducerLoad`" in line for line in lines)
+
+
+def test_every_listed_call_has_a_tensor_result() -> None:
+    for name, (text, operands) in CALLS.items():
+        infos: list[str] = []
+        for dtype, axes in (each.split() for each in operands):
+            sizes = ", ".join(axis if axis.isdigit() else str("abc".index(axis) + 1) for axis in axes.split(","))
+            infos.append(f'R.Tensor(({sizes},), "{DTYPES[dtype]}")')
+        call = text.format(*[f"x{place}" for place in range(len(infos))])
+        assert name in call
+        assert result_of(call, tuple(infos))[2], f"{name} has no tensor result"
