@@ -92,7 +92,7 @@ MUTANTS = (
            "tir.IfThenElse(reduce(make.logical_and, conditions), block.init) if conditions else block.init", "block.init"),
     Mutant("T.init is dropped", "codegen", "codegen/lower/init_block.py", "body=sequence([init, block.body])", "body=block.body"),
     Mutant("a predicate is dropped", "codegen", "codegen/lower/blocks.py",
-           "return body if _is_true(predicate) else tir.IfThenElse(predicate, body, span=realize.span)", "return body"),
+           "return body if is_one(predicate) else tir.IfThenElse(predicate, body, span=realize.span)", "return body"),
     Mutant("a matched buffer starts at offset 0", "codegen", "codegen/lower/match_buffer.py",
            "return mins[:dropped] + tuple(map(_sum, mins[dropped:], indices))",
            "return tuple(make.mul(m, 0) for m in mins[:dropped]) + tuple(map(_sum, mins[dropped:], indices))"),
@@ -220,7 +220,7 @@ MUTANTS = (
     Mutant("a sum of threads misses the last step", "gpu", "codegen/gpu/allreduce.py",
            "while distance < size:", "while 2 * distance < size:"),
     Mutant("inactive threads count in a sum", "gpu", "codegen/gpu/allreduce.py",
-           "value if _is_true(values[count]) else make.if_then_else(values[count], value, neutral)", "value"),
+           "value if is_one(values[count]) else make.if_then_else(values[count], value, neutral)", "value"),
     # --- Graphs
     Mutant("tensors with overlapping lifetimes share memory", "graph", "codegen/graph/plan.py",
            "self.first <= other.last and other.first <= self.last", "self.first < other.last and other.first < self.last"),
