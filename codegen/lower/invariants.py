@@ -13,14 +13,15 @@ variables.)
 
 from __future__ import annotations
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ...ir import tir
 from ...ir.base import Op
-from ...ir.visit import walk
-from .rewriter import Rewriter, copy_of, uses
+from ...ir.intern import has_effects, may_fault
+from ...ir.visit import children, walk
+from .rewriter import Rewriter, copy_of
 
-_DIVISIONS = (tir.Div, tir.Mod, tir.FloorDiv, tir.FloorMod)
 _LIKELY = Op("tir.likely")
 
 
@@ -34,10 +35,34 @@ def hoist_expressions(func: tir.PrimFunc) -> tir.PrimFunc:
     return replace(func, body=_Hoister(with_names=True).rewrite(func.body))
 
 
+class _Needs(Struct, frozen=True):
+    """What must hold of a loop so that a value can be computed before it."""
+
+    variables: frozenset[tir.Var]
+    """Variables that the loop must not define."""
+    read: frozenset[tir.Var]
+    """Memory that the loop must not write."""
+    may_fault: bool
+    """Whether the loop must run at least once."""
+    is_unknown: bool
+    """Whether the value contains calls, so that it cannot be moved."""
+
+
+_ANY = tir.Var("handle", "any")
+"""Stands for memory that a call may write."""
+
+
 class _Hoister(Rewriter):
+    """Hoists out of one loop after the other, innermost first.
+
+    A value may pass many loops, so the facts about each value and each statement are computed once.
+    """
+
     def __init__(self, with_names: bool) -> None:
         super().__init__({tir.For: self._for})
         self._with_names = with_names
+        self._needs: dict[tir.PrimExpr, _Needs] = {}
+        self._writes: dict[tir.Stmt, frozenset[tir.Var]] = {}
 
     def _for(self, stmt: tir.For) -> tir.Stmt:
         return self._hoisted(self.rebuild(stmt))
@@ -47,14 +72,38 @@ class _Hoister(Rewriter):
             return loop
         match loop.body:
             case tir.IfThenElse(condition=condition, then_case=then, else_case=other) as inner:
-                if _is_invariant(condition, loop):
+                if self._is_invariant(condition, loop):
                     rest = None if other is None else self._hoisted(_again(loop, other))
                     return replace(inner, then_case=self._hoisted(replace(loop, body=then)), else_case=rest)
-            case tir.LetStmt(value=value, body=body) as inner if self._with_names and _is_invariant(value, loop):
+            case tir.LetStmt(value=value, body=body) as inner if self._with_names and self._is_invariant(value, loop):
                 return replace(inner, body=self._hoisted(replace(loop, body=body)))
             case _:
                 pass
         return loop
+
+    def _is_invariant(self, value: tir.PrimExpr, loop: tir.For) -> bool:
+        """Return whether `value` is the same in all iterations, and can be computed even if the loop does not run."""
+        needs = self._needs.get(value)
+        if needs is None:
+            needs = self._needs[value] = _needs_of(value)
+        if needs.is_unknown or loop.loop_var in needs.variables:
+            return False
+        if needs.may_fault and not (isinstance(loop.extent, tir.IntImm) and loop.extent.value > 0):
+            return False
+        written = self._written_by(loop.body)
+        return not needs.read or (_ANY not in written and needs.read.isdisjoint(written))
+
+    def _written_by(self, stmt: tir.Stmt) -> frozenset[tir.Var]:
+        """Return the memory that `stmt` writes."""
+        found = self._writes.get(stmt)
+        if found is None:
+            parts = list(children(stmt))
+            inner = [self._written_by(part) for part in parts if isinstance(part, tir.Stmt)]
+            own = {stmt.buffer.data} if isinstance(stmt, tir.BufferStore) else set[tir.Var]()
+            if any(isinstance(part, tir.PrimExpr) and has_effects(part) for part in parts):
+                own.add(_ANY)
+            found = self._writes[stmt] = frozenset(own).union(*inner)
+        return found
 
 
 def _again(loop: tir.For, body: tir.Stmt) -> tir.For:
@@ -64,15 +113,12 @@ def _again(loop: tir.For, body: tir.Stmt) -> tir.For:
     return again
 
 
-def _is_invariant(value: tir.PrimExpr, loop: tir.For) -> bool:
-    """Return whether `value` is the same in all iterations, and can be computed even if the loop does not run."""
-    written = {node.buffer.data for node in walk(loop.body) if isinstance(node, tir.BufferStore)}
-    runs = isinstance(loop.extent, tir.IntImm) and loop.extent.value > 0
-    for node in walk(value):
-        if isinstance(node, tir.Call) and node.op != _LIKELY:
-            return False
-        if isinstance(node, tir.BufferLoad) and (not runs or node.buffer.data in written):
-            return False
-        if isinstance(node, _DIVISIONS) and not (runs or isinstance(node.b, tir.IntImm)):
-            return False
-    return not uses((value,), {loop.loop_var})
+def _needs_of(value: tir.PrimExpr) -> _Needs:
+    nodes = list(walk(value))
+    read = frozenset(node.buffer.data for node in nodes if isinstance(node, tir.BufferLoad))
+    return _Needs(
+        frozenset(node for node in nodes if isinstance(node, tir.Var)),
+        read,
+        bool(read) or any(map(may_fault, nodes)),
+        any(isinstance(node, tir.Call) and node.op != _LIKELY for node in nodes),
+    )
