@@ -47,6 +47,11 @@ def check_views(subject: Subject) -> None:
             inside[buffer] = memory.holds(buffer)
         if not inside[buffer]:
             _check_access(subject, site, memory.of(buffer.data))
+    for site in subject.flow.addresses if subject.strict else ():
+        buffer = site.node.buffer
+        if not memory.holds(buffer):
+            message = f"the element of '{buffer.name}' whose address is taken is not proven to be inside its memory"
+            subject.report.warn("E0420", message, site.node, _HELP)
 
 
 class _Memory:
