@@ -10,12 +10,14 @@ from ... import make, tir
 from ...analysis.regions import Place, hull, is_covered, relaxed
 from ...idioms import sequence
 from ...visit import substitute, walk
+from ..analysis.affine import may_be_skipped
 from ..analysis.bindings import domains_of
 from ..analysis.blocks import DATA_PAR
 from ..analysis.caching import ACCESSED, Cache, accessed_buffer, allocate, clipped, fixed_domains
 from ..analysis.moving import blocks_under, parts_of, relaxed_loops
 from ..analysis.order import check_concurrent_loops, is_shared
 from ..analysis.pipeline import bindings_of, bound_region, check_stage_pipeline
+from ..analysis.reductions import STARTS_ALIKE
 from ..analysis.removal import OPAQUE, check_not_opaque
 from ..analysis.scope import Scope, scope_root
 from ..analysis.written import ALL_WRITTEN, FRESH, WRITTEN_BEFORE, check_starts_anew, check_written_before, sure_writes
@@ -51,7 +53,7 @@ def read_at(
     return accesses.copy(range(at, len(accesses.under)), at)
 
 
-@primitive(requires=(*_SHARED, ALL_WRITTEN, FRESH), results=("block that copies",))
+@primitive(requires=(*_SHARED, ALL_WRITTEN, FRESH, STARTS_ALIKE), results=("block that copies",))
 def write_at(
     program: Program, loop: Loop, block: Block, write_buffer_index: BufferIndex, storage_scope: StorageScope
 ) -> tir.Block:
@@ -67,8 +69,19 @@ def write_at(
     for each in (each for blocks in accesses.under for each in blocks):
         if any(region.buffer is accesses.buffer for region in each.writes):
             check_starts_anew(program, each, accesses.buffer)
+            _check_copied_if_empty(program, each, loop)
     accesses.check_all_written()
     return accesses.copy(range(at + 1), at + 1)
+
+
+def _check_copied_if_empty(program: Program, block: tir.Block, loop: tir.For) -> None:
+    """Refuse a reduction whose initial value would not be copied back, as the loops around the copy may be empty (E0572)."""
+    realize, loops = program.realize_of(block), program.loops_of(block)
+    pairs = zip(block.iter_vars, realize.iter_values, strict=True)
+    spatial = [value for axis, value in pairs if axis.iter_type is not tir.IterVarType.COMM_REDUCE]
+    if block.init is not None and may_be_skipped(spatial, loops[: loops.index(loop) + 1]):
+        reason = f"a loop around {name_of(block)} may be empty, and then its initial value is not copied"
+        raise STARTS_ALIKE.refuse(reason, loop, block)
 
 
 class _LoopAccesses:
