@@ -10,6 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...ir import make, tir
+from ...ir.analysis.modular_set import modular_set
 from ...ir.diagnostics import error
 from ...ir.idioms import NOTHING
 from ...ir.matrix_units import (
@@ -107,19 +108,33 @@ class Place:
 
 
 def place_of(pointer: Any, offset: Any, dtype: str) -> Place:
-    """Return the elements from `offset` after `pointer`; E0606 if the pointer does not point into a buffer."""
+    """Return the elements from `offset` after `pointer`, where `offset` counts elements of `dtype`; E0606 if the pointer does
+    not point into a buffer, or points into an element.
+    """
     start = make.cast(offset, "int64")
     if isinstance(pointer, tir.Var):
         return Place(pointer, dtype, start)
     if isinstance(pointer, tir.Call) and name_of(pointer) == "tvm_access_ptr":
-        _, data, first, *_ = pointer.args
-        return Place(data, dtype, make.add(make.cast(first, "int64"), start))  # type: ignore[arg-type]
+        kind, data, first, *_ = pointer.args
+        return Place(data, dtype, make.add(_elements(first, kind.dtype, dtype), start))  # type: ignore[arg-type]
     if isinstance(pointer, tir.Call) and name_of(pointer) == "address_of":
         load: Any = pointer.args[0]
-        return Place(load.buffer.data, dtype, make.add(make.cast(load.indices[0], "int64"), start))
+        return Place(load.buffer.data, dtype, make.add(_elements(load.indices[0], load.buffer.dtype, dtype), start))
     raise error(
         "E0606", "cannot determine the buffer of this pointer", getattr(pointer, "span", None), "use A.access_ptr"
     )
+
+
+def _elements(index: tir.PrimExpr, dtype: str, wanted: str) -> tir.PrimExpr:
+    """Return the number of elements of dtype `wanted` before element `index` of dtype `dtype`; E0606 if it is not an integer."""
+    size, other = element_bytes(dtype), element_bytes(wanted)
+    if size % other == 0:
+        return times(make.cast(index, "int64"), size // other)
+    before = make.mul(make.cast(index, "int64"), tir.IntImm("int64", size))
+    if modular_set(before).coeff % other or modular_set(before).base % other:
+        reason = f"this pointer counts elements of {dtype}, and is not proven to point to an element of {wanted}"
+        raise error("E0606", reason, index.span, "use a pointer to a buffer of the operator's dtype")
+    return over(before, other)
 
 
 def loop(count: int, body: Callable[[tir.PrimExpr], tir.Stmt | Sequence[tir.Stmt]]) -> tir.Stmt:

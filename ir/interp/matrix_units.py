@@ -223,7 +223,7 @@ def _move_fragment(call: tir.Call) -> Expression:
     """`(fragment, m, n, k, index, pointer, stride, layout)`."""
     fragment, operands = fragment_of(call), _operands(call)
     is_load = name_of(call) == "tvm_load_matrix_sync"
-    is_turned = not is_load and matrix_units.texts(call)[-1] == "col_major"
+    is_turned = fragment.kind == "accumulator" and matrix_units.texts(call)[-1] == "col_major"
 
     def move(frame: Frame) -> Value:
         pointer, stride = operands(frame)[5:7]

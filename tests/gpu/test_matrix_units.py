@@ -139,6 +139,27 @@ def test_fragments(m: int, n: int, k: int, dtype: str, result: str) -> None:
     check_assembles(program, "sm_80")
 
 
+TURNED = """
+T.prim_func main(A: T.Buffer(({rows}, {columns}), "float32"), B: T.Buffer(({m}, {n}), "float32")):
+    for i in T.thread_binding(1, thread="blockIdx.x"):
+        with T.block("whole"):
+            c = T.alloc_buffer(({m}, {n}), "float32", scope="wmma.accumulator")
+            T.tvm_load_matrix_sync(c.data, {m}, {n}, 16, 0, A.access_ptr("r"), {columns}, "{layout}")
+            T.tvm_store_matrix_sync(c.data, {m}, {n}, 16, 0, B.access_ptr("w"), {n}, "row_major")
+"""
+
+
+@pytest.mark.parametrize(("m", "n"), [(16, 16), (32, 8), (8, 32)])
+@pytest.mark.parametrize("layout", ["row_major", "col_major"])
+def test_accumulators_are_loaded_by_rows_or_by_columns(m: int, n: int, layout: str) -> None:
+    rows, columns = (m, n) if layout == "row_major" else (n, m)
+    program = module(TURNED.format(m=m, n=n, rows=rows, columns=columns, layout=layout))
+    a = np.arange(m * n, dtype=np.float32).reshape(rows, columns)
+    found = everywhere(program, a, np.zeros((m, n), np.float32))
+    assert (found == (a if layout == "row_major" else a.T)).all()
+    check_assembles(program, "sm_80")
+
+
 # --- Intrinsics -------------------------------------------------------------------------------------------------
 
 
@@ -189,6 +210,44 @@ def test_copies_arrive_when_they_are_waited_for() -> None:
     with pytest.raises(tvms.TvmsError) as caught:
         run(copies(left=1), "main", [a, b], track=True)
     assert caught.value.diagnostics[0].code == "E0710"
+
+
+OTHER_DTYPES = {
+    "address of bytes": ("int8", "T.address_of(A[32])", 8),
+    "address of doubles": ("float64", "T.address_of(A[4])", 8),
+    "access to bytes": ("int8", 'A.access_ptr("r", offset=32)', 8),
+    "access to lanes": ("float32", 'T.tvm_access_ptr(T.type_annotation("float32x4"), A.data, 2, 16, 1)', 8),
+    "the same dtype": ("float32", 'A.access_ptr("r", offset=8)', 8),
+    "the data": ("int8", "A.data", 0),
+}
+"""The dtype of a source, a pointer to it, and the number of floats before the pointer."""
+
+
+@pytest.mark.parametrize("name", OTHER_DTYPES)
+def test_pointers_count_elements_of_their_own_dtype(name: str) -> None:
+    dtype, pointer, before = OTHER_DTYPES[name]
+    size = 64 * 4 // np.dtype(dtype).itemsize
+    program = module(
+        COPIES.format(size=128, scope="shared", left=0, predicate="")
+        .replace('A: T.Buffer((32, 4), "float32")', f'A: T.Buffer(({size},), "{dtype}")')
+        .replace("A.data, tx * 4", f"{pointer}, tx % 8 * 4")
+    )
+    a = np.arange(64, dtype=np.float32)
+    copied = np.stack([a[before + lane % 8 * 4 :][:4] for lane in range(32)])
+    assert (everywhere(program, a.view(dtype), np.zeros((32, 4), np.float32)) == copied[::-1]).all()
+
+
+def test_pointers_into_elements_are_refused() -> None:
+    program = module(
+        COPIES.format(size=128, scope="shared", left=0, predicate="")
+        .replace('A: T.Buffer((32, 4), "float32")', 'A: T.Buffer((512,), "int8")')
+        .replace("A.data,", "T.address_of(A[tx]),")
+    )
+    with pytest.raises(tvms.TvmsError) as caught:
+        tvms.compile(program, target="cuda -simulate=ascending", level=0)
+    (found,) = caught.value.diagnostics
+    assert found.code == "E0606"
+    assert found.message == "this pointer counts elements of int8, and is not proven to point to an element of float32"
 
 
 def test_older_gpus_copy_at_once() -> None:
