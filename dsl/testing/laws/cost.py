@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 import tracemalloc
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import combinations
 from typing import Any
 
 from hypothesis import strategies as st
@@ -278,6 +279,20 @@ def _names(choose: Choices, shape: str) -> tuple[str, ...]:
     level = choose.pick(_LEVELS[shape])
     fitting = [piece.name for piece in pieces() if piece.level == level and (shape in _FLAT or piece.nests)]
     return (choose.pick(fitting), choose.pick(fitting)) if choose.number(0, 1) else (choose.pick(fitting),)
+
+
+def all_examples(stages: Sequence[str], pairs: bool = False, size: int = _SIZES[0]) -> Iterator[Example]:
+    """Yield every construct in every shape that fits, in each of `stages`; with `pairs`, all pairs of two constructs instead."""
+    fitting = {
+        (shape, level): [piece.name for piece in pieces() if piece.level == level and (shape in _FLAT or piece.nests)]
+        for shape, levels in _LEVELS.items()
+        for level in dict.fromkeys(levels)
+    }
+    for stage in stages:
+        for (shape, _), names in fitting.items():
+            chosen = combinations(names, 2) if pairs else ((name,) for name in names)
+            yield from (Example(shape, each, stage, size) for each in chosen)
+        yield from (Example("chain", (name,), stage, size) for name in (() if pairs else chains()))
 
 
 def _constructs(example: Example) -> Iterable[str]:
