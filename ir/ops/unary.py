@@ -79,8 +79,19 @@ def _where_float(f: Callable[[te.Expr], te.Expr]) -> Callable[[te.Expr], te.Expr
 def _sign(x: te.Expr) -> te.Expr:
     """Return 1, -1, or the operand if it is zero or NaN; as in NumPy, the sign of -0.0 is 0.0."""
     zero = te.const(0, x.dtype)
+    if _is_unsigned(x):
+        return te.select(zero < x, te.const(1, x.dtype), x)
     negative = te.select(x < zero, te.const(-1, x.dtype), x + zero if is_float(x.dtype) else x)
     return te.select(zero < x, te.const(1, x.dtype), negative)
+
+
+def _negative(x: te.Expr) -> te.Expr:
+    """Return `x * -1`; unsigned integers, which cannot hold -1, wrap around."""
+    return te.const(0, x.dtype) - x if _is_unsigned(x) else x * -1
+
+
+def _is_unsigned(x: te.Expr) -> bool:
+    return parse_dtype(x.dtype).code == "uint"
 
 
 _unary("abs", te.abs, lambda np, x: np.abs(x), "Return the absolute value of", False)
@@ -97,7 +108,7 @@ _unary("erf", te.erf, _erf, "Return the error function of")
 _unary("exp", te.exp, lambda np, x: np.exp(x), "Return the exponential of")
 _unary("floor", _where_float(te.floor), lambda np, x: np.floor(x), "Round down", False)
 _unary("log", te.log, lambda np, x: np.log(x), "Return the natural logarithm of")
-_unary("negative", lambda x: x * -1, lambda np, x: -x, "Negate", False)
+_unary("negative", _negative, lambda np, x: -x, "Negate", False)
 _unary(
     "round",
     _where_float(lambda x: te.call("nearbyint", x)),
