@@ -151,8 +151,9 @@ class TensorArguments:
 
     def finish(self, outputs: tuple[te.Tensor, ...], keep_all: bool = False) -> LoopCall:
         """Return the call of the PrimFunc from the collected parameters to `outputs`; unless `keep_all`, without tensors
-        of which only the shape is used.
+        of which only the shape is used. A parameter that is also an output is copied.
         """
+        outputs = tuple([_copy(each) if each in self._params else each for each in outputs])
         read = set(te.computations(outputs))
         kept = [n for n, p in enumerate(self._params) if keep_all or not isinstance(p, te.Tensor) or p.op in read]
         params = [self._params[number] for number in kept]
@@ -169,6 +170,10 @@ class TensorArguments:
             tuple(outside[var] for var in unbound),
             tuple(tensor_info([_int64(substitute(dim, outside)) for dim in out.dims], out.dtype) for out in outputs),
         )
+
+
+def _copy(tensor: te.Tensor) -> te.Tensor:
+    return te.compute(tensor.dims, lambda *i: tensor(*i), "T_identity")
 
 
 def _int64(dim: tir.PrimExpr) -> tir.PrimExpr:
