@@ -128,7 +128,7 @@ def _convolve(np: Any, x: Any, w: Any, strides: Any, dilation: Any, groups: int)
     lengths = [(x.shape[2 + n] - spans[n]) // strides[n] + 1 for n in range(len(strides))]
     filters, width = w.shape[0] // groups, w.shape[1]
     result = np.zeros((x.shape[0], w.shape[0], *lengths), np.result_type(x, w))
-    for offset in np.ndindex(*w.shape[2:]):
+    for offset in np.ndindex(*w.shape[2:]) if result.size else ():
         starts = [o * step for o, step in zip(offset, dilation, strict=True)]
         window = tuple(
             slice(start, start + stride * (length - 1) + 1, stride)

@@ -219,7 +219,9 @@ def _infer_tile(a: Inference) -> StructInfo:
 def _tile(a: Any) -> te.Tensor:
     def value(*ax: te.Expr) -> te.Expr:
         own = ax[len(ax) - a.data.ndim :]
-        return a.data(*(0 if d.is_one(dim) else i % te.Expr(dim) for i, dim in zip(own, a.data.dims, strict=True)))
+        return a.data(
+            *(0 if d.value_of(dim) in (0, 1) else i % te.Expr(dim) for i, dim in zip(own, a.data.dims, strict=True))
+        )
 
     return te.compute(a.result.dims, value, "T_tile")
 

@@ -139,15 +139,12 @@ def window_places(a: Any, lengths: Any, index: Any) -> tuple[list[list[int]], in
 
 def _window(np: Any, a: Any, x: Any, index: Any, average: bool) -> Any:
     """Return the pooled value of one window; the padding counts as zeros, or not at all. Under ceil_mode a window may contain
-    no data: its maximum is the minimum of the dtype.
+    no data: its maximum is the lower bound of the dtype.
     """
-    import ml_dtypes
-
     ranges, size = window_places(a, x.shape[2:], index)
     part = x[np.ix_(range(x.shape[0]), range(x.shape[1]), *ranges)]
     axes = tuple(range(2, x.ndim))
-    limits: Any = np.iinfo if np.issubdtype(x.dtype, np.integer) else ml_dtypes.finfo
-    least = limits(x.dtype).min
+    least = te.least(str(x.dtype)).value
     return part.sum(axes) / size if average else part.max(axes, initial=least)
 
 
