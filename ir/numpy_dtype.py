@@ -1,12 +1,12 @@
-"""The NumPy dtype of a dtype string; bfloat16 and the 8-bit floats come from ml_dtypes."""
+"""The NumPy dtype of a dtype string; bfloat16 and the 8-bit floats come from ml_dtypes. Conversion of floats to integers."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .diagnostics import error
-from .dtype import parse_dtype
+from .dtype import int_range, parse_dtype
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,3 +28,16 @@ def numpy_dtype(dtype: str) -> np.dtype:
     if not found.itemsize:
         raise error("E0712", f"memory cannot hold values of dtype '{dtype}'", None, "use a dtype that NumPy supports")
     return found
+
+
+def float_to_int(array: Any, dtype: str) -> Any:
+    """Convert an array of floats to the integer `dtype`: round towards zero, saturate, NaN becomes zero."""
+    import numpy as np
+
+    kind, (low, high) = numpy_dtype(dtype), int_range(dtype)
+    above, below = float(high + 1 if high % 2 else high), float(low)
+    wide = np.trunc(array.astype(np.float64))
+    inside = (wide >= below) & (wide < above)
+    whole = np.where(inside, wide, 0.0).astype(kind)
+    outside = np.where(np.isnan(wide), kind.type(0), np.where(wide < 0, low, high))
+    return np.where(inside, whole, outside).astype(kind)

@@ -10,13 +10,14 @@ gives the same bits, the scalar function is applied to each element.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from ... import tir
-from ...dtype import int_range, is_bool, is_float, is_int, parse_dtype
-from ...numpy_dtype import numpy_dtype
+from ...dtype import is_bool, is_float, is_int, parse_dtype
+from ...numpy_dtype import float_to_int, numpy_dtype
 from .. import intrinsics, scalars
 from ..memory import Array
 from ..scalars import Function
@@ -113,23 +114,11 @@ def cast(source: str, target: str) -> Callable[[Array], Array]:
         return lambda array: array.astype(whole).astype(kind)
     if is_int(target) and not is_float(source):
         return lambda array: array.astype(kind)
-    return elementwise(scalars.cast(source, target), (source,), target) if not is_int(target) else _to_int(target)
-
-
-def _to_int(target: str) -> Callable[[Array], Array]:
-    """Convert floats to integers: round towards zero, saturate, NaN becomes zero."""
-    kind, (low, high) = numpy_dtype(target), int_range(target)
-    above, below = float(high + 1 if high % 2 else high), float(low)
-
-    def convert(array: Array) -> Array:
-        wide = np.trunc(array.astype(np.float64))
-        inside = (wide >= below) & (wide < above)
-        whole = np.where(inside, wide, 0.0).astype(kind)
-        return np.where(inside, whole, np.where(np.isnan(wide), kind.type(0), np.where(wide < 0, low, high))).astype(
-            kind
-        )
-
-    return convert
+    return (
+        elementwise(scalars.cast(source, target), (source,), target)
+        if not is_int(target)
+        else partial(float_to_int, dtype=target)
+    )
 
 
 def _shift_left(a: LaneValue, b: LaneValue) -> LaneValue:
