@@ -241,8 +241,9 @@ _COMPARISONS = (make.less, make.equal, make.less_equal, make.greater, make.great
 
 
 def _comparison(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
-    kind = choose.pick(("int32", "float32", "int8", "uint8"))
-    return choose.pick(_COMPARISONS)(grow(kind), grow(kind))
+    kind = choose.pick(("int32", "float32", "int8", "uint8", "bool"))
+    compare = choose.pick((make.equal, make.not_equal) if is_bool(kind) else _COMPARISONS)
+    return compare(grow(kind), grow(kind))
 
 
 def _negation(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:

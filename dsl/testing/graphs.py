@@ -246,6 +246,13 @@ def pair(graph: Graph) -> None:
     """Add a tuple and one of its elements."""
     x, y = graph.operand(), graph.operand()
     name, place = graph.choose.fresh("pair"), graph.choose.number(0, 1)
+    if graph.choose.rarely(3):
+        outer = graph.choose.fresh("pair")
+        graph.lines.append(f"{outer} = (({x.name}, {y.name}), ({y.name}, {x.name}))")
+        graph.lines.append(f"{name} = {outer}[1]")
+        place = 1 - place
+        graph.bind(f"{name}[{1 - place}]", (x, y)[place].shape, (x, y)[place].dtype)
+        return
     graph.lines.append(f"{name} = ({x.name}, {y.name})")
     graph.bind(f"{name}[{place}]", (x, y)[place].shape, (x, y)[place].dtype)
 

@@ -105,9 +105,13 @@ def _plan(kernel: Kernel, axes: Sequence[Axis]) -> _Plan:
         ):
             pass
         else:
-            start = kernel.choose.number(1, 3) if kernel.wants("late loop", 8) else 0
+            start = kernel.choose.number(1, 3) if kernel.wants("late loop", 2 if axis.low else 8) else 0
+            start = axis.low if start and axis.low and kernel.choose.number(0, 1) else start
             loop = _loop(kernel, plan, axis, "", axis.extent, start)
-            _bind(plan, axis, make.sub(loop, start) if start else loop)
+            if start and start == axis.low:
+                plan.values.append(loop)
+            else:
+                _bind(plan, axis, make.sub(loop, start) if start else loop)
     return plan
 
 
@@ -165,13 +169,15 @@ def _guarded(kernel: Kernel, plan: _Plan, axis: Axis, size: int) -> bool:
         after = kernel.choose.number(1, 2) if is_both or kernel.wants("upper bound", 12) else 0
     if not before and not after:
         return False
-    loop = _loop(kernel, plan, axis, "", kernel.const(before + size + after))
-    _bind(plan, axis, make.sub(loop, before) if before else loop)
+    start = kernel.choose.number(1, 3) if kernel.wants("late loop", 8) else 0
+    loop = _loop(kernel, plan, axis, "", kernel.const(before + size + after), start)
+    first = start + before
+    _bind(plan, axis, make.sub(loop, first) if first else loop)
     if before:
         is_mirrored = kernel.choose.number(0, 1)
-        plan.guards.append(make.less_equal(kernel.const(before), loop) if is_mirrored else make.greater_equal(loop, kernel.const(before)))  # fmt: skip
+        plan.guards.append(make.less_equal(kernel.const(first), loop) if is_mirrored else make.greater_equal(loop, kernel.const(first)))  # fmt: skip
     if after:
-        plan.guards.append(make.less(loop, kernel.const(before + size)))
+        plan.guards.append(make.less(loop, kernel.const(first + size)))
     if len(plan.guards) > 1:
         kernel.met("conjunction")
     return True

@@ -152,6 +152,14 @@ class Memory:
         self.params[tir.Var("handle", f"{buffer.name}_handle")] = buffer
         return buffer
 
+    def _constant_strides(self, shape: Sequence[tir.PrimExpr]) -> tuple[tir.PrimExpr, ...]:
+        """Choose constant strides with padding between rows."""
+        found, step = list[tir.PrimExpr](), 1
+        for extent in reversed(shape):
+            found.insert(0, self.const(step))
+            step = step * max(size_of(extent) or 1, 1) + self.choose.number(0, 2)
+        return tuple(found)
+
     def _strides(self, shape: Sequence[tir.PrimExpr]) -> tuple[tir.PrimExpr, ...]:
         """Choose strides with padding between rows or elements. Some are symbolic."""
         found: list[tir.PrimExpr] = []
@@ -178,6 +186,8 @@ class Memory:
             buffer = self.parameter(name, dtype, shape)
         else:
             buffer = self.declare(name, dtype, shape)
+            if shape and not self.sizes and self.allows("strides") and self.chances("strides", 10):
+                buffer = replace(buffer, strides=self._constant_strides(shape))
             self.allocated.append(buffer)
         if box:
             self.boxes[buffer] = box
@@ -216,13 +226,21 @@ class Memory:
         return buffer
 
     def _view(self, buffer: tir.Buffer, sizes: Sequence[int], rank: int | None) -> tir.Buffer:
-        """Return another buffer of the same memory: flat, or with its dimensions reversed."""
+        """Return another buffer of the same memory: flat, possibly with a stride or an offset, or with its dimensions
+        reversed.
+        """
         total = 1
         for size in sizes:
             total *= size
         is_flat = rank == 1 or (rank is None and self.choose.number(0, 1) == 0)
+        first = step = 0
+        if is_flat and total > 1 and self.allows("strides", "offset") and self.choose.rarely(2):
+            first, step = self.choose.number(0, min(total - 1, 2)), self.choose.number(1, 2)
+            total = (total - first - 1) // step + 1
         shape = [self.const(each) for each in ([total] if is_flat else reversed(sizes))]
         view = tir.Buffer(buffer.data, buffer.dtype, tuple(shape), self.choose.fresh("V"))
+        if step:
+            view = replace(view, strides=(self.const(step),), elem_offset=self.const(first) if first else None)
         self.views.append(view)
         self.readable.append(view)
         return view

@@ -9,10 +9,15 @@ from msgspec.structs import replace
 
 from ...ir import relax, tir
 from ...ir.base import BaseFunc, IRModule
+from ...ir.programs import as_module
 from ..load import parse
 from .choices import Choices
+from .cooperation import cooperative_programs
 from .graphs import graph_text
+from .networks import network_functions
 from .prim_funcs import prim_func
+from .threads import thread_programs
+from .views import Views
 
 _DOUBLE = """
 T.prim_func(private=True) double(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
@@ -51,3 +56,16 @@ def modules(
         function = prim_func(Choices(draw), name=name) if loops is None else choose.draw(loops)
         functions[name] = replace(function, attrs={**function.attrs, "global_symbol": name})
     return IRModule(functions, name="" if kind == 0 else "Module")
+
+
+def all_modules() -> st.SearchStrategy[IRModule]:
+    """Generate modules of every kind: besides those of `modules()`, networks, kernels, and functions whose views may be
+    wrong, which the verifier may refuse.
+    """
+    networks = network_functions().map(as_module)
+    return st.one_of(modules(), modules(), networks, thread_programs() | cooperative_programs(), _views())
+
+
+@st.composite
+def _views(draw: st.DrawFn) -> IRModule:
+    return parse(Views(Choices(draw)).text())

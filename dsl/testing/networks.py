@@ -30,7 +30,8 @@ def convolution(graph: Graph) -> None:
         f"R.nn.conv2d({x.name}, {w.name}, padding=[1, 1, 1, 1])", (x.shape[0], channels, height, width), "float32"
     )
     if graph.choose.rarely(2):
-        bias = graph.parameter((1, channels, 1, 1), "float32")
+        shape = graph.choose.pick(((1, channels, 1, 1), (channels, 1, 1), (width,)))
+        bias = graph.parameter(shape, "float32")
         graph.bind(f"R.add({graph.values[-2].name}, {bias.name})", (x.shape[0], channels, height, width), "float32")
 
 

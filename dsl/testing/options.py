@@ -19,7 +19,7 @@ Leaf = Callable[[str], st.SearchStrategy[Any]]
 MAX_EXTENT = 6
 """Maximum size of most dimensions."""
 MAX_BLOCKS = 4
-LONGEST = 41
+LONGEST = 70
 """Maximum size of long loops."""
 
 

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from ....ir.base import IRModule, Source
 from ....ir.passes.instrument import VerifyEach
-from ....ir.passes.transform import PassContext, get_pass
+from ....ir.passes.transform import PassContext
 from ..choices import Choices
 from ..networks import network_functions
 from ..oracle import Call, Execute, as_module, interpreted
 from ..smaller import programs_in
 from .law import Law
-from .passes import COMPLETE, TOGETHER, assert_kept, fitting
+from .passes import COMPLETE, TOGETHER, assert_kept, fitting, made
 
 
 @st.composite
@@ -50,7 +50,7 @@ def _steps(module: IRModule) -> Iterator[tuple[tuple[str, ...], IRModule]]:
         after = module
         for count, name in enumerate(chain, 1):
             with PassContext(opt_level=3, instruments=[VerifyEach()]):
-                after = get_pass(name)(after)
+                after = made(name)(after)
             yield tuple(chain[:count]), after
 
 

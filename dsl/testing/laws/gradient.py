@@ -6,7 +6,7 @@ the gradients give, within the error of rounding and of the second derivative.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,11 +45,29 @@ def _differentiable(draw: st.DrawFn) -> IRModule:
         line = _operation(choose, last, len(shapes), rows, columns)
         last = f"lv{at}"
         lines.append(f"{last} = {line}")
+    if choose.rarely(3):
+        lines.append(f"last = {_image_operation(choose, last, shapes)}")
+        head, last = head + ', w: R.Tensor((1, 1, 2, 2), "float64")', "last"
     reduced = choose.pick(("sum", "mean"))
     lines += [f"total = R.{reduced}({last})", "R.output(total)"]
     body = "".join(f"\n        {line}" for line in lines)
     text = f'R.function main({head}) -> R.Tensor((), "float64"):\n    with R.dataflow():{body}\n    return total\n'
     return parse(f"I.ir_module Module:\n{_indented(text)}")
+
+
+def _image_operation(choose: Choices, last: str, shapes: Sequence[tuple[int, ...]]) -> str:
+    """Choose an operation on a value as an image, which may have another shape."""
+    image = f"R.reshape({last}, R.shape([1, 1, {shapes[0][0]}, {shapes[0][1]}]))"
+    strides, dilation = ([choose.number(1, 2) for _ in range(2)] for _ in range(2))
+    padding = [choose.number(1, 2) for _ in range(4)]
+    match choose.number(0, 3):
+        case 0 | 1:
+            return f"R.nn.conv2d({image}, w, strides={strides}, padding={padding}, dilation={dilation})"
+        case 2:
+            kind = choose.pick(("avg", "max"))
+            return f"R.nn.{kind}_pool2d({image}, [2, 2], strides={strides}, padding=[1, 1, 1, 1])"
+        case _:
+            return f'R.take({last}, R.const([0, 0, {shapes[0][1] - 1}], "int64"), axis=1)'
 
 
 def _text(shape: tuple[int, ...]) -> str:
@@ -79,7 +97,8 @@ def _operation(choose: Choices, last: str, count: int, rows: int, columns: int) 
             form = choose.pick((
                 "R.permute_dims(R.sin(R.permute_dims({0})))", "R.reshape(R.reshape({0}, R.shape([{1}])), R.shape([{2}, {3}]))",
                 "R.matmul(R.matmul({0}, R.permute_dims({0})), {0})", "R.nn.softmax({0}, axis=-1)", "R.nn.log_softmax({0}, axis=-1)",
-                "R.cumsum({0}, axis=1)", "R.where(R.greater({0}, x0), {0}, R.square({0}))",
+                "R.cumsum({0}, axis=1)", "R.cumsum({0}, axis=0, exclusive=True)", "R.nn.leakyrelu({0}, 0.25)", "R.nn.softplus({0})",
+                "R.concat(R.split({0}, 2, axis=1), axis=1)", "R.power(R.add(R.square({0}), R.const(0.5, 'float64')), R.sin({0}))", "R.where(R.greater({0}, x0), {0}, R.square({0}))",
             ))  # fmt: skip
             return form.format(last, rows * columns, rows, columns)
 

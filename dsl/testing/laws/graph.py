@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from ....ir.base import IRModule, Source
 from ...load import parse_source
+from ..calls import call_functions
 from ..graphs import graph_functions
 from ..networks import network_functions
 from ..oracle import Execute, as_module, assert_equivalent, profiles
@@ -19,7 +20,7 @@ _Example: TypeAlias = tuple[IRModule, int]
 
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
-    functions = graph_functions() | network_functions()
+    functions = graph_functions() | network_functions() | call_functions()
     return st.tuples(functions.map(as_module) if file is None else programs_in(file), st.integers(0, 99))
 
 

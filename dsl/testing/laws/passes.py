@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from inspect import signature
 from typing import Any
 
@@ -17,7 +17,7 @@ from ....ir.passes.transform import Pass, PassContext, Sequential, get_pass, pas
 from ...load import parse_source
 from ..choices import Choices
 from ..graphs import Operator
-from ..networks import batch_norm, network_functions, products
+from ..networks import batch_norm, convolution, network_functions, products
 from ..oracle import Execute, as_module, assert_equivalent, profiles
 from ..smaller import programs_in
 from .law import Law
@@ -37,11 +37,20 @@ def _is_complete(name: str) -> bool:
     return all(option.default is not option.empty for option in signature(passes()[name]).parameters.values())
 
 
-COMPLETE = tuple(filter(_is_complete, passes()))
-"""The passes that are checked: those that run without options."""
+VARIANTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "ConvertLayout to NHWC": ("ConvertLayout", {"desired_layouts": {"relax.nn.conv2d": ("NHWC", "OHWI")}}),
+    "StaticPlanBlockMemory packed": ("StaticPlanBlockMemory", {"pack": True}),
+    "TopologicalSort breadth-first": ("TopologicalSort", {"order": "breadth-first"}),
+    "TopologicalSort from-outputs": ("TopologicalSort", {"direction": "from-outputs"}),
+    "EliminateCommonSubexpr of calls": ("EliminateCommonSubexpr", {"call_only": True}),
+}
+"""Passes with options, by the names under which runs count them."""
+COMPLETE = (*filter(_is_complete, passes()), *VARIANTS)
+"""The passes that are checked: those that run without options, and some with options."""
 TOGETHER = (
     *PIPELINES.values(),
     ("LegalizeOps", "RewriteDataflowReshape", "CallTIRRewrite", "StaticPlanBlockMemory", "LowerAllocTensor", "KillAfterLastUse"),
+    ("LegalizeOps", "CallTIRRewrite", "StaticPlanBlockMemory packed", "LowerAllocTensor"),
     ("LambdaLift", "InlinePrivateFunctions"),
 )  # fmt: skip
 """Sequences of passes that have an effect only after one another."""
@@ -51,6 +60,7 @@ SUBJECTS: tuple[tuple[Operator, tuple[str, ...]], ...] = (
         "ReorderTakeAfterMatmul",
     )),
     (batch_norm, tuple(TRAINING)),
+    (convolution, ("ConvertLayout to NHWC",)),
 )  # fmt: skip
 """Passes that have an effect only on certain operators, with the generator of these operators."""
 
@@ -62,6 +72,12 @@ class _Example(Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"# passes: {', '.join(self.names)}\n{self.module}"
+
+
+def made(name: str) -> Pass:
+    """Return the pass called `name`, or the one of `VARIANTS` with its options."""
+    known, options = VARIANTS.get(name, (name, {}))
+    return get_pass(known, **options)
 
 
 def fitting(names: Iterable[str], training: bool) -> list[str]:
@@ -89,7 +105,7 @@ def _examples(draw: st.DrawFn, file: Source | None) -> _Example:
 
 
 def _check(example: _Example, execute: Execute) -> None:
-    transform = Sequential([get_pass(name) for name in example.names])
+    transform = Sequential([made(name) for name in example.names])
     drawn = profiles_of(example.names, profiles(example.seed))
     check_pass(example.module, transform, example.names, seed=example.seed, profiles=drawn, integers=(-8, 9))
 

@@ -11,7 +11,7 @@ from ....ir.equal import first_difference, structural_equal
 from ...load import parse, parse_source
 from ...printer import DIALECTS
 from ..constructs import LOOP_LEVEL
-from ..modules import modules
+from ..modules import all_modules
 from ..oracle import Execute
 from .law import Law, module_constructs
 
@@ -20,7 +20,7 @@ _Example: TypeAlias = tuple[IRModule, str]
 
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
-    programs = modules() if file is None else st.just(parse_source(file))
+    programs = all_modules() if file is None else st.just(parse_source(file))
     return st.tuples(programs, st.sampled_from(tuple(DIALECTS)))
 
 
@@ -31,7 +31,7 @@ def _check(example: _Example, execute: Execute) -> None:
     has_left_out = dialect != "tvms" and "metadata[" in printed  # TVMScript names the tensors but does not contain them
     if not has_left_out and not structural_equal(module, again, map_free_vars=True):
         place = first_difference(module, again, map_free_vars=True)
-        raise AssertionError(f"{dialect}: parses as a different program; the first difference is at {place}")
+        raise AssertionError(f"{dialect}: parses as a different program; the first difference is {place}")
     assert again.script(dialect) == printed, f"{dialect}: prints differently after parsing"
 
 

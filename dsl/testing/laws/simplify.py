@@ -56,7 +56,7 @@ def _expressions(draw: st.DrawFn) -> _Example:
         if choose.number(0, 2) == 0
         else expression(choose, choose.pick(("int32", "bool", *DTYPES)), leaves, size)
     )
-    starts = [choose.pick((0, 0, -4, 1)) for _ in scope]
+    starts = [choose.pick((0, 0, -4, 1, 120, 252, 32765, 0)) for _ in scope]
     return _Example(expr, {var: range(s, s + choose.pick((1, 4, 8, 9))) for var, s in zip(scope, starts, strict=True)})
 
 

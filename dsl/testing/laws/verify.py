@@ -37,11 +37,13 @@ class _Example(Struct, frozen=True):
 
     def broken(self) -> IRModule | None:
         """Return the module with one place broken; None if no place can be broken."""
-        kind, breach = BREACHES[self.breach]
-        nodes = [
-            node for function in self.module.functions.values() for node in walk(function) if isinstance(node, kind)
+        every = dict.fromkeys(node for function in self.module.functions.values() for node in walk(function))
+        broken = [
+            (node, wrong)
+            for kind, breach in BREACHES[self.breach]
+            for node in every
+            if isinstance(node, kind) and (wrong := breach(node)) is not None
         ]
-        broken = [(node, wrong) for node in dict.fromkeys(nodes) if (wrong := breach(node)) is not None]
         if not broken:
             return None
         node, wrong = broken[self.place % len(broken)]
@@ -78,14 +80,24 @@ def _too_few_values(realize: tir.BlockRealize) -> Node | None:
 
 
 def _domain_too_small(realize: tir.BlockRealize) -> Node | None:
-    """Return the block with a domain that is too small by one, if its first axis is bound to a whole loop."""
+    """Return the block with a domain that ends one too early, if its first axis is bound to a whole loop."""
+    return _with_domain(realize, 0)
+
+
+def _domain_too_late(realize: tir.BlockRealize) -> Node | None:
+    """Return the block with a domain that starts one too late, if its first axis is bound to a whole loop."""
+    return _with_domain(realize, 1)
+
+
+def _with_domain(realize: tir.BlockRealize, late: int) -> Node | None:
     axes = realize.block.iter_vars
     if not axes or not isinstance(realize.iter_values[0], tir.Var) or axes[0].dom is None:
         return None
     extent = axes[0].dom.extent
     if not isinstance(extent, tir.IntImm) or extent.value < 2 or not isinstance(realize.predicate, tir.IntImm):
         return None
-    smaller = replace(axes[0], dom=tir.Range(axes[0].dom.min, make.const(extent.value - 1, extent.dtype)))
+    start = make.add(axes[0].dom.min, make.const(late, axes[0].dom.min.dtype))
+    smaller = replace(axes[0], dom=tir.Range(start, make.const(extent.value - 1, extent.dtype)))
     return replace(realize, block=replace(realize.block, iter_vars=(smaller, *axes[1:])))
 
 
@@ -99,15 +111,44 @@ def _unequal_operands(add: tir.Add) -> Node | None:
     return None if "x" in add.dtype else replace(add, b=tir.Cast(other, add.b))
 
 
-BREACHES: dict[str, tuple[type[Node], _Breach]] = {
-    "E0401": (tir.BufferStore, _undefined),
-    "E0405": (tir.Add, _unequal_operands),
-    "E0407": (tir.BufferStore, _other_dtype),
-    "E0235": (tir.BufferLoad, _index_too_many),
-    "E0410": (tir.BlockRealize, _too_few_values),
-    "E0413": (tir.Block, _hidden_write),
-    "E0415": (tir.BlockRealize, _domain_too_small),
-    "E0416": (tir.For, _no_thread),
+def _below_zero(block: tir.Block) -> Node | None:
+    """Return the block with an index of its store below 0 or beyond the end, if the block certainly executes it."""
+    return _with_index(block, lambda index, extent: make.sub(index, extent))
+
+
+def _beyond_end(block: tir.Block) -> Node | None:
+    return _with_index(block, make.add)
+
+
+def _with_index(block: tir.Block, move: Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]) -> Node | None:
+    """Return a block whose body is a store of an element at plain iterators over constant domains, with the first one
+    moved; the declared region is that of the original store.
+    """
+    store, domains = block.body, {axis.var: axis.dom for axis in block.iter_vars}
+    if not isinstance(store, tir.BufferStore) or block.match_buffers or not store.indices or _has_effect(store.value):
+        return None
+    sizes = [dom.extent for dom in domains.values() if dom is not None]
+    extent, index = store.buffer.shape[0], store.indices[0]
+    if index not in domains or not all(isinstance(each, tir.IntImm) and each.value > 0 for each in (*sizes, extent)):
+        return None
+    moved = move(index, make.cast(extent, index.dtype))
+    return replace(block, body=replace(store, indices=(moved, *store.indices[1:])), init=None)
+
+
+def _has_effect(value: tir.PrimExpr) -> bool:
+    return any(isinstance(node, tir.Call) for node in walk(value))
+
+
+BREACHES: dict[str, tuple[tuple[type[Node], _Breach], ...]] = {
+    "E0401": ((tir.BufferStore, _undefined),),
+    "E0405": ((tir.Add, _unequal_operands),),
+    "E0407": ((tir.BufferStore, _other_dtype),),
+    "E0235": ((tir.BufferLoad, _index_too_many),),
+    "E0410": ((tir.BlockRealize, _too_few_values),),
+    "E0413": ((tir.Block, _hidden_write),),
+    "E0414": ((tir.Block, _below_zero), (tir.Block, _beyond_end)),
+    "E0415": ((tir.BlockRealize, _domain_too_small), (tir.BlockRealize, _domain_too_late)),
+    "E0416": ((tir.For, _no_thread),),
 }
 """Ways to break a program, by the code that reports them."""
 

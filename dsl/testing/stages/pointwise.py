@@ -57,10 +57,12 @@ def _stored(kernel: Kernel, store: tir.BufferStore, axes: Sequence[Axis]) -> tir
     dtype = store.buffer.dtype
     if kernel.wants("branch", 5):
         other = tir.BufferStore(store.buffer, kernel.value(dtype, axes, 1), store.indices)
-        condition = kernel.value("bool", axes, 2)
-        if isinstance(condition, tir.IntImm) and axes:
-            condition = make.less(axes[0].index, kernel.const(2))
-        return tir.IfThenElse(condition, store, other)
+        condition = _compared(kernel, axes)
+        inner: tir.Stmt = store
+        if kernel.choose.rarely(3):
+            again = tir.BufferStore(store.buffer, kernel.value(dtype, axes, 1), store.indices)
+            inner = tir.IfThenElse(_compared(kernel, axes), store, again)
+        return tir.IfThenElse(condition, inner, other)
     if kernel.wants("variables", 7):
         variable = tir.Var(dtype, kernel.choose.fresh("t"))
         return tir.LetStmt(variable, store.value, tir.BufferStore(store.buffer, variable, store.indices))
@@ -68,6 +70,12 @@ def _stored(kernel: Kernel, store: tir.BufferStore, axes: Sequence[Axis]) -> tir
         message = tir.StringImm("handle", "a size is wrong")
         return tir.AssertStmt(make.less_equal(kernel.const(0), axes[0].var), message, store)
     return store
+
+
+def _compared(kernel: Kernel, axes: Sequence[Axis]) -> tir.PrimExpr:
+    """Return a condition, one that varies with the first axis if folding makes it constant."""
+    condition = kernel.value("bool", axes, 2)
+    return make.less(axes[0].index, kernel.const(2)) if isinstance(condition, tir.IntImm) and axes else condition
 
 
 def guarded(kernel: Kernel, last: bool) -> tir.Stmt:

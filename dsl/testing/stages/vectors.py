@@ -36,8 +36,9 @@ def _vector(kernel: Kernel, dtype: str, lanes: int, depth: int) -> tir.PrimExpr:
     if kind == 0:
         return make.broadcast(kernel.value(dtype, (), 1), lanes)
     if kind == 1:
-        source = kernel.parameter("V", dtype, (kernel.const(lanes),))
-        ramp = make.ramp(kernel.const(0), kernel.const(1), lanes)
+        step = kernel.choose.pick((1, 1, 2, 3))
+        source = kernel.parameter("V", dtype, (kernel.const(lanes * step),))
+        ramp = make.ramp(kernel.const(0), kernel.const(step), lanes)
         return tir.BufferLoad(with_lanes(dtype, lanes), source, (ramp,))
     a, b, c, d = (_vector(kernel, dtype, lanes, depth - 1) for _ in range(4))
     if kind == 2:
