@@ -1,9 +1,10 @@
 """Evaluation of the fuzzer: bugs are planted in tvms, and the law that should find each is timed.
 
-    python tests/testing/mutants.py            plant all bugs in turn, and print the table of docs/fuzzing.md
-    python tests/testing/mutants.py NAME…      only those whose name begins with NAME
+    python tests/testing/mutants.py            plant all bugs in turn, and write the tables of docs/fuzzing.md
+    python tests/testing/mutants.py NAME…      only those whose name begins with NAME, or all of a list: planted, outside
 
-A bug replaces a line of the source. It is planted when the module is imported, in a child process; no file changes.
+A bug replaces a line of the source. It is planted when the module is imported, in a child process; no file of the source
+changes. Rows of the tables are replaced as soon as they are known; rows of other bugs are kept.
 """
 
 from __future__ import annotations
@@ -19,13 +20,22 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent))
+from outside_bugs import OUTSIDE
 from planted_bugs import MUTANTS, Mutant
 
 ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "fuzzing.md"
+LISTS = {"planted": MUTANTS, "outside": OUTSIDE}
+"""Lists of bugs, by the name of their table."""
+BUGS = (*MUTANTS, *OUTSIDE)
 SECONDS = 60.0
 """Processor time within which a bug must be found, in seconds."""
 SEED = 2
 """Seed of the examples. Without a bug, they find nothing."""
+
+
+NOT_FOUND = "not found"
+HEAD = ("| planted bug | in | found by | examples | seconds |", "| --- | --- | --- | ---: | ---: |")
 
 
 class _Planter(MetaPathFinder):
@@ -85,7 +95,7 @@ def hunt_apart(mutant: Mutant, seconds: float = SECONDS) -> Sighting:
     """Hunt a planted bug in a child process. Failures of the same examples without the bug do not count."""
     first, checked, spent = 0, 0, 0.0
     while True:
-        found = _in_process(str(MUTANTS.index(mutant)), mutant.law, seconds - spent, first)
+        found = _in_process(str(BUGS.index(mutant)), mutant.law, seconds - spent, first)
         first, checked, spent = found.batch + 1, checked + found.checked, spent + found.seconds
         is_known = found.reason and spent < seconds and _in_process("", mutant.law, 0.0, found.batch).reason
         if not is_known:
@@ -112,26 +122,44 @@ def _seconds_of_children() -> float:
 
 
 def main(names: list[str]) -> None:
-    """Plant bugs and print the table."""
-    chosen = [mutant for mutant in MUTANTS if not names or any(mutant.name.startswith(name) for name in names)]
-    print("| planted bug | in | found by | examples | seconds |\n| --- | --- | --- | ---: | ---: |", flush=True)
-    times: list[float] = []
-    for mutant in chosen:
-        found = hunt_apart(mutant)
-        times += [found.seconds] if found.reason else []
-        shown = f"{found.seconds:.1f}" if found.reason else "not found"
-        examples = found.checked or ""
-        print(f"| {mutant.name} | `{mutant.file}` | {mutant.law} | {examples} | {shown} |", flush=True)
-        print(f"    {found.reason[:160]!r}", file=sys.stderr, flush=True)
-    middle = sorted(times)[len(times) // 2] if times else 0.0
-    print(f"\n{len(times)} of {len(chosen)} found; half of them within {middle:.1f} s.")
+    """Plant bugs, and write their rows."""
+    for table, bugs in LISTS.items():
+        for bug in bugs:
+            if not names or table in names or any(bug.name.startswith(name) for name in names):
+                found = hunt_apart(bug)
+                write(table, bug.name, _row(bug, found))
+                print(f"{bug.name}: {_seconds(found)}\n    {found.reason[:160]!r}", flush=True)
+
+
+def _row(bug: Mutant, found: Sighting) -> str:
+    return f"| {bug.name} | `{bug.file}` | {bug.law} | {found.checked or ''} | {_seconds(found)} |"
+
+
+def _seconds(found: Sighting) -> str:
+    return f"{found.seconds:.1f}" if found.reason else NOT_FOUND
+
+
+def write(table: str, name: str, row: str) -> None:
+    """Replace the row of a bug in its table, remove those of bugs that no longer exist, and count."""
+    start, end = f"<!-- {table}: tests/testing/mutants.py -->", f"<!-- end of {table} -->"
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(start)
+    inside, _, after = rest.partition(end)
+    rows = {line.split(" | ")[0].removeprefix("| "): line for line in inside.splitlines() if line.startswith("| ")}
+    rows[name] = row
+    kept = [rows[bug.name] for bug in LISTS[table] if bug.name in rows]
+    last = [line.rstrip(" |").split(" | ")[-1].strip() for line in kept]
+    times = sorted(float(each) for each in last if each != NOT_FOUND)
+    middle = times[len(times) // 2] if times else 0.0
+    count = f"{len(times)} of {len(kept)} are found; half of them within {middle:.1f} s."
+    lines = [start, "", *HEAD, *kept, "", count, "", end]
+    PAGE.write_text(before + "\n".join(lines) + after, encoding="utf-8")
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--hunt"]:
         planted, law, seconds, first = sys.argv[2:]
         if planted:
-            sys.meta_path.insert(0, _Planter(MUTANTS[int(planted)]))
+            sys.meta_path.insert(0, _Planter(BUGS[int(planted)]))
         print(*hunt(law, float(seconds), int(first)), sep="\t")
     else:
         main(sys.argv[1:])

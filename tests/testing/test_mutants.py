@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from mutants import ROOT, hunt_apart
-from planted_bugs import MUTANTS, Mutant
+from mutants import BUGS, ROOT, hunt_apart
+from planted_bugs import Mutant
 
 QUICK = ("the printer drops parentheses", "< is off by one", "T.init is dropped")
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("mutant", BUGS, ids=lambda mutant: mutant.name)
 def test_a_bug_can_be_planted(mutant: Mutant) -> None:
     source = (ROOT / mutant.file).read_text(encoding="utf-8")
     compile(mutant.patched(source), mutant.file, "exec")
@@ -22,6 +22,6 @@ def test_a_bug_can_be_planted(mutant: Mutant) -> None:
 
 @pytest.mark.parametrize("name", QUICK)
 def test_a_bug_is_found(name: str) -> None:
-    (mutant,) = [mutant for mutant in MUTANTS if mutant.name == name]
+    (mutant,) = [mutant for mutant in BUGS if mutant.name == name]
     found = hunt_apart(mutant, 30.0)
     assert found.reason, f"{found.checked} examples in {found.seconds} s do not show it"
