@@ -82,7 +82,19 @@ def _fused_multiply_add(emitter: ExpressionEmitter, call: tir.Call) -> Value:
 def _power(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     if not is_float(call.dtype):
         raise error("E0604", f"a power of dtype '{call.dtype}' cannot be compiled", call.span, "cast to a float first")
-    return llvm_function("pow")(emitter, call)
+    exponent = call.args[1]
+    exponent = exponent.value if isinstance(exponent, tir.Broadcast) else exponent
+    if not isinstance(exponent, tir.FloatImm) or exponent.value not in _SIMPLE_POWERS:
+        return llvm_function("pow")(emitter, call)
+    value, _ = emitter.operands(call)
+    if exponent.value == 1:
+        return value
+    builder = emitter.builder
+    return builder.fmul(value, value) if exponent.value == 2 else intrinsic(builder, "sqrt", value)
+
+
+_SIMPLE_POWERS = (1.0, 2.0, 0.5)
+"""Constant exponents that need no logarithm, as in NumPy: a power of 0.5 is the square root, also of -0 and -infinity."""
 
 
 def _multiply_fixed_point(emitter: ExpressionEmitter, call: tir.Call) -> Value:

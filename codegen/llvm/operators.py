@@ -163,13 +163,19 @@ def extremum_of(builder: Builder, sign: str, operands: Sequence[Value]) -> Value
     return builder.select(are_numbers, rest[0], number(rest[0].type, math.nan))
 
 
+def _unsigned_add(builder: Builder, a: Value, b: Value) -> Value:
+    """Add; the sum of two bools is whether one of them is true, as in NumPy."""
+    is_bool = getattr(a.type, "element", a.type).width == 1
+    return builder.or_(a, b) if is_bool else builder.add(a, b)
+
+
 def _row(signed: Emit | str, unsigned: Emit | str, floating: Emit | str) -> dict[Kind, Emit]:
     columns: dict[Kind, Emit | str] = {"signed": signed, "unsigned": unsigned, "float": floating}
     return {kind: _instruction(emit) if isinstance(emit, str) else emit for kind, emit in columns.items()}
 
 
 BINARY: dict[type[tir.PrimExpr], dict[Kind, Emit]] = {
-    tir.Add: _row("add", "add", "fadd"),
+    tir.Add: _row("add", _unsigned_add, "fadd"),
     tir.Sub: _row("sub", "sub", "fsub"),
     tir.Mul: _row("mul", "mul", "fmul"),
     tir.Div: _row(_signed_divide, "udiv", "fdiv"),

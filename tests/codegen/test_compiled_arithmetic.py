@@ -102,6 +102,24 @@ def test_intrinsics_of_two_floats(agree: Callable[..., Any], numbers: Callable[.
     agree(loops(dtype, operators), a, b, np.zeros((3 * len(operators), 21), dtype), ulps=4)
 
 
+def test_arithmetic_of_bools(agree: Callable[..., Any]) -> None:
+    a, b = np.array([False, False, True, True] * 5 + [True]), np.array([False, True] * 10 + [True])
+    operators = ("A[i] + B[i]", "A[i] * B[i]")
+    _, (_, _, c) = agree(loops("bool", operators), a, b, np.zeros((6, 21), bool))
+    np.testing.assert_array_equal(c, np.repeat([a + b, a * b], 3, axis=0))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_powers_of_constant_exponents(agree: Callable[..., Any], numbers: Callable[..., Any], dtype: str) -> None:
+    a = numbers(21, dtype)
+    a[:9] = [np.inf, -np.inf, np.nan, 0.0, -0.0, 1.0, -1.0, 6e4, 6e-5]
+    exponents = (0.0, 1.0, 2.0, 3.0, 0.5)
+    operators = tuple(f"T.pow(A[i], T.{dtype}({exponent}))" for exponent in exponents)
+    with np.errstate(all="ignore"):
+        _, (_, _, c) = agree(loops(dtype, operators), a, a, np.zeros((15, 21), dtype), ulps=4)
+        np.testing.assert_array_equal(c[6:9], np.stack([a * a] * 3))
+
+
 def test_questions_about_floats_and_bits(agree: Callable[..., Any]) -> None:
     text = """
 T.prim_func main(A: T.Buffer((6,), "float32"), B: T.Buffer((6,), "uint32"), P: T.Buffer((4, 6), "bool"), Q: T.Buffer((2, 6), "int32")):
