@@ -334,16 +334,30 @@ def _infer_meshgrid(a: Inference) -> StructInfo:
         if info.ndim not in (1, -1):
             raise a.fail("E0323", f"needs vectors, but tensor {number} has {info.ndim} dimensions")
     dtype = a.common_dtype([(f"tensors[{number}]", info.dtype) for number, info in enumerate(infos)])
+    if a.attr("indexing") not in (None, *_GRIDS):
+        raise a.fail("E0321", f'has no indexing "{a.attr("indexing")}"', 'choose "ij" or "xy"')
     shapes = [dims_of(info) for info in infos]
     dims = None if None in shapes else [shape[0] for shape in shapes if shape is not None]
+    if dims is not None:
+        dims = [dims[number] for number in _grid_order(a.attr("indexing"), len(infos))]
     return TupleStructInfo((tensor_info(dims, dtype, len(infos), common_vdevice(*infos)),) * len(infos))
 
 
+_GRIDS = ("ij", "xy")
+
+
+def _grid_order(indexing: str | None, count: int) -> list[int]:
+    """Return the vector along each dimension of a grid; "xy" swaps the first two."""
+    order = list(range(count))
+    return [1, 0, *order[2:]] if indexing == "xy" and count > 1 else order
+
+
 def _meshgrid(a: Any) -> tuple[te.Tensor, ...]:
-    shape = [tensor.dims[0] for tensor in a.tensors]
+    order = _grid_order(a.indexing, len(a.tensors))
+    shape = [a.tensors[number].dims[0] for number in order]
 
     def grid(number: int, tensor: te.Tensor) -> te.Tensor:
-        return te.compute(shape, lambda *ax: tensor(ax[number]), "T_meshgrid")
+        return te.compute(shape, lambda *ax: tensor(ax[order.index(number)]), "T_meshgrid")
 
     return tuple(grid(number, tensor) for number, tensor in enumerate(a.tensors))
 
@@ -354,7 +368,7 @@ register(
         (Param("tensors", "tuple"), Param("indexing", "opt_str", "ij")),
         _infer_meshgrid,
         "Return the coordinates of the grid that the vectors span, one tensor per vector.",
-        lambda np, a: tuple(np.meshgrid(*a.tensors, indexing="ij")),
+        lambda np, a: tuple(np.meshgrid(*a.tensors, indexing=a.indexing or "ij")),
         _meshgrid,
     )
 )

@@ -131,6 +131,7 @@ CASES: list[Case] = [
     ("gather_nd", f(3, 4, 2), i(3, 5, 1), {"batch_dims": 1}),
     ("index_tensor", f(4, 4, 2), (i(3), i(2, 1))),
     ("meshgrid", (f(2), f(3))),
+    ("meshgrid", (f(2), f(3), f(4)), {"indexing": "xy"}),
     ("strided_slice", f(6, 5), [0, 1], [1, 0], [6, -1], [2, 1]),
     ("strided_slice", f(6, 5), [0], [5], [0], [-2]),
     ("dynamic_strided_slice", f(6, 5), number(0)),
