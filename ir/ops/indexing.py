@@ -60,6 +60,7 @@ register(
         "Return the slices of `x` at `indices` along `axis`.",
         lambda np, a: np.take(a.x, a.indices, 0 if a.axis is None else a.axis),
         _take,
+        scalars=("indices",),
     )
 )
 
