@@ -14,6 +14,7 @@ from ..deep import deep
 from ..diagnostics import error
 from ..infer import Bindings, bind_dims, infer_struct_info
 from ..visit import substitute, walk
+from .rewriter import forgotten, refined_variable
 from .symbolic_values import with_simple_dims
 from .transform import declare_pass
 
@@ -51,7 +52,19 @@ def with_params(
             message = f"the value does not match parameter '{param.name_hint}' of {name}: {reason}"
             raise error("E0906", message, param.span, "give an array of the declared shape and dtype")
     kept = tuple([param for param in function.params if param not in replaced])
-    return substitute(replace(function, params=kept), {**replaced, **dims})
+    return _refined(function, substitute(replace(function, params=kept), {**replaced, **dims}))
+
+
+def _refined(before: relax.Function, after: relax.Function) -> relax.Function:
+    """Return `after` with more precise struct info for the variables whose values differ from those in `before`."""
+    refined: dict[Node, Node] = {}
+    for old_block, new_block in zip(before.body.blocks, after.body.blocks, strict=True):
+        for old, new in zip(old_block.bindings, new_block.bindings, strict=True):
+            value = substitute(new.value, refined)
+            if value is not old.value and isinstance(new, relax.VarBinding):
+                variable = refined_variable(new.var, value)
+                refined |= {} if variable is new.var else {new.var: variable}
+    return forgotten(substitute(after, refined)) if refined else after
 
 
 @declare_pass("BindSymbolicVars")

@@ -37,6 +37,30 @@ def test_a_bound_parameter_goes_and_its_dimensions_are_known() -> None:
     )
 
 
+def test_variables_of_bound_values_get_their_struct_info() -> None:
+    """An annotation without dtype is refined if the value of the variable changes, and kept if it does not."""
+    text = """\
+I.ir_module Module:
+    R.function main(x: R.Tensor((2, 3), "float32"), w: R.Tensor((6,), "float32")) -> R.Tensor((2, 3), "float32"):
+        with R.dataflow():
+            a: R.Tensor((2, 3)) = R.reshape(w, R.shape([2, 3]))
+            b: R.Tensor((2, 3)) = R.reshape(x, R.shape([2, 3]))
+            c: R.Tensor(ndim=2) = R.add(a, x)
+            gv = R.add(c, b)
+            R.output(gv)
+        return gv
+"""
+    module = get_pass("BindParams", "main", {"w": np.ones(6, "float32")})(tvms.parse(text))
+    bindings = module["main"].body.blocks[0].bindings
+    infos = {binding.var.name_hint: str(binding.var.struct_info) for binding in bindings}
+    assert infos == {
+        "a": 'R.Tensor((2, 3), "float32")',
+        "b": "R.Tensor((2, 3))",
+        "c": 'R.Tensor((2, 3), "float32")',
+        "gv": "R.Tensor((2, 3))",
+    }
+
+
 def test_dimensions_are_bound_by_name() -> None:
     module = bound("BindSymbolicVars", {"n": 2, "m": 3})
     wanted = tvms.parse(
