@@ -123,7 +123,11 @@ def _sizes(value: relax.Expr) -> list[int] | None:
 
 
 def _is_plain(call: relax.Call | None) -> bool:
-    return call is not None and call.attrs["out_dtype"] == "void"
+    """Return whether a call is a product in the dtype of its operands."""
+    if call is None:
+        return False
+    info = infer_struct_info(call.args[0])
+    return isinstance(info, relax.TensorStructInfo) and call.attrs["out_dtype"] in ("void", info.dtype)
 
 
 def _factors(value: relax.Expr, values: Values) -> tuple[relax.Expr, relax.Expr] | None:
