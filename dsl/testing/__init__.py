@@ -28,6 +28,7 @@ from .data import inputs
 from .expressions import OPERATORS, expressions
 from .features import FEATURES, features_of
 from .graphs import graph_functions
+from .helpers import assert_allclose, main, requires_gpu
 from .modules import modules
 from .networks import network_functions
 from .oracle import assert_equivalent, random_inputs
@@ -39,6 +40,7 @@ from .vacuity import vacuity
 __all__ = [
     "FEATURES",
     "OPERATORS",
+    "assert_allclose",
     "assert_equivalent",
     "commented_texts",
     "damaged_texts",
@@ -47,10 +49,12 @@ __all__ = [
     "graph_functions",
     "inputs",
     "loose_texts",
+    "main",
     "modules",
     "network_functions",
     "prim_funcs",
     "random_inputs",
+    "requires_gpu",
     "schedules",
     "texts",
     "vacuity",
