@@ -45,7 +45,7 @@ def test_sizes_that_vary() -> None:
     n = tir.Var("n", "int64")
     module = from_fx(fx.symbolic_trace(nn.Linear(4, 2)), [((n, 4), "float32")], keep_params_as_input=True)
     main = module["main"]
-    assert [param.name_hint for param in main.params] == ["inp_0", "weight", "bias"]
+    assert [param.name_hint for param in main.params] == ["inp_0", "bias", "weight"]
     assert str(main.params[0].struct_info) == 'R.Tensor((n, 4), "float32")'
     assert str(main.ret_struct_info) == 'R.Tensor((n, 2), "float32")'
 
@@ -61,6 +61,36 @@ def test_converters_of_the_caller() -> None:
 
     module = from_fx(fx.symbolic_trace(Relu()), [((2,), "float32")], custom_convert_map={"relu": doubled})
     np.testing.assert_array_equal(tvms.interpret(module, "main", [np.ones(2, "float32")]), [3, 3])
+
+
+def lines_of(function: Any) -> list[str]:
+    """Return the bindings of the program of a function of one tensor of shape (4, 3), without the frame."""
+
+    class Model(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return function(x)
+
+    text = from_fx(fx.symbolic_trace(Model()), [((4, 3), "float32")]).script()
+    return [line.strip() for line in text.splitlines() if line.startswith(" " * 12)][:-1]
+
+
+def test_one_result_is_returned_as_it_is() -> None:
+    """The parts of an operator as its tuple, a size as a shape, and a number as a constant."""
+    assert lines_of(lambda x: x.split(2)) == [
+        "split_parts = R.split(inp_0, indices_or_sections=2)",
+        "gv = split_parts",
+    ]
+    assert lines_of(lambda x: x.size()) == ["gv: R.Shape([4, 3]) = R.shape([4, 3])"]
+    assert lines_of(lambda x: x.numel()) == ['gv = R.const(12, "int32")']
+    assert lines_of(lambda x: x.split(2)[0]) == [
+        "split_parts = R.split(inp_0, indices_or_sections=2)",
+        "split = split_parts[0]",
+        "gv = split",
+    ]
+
+
+def test_nothing_is_dropped_in_inference() -> None:
+    assert lines_of(lambda x: nn.functional.dropout(x, 0.5, True)) == ["gv = inp_0"]
 
 
 def test_what_torch_cannot_export_is_one_error() -> None:

@@ -127,6 +127,32 @@ def test_the_sample_is_an_import() -> None:
     assert text.splitlines()[1:] == kept
 
 
+class Sliced(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("places", torch.tensor([[0, 3], [2, 2]]))
+
+    def forward(self, x: Any) -> Any:
+        return x.narrow(1, 1, 2).softmax(-1)[1], x.sum((-1, 0)), x.gather(-1, self.places)
+
+
+class Updated(nn.Module):
+    def forward(self, x: Any) -> Any:
+        y = x.narrow(1, 1, 2).softmax(-1)
+        y[0] = 0
+        return y.relu_()
+
+
+def test_operators_with_rows_are_not_decomposed() -> None:
+    """Operators and axes stay as the model wrote them, unless an operator changes a tensor."""
+    module = check(Sliced(), torch.randn(2, 4))
+    text = module.script()
+    for call in ("R.strided_slice(x, (R.prim_value(1),), (R.prim_value(1),), (R.prim_value(3),))", "axis=[-1, 0]"):
+        assert call in text
+    assert "narrow = " in text
+    check(Updated(), torch.randn(2, 4))
+
+
 def test_weights_are_not_copied() -> None:
     model = Small()
     program = exported(model, torch.randn(2, 4))

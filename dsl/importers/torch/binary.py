@@ -22,8 +22,6 @@ def _scaled(c: Converter, value: Any, factor: Any, dtype: str) -> relax.Expr:
 
 
 def _add(c: Converter, a: Any) -> relax.Expr:
-    if c.dtype == "bool":
-        return op.logical_or(*c.promoted(a.self, a.other))
     return op.add(c.tensor(a.self, c.dtype), _scaled(c, a.other, a.alpha, c.dtype))
 
 
@@ -36,8 +34,7 @@ def _reversed_subtract(c: Converter, a: Any) -> relax.Expr:
 
 
 def _multiply(c: Converter, a: Any) -> relax.Expr:
-    operands = c.tensor(a.self, c.dtype), c.tensor(a.other, c.dtype)
-    return op.logical_and(*operands) if c.dtype == "bool" else op.multiply(*operands)
+    return op.multiply(c.tensor(a.self, c.dtype), c.tensor(a.other, c.dtype))
 
 
 def _divide(c: Converter, a: Any) -> relax.Expr:
@@ -65,15 +62,7 @@ def _remainder(x: relax.Expr, y: relax.Expr) -> relax.Expr:
 def _power(base: str, exponent: str) -> Convert:
     def convert(c: Converter, a: Any) -> relax.Expr:
         x, y = getattr(a, base), getattr(a, exponent)
-        factor = y if isinstance(y, int | float) else None
-        if factor == 1:
-            return c.tensor(x, c.dtype)
-        if factor == 2:
-            tensor = c.tensor(x, c.dtype)
-            return op.multiply(tensor, tensor)
-        if factor == 0.5:
-            return op.sqrt(c.tensor(x, c.dtype))
-        if factor == -0.5:
+        if isinstance(y, float) and y == -0.5:
             return op.rsqrt(c.tensor(x, c.dtype))
         if isinstance(y, int) and not is_floating(c.dtype):
             return _whole_power(c.tensor(x, c.dtype), y)
@@ -128,7 +117,12 @@ def _where(c: Converter, a: Any) -> relax.Expr:
 
 
 def _masked_fill(c: Converter, a: Any) -> relax.Expr:
-    return op.where(a.mask, c.tensor(a.value, dtype_of(a.self)), a.self)
+    dtype = dtype_of(a.self)
+    if not isinstance(a.value, int | float):
+        return op.where(a.mask, c.tensor(a.value, dtype), a.self)
+    fits = abs(a.value) < 2**31 if isinstance(a.value, int) else dtype != "float64"
+    value = const(a.value) if fits else const(a.value, dtype)
+    return op.where(a.mask, op.full_like(a.self, value), a.self)
 
 
 def _atan2(c: Converter, a: Any) -> relax.Expr:

@@ -52,17 +52,20 @@ class Converter:
         """Return a converter for a graph that is the body of a branch or a loop: a separate function."""
         return Converter(self.block_builder, self.symbols, graph_module.graph.nodes, self._rows, self._custom)
 
-    def run(self, graph_module: Any) -> Any:
-        """Convert the nodes of a graph, whose placeholders already have values, and return its result."""
+    def run(self, graph_module: Any, source: Any = None) -> Any:
+        """Convert the nodes of a graph, whose placeholders already have values, and return its result: the tuple of the
+        node `source`, if it is given."""
         result: Any = None
         for node in graph_module.graph.nodes:
             match node.op:
                 case "call_function":
-                    self.convert(node)
+                    is_part = getattr(node.target, "__name__", "") == "getitem"
+                    if not (is_part and (not node.users or node.args[0] is source)):
+                        self.convert(node)
                 case "get_attr":
                     self.env[node] = _attribute(graph_module, node.target)
                 case "output":
-                    result = self.value(node.args[0])
+                    result = self.value(node.args[0]) if source is None else self._tuple_of(source)
                 case _:
                     pass
         return result
@@ -96,7 +99,9 @@ class Converter:
             return self._element(node)
         if row_name(node.target) not in self._rows and is_constant(node):
             return constant_of(node.target(*node.args, **node.kwargs), None)
-        row = self._rows[row_name(node.target)]
+        row = self._rows.get(row_name(node.target))
+        if row is None:
+            raise self.unsupported("computes with a number that a tensor holds", "compute with the tensor")
         return self.finish(row(self, self.arguments(node)), value)
 
     def _element(self, node: Any) -> Any:
@@ -107,6 +112,17 @@ class Converter:
             return self.finish(values[index], node.meta.get("val"))
         values[index] = self.finish(values[index], node.meta.get("val"))
         return values[index]
+
+    def _tuple_of(self, node: Any) -> relax.Expr:
+        """Return the values of a node as one tuple."""
+        values, self.node = self.env[node], node
+        if isinstance(values, relax.Expr):
+            return values
+        sources = {id(getattr(value, "tuple_value", value)): getattr(value, "tuple_value", None) for value in values}
+        (whole, *others) = sources.values()
+        if whole is not None and not others and _width(whole) == len(values):
+            return whole
+        return self.emit(relax.Tuple(tuple(self._element_of(node, values, place) for place in range(len(values)))))
 
     def arguments(self, node: Any) -> SimpleNamespace:
         """Return the arguments of a call by schema name, with defaults; nodes are replaced by their values."""
@@ -268,6 +284,12 @@ def _attribute(module: Any, path: str) -> Any:
     return constant_of(found, path) if isinstance(found, library().Tensor) else found
 
 
+def _width(value: relax.Expr) -> int:
+    """Return the number of fields of a tuple."""
+    info = infer_struct_info(value)
+    return len(info.fields) if isinstance(info, relax.TupleStructInfo) else 0
+
+
 def _at(problem: Diagnostic, message: str, span: Any) -> Diagnostic:
     return replace(problem, message=message, span=span)
 
@@ -325,12 +347,6 @@ def is_floating(dtype: str) -> bool:
 def axis_of(axis: int, rank: int) -> int:
     """Return an axis counted from the front; a scalar tensor is treated as having one dimension."""
     return axis + max(rank, 1) if axis < 0 else axis
-
-
-def axes_of(axes: int | Sequence[int] | None, rank: int) -> list[int] | None:
-    """Return axes counted from the front, or None for all axes, which torch writes as None or []."""
-    given = [axes] if isinstance(axes, int) else list(axes or ())
-    return sorted(axis_of(axis, rank) for axis in given) or None
 
 
 def static(value: Any) -> int | None:

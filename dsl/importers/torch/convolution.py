@@ -56,7 +56,7 @@ def _convolved(c: Converter, a: Any) -> relax.Expr:
     stride, dilation = repeated(a.stride, spatial), repeated(a.dilation, spatial)
     windows = {"strides": stride, "padding": _padding(c, a, dims_of(a.weight)[2:], dilation), "dilation": dilation}
     convolve: Any = getattr(op.nn, f"conv{spatial}d")
-    result = with_bias(convolve(x, a.weight, **windows, groups=a.groups), a.bias)
+    result = with_bias(convolve(x, a.weight, **windows, groups=a.groups, out_dtype=c.dtype), a.bias)
     return op.squeeze(result, [0]) if is_single else result
 
 
@@ -73,7 +73,7 @@ def _transposed(c: Converter, a: Any) -> relax.Expr:
         made = _transposed_3d(c, x, a.weight, a.groups, **windows)
     else:
         convolve: Any = getattr(op.nn, f"conv{spatial}d_transpose")
-        made = convolve(x, a.weight, **windows, groups=a.groups)
+        made = convolve(x, a.weight, **windows, groups=a.groups, out_dtype=c.dtype)
     result = with_bias(made, a.bias)
     return op.squeeze(result, [0]) if is_single else result
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....ir import relax
+from ....ir import make, relax
 from ....ir.api.relax import op
 from ....ir.building.values import const
-from .converter import Convert, Converter, dims_of, dtype_of, is_floating
+from ....ir.ops import dims as d
+from .converter import Convert, Converter, dims_of, dtype_of, is_floating, static
 
 
 def _filled(value: float | None) -> Convert:
@@ -15,14 +16,21 @@ def _filled(value: float | None) -> Convert:
 
     def convert(c: Converter, a: Any) -> relax.Expr:
         given = a.fill_value if value is None else value
-        source = getattr(a, "self", None)
-        if source is not None and dims_of(source) == c.shape and dtype_of(source) == c.dtype and value is not None:
-            return op.zeros_like(source) if value == 0 else op.ones_like(source)
-        if value == 0:
-            return op.zeros(c.shape, c.dtype)
-        if value == 1:
-            return op.ones(c.shape, c.dtype)
         return op.full(c.shape, c.tensor(given, c.dtype), c.dtype)
+
+    return convert
+
+
+def _zeros(c: Converter, a: Any) -> relax.Expr:
+    return op.zeros(c.shape, c.dtype)
+
+
+def _like(value: int) -> Convert:
+    """Return a row that fills a tensor of the shape of `self` with 0 or 1."""
+
+    def convert(c: Converter, a: Any) -> relax.Expr:
+        fill = op.zeros_like if value == 0 else op.ones_like
+        return fill(a.self, None if dtype_of(a.self) == c.dtype else c.dtype)
 
     return convert
 
@@ -43,10 +51,14 @@ def _arange(c: Converter, a: Any) -> relax.Expr:
 
 
 def _linspace(c: Converter, a: Any) -> relax.Expr:
+    """Return evenly spaced numbers; half a step beyond the last one makes their count independent of rounding."""
     if isinstance(a.start, int | float) and isinstance(a.end, int | float):
         import numpy as np
 
-        return const(np.linspace(a.start, a.end, a.steps), c.dtype)
+        step = (a.end - a.start) / (a.steps - 1) if a.steps > 1 else 0
+        if not step or not is_floating(c.dtype):
+            return const(np.linspace(a.start, a.end, a.steps), c.dtype)
+        return op.arange(a.start, a.end + step / 2, step, c.dtype)
     raise c.unsupported("makes a range between bounds that are not known", "give numbers as its bounds")
 
 
@@ -72,25 +84,53 @@ def _cast(c: Converter, a: Any) -> relax.Expr:
 
 
 def _copy(c: Converter, a: Any) -> relax.Expr:
-    return op.broadcast_to(c.cast(a.src, dtype_of(a.self)), dims_of(a.self))
+    source = c.cast(a.src, dtype_of(a.self))
+    if len(dims_of(source)) == len(c.shape) and all(map(d.is_equal, dims_of(source), c.shape)):
+        return source
+    return op.broadcast_to(source, c.shape)
+
+
+def _hamming_window(c: Converter, a: Any) -> relax.Expr:
+    """Return the window; torch's window of size 1 is 1."""
+    size, periodic = static(a.window_length), bool(getattr(a, "periodic", True))
+    if size is None:
+        raise c.unsupported("makes a window of a size that is not known", "make the size static")
+    if size < 2:
+        return op.ones([size], c.dtype)
+    weights = (relax.PrimValue(make.const(getattr(a, name, value), _weight_dtype(c))) for name, value in _HAMMING)
+    return op.hamming_window(size, int(periodic), *weights, c.dtype)
+
+
+_HAMMING = (("alpha", 0.54), ("beta", 0.46))
+
+
+def _weight_dtype(c: Converter) -> str:
+    return "float64" if c.dtype == "float64" else "float32"
 
 
 _NOTHING: Convert = lambda c, a: None  # noqa: E731  # a row is a value
 
-_ZEROS = ("zeros.default", "zeros_like.default", "new_zeros.default", "empty.memory_format", "empty_like.default",
-          "new_empty.default", "empty_strided.default", "new_empty_strided.default", "empty_permuted.default")  # fmt: skip
+_ZEROS = ("zeros.default", "empty.memory_format", "new_empty.default", "empty_strided.default", "new_empty_strided.default",
+          "empty_permuted.default")  # fmt: skip
 _CASTS = ("_to_copy.default", "to.dtype", "to.dtype_layout", "to.device", "to.other", "type_as.default")
 _CHECKS = ("_assert_tensor_metadata.default", "_assert_async.msg", "_assert_scalar.default", "sym_constrain_range_for_size.default",
            "sym_constrain_range.default")  # fmt: skip
 
 ROWS: dict[str, Convert] = {
-    **dict.fromkeys(_ZEROS, _filled(0)),
-    **dict.fromkeys(("ones.default", "ones_like.default", "new_ones.default"), _filled(1)),
+    **dict.fromkeys(_ZEROS, _zeros),
+    **dict.fromkeys(("zeros_like.default", "empty_like.default", "zero.default"), _like(0)),
+    "ones_like.default": _like(1),
+    "new_zeros.default": _filled(0),
+    **dict.fromkeys(("ones.default", "new_ones.default"), _filled(1)),
     **dict.fromkeys(("full.default", "full_like.default", "new_full.default"), _filled(None)),
     **dict.fromkeys(("fill.Scalar", "fill.Tensor"), _fill),
     **dict.fromkeys(("arange.default", "arange.start", "arange.start_step"), _arange),
     "linspace.default": _linspace,
     "scalar_tensor.default": _scalar_tensor,
+    **{
+        f"hamming_window.{overload}": _hamming_window
+        for overload in ("default", "periodic", "periodic_alpha", "periodic_alpha_beta")
+    },
     "eye.default": _eye,
     "eye.m": _eye,
     "tril.default": _triangle("tril"),

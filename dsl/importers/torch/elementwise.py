@@ -9,7 +9,7 @@ from ....ir import relax
 from ....ir.api.relax import op
 from ....ir.building.values import const
 from ....ir.dtype import int_range
-from .converter import Convert, Converter, dims_of, dtype_of, is_floating, rank_of
+from .converter import Convert, Converter, dtype_of, is_floating, rank_of
 
 
 def _plain(name: str) -> Convert:
@@ -116,7 +116,8 @@ def _clamp(c: Converter, a: Any) -> relax.Expr:
 
 
 def _hardtanh(c: Converter, a: Any) -> relax.Expr:
-    return op.clip(a.self, a.min_val, a.max_val)
+    low, high = a.min_val, a.max_val
+    return op.clip(a.self, float(low), float(high)) if is_floating(dtype_of(a.self)) else op.clip(a.self, low, high)
 
 
 def _gelu(c: Converter, a: Any) -> relax.Expr:
@@ -148,10 +149,8 @@ def _leaky_relu(c: Converter, a: Any) -> relax.Expr:
 
 def _prelu(c: Converter, a: Any) -> relax.Expr:
     x, slope = a.self, a.weight
-    if rank_of(slope) == 1:
-        ones = [1] * max(rank_of(x) - 2, 0)
-        shape = [1, dims_of(slope)[0], *ones] if rank_of(x) > 1 else [dims_of(slope)[0]]
-        slope = op.reshape(slope, shape)
+    if rank_of(slope) == 1 and rank_of(x):
+        return op.nn.prelu(x, slope, min(rank_of(x) - 1, 1))
     return op.where(op.greater(x, number(0, x)), x, op.multiply(slope, x))
 
 

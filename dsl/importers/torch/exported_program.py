@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import reduce
+from operator import getitem
 from typing import Any, cast
 
 from ....ir import make, relax, tir
 from ....ir.base import Attrs, IRModule
 from ....ir.building.block_builder import BlockBuilder
-from ....ir.building.values import apply
+from ....ir.building.values import apply, const
 from ....ir.diagnostics import error
 from ....ir.ops import dims as d
 from ....ir.ops.inference import tensor_info
@@ -79,6 +80,9 @@ class ProgramImporter:
         self._sizes: set[tir.Var] = set()
         self._exact: list[tuple[relax.Expr, str]] = []
         """The conditions that the sizes of inputs have the declared form, such as 2*rows, with their messages."""
+        self._is_sorted = False
+        self._has_one_result = False
+        self._is_of_operator = False
 
     def name_inputs(self, names: Sequence[str], variables: Sequence[tir.Var | None]) -> None:
         """Rename the inputs to `names`, and their sizes, in order, to those of `variables` that are given."""
@@ -91,9 +95,19 @@ class ProgramImporter:
             if variable is not None:
                 self._symbols.rename(size, variable)
 
+    def use_conventions_of_fx(self, has_one_result: bool, is_of_operator: bool) -> None:
+        """Sort the parameters by name, and return the one result of a graph as it is: the tuple of an operator as its
+        variable, a `torch.Size` as a shape, and a number as a constant, which is bound to a variable if an operator of
+        ATen computes it."""
+        self._is_sorted = True
+        self._has_one_result = has_one_result
+        self._is_of_operator = is_of_operator
+
     def module(self, unwrap: bool, no_bind: bool, trace: bool = False) -> IRModule:
         """Return the module; with `trace`, its function returns the values of all nodes in `traced`."""
         self._add_inputs()
+        if self._is_sorted:
+            self._weights = dict(sorted(self._weights.items()))
         weights = [variable for variable, _ in self._weights.values()]
         attrs: Attrs = {}
         if self._keep_params:
@@ -105,7 +119,7 @@ class ProgramImporter:
                 self._builder.emit(apply("assert_op", condition, (), format=message), self._converter.unique("check"))
             has_branches = has_control_flow(self._program.graph_module)
             with nullcontext() if has_branches else self._builder.dataflow():
-                values = self._converter.run(self._program.graph_module)
+                values = self._converter.run(self._program.graph_module, self._split_node())
                 result = self._all_values() if trace else self._result(values, unwrap)
                 bound = self._bound_result(result, no_bind)
             self._builder.emit_func_output(bound)
@@ -254,12 +268,32 @@ class ProgramImporter:
 
     # --- Results ------------------------------------------------------------------------------------------------
 
-    def _result(self, values: Sequence[Any], unwrap: bool) -> relax.Expr:
+    def _split_node(self) -> Any:
+        """Return the node whose parts, in order, are the one result of the graph, or None."""
+        specs = self._program.graph_signature.output_specs
+        results = [node for output in self._program.graph.find_nodes(op="output") for node in output.args[0]]
+        if not self._has_one_result or any(getattr(node, "target", None) is not getitem for node in results):
+            return None
+        sources = list(dict.fromkeys(node.args[0] for node in results))
+        if len(sources) != 1 or len(sources[0].users) != len(results) or len(results) != len(specs):
+            return None
+        places = [node.args[1] for node in results]
+        return sources[0] if places == list(range(len(sources[0].meta["val"]))) else None
+
+    def _result(self, values: Any, unwrap: bool) -> relax.Expr:
         """Return the results of the model, followed by the new values of the buffers that it updates."""
+        if isinstance(values, relax.Expr):
+            return values
         kinds = library().export.graph_signature.OutputKind
         specs = self._program.graph_signature.output_specs
         wanted = (kinds.USER_OUTPUT, kinds.BUFFER_MUTATION)
         order = [number for kind in wanted for number, spec in enumerate(specs) if spec.kind == kind]
+        if self._has_one_result and self._program.call_spec.out_spec.type is library().Size:
+            return relax.ShapeExpr(tuple(d.as_dim(values[number]) for number in order))
+        if self._has_one_result and len(order) == 1 and isinstance(values[order[0]], int | float):
+            (value,) = (values[number] for number in order)
+            number = const(value, "int64" if isinstance(value, int) and abs(value) >= 2**31 else None)
+            return self._builder.emit(number, self._converter.unique("number")) if self._is_of_operator else number
         fields = [_as_value(values[number]) for number in order if values[number] is not None]
         return fields[0] if unwrap and len(fields) == 1 else relax.Tuple(tuple(fields))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from importlib import import_module
 from typing import Any, cast
 
@@ -48,11 +49,14 @@ def from_fx(
         {axis: torch.export.Dim.DYNAMIC for axis, size in enumerate(shape) if _variable(size)}
         for shape, _ in input_info
     )
-    program = prepared(exported(model, inputs, varying if any(varying) else None), custom_convert_map or {}, True)
+    kept = _without_dropping(torch, model)
+    program = prepared(exported(kept, inputs, varying if any(varying) else None), custom_convert_map or {}, True)
     importer = ProgramImporter(program, keep_params_as_input, custom_convert_map or {})
     sizes = [size for shape, _ in input_info for size in shape]
     importer.name_inputs([f"inp_{number}" for number in range(len(inputs))], [_variable(size) for size in sizes])
-    is_tuple = isinstance(_returned(model), tuple | list)
+    returned = _returned(model)
+    is_tuple = isinstance(returned, tuple | list)
+    importer.use_conventions_of_fx(not is_tuple, hasattr(getattr(returned, "target", None), "_schema"))
     return importer.module(unwrap_unit_return_tuple or not is_tuple, no_bind_return_tuple)
 
 
@@ -69,6 +73,28 @@ def _variable(size: Any) -> tir.Var | None:
 def _try_size(size: Any) -> int:
     """Return a size for tracing: neither 0 nor 1, which torch treats specially."""
     return size if isinstance(size, int) else 4 if _variable(size) is not None else int(size.node.value)
+
+
+_DROPPING = (
+    "dropout",
+    "dropout1d",
+    "dropout2d",
+    "dropout3d",
+    "alpha_dropout",
+    "feature_alpha_dropout",
+    "stochastic_depth",
+)
+"""Functions that return their first argument in inference; a trace may hold that they were called in training."""
+
+
+def _without_dropping(torch: Any, model: Any) -> Any:
+    """Return a graph module without calls of functions that drop elements at random."""
+    graph = deepcopy(model.graph)
+    for node in graph.nodes:
+        if node.op == "call_function" and getattr(node.target, "__name__", "") in _DROPPING:
+            node.replace_all_uses_with(node.args[0] if node.args else node.kwargs["input"])
+            graph.erase_node(node)
+    return torch.fx.GraphModule(model, graph)
 
 
 def _returned(graph_module: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ....ir import relax
@@ -67,9 +68,16 @@ def _resized(c: Converter, x: relax.Expr, sizes: list[Any], method: str, corners
 
 def _resized_2d(x: relax.Expr, sizes: list[Any], method: str, corners: bool) -> relax.Expr:
     mode = "asymmetric" if method == "nearest" else "align_corners" if corners else "half_pixel"
+    rounding = "floor" if method == "nearest" and not _divides(dims_of(x)[2:], sizes) else "round"
     return op.image.resize2d(
-        x, sizes, method=_METHODS[method], coordinate_transformation_mode=mode, rounding_method="floor" if method == "nearest" else "",
-    )  # fmt: skip
+        x, sizes, method=_METHODS[method], coordinate_transformation_mode=mode, rounding_method=rounding
+    )
+
+
+def _divides(old: Sequence[Any], new: Sequence[Any]) -> bool:
+    """Return whether the new sizes divide the old ones, so that every sample position is an integer."""
+    pairs = [(d.value_of(before), d.value_of(after)) for before, after in zip(old, new, strict=True)]
+    return all(before is not None and after and before % after == 0 for before, after in pairs)
 
 
 # --- Factors that are not quotients of sizes ------------------------------------------------------------------

@@ -14,14 +14,17 @@ from .shapes import position, sliced
 
 
 def _embedding(c: Converter, a: Any) -> relax.Expr:
-    return op.take(a.weight, a.indices, 0)
+    """Return the rows at `indices`, which are converted to int32 if the table has fewer than 2**31 rows."""
+    count = d.value_of(dims_of(a.weight)[0])
+    is_short = dtype_of(a.indices) == "int64" and count is not None and count < 2**31
+    return op.take(a.weight, c.cast(a.indices, "int32") if is_short else a.indices, 0)
 
 
 def _index_select(c: Converter, a: Any) -> relax.Expr:
     if not rank_of(a.self):
         return op.reshape(op.take(op.reshape(a.self, [1]), a.index, 0), c.shape)
     index = a.index if rank_of(a.index) else op.reshape(a.index, [1])
-    return op.take(a.self, index, axis_of(a.dim, rank_of(a.self)))
+    return op.take(a.self, index, a.dim)
 
 
 def _gather(c: Converter, a: Any) -> relax.Expr:
@@ -34,7 +37,7 @@ def _gather(c: Converter, a: Any) -> relax.Expr:
     x = a.self
     for place, size in enumerate(dims_of(a.index)):
         x = x if place == axis else sliced(x, place, 0, size)
-    return op.gather_elements(x, a.index, axis)
+    return op.gather_elements(x, a.index, a.dim)
 
 
 def _take_flat(c: Converter, a: Any) -> relax.Expr:
@@ -75,6 +78,7 @@ class _Indices:
             else:
                 expanded.append(index)
         dims = dims_of(x)
+        self.plain = [index for index in expanded if index is not None]
         self.axes = [axis for axis, index in enumerate(expanded) if index is not None]
         self.indices = [_from_front(index, dims[axis], c) for axis, index in enumerate(expanded) if index is not None]
         self.others = [axis for axis in range(len(dims)) if axis not in self.axes]
@@ -119,12 +123,9 @@ def _index_put(c: Converter, a: Any) -> relax.Expr:
     if len(masks) == len(a.indices) == 1 and not a.accumulate and _is_one(values):
         return _filled(x, masks[0], values)
     given = _Indices(c, x, a.indices)
-    data = given.in_front(x)
-    shape = _broadcast([dims_of(index) for index in given.indices])
-    stacked = op.stack([op.broadcast_to(index, shape) for index in given.indices], -1)
-    rest = [dims_of(x)[axis] for axis in given.others]
-    updates = _updates(given, values, shape, rest)
-    return given.back(op.scatter_nd(data, stacked, updates, "add" if a.accumulate else "update"))
+    if given.place:
+        values = _updates(given, values, [dims_of(x)[axis] for axis in given.others])
+    return given.back(op.index_put(given.in_front(x), tuple(given.plain), values, bool(a.accumulate)))
 
 
 def _is_one(values: relax.Expr) -> bool:
@@ -136,10 +137,9 @@ def _filled(x: relax.Expr, mask: relax.Expr, value: relax.Expr) -> relax.Expr:
     return op.where(op.reshape(mask, [*dims_of(mask), *[1] * trailing]), op.reshape(value, ()), x)
 
 
-def _updates(given: _Indices, values: relax.Expr, shape: list[tir.PrimExpr], rest: list[tir.PrimExpr]) -> relax.Expr:
+def _updates(given: _Indices, values: relax.Expr, rest: list[tir.PrimExpr]) -> relax.Expr:
     """Broadcast the values, and move the dimensions of the indices to the front."""
-    if not given.is_block or given.place == 0:
-        return op.broadcast_to(values, [*shape, *rest])
+    shape = _broadcast([dims_of(index) for index in given.plain])
     whole = [*rest[: given.place], *shape, *rest[given.place :]]
     full = op.broadcast_to(values, whole)
     front = range(given.place, given.place + len(shape))
@@ -257,8 +257,10 @@ def _slice_scatter(c: Converter, a: Any) -> relax.Expr:
     source = c.cast(a.src, dtype_of(a.self))
     if d.value_of(begin) == 0 and a.step == 1 and d.is_equal(length, size):
         return source
-    end = d.add(d.add(begin, d.multiply(d.subtract(length, 1), a.step)), 1)
-    return op.slice_scatter(a.self, source, begin, end, a.step, axis)
+    end, limit = static(a.end), d.value_of(size)
+    if end is None or limit is None or not 0 <= end <= limit:
+        end = d.add(d.add(begin, d.multiply(d.subtract(length, 1), a.step)), 1)
+    return op.slice_scatter(a.self, source, begin, end, a.step, a.dim)
 
 
 def _select_scatter(c: Converter, a: Any) -> relax.Expr:
@@ -288,15 +290,26 @@ def _masked_select(c: Converter, a: Any) -> relax.Expr:
 
 
 def _one_hot(c: Converter, a: Any) -> relax.Expr:
-    depth = c.shape[-1]
-    classes = op.arange(0, depth, 1, "int64")
-    return op.equal(op.expand_dims(c.cast(a.self, "int64"), -1), classes)
+    depth = d.value_of(c.shape[-1])
+    if depth is not None:
+        return op.one_hot(a.self, 1, 0, depth, -1)
+    classes = op.arange(0, c.shape[-1], 1, "int64")
+    return op.equal(op.expand_dims(a.self, -1), classes)
+
+
+def _meshgrid(c: Converter, a: Any) -> list[relax.Expr]:
+    vectors = [part if rank_of(part) else op.reshape(part, [1]) for part in a.tensors]
+    grids: Any = c.emit(op.meshgrid(tuple(vectors), getattr(a, "indexing", "ij")), "_grids")
+    return [grids[place] for place in range(len(vectors))]
 
 
 def _item(c: Converter, a: Any) -> Any:
-    """Return the element of a tensor as a size that later bindings can use."""
+    """Return the element of a tensor: a float as a tensor, an integer as a size that later bindings can use."""
     size = c.node.meta["val"]
-    if not hasattr(size, "node") or "float" in dtype_of(a.self):
+    if "float" in dtype_of(a.self):
+        x = a.self if rank_of(a.self) < 2 else op.reshape(a.self, [1])
+        return c.emit(op.take(x, const(0, "int64"), 0)) if rank_of(x) else x
+    if not hasattr(size, "node"):
         raise c.unsupported("makes a number of the model from a tensor", "keep it a tensor")
     shape = c.emit(op.tensor_to_shape(c.cast(op.reshape(a.self, [1]), "int64")), "_shape")
     c.symbols.bind(size)
@@ -355,7 +368,7 @@ ROWS: dict[str, Convert] = {
     "index_select.default": _index_select,
     "gather.default": _gather,
     "take.default": _take_flat,
-    "take_along_dim.default": lambda c, a: op.gather_elements(a.self, a.indices, axis_of(a.dim, rank_of(a.self))),
+    "take_along_dim.default": lambda c, a: op.gather_elements(a.self, a.indices, a.dim),
     "index.Tensor": _index,
     "_unsafe_index.Tensor": _index,
     "index_put.default": _index_put,
@@ -376,6 +389,8 @@ ROWS: dict[str, Convert] = {
     "masked_select.default": _masked_select,
     "nonzero.default": _nonzero,
     "one_hot.default": _one_hot,
+    "meshgrid.default": _meshgrid,
+    "meshgrid.indexing": _meshgrid,
     "_local_scalar_dense.default": _item,
     "item.default": _item,
 }

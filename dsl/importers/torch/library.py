@@ -61,5 +61,6 @@ def array_of(tensor: Any) -> NDArray[Any]:
 
 def constant_of(tensor: Any, name: str | None) -> relax.Constant:
     """Return a torch tensor as a constant with the name `name` in the sidecar."""
-    made = relax.Constant(array_of(tensor), name)
+    array = array_of(tensor).view(import_module("tvms").nd.NDArray)
+    made = relax.Constant(array, name)
     return relax.Constant(made.data, name, struct_info=infer_struct_info(made))

@@ -9,7 +9,7 @@ from ....ir import relax
 from ....ir.api.relax import op
 from ....ir.building.values import const
 from ....ir.ops import dims as d
-from .converter import Convert, Converter, axis_of, dims_of, dtype_of, rank_of
+from .converter import Convert, Converter, dims_of, dtype_of, rank_of
 from .elementwise import number
 
 
@@ -124,8 +124,10 @@ def _group_norm(c: Converter, a: Any) -> relax.Expr:
 def _instance_norm(c: Converter, a: Any) -> relax.Expr:
     if not a.use_input_stats:
         return _batch_norm_by_statistics(c, a)
-    x = _of_batch(c, a.input, list(range(2, rank_of(a.input))), a.eps)
-    return _with_channel_weights(c, x, a.weight, a.bias)
+    x = a.input
+    channels = [dims_of(x)[1]]
+    weights = (_filled(c, given, channels, value, dtype_of(x)) for given, value in ((a.weight, 1), (a.bias, 0)))
+    return op.nn.instance_norm(x, *weights, channel_axis=1, axes=list(range(2, rank_of(x))), epsilon=a.eps)
 
 
 def _softmax(name: str) -> Convert:
@@ -134,7 +136,7 @@ def _softmax(name: str) -> Convert:
         softmax: Any = getattr(op.nn, name)
         if not rank_of(x):
             return op.reshape(softmax(op.reshape(x, [1]), 0), ())
-        return softmax(x, axis_of(a.dim, rank_of(x)))
+        return softmax(x, a.dim)
 
     return convert
 
@@ -144,9 +146,8 @@ def _safe_softmax(c: Converter, a: Any) -> relax.Expr:
     from math import inf
 
     x = c.tensor(a.self, c.dtype)
-    axis = axis_of(a.dim, rank_of(x))
-    is_hidden = op.equal(op.max(x, [axis], True), number(-inf, x))
-    return op.where(is_hidden, number(0, x), op.nn.softmax(x, axis))
+    is_hidden = op.equal(op.max(x, [a.dim], True), number(-inf, x))
+    return op.where(is_hidden, number(0, x), op.nn.softmax(x, a.dim))
 
 
 ROWS: dict[str, Convert] = {

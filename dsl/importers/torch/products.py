@@ -14,12 +14,12 @@ from .elementwise import number
 
 def _linear(c: Converter, a: Any) -> relax.Expr:
     weight = op.permute_dims(a.weight) if rank_of(a.weight) == 2 else a.weight
-    product = op.matmul(a.input, weight)
+    product = op.matmul(a.input, weight, out_dtype=c.dtype)
     return product if a.bias is None else op.add(product, a.bias)
 
 
 def _matmul(first: str, second: str) -> Convert:
-    return lambda c, a: op.matmul(getattr(a, first), getattr(a, second))
+    return lambda c, a: op.matmul(getattr(a, first), getattr(a, second), out_dtype=c.dtype)
 
 
 def _scaled(value: relax.Expr, factor: Any) -> relax.Expr:
@@ -30,10 +30,17 @@ def _with_added(first: str, second: str) -> Convert:
     """Return the row of beta * self + alpha * (first @ second); with beta = 0, `self` is ignored even if it is NaN."""
 
     def convert(c: Converter, a: Any) -> relax.Expr:
-        product = _scaled(op.matmul(getattr(a, first), getattr(a, second)), a.alpha)
-        return product if a.beta == 0 else op.add(_scaled(a.self, a.beta), product)
+        product = _scaled(op.matmul(getattr(a, first), getattr(a, second), out_dtype=c.dtype), a.alpha)
+        if a.beta == 0:
+            return product
+        return op.add(_scaled(a.self, a.beta), product if a.beta == 1 else c.emit(product, "_product"))
 
     return convert
+
+
+def _baddbmm(c: Converter, a: Any) -> relax.Expr:
+    product = _scaled(op.matmul(a.batch1, a.batch2), a.alpha)
+    return product if a.beta == 0 else op.add(product, _scaled(a.self, a.beta))
 
 
 def _addbmm(c: Converter, a: Any) -> relax.Expr:
@@ -103,7 +110,7 @@ ROWS: dict[str, Convert] = {
     "dot.default": _matmul("self", "tensor"),
     "vdot.default": _matmul("self", "other"),
     "addmm.default": _with_added("mat1", "mat2"),
-    "baddbmm.default": _with_added("batch1", "batch2"),
+    "baddbmm.default": _baddbmm,
     "addmv.default": _with_added("mat", "vec"),
     "addbmm.default": _addbmm,
     "addr.default": _addr,

@@ -10,15 +10,16 @@ from ....ir import relax, tir
 from ....ir.api.relax import op
 from ....ir.building.values import const
 from ....ir.ops import dims as d
-from .converter import Convert, Converter, axes_of, axis_of, dims_of, dtype_of, is_floating, rank_of
+from .converter import Convert, Converter, axis_of, dims_of, dtype_of, is_floating, rank_of
 from .elementwise import number
 
 Reduce = Callable[[relax.Expr, Any, bool], relax.Expr]
 
 
-def axes_in(a: Any, rank: int) -> list[int] | None:
-    """Return the axes that the argument `dim` names, counted from the front, or None for all."""
-    return axes_of(getattr(a, "dim", None), rank)
+def axes_in(a: Any) -> list[int] | None:
+    """Return the axes that the argument `dim` names, or None for all, which torch writes as None or []."""
+    axes: Any = getattr(a, "dim", None)
+    return [axes] if isinstance(axes, int) else list(axes or ()) or None
 
 
 def reduced(reduce: Reduce, x: relax.Expr, a: Any) -> relax.Expr:
@@ -26,7 +27,7 @@ def reduced(reduce: Reduce, x: relax.Expr, a: Any) -> relax.Expr:
     keepdim = getattr(a, "keepdim", False)
     if not rank_of(x):
         return op.reshape(reduce(op.reshape(x, [1]), [0], False), ())
-    return reduce(x, axes_in(a, rank_of(x)), keepdim)
+    return reduce(x, axes_in(a), keepdim)
 
 
 def _sum(c: Converter, a: Any) -> relax.Expr:
@@ -63,15 +64,16 @@ def _all(c: Converter, a: Any) -> relax.Expr:
     return c.cast(reduced(lambda x, axes, keep: op.min(x, axes, keep), x, a), "bool")
 
 
-def _index_of(find: Callable[[relax.Expr, int, bool], relax.Expr]) -> Convert:
+def _index_of(find: Callable[[relax.Expr, int | None, bool], relax.Expr]) -> Convert:
     """Return the index of an extremum; without `dim`, the index in the flattened tensor."""
 
     def convert(c: Converter, a: Any) -> relax.Expr:
         x, keepdim = _ordered(c, a.self), getattr(a, "keepdim", False)
         if getattr(a, "dim", None) is None or not rank_of(x):
-            found = find(op.reshape(x, [-1]), 0, False)
-            return op.reshape(found, c.shape) if keepdim else found
-        return find(x, axis_of(a.dim, rank_of(x)), keepdim)
+            return (
+                op.reshape(find(op.reshape(x, [-1]), 0, False), c.shape) if not rank_of(x) else find(x, None, keepdim)
+            )
+        return find(x, a.dim, keepdim)
 
     return convert
 
@@ -103,7 +105,7 @@ def _variance(c: Converter, x: relax.Expr, a: Any) -> relax.Expr:
     correction = getattr(a, "correction", None)
     if correction is None:
         correction = 1 if getattr(a, "unbiased", True) else 0
-    axes, keepdim = axes_in(a, rank_of(x)), getattr(a, "keepdim", False)
+    axes, keepdim = axes_in(a), getattr(a, "keepdim", False)
     if not rank_of(x):
         x, axes = op.reshape(x, [1]), [0]
     centred = op.subtract(x, op.mean(x, axes, True))
@@ -136,7 +138,7 @@ def _logsumexp(c: Converter, a: Any) -> relax.Expr:
     x = c.floating(a.self)
     if not rank_of(x):
         return x
-    axes = axes_in(a, rank_of(x))
+    axes = axes_in(a)
     top = op.max(x, axes, True)
     shift = op.where(op.isinf(top), number(0, x), top)
     total = op.log(op.sum(op.exp(op.subtract(x, shift)), axes, True))
@@ -156,10 +158,6 @@ def _norm(c: Converter, a: Any) -> relax.Expr:
     if order == 0:
         counted = c.cast(op.not_equal(x, number(0, x)), c.dtype)
         return reduced(lambda x, axes, keep: op.sum(x, axes, keep), counted, a)
-    if order == 1:
-        return reduced(lambda x, axes, keep: op.sum(x, axes, keep), size, a)
-    if order == 2:
-        return op.sqrt(reduced(lambda x, axes, keep: op.sum(x, axes, keep), op.multiply(x, x), a))
     powers = op.power(size, number(order, x))
     return op.power(reduced(lambda x, axes, keep: op.sum(x, axes, keep), powers, a), number(1 / order, x))
 
@@ -171,11 +169,10 @@ def _count_nonzero(c: Converter, a: Any) -> relax.Expr:
 
 def _scan(name: str) -> Convert:
     def convert(c: Converter, a: Any) -> relax.Expr:
-        x = c.tensor(a.self, c.dtype)
-        if not rank_of(x):
-            return x
+        if not rank_of(a.self):
+            return c.cast(a.self, c.dtype)
         scan: Any = getattr(op, name)
-        return scan(x, axis_of(a.dim, rank_of(x)))
+        return scan(a.self, a.dim, None if dtype_of(a.self) == c.dtype else c.dtype)
 
     return convert
 

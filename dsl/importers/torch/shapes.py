@@ -49,7 +49,7 @@ def _move(c: Converter, a: Any) -> relax.Expr:
 
 
 def _unsqueeze(c: Converter, a: Any) -> relax.Expr:
-    return op.expand_dims(a.self, a.dim + rank_of(a.self) + 1 if a.dim < 0 else a.dim)
+    return op.expand_dims(a.self, a.dim)
 
 
 def _squeeze(c: Converter, a: Any) -> relax.Expr:
@@ -57,7 +57,9 @@ def _squeeze(c: Converter, a: Any) -> relax.Expr:
     given, rank = getattr(a, "dim", None), rank_of(a.self)
     named = range(rank) if given is None else [given] if isinstance(given, int) else given
     dims = dims_of(a.self)
-    axes = [axis for axis in sorted(axis_of(axis, rank) for axis in named) if rank and d.is_one(dims[axis])]
+    axes = [axis for axis in named if rank and d.is_one(dims[axis])]
+    if given is None and axes and all(d.value_of(dim) is not None for dim in dims):
+        return op.squeeze(a.self)
     return op.squeeze(a.self, axes) if axes else a.self
 
 
@@ -66,16 +68,14 @@ def _expand(c: Converter, a: Any) -> relax.Expr:
 
 
 def _repeat(c: Converter, a: Any) -> relax.Expr:
-    """Repeat the tensor along each dimension; symbolic sizes are repeated by broadcasting."""
+    """Repeat the tensor along each dimension; a symbolic number of times by broadcasting."""
     counts = list(getattr(a, "repeats", None) or getattr(a, "dims", None) or ())
+    numbers = [static(count) for count in counts]
+    if None not in numbers:
+        return op.tile(a.self, numbers)
     rank = rank_of(a.self)
     counts = [1] * (rank - len(counts)) + counts
     dims = [d.dim(1)] * (len(counts) - rank) + list(dims_of(a.self))
-    numbers = [static(count) for count in counts]
-    if None not in numbers:
-        if all(count == 1 for count in numbers):
-            return op.reshape(a.self, dims)
-        return op.tile(op.reshape(a.self, dims), numbers)
     split = [size for dim in dims for size in (d.dim(1), dim)]
     whole = [size for dim, count in zip(dims, counts, strict=True) for size in (d.as_dim(count), dim)]
     return op.reshape(op.broadcast_to(op.reshape(a.self, split), whole), c.shape)
@@ -93,11 +93,11 @@ def _concat(c: Converter, a: Any) -> relax.Expr:
     """Concatenate the tensors; torch ignores empty vectors."""
     rank = len(c.shape)
     parts = [c.tensor(part, c.dtype) for part in a.tensors if rank_of(part) == rank]
-    return parts[0] if len(parts) == 1 else op.concat(parts, axis_of(a.dim, rank))
+    return parts[0] if len(parts) == 1 else op.concat(parts, a.dim)
 
 
 def _stack(c: Converter, a: Any) -> relax.Expr:
-    return op.stack([c.tensor(part, c.dtype) for part in a.tensors], axis_of(a.dim, len(c.shape)))
+    return op.stack([c.tensor(part, c.dtype) for part in a.tensors], a.dim)
 
 
 # --- Cutting ----------------------------------------------------------------------------------------------------
@@ -139,24 +139,32 @@ def _slice(c: Converter, a: Any) -> relax.Expr:
 
 def _narrow(c: Converter, a: Any) -> relax.Expr:
     axis = axis_of(a.dim, rank_of(a.self))
-    return sliced(a.self, axis, position(a.start, dims_of(a.self)[axis]), a.length)
+    size = dims_of(a.self)[axis]
+    begin = position(a.start, size)
+    start, length, limit = d.value_of(begin), static(a.length), d.value_of(size)
+    if start is not None and length is not None and limit not in (None, length):
+        return op.strided_slice(a.self, [a.dim], [start], [start + length])
+    return sliced(a.self, axis, begin, a.length)
 
 
 def _select(c: Converter, a: Any) -> relax.Expr:
     axis = axis_of(a.dim, rank_of(a.self))
-    index = static(a.index)
-    begin = d.as_dim(a.index) if index is None or index >= 0 else d.add(dims_of(a.self)[axis], index)
+    index, size = static(a.index), dims_of(a.self)[axis]
+    length = d.value_of(size)
+    if index is not None and (index >= 0 or length is not None):
+        return op.take(a.self, const(index if index >= 0 or length is None else index + length, "int64"), a.dim)
+    begin = d.as_dim(a.index) if index is None else d.add(size, index)
     return op.squeeze(op.strided_slice(a.self, [axis], [begin], [d.add(begin, 1)], [1]), [axis])
 
 
-def _lengths(c: Converter) -> list[Any]:
-    """Return the lengths of the parts along the axis that is split, as torch inferred them."""
+def _shapes(c: Converter) -> list[Any]:
+    """Return the shapes of the parts, as torch inferred them."""
     return [c.symbols.dims(part.shape) for part in c.node.meta["val"]]
 
 
 def _cut(c: Converter, x: relax.Expr, axis: int) -> list[Any]:
     """Split `x` along `axis` into the parts of torch's result, each computed on demand."""
-    lengths = [shape[axis] for shape in _lengths(c)]
+    lengths = [shape[axis] for shape in _shapes(c)]
     numbers = [d.value_of(length) for length in lengths]
     if None not in numbers and len(numbers) > 1:
         ends = [sum(numbers[: place + 1]) for place in range(len(numbers) - 1)]  # type: ignore[reportArgumentType]
@@ -225,8 +233,8 @@ def _rolled(c: Converter, x: relax.Expr, axis: int, shift: Any) -> relax.Expr:
     if not by or length == 0:
         return x
     start = d.subtract(size, by) if by > 0 else d.dim(-by)
-    back = sliced(x, axis, start, d.subtract(size, start))
-    return op.concat([back, sliced(x, axis, 0, start)], axis)
+    front = c.emit(sliced(x, axis, 0, start), "_front")
+    return op.concat([sliced(x, axis, start, d.subtract(size, start)), front], axis)
 
 
 def _unfold(c: Converter, a: Any) -> relax.Expr:

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from ....ir.diagnostics import Diagnostic, Note, TvmsError, error
+from .control_flow import OPERATORS as BRANCHING
 from .converter import custom_of, is_constant, row_name
 from .library import library
 from .places import Places
@@ -18,7 +19,7 @@ _ROUNDS = 8
 
 def prepared(program: Any, custom: Mapping[Any, Any], decompose: bool) -> Any:
     """Return an exported program all of whose operators have a converter; E1001 names the operators without one."""
-    if decompose:
+    if decompose and any(_needs_decomposition(node, custom) for node in _calls(program.graph_module)):
         program = _decomposed(program, {})
         for _ in range(_ROUNDS):
             table = _decompositions([node.target for node in _unsupported(program.graph_module, custom)])
@@ -39,12 +40,30 @@ def _decomposed(program: Any, table: dict[Any, Any]) -> Any:
         raise error("E1004", f"torch cannot decompose the program: {reason}") from None
 
 
-def _unsupported(graph_module: Any, custom: Mapping[Any, Any]) -> Iterator[Any]:
-    """Yield the nodes without a row or a custom converter, in the graph and in its branches."""
+def _calls(graph_module: Any) -> Iterator[Any]:
+    """Yield the nodes of a graph and of its branches that call functions."""
     for module in graph_module.modules():
         for node in module.graph.nodes if hasattr(module, "graph") else ():
-            if node.op == "call_function" and not _is_supported(node, custom):
+            if node.op == "call_function":
                 yield node
+
+
+def _unsupported(graph_module: Any, custom: Mapping[Any, Any]) -> Iterator[Any]:
+    """Yield the nodes without a row or a custom converter, in the graph and in its branches."""
+    return (node for node in _calls(graph_module) if not _is_supported(node, custom))
+
+
+def _needs_decomposition(node: Any, custom: Mapping[Any, Any]) -> bool:
+    """Return whether a node changes a tensor, has branches, or has neither a row nor a custom converter."""
+    if not _is_supported(node, custom) or str(node.target) in BRANCHING:
+        return True
+    schema = getattr(node.target, "_schema", None)
+    if schema is None:
+        return False
+    names = [argument.name for argument in schema.arguments]
+    given = dict(zip(names, node.args, strict=False)) | dict(node.kwargs)
+    updates_moments = any(given.get(name) for name in ("training", "use_input_stats")) and "running_mean" in given
+    return bool(schema.is_mutable or (updates_moments and given["running_mean"] is not None))
 
 
 def _is_supported(node: Any, custom: Mapping[Any, Any]) -> bool:

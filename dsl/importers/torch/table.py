@@ -15,6 +15,7 @@ from . import (
     elementwise,
     images,
     indexing,
+    losses,
     normalization,
     pooling,
     products,
@@ -28,7 +29,7 @@ from .converter import Convert
 
 FAMILIES = (
     elementwise, binary, reductions, shapes, indexing, creation, products, convolution, pooling, normalization,
-    attention, images, quantization, recurrent, sorting, control_flow,
+    attention, images, quantization, recurrent, sorting, losses, control_flow,
 )  # fmt: skip
 
 ROWS: dict[str, Convert] = {name: row for family in FAMILIES for name, row in family.ROWS.items()}
