@@ -32,8 +32,13 @@ def test_tests_of_gpus_are_skipped_without_one() -> None:
 def test_main_runs_the_tests_of_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "test_one.py"
     file.write_text("import tvms.testing\ndef test_one(): assert 1 == 2\ntvms.testing.main()\n", encoding="utf-8")
-    given: list[Any] = []
-    monkeypatch.setattr(pytest, "main", lambda args: given.extend(args) or 1)
+    given: list[str] = []
+
+    def run(args: list[str]) -> int:
+        given.extend(args)
+        return 1
+
+    monkeypatch.setattr(pytest, "main", run)
     monkeypatch.setattr(sys, "argv", [str(file), "-q"])
     with pytest.raises(SystemExit) as raised:
         exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), {})
