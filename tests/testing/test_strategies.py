@@ -93,7 +93,11 @@ def test_blocks_are_counted(func: tir.PrimFunc) -> None:
     assert sum(isinstance(node, tir.Block) and node.name_hint != "root" for node in walk(func)) <= 1
 
 
-@given(prim_funcs(dtypes=["int32"], max_extent=3, operators=["add", "max"], stages=["elementwise"], leaf=lambda dtype: st.just(77)))
+@given(
+    prim_funcs(
+        dtypes=["int32"], max_extent=3, operators=["add", "max"], stages=["elementwise"], leaf=lambda dtype: st.just(77)
+    )
+)
 @FEW
 def test_operators_and_leaves_are_those_asked_for(func: tir.PrimFunc) -> None:
     stores = [node.value for node in walk(func) if isinstance(node, tir.BufferStore)]
