@@ -16,7 +16,7 @@ from tvms.ir.base import Source
 from tvms.ir.passes.transform import Sequential, get_pass, passes
 from tvms.testing import network_functions
 from tvms.testing.data import PROFILES
-from tvms.testing.laws.passes import LAW, REASSOCIATING, TOGETHER, TRAINING, check_pass, profiles_of
+from tvms.testing.laws.passes import LAW, REASSOCIATING, TOGETHER, TRAINING, check_pass, made, profiles_of
 from tvms.testing.oracle import as_module
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -58,8 +58,15 @@ WITH_OPTIONS = (
 )
 
 
-@pytest.mark.parametrize("names", [*map(", ".join, TOGETHER), *WITH_OPTIONS])
+@pytest.mark.parametrize("names", TOGETHER, ids=", ".join)
 @settings(max_examples=max(settings().max_examples // 5, 5))
 @given(network_functions())
-def test_a_sequence_changes_no_result(names: str, function: Any) -> None:
-    check_pass(as_module(function), Sequential(parse_passes(names)), names.split(", "))
+def test_a_sequence_changes_no_result(names: tuple[str, ...], function: Any) -> None:
+    check_pass(as_module(function), Sequential([made(name) for name in names]), names)
+
+
+@pytest.mark.parametrize("text", WITH_OPTIONS)
+@settings(max_examples=max(settings().max_examples // 5, 5))
+@given(network_functions())
+def test_a_sequence_with_options_changes_no_result(text: str, function: Any) -> None:
+    check_pass(as_module(function), Sequential(parse_passes(text)), text.split(", "))

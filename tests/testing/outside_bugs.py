@@ -142,7 +142,7 @@ COMMON = (
            "pairs = zip(operands[::2], [*operands[1::2], operands[-1]], strict=False)",
            "pairs = zip(operands[::2], operands[1::2], strict=False)"),
     Mutant("a condition on memory that the loop writes is hoisted", "codegen", "codegen/lower/invariants.py",
-           "(not runs or node.buffer.data in written)", "not runs"),
+           "(_ANY not in written and needs.read.isdisjoint(written))", "_ANY not in written"),
     Mutant("the last thread block computes too many elements", "gpu", "codegen/gpu/rules/elements.py",
            "is_ragged = not isinstance(count, tir.IntImm) or count.value % together != 0",
            "is_ragged = not isinstance(count, tir.IntImm)"),
