@@ -9,6 +9,7 @@ from ....ir.dtype import is_float
 from ....ir.idioms import sequence
 from ..kernels import REDUCE, SPATIAL, TRUE, Axis, Kernel, indices_of
 from ..loops import nest, plain_nest
+from ..memory import size_of
 
 _REDUCERS = (
     (make.add, 0.0), (make.maximum, -100.0), (make.minimum, 100.0), (make.mul, 1.0), (make.add, 0.0), (make.maximum, None),
@@ -74,7 +75,8 @@ def _reduced(
     body = sequence(updates)
     for variable, value in reversed(lets):
         body = tir.LetStmt(variable, value, body)
-    kernel.readable += targets
+    is_empty = any(size_of(axis.extent) == 0 for axis in axes)
+    kernel.readable += [each for each in targets if not (is_empty and each in kernel.allocated)]  # nothing writes those
     init, before = sequence(starts), list[tir.Stmt]()
     several = "several writers" in kernel.pending and "init of several" not in kernel.pending
     if kernel.free > 1 and kernel.allows("several writers") and (kernel.wants("no init", 5) or several):
