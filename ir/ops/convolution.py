@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 from .. import te
@@ -137,8 +138,13 @@ def _convolve(np: Any, x: Any, w: Any, strides: Any, dilation: Any, groups: int)
         for group in range(groups):
             part = x[(slice(None), slice(group * width, (group + 1) * width), *window)]
             kernel = w[(slice(group * filters, (group + 1) * filters), slice(None), *offset)]
-            result[:, group * filters : (group + 1) * filters] += np.moveaxis(np.tensordot(kernel, part, (1, 1)), 0, 1)
+            result[:, group * filters : (group + 1) * filters] += _mixed(np, kernel, part)
     return result
+
+
+def _mixed(np: Any, kernel: Any, x: Any) -> Any:
+    """Return the product of an (O, I) matrix and the channels of an (N, I, …) array. NumPy's `dot` may skip 0 * inf."""
+    return np.matmul(kernel, x.reshape(*x.shape[:2], prod(x.shape[2:]))).reshape(len(x), len(kernel), *x.shape[2:])
 
 
 def _numpy_transposed(spatial: int) -> Oracle:
@@ -162,7 +168,7 @@ def _numpy_transposed(spatial: int) -> Oracle:
                 part = x[:, group * width : (group + 1) * width]
                 kernel = w[(slice(group * width, (group + 1) * width), slice(None), *offset)]
                 channels = slice(group * filters, (group + 1) * filters)
-                result[(slice(None), channels, *window)] += np.moveaxis(np.tensordot(kernel, part, (0, 1)), 0, 1)
+                result[(slice(None), channels, *window)] += _mixed(np, kernel.T, part)
         cut = tuple(slice(low, result.shape[2 + n] - high) for n, (low, high) in enumerate(sides(a.padding)))
         return numpy_packed(np, result[(slice(None), slice(None), *cut)], a.out_layout, "NC" + letters)
 

@@ -163,3 +163,13 @@ def test_a_convolution_says_why_it_declines() -> None:
     text = NHWC.format(w=(37, 3, 3, 10), index="vf, vi, vj, vc").replace("X[vn, vy + vi,", "X[vn, (vy + vi) // 2,")
     (decision, *_) = tvms.compile(tvms.parse(text)).decisions["main"]
     assert ("convolution", "an index of 'X' is not a sum of axes") in decision.declined
+
+
+@pytest.mark.parametrize("operator", ["conv1d", "conv2d", "conv3d", "conv1d_transpose", "conv2d_transpose"])
+def test_zero_times_infinity_is_nan_in_convolutions(operator: str) -> None:
+    shape = (1, 1, *(3,) * int(operator[4]))
+    source = GRAPH.format(x=shape, w=(1, 1, *(1,) * len(shape[2:])), options="").replace("nn.conv2d", f"nn.{operator}")
+    mod = tvms.parse(source.replace(", )", ")"))
+    x, w = np.full(shape, np.inf, "float32"), np.zeros((1,) * len(shape), "float32")
+    for found in (tvms.ir.interp.run(mod, "main", [x, w]), tvms.compile(mod)["main"](x, w)):
+        assert np.isnan(np.asarray(found)).all()
