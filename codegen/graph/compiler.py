@@ -23,12 +23,14 @@ from ..runtime.ndarray import unwrap, wrap
 from ..runtime.prim_entry import bind_names
 from ..runtime.sizes import Frame, Slots, compile_size
 from ..runtime.specs import Place
-from .home import HOST, Home
+from .home import Home
 from .specs import Shape, Spec, declare_sizes, make_spec
 
 Value: TypeAlias = Callable[[Frame], Any]
 Step: TypeAlias = Callable[[Frame], None]
 Entries: TypeAlias = Mapping[str, Callable[..., Any]]
+Operator: TypeAlias = "Callable[[GraphCompiler, relax.Call], Value]"
+"""Compiles a call of an operator."""
 
 
 class GraphEntry:
@@ -67,17 +69,6 @@ class GraphEntry:
         return self._result(frame)
 
 
-def compile_function(
-    name: str, function: relax.Function, entries: Entries, external: Entries | None = None, home: Home = HOST
-) -> GraphEntry:
-    """Compile `function`, whose tensors are at `home`. `entries` are the functions of the module, looked up when
-    they are called; `external` are functions of libraries in addition to the registered ones.
-
-    Raises TvmsError: E0607 for an operator that cannot be compiled, E0605 if a size is not determined.
-    """
-    return GraphCompiler(entries, external or {}, {}, home).function(name, function)
-
-
 def packed(name: str, span: Span | None = None) -> Callable[..., Any]:
     """Return a function that calls a registered function, which may be registered later.
 
@@ -91,10 +82,13 @@ def packed(name: str, span: Span | None = None) -> Callable[..., Any]:
 
 
 class GraphCompiler:
-    """Compiles one function and the functions nested in it, which share its frame layout."""
+    """Compiles one function and the functions nested in it, which share its frame layout; `operator` compiles calls of
+    operators.
+    """
 
-    def __init__(self, entries: Entries, external: Entries, slots: Slots, home: Home) -> None:
-        self.entries, self.external, self.slots, self.home = entries, external, slots, home
+    def __init__(self, entries: Entries, external: Entries, home: Home, operator: Operator) -> None:
+        self.entries, self.external, self.home, self._operator = entries, external, home, operator
+        self.slots: Slots = {}
         self._rules: dict[type[Node], Callable[[Any], Value]] = {
             relax.Var: self._variable, relax.DataflowVar: self._variable, relax.Constant: self._constant,
             relax.Tuple: self._tuple, relax.TupleGetItem: self._item, relax.ShapeExpr: self._shape,
@@ -245,10 +239,8 @@ class GraphCompiler:
         return close
 
     def _call(self, expr: relax.Call) -> Value:
-        from .operators import OPERATORS, compile_by_oracle
-
         if isinstance(expr.op, Op):
-            return OPERATORS.get(expr.op.name, compile_by_oracle)(self, expr)
+            return self._operator(self, expr)
         function, args = self.value(expr.op), tuple(map(self.value, expr.args))
         return lambda frame: function(frame)(*[arg(frame) for arg in args])
 

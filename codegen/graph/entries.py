@@ -9,10 +9,22 @@ from ...ir import relax
 from ...ir.backend.external import external_functions
 from ...ir.base import IRModule
 from ...ir.diagnostics import Diagnostic, TvmsError
-from .compiler import compile_function
+from .compiler import Entries, GraphCompiler, GraphEntry
 from .home import HOST, Home
+from .operators import compile_operator
 
 Entry = Callable[..., Any]
+
+
+def compile_function(
+    name: str, function: relax.Function, entries: Entries, external: Entries | None = None, home: Home = HOST
+) -> GraphEntry:
+    """Compile `function`, whose tensors are at `home`. `entries` are the functions of the module, looked up when
+    they are called; `external` are functions of libraries in addition to the registered ones.
+
+    Raises TvmsError: E0607 for an operator that cannot be compiled, E0605 if a size is not determined.
+    """
+    return GraphCompiler(entries, external or {}, home, compile_operator).function(name, function)
 
 
 def compile_graphs(module: IRModule, entries: dict[str, Entry], home: Home = HOST) -> None:

@@ -13,10 +13,10 @@ from ...ir.backend.external import external_functions
 from ...ir.base import IRModule
 from ...ir.functions import get_global_func
 from ...ir.visit import walk
-from .compiler import compile_function, packed
+from .compiler import packed
+from .entries import Entry, compile_function
 from .home import Home
 
-Entry: TypeAlias = Callable[..., Any]
 Observe: TypeAlias = Callable[[str, Entry], Entry]
 """Wraps a kernel, or a function of a library or of Python, given its name."""
 

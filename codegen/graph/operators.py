@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from math import prod
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,11 +18,9 @@ from ...ir.ops.registry import find
 from ...ir.sanitize import say
 from ..runtime.dlpack import Array
 from ..runtime.sizes import Frame, compile_size
-from .compiler import GraphCompiler, Value, packed
+from .compiler import GraphCompiler, Operator, Value, packed
 from .home import HOST, Home
 from .specs import Shape, make_allocator
-
-Operator: TypeAlias = Callable[[GraphCompiler, relax.Call], Value]
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
@@ -246,7 +244,13 @@ def _view(home: Home, tensor: Any, *options: Any) -> Any:
     return _tensor_in_storage(home, tensor, offset or 0, shape or Shape(tensor.shape), dtype or tensor.dtype.name)
 
 
-def compile_by_oracle(compiler: GraphCompiler, call: relax.Call) -> Value:
+def compile_operator(compiler: GraphCompiler, call: relax.Call) -> Value:
+    """Compile a call of an operator; E0607 if that is impossible."""
+    assert isinstance(call.op, Op)
+    return _OPERATORS.get(call.op.name, _by_oracle)(compiler, call)
+
+
+def _by_oracle(compiler: GraphCompiler, call: relax.Call) -> Value:
     """Compile an operator whose result depends on values, or whose shapes are unknown, by its NumPy definition."""
     assert isinstance(call.op, Op)
     operator = find(call.op.name)
@@ -262,7 +266,7 @@ def compile_by_oracle(compiler: GraphCompiler, call: relax.Call) -> Value:
     return lambda frame: run(frame, *[arg(frame) for arg in args])
 
 
-OPERATORS: dict[str, Operator] = {
+_OPERATORS: dict[str, Operator] = {
     **dict.fromkeys(("relax.call_tir", "relax.call_tir_with_grad", "relax.call_dps_packed"), _call_tir),
     "relax.call_tir_inplace": _call_tir_inplace,
     **dict.fromkeys(("relax.call_pure_packed", "relax.call_inplace_packed"), _call_packed),
