@@ -15,11 +15,19 @@ import numpy as np
 from ...ir import tir
 from ...ir.diagnostics import error
 from ..runtime.dlpack import Array
-from ..runtime.sizes import Slots
-from ..runtime.specs import TensorSpec
-from .specs import Spec
+from ..runtime.sizes import Frame, Slots
+from ..runtime.specs import Place, TensorSpec
 
 Function: TypeAlias = Callable[..., Any]
+
+
+class Spec(Protocol):
+    """The requirements on a value. `check` binds sizes and returns the value; `check_deferred` compares the
+    rest.
+    """
+
+    def check(self, value: Any, place: Place, frame: Frame) -> Any: ...
+    def check_deferred(self, value: Any, place: Place, frame: Frame) -> None: ...
 
 
 class Home(Protocol):

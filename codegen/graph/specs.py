@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -13,24 +13,13 @@ from ...ir.diagnostics import error
 from ...ir.numpy_dtype import numpy_dtype
 from ..runtime.sizes import Frame, Slots, compile_size
 from ..runtime.specs import Place, ScalarSpec, ShapeSpec, kind_of
-
-if TYPE_CHECKING:
-    from .home import Home
+from .home import Home, Spec
 
 
 class Shape(tuple[int, ...]):
     """A shape, as opposed to a tuple of values."""
 
     __slots__ = ()
-
-
-class Spec(Protocol):
-    """The requirements on a value. `check` binds sizes and returns the value; `check_deferred` compares the
-    rest.
-    """
-
-    def check(self, value: Any, place: Place, frame: Frame) -> Any: ...
-    def check_deferred(self, value: Any, place: Place, frame: Frame) -> None: ...
 
 
 class AnySpec:
