@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from msgspec import Struct
 
 from ...ir.dtype import parse_dtype
 from ..llvm.api import binding
+from ..llvm.backend import optimize, to_object
 from ..llvm.nvptx_intrinsics import PATTERN
 from ..llvm.parallel import PARALLEL
 from ..names import kernel_symbol
-from ..target import Target
-from .threads import parallel_entry
+from ..target import TARGETS, Target
+from .threads import OPENMP, ThreadPool, find_openmp
 
 _CTYPES: dict[str, Any] = {
     "handle": ctypes.c_void_p, "bool": ctypes.c_bool, "float32": ctypes.c_float, "float64": ctypes.c_double,
@@ -40,7 +42,7 @@ class Library(Struct, frozen=True):
 def link(image: bytes, names: Iterable[str], target: Target) -> Library:
     """Link an object file of kernels in memory."""
     symbols = {name: kernel_symbol(name) for name in names}
-    runtime = {PARALLEL: parallel_entry()} if PARALLEL.encode() in image else {}
+    runtime = {PARALLEL: _parallel_entry()} if PARALLEL.encode() in image else {}
     states = [PATTERN] if PATTERN.encode() in image else []
     addresses, keep_alive = link_symbols(image, [*symbols.values(), *states], target, runtime)
     kernels = {name: addresses[symbol] for name, symbol in symbols.items()}
@@ -63,6 +65,23 @@ def link_symbols(
         builder.import_symbol(symbol, address)
     tracker = builder.link(jit, "kernels")
     return {symbol: tracker[symbol] for symbol in symbols}, (jit, tracker)
+
+
+@cache
+def _parallel_entry() -> int:
+    """Return the address of the runtime of parallel loops in this process."""
+    name = find_openmp()
+    if name is None:
+        return ThreadPool().address
+    ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)
+    target = TARGETS["llvm"]
+    addresses, keep_alive = link_symbols(to_object(optimize(OPENMP, target), target), [PARALLEL], target)
+    _KEPT.append(keep_alive)
+    return addresses[PARALLEL]
+
+
+_KEPT: list[Any] = []
+"""Machine code that is never freed."""
 
 
 def make_callable(library: Library, name: str, arguments: Sequence[Any]) -> Any:

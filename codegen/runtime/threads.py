@@ -11,7 +11,6 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any
 
 from ..llvm.parallel import PARALLEL
 from ..machine import core_count
@@ -104,29 +103,8 @@ def find_openmp() -> str | None:
     return ctypes.util.find_library("gomp")
 
 
-@cache
-def parallel_entry() -> int:
-    """Return the address of `tvms_parallel` in this process."""
-    name = find_openmp()
-    if name is None:
-        return _Pool().address
-    from ..llvm.backend import optimize, to_object
-    from ..target import TARGETS
-    from .jit import link_symbols
-
-    ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)
-    target = TARGETS["llvm"]
-    addresses, keep_alive = link_symbols(to_object(optimize(OPENMP, target), target), [PARALLEL], target)
-    _KEPT.append(keep_alive)
-    return addresses[PARALLEL]
-
-
-_KEPT: list[Any] = []
-"""Machine code that is never freed."""
-
-
-class _Pool:
-    """Python threads that run machine code without the GIL."""
+class ThreadPool:
+    """Python threads that run machine code without the GIL; the entry at `address` is the runtime without OpenMP."""
 
     def __init__(self) -> None:
         self._executor = ThreadPoolExecutor(max_workers=max(1, thread_count()), thread_name_prefix="tvms")
