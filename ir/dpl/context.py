@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar, Token
 from copy import copy
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -13,17 +13,25 @@ from .. import relax
 from ..diagnostics import error
 from ..visit import walk
 
-if TYPE_CHECKING:
-    from .pattern import CallPattern, DFPattern
 
-Match = Mapping["DFPattern", relax.Var]
+class Pattern(Protocol):
+    """What a context needs of `DFPattern`."""
+
+    def parts(self) -> Iterator[Pattern]: ...
+
+    def extract_matched_expr(
+        self, expr: relax.Expr, var2val: Mapping[relax.Var, relax.Expr] | None = None
+    ) -> Mapping[Any, relax.Expr] | None: ...
+
+
+Match = Mapping[Pattern, relax.Var]
 
 
 class Use(Struct, frozen=True, eq=False):
     """Constraint that `user` uses `source`, as its operand number `index` unless that is -1."""
 
-    source: DFPattern
-    user: DFPattern
+    source: Pattern
+    user: Pattern
     index: int
     is_only: bool
     """Whether the user must be the only one in the block."""
@@ -34,12 +42,12 @@ class PatternContext:
 
     def __init__(self) -> None:
         self.uses: list[Use] = []
-        self.calls: list[CallPattern] = []
+        self.calls: list[Pattern] = []
         """Call patterns created in the `with` statement. Unless they are parts of others, they must match as well."""
         self._tokens: list[Token[PatternContext | None]] = []
 
     @staticmethod
-    def add_call(pattern: CallPattern) -> None:
+    def add_call(pattern: Pattern) -> None:
         """Register `pattern` with the innermost active context, if there is one."""
         context = _current.get()
         if context is not None:
@@ -64,11 +72,11 @@ class PatternContext:
     def __exit__(self, *_: object) -> None:
         _current.reset(self._tokens.pop())
 
-    def match_dfb(self, block: relax.DataflowBlock) -> dict[DFPattern, relax.Var] | None:
+    def match_dfb(self, block: relax.DataflowBlock) -> dict[Pattern, relax.Var] | None:
         """Return a variable for each pattern and nested pattern such that all uses hold, or None if none match."""
         return _Search(self.uses, self._patterns(), block).found({}, 0)
 
-    def _patterns(self) -> list[DFPattern]:
+    def _patterns(self) -> list[Pattern]:
         """Return the patterns with constraints, and the calls that are not part of another pattern."""
         joined = [pattern for use in self.uses for pattern in (use.source, use.user)]
         held = {part for pattern in (*joined, *self.calls) for part in pattern.parts()}
@@ -81,21 +89,21 @@ _current: ContextVar[PatternContext | None] = ContextVar("pattern context", defa
 class PatternSequence:
     """Chain of patterns, each used by the next: in `a ^ b` other uses of `a` are allowed, in `a >> b` they are not."""
 
-    def __init__(self, patterns: Sequence[DFPattern], uses: Sequence[Use] = ()) -> None:
+    def __init__(self, patterns: Sequence[Pattern], uses: Sequence[Use] = ()) -> None:
         self.patterns, self._uses = list(patterns), list(uses)
 
-    def used_by(self, other: DFPattern | PatternSequence, index: int = -1) -> PatternSequence:
+    def used_by(self, other: Pattern | PatternSequence, index: int = -1) -> PatternSequence:
         """Require that `other` uses the last pattern, as its operand number `index` unless that is -1."""
         return self._join(other, index, is_only=False)
 
-    def only_used_by(self, other: DFPattern | PatternSequence, index: int = -1) -> PatternSequence:
+    def only_used_by(self, other: Pattern | PatternSequence, index: int = -1) -> PatternSequence:
         """Require that `other` uses the last pattern and is its only user."""
         return self._join(other, index, is_only=True)
 
-    def __xor__(self, other: DFPattern | PatternSequence) -> PatternSequence:
+    def __xor__(self, other: Pattern | PatternSequence) -> PatternSequence:
         return self.used_by(other)
 
-    def __rshift__(self, other: DFPattern | PatternSequence) -> PatternSequence:
+    def __rshift__(self, other: Pattern | PatternSequence) -> PatternSequence:
         return self.only_used_by(other)
 
     def dup(self) -> PatternSequence:
@@ -105,7 +113,7 @@ class PatternSequence:
         PatternContext.current().uses.extend(uses)
         return PatternSequence(list(new.values()), uses)
 
-    def _join(self, other: DFPattern | PatternSequence, index: int, is_only: bool) -> PatternSequence:
+    def _join(self, other: Pattern | PatternSequence, index: int, is_only: bool) -> PatternSequence:
         after = other if isinstance(other, PatternSequence) else PatternSequence([other])
         use = Use(self.patterns[-1], after.patterns[0], index, is_only)
         PatternContext.current().uses.append(use)
@@ -115,7 +123,7 @@ class PatternSequence:
 class _Search:
     """Backtracking search for the variables of a block that match the patterns."""
 
-    def __init__(self, uses: Sequence[Use], patterns: Sequence[DFPattern], block: relax.DataflowBlock) -> None:
+    def __init__(self, uses: Sequence[Use], patterns: Sequence[Pattern], block: relax.DataflowBlock) -> None:
         self._uses, self._patterns = uses, patterns
         self._values = {binding.var: binding.value for binding in block.bindings}
         self._bound = {binding.value: binding.var for binding in block.bindings}
@@ -124,7 +132,7 @@ class _Search:
         }
         self._candidates = list(dict.fromkeys([*(var for used in self._used.values() for var in used), *self._values]))
 
-    def found(self, known: dict[DFPattern, relax.Var], place: int) -> dict[DFPattern, relax.Var] | None:
+    def found(self, known: dict[Pattern, relax.Var], place: int) -> dict[Pattern, relax.Var] | None:
         """Return `known` extended by variables for the patterns from index `place` on, or None."""
         if place == len(self._patterns):
             return known
