@@ -17,12 +17,21 @@ from ..function_table import unused_name
 from ..infer import infer_struct_info
 from ..visit import substitute, walk
 from .dead_code import remove_unused_bindings
-from .gradient_rules import find_rule
+from .gradient_rules import RULES, Rule
+from .gradient_rules_of_networks import NETWORK_RULES
 from .rewriter import ValueRewriter
 from .transform import declare_pass
 
 Adjoint: TypeAlias = "relax.Expr | list[Adjoint] | None"
 """Gradient of the target with respect to a value: a tensor, or one for each field of a tuple; None is zero."""
+
+
+_RULES = {**RULES, **NETWORK_RULES}
+
+
+def find_rule(name: str) -> Rule | None:
+    """Return the rule of the operator called `name`."""
+    return _RULES.get(name.removeprefix("relax."))
 
 
 @declare_pass("Gradient")

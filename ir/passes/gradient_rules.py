@@ -20,13 +20,6 @@ Rule: TypeAlias = Callable[[relax.Call, relax.Var, relax.Expr], Sequence[Any]]
 """Function from a call, its result and the gradient of the result to those of its arguments; None if one has none."""
 
 
-def find_rule(name: str) -> Rule | None:
-    """Return the rule of the operator called `name`."""
-    from .gradient_rules_of_networks import NETWORK_RULES
-
-    return {**_RULES, **NETWORK_RULES}.get(name.removeprefix("relax."))
-
-
 def info_of(value: relax.Expr) -> relax.TensorStructInfo:
     """Return the struct info of a tensor."""
     info = infer_struct_info(value)
@@ -203,7 +196,7 @@ _WITHOUT = (
     "grad.no_grad", "zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "arange", "floor", "ceil", "round", "sign",
 )  # fmt: skip
 """Operators without gradients, as their results are constant or piecewise constant."""
-_RULES: Mapping[str, Rule] = {
+RULES: Mapping[str, Rule] = {
     "add": _binary(lambda g, a, b, y: g, lambda g, a, b, y: g),
     "subtract": _binary(lambda g, a, b, y: g, lambda g, a, b, y: -g),
     "multiply": _binary(lambda g, a, b, y: g * b, lambda g, a, b, y: g * a),

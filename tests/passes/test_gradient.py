@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tvms
 from tvms.ir.ops.registry import relax_ops
-from tvms.ir.passes.gradient_rules import find_rule
+from tvms.ir.passes.gradient import find_rule
 from tvms.ir.passes.transform import get_pass
 
 SHAPES = {"x": (2, 3), "y": (2, 3), "v": (3,), "w": (3, 4), "b": (2, 2, 3), "i": (1, 2, 5, 4), "k": (3, 2, 3, 2)}
