@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..base import IRModule
+from .exporter import export
+from .spec import ModuleSpec
 from .tensor import Parameter
 
 
@@ -67,9 +69,6 @@ class Module:
 
         `spec` gives the arguments of each method: `{"forward": {"x": nn.spec.Tensor([1, 784], "float32")}}`.
         """
-        from .exporter import export
-        from .spec import ModuleSpec
-
         return export(ModuleSpec.from_raw(spec, self))
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal, Protocol, TypeAlias, cast
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from .module import Module
+from .tensor import Parameter
 
 Mode: TypeAlias = Literal["plain", "packed", "none"]
 
@@ -81,14 +80,20 @@ def _spec(name: str, value: Any) -> Any:
     )
 
 
+class HasParameters(Protocol):
+    """What the specification of a module needs of `Module`."""
+
+    def named_parameters(self) -> Iterator[tuple[str, Parameter]]: ...
+
+
 class ModuleSpec(Struct, frozen=True):
     """A module and the methods to export as functions."""
 
-    module: Module
+    module: HasParameters
     methods: dict[str, MethodSpec]
 
     @staticmethod
-    def from_raw(spec: Any, module: Module) -> ModuleSpec:
+    def from_raw(spec: Any, module: HasParameters) -> ModuleSpec:
         """Return the specification in a dict of methods."""
         if isinstance(spec, ModuleSpec):
             return spec
