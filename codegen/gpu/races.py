@@ -19,8 +19,7 @@ from ...ir.deep import deep
 from ...ir.diagnostics import Diagnostic, Note
 from ...ir.dtype import parse_dtype
 from ...ir.interp import run
-from ...ir.interp.frame import Frame, ThreadOrder
-from ...ir.interp.observer import Access, Observer
+from ...ir.interp.frame import Access, Frame, Observer, ThreadOrder
 from .architectures import DEFAULT, WARP
 from .kernel import SYNC, THREAD_TAGS
 from .lower import lower_to_kernels, with_threads

@@ -14,9 +14,8 @@ from ...ir import tir
 from ...ir.base import IRModule, Node, Source
 from ...ir.diagnostics import TvmsError, error
 from ...ir.interp import run as interpret
-from ...ir.interp.frame import Frame
+from ...ir.interp.frame import Access, Frame, Observer
 from ...ir.interp.memory import View
-from ...ir.interp.observer import Access, Observer
 from ...ir.sanitize import say
 from ...ir.visit import children, walk
 from ..entries import arguments_of, select_entry

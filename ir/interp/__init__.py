@@ -17,7 +17,8 @@ from . import calls as _calls  # imported to register the evaluators of calls
 from . import graph_calls as _graph_calls
 from . import matrix_units as _matrix_units
 from .entry import run
-from .observer import Observer, Recorder
+from .frame import Observer
+from .observer import Recorder
 from .prim_func import call_prim_func
 from .trap import Trap
 

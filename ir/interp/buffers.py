@@ -12,9 +12,9 @@ from ..diagnostics import TvmsError
 from ..dtype import lanes_of, parse_dtype
 from ..numpy_dtype import numpy_dtype
 from .expressions import Expression, compile_all, compile_expr, is_vector, meaning_of
-from .frame import Frame, fault
+from .frame import Access, Frame, fault
 from .memory import BEYOND_HELP, Pointer, View, beyond
-from .observer import Access, is_observed
+from .observer import is_observed
 from .scalars import Value, constant, decoder
 
 Position: TypeAlias = Callable[[Frame, View], int]

@@ -13,9 +13,8 @@ from ..deep import deep
 from ..programs import as_module
 from ..tir import PrimFunc
 from ..verify import check_types
-from .frame import ThreadOrder, Tier, World
+from .frame import Observer, ThreadOrder, Tier, World
 from .graph import module_function
-from .observer import Observer
 from .scalars import Value
 
 

@@ -14,10 +14,22 @@ from ..diagnostics import Note, TvmsError, error
 from ..functions import find_function
 from ..matrix_units import is_fragment_scope
 from .memory import Memory, Pointer, View, allocate
-from .observer import Access, Observer
 
 ThreadOrder: TypeAlias = Literal["ascending", "descending", "random"]
 Tier: TypeAlias = Literal["auto", "obvious", "lanes"]
+
+
+Access: TypeAlias = tir.BufferLoad | tir.BufferStore
+
+
+class Observer:
+    """Ignores all events; an exception in an override ends the run."""
+
+    def statement(self, stmt: tir.Stmt, frame: Frame) -> None:
+        """Handle that `stmt` is about to run, with the values in `frame`."""
+
+    def access(self, access: Access, indices: tuple[int, ...], frame: Frame) -> None:
+        """Handle that the element at `indices` of the buffer of `access` is about to be read or written; it is inside."""
 
 
 @dataclass

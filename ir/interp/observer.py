@@ -1,4 +1,4 @@
-"""Observation of a run: an observer is told each statement before it runs, and each access before it happens.
+"""Observation of a run: an `Observer` is told each statement before it runs, and each access before it happens.
 
 Runs without an observer have no overhead: functions are compiled with or without calls of the observer.
 """
@@ -8,26 +8,11 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
 from .. import tir
-
-if TYPE_CHECKING:
-    from .frame import Frame
-
-Access: TypeAlias = tir.BufferLoad | tir.BufferStore
-
-
-class Observer:
-    """Ignores all events; an exception in an override ends the run."""
-
-    def statement(self, stmt: tir.Stmt, frame: Frame) -> None:
-        """Handle that `stmt` is about to run, with the values in `frame`."""
-
-    def access(self, access: Access, indices: tuple[int, ...], frame: Frame) -> None:
-        """Handle that the element at `indices` of the buffer of `access` is about to be read or written; it is inside."""
+from .frame import Access, Frame, Observer
 
 
 class Touched(Struct, frozen=True):

@@ -13,8 +13,7 @@ from .. import tir
 from ..base import IRModule, Node
 from ..visit import children
 from .expressions import compile_all
-from .frame import Frame, fault
-from .observer import Access, Observer
+from .frame import Access, Frame, Observer, fault
 
 _Region: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 """The first index and the extent of each dimension."""

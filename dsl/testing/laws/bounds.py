@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from ....ir import make, tir
 from ....ir.base import IRModule, Source, Span
 from ....ir.diagnostics import Diagnostic, TvmsError
-from ....ir.interp.observer import Access
+from ....ir.interp.frame import Access
 from ....ir.verify import verify
 from ....ir.visit import substitute, walk
 from ...load import parse_source

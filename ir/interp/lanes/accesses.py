@@ -14,8 +14,8 @@ from ... import tir
 from ...numpy_dtype import numpy_dtype
 from .. import scalars
 from ..buffers import compile_view
+from ..frame import Access
 from ..memory import Array, Pointer, View
-from ..observer import Access
 from .arithmetic import LaneValue
 from .expressions import Expression, Memo, compile_lanes, is_active, meaning_of
 from .state import Doubt, Lanes, Refused
