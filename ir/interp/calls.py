@@ -26,24 +26,32 @@ from .memory import Pointer, View
 from .scalars import Function, Value
 from .threads import is_exchange
 
+FUNCTION = "the function of a module"
+"""The key of the compiler of calls of functions of the module (`prim_func`)."""
+
 _rules: dict[str, Callable[[tir.Call], Expression]] = {}
 _Rule = TypeVar("_Rule", bound=Callable[[tir.Call], Expression])
 
 
-def intrinsic(*names: str) -> Callable[[_Rule], _Rule]:
-    """Register the decorated function as the compiler of calls of the intrinsics `tir.<name>`."""
+def calls_of(*callees: str) -> Callable[[_Rule], _Rule]:
+    """Register the decorated function as the compiler of calls of `callees`: names of intrinsics, or `FUNCTION`."""
 
     def register(rule: _Rule) -> _Rule:
-        _rules.update({f"tir.{name}": rule for name in names})
+        _rules.update(dict.fromkeys(callees, rule))
         return rule
 
     return register
 
 
+def intrinsic(*names: str) -> Callable[[_Rule], _Rule]:
+    """Register the decorated function as the compiler of calls of the intrinsics `tir.<name>`."""
+    return calls_of(*(f"tir.{name}" for name in names))
+
+
 @meaning_of(tir.Call)
 def _call(call: tir.Call) -> Expression:
     if isinstance(call.op, GlobalVar):
-        return _call_function(call, call.op.name_hint)
+        return _rules[FUNCTION](call)
     if is_exchange(call):
         return _exchanged(call)
     if call.op.name in _rules:
@@ -51,7 +59,7 @@ def _call(call: tir.Call) -> Expression:
     function = lane_function(call.op.name.removeprefix("tir."), call)
     if function is None:
         raise fault("E0712", f"the intrinsic '{call.op.name}' cannot be interpreted", call)
-    operands, compute = _operands(call), scalars.lanewise(function, call.dtype)
+    operands, compute = operands_of(call), scalars.lanewise(function, call.dtype)
     if lanes_of(call.dtype) == 1:
         return _guarded(call, lambda frame: compute(*operands(frame)))
     return _guarded(call, lambda frame: compute(*_same_lanes(operands(frame))))
@@ -87,7 +95,8 @@ def _same_lanes(operands: tuple[Value, ...]) -> list[Value]:
     return [operand if isinstance(operand, tuple) else (operand,) * lanes for operand in operands]
 
 
-def _operands(call: tir.Call) -> Callable[[Frame], tuple[Value, ...]]:
+def operands_of(call: tir.Call) -> Callable[[Frame], tuple[Value, ...]]:
+    """Return a function that evaluates the arguments of `call`."""
     return compile_all(tuple(arg for arg in call.args if isinstance(arg, tir.PrimExpr)))
 
 
@@ -115,7 +124,7 @@ def _if_then_else(call: tir.Call) -> Expression:
 
 @intrinsic("check")
 def _check(call: tir.Call) -> Expression:
-    operands = _operands(call)
+    operands = operands_of(call)
 
     def check(frame: Frame) -> Value:
         condition, code, message = operands(frame)
@@ -128,13 +137,13 @@ def _check(call: tir.Call) -> Expression:
 
 @intrinsic("likely", "ignore_loop_partition", "assume", "checked_index", "checked_position", "checked_pointer")
 def _same(call: tir.Call) -> Expression:
-    operands = _operands(call)
+    operands = operands_of(call)
     return lambda frame: operands(frame)[0]
 
 
 @intrinsic("ret")
 def _return(call: tir.Call) -> Expression:
-    operands = _operands(call)
+    operands = operands_of(call)
 
     def leave(frame: Frame) -> Value:
         raise Return(operands(frame)[0])
@@ -164,7 +173,7 @@ def _reinterpret(call: tir.Call) -> Expression:
 
 @intrinsic("large_uint_imm")
 def _large_uint(call: tir.Call) -> Expression:
-    operands = _operands(call)
+    operands = operands_of(call)
 
     def join(frame: Frame) -> Value:
         low, high = operands(frame)
@@ -175,7 +184,7 @@ def _large_uint(call: tir.Call) -> Expression:
 
 @intrinsic("vectorlow", "vectorhigh")
 def _half(call: tir.Call) -> Expression:
-    operands, is_low = _operands(call), isinstance(call.op, Op) and call.op.name == "tir.vectorlow"
+    operands, is_low = operands_of(call), isinstance(call.op, Op) and call.op.name == "tir.vectorlow"
 
     def half(frame: Frame) -> Value:
         vector = operands(frame)[-1]
@@ -187,7 +196,7 @@ def _half(call: tir.Call) -> Expression:
 
 @intrinsic("vectorcombine")
 def _combine(call: tir.Call) -> Expression:
-    operands = _operands(call)
+    operands = operands_of(call)
     return lambda frame: sum(operands(frame), ())
 
 
@@ -198,7 +207,7 @@ def _vscale(call: tir.Call) -> Expression:
 
 @intrinsic("get_active_lane_mask")
 def _lane_mask(call: tir.Call) -> Expression:
-    operands, lanes = _operands(call), lanes_of(call.dtype)
+    operands, lanes = operands_of(call), lanes_of(call.dtype)
 
     def mask(frame: Frame) -> Value:
         base, limit = operands(frame)
@@ -209,7 +218,7 @@ def _lane_mask(call: tir.Call) -> Expression:
 
 @intrinsic("dp4a")
 def _dot4(call: tir.Call) -> Expression:
-    operands = _operands(call)
+    operands = operands_of(call)
 
     def dot(frame: Frame) -> Value:
         a, b, *accumulator = operands(frame)
@@ -264,7 +273,7 @@ def _type_annotation(call: tir.Call) -> Expression:
 @intrinsic("tvm_access_ptr")
 def _access_ptr(call: tir.Call) -> Expression:
     """`(type annotation, data, offset, extent, rw_mask)`; the offset counts elements."""
-    operands = _operands(call)
+    operands = operands_of(call)
 
     def address(frame: Frame) -> Pointer:
         dtype, pointer, offset, *_ = operands(frame)
@@ -276,7 +285,7 @@ def _access_ptr(call: tir.Call) -> Expression:
 
 @intrinsic("handle_add_byte_offset")
 def _byte_offset(call: tir.Call) -> Expression:
-    operands = _operands(call)
+    operands = operands_of(call)
 
     def address(frame: Frame) -> Pointer:
         pointer, offset = operands(frame)
@@ -288,7 +297,7 @@ def _byte_offset(call: tir.Call) -> Expression:
 @intrinsic("atomic_add")
 def _atomic_add(call: tir.Call) -> Expression:
     """Add to the value at an address, and return the old value."""
-    operands, add = _operands(call), scalars.operation(tir.Add, call.dtype)
+    operands, add = operands_of(call), scalars.operation(tir.Add, call.dtype)
     decode = scalars.decoder(call.dtype)
 
     def update(frame: Frame) -> Value:
@@ -304,24 +313,10 @@ def _atomic_add(call: tir.Call) -> Expression:
 # --- Functions ------------------------------------------------------------------------------------------------
 
 
-def _call_function(call: tir.Call, name: str) -> Expression:
-    operands = _operands(call)
-
-    def run(frame: Frame) -> Value:
-        from .prim_func import call_in
-
-        function = frame.world.module.functions.get(name)
-        if not isinstance(function, tir.PrimFunc):
-            raise fault("E0102", f"the module has no loop function '{name}'", call)
-        return call_in(frame.world, function, operands(frame), name, call)
-
-    return run
-
-
 @intrinsic("tvm_call_packed", "tvm_call_cpacked", "call_extern", "call_pure_extern")
 def _call_external(call: tir.Call) -> Expression:
     """`(name, *arguments)`: scalars are passed as Python and NumPy numbers, arrays as NumPy arrays, data as `Pointer`s."""
-    operands = _operands(call)
+    operands = operands_of(call)
 
     def run(frame: Frame) -> Value:
         name, *args = operands(frame)
@@ -333,13 +328,13 @@ def _call_external(call: tir.Call) -> Expression:
 
 @intrinsic("tvm_stack_make_shape", "tvm_tuple")
 def _make_shape(call: tir.Call) -> Expression:
-    return _operands(call)
+    return operands_of(call)
 
 
 @intrinsic("tvm_stack_make_array")
 def _make_array(call: tir.Call) -> Expression:
     """`(data, shape, strides, ndim, element, offset)`: the array that is passed to external functions."""
-    operands = _operands(call)
+    operands = operands_of(call)
     element = call.args[4]
     dtype = element.dtype if isinstance(element, tir.PrimExpr) else "float32"
 

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from .. import tir
-from ..base import IRModule, Node
+from ..base import GlobalVar, IRModule, Node
 from ..deep import deep
 from ..diagnostics import error
 from ..empty_reductions import start_empty_reductions
 from .arguments import Size, buffer_sizes, check_compact, check_count, settle, to_scalar, view_argument
 from .buffers import compile_view
+from .calls import FUNCTION, calls_of, operands_of
+from .expressions import Expression
 from .frame import Frame, World, fault
 from .jumps import Return
 from .memory import Pointer, View
@@ -52,6 +54,20 @@ def call_in(world: World, func: tir.PrimFunc, args: Sequence[Any], name: str, ca
     except RecursionError:
         raise error("E0716", f"the calls of '{name}' nest too deep", func.span) from None
     return None
+
+
+@calls_of(FUNCTION)
+def _call_function(call: tir.Call) -> Expression:
+    assert isinstance(call.op, GlobalVar)
+    name, operands = call.op.name_hint, operands_of(call)
+
+    def run(frame: Frame) -> Value:
+        function = frame.world.module.functions.get(name)
+        if not isinstance(function, tir.PrimFunc):
+            raise fault("E0102", f"the module has no loop function '{name}'", call)
+        return call_in(frame.world, function, operands(frame), name, call)
+
+    return run
 
 
 def bind_arguments(frame: Frame, func: tir.PrimFunc, args: Sequence[Any], name: str, call: Node | None = None) -> None:
