@@ -24,6 +24,7 @@ import resource
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,6 +49,10 @@ BUDGETS = {False: 8.0, True: 8.0}
 """Seconds of processor time, without a mutant, of the units of laws and of the tests that judge a mutant."""
 GRACE = 10
 """Factor by which a unit may exceed its time before it counts as endless."""
+RATED = 4
+"""Examples that a law tries although another law has detected the mutant."""
+DEATHS = 3
+"""Processes that may die of one mutant."""
 MEMORY = 4 << 30
 """Bytes that a mutant may allocate."""
 SURVIVORS = Path(__file__).with_name("survivors.txt")
@@ -59,34 +64,73 @@ class Verdict(NamedTuple):
     """Verdict of laws and tests on a mutant."""
 
     judge: str
-    """The law that detected the mutant, or `tests`; empty if none did."""
+    """The law that detected the mutant first, or `tests`; empty if none did."""
+    laws: list[str]
+    """The laws that detected it, of which each has tried `RATED` examples at least, if it has as many."""
+    asked: list[str]
+    """The laws that execute it."""
     seconds: float
     reason: str
     is_reached: bool
 
 
-def judge(site: Site, units: list[Unit], session: Session, functions: Functions) -> Verdict:
-    """Return the verdict on a mutant: the first unit that fails."""
-    place = mmap.mmap(-1, 8)
-    chosen = list(_affordable(units))
+class _Progress:
+    """Number of the current unit, the failures so far, and whether the change was reached. It outlives the process that writes it."""
 
-    def hunt() -> tuple[int, str, bool]:
-        reached = plant(site, functions)
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-        resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + MEMORY, resource.RLIM_INFINITY))
-        for number, unit in enumerate(chosen):
-            place[:] = number.to_bytes(8, "little")
-            limit_processor_time(GRACE * unit.seconds + 5)
+    def __init__(self) -> None:
+        self._memory = mmap.mmap(-1, 1 << 16)
+        self.write(0, {}, False)
+
+    def write(self, number: int, failures: dict[str, str], is_reached: bool) -> None:
+        """Replace what is noted."""
+        self._memory.seek(0)
+        self._memory.write(json.dumps([number, failures, is_reached]).encode() + b"\n")
+
+    def read(self) -> tuple[int, dict[str, str], bool]:
+        """Return what is noted."""
+        self._memory.seek(0)
+        return json.loads(self._memory.readline())
+
+
+def judge(site: Site, units: list[Unit], session: Session, functions: Functions) -> Verdict:
+    """Return the verdict on a mutant. A process that dies is replaced by one that continues with the next unit."""
+    progress, chosen = _Progress(), list(_affordable(units))
+    start, spent, failures, is_reached = 0, 0.0, dict[str, str](), False
+    for _ in range(DEATHS):
+        work = partial(_hunt, site, chosen, start, progress, session, functions)
+        _, problem, seconds = in_child(work, 60)
+        spent += seconds
+        start, failures, reached = progress.read()
+        is_reached |= reached
+        if not problem:
+            break
+        failures[chosen[start].judge], start, is_reached = problem, start + 1, True
+        progress.write(start, failures, is_reached)
+    asked = sorted({unit.judge for unit in chosen[:start]} - {"tests"})
+    first = next(iter(failures), "")
+    return Verdict(first, sorted(failures.keys() - {"tests"}), asked, spent, failures.get(first, ""), is_reached)
+
+
+def _hunt(
+    site: Site, units: list[Unit], start: int, progress: _Progress, session: Session, functions: Functions
+) -> None:
+    """Plant a mutant, and run the units from `start` on: all until one fails, then the first ones of other laws."""
+    reached = plant(site, functions)
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + MEMORY, resource.RLIM_INFINITY))
+    _, failures, _ = progress.read()
+    tried = Counter(unit.judge for unit in units[:start])
+    for number in range(start, len(units)):
+        unit = units[number]
+        is_needed = not failures or (unit.judge not in (*failures, "tests") and tried[unit.judge] < RATED)
+        tried[unit.judge] += 1
+        if is_needed:
+            progress.write(number, failures, bool(reached))
+            limit_processor_time(GRACE * unit.seconds + 2)
             reason = run_unit(unit, session)
             if reason:
-                return number, reason[:300], bool(reached)
-        return -1, "", bool(reached)
-
-    found, problem, spent = in_child(hunt, 60)
-    if found is None:
-        found = int.from_bytes(place[:], "little"), problem, True
-    number, reason, is_reached = found
-    return Verdict(chosen[number].judge if reason else "", spent, reason, is_reached)
+                failures[unit.judge] = reason[:300]
+    progress.write(len(units), failures, bool(reached))
 
 
 def _affordable(units: list[Unit]) -> Iterator[Unit]:

@@ -1,4 +1,4 @@
-"""Checks that can detect a mutant, batches of laws and tests, and the code that each of them executes.
+"""Checks that can detect a mutant, examples of laws and tests, and the code that each of them executes.
 
 Functions are instrumented for the map only: every segment of a function (`mutation_sites.py`) reports that it was
 executed. A mutant is then checked only by units that execute its segment, and runs the original code otherwise.
@@ -18,6 +18,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from itertools import zip_longest
 from pathlib import Path
@@ -29,25 +30,23 @@ from mutation_sites import HIT, instrumented_codes
 ROOT = Path(__file__).parents[2]
 SEED = 2
 """Seed of the examples. Without a mutant, they break no law."""
-SIZES = {"each_pass": 2, "memory": 8, "order": 10, "traps": 10, "codegen": 10, "schedule": 10, "graph": 6, "parse": 10}
-"""Examples per batch of laws that are slow."""
-SIZE = 20
-MAPPED = 5.0
-"""Seconds of each law that are mapped."""
+MAPPED = {"schedule": 30.0, "passes": 20.0, "codegen": 20.0}
+"""Seconds of processor time of a law that are mapped."""
+OTHERWISE = 10.0
 LONGEST = 1.0
 """Seconds of processor time after which a test is too slow to be a unit."""
-KEPT = 6
-"""Units of each law or test function that are kept for a segment, quickest first."""
+KEPT = {False: 60, True: 6}
+"""Examples of each law, and tests of each test function, that are kept for a segment, quickest first."""
 Functions = dict[tuple[str, str], list[FunctionType]]
 
 
 class Unit(NamedTuple):
-    """A batch of a law, or a test."""
+    """An example of a law, or a test."""
 
     judge: str
     """Name of the law, or `tests`."""
     name: str
-    """The number of the batch, or the name of the test."""
+    """The number of the example, or the name of the test."""
     seconds: float
     """Processor time without a mutant."""
 
@@ -117,6 +116,7 @@ def limit_processor_time(seconds: float) -> None:
 def import_everything() -> None:
     """Import all importable modules of tvms, and load the parser, before children fork."""
     import tvms
+    from tvms.testing.laws import LAWS
 
     for module in pkgutil.walk_packages(tvms.__path__, "tvms."):
         parts = module.name.split(".")
@@ -124,8 +124,8 @@ def import_everything() -> None:
             continue
         with suppress(ImportError):  # the module needs an extra that is not installed
             import_module(module.name)
-    for law in ("parse", "verify", "output"):
-        run_law(law, 10_000)
+    for law in LAWS:
+        draw_example(law, 10_000)
 
 
 def functions_of(root: Path) -> Functions:
@@ -140,17 +140,43 @@ def functions_of(root: Path) -> Functions:
 # --- Laws and tests ------------------------------------------------------------------------------------------
 
 
-def run_law(law: str, number: int) -> str:
-    """Check one batch. Return how it breaks the law, or an empty string."""
-    from tvms.dsl.cli.fuzz_command import compiled, compiled_together
-    from tvms.testing.campaign import run_batch
+@cache
+def _examples(law: str) -> Any:
+    from tvms.testing.laws import find_law
 
-    size = SIZES.get(law, SIZE)
+    return find_law(law).examples(None)
+
+
+def draw_example(law: str, number: int) -> Any:
+    """Return the random example that `number` selects."""
+    import hypothesis
+
+    drawn: list[Any] = []
+
+    # Hypothesis begins with the simplest example, whatever the seed is; the second one is random
+    @hypothesis.seed(SEED * 1_000_003 + number)
+    @hypothesis.settings(
+        max_examples=2, database=None, deadline=None, phases=[hypothesis.Phase.generate],
+        verbosity=hypothesis.Verbosity.quiet, suppress_health_check=list(hypothesis.HealthCheck),
+    )  # fmt: skip
+    @hypothesis.given(_examples(law))
+    def keep(example: Any) -> None:
+        drawn.append(example)
+
+    keep()
+    return drawn[-1]
+
+
+def run_law(law: str, number: int) -> str:
+    """Check one example. Return how it breaks the law, or an empty string."""
+    from tvms.dsl.cli.fuzz_command import compiled
+    from tvms.testing.laws import find_law
+
     try:
-        batch = run_batch(law, None, SEED, number, size, compiled, compiled_together, is_shrunk=False)
-    except Exception as problem:  # the mutant breaks even the generator
-        return f"{type(problem).__name__}: {problem}"
-    return " ".join(batch.failure.reason.split()) if batch.failure else ""
+        find_law(law).check(draw_example(law, number), compiled)
+    except Exception as problem:  # the mutant may break even the generator
+        return " ".join(f"{type(problem).__name__}: {problem}".split())
+    return ""
 
 
 class Session:
@@ -233,7 +259,7 @@ def _map_law(law: str, files: set[str], functions: Functions) -> list[tuple[Unit
     hits = _instrument(files, functions)
     found: list[tuple[Unit, list[tuple[str, int]]]] = []
     begin, number = time.process_time(), 0
-    while number < 2 or time.process_time() - begin < MAPPED:
+    while number < 2 or time.process_time() - begin < MAPPED.get(law, OTHERWISE):
         hits.clear()
         start = time.process_time()
         if not run_law(law, number):
@@ -282,6 +308,6 @@ def _alternating(units: list[Unit]) -> Iterator[Unit]:
     for unit in sorted(units, key=lambda unit: unit.seconds):
         families[unit.family].append(unit)
     for is_test in (False, True):
-        rows = [units[:KEPT] for units in families.values() if (units[0].judge == "tests") == is_test]
+        rows = [units[: KEPT[is_test]] for units in families.values() if (units[0].judge == "tests") == is_test]
         for row in zip_longest(*rows):
             yield from (unit for unit in row if unit is not None)
