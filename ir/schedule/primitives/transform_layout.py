@@ -92,15 +92,15 @@ def _moved(
             raise NO_GAPS.refuse(
                 f"positions with {undone.padding} belong to no element of '{old.name}'", argument="index_map"
             )
-        PaddingFiller(relayout, undone, padding).fill(program, root_of(program, block))
+        PaddingFiller(relayout, undone, padding).fill(program, _home(program, block, old))
     change_buffer(program, name, relayout)
     return new
 
 
-def root_of(program: Program, block: tir.Block) -> tir.Block:
-    """Return the root block of the function that contains a block."""
+def _home(program: Program, block: tir.Block, buffer: tir.Buffer) -> tir.Block:
+    """Return the block that allocates a buffer that `block` accesses, or the root block of the function for a parameter."""
     blocks = [block, *[each for each in program.around(block) if isinstance(each, tir.Block)]]
-    return blocks[-1]
+    return next((each for each in blocks if any(own is buffer for own in each.alloc_buffers)), blocks[-1])
 
 
 def change_buffer(program: Program, name: str, relayout: Relayout) -> None:
