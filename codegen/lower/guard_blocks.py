@@ -58,11 +58,17 @@ class _BlockGuard(Guard):
         self._scope = {*func.params, *chain.from_iterable(map(_variables, func.buffer_map.values()))}
 
     def _realize(self, realize: tir.BlockRealize) -> tir.Stmt:
+        """Return a block with checks of its sizes around it, so that they come before all of its allocations."""
         predicate = self.rewrite(realize.predicate)
-        return replace(realize, predicate=predicate, block=self.where(realize.predicate, realize.block))
+        inner = replace(realize, predicate=predicate, block=self.where(realize.predicate, realize.block))
+        sizes = list(self._sizes(inner.block))
+        if not sizes:
+            return inner
+        body = sequence([*sizes, replace(inner, predicate=tir.IntImm("bool", 1))])
+        return replace(inner, block=tir.Block((), inner.block.reads, inner.block.writes, "", body))
 
     def _block(self, block: tir.Block) -> tir.Block:
-        checks = [*self._sizes(block), *(check for match in block.match_buffers for check in self._match(match))]
+        checks = [check for match in block.match_buffers for check in self._match(match)]
         changed = self.rebuild(block)
         return replace(changed, body=sequence([*checks, changed.body])) if checks else changed
 

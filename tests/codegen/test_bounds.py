@@ -112,6 +112,27 @@ T.prim_func main(n: T.int64, B: T.Buffer((1,), "float32")):
     assert b[0] == 1
 
 
+def test_the_first_negative_size_is_reported() -> None:
+    text = """
+T.prim_func main(n: T.int64, B: T.Buffer((1,), "int64")):
+    A = T.alloc_buffer((n,), "int64")
+    for i in range(n):
+        A[i] = i
+    C = T.alloc_buffer((n,), "int64")
+    for i in range(n):
+        C[i] = i
+    B[0] = C[0]
+"""
+    mod = tvms.parse(text)
+    calls = [lambda *given: tvms.ir.interp.run(mod, "main", given)]
+    calls += [tvms.compile(mod, level=level, schedule=level > 0)["main"] for level in (0, 3)]
+    for call in calls:
+        with pytest.raises(tvms.TvmsError) as caught:
+            call(-5, np.zeros(1, "int64"))
+        (problem,) = caught.value.diagnostics
+        assert (problem.code, problem.message) == ("E0717", "buffer 'A' has a size that is negative or too large")
+
+
 def test_checks_are_a_program_like_any_other() -> None:
     from tvms.codegen.lower import guard_indices, lower_blocks
     from tvms.ir.equal import structural_equal
