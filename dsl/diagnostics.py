@@ -132,7 +132,7 @@ def _excerpt(line: str, start: int, end: int) -> tuple[str, int, int]:
             left = width
         if offset == end:
             right = width
-        text, columns = _shown(character, width)
+        text, columns = (character, 1) if " " <= character <= "~" else _shown(character, width)
         shown, width = shown + text, width + columns
     left = width if left is None else left
     right = width if right is None and end > start else right
