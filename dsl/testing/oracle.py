@@ -5,16 +5,17 @@ The interpreter runs both unless another executor is given. It works on any modu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from msgspec import Struct
 
 from ...ir import relax, tir
-from ...ir.base import IRModule
+from ...ir.base import IRModule, Op
 from ...ir.diagnostics import TvmsError
 from ...ir.dtype import is_float
 from ...ir.programs import as_module
+from ...ir.visit import walk
 from ..entries import arguments_of, select_entry
 from .data import PROFILES, Drawn, Range, constants_of, copies, draw_inputs, random_inputs
 from .vacuity import count_comparison
@@ -76,8 +77,8 @@ def assert_equivalent(
     the minimum and maximum of single parameters by name. By default, the profile determines integers. If `before` fails
     on such inputs, sizes are at least 1 and integers from 0 to 3.
 
-    Floats are compared within `tolerance`, or else `TOLERANCE`; all other values, infinities and NaNs exactly. Return
-    the classes of inputs that were tried, such as "dense" or "strided A". Raise AssertionError with the first element
+    Floats are compared within `tolerance`, or else within the `TOLERANCE` of their dtype, or of a narrower dtype from which
+    `before` casts computed values; all other values, infinities and NaNs exactly. Return the classes of inputs that were tried, such as "dense" or "strided A". Raise AssertionError with the first element
     that differs and how to reproduce it, and TvmsError if `before` fails.
     """
     first, second = as_module(before), as_module(after)
@@ -85,6 +86,7 @@ def assert_equivalent(
     name, function = select_entry(first, entry)
     labels = [argument.name for argument in arguments_of(function)]
     run_before, calls = execute_before(first, name), None
+    least = _precision(first) if tolerance is None else 0.0
     constants = constants_of(*first.functions.values(), *second.functions.values()) if inputs is None else ()
     tried: dict[str, None] = {}
     for profile in profiles if inputs is None else ("",):
@@ -102,7 +104,7 @@ def assert_equivalent(
         drawn.report()
         try:
             calls = calls or execute_after(second, name)
-            _compare(calls, drawn.values, expected, labels, f" (seed {seed})", tolerance)
+            _compare(calls, drawn.values, expected, labels, f" (seed {seed})", tolerance, least)
         except TvmsError as problem:
             said = AssertionError(f"the second program fails (seed {seed}): {problem}")
             raise _with_inputs(said, drawn, labels) from problem
@@ -154,6 +156,7 @@ def _compare(
     labels: Sequence[str],
     inputs: str,
     tolerance: float | None,
+    least: float,
 ) -> None:
     ways: Ways = {"": calls} if callable(calls) else calls
     for way, call in ways.items():
@@ -161,7 +164,7 @@ def _compare(
         said = f"{way and f' as {way}'}{inputs}"
         assert found.keys() == expected.keys(), f"results {[*found]} and {[*expected]}{said}"
         for label, result in expected.items():
-            difference = first_difference(found[label], result, tolerance)
+            difference = first_difference(found[label], result, tolerance, least)
             assert difference is None, f"{label} differs{said}: {difference}"
         if way:
             again = _results(call, values, labels)
@@ -189,15 +192,35 @@ def _flat(label: str, value: Any) -> dict[str, Any]:
     return {key: leaf for place, part in parts for key, leaf in _flat(f"{label}[{place}]", part).items()}
 
 
-def first_difference(found: Any, expected: Any, tolerance: float | None = None) -> str | None:
-    """Describe where two values differ; None if they are equal within the precision of their dtype."""
+def _precision(module: IRModule) -> float:
+    """Return the largest tolerance of the floats that `module` casts to a wider dtype after computing them."""
+    given = {param for func in module.functions.values() if isinstance(func, relax.Function) for param in func.params}
+    return max((TOLERANCE.get(dtype, 0.0) for node in walk(module) for dtype in _widened(node, given)), default=0.0)
+
+
+def _widened(node: object, given: Container[relax.Var]) -> Iterator[str]:
+    """Yield the dtype of the computed floats that `node` casts; elements of buffers and values in `given` are exact."""
+    match node:
+        case tir.Cast(value=value) if not isinstance(value, tir.BufferLoad | tir.Var):
+            yield value.dtype
+        case relax.Call(op=Op(name="relax.astype"), args=(relax.Var() as value,)) if value not in given:
+            yield getattr(value.struct_info, "dtype", None) or ""
+        case _:
+            pass
+
+
+def first_difference(found: Any, expected: Any, tolerance: float | None = None, least: float = 0.0) -> str | None:
+    """Describe where two values differ; None if they are equal within `tolerance`. Its default is the precision of their
+    dtype, but at least `least`.
+    """
     import numpy as np
 
     a, b = np.asarray(found), np.asarray(expected)
     if a.dtype != b.dtype or a.shape != b.shape:
         return f"{a.dtype} of shape {a.shape}, not {b.dtype} of shape {b.shape}"
     if is_float(str(b.dtype)) and b.size:
-        allowed = TOLERANCE.get(str(b.dtype), TOLERANCE["bfloat16"]) if tolerance is None else tolerance
+        own = max(least, TOLERANCE.get(str(b.dtype), TOLERANCE["bfloat16"]))
+        allowed = own if tolerance is None else tolerance
         wide, other = a.astype(np.float64), b.astype(np.float64)
         scale = max(1.0, float(np.max(np.abs(other), where=np.isfinite(other), initial=0.0)))
         with np.errstate(invalid="ignore"):

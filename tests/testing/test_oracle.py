@@ -207,3 +207,17 @@ def test_vacuity_is_a_decorator() -> None:
 
     with pytest.raises(AssertionError, match=r"changed none of \d+ programs"):
         check()
+
+
+@pytest.mark.parametrize(("text", "is_reported"), [
+    ('R.astype(R.add(x, R.const(0.1, "float32")), dtype="float64")', False),
+    ('R.add(R.astype(x, dtype="float64"), R.const(0.1, "float64"))', True),
+])  # fmt: skip
+def test_results_are_as_precise_as_what_they_are_computed_from(text: str, is_reported: bool) -> None:
+    head = 'R.function main(x: R.Tensor((3,), "float32")) -> R.Tensor((3,), "float64"):\n    y = '
+    one, other = (tvms.parse(f"{head}{text.replace('0.1', value)}\n    return y\n") for value in ("0.1", "0.10000001"))
+    if is_reported:
+        with pytest.raises(AssertionError, match="the result differs"):
+            assert_equivalent(one, other)
+    else:
+        assert_equivalent(one, other)
