@@ -75,17 +75,20 @@ def lower_to_kernels(
     func, safety = (limited, Safety(0, 0)) if limited is not None else guard_indices(func, bounds)
 
     def lowered(kernel: Kernel) -> Kernel:
+        nonlocal safety
         kernel = resolve_places(compact_memory(kernel, is_in_order, aligned))
         kernel = lower_allreduce(insert_barriers(kernel) if is_in_order else kernel)
         body = tir.PrimFunc((), kernel.body)
         for step in STEPS:
             body = step(body)
-        kernel = check_pointers(replace(kernel, body=body.body), func, of_blocks)
+        kernel, of_pointers = check_pointers(replace(kernel, body=body.body), func, of_blocks)
+        safety += of_pointers
         kernel = place_warp_memory(expand_plain(kernel))
         check_matrix_units(kernel)
         return kernel
 
-    return with_kernels(split_kernels(func, name), lambda kernel: Launch(lowered(kernel))), safety
+    func = with_kernels(split_kernels(func, name), lambda kernel: Launch(lowered(kernel)))
+    return func, safety
 
 
 def with_kernels(func: tir.PrimFunc, change: Callable[[Kernel], tir.Stmt]) -> tir.PrimFunc:

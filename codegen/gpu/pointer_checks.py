@@ -33,7 +33,7 @@ from ...ir.matrix_units import (
     texts,
 )
 from ...ir.visit import walk
-from ..lower.bounds import CHECKED_POSITION, Bounds
+from ..lower.bounds import CHECKED_POSITION, Bounds, Safety
 from ..lower.pointers import Pointers, constant, element_size
 from ..lower.rewriter import Rewriter, sequence
 from .kernel import Kernel, scope_of
@@ -46,14 +46,17 @@ _Corner: TypeAlias = tuple[Place, tir.PrimExpr, int, tir.PrimExpr]
 """An element that an operator reaches: element `index + row * stride` of a place."""
 
 
-def check_pointers(kernel: Kernel, host: tir.PrimFunc, bounds: Bounds) -> Kernel:
-    """Return `kernel`, which `host` launches, with checks of what its operators on pointers reach.
+def check_pointers(kernel: Kernel, host: tir.PrimFunc, bounds: Bounds) -> tuple[Kernel, Safety]:
+    """Return `kernel`, which `host` launches, with checks of what its operators on pointers reach, and how many of these
+    elements were proven to be inside of their allocation.
 
     Raises TvmsError E0619 if the allocation behind a pointer is unknown.
     """
     if bounds == "trust":
-        return kernel
-    return replace(kernel, body=_Checker(kernel, host, bounds == "prove").rewrite(kernel.body))
+        return kernel, Safety(0, 0)
+    checker = _Checker(kernel, host, bounds == "prove")
+    body = checker.rewrite(kernel.body)
+    return replace(kernel, body=body), Safety(checker.proven, checker.checked, frozenset(checker.places))
 
 
 def has_pointer_accesses(node: Node) -> bool:
@@ -68,6 +71,7 @@ class _Checker(Rewriter):
             tir.Buffer: lambda buffer: buffer,
         })  # fmt: skip
         self._pointers, self._is_proving = Pointers(host), is_proving
+        self.proven, self.checked, self.places = 0, 0, set[tuple[str, int]]()
         for node in walk(host.body):
             if isinstance(node, tir.Allocate | tir.AllocateConst):
                 self._pointers.allocate(node)
@@ -115,7 +119,10 @@ class _Checker(Rewriter):
         if self._is_proving and isinstance(extent, tir.IntImm) and isinstance(offset, tir.IntImm):
             bytes_before = times(make.add(start, times(stride, row)), size)
             if self._is_within(make.add(offset, bytes_before), extent.value - size):
+                self.proven += 1
                 return None
+        self.checked += 1
+        self.places.add((data.name, -1))
         args = (start, tir.StringImm("handle", data.name), constant(size), extent, offset, start, stride, constant(row))
         return tir.Evaluate(tir.Call("int64", CHECKED_POSITION, args, span=call.span), span=call.span)
 

@@ -56,6 +56,9 @@ class Safety(Struct, frozen=True):
     def __str__(self) -> str:
         return f"{self.proven} indices proven, {self.checked} checked at run time"
 
+    def __add__(self, other: Safety) -> Safety:
+        return Safety(self.proven + other.proven, self.checked + other.checked, self.places | other.places)
+
 
 def guard_indices(
     func: tir.PrimFunc, mode: Bounds, functions: Mapping[str, object] = {}

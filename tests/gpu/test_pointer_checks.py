@@ -90,10 +90,12 @@ def test_offsets_are_accepted_up_to_the_last(name: str) -> None:
 def checks_in(program: IRModule, bounds: Bounds) -> int:
     func = program.functions["main"]
     assert isinstance(func, tir.PrimFunc)
-    lowered, _ = lower_to_kernels(func, "main", bounds)
+    lowered, safety = lower_to_kernels(func, "main", bounds)
     kernels = (node.kernel for node in walk(lowered.body) if isinstance(node, Launch))
     calls = (node for kernel in kernels for node in walk(kernel.body) if isinstance(node, tir.Call))
-    return sum(call.op == CHECKED_POSITION for call in calls)
+    count = sum(call.op == CHECKED_POSITION for call in calls)
+    assert safety.checked == count
+    return count
 
 
 @pytest.mark.parametrize("name", REACHED)
