@@ -266,13 +266,20 @@ def _declared(offer: Offer) -> dict[str, Any]:
     regions = () if site is None else site.block.reads if which == "read" else site.block.writes
     at = offer.random.randrange(len(regions)) if regions else 0
     shape = regions[at].buffer.shape if regions else ()
-    wide = offer.random.random() < 0.7
+    wide = offer.random.random() < 0.7 or bool(regions and site and _is_gathered(site.block, regions[at].buffer))
 
     def ranges(*iterators: Any) -> list[Any]:
         axes = [(0, size.value if isinstance(size, tir.IntImm) else 1) for size in shape]
         return axes if wide else [iterators[each] if each < len(iterators) else 0 for each in range(len(shape))]
 
     return {"block": _name(site), "buffer_index": at, "buf_type": which, "gen_new_ranges": ranges}
+
+
+def _is_gathered(block: tir.Block, buffer: tir.Buffer) -> bool:
+    """Return whether `block` accesses `buffer` at indices that it loads, which no primitive can compare with a region."""
+    accesses = (node for node in walk(block) if isinstance(node, tir.BufferLoad | tir.BufferStore))
+    indices = (index for access in accesses if access.buffer is buffer for index in access.indices)
+    return any(isinstance(node, tir.BufferLoad) for index in indices for node in walk(index))
 
 
 def _hidden(offer: Offer) -> dict[str, Any]:
