@@ -2,14 +2,13 @@
 
     python tests/testing/mutation.py ir/simplify --n 60 --seed 1            60 random mutants of a folder
     python tests/testing/mutation.py ir/fold.py --tests tests/ir            of a file, judged by laws, then by tests
-    python tests/testing/mutation.py --table mutants.jsonl                  print the table of a record
 
 A mutant changes one node of one function (`mutation_sites.py`). A process that has imported everything first maps which
-batches of laws and which tests execute which code (`mutation_units.py`); `--map` keeps that map. It forks for each
+examples of laws and which tests execute which code (`mutation_units.py`); `--map` keeps that map. It forks for each
 mutant. The child replaces the code of the function and runs the units that execute it, quickest first and all laws in
 turn, until one fails or its time is over. A unit also fails if the process dies or the unit takes ten times as long as
-without the mutant. Results are appended to a record of one JSON object per line, which a later run continues.
-`survivors.txt` lists the surviving mutants that were read, with their class and the reason.
+without the mutant. Results are appended to a record of one JSON object per line, which a later run continues, and which
+`mutation_table.py` reads.
 """
 
 from __future__ import annotations
@@ -26,10 +25,11 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent))
 from mutation_sites import REACHED, Site, mutated_code, sample, sites_in
+from mutation_table import read
 from mutation_units import (
     ROOT,
     Functions,
@@ -49,15 +49,12 @@ BUDGETS = {False: 8.0, True: 8.0}
 """Seconds of processor time, without a mutant, of the units of laws and of the tests that judge a mutant."""
 GRACE = 10
 """Factor by which a unit may exceed its time before it counts as endless."""
-RATED = 4
+RATED = 2
 """Examples that a law tries although another law has detected the mutant."""
 DEATHS = 3
 """Processes that may die of one mutant."""
 MEMORY = 4 << 30
 """Bytes that a mutant may allocate."""
-SURVIVORS = Path(__file__).with_name("survivors.txt")
-EQUIVALENT = ("equivalent", "performance", "message")
-"""Classes of mutants that no law could detect: same behavior, other speed, or another text of a message."""
 
 
 class Verdict(NamedTuple):
@@ -165,7 +162,7 @@ def plant(site: Site, functions: Functions) -> list[int]:
 def run(arguments: argparse.Namespace) -> None:
     """Judge mutants, and append each verdict to the record."""
     record = Path(arguments.record)
-    known = {line["name"]: line for line in _read(record)}
+    known = read(record)
     rooms = {
         site: room for room in arguments.rooms for site in sample(sites_in(ROOT, room), arguments.n, arguments.seed)
     }
@@ -205,45 +202,6 @@ def _map(arguments: argparse.Namespace, session: Session, functions: Functions) 
     return units
 
 
-def _read(record: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()] if record.exists() else []
-
-
-# --- The table ------------------------------------------------------------------------------------------------
-
-
-def survivors() -> dict[str, tuple[str, str]]:
-    """Return the class and the reason of each survivor that was read, by the name of the mutant."""
-    if not SURVIVORS.exists():
-        return {}
-    lines = [line for line in SURVIVORS.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
-    parts = [line.split(" | ", 2) for line in lines]
-    return {name: (kind, reason) for kind, reason, name in parts}
-
-
-def table(record: Path) -> str:
-    """Return the table of a record: mutants per folder, the judges that detected them, and classes of survivors."""
-    last = {line["name"]: line for line in _read(record)}
-    known = survivors()
-    rows = [
-        "| room | mutants | equivalent | killed by laws | killed by tests | killed | explained | open | most by |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
-    ]
-    rooms = sorted({line["room"] for line in last.values()})
-    for room in [*rooms, ""]:
-        lines = [line for line in last.values() if room in ("", line["room"])]
-        judges = Counter(line["judge"] for line in lines if line["judge"])
-        killed, tests = sum(judges.values()), judges.pop("tests", 0)
-        kinds = [known.get(line["name"], ("open", ""))[0] for line in lines if not line["judge"]]
-        equivalent, unknown = sum(kind in EQUIVALENT for kind in kinds), kinds.count("open")
-        most = ", ".join(f"{law} {count}" for law, count in judges.most_common(4))
-        rows.append(
-            f"| {f'`{room}`' if room else 'all'} | {len(lines)} | {equivalent} | {killed - tests} | {tests} "
-            f"| {killed / max(1, len(lines) - equivalent):.0%} | {len(kinds) - equivalent - unknown} | {unknown} | {most} |"
-        )
-    return "\n".join(rows)
-
-
 def main() -> None:
     """Parse the arguments, and run or print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -256,11 +214,7 @@ def main() -> None:
     parser.add_argument("--tests", nargs="*", default=[], help="files or folders of tests that judge what laws accept")
     parser.add_argument("--map", help="file of the map, made if it does not exist")
     parser.add_argument("--record", default="mutants.jsonl")
-    parser.add_argument("--table", help="print the table of a record")
     arguments = parser.parse_args()
-    if arguments.table:
-        print(table(Path(arguments.table)))
-        return
     print(f"# seed {arguments.seed}", flush=True)
     run(arguments)
 

@@ -15,6 +15,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 import mutation
+import mutation_table
 from mutation_sites import HIT, REACHED, instrumented_codes, mutated_code, sample, sites_in
 from mutation_units import Session, Unit, _alternating, functions_of, in_child
 
@@ -138,3 +139,36 @@ def test_a_unit_that_dies_kills_the_mutant(monkeypatch: pytest.MonkeyPatch) -> N
     dead = _judged(monkeypatch, "off by one", lambda: os.kill(os.getpid(), signal.SIGKILL) or "")
     assert (dead.judge, dead.reason) == ("law", "it does not terminate")
     assert in_child(lambda: 7, 10)[:2] == (7, "")
+
+
+RECORD: dict[str, mutation_table.Line] = {
+    name: {"name": name, "room": room, "judge": judge, "laws": laws, "asked": ["order", "simplify"], "is_reached": reached}
+    for name, room, judge, laws, reached in (
+        ("a", "ir", "simplify", ["order", "simplify"], True),
+        ("b", "ir", "tests", [], True),
+        ("c", "ir", "", [], True),
+        ("d", "ir", "", [], False),
+        ("e", "dsl", "order", ["order"], True),
+        ("f", "ir", "", [], True),
+    )
+}  # fmt: skip
+
+
+def test_tables_count_what_became_of_mutants(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mutation_table, "survivors", lambda: {"c": ("equivalent", "it is sorted anyway")})
+    assert mutation_table.outcomes(RECORD)[2:] == [
+        "| `dsl` | 1 | 0 | 1 | 0 | 0 | 0 | 100% |",
+        "| `ir` | 5 | 1 | 1 | 1 | 1 | 1 | 50% |",
+        "| all | 6 | 1 | 2 | 1 | 1 | 1 | 60% |",
+    ]
+    assert mutation_table.rates(RECORD)[2:] == ["| `order` | 1 / 1 | 1 / 5 |", "| `simplify` | 0 / 1 | 1 / 5 |"]
+    page = "before\n<!-- mutants: tests/testing/mutation_table.py -->\nold\n<!-- end of mutants -->\nafter"
+    lines = mutation_table.written(page, RECORD).splitlines()
+    assert (lines[0], lines[-1], len(lines)) == ("before", "after", 16)
+
+
+def test_survivors_have_a_class_and_a_reason() -> None:
+    for name, (kind, reason) in mutation_table.survivors().items():
+        assert kind in mutation_table.CLASSES
+        assert reason
+        assert (mutation_table.PAGE.parents[1] / name.split()[0]).exists(), name
