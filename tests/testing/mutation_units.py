@@ -33,7 +33,7 @@ SEED = 2
 MAPPED = {"schedule": 30.0, "passes": 20.0, "codegen": 20.0}
 """Seconds of processor time of a law that are mapped."""
 OTHERWISE = 10.0
-LONGEST = 1.0
+LONGEST = 0.6
 """Seconds of processor time after which a test is too slow to be a unit."""
 KEPT = {False: 60, True: 6}
 """Examples of each law, and tests of each test function, that are kept for a segment, quickest first."""

@@ -1,7 +1,8 @@
 """An error in a text is reported at its exact position, with the code of its kind.
 
-One expression of a valid text is broken: an undefined name, an unknown form, an extra index, an unclosed bracket. The
-position of the first error must be that expression.
+One expression of a valid text is broken: an undefined name, an unknown form, an extra index, an unclosed bracket, an
+invalid number or escape, a positional argument after a named one; or the line of one is indented wrongly. The position of
+the first error must be that expression or indentation.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ def _unknown_name(text: str, node: Any) -> tuple[str, str, int, int] | None:
 
 
 def _unknown_form(text: str, node: Any) -> tuple[str, str, int, int] | None:
+    node = node.func if isinstance(node, syntax.Call) else node
     if not isinstance(node, syntax.Attribute) or not isinstance(node.value, syntax.Name) or node.value.id != "T":
         return None
     return f"{text[: node.end]}_x{text[node.end :]}", "E0103", node.start, node.end + 2
@@ -65,7 +67,58 @@ def _open_bracket(text: str, node: Any) -> tuple[str, str, int, int] | None:
     return f"{text[: node.end - 1]}{text[node.end :]}", "E0009 E0008", text.rfind("\n", 0, node.start) + 1, line_end
 
 
-_MISTAKES: tuple[_Mistake, ...] = (_unknown_name, _unknown_form, _index_too_many, _open_bracket)
+_NUMBERS = (("08", "E0012"), ("1__0", "E0012"), ("1e999", "E0010"), (str(2**64), "E0010"))
+
+
+def _invalid_number(text: str, node: Any) -> tuple[str, str, int, int] | None:
+    if not isinstance(node, syntax.Constant) or not text[node.start].isdigit():
+        return None
+    number, code = _NUMBERS[node.start % len(_NUMBERS)]
+    return f"{text[: node.start]}{number}{text[node.end :]}", code, node.start, node.start + len(number)
+
+
+def _invalid_escape(text: str, node: Any) -> tuple[str, str, int, int] | None:
+    if not isinstance(node, syntax.Constant) or text[node.start] != '"':
+        return None
+    escape = (r"\q", r"\U00110000")[node.start % 2]
+    start = node.start + 1
+    return f"{text[:start]}{escape}{text[start:]}", "E0011", start, start + len(escape)
+
+
+def _late_positional(text: str, node: Any) -> tuple[str, str, int, int] | None:
+    if not isinstance(node, syntax.Call) or not node.keywords:
+        return None
+    end = node.end - 1
+    return f"{text[:end]}, 0{text[end:]}", "E0008", end + 2, end + 3
+
+
+def _tabs(text: str, node: Any) -> tuple[str, str, int, int] | None:
+    start, width = _indentation(text, node)
+    if width == 0 or width % 8:
+        return None
+    tabs = "\t" * (width // 8)
+    return f"{text[:start]}{tabs}{text[start + width :]}", "E0007", start, start + len(tabs)
+
+
+def _short_indentation(text: str, node: Any) -> tuple[str, str, int, int] | None:
+    start, width = _indentation(text, node)
+    before = text[:start].rstrip("\n").rpartition("\n")[2]
+    if width < 4 or not before.startswith(" " * width):
+        return None
+    return f"{text[:start]}{text[start + 2 :]}", "E0007", start, start + width - 2
+
+
+def _indentation(text: str, node: Any) -> tuple[int, int]:
+    """Return the start of the line of a node, and the number of spaces there."""
+    start = text.rfind("\n", 0, node.start) + 1
+    line = text[start : node.start]
+    return start, len(line) - len(line.lstrip(" "))
+
+
+_MISTAKES: tuple[_Mistake, ...] = (
+    _unknown_name, _unknown_form, _index_too_many, _open_bracket, _invalid_number, _invalid_escape, _late_positional, _tabs,
+    _short_indentation,
+)  # fmt: skip
 
 
 @st.composite
@@ -115,5 +168,5 @@ def _constructs(example: _Example) -> Iterable[str]:
 
 LAW = Law(
     lambda file: _mistakes(None if file is None else file.text), _check, constructs=_constructs,
-    read=lambda source: _Example(source.text, "", 0, 0), expected=frozenset(("E0101 E0309", "E0103", "E0202 E0235")),
+    read=lambda source: _Example(source.text, "", 0, 0), expected=frozenset(("E0101 E0309", "E0103", "E0202 E0235", "E0007", "E0008", "E0010", "E0011", "E0012")),
 )  # fmt: skip
