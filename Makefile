@@ -2,8 +2,9 @@
 # make test    install with the test extras, and run all tests
 # make check   install with the dev extras, and run what reads the source: linter, formatter, types, house rules
 # make generate  write what is generated: the tables of the grammar, the reference and the picture in docs/, the grammar for editors
-# make fuzz    run the property-based tests for longer, on fresh examples, TVMS_FUZZ times as many; then check all laws
-#              of `tvms fuzz`, each on FUZZ_EXAMPLES programs
+# make fuzz    run the property-based tests for longer, on fresh examples, TVMS_FUZZ times as many, and the rows of the
+#              importer of PyTorch models, all of them on all calls; then check all laws of `tvms fuzz`, each on
+#              FUZZ_EXAMPLES programs
 # make bench   measure
 # make gpu-test  on a machine with a GPU: build pycuda, where WHEELS names a folder with it from there, run the tests of
 #              kernels on the GPU as well, and measure
@@ -16,6 +17,7 @@ BIN := .venv/bin
 PIP_FLAGS := --disable-pip-version-check --quiet
 PYTEST_FLAGS := -n auto
 TVMS_FUZZ ?= 100
+TVMS_SEED ?= $(shell date +%s)
 ifeq ($(CI),true)
 PIP_FLAGS += --no-input --progress-bar off
 PYTEST_FLAGS += --color no
@@ -53,6 +55,7 @@ generate: .venv/installed-dev
 
 fuzz: .venv/installed-test
 	TVMS_FUZZ=$(TVMS_FUZZ) $(BIN)/python -m pytest $(PYTEST_FLAGS) tests/fuzz --hypothesis-profile fuzz
+	TVMS_FUZZ=$(TVMS_FUZZ) TVMS_SEED=$(TVMS_SEED) $(BIN)/python -m pytest $(PYTEST_FLAGS) tests/importers/test_torch_rows.py
 	rm -rf build/fuzz && mkdir -p build/fuzz
 	for law in $$($(BIN)/tvms fuzz | cut -d" " -f1); do \
 	  $(BIN)/tvms fuzz $$law --n $(FUZZ_EXAMPLES) --jobs $(FUZZ_JOBS) --state build/fuzz/$$law.json || exit 1; done

@@ -45,12 +45,14 @@ def run(arguments: argparse.Namespace) -> int:
 def _run(arguments: argparse.Namespace) -> int:
     inputs = [_input(text) for text in arguments.input]
     program = _program(arguments.model, inputs)
-    from ..importers.torch import from_exported_program
+    from ..importers.torch.exported_program import ProgramImporter
     from ..importers.torch.support import prepared
 
     with progress():
         program = prepared(program, {}, True)
-        module = from_exported_program(program, run_ep_decomposition=False)
+        importer = ProgramImporter(program, False, {})
+        importer.name_sizes({each.name: each.sizes for each in inputs})
+        module = importer.module(unwrap=False, no_bind=False)
     if arguments.check:
         _check(program, module, inputs)
     write_module(module, "tvms", arguments.output)
@@ -81,6 +83,7 @@ def _program(model: str, inputs: Sequence[Input]) -> Any:
 def _exported(name: str, made: Any, inputs: Sequence[Input]) -> Any:
     """Export the result of a factory: a module, or a module with the tuple of its inputs."""
     from ..importers.torch.library import library
+    from ..importers.torch.recurrent import sequences_of_any_length
 
     torch: Any = library()
     model, given = cast("tuple[Any, Any]", made) if isinstance(made, tuple) else (made, None)
@@ -94,7 +97,8 @@ def _exported(name: str, made: Any, inputs: Sequence[Input]) -> Any:
     example: Any = given if given is not None else tuple(_zeros(torch, each) for each in inputs)
     dims = {size: torch.export.Dim(size) for each in inputs for size in each.sizes if not size.isdecimal()}
     shapes = tuple({axis: dims[size] for axis, size in enumerate(each.sizes) if size in dims} for each in inputs)
-    return torch.export.export(model.eval(), tuple(example), dynamic_shapes=shapes if dims else None)
+    with sequences_of_any_length():
+        return torch.export.export(model.eval(), tuple(example), dynamic_shapes=shapes if dims else None)
 
 
 def _zeros(torch: Any, given: Input) -> Any:

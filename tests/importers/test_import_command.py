@@ -61,6 +61,16 @@ def test_archive(archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.testing.assert_allclose(np.asarray(made), model(x).detach().numpy(), 1e-5, 1e-5)
 
 
+@pytest.mark.parametrize(("options", "name"), [([], "x_dim0"), (["--input", "x=rowsx4"], "rows")])
+def test_sizes_of_an_archive_have_names(
+    archive: Path, options: list[str], name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """torch.export.save does not write the names that the model was exported with."""
+    assert main(["import", str(archive), *options]) == 0
+    text = capsys.readouterr().out
+    assert f'main(x: R.Tensor(("{name}", 4), "float32")) -> R.Tuple(R.Tensor(("{name}", 40), "float32"))' in text
+
+
 def test_factory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(sys.modules, "my_models", sys.modules[__name__])
     assert main(["import", "my_models:factory", "--input", "x=rowsx4:float32"]) == 0

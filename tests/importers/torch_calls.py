@@ -413,7 +413,7 @@ CREATION: dict[str, list[Call]] = {
     ],
     "to.dtype": [call(f(2, 3), "int32")],
     "to.dtype_layout": [call(f(2, 3), dtype="float64")],
-    "type_as.default": [call(f(2, 3), i(1))],
+    "type_as.default": [call(f(2, 3, low=0), i(1)), call(i(2, 3), f(1))],
     "copy.default": [call(f(2, 3), f(3)), call(f(2, 3), i(2, 1))],
 }
 

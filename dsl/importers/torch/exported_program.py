@@ -74,6 +74,7 @@ class ProgramImporter:
         self._converter = Converter(self._builder, self._symbols, program.graph.nodes, ROWS, custom, self._names)
         self._inputs: list[relax.Var] = []
         self._input_names: dict[str, str] = {}
+        self._size_names: dict[tuple[str, int], str] = {}
         self._weights: dict[str, tuple[relax.Var, relax.Constant]] = {}
         self._shared: dict[Any, relax.Constant] = {}
         self.traced: list[Any] = []
@@ -94,6 +95,11 @@ class ProgramImporter:
         for size, variable in zip(sizes, variables, strict=True):
             if variable is not None:
                 self._symbols.rename(size, variable)
+
+    def name_sizes(self, names: Mapping[str, Sequence[str]]) -> None:
+        """Name the dimensions that vary, by input, as a `.pt2` file does not; names that are numbers are ignored."""
+        sizes = {(node, axis): name for node, given in names.items() for axis, name in enumerate(given)}
+        self._size_names = {place: name for place, name in sizes.items() if name.isidentifier()}
 
     def use_conventions_of_fx(self, has_one_result: bool, is_of_operator: bool) -> None:
         """Sort the parameters by name, and return the one result of a graph as it is: the tuple of an operator as its
@@ -145,15 +151,20 @@ class ProgramImporter:
         self._check_sizes()
 
     def _declare_sizes(self, inputs: Sequence[Any]) -> None:
-        """Name the sizes as the user did; a size that only occurs in 2*rows or so becomes an expression of the dimension."""
+        """Name the sizes as the user did, or after an input ("x_dim0"); a size that only occurs in 2*rows or so becomes an expression of the dimension."""
         shapes = [
             (node, axis, size) for node in inputs for axis, size in enumerate(getattr(node.meta["val"], "shape", ()))
         ]
         varying = [(node, axis, size) for node, axis, size in shapes if is_symbolic(size)]
+        plain = [(node, axis, size.node.expr.name) for node, axis, size in varying if size.node.expr.is_Symbol]
+        self._symbols.declare({name: f"{node.name}_dim{axis}" for node, axis, name in reversed(plain)})
         self._symbols.declare(declared_names(size for _, _, size in varying))
+        self._symbols.declare(
+            {name: given for node, axis, name in plain if (given := self._size_names.get((node.name, axis)))}
+        )
         known = {size.node.expr for _, _, size in varying if size.node.expr.is_Symbol}
         for node, axis, size in varying:
-            if known.isdisjoint(symbols_of(size)):
+            if symbols_of(size) and known.isdisjoint(symbols_of(size)):
                 condition = self._symbols.solve(size, f"{node.name}_dim{axis}")
                 if condition is not None:
                     (symbol,) = symbols_of(size)

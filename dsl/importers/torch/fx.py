@@ -18,6 +18,7 @@ from ....ir.base import IRModule
 from ....ir.diagnostics import error
 from .exported_program import CustomConverts, ProgramImporter
 from .library import array_of, check_kind, library
+from .recurrent import sequences_of_any_length
 from .support import prepared
 
 InputInfo = Sequence[tuple[Sequence[Any], str]]
@@ -104,7 +105,7 @@ def _returned(graph_module: Any) -> Any:
 def exported(model: Any, inputs: Sequence[Any], dynamic_shapes: Any = None) -> Any:
     """Return the exported program of a graph in inference mode; E1004 if torch cannot export it."""
     torch = library()
-    with _evaluating(model):
+    with _evaluating(model), sequences_of_any_length():
         try:
             return torch.export.export(model, tuple(inputs), dynamic_shapes=dynamic_shapes)
         except Exception as problem:  # torch raises many kinds of errors

@@ -11,6 +11,7 @@ from .control_flow import OPERATORS as BRANCHING
 from .converter import custom_of, is_constant, row_name
 from .library import library
 from .places import Places
+from .recurrent import sequences_of_any_length
 from .table import ROWS
 
 _ROUNDS = 8
@@ -34,7 +35,8 @@ def prepared(program: Any, custom: Mapping[Any, Any], decompose: bool) -> Any:
 
 def _decomposed(program: Any, table: dict[Any, Any]) -> Any:
     try:
-        return program.run_decompositions(table)
+        with sequences_of_any_length():
+            return program.run_decompositions(table)
     except Exception as problem:  # torch raises many kinds of errors
         reason = (str(problem).strip() or type(problem).__name__).splitlines()[0]
         raise error("E1004", f"torch cannot decompose the program: {reason}") from None
