@@ -1,4 +1,17 @@
-"""Compilation targets: a row per target with its intrinsics and its machine."""
+"""Compilation targets, from text or from TVM's dictionary form.
+
+"llvm"                                              this processor
+"llvm -mcpu=znver4"                                 a processor by LLVM's name
+"llvm -mcpu=x86-64-v3 -mattr=+avx512f,-avx512vl"    with and without features
+"llvm -num-cores=4 -opt-level=2"                    four threads in parallel loops; LLVM's level at most 2
+"llvm -fast-math-contract"                          products and sums with one rounding; -fast-math: also in any order
+"llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a76"  cross compilation: the code does not run here
+"cuda"                                              PTX for any GPU since 2018
+"cuda -arch=sm_80"                                  PTX for that compute capability, and newer GPUs
+"cuda -arch=sm_90 -simulate=random"                 the same kernels on the processor, threads in random order between barriers
+"cuda -simulate=each"                               simulation in each order, whose results must be the same
+"nvidia/nvidia-a100"                                a GPU by TVM's tag
+"""
 
 from __future__ import annotations
 
@@ -9,10 +22,12 @@ from typing import Any, TypeAlias, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..ir.diagnostics import error
+from ..ir.diagnostics import TvmsError, error
+from .gpu.architectures import ARCHITECTURES, DEFAULT, MODELS
+from .gpu.orders import ORDERS
 from .llvm.api import binding
-from .llvm.intrinsics import CPU, Table
 from .machine import Machine, machine_of
+from .processor import KIND, ask, unknown
 
 FAST_MATH = {"fast-math": "fast"} | {
     f"fast-math-{flag}": flag for flag in ("nnan", "ninf", "nsz", "arcp", "contract", "reassoc")
@@ -33,7 +48,6 @@ class Target(Struct, frozen=True, eq=False):
     """
 
     name: str
-    intrinsics: Table
     triple: str = ""
     cpu: str = ""
     features: str = ""
@@ -79,8 +93,6 @@ class Target(Struct, frozen=True, eq=False):
         triple, cpu, features = self.words
         machine = machine_of(features, triple)
         if self.cpu and not self.arch:
-            from .processor import ask
-
             answer = ask(self.triple, cpu, features)
             registers = 32 if answer.vector_bytes == 64 else machine.registers
             machine = replace(machine, vector_bytes=answer.vector_bytes, registers=registers, has_fma=answer.has_fma)
@@ -109,7 +121,7 @@ def _machine(triple: str, cpu: str, features: str, level: int) -> Any:
     return target.create_target_machine(cpu=cpu, features=features, opt=level, reloc="pic", codemodel="default")
 
 
-TARGETS: dict[str, Target] = {"llvm": Target("llvm", CPU)}
+TARGETS: dict[str, Target] = {KIND: Target(KIND)}
 """The targets without options, by name: this processor."""
 
 
@@ -118,8 +130,8 @@ TargetLike: TypeAlias = str | Target | Mapping[str, Any]
 
 
 def get_target(target: TargetLike) -> Target:
-    """Return the target for a text such as "llvm -mcpu=znver4" (`processor`) or "cuda -arch=sm_80"
-    (`gpu.target`), or for TVM's dictionary form, {"kind": "cuda", "arch": "sm_80"}.
+    """Return the target for a text such as "llvm -mcpu=znver4" or "cuda -arch=sm_80", or for TVM's dictionary
+    form, {"kind": "cuda", "arch": "sm_80"}.
 
     Raises TvmsError E0601 for an unknown target.
     """
@@ -132,16 +144,13 @@ def get_target(target: TargetLike) -> Target:
         return TARGETS[target]
     if not str(target).isprintable():
         raise error("E0601", f"the target {str(target)!r} contains control characters", None, "write it in one line")
-    from .gpu.architectures import MODELS
-    from .gpu.target import KINDS, gpu_target
-    from .processor import KIND, processor_target
-
-    kind = options_of(target)["kind"]
-    if kind in KINDS or kind in MODELS:
-        return gpu_target(target)
+    options = options_of(target)
+    kind = options.pop("kind")
+    if kind in GPU_KINDS or kind in MODELS:
+        return _gpu(kind, options)
     if kind == KIND:
-        return processor_target(target)
-    raise error("E0601", f"unknown target '{kind}'", None, f"use one of {', '.join([KIND, *KINDS])}")
+        return _processor(options)
+    raise error("E0601", f"unknown target '{kind}'", None, f"use one of {', '.join([KIND, *GPU_KINDS])}")
 
 
 def options_of(target: str | Mapping[str, Any]) -> dict[str, str]:
@@ -162,3 +171,90 @@ def options_of(target: str | Mapping[str, Any]) -> dict[str, str]:
 
 def _word(value: Any) -> str:
     return ",".join(cast("list[str]", value)) if isinstance(value, list | tuple) else str(value)
+
+
+# --- Processors ---------------------------------------------------------------------------------------------
+
+_NATIVE, _NUMBERS = ("mtriple", "mcpu", "mattr"), {"num-cores": (1, 1024), "opt-level": (0, 3)}
+_PROCESSOR_IGNORED = ("keys", "device", "model", "tag")
+
+
+def _processor(options: Mapping[str, str]) -> Target:
+    """Return the processor with these options; TvmsError E0601 if LLVM does not know the processor, a feature or
+    the machine, and for an unknown option.
+    """
+    numbers: dict[str, int] = {}
+    fast: list[str] = []
+    for name, value in options.items():
+        if name in _NUMBERS:
+            numbers[name] = _number(name, value)
+        elif name in FAST_MATH:
+            fast += [FAST_MATH[name]] if _is_on(name, value) else []
+        elif name not in (*_NATIVE, *_PROCESSOR_IGNORED):
+            known = ", ".join(f"-{each}" for each in (*_NATIVE, *_NUMBERS, *FAST_MATH))
+            raise unknown(f"option '-{name}'", f"it has: {known}")
+    triple, cpu, features = (options.get(name, "") for name in _NATIVE)
+    if triple or features:
+        cpu = cpu or "generic"
+    if cpu:
+        ask(triple, cpu, features)
+    threads, level = numbers.get("num-cores", 0), numbers.get("opt-level", 3)
+    return Target(KIND, triple, cpu, features, threads=threads, level=level, fast_math=tuple(fast))
+
+
+def _number(name: str, value: str) -> int:
+    low, high = _NUMBERS[name]
+    if not value.isdecimal() or not low <= int(value) <= high:
+        raise unknown(f"-{name} of '{value}'", f"give a number from {low} to {high}")
+    return int(value)
+
+
+def _is_on(name: str, value: str) -> bool:
+    if value.lower() not in ("", "0", "1", "false", "true"):
+        raise unknown(f"-{name} of '{value}'", "omit the value, or give 0 or 1")
+    return value.lower() in ("", "1", "true")
+
+
+def check_runs_here(target: Target) -> None:
+    """Raise E0617 if code for `target` may use features that this processor lacks."""
+    if target.cpu and not ask(target.triple, target.cpu, target.features).runs_here:
+        here = get_target(KIND).words[1]
+        reason = f"code for '{target.text}' does not run on this processor ('{here}')"
+        raise error(
+            "E0617", reason, None, "write it to a file (tvms compile --emit so), or compile for this processor ('llvm')"
+        )
+
+
+# --- GPUs ---------------------------------------------------------------------------------------------------
+
+GPU_KINDS = ("cuda", "nvptx")
+_TRIPLE = "nvptx64-nvidia-cuda"
+_ARCHITECTURE_OPTIONS, _GPU_IGNORED = ("arch", "mcpu"), ("keys", "max_num_threads", "thread_warp_size", "tag")
+
+
+def _gpu(kind: str, options: Mapping[str, str]) -> Target:
+    """Return the GPU of that kind with these options; TvmsError E0601 for an unknown option or architecture."""
+    kind, arch, order = ("cuda", MODELS[kind], "") if kind in MODELS else (kind, DEFAULT, "")
+    for name, value in options.items():
+        if name in _ARCHITECTURE_OPTIONS:
+            arch = value
+        elif name == "simulate":
+            order = value or ORDERS[0]
+        elif name not in _GPU_IGNORED:
+            raise _unknown_of(kind, f"option '-{name}'", "-arch=sm_80, -simulate=random")
+    if arch not in ARCHITECTURES:
+        raise _unknown_of(kind, f"architecture '{arch}'", ", ".join(ARCHITECTURES))
+    if order and order not in ORDERS:
+        raise _unknown_of(kind, f"order of threads '{order}'", ", ".join(ORDERS))
+    return _gpu_of(kind, arch, order)
+
+
+@cache
+def _gpu_of(kind: str, arch: str, order: str) -> Target:
+    if order:
+        return Target(kind, arch=arch, order=order)
+    return Target(kind, _TRIPLE, arch, ARCHITECTURES[arch].features, arch=arch)
+
+
+def _unknown_of(kind: str, what: str, known: str) -> TvmsError:
+    return error("E0601", f"the target '{kind}' has no {what}", None, f"it has: {known}")

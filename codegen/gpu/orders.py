@@ -10,8 +10,13 @@ import numpy as np
 
 from ...ir.base import Span
 from ...ir.diagnostics import error
-from ..llvm.nvptx_intrinsics import PATTERNS
 
+PATTERN = "tvms_thread_order"
+"""The symbol of two numbers: the pattern that permutes the order of threads, and the increment added to it at each
+use.
+"""
+PATTERNS = {"ascending": (0, 0), "descending": (-1, 0), "random": (0x5DEECE66D, 0x9E3779B97F4A7C1)}
+"""Both numbers, by the name of the order."""
 EACH = "each"
 """The name of all orders, one after the other."""
 ORDERS = (*PATTERNS, EACH)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...ir import tir
 from ...ir.diagnostics import error
 from ...ir.dtype import lanes_of, with_lanes
+from . import vectors
 from .api import Builder, Value, ir
 from .casts import emit_cast
 from .expressions import RECORD_POINTER, ExpressionEmitter
@@ -84,8 +85,6 @@ def _like(value: Value, element: object) -> object:
 
 
 def _repeated_to(emitter: ExpressionEmitter, value: Value, lanes: int) -> Value:
-    from . import vectors
-
     return vectors.splat(emitter.builder, value, lanes)
 
 
@@ -103,8 +102,6 @@ def _wide(emitter: ExpressionEmitter, value: Value, dtype: str) -> Value:
 
 
 def _repeated(emitter: ExpressionEmitter, value: Value, like: Value) -> Value:
-    from . import vectors
-
     return vectors.splat(emitter.builder, value, like.type.count)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,11 +24,8 @@ from .api import Builder, LLVMType, Value, ir
 from .casts import emit_cast
 from .masks import masked_load
 from .operators import BINARY, DIVISIONS, extremum_of, kind_of, number
+from .shared import LLVMModule
 from .types import I32, I64, POINTER, element_bytes, memory_type, register_type
-
-if TYPE_CHECKING:
-    from .module import ModuleEmitter
-
 
 MOST_CHEAP = 100
 """Maximum number of nodes of an expression that may be evaluated speculatively."""
@@ -66,7 +63,7 @@ class ExpressionEmitter(ABC):
 
     builder: Builder
 
-    def __init__(self, module: ModuleEmitter) -> None:
+    def __init__(self, module: LLVMModule) -> None:
         self.module = module
         self.fast_math = module.target.fast_math
         """LLVM's fast-math flags, from the target and the function."""
@@ -113,6 +110,10 @@ class ExpressionEmitter(ABC):
     @abstractmethod
     def return_value(self, call: tir.Call) -> Value:
         """Leave the function with the operand of `T.ret`."""
+
+    @abstractmethod
+    def call_function(self, call: tir.Call, name: str) -> Value:
+        """Call another function of the module."""
 
     # --- Variables, constants, operators
 
@@ -371,8 +372,8 @@ class ExpressionEmitter(ABC):
 
     def _call(self, expr: tir.Call) -> Value:
         if isinstance(expr.op, GlobalVar):
-            return self.module.call_function(self, expr, expr.op.name_hint)
-        emitter = self.module.target.intrinsics.get(expr.op.name)
+            return self.call_function(expr, expr.op.name_hint)
+        emitter = self.module.intrinsics.get(expr.op.name)
         if emitter is None:
             reason = f"the intrinsic '{expr.op.name}' does not exist on target '{self.module.target.name}'"
             raise error("E0602", reason, expr.span)

@@ -6,8 +6,8 @@ constants. Only what the tables of `ir.matrix_units` list is emitted, on archite
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 from ...ir import tir
 from ...ir.diagnostics import error
@@ -34,8 +34,13 @@ from .intrinsics import Table
 from .operators import number
 from .types import I32, I64, element_bytes, memory_type
 
-if TYPE_CHECKING:
-    from .nvptx import DeviceEmitter
+
+class _HasFragments(Protocol):
+    """What fragments need of `nvptx.DeviceEmitter`."""
+
+    @property
+    def fragments(self) -> Mapping[tir.Var, Fragment]: ...
+
 
 _VOID: LLVMType = ir.VoidType()
 _SHARED: LLVMType = ir.PointerType(addrspace=3)
@@ -156,7 +161,7 @@ def _fragment(emitter: ExpressionEmitter, call: tir.Call, at: int, which: int) -
     """Return the fragment that the arguments `at`, a variable, and `which`, a number, of `call` select; with the
     address, the type and the number of its registers.
     """
-    device: DeviceEmitter = emitter  # type: ignore[assignment]
+    device: _HasFragments = emitter  # type: ignore[assignment]
     variable = call.args[at]
     fragment = device.fragments.get(variable) if isinstance(variable, tir.Var) else None
     if fragment is None:

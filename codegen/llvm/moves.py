@@ -8,6 +8,7 @@ from ...ir.dtype import parse_dtype
 from . import vectors
 from .api import Value, ir
 from .casts import emit_cast
+from .checks import emit_checked_index, emit_checked_position
 from .expressions import ExpressionEmitter
 from .intrinsic_kinds import Intrinsic, Table, named
 from .operators import number
@@ -110,18 +111,6 @@ def _prefetch(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     return number(I32, 0)
 
 
-def _checked_index(emitter: ExpressionEmitter, call: tir.Call) -> Value:
-    from .checks import emit_checked_index
-
-    return emit_checked_index(emitter, call)
-
-
-def _checked_position(emitter: ExpressionEmitter, call: tir.Call) -> Value:
-    from .checks import emit_checked_position
-
-    return emit_checked_position(emitter, call)
-
-
 def _checked_pointer(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     """Emit `checked_pointer(pointer, message, size, extent, offset)`; the last three count bytes."""
     pointer, message, *rest = call.args
@@ -152,8 +141,8 @@ MOVES: Table = {
     **named("likely ignore_loop_partition assume", lambda name: _first),
     **named("start_profile_intrinsic end_profile_intrinsic", lambda name: _nothing),
     "tir.prefetch": _prefetch,
-    "tir.checked_index": _checked_index,
-    "tir.checked_position": _checked_position,
+    "tir.checked_index": emit_checked_index,
+    "tir.checked_position": emit_checked_position,
     "tir.checked_pointer": _checked_pointer,
     "tir.check": _check,
     "tir.if_then_else": _if_then_else,

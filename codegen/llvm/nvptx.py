@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...ir import tir
 from ...ir.analysis.modular_set import modular_set
@@ -25,16 +25,15 @@ from ..gpu.dynamic_memory import DYNAMIC, dynamic_bytes, dynamic_offsets
 from ..gpu.kernel import THREAD_TAGS, Kernel, scope_of, size_of
 from ..gpu.launch import parameter_bytes
 from ..names import local_name, mangle
+from ..target import Target
 from .api import LLVMType, Value, ir
-from .expressions import ExpressionEmitter
 from .matrix_units import fragment_bytes
-from .module import EmittedModule, ModuleEmitter
+from .module import EmittedModule
+from .nvptx_intrinsics import NVPTX
 from .operators import number
-from .statements import StatementEmitter
+from .parallel import KernelEmitter
+from .shared import LLVMModule
 from .types import I32, I64, POINTER, element_bytes, register_type
-
-if TYPE_CHECKING:
-    from ..target import Target
 
 SHARED_SPACE = 3
 SHARED_ALIGNMENT = 128
@@ -60,11 +59,11 @@ def emit_kernels(kernels: Sequence[Kernel], params: Mapping[str, Sequence[tir.Va
     return EmittedModule(str(emitter.module), tuple(emitter.faults), frozenset(emitter.noting))
 
 
-class DeviceModule(ModuleEmitter):
+class DeviceModule(LLVMModule):
     """Holds what the kernels of a module share."""
 
     def __init__(self, target: Target) -> None:
-        super().__init__({}, target, 1)
+        super().__init__({}, target, 1, NVPTX)
         self.noting: set[str] = set()
 
     def emit_device(self, kernel: Kernel, params: Sequence[tir.Var]) -> None:
@@ -103,11 +102,6 @@ class DeviceModule(ModuleEmitter):
             raise error("E0602", f"the function '{symbol}' does not exist on target '{self.target.name}'")
         return super().c_function(symbol, result, params)
 
-    def call_function(self, emitter: ExpressionEmitter, call: tir.Call, name: str) -> Value:
-        """Raise E0606: kernels do not call functions of the module."""
-        help = "inline its body, or call it from the graph level"
-        raise error("E0606", f"a kernel cannot call the function '{name}'", call.span, help)
-
 
 class _FusingBuilder(ir.IRBuilder):  # type: ignore[misc]
     """Builder that allows sums and products to be fused into one instruction with one rounding."""
@@ -122,7 +116,7 @@ class _FusingBuilder(ir.IRBuilder):  # type: ignore[misc]
         return super().fmul(lhs, rhs, name, flags)  # type: ignore[no-any-return]
 
 
-class DeviceEmitter(StatementEmitter):
+class DeviceEmitter(KernelEmitter):
     """Emits the code of one thread."""
 
     def __init__(self, module: DeviceModule, function: Value, kernel: Kernel) -> None:
@@ -148,6 +142,11 @@ class DeviceEmitter(StatementEmitter):
         self._noting.add(self._kernel.name)
         self.builder.store(status, self.function.args[-1], align=4)
         self.builder.ret_void()
+
+    def call_function(self, call: tir.Call, name: str) -> Value:
+        """Raise E0606: kernels do not call functions of the module."""
+        help = "inline its body, or call it from the graph level"
+        raise error("E0606", f"a kernel cannot call the function '{name}'", call.span, help)
 
     def return_value(self, call: tir.Call) -> Value:
         raise error("E0606", "a kernel cannot return a value", call.span, "write it to a buffer")

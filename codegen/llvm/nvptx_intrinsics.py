@@ -10,6 +10,7 @@ from ...ir.dtype import is_bool, is_float, is_int, lanes_of, parse_dtype, with_l
 from ...ir.visit import walk
 from ..gpu.exchange import width_of
 from ..gpu.kernel import SHUFFLES, is_private
+from ..gpu.orders import PATTERN, PATTERNS
 from . import device_mathematics, vectors
 from .api import LLVMType, Value, ir
 from .casts import emit_cast
@@ -69,14 +70,6 @@ def _by_polynomial(name: str) -> Intrinsic:
         return device_mathematics.FUNCTIONS[name](emitter.builder, *emitter.operands(call))
 
     return emit
-
-
-PATTERN = "tvms_thread_order"
-"""The symbol of two numbers: the pattern that permutes the order of threads, and the increment added to it at each
-use.
-"""
-PATTERNS = {"ascending": (0, 0), "descending": (-1, 0), "random": (0x5DEECE66D, 0x9E3779B97F4A7C1)}
-"""Both numbers, by the name of the order."""
 
 
 def _thread_order(emitter: ExpressionEmitter, call: tir.Call) -> Value:

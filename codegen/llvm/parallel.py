@@ -10,8 +10,6 @@ result is the maximum of the statuses that the calls returned.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec.structs import replace
 
 from ...ir import tir
@@ -21,19 +19,23 @@ from ...ir.visit import walk
 from .api import Value, ir
 from .casts import emit_cast
 from .operators import number
-from .pieces import function_of
+from .pieces import PieceEmitter, function_of
 from .types import I32, I64, POINTER
 from .work import ENOUGH, statements_run
-
-if TYPE_CHECKING:
-    from .statements import StatementEmitter
 
 PARALLEL = "tvms_parallel"
 BODY_TYPE = ir.FunctionType(I32, [POINTER, I64, I64])
 
 
-def emit_parallel(emitter: StatementEmitter, loop: tir.For) -> None:
-    """Emit a parallel loop; a fault in an iteration is a fault of the enclosing function."""
+class KernelEmitter(PieceEmitter):
+    """Emits functions in pieces, and the bodies of parallel loops as functions for the runtime."""
+
+    def run_parallel(self, loop: tir.For) -> None:
+        """Emit a parallel loop; a fault in an iteration is a fault of the enclosing function."""
+        _emit_parallel(self, loop)
+
+
+def _emit_parallel(emitter: KernelEmitter, loop: tir.For) -> None:
     builder, module = emitter.builder, emitter.module
     if has_jump(loop.body, (BREAK,)):
         help = "make the loop serial, or skip the remaining iterations by a flag"
@@ -50,7 +52,7 @@ def emit_parallel(emitter: StatementEmitter, loop: tir.For) -> None:
     emitter.fail_with(builder.call(run, [trampoline, closure, extent, _threads(emitter, loop)]))
 
 
-def _threads(emitter: StatementEmitter, loop: tir.For) -> Value:
+def _threads(emitter: KernelEmitter, loop: tir.For) -> Value:
     """Emit the number of threads for the runtime: one if there is little work."""
     most = number(I32, emitter.module.threads)
     steps = statements_run(replace(loop, kind=tir.ForKind.SERIAL), emitter.values)
@@ -66,7 +68,7 @@ def _captured(loop: tir.For) -> list[tir.Var]:
     return list(dict.fromkeys(node for node in nodes if isinstance(node, tir.Var)))
 
 
-def _emit_body(emitter: StatementEmitter, loop: tir.For) -> tuple[Value, list[Value]]:
+def _emit_body(emitter: KernelEmitter, loop: tir.For) -> tuple[Value, list[Value]]:
     """Emit the body as a function of captured values and a range; return it with those values."""
     function, inner, captured = function_of(emitter, "parallel", _captured(loop), (I64, I64))
     begin, end = tir.Var("int64", "begin"), tir.Var("int64", "end")

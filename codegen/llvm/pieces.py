@@ -8,7 +8,7 @@ piece costs one call at run time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 
@@ -19,10 +19,9 @@ from ...ir.visit import children, defined_variables
 from .api import LLVMType, Value, ir
 from .expressions import RECORD_POINTER
 from .operators import number
+from .shared import LLVMModule
+from .statements import StatementEmitter
 from .types import I32, POINTER, register_type
-
-if TYPE_CHECKING:
-    from .statements import StatementEmitter
 
 WHOLE = 20_000
 """Maximum number of nodes of a function that is not split: twice the size of the largest kernels of the default
@@ -182,9 +181,43 @@ def _below(node: Node) -> tuple[Node, ...]:
 # --- Emission -------------------------------------------------------------------------------------------------
 
 
+class PieceEmitter(StatementEmitter):
+    """Emits the pieces of a function as functions that it calls, and the rest inline."""
+
+    def __init__(self, module: LLVMModule, function: Value, results: Value | None) -> None:
+        super().__init__(module, function, results)
+        self.pieces = Pieces()
+
+    def run(self, stmt: tir.Stmt) -> None:
+        """Emit `stmt`, unless it is unreachable."""
+        uses = self.pieces.uses.get(stmt)
+        if uses is None or self.builder.block.is_terminated:
+            self.run_whole(stmt)
+        else:
+            _emit_statements(self, (stmt,), uses)
+
+    def emit(self, expr: tir.PrimExpr) -> Value:
+        uses = self.pieces.uses.get(expr)
+        return self.emit_whole(expr) if uses is None else _emit_value(self, expr, uses)
+
+    def run_sequence(self, stmt: tir.SeqStmt) -> None:
+        parts = self.pieces.parts.get(stmt)
+        if parts is None:
+            super().run_sequence(stmt)
+            return
+        for part, uses in parts:
+            if len(part) == 1:
+                self.run(part[0])
+            elif not self.builder.block.is_terminated:
+                _emit_statements(self, part, uses)
+
+
+_Emitter = TypeVar("_Emitter", bound=PieceEmitter)
+
+
 def function_of(
-    emitter: StatementEmitter, suffix: str, captured: Iterable[tir.Var], more: Sequence[LLVMType]
-) -> tuple[Value, StatementEmitter, list[Value]]:
+    emitter: _Emitter, suffix: str, captured: Iterable[tir.Var], more: Sequence[LLVMType]
+) -> tuple[Value, _Emitter, list[Value]]:
     """Create a function whose parameters are the captured variables and `more`; return it, its emitter and the
     captured values.
     """
@@ -205,12 +238,12 @@ def function_of(
     return function, inner, values
 
 
-def _defined(emitter: StatementEmitter, uses: frozenset[tir.Var]) -> list[tir.Var]:
+def _defined(emitter: PieceEmitter, uses: frozenset[tir.Var]) -> list[tir.Var]:
     """Return the variables of `uses` in the order of their definitions."""
     return [var for var in emitter.values if var in uses]
 
 
-def emit_statements(emitter: StatementEmitter, piece: Sequence[tir.Stmt], uses: frozenset[tir.Var]) -> None:
+def _emit_statements(emitter: PieceEmitter, piece: Sequence[tir.Stmt], uses: frozenset[tir.Var]) -> None:
     """Emit statements as a function and a call of it; a fault in it is a fault of the enclosing function."""
     function, inner, values = function_of(emitter, "piece", _defined(emitter, uses), ())
     function.attributes.add("noinline")
@@ -221,7 +254,7 @@ def emit_statements(emitter: StatementEmitter, piece: Sequence[tir.Stmt], uses: 
     emitter.fail_with(emitter.builder.call(function, values))
 
 
-def emit_value(emitter: StatementEmitter, expr: tir.PrimExpr, uses: frozenset[tir.Var]) -> Value:
+def _emit_value(emitter: PieceEmitter, expr: tir.PrimExpr, uses: frozenset[tir.Var]) -> Value:
     """Emit an expression as a function and a call of it; return the value."""
     result_type = register_type(expr.dtype, expr.span)
     function, inner, values = function_of(emitter, "value", _defined(emitter, uses), (POINTER,))

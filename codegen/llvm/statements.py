@@ -1,13 +1,14 @@
 """Loop-level statements as LLVM control flow: the body of one kernel.
 
-A kernel returns a status: 0, or the number of the fault that stopped it (`module.ModuleEmitter.faults`).
+A kernel returns a status: 0, or the number of the fault that stopped it (`shared.LLVMModule.faults`).
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
@@ -20,15 +21,11 @@ from . import vectors
 from .api import Value, ir
 from .casts import emit_cast
 from .constants import constant_array
-from .expressions import ExpressionEmitter, scalar_of
+from .expressions import RECORD_POINTER, ExpressionEmitter, scalar_of
 from .masks import masked_store
 from .operators import intrinsic, kind_of, number
-from .parallel import emit_parallel
-from .pieces import Pieces, emit_statements, emit_value
+from .shared import LLVMModule, result_type
 from .types import I32, I64, POINTER, element_bytes, memory_type
-
-if TYPE_CHECKING:
-    from .module import ModuleEmitter
 
 ALIGNMENT = 64
 """Alignment in bytes of memory that kernels allocate: a cache line, and the widest vector."""
@@ -48,20 +45,19 @@ class _Loop(Struct, frozen=True):
 
 
 class StatementEmitter(ExpressionEmitter):
-    """Emits the statements of one function at `builder`."""
+    """Emits the statements of one function inline at `builder`."""
 
-    def __init__(self, module: ModuleEmitter, function: Value, results: Value | None) -> None:
+    def __init__(self, module: LLVMModule, function: Value, results: Value | None) -> None:
         super().__init__(module)
         self.function = function
         self.result_pointer = results
         self.builder = ir.IRBuilder(function.append_basic_block("entry"))
         self.alone: list[Value] = []
         """The pointers that are `noalias`."""
-        self.pieces = Pieces()
         self._heap: list[Value] = []
         self._loops: list[_Loop] = []
         self._statements: dict[type[tir.Stmt], Callable[[Any], None]] = {
-            tir.SeqStmt: self._sequence, tir.For: self._for, tir.While: self._while, tir.IfThenElse: self._if,
+            tir.SeqStmt: self.run_sequence, tir.For: self._for, tir.While: self._while, tir.IfThenElse: self._if,
             tir.BufferStore: self._store, tir.LetStmt: self._let_stmt, tir.AttrStmt: self._attribute,
             tir.AssertStmt: self._assert, tir.Allocate: self._allocate, tir.AllocateConst: self._allocate_const,
             tir.DeclBuffer: self._declare, tir.Evaluate: self._evaluate,
@@ -69,11 +65,7 @@ class StatementEmitter(ExpressionEmitter):
 
     def run(self, stmt: tir.Stmt) -> None:
         """Emit `stmt`, unless it is unreachable."""
-        uses = self.pieces.uses.get(stmt)
-        if uses is None or self.builder.block.is_terminated:
-            self.run_whole(stmt)
-        else:
-            emit_statements(self, (stmt,), uses)
+        self.run_whole(stmt)
 
     def run_whole(self, stmt: tir.Stmt) -> None:
         """Emit `stmt` inline, whatever its size."""
@@ -85,13 +77,35 @@ class StatementEmitter(ExpressionEmitter):
         emitter(stmt)
 
     def emit(self, expr: tir.PrimExpr) -> Value:
-        uses = self.pieces.uses.get(expr)
-        return self.emit_whole(expr) if uses is None else emit_value(self, expr, uses)
+        return self.emit_whole(expr)
+
+    @abstractmethod
+    def run_parallel(self, loop: tir.For) -> None:
+        """Emit a parallel loop."""
 
     def leave(self, status: Value) -> None:
         """Free all heap buffers and return `status` from the function."""
         self._free(self._heap)
         self.builder.ret(status)
+
+    def call_function(self, call: tir.Call, name: str) -> Value:
+        """Call another kernel; a fault in it is also a fault of the caller."""
+        callee = self.module.kernels.get(name)
+        if callee is None:
+            raise error("E0102", f"the module has no loop function '{name}'", call.span)
+        args = [arg for arg in call.args if isinstance(arg, tir.PrimExpr)]
+        wanted, given = [param.dtype for param in callee.params], [arg.dtype for arg in args]
+        if wanted != given:
+            reason = f"'{name}' takes ({', '.join(wanted)}), but is called with ({', '.join(given)})"
+            raise error("E0606", reason, call.span, "call only functions with static shapes from a loop")
+        values = [self.emit(arg) for arg in args]
+        returned, record = result_type(callee), self.values[RECORD_POINTER]
+        if returned is None:
+            self.fail_with(self.builder.call(self.module.declare(name), [*values, record]))
+            return number(I32, 0)
+        place = self.stack_memory(returned, ALIGNMENT)
+        self.fail_with(self.builder.call(self.module.declare(name), [*values, place, record]))
+        return self.read(place, call.dtype, 1)
 
     def _free(self, memory: Sequence[Value]) -> None:
         for each in reversed(memory):
@@ -108,22 +122,15 @@ class StatementEmitter(ExpressionEmitter):
 
     # --- Control
 
-    def _sequence(self, stmt: tir.SeqStmt) -> None:
-        parts = self.pieces.parts.get(stmt)
-        if parts is None:
-            for each in stmt.seq:
-                self.run(each)
-            return
-        for part, uses in parts:
-            if len(part) == 1:
-                self.run(part[0])
-            elif not self.builder.block.is_terminated:
-                emit_statements(self, part, uses)
+    def run_sequence(self, stmt: tir.SeqStmt) -> None:
+        """Emit statements one after the other."""
+        for each in stmt.seq:
+            self.run(each)
 
     def _for(self, stmt: tir.For) -> None:
         """Emit a counted loop. The end is computed once, and is in the range of the variable (`lower.bounds`)."""
         if stmt.kind is tir.ForKind.PARALLEL:
-            emit_parallel(self, stmt)
+            self.run_parallel(stmt)
             return
         builder, name = self.builder, local_name(stmt.loop_var.name)
         start = emit_cast(builder, self.emit(stmt.min), stmt.min.dtype, stmt.loop_var.dtype)

@@ -39,8 +39,7 @@ from ..llvm.backend import optimize, to_assembly, to_object
 from ..llvm.faults import Fault
 from ..llvm.module import EmittedModule
 from ..lower import Bounds
-from ..processor import check_runs_here
-from ..target import Target, TargetLike, get_target
+from ..target import Target, TargetLike, check_runs_here, get_target
 from .jit import Library, link
 from .prim_entry import PrimEntry
 from .signature import Signature

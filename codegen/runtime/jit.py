@@ -10,9 +10,9 @@ from typing import Any
 from msgspec import Struct
 
 from ...ir.dtype import parse_dtype
+from ..gpu.orders import PATTERN
 from ..llvm.api import binding
 from ..llvm.backend import optimize, to_object
-from ..llvm.nvptx_intrinsics import PATTERN
 from ..llvm.parallel import PARALLEL
 from ..names import kernel_symbol
 from ..target import TARGETS, Target
