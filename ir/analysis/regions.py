@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -11,8 +12,12 @@ from .. import tir
 from ..deep import deep
 from ..int_set import Interval, cover, eval_set, from_range, union
 from ..simplify import Simplifier
-from .const_bounds import Domains
+from ..visit import walk
+from .const_bounds import Domains, ends
 from .proof import Proof, Verdict, prove
+
+if TYPE_CHECKING:
+    import islpy as isl
 
 TRUE = tir.IntImm("bool", 1)
 
@@ -108,12 +113,62 @@ def is_covered(wanted: Place, by: Sequence[Place], shared: Domains | None = None
     UNKNOWN if they are not, or if the question costs too much.
     """
     from .affine import GaveUp
-    from .covering import uncovered
 
     try:
-        missing = uncovered(wanted, by, shared or {})
+        missing = _uncovered(wanted, by, shared or {})
     except GaveUp:
         return Proof(Verdict.UNKNOWN, reason="it is too large to decide, or not quasi-affine")
     if missing is None:
         return Proof(Verdict.PROVEN, reason="it follows from linear arithmetic")
     return Proof(Verdict.REFUTED, missing, "an element is not covered")
+
+
+def _uncovered(wanted: Place, by: Sequence[Place], shared: Domains) -> dict[tir.Var, int] | None:
+    """Return values of the free variables for which an element of `wanted` is in no place of `by`; None if there are none.
+
+    A variable is free unless it is in the domains of a place. Raises `affine.GaveUp`.
+    """
+    from .affine import bounded, points, sample
+
+    places = (wanted, *by)
+    own = {variable for place in places for variable in place.domains}
+    free = list(dict.fromkeys([*shared, *[v for place in places for v in _variables(place) if v not in own]]))
+    coordinates = [tir.Var("int64", f"axis{axis}") for axis in range(len(wanted.region))]
+    simplifier = Simplifier()
+    with bounded():
+
+        def of(place: Place) -> isl.Set:
+            conditions = list(map(simplifier.visit, _conditions(place, coordinates, shared)))
+            return points(simplifier, conditions, [*free, *coordinates])
+
+        missing = of(wanted)
+        for each in by:
+            if missing.is_empty():
+                break
+            missing = missing - of(each)
+        if missing.is_empty():
+            return None
+        values = sample(missing, [*free, *coordinates])
+    return {variable: values[variable] for variable in free}
+
+
+def _variables(place: Place) -> list[tir.Var]:
+    parts = [*place.conditions, *[end for axis in place.region for end in (axis.min, axis.extent)]]
+    parts += [end for domain in place.domains.values() for end in (domain.min, domain.extent)]
+    return [node for part in parts for node in walk(part) if isinstance(node, tir.Var)]
+
+
+def _conditions(place: Place, coordinates: Sequence[tir.Var], shared: Domains) -> list[tir.PrimExpr]:
+    """Return the conditions under which the coordinates belong to an element of a place."""
+    found = list(place.conditions)
+    for variable, domain in (*shared.items(), *place.domains.items()):
+        least, most, slack = ends(domain)
+        if least is not None:
+            found.append(tir.LE("bool", least, variable))
+        if most is not None:
+            found.append(tir.LE("bool", variable, tir.Add(most.dtype, most, tir.IntImm(most.dtype, slack))))
+    for axis, coordinate in zip(place.region, coordinates, strict=True):
+        low, extent = tir.Cast("int64", axis.min), tir.Cast("int64", axis.extent)
+        found.append(tir.LE("bool", low, coordinate))
+        found.append(tir.LT("bool", coordinate, tir.Add("int64", low, extent)))
+    return found
