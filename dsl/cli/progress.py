@@ -18,7 +18,7 @@ from ...ir.sanitize import visible
 
 if TYPE_CHECKING:
     from ...ir.base import IRModule
-    from ...ir.passes.transform import PassInfo
+    from ...ir.passes.instrument import PassInfo
 
 PATIENCE = 0.5
 """Seconds before progress is shown."""

@@ -6,13 +6,25 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from ..base import IRModule
 from ..diagnostics import Diagnostic, Note, TvmsError, error
 from ..sanitize import write_program
 
 if TYPE_CHECKING:
     from ..tir import PrimFunc
-    from .transform import PassInfo
+
+
+class PassInfo(Struct, frozen=True):
+    """Static properties of a pass (TVM: `PassInfo`)."""
+
+    name: str
+    opt_level: int = 0
+    """A `Sequential` skips it in a context with a lower level."""
+    required: tuple[str, ...] = ()
+    """Names of passes that a `Sequential` runs right before it."""
+    traceable: bool = False
 
 
 class PassInstrument:

@@ -15,7 +15,6 @@ from functools import cache as once
 from functools import update_wrapper
 from typing import Any, ParamSpec, cast, get_type_hints
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import relax
@@ -25,20 +24,9 @@ from ..diagnostics import error
 from ..signature import BadArguments, Parameter, Signature, describe, wrong_kind
 from ..tir import PrimFunc
 from ..visit import rewrite
-from .instrument import PassInstrument
+from .instrument import PassInfo, PassInstrument
 
 _P = ParamSpec("_P")
-
-
-class PassInfo(Struct, frozen=True):
-    """Static properties of a pass (TVM: `PassInfo`)."""
-
-    name: str
-    opt_level: int = 0
-    """A `Sequential` skips it in a context with a lower level."""
-    required: tuple[str, ...] = ()
-    """Names of passes that a `Sequential` runs right before it."""
-    traceable: bool = False
 
 
 class Pass(ABC):
