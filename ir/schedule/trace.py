@@ -11,23 +11,10 @@ from msgspec.structs import replace
 from .. import tir
 from ..base import Attrs
 from ..visit import substitute, walk
-from .declaration import Primitive
+from .declaration import Instruction
 from .handles import BlockRV, ExprRV, Handle, LoopRV
 from .text import Element, Name, ScheduleText, Step
 from .trace_forms import apply_json, as_json, as_python, results_of
-
-
-class Instruction(Struct, frozen=True, eq=False):
-    """Application of a primitive, with its arguments and results (TVM: `tir.schedule.Instruction`)."""
-
-    primitive: Primitive
-    arguments: dict[str, Any]
-    results: Any
-    """None, a handle, or a tuple of handles."""
-    names: tuple[str, ...]
-    """Base names of the results in texts."""
-    decision: Any = None
-    """Decision of a sampling primitive."""
 
 
 class Trace(Struct, eq=False):

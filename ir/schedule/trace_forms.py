@@ -8,18 +8,15 @@ among the inputs are quoted. Index maps and expressions are nested lists of thei
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import fields
 
 from .. import tir
 from ..base import Node
 from ..diagnostics import error
-from .declaration import PRIMITIVES, Argument, Primitive
+from .declaration import PRIMITIVES, Argument, Instruction, Primitive
 from .handles import BlockRV, ExprRV, LoopRV
-
-if TYPE_CHECKING:
-    from .trace import Instruction
 
 _INPUTS = ("Block", "Loop", "BlockOrLoop", "Location", "Blocks", "Factors", "Expression", "Attribute", "IndexMap")
 """Kinds of arguments that are inputs, which may contain handles; all others are attributes."""
