@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
 from ..base import StructInfo
 from ..functions import register_func
 from ..relax import Expr
-
-if TYPE_CHECKING:
-    from .inference import Inference
 
 Kind: TypeAlias = Literal[
     # arguments of the call
@@ -84,7 +81,8 @@ class Param(Struct, frozen=True):
         return not self.is_argument and self.kind not in SINFO_KINDS
 
 
-InferRule: TypeAlias = "Callable[[Inference], StructInfo]"
+InferRule: TypeAlias = Callable[[Any], StructInfo]
+"""Returns the struct info of a call, given as an `inference.Inference`."""
 Oracle: TypeAlias = Callable[[Any, Any], Any]
 Meaning: TypeAlias = Callable[[Any], Any]
 
