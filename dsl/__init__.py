@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ir import script as _script
+from ..ir import hooks as _hooks
 
 
 def _print(node: Any, dialect: str = "tvms", **options: Any) -> str:
@@ -43,4 +43,4 @@ def _dump(node: Any) -> tuple[str, bytes]:
     return sidecar.dump(node)
 
 
-_script.register(script=_print, show=_show, render=_render, underline=_underline, parse=_parse, dump=_dump)
+_hooks.define(script=_print, show=_show, render=_render, underline=_underline, parse=_parse, dump=_dump)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from . import hooks
+
 if TYPE_CHECKING:
     from .api.json_graph import load_json, save_json
     from .api.program import Range, assert_structural_equal, structural_equal, structural_hash
@@ -16,6 +18,45 @@ __all__ = [
     "RelaxExpr", "TensorMapType", "TupleType", "Type", "VDevice", "assert_structural_equal", "load_json", "save_json",
     "structural_equal", "structural_hash", "transform",
 ]  # fmt: skip
+
+
+def _structural_equal(a: Any, b: Any) -> bool:
+    from .equal import structural_equal
+
+    return structural_equal(a, b)
+
+
+def _structural_hash(node: Any) -> int:
+    from .equal import structural_hash
+
+    return structural_hash(node)
+
+
+def _check_operator(name: str) -> None:
+    from .ops.tir import check_operator
+
+    check_operator(name)
+
+
+def _bind_params(function: Any, values: Any) -> Any:
+    from .passes.bind_params import with_params
+
+    return with_params(function, values)
+
+
+def _bind_symbolic_vars(function: Any, values: Any) -> Any:
+    from .passes.bind_params import with_symbolic_vars
+
+    return with_symbolic_vars(function, values)
+
+
+hooks.define(
+    structural_equal=_structural_equal,
+    structural_hash=_structural_hash,
+    check_operator=_check_operator,
+    bind_params=_bind_params,
+    bind_symbolic_vars=_bind_symbolic_vars,
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -12,27 +12,11 @@ from typing import Any, Self, TypeAlias
 from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
+from . import hooks
 from . import script as _script
-from .diagnostics import Diagnostic, UnknownName
+from .diagnostics import Diagnostic, Span, UnknownName
+from .diagnostics import Source as Source
 from .operators import GraphOperators
-
-
-class Source(Struct, eq=False, frozen=True, gc=False):
-    """A source text and the name that messages show for it (a path, or `<string>`)."""
-
-    name: str
-    text: str
-
-    def __repr__(self) -> str:
-        return f"Source({self.name!r})"
-
-
-class Span(Struct, frozen=True, gc=False):
-    """The half-open range of characters `[start, end)` of `source` that a node was parsed from."""
-
-    source: Source
-    start: int
-    end: int
 
 
 class Trivia(Struct, frozen=True, gc=False):
@@ -97,17 +81,13 @@ class StructInfo(Node, frozen=True, eq=False):
     """Static information about a graph-level value; `tvms.ir.relax` defines the kinds. Compares by structure."""
 
     def __eq__(self, other: object) -> bool:
-        from .equal import structural_equal
-
-        return isinstance(other, StructInfo) and (self is other or structural_equal(self, other))
+        return isinstance(other, StructInfo) and (self is other or hooks.call("structural_equal", self, other))
 
     def __ne__(self, other: object) -> bool:
         return not self == other
 
     def __hash__(self) -> int:
-        from .equal import structural_hash
-
-        return hash(structural_hash(self))
+        return hash(hooks.call("structural_hash", self))
 
 
 class RelaxExpr(GraphOperators, Node, frozen=True, eq=False, kw_only=True):
@@ -137,16 +117,7 @@ class Op(Node, frozen=True, eq=False):
     @staticmethod
     def get(op_name: str) -> Op:
         """Return the operator or intrinsic that is registered as `op_name`; TvmsError E0301 if there is none."""
-        from .ops import registry, tir
-
-        if registry.find(op_name) is None and tir.get(op_name) is None:
-            from difflib import get_close_matches
-
-            from .diagnostics import error
-
-            near = get_close_matches(op_name, (*registry.relax_ops(), *tir.INTRINSICS), 1)
-            hint = f"did you mean '{near[0]}'?" if near else "names begin with 'relax.' or 'tir.'"
-            raise error("E0301", f"there is no operator '{op_name}'", help=hint)
+        hooks.call("check_operator", op_name)
         return Op(op_name)
 
     def __eq__(self, other: object) -> bool:

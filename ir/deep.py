@@ -6,12 +6,9 @@ import sys
 import threading
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
-from .diagnostics import error
-
-if TYPE_CHECKING:
-    from .base import Span
+from .diagnostics import Span, error
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")

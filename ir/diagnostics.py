@@ -1,18 +1,33 @@
-"""Diagnostics as data. `dsl.diagnostics` renders them; `ir.codes` lists the codes."""
+"""Positions in a text, and diagnostics as data. `dsl.diagnostics` renders them; `ir.codes` lists the codes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from . import script
 
-if TYPE_CHECKING:
-    from .base import Span
-
 Severity: TypeAlias = Literal["error", "warning"]
+
+
+class Source(Struct, eq=False, frozen=True, gc=False):
+    """A source text and the name that messages show for it (a path, or `<string>`)."""
+
+    name: str
+    text: str
+
+    def __repr__(self) -> str:
+        return f"Source({self.name!r})"
+
+
+class Span(Struct, frozen=True, gc=False):
+    """The half-open range of characters `[start, end)` of `source` that a node was parsed from."""
+
+    source: Source
+    start: int
+    end: int
 
 
 class Note(Struct, frozen=True):

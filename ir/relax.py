@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from . import tir
+from . import hooks, tir
 from .base import Attrs, BaseFunc, Commented, Node, Op, StructInfo, Trivia, VDevice
 from .base import RelaxExpr as Expr
 
@@ -187,12 +187,8 @@ class Function(BaseFunc, frozen=True, eq=False):
 
     def bind_params(self, binding_map: Mapping[str | Var, Any]) -> Function:
         """Return this function with parameters, given by name or as variables, replaced by values."""
-        from .passes.bind_params import with_params
-
-        return with_params(self, binding_map)
+        return hooks.call("bind_params", self, binding_map)
 
     def bind_symbolic_vars(self, binding_map: Mapping[str | tir.Var, int | tir.PrimExpr]) -> Function:
         """Return this function with symbolic dimensions, given by name or as variables, replaced."""
-        from .passes.bind_params import with_symbolic_vars
-
-        return with_symbolic_vars(self, binding_map)
+        return hooks.call("bind_symbolic_vars", self, binding_map)

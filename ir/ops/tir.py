@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from .. import make, tir
@@ -12,6 +13,7 @@ from ..diagnostics import error
 from ..dtype import is_dtype
 from ..signature import BadArguments
 from . import tir_builtin, tir_device, tir_math
+from .registry import relax_ops
 from .tir_table import ARGUMENT_RULES, Effect, Intrinsic, Parameter
 
 __all__ = [
@@ -51,6 +53,14 @@ PACKED_CALLS = ("call_packed", "call_cpacked", "call_packed_lowered", "call_cpac
 def get(name: str) -> Intrinsic | None:
     """Return the intrinsic registered as `name` (`tir.exp`), or None."""
     return INTRINSICS.get(name)
+
+
+def check_operator(name: str) -> None:
+    """Raise E0301 if `name` is neither an operator (`relax.matmul`) nor an intrinsic (`tir.exp`)."""
+    if name not in INTRINSICS and name not in (operators := relax_ops()):
+        near = get_close_matches(name, (*operators, *INTRINSICS), 1)
+        hint = f"did you mean '{near[0]}'?" if near else "names begin with 'relax.' or 'tir.'"
+        raise error("E0301", f"there is no operator '{name}'", help=hint)
 
 
 def find_script(name: str) -> Intrinsic | None:
