@@ -114,7 +114,7 @@ _ALIASES = {
     "tvms.relax.vm_build": "tvms.codegen.virtual_machine",
     "tvms.runtime": "tvms.codegen.runtime.api",
     "tvms.target": "tvms.codegen.current_target",
-    "tvms.te": "tvms.ir.te",
+    "tvms.te": "tvms.ir.api.te",
     "tvms.testing": "tvms.dsl.testing",
     "tvms.tir": "tvms.ir.api.tir",
     "tvms.tir.buffer": "tvms.ir.api.tir",

@@ -50,12 +50,19 @@ def _bind_symbolic_vars(function: Any, values: Any) -> Any:
     return with_symbolic_vars(function, values)
 
 
+def _topi(name: str, *operands: Any) -> Any:
+    from .api import topi
+
+    return getattr(topi, name)(*operands)
+
+
 hooks.define(
     structural_equal=_structural_equal,
     structural_hash=_structural_hash,
     check_operator=_check_operator,
     bind_params=_bind_params,
     bind_symbolic_vars=_bind_symbolic_vars,
+    topi=_topi,
 )
 
 

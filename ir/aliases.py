@@ -1,4 +1,4 @@
-"""Aliases of modules: `tvms.te` and `tvms.ir.te` are the same module object."""
+"""Aliases of modules: `tvms.tir` and `tvms.ir.api.tir` are the same module object."""
 
 from __future__ import annotations
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .create_prim_func import computations, create_prim_func
 from .expr import (
     Expr,
@@ -84,12 +82,3 @@ __all__ = [
     "maximum", "min", "min_value", "minimum", "node_of", "not_equal", "pair", "placeholder", "power", "prod", "reduce_axis", "round",
     "rsqrt", "select", "sigmoid", "sin", "sinh", "size_var", "sqrt", "sum", "tan", "tanh", "trunc", "truncdiv", "truncmod", "var",
 ]  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    """Return the function of an intrinsic, as in `tvms.tir`."""
-    if name.startswith("__"):
-        raise AttributeError(name)
-    from ..api import tir
-
-    return getattr(tir, name)

@@ -9,11 +9,10 @@ from typing import Any, TypeAlias, cast
 
 from msgspec import Struct
 
-from .. import make, tir
+from .. import hooks, make, tir
 from ..base import Node
 from ..visit import walk
 from .expr import Expr, Value, node_of, pair
-from .tensor_operators import TensorOperators
 
 Dimension: TypeAlias = Expr | tir.PrimExpr | int
 
@@ -58,13 +57,41 @@ class ComputeOp(Operation, frozen=True, eq=False):
         return self.body[0].axis if isinstance(self.body[0], tir.Reduce) else ()
 
 
-class Tensor(TensorOperators, Node, frozen=True, eq=False):
-    """A tensor; `t[i, j]` or `t(i, j)` is an element. `dims` is its shape as IR nodes."""
+class Tensor(Node, frozen=True, eq=False):
+    """A tensor; `t[i, j]` or `t(i, j)` is an element. `dims` is its shape as IR nodes.
+
+    Operators are functions of `topi`: `x + y` is `topi.add(x, y)`. A number that is combined with a tensor becomes a constant of
+    its dtype.
+    """
 
     dims: tuple[tir.PrimExpr, ...]
     dtype: str
     op: Operation
     value_index: int = 0
+
+    def __add__(self, other: Tensor | Value) -> Tensor:
+        return _combine("add", self, other)
+
+    def __radd__(self, other: Value) -> Tensor:
+        return _combine("add", other, self)
+
+    def __sub__(self, other: Tensor | Value) -> Tensor:
+        return _combine("subtract", self, other)
+
+    def __rsub__(self, other: Value) -> Tensor:
+        return _combine("subtract", other, self)
+
+    def __mul__(self, other: Tensor | Value) -> Tensor:
+        return _combine("multiply", self, other)
+
+    def __rmul__(self, other: Value) -> Tensor:
+        return _combine("multiply", other, self)
+
+    def __truediv__(self, other: Tensor | Value) -> Tensor:
+        return _combine("divide", self, other)
+
+    def __rtruediv__(self, other: Value) -> Tensor:
+        return _combine("divide", other, self)
 
     @property
     def ndim(self) -> int:
@@ -88,6 +115,10 @@ class Tensor(TensorOperators, Node, frozen=True, eq=False):
 
     def __getitem__(self, indices: Value | tuple[Value, ...]) -> Expr:
         return self(*indices) if isinstance(indices, tuple) else self(indices)
+
+
+def _combine(name: str, *operands: Any) -> Tensor:
+    return hooks.call("topi", name, *operands)
 
 
 class ReduceAxis(Expr):
