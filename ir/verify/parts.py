@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import operator
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cache
+from itertools import chain
 from typing import Any, SupportsFloat, SupportsIndex, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
 
 from .. import relax, tir
@@ -29,14 +30,12 @@ _Field: TypeAlias = tuple[str, Holds, set[type], set[type]]
 def check_parts(function: Node, nodes: Sequence[Node]) -> list[Diagnostic]:
     """Check the fields of `function`, and of `nodes`, which are all its descendants."""
     found = _check_values(function, nodes)
+    if _are_known((function, *nodes)):
+        return found
     near = function
-    kinds: dict[type[Node], tuple[_Field, ...]] = {}
     for node in (function, *nodes):
-        kind = type(node)
-        if kind not in kinds:
-            kinds[kind] = _fields(kind)
         near = near if getattr(node, "span", None) is None else node
-        for name, holds, known, elements in kinds[kind]:
+        for name, holds, known, elements in _fields(type(node)):
             value = getattr(node, name)
             held = cast("type[Any]", type(value))
             if held is tuple:
@@ -51,6 +50,27 @@ def check_parts(function: Node, nodes: Sequence[Node]) -> list[Diagnostic]:
             elif not issubclass(held, Mapping | list):
                 known.add(held)  # type: ignore[reportUnknownArgumentType]
     return found
+
+
+def _are_known(nodes: Iterable[Node]) -> bool:
+    """Return whether all fields hold values of types that were valid before. This is most programs, and takes no Python
+    call for a node.
+    """
+    kinds: dict[type[Node], list[Node]] = {}
+    for node in nodes:
+        kinds.setdefault(type(node), []).append(node)
+    for kind, some in kinds.items():
+        for name, _, known, elements in _fields(kind):
+            values = [*map(operator.attrgetter(name), some)]
+            held = set(map(type, values))
+            if tuple in held:
+                held.remove(tuple)
+                parts = chain.from_iterable(value for value in values if type(value) is tuple)
+                if not elements.issuperset(map(type, parts)):
+                    return False
+            if not held <= known:
+                return False
+    return True
 
 
 _TYPED = (tir.PrimExpr, tir.Buffer, relax.TensorStructInfo)
@@ -88,8 +108,8 @@ def _is_value(node: tir.IntImm | tir.FloatImm | tir.StringImm) -> bool:
     if isinstance(node, tir.StringImm):
         return isinstance(value, str)
     if isinstance(node, tir.FloatImm):
-        return isinstance(value, SupportsFloat) and is_float(node.dtype)
-    if not isinstance(value, SupportsIndex):
+        return isinstance(value, float | SupportsFloat) and is_float(node.dtype)
+    if not isinstance(value, int | SupportsIndex):  # a protocol is slow to check
         return False
     if is_int(node.dtype) or is_bool(node.dtype):
         low, high = int_range(node.dtype)
