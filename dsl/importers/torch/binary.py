@@ -18,7 +18,7 @@ Combine = Callable[[Any, Any], relax.Expr]
 def _scaled(c: Converter, value: Any, factor: Any, dtype: str) -> relax.Expr:
     """Return `value * factor` of `dtype`."""
     tensor = c.tensor(value, dtype)
-    return tensor if factor == 1 else op.multiply(tensor, const(factor, dtype))
+    return tensor if factor == 1 else op.multiply(tensor, c.tensor(factor, dtype))
 
 
 def _add(c: Converter, a: Any) -> relax.Expr:

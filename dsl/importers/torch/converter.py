@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import isroutine
 from types import SimpleNamespace
 from typing import Any, TypeAlias, cast
 
@@ -93,7 +94,8 @@ class Converter:
         value = node.meta.get("val")
         if isinstance(value, int | float):
             return value
-        if is_symbolic(value) and self.symbols.is_bound(value):
+        is_float = isinstance(value, library().SymFloat)
+        if is_symbolic(value) and not is_float and self.symbols.is_bound(value):
             return self.symbols.size(value)
         if getattr(node.target, "__name__", "") == "getitem":
             return self._element(node)
@@ -102,7 +104,15 @@ class Converter:
         row = self._rows.get(row_name(node.target))
         if row is None:
             raise self.unsupported("computes with a number that a tensor holds", "compute with the tensor")
-        return self.finish(row(self, self.arguments(node)), value)
+        given = self.arguments(node)
+        try:
+            return self.finish(row(self, given), value)
+        except (AttributeError, TypeError, ValueError) as problem:
+            names = _numbers_in_tensors(node.target, given)
+            if isinstance(problem, TvmsError) or not names:
+                raise
+        reason = f"'{names[0]}' is a number that a tensor holds, but must be known before the call"
+        raise self.unsupported(reason, "compute with the tensor, or make the number a constant of the model")
 
     def _element(self, node: Any) -> Any:
         """Return an element of a node with several values; elements are emitted on demand."""
@@ -310,9 +320,17 @@ def custom_of(target: Any, custom: Mapping[Any, Any]) -> Any:
 
 
 def row_name(target: Any) -> str:
-    """Return the name of an overload in the table: "relu.default", with its namespace unless it is aten."""
-    name = str(target)
-    return name.removeprefix("aten.")
+    """Return the name of an overload in the table: "relu.default", with its namespace unless it is aten; that of a Python
+    function of numbers is "number.add".
+    """
+    return f"number.{target.__name__}" if isroutine(target) else str(target).removeprefix("aten.")
+
+
+def _numbers_in_tensors(target: Any, given: SimpleNamespace) -> list[str]:
+    """Return the names of the arguments that are tensors where the schema has numbers."""
+    schema = getattr(target, "_schema", None)
+    numbers = [argument.name for argument in schema.arguments if "Tensor" not in str(argument.type)] if schema else []
+    return [name for name in numbers if isinstance(getattr(given, name), relax.Expr)]
 
 
 def info_of(value: relax.Expr) -> relax.TensorStructInfo:

@@ -35,8 +35,8 @@ def _only_for_floats(name: str) -> Convert:
 
 
 def number(value: Any, like: relax.Expr) -> relax.Expr:
-    """Return a number as a constant of the dtype of a tensor."""
-    return const(value, dtype_of(like))
+    """Return a number as a constant of the dtype of a tensor; one that a tensor holds, converted to the dtype."""
+    return op.astype(value, dtype_of(like)) if isinstance(value, relax.Expr) else const(value, dtype_of(like))
 
 
 def _log_of(base: float) -> Convert:

@@ -19,7 +19,8 @@ _RELATIONS = {
     "StrictGreaterThan": make.greater,
     "GreaterThan": make.greater_equal,
 }
-_QUOTIENTS = ("FloorDiv", "CleanDiv", "IntTrueDiv")
+_QUOTIENTS = ("FloorDiv", "CleanDiv")
+_ROUNDED = ("TruncToInt", "FloorToInt", "CeilToInt")
 
 
 class Symbols:
@@ -98,6 +99,8 @@ class Symbols:
             return d.dim(int(value))
         if kind in ("BooleanTrue", "BooleanFalse"):
             return make.const(kind == "BooleanTrue", "bool")
+        if kind in _ROUNDED and type(value.args[0]).__name__ == "IntTrueDiv":
+            return self._rounded(kind, value.args[0])
         args = [self.expression(arg) for arg in value.args]
         match kind:
             case "Add":
@@ -126,6 +129,13 @@ class Symbols:
                 return _RELATIONS[kind](args[0], args[1])
             case _:
                 raise error("E1004", f"the size '{value}' has no meaning in a program", None, "make the size static")
+
+    def _rounded(self, kind: str, quotient: Any) -> tir.PrimExpr:
+        """Return `int(a / b)`, `math.floor(a / b)` or `math.ceil(a / b)`."""
+        a, b = (self.expression(arg) for arg in quotient.args)
+        if kind == "TruncToInt":
+            return make.truncdiv(a, b)
+        return d.floordiv(a, b) if kind == "FloorToInt" else make.ceildiv(a, b)
 
 
 def is_symbolic(value: Any) -> bool:

@@ -17,6 +17,7 @@ from . import (
     indexing,
     losses,
     normalization,
+    numbers,
     pooling,
     products,
     quantization,
@@ -29,7 +30,7 @@ from .converter import Convert
 
 FAMILIES = (
     elementwise, binary, reductions, shapes, indexing, creation, products, convolution, pooling, normalization,
-    attention, images, quantization, recurrent, sorting, losses, control_flow,
+    attention, images, quantization, recurrent, sorting, losses, control_flow, numbers,
 )  # fmt: skip
 
 ROWS: dict[str, Convert] = {name: row for family in FAMILIES for name, row in family.ROWS.items()}
