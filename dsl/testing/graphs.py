@@ -337,15 +337,30 @@ def graph_text(
     lines += [f"    {line}" for line in (*symbolic, *(["cls = Module"] if functions else []))]
     if is_dataflow:
         names = [f"gv{at or ''}" for at in range(len(results))]
-        lines += ["    with R.dataflow():", *[f"        {line}" for line in graph.lines]]
-        lines += [f"        {name} = {result.name}" for name, result in zip(names, results, strict=True)]
-        lines.append(f"        R.output({', '.join(names)})")
+        cut = choose.number(0, len(graph.lines)) if choose.rarely(4) else 0
+        last = [*graph.lines[cut:], *[f"{name} = {result.name}" for name, result in zip(names, results, strict=True)]]
+        is_first = cut > 0 and choose.rarely(2)
+        lines += _dataflow(graph.lines[:cut], last) if is_first else _plain(graph.lines[:cut])
+        lines += _plain(last) if is_first else _dataflow(last, names)
     else:
         names = [result.name for result in results]
-        lines += [f"    {line}" for line in graph.lines]
+        lines += _plain(graph.lines)
     returned = names[0] if len(names) == 1 else f"({', '.join(names)})"
     lines.append(f"    return {returned}")
     return "\n".join(lines) + "\n"
+
+
+def _dataflow(lines: Sequence[str], following: Sequence[str]) -> list[str]:
+    """Return a dataflow block that outputs the variables which `following` uses, or plain bindings if it uses none."""
+    used = {*_NAME.findall("\n".join(following))}
+    outputs = [name for line in lines if (name := line.partition(" = ")[0]) in used]
+    if not outputs:
+        return _plain(lines)
+    return ["    with R.dataflow():", *[f"        {line}" for line in lines], f"        R.output({', '.join(outputs)})"]
+
+
+def _plain(lines: Sequence[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
 
 
 def _contained(graph: Graph, pattern: relax.Function) -> Value:
