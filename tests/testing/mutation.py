@@ -174,12 +174,15 @@ def run(arguments: argparse.Namespace) -> None:
         units = _map(arguments, session, functions)
         for site, room in rooms.items():
             line = known.get(site.name)
-            if line and (line["judge"] or not arguments.tests):
+            if line and (line["judge"] or not (arguments.tests or arguments.again)):
                 continue
             some = units.get((site.file, site.segment), [])
-            verdict = judge(site, [unit for unit in some if not line or unit.judge == "tests"], session, functions)
+            is_new = not line or arguments.again
+            verdict = judge(site, [unit for unit in some if is_new or unit.judge == "tests"], session, functions)
             entry = {"room": room, "name": site.name, "line": site.line, **verdict._asdict()}
-            entry["is_reached"] |= bool(line and line["is_reached"])
+            if line:
+                entry["is_reached"] |= line["is_reached"]
+                entry["asked"] = sorted({*entry["asked"], *line["asked"]})
             with record.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(entry, ensure_ascii=False) + "\n")
             outcome = verdict.judge or ("SURVIVED" if verdict.is_reached else "NOT REACHED")
@@ -212,6 +215,7 @@ def main() -> None:
     )
     parser.add_argument("--laws", nargs="*", help="only these")
     parser.add_argument("--tests", nargs="*", default=[], help="files or folders of tests that judge what laws accept")
+    parser.add_argument("--again", action="store_true", help="judge the survivors of the record again")
     parser.add_argument("--map", help="file of the map, made if it does not exist")
     parser.add_argument("--record", default="mutants.jsonl")
     arguments = parser.parse_args()

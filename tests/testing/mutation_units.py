@@ -10,6 +10,7 @@ import gc
 import os
 import pickle
 import pkgutil
+import random
 import resource
 import select
 import signal
@@ -19,8 +20,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache
+from heapq import heapify, heappop, heappush
 from importlib import import_module
-from itertools import zip_longest
 from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple
@@ -30,13 +31,15 @@ from mutation_sites import HIT, instrumented_codes
 ROOT = Path(__file__).parents[2]
 SEED = 2
 """Seed of the examples. Without a mutant, they break no law."""
-MAPPED = {"schedule": 30.0, "passes": 20.0, "codegen": 20.0}
+MAPPED = {"schedule": 60.0, "passes": 40.0, "codegen": 40.0}
 """Seconds of processor time of a law that are mapped."""
-OTHERWISE = 10.0
+OTHERWISE = 15.0
 LONGEST = 0.6
 """Seconds of processor time after which a test is too slow to be a unit."""
-KEPT = {False: 60, True: 6}
-"""Examples of each law, and tests of each test function, that are kept for a segment, quickest first."""
+KEPT = {False: 400, True: 6}
+"""Examples of each law, and tests of each test function, that are kept for a segment."""
+QUICKEST = 4
+"""Number of them that are the quickest; the others are random."""
 Functions = dict[tuple[str, str], list[FunctionType]]
 
 
@@ -57,7 +60,7 @@ class Unit(NamedTuple):
 
 
 Map = dict[tuple[str, int], list[Unit]]
-"""Units that execute each segment of a file, alternating between families, quickest first."""
+"""Units that execute each segment of a file, in the order in which they judge a mutant."""
 
 
 # --- Children -------------------------------------------------------------------------------------------------
@@ -308,11 +311,24 @@ def make_map(laws: Iterable[str], session: Session, files: set[str], functions: 
 
 
 def _alternating(units: list[Unit]) -> Iterator[Unit]:
-    """Yield the quickest unit of each family, then the second quickest, and so on; of laws before tests."""
+    """Yield the units of laws, then the tests: always the next one of the family that has had the least time.
+
+    The quickest units of a family come first; the others follow in a random order, because quick examples are alike.
+    """
     families: dict[str, list[Unit]] = defaultdict(list)
     for unit in sorted(units, key=lambda unit: unit.seconds):
         families[unit.family].append(unit)
     for is_test in (False, True):
-        rows = [units[: KEPT[is_test]] for units in families.values() if (units[0].judge == "tests") == is_test]
-        for row in zip_longest(*rows):
-            yield from (unit for unit in row if unit is not None)
+        rows: list[list[Unit]] = []
+        for row in families.values():
+            if (row[0].judge == "tests") == is_test:
+                others = row[QUICKEST:]
+                random.Random(SEED).shuffle(others)
+                rows.append([*row[:QUICKEST], *others][: KEPT[is_test]])
+        waiting = [(row[0].seconds, at, 0) for at, row in enumerate(rows)]
+        heapify(waiting)
+        while waiting:
+            spent, at, place = heappop(waiting)
+            yield rows[at][place]
+            if place + 1 < len(rows[at]):
+                heappush(waiting, (spent + rows[at][place + 1].seconds, at, place + 1))
