@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import random
+from collections import Counter
 from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
@@ -32,11 +33,14 @@ class Site(NamedTuple):
     after: str
     segment: int
     """First line of the segment with the node: statements of a block up to the end of its next compound statement."""
+    copy: int
+    """Number of equal changes before it in the function."""
 
     @property
     def name(self) -> str:
         """Name of the mutant that does not depend on line numbers."""
-        return f"{self.file} {self.function} {self.change}: {self.before} → {self.after}"
+        copy = f" ({self.copy + 1})" if self.copy else ""
+        return f"{self.file} {self.function} {self.change}: {self.before} → {self.after}{copy}"
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line} {self.change}: {self.before} → {self.after}"
@@ -180,11 +184,14 @@ def _sites_of(path: Path, file: str) -> Iterator[Site]:
     for name, function in _functions(tree):
         if name.rpartition(".")[2] in ("__repr__", "__str__"):
             continue
+        copies = Counter[tuple[str, str, str]]()
         for number, (node, segment) in enumerate(_nodes(function)):
             for change, other in _changes(node):
                 before = ast.unparse(node).partition("\n")[0]
                 after = "pass" if isinstance(other, ast.Pass) else _shown(other)
-                yield Site(file, name, number, change, getattr(node, "lineno", 0), before, after, segment)
+                copy = copies[change, before, after]
+                copies[change, before, after] += 1
+                yield Site(file, name, number, change, getattr(node, "lineno", 0), before, after, segment, copy)
 
 
 def _shown(node: ast.AST | None) -> str:

@@ -63,6 +63,17 @@ def test_mutants_of_a_module(root: Path) -> None:
     assert sorted(sample(sites, 100, 3)) == sorted(sites)
 
 
+def test_mutants_have_names_of_their_own(root: Path) -> None:
+    (root / "room" / "some.py").write_text("def twice(x: int) -> int:\n    return x * 2 + 2\n", encoding="utf-8")
+    names = [site.name.partition(" twice ")[2] for site in sites_in(root, "room")]
+    assert names == [
+        "operator: x * 2 + 2 → x * 2 - 2",
+        "operator: x * 2 → x + 2",
+        "off by one: 2 → 3",
+        "off by one: 2 → 3 (2)",
+    ]
+
+
 def _scope(codes: dict[str, CodeType]) -> dict[str, Any]:
     """Return the names of the module with other code in some functions."""
     scope: dict[str, Any] = {}
