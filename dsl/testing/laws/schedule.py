@@ -1,8 +1,9 @@
 """A chain of schedule primitives never changes what a program computes, and replays from its text.
 
-A refused primitive leaves the program unchanged. Chains are drawn from all primitives; the kinds of their parameters
-select blocks, loops and numbers as arguments. The programs have features that primitives tend to handle wrongly; a run
-counts for each primitive and feature how often it was applied and how often it was refused.
+A refused primitive leaves the program unchanged. The scheduled program survives printing and parsing. Chains are drawn from
+all primitives; the kinds of their parameters select blocks, loops and numbers as arguments. The programs have features that
+primitives tend to handle wrongly; a run counts for each primitive and feature how often it was applied and how often it was
+refused.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ....ir.schedule import Schedule, ScheduleError
 from ....ir.software_pipeline import ORDER, STAGE
 from ....ir.verify import verify
 from ....ir.visit import walk
-from ...load import parse_source
+from ...load import parse, parse_source
 from ..choices import Choices
 from ..matrix import REFUSED, cells, features_of_step
 from ..oracle import Execute, as_module, assert_equivalent, interpreted, profiles
@@ -90,6 +91,10 @@ def _check(example: _Example, execute: Execute) -> None:
             continue
         example.met += cells(step.primitive, features, is_refused=False)
     example.text = schedule.script()
+    printed = parse(str(schedule.mod), "scheduled.tvms")
+    assert structural_equal(schedule.mod, printed, map_free_vars=True), (
+        "the scheduled program prints as a different one"
+    )
     found = [each for each in verify(schedule.mod, "races") if each.severity == "error"]
     if found:
         raise TvmsError(found)

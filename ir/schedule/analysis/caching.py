@@ -167,7 +167,9 @@ class Cache:
         name = f"{original.name}_{scope}".replace(".", "_")
         shape = tuple([axis.extent for axis in region]) if is_compact else original.shape
         pointer = data_pointer(name, original.dtype, scope)
-        self.buffer = replace(original, data=pointer, shape=shape, name=name, scope=scope, strides=(), elem_offset=None)
+        self.buffer = replace(
+            original, data=pointer, shape=shape, name=name, scope=scope, strides=(), elem_offset=None, offset_factor=1
+        )
         self.block_name = f"{original.name}_{scope}"
         self.original, self.region, self.is_compact = original, region, is_compact
 

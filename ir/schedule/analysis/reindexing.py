@@ -161,7 +161,7 @@ def ends_of(axes: Sequence[tir.IterVar]) -> tuple[tir.PrimExpr, ...]:
 def renamed_buffer(buffer: tir.Buffer, name: str, shape: tuple[tir.PrimExpr, ...], scope: str) -> tir.Buffer:
     """Return a compact buffer with the same dtype and another name, shape and scope."""
     pointer = data_pointer(name, buffer.dtype, scope)
-    return replace(buffer, data=pointer, shape=shape, name=name, scope=scope, strides=(), elem_offset=None, axis_separators=())  # fmt: skip
+    return replace(buffer, data=pointer, shape=shape, name=name, scope=scope, strides=(), elem_offset=None, offset_factor=1, axis_separators=())  # fmt: skip
 
 
 def _ranges(indices: Sequence[tir.PrimExpr]) -> tuple[tir.Range, ...]:

@@ -185,7 +185,7 @@ class _Parts(Struct):
     def _buffer(self, buffer: tir.Buffer) -> tir.Buffer:
         name, shape = f"{buffer.name}_rf", self._with(buffer.shape, self.loop.extent)
         pointer = data_pointer(name, buffer.dtype, buffer.scope)
-        return replace(buffer, data=pointer, shape=shape, name=name, strides=(), elem_offset=None)
+        return replace(buffer, data=pointer, shape=shape, name=name, strides=(), elem_offset=None, offset_factor=1)
 
     def _with(self, values: tuple[tir.PrimExpr, ...], value: tir.PrimExpr) -> tuple[tir.PrimExpr, ...]:
         return (*values[: self.axis], value, *values[self.axis :])
