@@ -12,10 +12,10 @@ from typing import Any
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from ....ir import tir
+from ....ir import make, tir
 from ....ir.base import Source
 from ....ir.diagnostics import TvmsError, error
-from ....ir.dtype import is_int
+from ....ir.dtype import is_int, lanes_of, with_lanes
 from ....ir.equal import structural_equal
 from ....ir.intern import has_effects
 from ....ir.simplify import simplify
@@ -23,7 +23,7 @@ from ....ir.visit import free_variables, walk
 from ...load import parse_source
 from ..choices import Choices
 from ..constructs import constructs_of
-from ..expressions import DTYPES, expression, index_expression, leaves_of, variables
+from ..expressions import DTYPES, Leaves, expression, index_expression, leaves_of, variables
 from ..oracle import Execute, first_difference
 from .law import Law
 
@@ -42,8 +42,9 @@ class _Example(Struct, frozen=True):
         """Return a function that stores the value, with the ranges of its variables in a comment."""
         where = ", ".join(f"{var.name} in [{ends[0]}, {ends[-1]}]" for var, ends in self.ranges.items())
         scalars = "".join(f", {var.name}: T.{var.dtype}" for var in self.ranges)
-        head = f'T.prim_func main(A: T.Buffer((1,), "{self.expr.dtype}"){scalars}):'
-        return f"# {where}\n{head}\n    A[0] = {self.expr}"
+        lanes = lanes_of(self.expr.dtype)
+        head = f'T.prim_func main(A: T.Buffer(({lanes},), "{with_lanes(self.expr.dtype, 1)}"){scalars}):'
+        return f"# {where}\n{head}\n    A[{f'0:{lanes}' if lanes > 1 else 0}] = {self.expr}"
 
 
 @st.composite
@@ -51,13 +52,39 @@ def _expressions(draw: st.DrawFn) -> _Example:
     choose = Choices(draw)
     scope = variables("x", "y", "z")[: choose.number(1, 3)]
     leaves, size = leaves_of(scope), choose.number(1, 14)
-    expr = (
-        index_expression(choose, leaves, size)
-        if choose.number(0, 2) == 0
-        else expression(choose, choose.pick(("int32", "bool", *DTYPES)), leaves, size)
-    )
+    match choose.number(0, 6):
+        case 0 | 1:
+            expr = index_expression(choose, leaves, size)
+        case 6:
+            expr = _vector(choose, leaves, size // 2, choose.pick((2, 4, 3, 8)))
+        case _:
+            expr = expression(choose, choose.pick(("int32", "bool", *DTYPES)), leaves, size)
     starts = [choose.pick((0, 0, -4, 1, 120, 252, 32765, 0)) for _ in scope]
     return _Example(expr, {var: range(s, s + choose.pick((1, 4, 8, 9))) for var, s in zip(scope, starts, strict=True)})
+
+
+_OPERATORS = (
+    make.add, make.sub, make.floordiv, make.floormod, make.minimum, make.maximum, make.less, make.less_equal, make.equal,
+    make.mul,
+)  # fmt: skip
+
+
+def _vector(choose: Choices, leaves: Leaves, size: int, lanes: int) -> tir.PrimExpr:
+    """Return an operator on vectors of indices: ramps and broadcasts, as vectorized loops have them."""
+    dtype, count = with_lanes("int32", lanes), make.const(lanes)
+
+    def part(base: tir.PrimExpr, stride: int) -> tir.PrimExpr:
+        return tir.Ramp(dtype, base, make.const(stride), count) if stride else tir.Broadcast(dtype, base, count)
+
+    a = part(index_expression(choose, leaves, size), choose.pick((1, 2, 4, 0, -1, 3)))
+    for _ in range(choose.number(1, 2)):
+        operator = choose.pick(_OPERATORS)
+        is_constant = operator in (make.floordiv, make.floormod, make.mul)
+        base = make.const(choose.pick((1, 2, 4, 3, 8))) if is_constant else index_expression(choose, leaves, size)
+        a = operator(a, part(base, 0 if is_constant else choose.pick((0, 0, 1, 2))))
+        if a.dtype != dtype:
+            return a
+    return a
 
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
@@ -137,6 +164,6 @@ def _constructs(example: _Example) -> Iterable[str]:
 LAW = Law(
     _examples, _check, read=_read, constructs=_constructs,
     expected=frozenset(
-        ["Add", "Sub", "Mul", "Div", "Mod", "FloorDiv", "FloorMod", "Min", "Max", "EQ", "NE", "LT", "LE", "GT", "GE", "And", "Or", "Not", "Select", "Cast", "Let", "Call"]
+        ["Add", "Sub", "Mul", "Div", "Mod", "FloorDiv", "FloorMod", "Min", "Max", "EQ", "NE", "LT", "LE", "GT", "GE", "And", "Or", "Not", "Select", "Cast", "Let", "Call", "Ramp", "Broadcast"]
     ),
 )  # fmt: skip
