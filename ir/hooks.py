@@ -17,7 +17,7 @@ def define(**functions: Callable[..., Any]) -> None:
     _functions.update(functions)
 
 
-def call(name: str, *args: Any, **options: Any) -> Any:
+def call(name: str, /, *args: Any, **options: Any) -> Any:
     """Call the hook `name`. Raises RuntimeError if the room that defines it was not imported."""
     if name not in _functions:
         raise RuntimeError(f"no room has defined '{name}': import tvms, not tvms.ir alone")
