@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from .choices import Choices
 
-DTYPES = ("int32", "int8", "int64", "uint16", "float32", "float64")
+DTYPES = ("int32", "int8", "int64", "uint16", "float32", "float64", "bool", "uint64")
 SCALARS = (3, 0, 1, 2, 4, -1, -2, 5, 7, -5, 31, 40, 1000, 2**31 - 1, -(2**31))
 _HUGE = (10**8, -(10**8), 2**40, 2**61, -(2**61), 2**62, 2**63 - 1, -(2**63))
 _MOST = 1000
@@ -81,7 +81,11 @@ class Views:
     def step(self) -> str:
         if self.choose.rarely(5):
             return f"T.int64({self.choose.pick(_HUGE)})"
-        return str(self.choose.pick((1, 2, 4, 3, "k", -1, 8, 0, "m", -2, "k - 2")))
+        return str(
+            self.choose.pick(
+                (1, 2, 4, 3, "k", -1, 8, 0, "m", -2, "k - 2", 'T.Cast("uint32", k)', 'T.Cast("uint64", m)')
+            )
+        )
 
     def tight(self) -> None:
         """Declare a view of exactly the available elements or of one more: from the first one, up to the last one, or shifted."""
@@ -173,7 +177,9 @@ class Views:
 
     def index(self, loop: str) -> str:
         if self.choose.rarely(8):
-            narrow = [each for each in self.buffers if each.rank == 1 and each.dtype in ("int32", "int8", "uint16")]
+            narrow = [
+                each for each in self.buffers if each.rank == 1 and each.dtype in ("int32", "int8", "uint16", "bool")
+            ]
             if narrow:
                 return f'T.Cast("int32", {self.choose.pick(narrow).name}[{self.choose.pick((0, loop))}])'
         forms = (
@@ -189,6 +195,8 @@ class Views:
             "T.min({i}, k)",
             "{i} * k",
             "{i} << k",
+            'T.Cast("uint8", {i} - k)',
+            'T.Cast("uint32", k + {i})',
         )
         return self.choose.pick(forms).format(i=loop)
 
