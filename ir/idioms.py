@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from . import tir
+from .dtype import is_bool
 
 NOTHING = tir.Evaluate(tir.IntImm("int32", 0))
 """The empty statement."""
@@ -18,6 +19,11 @@ def is_zero(expr: tir.PrimExpr) -> bool:
 def is_one(expr: tir.PrimExpr) -> bool:
     """Return whether `expr` is the constant 1, or true."""
     return isinstance(expr, tir.IntImm) and expr.value == 1
+
+
+def changes_no_byte(dtype: str) -> bool:
+    """Return whether storing a loaded value of `dtype` leaves memory as it is. Bytes of true bools become 1."""
+    return not is_bool(dtype)
 
 
 def conjuncts(condition: tir.PrimExpr) -> list[tir.PrimExpr]:

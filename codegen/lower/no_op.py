@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from ...ir import make, tir
 from ...ir.equal import structural_equal
-from ...ir.idioms import NOTHING
+from ...ir.idioms import NOTHING, changes_no_byte
 from ...ir.intern import has_effects, may_fault
 from ...ir.simplify import simplify
 from ...ir.visit import Substitution, children, walk
@@ -94,8 +94,8 @@ class _Remover(Rewriter):
     def _store(self, stmt: tir.BufferStore) -> tir.Stmt:
         value = stmt.value
         if isinstance(value, tir.BufferLoad) and value.buffer is stmt.buffer and not _matters(value):
-            read, written = ([simplify(self._names(each)) for each in access.indices] for access in (value, stmt))
-            if all(map(structural_equal, read, written)):
+            read, written = ([simplify(self._names(index)) for index in access.indices] for access in (value, stmt))
+            if all(map(structural_equal, read, written)) and changes_no_byte(value.dtype):
                 return NOTHING
         return self._kept(stmt)
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from .. import tir
 from ..base import Trivia
 from ..deep import deep
+from ..idioms import changes_no_byte
 from ..int_set import Interval
 from ..intern import is_index, is_pure_call
 from ..visit import field_names, walk
@@ -135,7 +136,7 @@ class _Visitor:
         match new:
             case tir.BufferStore(value=tir.BufferLoad() as load) if load.buffer is new.buffer:
                 is_same = _same(load.indices, new.indices) and load.predicate is new.predicate
-                return _nothing(store) if is_same else new
+                return _nothing(store) if is_same and changes_no_byte(load.dtype) else new
             case _:
                 return new
 

@@ -452,3 +452,25 @@ def test_any_byte_of_a_bool_but_zero_is_true(dtype: str, kind: str, way: str) ->
     np.testing.assert_array_equal(arrays[1], np.where(data != 0, 1, 7))
     np.testing.assert_array_equal(arrays[2], data == 0)
     np.testing.assert_array_equal(arrays[3], (data != 0) == (data != 0)[::-1])
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("store", ["V[i] = V[i]", "E[i] = V[i]"])
+@pytest.mark.parametrize("kind", ["range", "T.vectorized", "T.parallel"])
+def test_a_stored_bool_is_one_or_zero(kind: str, store: str, way: str) -> None:
+    """A store of a loaded bool is not removed, nor copied as bytes: it changes bytes other than 0 and 1."""
+    data = np.array([0, 1, 2, 255, 128, 254, 3, 0], "u1")
+    text = f"""
+T.prim_func main(A: T.Buffer((8,), "uint8"), E: T.Buffer((8,), "bool")):
+    V = T.decl_buffer((8,), "bool", data=A.data)
+    for i in {kind}(8):
+        {store}
+"""
+    arrays = data.copy(), np.zeros(8, "?")
+    assert not told(text, way, lambda: arrays)
+    np.testing.assert_array_equal(arrays[store[0] == "E"].view("u1"), data != 0)
+
+
+def test_simplification_keeps_stores_of_loaded_bools() -> None:
+    module = tvms.parse(BOOL_VIEW.format(dtype="int8", kind="range").replace("C[i] = not V[i]", "V[i] = V[i]"))
+    assert "V[i] = V[i]" in tvms.tir.transform.Simplify()(module).script()
