@@ -165,7 +165,7 @@ def bind_dims(param: StructInfo, arg: StructInfo, bindings: Bindings) -> str | N
         case PrimStructInfo(), PrimStructInfo():
             if param.dtype != arg.dtype:
                 return f"it needs dtype {param.dtype}, but gets {arg.dtype}"
-            return _bind_all(param.value and (param.value,), arg.value and (arg.value,), bindings)
+            return _bind_all(_sizes(param.value), _sizes(arg.value), bindings)
         case TupleStructInfo(), TupleStructInfo():
             if len(param.fields) != len(arg.fields):
                 return f"it needs a tuple of {len(param.fields)} values, but gets one of {len(arg.fields)}"
@@ -175,6 +175,10 @@ def bind_dims(param: StructInfo, arg: StructInfo, bindings: Bindings) -> str | N
             return None
         case _:
             return "it needs another kind of value"
+
+
+def _sizes(value: tir.PrimExpr | None) -> d.Dims | None:
+    return None if value is None else (value,)
 
 
 def _bind_all(params: d.Dims | None, args: d.Dims | None, bindings: Bindings) -> str | None:

@@ -168,7 +168,7 @@ def _prim(builder: BlockBuilder, given: Arguments, call: syntax.Call) -> relax.P
     if value is None and not dtype:
         help = 'write R.Prim("int64") or R.Prim(value="n")'
         raise builder.context.error("E0105", "R.Prim needs a dtype or a value", call, help)
-    return relax.PrimStructInfo(value.dtype if value else dtype, value, span=builder.context.span(call))
+    return relax.PrimStructInfo(dtype if value is None else value.dtype, value, span=builder.context.span(call))
 
 
 def _prim_value(builder: BlockBuilder, node: syntax.Expr, dtype: str) -> tir.PrimExpr:

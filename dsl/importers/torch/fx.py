@@ -47,7 +47,7 @@ def from_fx(
         torch.zeros([_try_size(size) for size in shape], dtype=_dtype(torch, dtype)) for shape, dtype in input_info
     ]
     varying = tuple(
-        {axis: torch.export.Dim.DYNAMIC for axis, size in enumerate(shape) if _variable(size)}
+        {axis: torch.export.Dim.DYNAMIC for axis, size in enumerate(shape) if _variable(size) is not None}
         for shape, _ in input_info
     )
     kept = _without_dropping(torch, model)
