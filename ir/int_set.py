@@ -11,7 +11,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from . import make, tir
-from .dtype import is_bool, is_int
+from .dtype import int_range, is_bool, is_int, parse_dtype
 from .linear import difference, simplify
 from .visit import walk
 
@@ -70,7 +70,7 @@ def touch(a: Interval, b: Interval) -> bool:
 
 
 def _lesser(a: End, b: End) -> End:
-    if a is None or b is None:
+    if a is None or b is None or not _are_comparable(a, b):
         return None
     if is_at_most(a, b):
         return simplify(a)
@@ -78,11 +78,16 @@ def _lesser(a: End, b: End) -> End:
 
 
 def _greater(a: End, b: End) -> End:
-    if a is None or b is None:
+    if a is None or b is None or not _are_comparable(a, b):
         return None
     if is_at_most(b, a):
         return simplify(a)
     return simplify(b) if is_at_most(a, b) else make.maximum(simplify(a), simplify(b))
+
+
+def _are_comparable(a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
+    """Return whether a minimum or maximum of both keeps their values: an operand beside an unsigned one may wrap."""
+    return a.dtype == b.dtype or not (_wraps(a.dtype) or _wraps(b.dtype))
 
 
 def is_at_most(a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
@@ -129,13 +134,13 @@ def evaluate(expr: tir.PrimExpr, domains: Domains, depth: int = 0) -> Interval:
             a, b = evaluate(expr.a, domains, depth), evaluate(expr.b, domains, depth)
             if a.min is a.max is expr.a and b.min is b.max is expr.b:
                 return point(expr)
+            if isinstance(expr, tir.Add | tir.Sub | tir.Mul) and _wraps(expr.dtype):
+                return EVERYTHING
             return _combine(type(expr), a, b, expr.dtype)
         case tir.Select():
             return union(evaluate(expr.false_value, domains, depth), evaluate(expr.true_value, domains, depth))
         case tir.Cast():
-            inner = evaluate(expr.value, domains, depth)
-            least, most = [None if end is None else make.cast(end, expr.dtype) for end in (inner.min, inner.max)]
-            return Interval(least, least if inner.min is inner.max else most)
+            return _evaluate_cast(expr, evaluate(expr.value, domains, depth))
         case tir.Ramp():
             return _evaluate_ramp(expr, domains, depth)
         case tir.Broadcast():
@@ -155,6 +160,31 @@ def _evaluate_var(var: tir.Var, domains: Domains, depth: int) -> Interval:
     least = None if domain.min is None else evaluate(domain.min, domains, depth + 1).min
     most = None if domain.max is None else evaluate(domain.max, domains, depth + 1).max
     return Interval(least, most)
+
+
+def _evaluate_cast(cast: tir.Cast, inner: Interval) -> Interval:
+    """Return the interval of a cast; a cast that may wrap bounds nothing, except of a value that does not change."""
+    is_point = inner.min is not None and inner.min is inner.max
+    if _wraps(cast.dtype) and not all(_fits(end, cast.dtype, is_point) for end in (inner.min, inner.max)):
+        return EVERYTHING
+    least, most = [None if end is None else make.cast(end, cast.dtype) for end in (inner.min, inner.max)]
+    return Interval(least, least if is_point else most)
+
+
+def _wraps(dtype: str) -> bool:
+    """Return whether arithmetic in `dtype` may wrap. That of loop variables and sizes, in int32 and int64, does not."""
+    kind = parse_dtype(dtype)
+    return kind.code == "uint" or (kind.code == "int" and kind.bits < 32)
+
+
+def _fits(end: End, dtype: str, is_point: bool) -> bool:
+    """Return whether the cast of the end of an interval to `dtype` is an end of the cast interval."""
+    if end is None:
+        return False
+    low, high = int_range(dtype)
+    if isinstance(end, tir.IntImm):
+        return low <= end.value <= high
+    return is_point or (is_int(end.dtype) and low <= int_range(end.dtype)[0] and int_range(end.dtype)[1] <= high)
 
 
 def _evaluate_ramp(expr: tir.Ramp, domains: Domains, depth: int) -> Interval:

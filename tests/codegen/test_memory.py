@@ -474,3 +474,24 @@ T.prim_func main(A: T.Buffer((8,), "uint8"), E: T.Buffer((8,), "bool")):
 def test_simplification_keeps_stores_of_loaded_bools() -> None:
     module = tvms.parse(BOOL_VIEW.format(dtype="int8", kind="range").replace("C[i] = not V[i]", "V[i] = V[i]"))
     assert "V[i] = V[i]" in tvms.tir.transform.Simplify()(module).script()
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint32"])
+@pytest.mark.parametrize("k", [1, -2, 250])
+def test_indices_that_wrap_do_not_bound_what_an_array_needs(k: int, dtype: str, way: str) -> None:
+    """The region of `M` that is accessed decides how much of it is allocated."""
+    text = f"""
+T.prim_func main(k: T.int32, B: T.Buffer((4,), "int8")):
+    with T.block("block"):
+        v = T.axis.spatial(1, 0)
+        M = T.alloc_buffer((4,), "int8")
+        for f in range(4):
+            M[f] = T.Cast("int8", f)
+        for i in T.unroll(8):
+            M[T.Cast("{dtype}", k + i)] = M[3 - i]
+        B[0] = M[0]
+"""
+    index = 4 if k == 1 else np.array(k).astype(dtype)  # the first that is outside
+    said = told(text, way, lambda: (k, np.zeros(4, "i1")))
+    assert said == f"E0707: M[{index}] is outside the buffer: its dimension 0 has 4 elements"

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tvms.dsl.load import parse
 from tvms.ir import make, tir
 from tvms.ir.access import detect_regions, full_region
+from tvms.ir.dtype import int_range
 from tvms.ir.int_set import Interval, evaluate, from_range, is_at_most
 from tvms.ir.linear import difference, linear, simplify
 from tvms.ir.visit import substitute, walk
@@ -81,6 +82,9 @@ def value(node: tir.PrimExpr, at: dict[tir.Var, int]) -> int:
             return at[node]
         case tir.Let():
             return value(node.body, {**at, node.var: value(node.value, at)})
+        case tir.Cast():
+            low, high = int_range(node.dtype)
+            return (value(node.value, at) - low) % (high - low + 1) + low
         case tir.Call():
             (argument,) = [value(arg, at) for arg in node.args]  # type: ignore[arg-type]
             return 32 - (argument & 0xFFFFFFFF).bit_length()
@@ -117,6 +121,21 @@ def test_known_orders_hold(a: tir.PrimExpr, b: tir.PrimExpr, at: dict[tir.Var, i
 
 @given(st.one_of(expressions, divisions), points, st.integers(1, 4))
 def test_intervals_contain_every_value(node: tir.PrimExpr, at: dict[tir.Var, int], extent: int) -> None:
+    contains_every_value(node, at, extent)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "uint32", "int64", "uint64"])
+@given(st.sampled_from([1, 40, -100]), st.one_of(st.sampled_from([X, Y]), expressions), points, st.integers(2, 4))
+def test_intervals_of_casts_contain_every_value(
+    dtype: str, factor: int, inner: tir.PrimExpr, at: dict[tir.Var, int], extent: int
+) -> None:
+    node = tir.Cast(dtype, make.mul(inner, factor))
+    contains_every_value(node, at, extent)
+    contains_every_value(tir.Cast("int32", node), at, extent)
+
+
+def contains_every_value(node: tir.PrimExpr, at: dict[tir.Var, int], extent: int) -> None:
+    """Check the interval of `node` where X and Y have `extent` values from those in `at` on."""
     domains = {var: from_range(make.const(at[var]), make.const(extent)) for var in (X, Y)}
     interval = evaluate(node, domains)
     for x, y in itertools.product(range(extent), repeat=2):
