@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ...ir import idioms, tir
 from ...ir.base import Node
+from ...ir.intern import has_effects, may_fault
 from ...ir.visit import defined_variables, part_names, substitute, walk
 
 Rule = Callable[[Any], Any]
@@ -33,6 +34,13 @@ def sequence(parts: Iterable[tir.Stmt]) -> tir.Stmt:
 
 def _is_empty(stmt: tir.Stmt) -> bool:
     return isinstance(stmt, tir.Evaluate) and isinstance(stmt.value, tir.IntImm)
+
+
+def _loses_a_fault(expr: tir.BinaryOp, folded: tir.PrimExpr) -> bool:
+    """Return whether `folded` is a constant, as that of `x * 0`, where `expr` checks an index or may fault otherwise."""
+    if not isinstance(folded, tir.IntImm) or (isinstance(expr, tir.And | tir.Or) and folded is expr.a):
+        return False
+    return any(may_fault(node) for node in walk(expr)) or has_effects(expr)
 
 
 class Rewriter:
@@ -69,11 +77,14 @@ class Rewriter:
         return node if changes is None else replace(node, **changes)
 
     def folded(self, make_one: Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]) -> Rule:
-        """Return the rule of an operator that is folded if its operands become constants."""
+        """Return the rule of an operator that is folded if its operands become constants and no fault is lost."""
 
         def rule(node: tir.BinaryOp) -> tir.PrimExpr:
             rebuilt = self.rebuild(node)
-            return node if rebuilt is node else make_one(rebuilt.a, rebuilt.b)
+            if rebuilt is node:
+                return node
+            folded = make_one(rebuilt.a, rebuilt.b)
+            return rebuilt if _loses_a_fault(rebuilt, folded) else folded
 
         return rule
 

@@ -495,3 +495,25 @@ T.prim_func main(k: T.int32, B: T.Buffer((4,), "int8")):
     index = 4 if k == 1 else np.array(k).astype(dtype)  # the first that is outside
     said = told(text, way, lambda: (k, np.zeros(4, "i1")))
     assert said == f"E0707: M[{index}] is outside the buffer: its dimension 0 has 4 elements"
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", ["range", "T.unroll", "T.vectorized"])
+@pytest.mark.parametrize(
+    ("store", "said"),
+    [
+        ("V[i + 1] = i", "E0707: V[4] is outside the buffer: its dimension 0 has 4 elements"),
+        ("V[0] = V[i + 1]", "E0707: V[4] is outside the buffer: its dimension 0 has 4 elements"),
+        ("A[(i // 3) * A[i * 30]] = i", "E0707: A[30] is outside the buffer: its dimension 0 has 16 elements"),
+        ("A[i * (1 // k)] = i", "E0708: division by zero"),
+        ("A[(1 // k) % (i + 1)] = i", "E0708: division by zero"),
+    ],
+)
+def test_a_product_with_zero_keeps_the_faults_of_its_factors(store: str, said: str, kind: str, way: str) -> None:
+    text = f"""
+T.prim_func main(k: T.int32, A: T.Buffer((16,), "int32")):
+    V = T.decl_buffer((4,), "int32", data=A.data, strides=[0])
+    for i in {kind}(4):
+        {store}
+"""
+    assert told(text, way, lambda: (0, np.zeros(16, "i4"))) == said
