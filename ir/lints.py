@@ -131,7 +131,8 @@ class _LoopLevel:
             case tir.BufferRegion():
                 pass
             case _:
-                own = getattr(node, "var", None) or getattr(node, "loop_var", None) or getattr(node, "buffer_var", None)
+                named = (getattr(node, name, None) for name in ("var", "loop_var", "buffer_var"))
+                own = next((var for var in named if var is not None), None)
                 uses = [each for each in children(node) if isinstance(each, tir.Var) and each is not own]
                 self.used.update(uses)
                 self.read.update(uses)

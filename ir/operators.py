@@ -4,13 +4,14 @@ values, `i + 1` is an expression.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
 if TYPE_CHECKING:
     from .relax import Call, Expr
-    from .te.expr import Expr as LoopExpr
-    from .tir import BufferStore
+    from .tir import BufferStore, PrimExpr
 
 
 class GraphOperators:
@@ -118,101 +119,142 @@ def _apply(name: str, *args: object) -> Call:
     return cast("Call", apply(name, *args))
 
 
+_builds_comparisons = ContextVar("_builds_comparisons", default=False)
+
+
+@contextmanager
+def symbolic_equality(is_on: bool = True) -> Generator[None]:
+    """Within this context, `==` and `!=` of expressions build the nodes EQ and NE; elsewhere, they compare by identity.
+
+    The functions given to `te.compute` and `te.comm_reducer` run within it, and so do programs within `with IRBuilder()`.
+    """
+    token = _builds_comparisons.set(is_on)
+    try:
+        yield
+    finally:
+        _builds_comparisons.reset(token)
+
+
 class Arithmetic:
-    """Base class of loop-level values and of tensor expressions."""
+    """Base class of expressions, and of iterators, whose operators use their variables.
+
+    `==` compares by identity, except within `symbolic_equality`. Expressions have no truth value.
+    """
 
     __slots__ = ()
 
-    def __add__(self, other: Any) -> LoopExpr:
+    def __eq__(self, other: object) -> bool:
+        return cast("bool", _combine("equal", self, other)) if _builds_comparisons.get() else self is other
+
+    def __ne__(self, other: object) -> bool:
+        return cast("bool", _combine("not_equal", self, other)) if _builds_comparisons.get() else self is not other
+
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> bool:
+        """Raise ValueError; a constant, and a comparison of equal operands, return their value."""
+        raise ValueError(
+            "an expression has no truth value; choose with te.if_then_else, combine with te.all and te.any, and test for None "
+            "with 'is None'"
+        )
+
+    def __add__(self, other: Any) -> PrimExpr:
         return _combine("add", self, other)
 
-    def __radd__(self, other: Any) -> LoopExpr:
+    def __radd__(self, other: Any) -> PrimExpr:
         return _combine("add", other, self)
 
-    def __sub__(self, other: Any) -> LoopExpr:
+    def __sub__(self, other: Any) -> PrimExpr:
         return _combine("sub", self, other)
 
-    def __rsub__(self, other: Any) -> LoopExpr:
+    def __rsub__(self, other: Any) -> PrimExpr:
         return _combine("sub", other, self)
 
-    def __mul__(self, other: Any) -> LoopExpr:
+    def __mul__(self, other: Any) -> PrimExpr:
         return _combine("mul", self, other)
 
-    def __rmul__(self, other: Any) -> LoopExpr:
+    def __rmul__(self, other: Any) -> PrimExpr:
         return _combine("mul", other, self)
 
-    def __truediv__(self, other: Any) -> LoopExpr:
+    def __truediv__(self, other: Any) -> PrimExpr:
         return _combine("div", self, other)
 
-    def __rtruediv__(self, other: Any) -> LoopExpr:
+    def __rtruediv__(self, other: Any) -> PrimExpr:
         return _combine("div", other, self)
 
-    def __floordiv__(self, other: Any) -> LoopExpr:
+    def __floordiv__(self, other: Any) -> PrimExpr:
         return _combine("floordiv", self, other)
 
-    def __rfloordiv__(self, other: Any) -> LoopExpr:
+    def __rfloordiv__(self, other: Any) -> PrimExpr:
         return _combine("floordiv", other, self)
 
-    def __mod__(self, other: Any) -> LoopExpr:
+    def __mod__(self, other: Any) -> PrimExpr:
         return _combine("floormod", self, other)
 
-    def __rmod__(self, other: Any) -> LoopExpr:
+    def __rmod__(self, other: Any) -> PrimExpr:
         return _combine("floormod", other, self)
 
-    def __and__(self, other: Any) -> LoopExpr:
+    def __and__(self, other: Any) -> PrimExpr:
         return _combine("bitwise_and", self, other)
 
-    def __or__(self, other: Any) -> LoopExpr:
+    def __or__(self, other: Any) -> PrimExpr:
         return _combine("bitwise_or", self, other)
 
-    def __xor__(self, other: Any) -> LoopExpr:
+    def __xor__(self, other: Any) -> PrimExpr:
         return _combine("bitwise_xor", self, other)
 
-    def __rand__(self, other: Any) -> LoopExpr:
+    def __rand__(self, other: Any) -> PrimExpr:
         return _combine("bitwise_and", other, self)
 
-    def __ror__(self, other: Any) -> LoopExpr:
+    def __ror__(self, other: Any) -> PrimExpr:
         return _combine("bitwise_or", other, self)
 
-    def __rxor__(self, other: Any) -> LoopExpr:
+    def __rxor__(self, other: Any) -> PrimExpr:
         return _combine("bitwise_xor", other, self)
 
-    def __invert__(self: Any) -> LoopExpr:
+    def __invert__(self: Any) -> PrimExpr:
         from . import make
-        from .te.expr import Expr, node_of
 
-        return Expr(make.bitwise_not(node_of(self)))
+        return make.bitwise_not(make.operand(self))
 
-    def equal(self: Any, other: Any) -> LoopExpr:
+    def equal(self: Any, other: Any) -> PrimExpr:
         """Return the comparison of this value with `other` as an expression."""
         return _combine("equal", self, other)
 
-    def __lshift__(self, other: Any) -> LoopExpr:
+    def __lshift__(self, other: Any) -> PrimExpr:
         return _combine("left_shift", self, other)
 
-    def __rshift__(self, other: Any) -> LoopExpr:
+    def __rlshift__(self, other: Any) -> PrimExpr:
+        return _combine("left_shift", other, self)
+
+    def __rshift__(self, other: Any) -> PrimExpr:
         return _combine("right_shift", self, other)
 
-    def __neg__(self) -> LoopExpr:
-        return -1 * self
+    def __rrshift__(self, other: Any) -> PrimExpr:
+        return _combine("right_shift", other, self)
 
-    def __lt__(self, other: Any) -> LoopExpr:
+    def __neg__(self: Any) -> PrimExpr:
+        from . import make
+
+        return make.neg(make.operand(self))
+
+    def __lt__(self, other: Any) -> PrimExpr:
         return _combine("less", self, other)
 
-    def __le__(self, other: Any) -> LoopExpr:
+    def __le__(self, other: Any) -> PrimExpr:
         return _combine("less_equal", self, other)
 
-    def __gt__(self, other: Any) -> LoopExpr:
+    def __gt__(self, other: Any) -> PrimExpr:
         return _combine("greater", self, other)
 
-    def __ge__(self, other: Any) -> LoopExpr:
+    def __ge__(self, other: Any) -> PrimExpr:
         return _combine("greater_equal", self, other)
 
-    def astype(self: Any, dtype: str) -> LoopExpr:
+    def astype(self: Any, dtype: str) -> PrimExpr:
         """Return this value converted to `dtype`."""
-        from .te.expr import cast
+        from . import make
 
-        return cast(self, dtype)
+        return make.cast(make.operand(self), dtype)
 
 
 class Indexed:
@@ -226,7 +268,7 @@ class Indexed:
 
         return access(self, _several(indices))
 
-    def vload(self: Any, begin: Any, dtype: str | None = None, predicate: Any = None) -> LoopExpr:
+    def vload(self: Any, begin: Any, dtype: str | None = None, predicate: Any = None) -> PrimExpr:
         """Return a load of `dtype`, which may be a vector, from index `begin` on."""
         from .te.expr import load
 
@@ -243,8 +285,13 @@ def _several(indices: Any) -> tuple[Any, ...]:
     return tuple(cast("Sequence[Any]", indices)) if isinstance(indices, list | tuple) else (indices,)
 
 
-def _combine(name: str, a: Any, b: Any) -> LoopExpr:
+def _combine(name: str, a: Any, b: Any) -> PrimExpr:
+    """Return the node that `make.<name>` builds of two operands; NotImplemented if one of them is not an expression."""
     from . import make
-    from .te.expr import Expr, pair
 
-    return Expr(getattr(make, name)(*pair(a, b)))
+    if not (isinstance(a, _OPERANDS) and isinstance(b, _OPERANDS)):
+        return NotImplemented
+    return getattr(make, name)(*make.operands(cast("Any", a), cast("Any", b)))
+
+
+_OPERANDS = (Arithmetic, int, float, SupportsIndex)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from . import tir
 from .base import Op, Span
 from .diagnostics import error
-from .dtype import MAX_LANES, DType, int_range, is_dtype, parse_dtype
+from .dtype import MAX_LANES, DType, int_range, is_dtype, is_float, parse_dtype
 
 Operand: TypeAlias = tir.PrimExpr | float | bool
 """An expression, or a Python number that becomes a constant."""
@@ -94,6 +94,28 @@ def _integer(value: float | bool, dtype: str, span: Span | None) -> int:
     if not low <= int(value) <= high:
         raise error("E0231", f"{value} does not fit {dtype}", span, f"it holds {low} to {high}")
     return int(value)
+
+
+def operand(value: Operand | tir.IterVar, dtype: str = "int32") -> tir.PrimExpr:
+    """Return `value` as an expression: an iterator becomes its variable, and a Python number a constant of `dtype`."""
+    if isinstance(value, tir.IterVar):
+        return value.var
+    return value if isinstance(value, tir.PrimExpr) else const(value, dtype)
+
+
+def operands(a: Operand | tir.IterVar, b: Operand | tir.IterVar) -> tuple[tir.PrimExpr, tir.PrimExpr]:
+    """Return two operands as expressions; a Python number gets the dtype of the other."""
+    if isinstance(a, int | float):
+        right = operand(b)
+        return _number(a, right.dtype), right
+    left = operand(a)
+    return left, _number(b, left.dtype) if isinstance(b, int | float) else operand(b)
+
+
+def _number(value: float, dtype: str) -> tir.PrimExpr:
+    """Return a Python number as an operand beside one of `dtype`; a fraction beside an integer is float32, as in TVM."""
+    fraction = isinstance(value, float) and not is_float(dtype)
+    return const(value, "float32" if fraction else dtype)
 
 
 def to_expr(value: Operand, span: Span | None = None) -> tir.PrimExpr:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
+from . import hooks
 from .base import Attrs, BaseFunc, Commented, GlobalVar, Node, Op
 from .operators import Arithmetic, Indexed
 
@@ -46,7 +47,7 @@ class TensorMapType(Type, frozen=True, eq=False):
 
 
 class PrimExpr(Arithmetic, Node, frozen=True, eq=False):
-    """A loop-level value. It compares by identity, like all nodes; `te.equal(a, b)` builds a comparison."""
+    """A loop-level value, with Python's operators. It compares by identity, like all nodes; `te.equal(a, b)` builds a comparison."""
 
     dtype: str
 
@@ -65,6 +66,12 @@ class IntImm(PrimExpr, frozen=True, eq=False):
     """An integer or, with dtype "bool", a truth value."""
 
     value: int
+
+    def __index__(self) -> int:
+        return self.value
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
 
 
 class FloatImm(PrimExpr, frozen=True, eq=False):
@@ -118,10 +125,14 @@ class CmpOp(BinaryOp, frozen=True, eq=False):
     """A comparison; its dtype is bool, with the lanes of its operands."""
 
 
-class EQ(CmpOp, frozen=True, eq=False): ...
+class EQ(CmpOp, frozen=True, eq=False):
+    def __bool__(self) -> bool:
+        return hooks.call("structural_equal", self.a, self.b) or super().__bool__()
 
 
-class NE(CmpOp, frozen=True, eq=False): ...
+class NE(CmpOp, frozen=True, eq=False):
+    def __bool__(self) -> bool:
+        return not hooks.call("structural_equal", self.a, self.b) and super().__bool__()
 
 
 class LT(CmpOp, frozen=True, eq=False): ...
@@ -286,7 +297,7 @@ class IterVarType(Enum):
     TENSORIZED = "tensorized"
 
 
-class IterVar(Node, frozen=True, eq=False):
+class IterVar(Arithmetic, Node, frozen=True, eq=False):
     dom: Range | None
     var: Var
     iter_type: IterVarType

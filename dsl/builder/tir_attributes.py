@@ -19,7 +19,7 @@ _BUFFER: dict[str, Callable[[tir.Buffer], Any]] = {
     "data": lambda buffer: buffer.data,
     "shape": lambda buffer: buffer.shape,
     "strides": lambda buffer: buffer.strides,
-    "elem_offset": lambda buffer: buffer.elem_offset or make.const(0, index_dtype(buffer.shape)),
+    "elem_offset": lambda buffer: _offset(buffer),
     "dtype": lambda buffer: buffer.dtype,
     "name": lambda buffer: buffer.name,
     "ty": lambda buffer: buffer,
@@ -36,6 +36,10 @@ _OTHER: dict[type, dict[str, Callable[[Any], Any]]] = {
     tir.Range: {"min": lambda dom: dom.min, "extent": lambda dom: dom.extent},
     tir.BufferRegion: {"buffer": lambda region: region.buffer, "region": lambda region: region.region},
 }
+
+
+def _offset(buffer: tir.Buffer) -> tir.PrimExpr:
+    return make.const(0, index_dtype(buffer.shape)) if buffer.elem_offset is None else buffer.elem_offset
 
 
 def _type(expr: tir.PrimExpr) -> tir.Type:

@@ -170,7 +170,7 @@ def let_stmt(site: Site, value: PrimExpr, type_annotation: Any = None, *, var: V
         type_annotation = type_annotation.call(site, (), ())
     if var is None and isinstance(type_annotation, tir.Var):
         var = tir.Var(type_annotation.dtype, site.first_name, type_annotation.type_annotation, span=site.span)
-    return let_frame(var or tir.Var(value.dtype, site.first_name, span=site.span), value)
+    return let_frame(tir.Var(value.dtype, site.first_name, span=site.span) if var is None else var, value)
 
 
 @form("T.bind", "T.Bind")

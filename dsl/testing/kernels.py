@@ -145,7 +145,8 @@ class Kernel(Memory):
             return make.cast(self.scalar(dtype), dtype)
         if is_float(dtype) and self.chances("special constant", 6):
             return make.const(self.choose.pick((float("inf"), float("-inf"), float("nan"))), dtype)
-        return self.options.constant(self.choose, dtype) or constants(self.choose, dtype)
+        chosen = self.options.constant(self.choose, dtype)
+        return constants(self.choose, dtype) if chosen is None else chosen
 
     def scalar(self, dtype: str) -> tir.Var:
         """Return a scalar parameter of a dtype, or of float32 for narrow floats, which cannot be passed."""

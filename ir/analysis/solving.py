@@ -136,7 +136,7 @@ def _undone(
     up = tir.Sub(dtype, scale, s.constant(1, dtype))
     low = None if low is None else tir.FloorDiv(dtype, tir.Add(dtype, low, up), scale)
     high = None if high is None else tir.FloorDiv(dtype, high, scale)
-    (inner,) = [part for part in parts if part not in others]
+    (inner,) = set(parts) - set(others)
     match inner:
         case tir.FloorDiv(a=dividend, b=divisor) if not uses(divisor, (variable,)) and s.bounds(divisor).min > 0:
             low = None if low is None else tir.Mul(dtype, low, divisor)

@@ -8,14 +8,14 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast
 from .. import make, tir
 from ..base import Node
 from ..building.values import plain_nodes
-from ..te.expr import Expr, Value, node_of
+from ..te.expr import operand
 
 Arguments = ParamSpec("Arguments")
 Made = TypeVar("Made")
 
 
 class Constructor(Generic[Arguments, Made]):
-    """Calling it makes a node; `isinstance(node, it)` tests the kind of a node, also if `te` wraps the node.
+    """Calling it makes a node; `isinstance(node, it)` tests the kind of a node.
 
     `members` are other members of TVM's class: alternative constructors and constants.
     """
@@ -30,7 +30,7 @@ class Constructor(Generic[Arguments, Made]):
         return self._make(*args, **keywords)
 
     def __instancecheck__(self, value: object) -> bool:
-        return isinstance(value.node if isinstance(value, Expr) else value, self._kinds)
+        return isinstance(value, self._kinds)
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"{self!r} has no attribute '{name}'")
@@ -45,12 +45,10 @@ def constructor(*kinds: type, **members: Any) -> Callable[[Callable[Arguments, M
 
 
 def plain_node(value: Any, dtype: str = "int32") -> Any:
-    """Return `value` as a field of a node: an expression of `te` becomes its node, an axis its variable, a number a constant of
-    `dtype`, a list a tuple.
-    """
+    """Return `value` as a field of a node: an axis becomes its variable, a number a constant of `dtype`, a list a tuple."""
     match value:
-        case Expr() | bool() | int() | float():
-            return node_of(cast("Value", value), "bool" if isinstance(value, bool) else dtype)
+        case bool() | int() | float():
+            return make.const(value, "bool" if isinstance(value, bool) else dtype)
         case tir.IterVar():
             return value.var
         case list() | tuple():
@@ -87,4 +85,4 @@ def _field(name: str, value: Any, converters: Mapping[str, Callable[[Any], Any]]
 
 def condition(value: Any) -> tir.PrimExpr:
     """Return a condition as a node; it may be a Python bool."""
-    return make.cast(node_of(value, "bool"), "bool") if isinstance(value, int) else node_of(value, "bool")
+    return make.cast(operand(value, "bool"), "bool") if isinstance(value, int) else operand(value, "bool")

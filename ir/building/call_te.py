@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from .. import relax, te, tir
 from ..base import StructInfo
 from ..infer import infer_struct_info, replace_dims
+from ..operators import symbolic_equality
 from ..ops.inference import dims_of, tensor_info
 from ..relax import Expr, PrimStructInfo, ShapeStructInfo, TensorStructInfo, TupleStructInfo
 from ..visit import free_variables, substitute
@@ -37,7 +38,8 @@ def call_te(function: Callable[..., Any], args: Sequence[Any], keywords: Mapping
     arguments = TensorArguments({})
     given = [arguments.nested(arg) for arg in args]
     named = {name: arguments.nested(arg) for name, arg in keywords.items()}
-    made = function(*given, **named)
+    with symbolic_equality():
+        made = function(*given, **named)
     outputs = cast("Sequence[Any]", made) if isinstance(made, tuple | list) else (made,)
     if not all(isinstance(output, te.Tensor) for output in outputs):
         raise TypeError(f"'{_name_of(function)}' must return one or several tensors, not {made!r}")
@@ -70,8 +72,8 @@ class TensorArguments:
                 return tuple(self.nested(item) for item in cast("tuple[Any, ...]", arg))
             case dict():
                 return {key: self.nested(value) for key, value in cast("dict[Any, Any]", arg).items()}
-            case te.Expr() | tir.PrimExpr():
-                return self._own(te.node_of(cast("te.Expr", arg)))
+            case tir.PrimExpr():
+                return self._own(arg)
             case Expr():
                 converted = self.convert(arg)
                 if converted is None:
@@ -102,7 +104,7 @@ class TensorArguments:
             case PrimStructInfo():
                 var = tir.Var(info.dtype, self._name(arg, ascii_lowercase, "scalar_input"))
                 self._add(var, arg)
-                return te.Expr(var)
+                return var
             case _:
                 return None
 
@@ -124,12 +126,12 @@ class TensorArguments:
         self._params.append(param)
         self._args.append(arg)
 
-    def _own(self, value: tir.PrimExpr) -> te.Expr:
+    def _own(self, value: tir.PrimExpr) -> tir.PrimExpr:
         """Return a scalar in terms of the variables of the PrimFunc."""
         self._rename(value)
         renamed = substitute(value, self._variables)
         self._scalars += [var for var in free_variables(renamed) if isinstance(var, tir.Var)]
-        return te.Expr(renamed)
+        return renamed
 
     def _rename(self, value: tir.PrimExpr) -> None:
         for var in free_variables(value):

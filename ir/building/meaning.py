@@ -31,9 +31,9 @@ class Result(Struct, frozen=True):
     dtype: str
 
     @property
-    def shape(self) -> tuple[te.Expr, ...]:
-        """The shape as expressions of `te`."""
-        return tuple(te.Expr(dim) for dim in self.dims)
+    def shape(self) -> tuple[tir.PrimExpr, ...]:
+        """Alias of `dims`."""
+        return self.dims
 
 
 def meaning_of(
@@ -62,8 +62,7 @@ def _numbers(value: Any) -> Any:
     if not isinstance(value, tuple):
         return value
     given = cast("tuple[Any, ...]", value)
-    items = tuple(plain(item.node) if isinstance(item, te.Expr) else item for item in given)
-    return tuple(te.Expr(item) if isinstance(item, tir.PrimExpr) else item for item in items)
+    return tuple(plain(item) if isinstance(item, tir.PrimExpr) else item for item in given)
 
 
 def _result(info: StructInfo) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from .. import relax, te, tir
+from .. import relax, tir
 from ..diagnostics import TvmsError, error
 from ..infer import infer_struct_info
 from ..ops.binding import as_expr, bind
@@ -20,10 +20,8 @@ _DEFAULT_DTYPES = {"int64": "int32", "float64": "float32"}
 
 
 def plain_nodes(value: Any) -> Any:
-    """Return `value` with expressions of `te` replaced by their nodes, also in lists, tuples and dicts."""
+    """Return `value` as data of a node: lists become tuples, also within lists, tuples and dicts."""
     match value:
-        case te.Expr():
-            return value.node
         case list() | tuple():
             return tuple(plain_nodes(item) for item in cast("Sequence[Any]", value))
         case dict():
@@ -118,9 +116,9 @@ def call_function(function: Expr, args: Sequence[Any]) -> Call:
 
 
 def parts(value: Expr) -> tuple[Any, ...]:
-    """Return the fields of a tuple, or the dimensions of a shape as expressions of `te`; TypeError for other values."""
+    """Return the fields of a tuple, or the dimensions of a shape; TypeError for other values."""
     if isinstance(value, ShapeExpr):
-        return tuple(te.Expr(item) for item in value.values)
+        return value.values
     if isinstance(value, relax.Tuple):
         return value.fields
     info = infer_struct_info(value)

@@ -36,7 +36,7 @@ def compile_view(buffer: tir.Buffer) -> Callable[[Frame], View]:
         raise fault("E0704", said, buffer)
     data, shape = compile_expr(buffer.data), compile_all(buffer.shape)
     strides = compile_all(buffer.strides)
-    offset = compile_expr(buffer.elem_offset or tir.IntImm("int32", 0))
+    offset = compile_expr(tir.IntImm("int32", 0) if buffer.elem_offset is None else buffer.elem_offset)
 
     def view(frame: Frame) -> View:
         return View(memory_of(data(frame), buffer), buffer.dtype, shape(frame), strides(frame), offset(frame))
@@ -138,7 +138,8 @@ def compile_position(access: Access) -> Position:
 
 def _compile_positions(access: Access) -> Callable[[Frame, View], list[int | None]]:
     """Return a function that returns the positions of the lanes of a vector access; None for inactive lanes."""
-    indices, predicate = compile_all(access.indices), compile_expr(access.predicate or _TRUE)
+    indices = compile_all(access.indices)
+    predicate = compile_expr(_TRUE if access.predicate is None else access.predicate)
     vectors = [is_vector(index.dtype) for index in access.indices]
     is_told = is_observed()
 

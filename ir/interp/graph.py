@@ -182,7 +182,7 @@ def module_function(world: World, name: str, node: Node | None = None) -> Callab
     """Return function `name` of the module as a callable; E0102 if there is none."""
     function = world.module.functions.get(name)
     if function is None:
-        raise error("E0102", f"the module has no function '{name}'", node.span if node else None)
+        raise error("E0102", f"the module has no function '{name}'", None if node is None else node.span)
     if isinstance(function, tir.PrimFunc):
         return lambda *args: call_in(world, function, args, name)
     if isinstance(function, relax.ExternFunc):

@@ -95,7 +95,7 @@ def bind_arguments(frame: Frame, func: tir.PrimFunc, args: Sequence[Any], name: 
         check_compact(buffer, view, f"argument '{buffer.name}'")
     for buffer in pointed:
         frame[buffer] = compile_view(buffer)(frame)
-        _check_room(frame[buffer], buffer, name, call or buffer)
+        _check_room(frame[buffer], buffer, name, buffer if call is None else call)
 
 
 def _check_room(view: View, buffer: tir.Buffer, name: str, node: Node) -> None:

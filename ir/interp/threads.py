@@ -131,13 +131,13 @@ def _start(body: Body, frame: Frame) -> Iterator[Node]:
 def _take_turns(threads: Sequence[Iterator[Node]]) -> Iterator[Node]:
     """Run threads from barrier to barrier until all have ended; yield each barrier to the surrounding threads."""
     waits = [next(thread, None) for thread in threads]
-    while any(waits):
+    while any(wait is not None for wait in waits):
         shuffle = next((wait for wait in waits if _is_call(wait, _WARP)), None)
         barrier = next(wait for wait in waits if wait is not None)
         if shuffle is None and any(wait is not barrier for wait in waits):
             said = f"only {sum(wait is barrier for wait in waits)} of {len(waits)} threads reach this barrier"
             raise fault("E0714", said, barrier, "move it out of the condition")
-        yield shuffle or barrier
+        yield barrier if shuffle is None else shuffle
         waits = [
             next(thread, None) if shuffle is None or _is_call(wait, _WARP) else wait
             for thread, wait in zip(threads, waits, strict=True)

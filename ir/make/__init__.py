@@ -7,7 +7,7 @@ operand of a dtype that the operator does not accept.
 
 from __future__ import annotations
 
-from ..promote import Operand, broadcast, cast, const, match_types, ramp, to_expr, vscale, with_base
+from ..promote import Operand, broadcast, cast, const, match_types, operand, operands, ramp, to_expr, vscale, with_base
 from .access import access_dtype, buffer_load, check_indices, vector_indices
 from .floats import (
     Pair,
@@ -117,6 +117,8 @@ __all__ = [
     "nearbyint",
     "neg",
     "not_equal",
+    "operand",
+    "operands",
     "power",
     "ramp",
     "reinterpret",

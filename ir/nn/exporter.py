@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from .. import relax, te
+from .. import relax, te, tir
 from ..base import IRModule, StructInfo
 from ..building.block_builder import BlockBuilder
 from ..building.values import dimension
@@ -32,7 +32,7 @@ class _Method:
 
     def __init__(self, builder: BlockBuilder) -> None:
         self._builder = builder
-        self._dims: dict[str, te.Expr] = {}
+        self._dims: dict[str, tir.Var] = {}
 
     def emit(self, method: MethodSpec, params: Sequence[tuple[str, Parameter]]) -> tuple[relax.Var, list[relax.Var]]:
         """Return the result of the method and the parameters of its function."""
@@ -43,14 +43,14 @@ class _Method:
         result = self._builder.emit_output(plain_values(method.method(*given)))
         return result, [*variables, *weights]
 
-    def _dim(self, value: Any) -> te.Expr:
+    def _dim(self, value: Any) -> tir.Var:
         name = value if isinstance(value, str) else value.name
         return self._dims.setdefault(name, te.var(name, "int64"))
 
     def _info(self, name: str, kind: Any) -> StructInfo:
         match kind:
             case kinds.Int():
-                return relax.ShapeStructInfo((self._dim(name).node,), 1)
+                return relax.ShapeStructInfo((self._dim(name),), 1)
             case kinds.Tensor():
                 return tensor_info([self._size(item) for item in kind.shape], kind.dtype)
             case kinds.Tuple():
@@ -61,7 +61,7 @@ class _Method:
 
     def _size(self, value: Any) -> Any:
         """Return a dimension in terms of the variables of this function."""
-        is_variable = isinstance(value, str) or (isinstance(value, te.Expr) and hasattr(value.node, "name"))
+        is_variable = isinstance(value, str | tir.Var)
         return dimension(self._dim(value) if is_variable else value)
 
     def _argument(self, value: relax.Expr, kind: Any, name: str) -> Any:

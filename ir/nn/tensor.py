@@ -44,9 +44,9 @@ class Tensor:
 
     @property
     def shape(self) -> list[Any]:
-        """The dimensions: ints, and expressions of `te` for symbolic ones."""
+        """The dimensions: ints, and expressions for symbolic ones."""
         dims = dims_of(self.struct_info) or ()
-        return [dim.value if isinstance(dim, tir.IntImm) else te.Expr(dim) for dim in dims]
+        return [dim.value if isinstance(dim, tir.IntImm) else dim for dim in dims]
 
     @property
     def ndim(self) -> int:
@@ -74,7 +74,7 @@ class Tensor:
     @staticmethod
     def placeholder(shape: Sequence[Any], dtype: str, name: str = "tensor") -> Tensor:
         """Return a variable of `shape` and `dtype`; strings in the shape are symbolic dimensions."""
-        dims = [te.var(item, "int64").node if isinstance(item, str) else dimension(item) for item in shape]
+        dims = [te.var(item, "int64") if isinstance(item, str) else dimension(item) for item in shape]
         return Tensor.from_struct_info(tensor_info(dims, dtype), name)
 
     def __repr__(self) -> str:

@@ -38,7 +38,7 @@ def _erf(np: Any, x: Any) -> Any:
     return np.vectorize(erf, otypes=["float64"])(x)
 
 
-def _number(x: te.Tensor, value: float) -> te.Expr:
+def _number(x: te.Tensor, value: float) -> tir.PrimExpr:
     return te.const(value, x.dtype)
 
 
@@ -61,13 +61,13 @@ def _gelu_tanh(a: Any) -> te.Tensor:
     return topi.multiply(half, outer)
 
 
-def _selu(x: te.Expr) -> te.Expr:
+def _selu(x: tir.PrimExpr) -> tir.PrimExpr:
     alpha, scale = te.const(1.6732632423543772, x.dtype), te.const(1.0507009873554805, x.dtype)
     return scale * te.select(te.const(0, x.dtype) < x, x, alpha * (te.exp(x) - 1))
 
 
 def _softplus(a: Any) -> te.Tensor:
-    def value(x: te.Expr) -> te.Expr:
+    def value(x: tir.PrimExpr) -> tir.PrimExpr:
         beta, threshold = te.const(a.beta, x.dtype), te.const(a.threshold, x.dtype)
         return te.if_then_else(x * beta <= threshold, te.log(te.exp(x * beta) + 1) / beta, x)
 
@@ -137,7 +137,7 @@ def _infer_prelu(a: Inference) -> StructInfo:
 def _prelu(a: Any) -> te.Tensor:
     axis: int = a.axis % a.data.ndim
 
-    def value(*i: te.Expr) -> te.Expr:
+    def value(*i: tir.PrimExpr) -> tir.PrimExpr:
         x, slope = a.data(*i), a.alpha(*topi.broadcast_index([i[axis]], [a.data.dims[axis]], a.alpha.dims))
         return te.select(te.const(0, a.data.dtype) < x, x, x * slope)
 
@@ -181,7 +181,7 @@ def softmax(x: te.Tensor, axis: int) -> te.Tensor:
     shape = [dim for number, dim in enumerate(x.dims) if number != axis]
     maxelem = _greatest(x, axis)
 
-    def others(i: tuple[te.Expr, ...]) -> list[te.Expr]:
+    def others(i: tuple[tir.PrimExpr, ...]) -> list[tir.PrimExpr]:
         return [item for number, item in enumerate(i) if number != axis]
 
     exponential = te.compute(x.dims, lambda *i: te.exp(x(*i) - maxelem(*others(i))), "T_softmax_exp")
@@ -205,7 +205,7 @@ def log_softmax(x: te.Tensor, axis: int) -> te.Tensor:
         maxelem.dims, lambda *i: te.sum(te.exp(x(*i[:axis], k, *i[axis:]) - maxelem(*i)), axis=k), "compute"
     )
 
-    def value(*i: te.Expr) -> te.Expr:
+    def value(*i: tir.PrimExpr) -> tir.PrimExpr:
         others = [item for number, item in enumerate(i) if number != axis]
         return x(*i) - maxelem(*others) - te.log(expsum(*others))
 

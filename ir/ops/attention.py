@@ -21,7 +21,7 @@ _ATTRIBUTES = (
     Param("window_size", "opt_int", None),
 )
 
-_Seen: TypeAlias = Callable[[te.Expr, te.Expr], te.Expr]
+_Seen: TypeAlias = Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]
 """Whether the query at the first position attends to the key at the second."""
 
 
@@ -60,7 +60,7 @@ def _batch_matmul(x: te.Tensor, y: te.Tensor, transposed: bool) -> te.Tensor:
     """Return the batched matrix products of `x` and `y`, or of `x` and the transposed `y`."""
     k = te.reduce_axis((te.const(0, "int64"), x.dims[2]), "k")
 
-    def value(b: te.Expr, i: te.Expr, j: te.Expr) -> te.Expr:
+    def value(b: tir.PrimExpr, i: tir.PrimExpr, j: tir.PrimExpr) -> tir.PrimExpr:
         return te.sum(x(b, i, k) * (y(b, j, k) if transposed else y(b, k, j)), axis=k)
 
     columns = y.dims[1] if transposed else y.dims[2]
@@ -82,7 +82,7 @@ def _attend(
     if scale is not None:
         scores = topi.multiply(scores, te.const(scale, q.dtype))
     else:
-        scores = topi.divide(scores, te.sqrt(te.cast(te.Expr(width), q.dtype)))
+        scores = topi.divide(scores, te.sqrt(te.cast(width, q.dtype)))
     if bias is not None:
         whole = topi.add(topi.reshape(scores, [batch, heads, length, key.dims[1]]), bias)
         scores = topi.reshape(whole, scores.dims)
@@ -95,25 +95,25 @@ def _shared(x: te.Tensor, heads: tir.PrimExpr) -> te.Tensor:
     """Return keys or values with as many heads as the query: each head serves a group of query heads."""
     if d.is_equal(x.dims[2], heads):
         return x
-    each = te.Expr(d.floordiv(heads, x.dims[2]))
+    each = d.floordiv(heads, x.dims[2])
     shape = (*x.dims[:2], heads, x.dims[3])
 
-    def element(b: te.Expr, s: te.Expr, h: te.Expr, w: te.Expr) -> te.Expr:
+    def element(b: tir.PrimExpr, s: tir.PrimExpr, h: tir.PrimExpr, w: tir.PrimExpr) -> tir.PrimExpr:
         return x(b, s, h // each, w)
 
     return te.compute(shape, element, "T_shared_heads")
 
 
 def _attention(a: Any) -> te.Tensor:
-    offset = te.Expr(d.subtract(a.key.dims[1], a.query.dims[1])) if a.causal_mask == "BottomRight" else 0
+    offset = d.subtract(a.key.dims[1], a.query.dims[1]) if a.causal_mask == "BottomRight" else 0
 
-    def seen(i: te.Expr, j: te.Expr) -> te.Expr:
+    def seen(i: tir.PrimExpr, j: tir.PrimExpr) -> tir.PrimExpr:
         return _causal(a, i + offset, j)
 
     return _attend(a.query, a.key, a.value, a.bias, a.scale, None if a.causal_mask is None else seen)
 
 
-def _causal(a: Any, i: te.Expr, j: te.Expr) -> te.Expr:
+def _causal(a: Any, i: tir.PrimExpr, j: tir.PrimExpr) -> tir.PrimExpr:
     """Return whether a query at `i` attends to a key at `j`, relative to the aligned ends of their sequences."""
     return j <= i if a.window_size is None else te.all(j <= i, i < j + a.window_size)
 
@@ -121,12 +121,12 @@ def _causal(a: Any, i: te.Expr, j: te.Expr) -> te.Expr:
 def _masked(scores: te.Tensor, seen: _Seen) -> te.Tensor:
     """Return the softmax over the keys that each query attends to."""
 
-    def lowest(b: te.Expr, i: te.Expr, j: te.Expr) -> te.Expr:
+    def lowest(b: tir.PrimExpr, i: tir.PrimExpr, j: tir.PrimExpr) -> tir.PrimExpr:
         return te.if_then_else(seen(i, j), scores(b, i, j), te.min_value(scores.dtype))
 
     weights = softmax(te.compute(scores.dims, lowest, "T_masked"), -1)
 
-    def kept(b: te.Expr, i: te.Expr, j: te.Expr) -> te.Expr:
+    def kept(b: tir.PrimExpr, i: tir.PrimExpr, j: tir.PrimExpr) -> tir.PrimExpr:
         return te.if_then_else(seen(i, j), weights(b, i, j), te.const(0, scores.dtype))
 
     return te.compute(scores.dims, kept, "T_masked_softmax")
@@ -138,7 +138,7 @@ def _var_len(a: Any) -> te.Tensor:
     queries = _sequences(a.seqstart_q, a.queries.dims[1], from_end)
     keys = _sequences(a.seqstart_k, a.keys.dims[1], from_end)
 
-    def seen(i: te.Expr, j: te.Expr) -> te.Expr:
+    def seen(i: tir.PrimExpr, j: tir.PrimExpr) -> tir.PrimExpr:
         (number, origin), (other, start) = (
             tuple(part(at) for part in parts) for parts, at in ((queries, i), (keys, j))
         )
@@ -152,10 +152,10 @@ def _sequences(starts: te.Tensor, length: tir.PrimExpr, from_end: bool) -> tuple
     """Return, for each position in packed sequences, the number of its sequence, from 1 on, and its start or end."""
     k, bound = (te.reduce_axis((te.const(0, "int64"), starts.dims[0]), "k") for _ in range(2))
 
-    def number(i: te.Expr) -> te.Expr:
+    def number(i: tir.PrimExpr) -> tir.PrimExpr:
         return te.sum(te.cast(te.cast(starts(k), "int64") <= i, "int64"), axis=k)
 
-    def end(i: te.Expr) -> te.Expr:
+    def end(i: tir.PrimExpr) -> tir.PrimExpr:
         at = te.cast(starts(bound), "int64")
         if from_end:
             return te.min(te.if_then_else(i < at, at, te.max_value("int64")), axis=bound)

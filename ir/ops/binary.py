@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import log
 from typing import Any
 
-from .. import te
+from .. import te, tir
 from ..base import StructInfo
 from ..relax import PrimStructInfo, TensorStructInfo
 from ..te import topi
@@ -64,7 +64,7 @@ def _same_dtype(function: Callable[[Any, Any, Any], Any]) -> Oracle:
 
 
 def _binary(
-    name: str, value: Callable[[te.Expr, te.Expr], Any], oracle: Callable[[Any, Any, Any], Any], doc: str
+    name: str, value: Callable[[tir.PrimExpr, tir.PrimExpr], Any], oracle: Callable[[Any, Any, Any], Any], doc: str
 ) -> None:
     register(
         RelaxOp(
@@ -79,7 +79,7 @@ def _binary(
     )
 
 
-def _compare(name: str, value: Callable[[te.Expr, te.Expr], Any], doc: str) -> None:
+def _compare(name: str, value: Callable[[tir.PrimExpr, tir.PrimExpr], Any], doc: str) -> None:
     register(
         RelaxOp(
             f"relax.{name}",
@@ -93,7 +93,7 @@ def _compare(name: str, value: Callable[[te.Expr, te.Expr], Any], doc: str) -> N
     )
 
 
-def _intrinsic(name: str) -> Callable[[te.Expr, te.Expr], te.Expr]:
+def _intrinsic(name: str) -> Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]:
     return lambda x, y: te.call(name, x, y)
 
 
@@ -101,7 +101,7 @@ def _divide(np: Any, x: Any, y: Any) -> Any:
     return np.trunc(np.divide(x, y)) if np.issubdtype(x.dtype, np.integer) else np.divide(x, y)
 
 
-def _log_add_exp(x: te.Expr, y: te.Expr) -> te.Expr:
+def _log_add_exp(x: tir.PrimExpr, y: tir.PrimExpr) -> tir.PrimExpr:
     apart = te.maximum(x, y) + te.log(te.exp(te.abs(x - y) * -1) + 1)
     # inf - inf is NaN, so equal operands are handled separately
     return te.select(te.equal(x, y), x + te.const(log(2), x.dtype), apart)

@@ -48,7 +48,7 @@ def _collapse(a: Any) -> te.Tensor:
     if not axes:
         return te.compute(shape, lambda *ax: data(*ax), "T_collapse_sum")
 
-    def value(*ax: te.Expr) -> Any:
+    def value(*ax: tir.PrimExpr) -> Any:
         reduced = iter(inner)
         index = [next(reduced) if axis in axes else ax[axis - offset] for axis in range(data.ndim)]
         return te.sum(data(*index), axis=inner)

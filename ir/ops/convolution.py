@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from .. import te
+from .. import te, tir
 from ..base import StructInfo
 from . import dims as d
 from .inference import Inference, common_vdevice, dims_of, tensor_info
@@ -90,14 +90,14 @@ def _meaning(spatial: int) -> Callable[[Any], te.Tensor]:
             te.reduce_axis((te.const(0, "int64"), dim), name)
             for dim, name in zip(w.dims[1:], axes[2 + spatial :], strict=True)
         ]
-        per_group = te.Expr(d.floordiv(w.dims[0], a.groups))
+        per_group = d.floordiv(w.dims[0], a.groups)
 
-        def value(*i: te.Expr) -> Any:
+        def value(*i: tir.PrimExpr) -> Any:
             windows = (
                 item * stride + k * dilation
                 for item, k, stride, dilation in zip(i[2:], inner[1:], a.strides, a.dilation, strict=True)
             )
-            channel = inner[0] if a.groups == 1 else i[1] // per_group * te.Expr(w.dims[1]) + inner[0]
+            channel = inner[0] if a.groups == 1 else i[1] // per_group * w.dims[1] + inner[0]
             product = te.cast(source(i[0], channel, *windows), dtype) * te.cast(w(i[1], *inner), dtype)
             return te.sum(product, axis=inner)
 
@@ -187,12 +187,12 @@ def _transposed(spatial: int) -> Callable[[Any], te.Tensor]:
         width = d.floordiv(w.dims[0], a.groups)
         inner = [te.reduce_axis((te.const(0, "int64"), dim), f"k{n}") for n, dim in enumerate((width, *w.dims[2:]))]
 
-        def value(*i: te.Expr) -> Any:
-            inside: list[te.Expr] = []
-            index: list[te.Expr] = []
+        def value(*i: tir.PrimExpr) -> Any:
+            inside: list[tir.PrimExpr] = []
+            index: list[tir.PrimExpr] = []
             for n, (low, _) in enumerate(sides(a.padding)):
                 place = i[2 + n] + low - inner[1 + n] * a.dilation[n]
-                length = te.Expr(x.dims[2 + n])
+                length = x.dims[2 + n]
                 inside += [
                     te.const(0, "int64") <= place,
                     place < length * a.strides[n],
@@ -201,8 +201,8 @@ def _transposed(spatial: int) -> Callable[[Any], te.Tensor]:
                 index.append(place // a.strides[n])
             channel, filter_ = inner[0], i[1]
             if a.groups > 1:
-                group = i[1] // te.Expr(w.dims[1])
-                channel, filter_ = group * te.Expr(width) + inner[0], i[1] % te.Expr(w.dims[1])
+                group = i[1] // w.dims[1]
+                channel, filter_ = group * width + inner[0], i[1] % w.dims[1]
             product = te.cast(x(i[0], channel, *index), dtype) * te.cast(w(channel, filter_, *inner[1:]), dtype)
             return te.sum(te.if_then_else(te.all(*inside), product, te.const(0, dtype)), axis=inner)
 

@@ -49,7 +49,7 @@ def _infer_full_like(a: Inference) -> StructInfo:
     return _infer_like(a)
 
 
-def scalar(value: Any) -> te.Expr:
+def scalar(value: Any) -> tir.PrimExpr:
     """Return a scalar argument of a meaning: a number, or the element of a tensor of rank 0."""
     return value() if isinstance(value, te.Tensor) else value
 
@@ -142,7 +142,7 @@ def _eye(a: Any) -> te.Tensor:
     dtype = a.result.dtype
     k = scalar(a.k)
 
-    def value(i: te.Expr, j: te.Expr) -> te.Expr:
+    def value(i: tir.PrimExpr, j: tir.PrimExpr) -> tir.PrimExpr:
         return te.if_then_else(te.equal(i + k, j), te.const(1, dtype), te.const(0, dtype))
 
     return te.compute(a.result.dims, value, "eye")
@@ -197,8 +197,8 @@ def _infer_arange(a: Inference) -> StructInfo:
 
 
 def _arange(a: Any) -> te.Tensor:
-    def value(i: te.Expr) -> te.Expr:
-        start: te.Expr = a.start
+    def value(i: tir.PrimExpr) -> tir.PrimExpr:
+        start: tir.PrimExpr = a.start
         return te.cast(start + te.cast(i, start.dtype) * a.step, a.result.dtype)
 
     return te.compute(a.result.dims, value, "T_arange")
@@ -233,7 +233,7 @@ def _numpy_hamming(np: Any, a: Any) -> Any:
 def _hamming(a: Any) -> te.Tensor:
     dtype = a.result.dtype
 
-    def value(i: te.Expr) -> te.Expr:
+    def value(i: tir.PrimExpr) -> tir.PrimExpr:
         size = te.cast(a.window_size, dtype)
         length = te.if_then_else(te.not_equal(a.periodic, 0), size, size - 1)
         angle = te.const(6.283185307179586, dtype) * te.cast(i, dtype) / te.maximum(length, 1)
@@ -271,7 +271,7 @@ def _infer_trilu(a: Inference) -> StructInfo:
 
 def _trilu(upper: bool) -> Callable[[Any], te.Tensor]:
     def meaning(a: Any) -> te.Tensor:
-        def value(*i: te.Expr) -> te.Expr:
+        def value(*i: tir.PrimExpr) -> tir.PrimExpr:
             row, column = i[-2], i[-1]
             kept = column >= row + a.k if upper else column <= row + a.k
             return te.select(kept, a.x(*i), te.const(0, a.x.dtype))

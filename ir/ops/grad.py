@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import te
+from .. import te, tir
 from ..te import topi
 from . import dims as d
 from .inference import same_as_first
@@ -48,7 +48,7 @@ def _nll_backward(a: Any) -> te.Tensor:
     """Return the gradient, which is nonzero only at the class of each target, with its weight."""
     x, targets, zero = a.predictions, a.targets, te.const(0, a.predictions.dtype)
 
-    def weight(*i: te.Expr) -> te.Expr:
+    def weight(*i: tir.PrimExpr) -> tir.PrimExpr:
         target = targets(*i)
         own = te.const(1, x.dtype) if a.weights is None else a.weights(target)
         return te.if_then_else(te.not_equal(target, a.ignore_index), own, zero)
@@ -56,7 +56,7 @@ def _nll_backward(a: Any) -> te.Tensor:
     weights = te.compute(targets.dims, weight, "all_weights")
     total = topi.reduce(weights, None, False, te.sum) if a.reduction == "mean" and targets.ndim else weights
 
-    def value(*i: te.Expr) -> te.Expr:
+    def value(*i: tir.PrimExpr) -> tir.PrimExpr:
         label, others = (i[0], ()) if x.ndim == 1 else (i[1], (i[0], *i[2:]))
         output = a.output_grad(*others) if a.reduction == "none" else a.output_grad()
         gradient = weights(*others) * output * -1
@@ -92,10 +92,12 @@ register(
 )
 
 
-def _windows(a: Any, i: Sequence[te.Expr], k: Sequence[te.ReduceAxis], counts: Any) -> tuple[te.Expr, list[te.Expr]]:
+def _windows(
+    a: Any, i: Sequence[tir.PrimExpr], k: Sequence[tir.IterVar], counts: Any
+) -> tuple[tir.PrimExpr, list[tir.PrimExpr]]:
     """Return whether element `i` is at offset `k` of a window, and the position of that window."""
-    inside: list[te.Expr] = []
-    places: list[te.Expr] = []
+    inside: list[tir.PrimExpr] = []
+    places: list[tir.PrimExpr] = []
     for n, (low, _) in enumerate(sides(a.padding)):
         start = i[n] + low - k[n] * a.dilation[n]
         place = start // a.strides[n]
@@ -110,7 +112,7 @@ def _pool_backward(average: bool) -> Callable[[Any], te.Tensor]:
         inner = [te.reduce_axis((te.const(0, "int64"), d.dim(size)), f"k{n}") for n, size in enumerate(a.pool_size)]
         share = _averaged(a, x, output) if average else _greatest(a, x, output)
 
-        def value(*i: te.Expr) -> Any:
+        def value(*i: tir.PrimExpr) -> Any:
             inside, places = _windows(a, i[2:], inner, output.shape[2:])
             return te.sum(te.if_then_else(inside, share(i, places), te.const(0, x.dtype)), axis=inner)
 
@@ -119,28 +121,28 @@ def _pool_backward(average: bool) -> Callable[[Any], te.Tensor]:
     return meaning
 
 
-def _averaged(a: Any, x: te.Tensor, output: te.Tensor) -> Callable[[Any, Any], te.Expr]:
+def _averaged(a: Any, x: te.Tensor, output: te.Tensor) -> Callable[[Any, Any], tir.PrimExpr]:
     """Distribute a window's gradient evenly."""
 
-    def share(i: Sequence[te.Expr], places: Sequence[te.Expr]) -> te.Expr:
+    def share(i: Sequence[tir.PrimExpr], places: Sequence[tir.PrimExpr]) -> tir.PrimExpr:
         return output(*i[:2], *places) / te.cast(counted(a, x, places), x.dtype)
 
     return share
 
 
-def _greatest(a: Any, x: te.Tensor, output: te.Tensor) -> Callable[[Any, Any], te.Expr]:
+def _greatest(a: Any, x: te.Tensor, output: te.Tensor) -> Callable[[Any, Any], tir.PrimExpr]:
     """Assign a window's gradient to the first of its greatest elements."""
     height, width = x.shape[2:]
     inner = [te.reduce_axis((te.const(0, "int64"), d.dim(size)), f"w{n}") for n, size in enumerate(a.pool_size)]
 
-    def pair(*o: te.Expr) -> Any:
+    def pair(*o: tir.PrimExpr) -> Any:
         y, z = (o[2 + n] * a.strides[n] + inner[n] * a.dilation[n] - sides(a.padding)[n][0] for n in (0, 1))
         inside = te.all(te.const(0, "int64") <= y, y < height, te.const(0, "int64") <= z, z < width)
         return first_greatest((y * width + z, te.if_then_else(inside, x(*o[:2], y, z), te.least(x.dtype))), axis=inner)
 
     place, _ = te.compute(output.dims, pair, "pool_place")
 
-    def share(i: Sequence[te.Expr], places: Sequence[te.Expr]) -> te.Expr:
+    def share(i: Sequence[tir.PrimExpr], places: Sequence[tir.PrimExpr]) -> tir.PrimExpr:
         mine = te.equal(place(*i[:2], *places), i[2] * width + i[3])
         return te.if_then_else(mine, output(*i[:2], *places), te.const(0, x.dtype))
 
@@ -184,7 +186,7 @@ def _take_backward(a: Any) -> te.Tensor:
     axis = 0 if a.axis is None else a.axis % a.x.ndim
     zeros = te.compute(a.x.dims, lambda *i: te.const(0, a.x.dtype), "T_zeros")
 
-    def meets(i: Element, k: Sequence[te.ReduceAxis]) -> te.Expr:
+    def meets(i: Element, k: Sequence[tir.Var]) -> tir.PrimExpr:
         return te.equal(from_front(a.indices(*k), a.x.shape[axis]), i[axis])
 
     writes = Writes(zeros, a.indices.dims, meets, lambda i, k: a.output_grad(*i[:axis], *k, *i[axis + 1 :]))

@@ -53,11 +53,11 @@ def _infer_resize(a: Inference) -> StructInfo:
 # --- As a tensor expression -----------------------------------------------------------------------------------
 
 
-def _number(value: Any) -> te.Expr:
+def _number(value: Any) -> tir.PrimExpr:
     return te.const(value, "float32")
 
 
-def _source(a: Any, x: te.Expr, axis: int, old: te.Expr, new: te.Expr) -> te.Expr:
+def _source(a: Any, x: tir.PrimExpr, axis: int, old: tir.PrimExpr, new: tir.PrimExpr) -> tir.PrimExpr:
     """Return the source coordinate of position `x` of the result, as float32."""
     place, length, size = (te.cast(value, "float32") for value in (x, old, new))
     scale = length / size
@@ -78,7 +78,7 @@ def _source(a: Any, x: te.Expr, axis: int, old: te.Expr, new: te.Expr) -> te.Exp
             return te.if_then_else(new > 1, start * (length - 1) + place * step, (start + end) * (length - 1) * 0.5)
 
 
-def _rounded(method: str, x: te.Expr) -> te.Expr:
+def _rounded(method: str, x: tir.PrimExpr) -> tir.PrimExpr:
     match method:
         case "round_prefer_floor":
             return te.ceil(x - 0.5)
@@ -92,7 +92,7 @@ def _rounded(method: str, x: te.Expr) -> te.Expr:
             return te.select(x < 0, te.ceil(x - 0.5), te.floor(x + 0.5))  # halves away from zero
 
 
-def _kernel(a: Any, x: te.Expr, length: te.Expr) -> list[te.Expr]:
+def _kernel(a: Any, x: tir.PrimExpr, length: tir.PrimExpr) -> list[tir.PrimExpr]:
     """Return the weights of the elements around coordinate `x`."""
     t = x - te.floor(x)
     if a.method == "linear":
@@ -118,22 +118,22 @@ class _Axis(Struct):
 
     a: Any
     number: int
-    length: te.Expr
-    size: te.Expr
+    length: tir.PrimExpr
+    size: tir.PrimExpr
 
-    def coordinate(self, i: te.Expr) -> te.Expr:
+    def coordinate(self, i: tir.PrimExpr) -> tir.PrimExpr:
         return _source(self.a, i, self.number, self.length, self.size)
 
-    def clamped(self, place: te.Expr) -> te.Expr:
+    def clamped(self, place: tir.PrimExpr) -> tir.PrimExpr:
         return te.maximum(te.minimum(place, self.length - 1), 0)
 
-    def nearest(self, i: te.Expr) -> te.Expr:
+    def nearest(self, i: tir.PrimExpr) -> tir.PrimExpr:
         """Return the index of the source element that is nearest to position `i` of the result."""
         corners = self.a.coordinate_transformation_mode == "align_corners"
         method = self.a.rounding_method or ("round" if corners else "floor")
         return self.clamped(te.cast(_rounded(method, self.coordinate(i)), "int64"))
 
-    def place(self, i: te.Expr, tap: te.Expr) -> te.Expr:
+    def place(self, i: tir.PrimExpr, tap: tir.PrimExpr) -> tir.PrimExpr:
         """Return the index of one of the source elements around position `i` of the result."""
         first = te.cast(te.floor(self.coordinate(i)), "int64")
         return self.clamped(first + tap - (0 if self.a.method == "linear" else 1))
@@ -141,7 +141,7 @@ class _Axis(Struct):
     def weights(self) -> te.Tensor:
         """Return the weights of the source elements around every position of the result."""
 
-        def weight(i: te.Expr, tap: te.Expr) -> te.Expr:
+        def weight(i: tir.PrimExpr, tap: tir.PrimExpr) -> tir.PrimExpr:
             kernel = _kernel(self.a, self.coordinate(i), self.length)
             result = kernel[-1]
             for number in reversed(range(len(kernel) - 1)):
@@ -154,7 +154,7 @@ class _Axis(Struct):
     def taps(self) -> int:
         return 2 if self.a.method == "linear" else 4
 
-    def inside(self, i: te.Expr) -> te.Expr:
+    def inside(self, i: tir.PrimExpr) -> tir.PrimExpr:
         """Return whether the source coordinate of position `i` is inside the data."""
         at = self.coordinate(i)
         return te.all(_number(0) <= at, at <= te.cast(self.length - 1, "float32"))
@@ -163,10 +163,10 @@ class _Axis(Struct):
 def _resize(a: Any) -> te.Tensor:
     x = unpacked(a.data, a.layout, "NCHW")
     shape = whole_dims(a.result.dims, a.layout, "NCHW")
-    rows, columns = (_Axis(a, n, x.shape[2 + n], te.Expr(shape[2 + n])) for n in (0, 1))
+    rows, columns = (_Axis(a, n, x.shape[2 + n], shape[2 + n]) for n in (0, 1))
     scaled = _chosen(x, shape, rows, columns) if a.method == "nearest_neighbor" else _summed(x, shape, rows, columns)
 
-    def value(*i: te.Expr) -> te.Expr:
+    def value(*i: tir.PrimExpr) -> tir.PrimExpr:
         result = scaled(*i)
         if a.coordinate_transformation_mode == "tf_crop_and_resize":
             inside = te.all(rows.inside(i[2]), columns.inside(i[3]))
@@ -184,8 +184,8 @@ def _summed(x: te.Tensor, shape: Sequence[tir.PrimExpr], rows: _Axis, columns: _
     y, z = (te.reduce_axis((te.const(0, "int64"), te.const(axis.taps, "int64")), "k") for axis in (rows, columns))
     heights, widths = rows.weights(), columns.weights()
 
-    def value(*i: te.Expr) -> Any:
-        pixel = te.cast(x(*i[:2], rows.place(i[2], y), columns.place(i[3], z)), "float32")
+    def value(*i: tir.PrimExpr) -> Any:
+        pixel = te.cast(x(*i[:2], rows.place(i[2], y.var), columns.place(i[3], z.var)), "float32")
         return te.sum(pixel * (heights(i[2], y) * widths(i[3], z)), axis=[y, z])
 
     return te.compute(shape, value, "resize_sum")

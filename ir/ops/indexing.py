@@ -45,7 +45,7 @@ def _take(a: Any) -> te.Tensor:
     axis = (a.axis or 0) % a.x.ndim
     width = a.indices.ndim if isinstance(a.indices, te.Tensor) else 0
 
-    def value(*ax: te.Expr) -> te.Expr:
+    def value(*ax: tir.PrimExpr) -> tir.PrimExpr:
         index = a.indices(*ax[axis : axis + width]) if isinstance(a.indices, te.Tensor) else a.indices
         return a.x(*ax[:axis], index, *ax[axis + width :])
 
@@ -135,12 +135,12 @@ def _strided_slice(a: Any) -> te.Tensor:
     axes = [axis % a.x.ndim for axis in a.axes]
     strides = a.strides or (1,) * len(axes)
     starts = {
-        axis: te.Expr(_inside(te.node_of(begin, "int64"), stride, a.x.dims[axis]))
+        axis: _inside(te.operand(begin, "int64"), stride, a.x.dims[axis])
         for axis, begin, stride in zip(axes, a.begin, strides, strict=True)
     }
     step = dict(zip(axes, strides, strict=True))
 
-    def value(*ax: te.Expr) -> te.Expr:
+    def value(*ax: tir.PrimExpr) -> tir.PrimExpr:
         index = (i * step[axis] + starts[axis] if axis in starts else i for axis, i in enumerate(ax))
         return a.x(*index)
 
@@ -253,7 +253,7 @@ def _gather_nd(a: Any) -> te.Tensor:
     depth = d.value_of(a.indices.dims[-1]) or 0
     width = a.indices.ndim - 1
 
-    def value(*ax: te.Expr) -> te.Expr:
+    def value(*ax: tir.PrimExpr) -> tir.PrimExpr:
         index = (a.indices(*ax[:width], number) for number in range(depth))
         return a.data(*ax[: a.batch_dims], *index, *ax[width:])
 
@@ -309,7 +309,7 @@ def _index_tensor(a: Any) -> te.Tensor:
     shape = topi.shape_of(*a.indices)
     width = len(shape)
 
-    def value(*ax: te.Expr) -> te.Expr:
+    def value(*ax: tir.PrimExpr) -> tir.PrimExpr:
         return a.data(*(topi.element(index, ax[:width], shape) for index in a.indices), *ax[width:])
 
     return te.compute(a.result.dims, value, "advanced_index")

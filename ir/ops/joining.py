@@ -50,11 +50,11 @@ def _concat(a: Any) -> te.Tensor:
     tensors: tuple[te.Tensor, ...] = a.tensors
     axis = (a.axis or 0) % tensors[0].ndim
 
-    def value(*ax: te.Expr) -> te.Expr:
-        start = te.Expr(d.dim(0))
+    def value(*ax: tir.PrimExpr) -> tir.PrimExpr:
+        start = d.dim(0)
         result = tensors[0](*ax)
         for before, tensor in pairwise(tensors):
-            start = start + te.Expr(before.dims[axis])
+            start = start + before.dims[axis]
             here = [*ax[:axis], ax[axis] - start, *ax[axis + 1 :]]
             result = te.if_then_else(start <= ax[axis], tensor(*here), result)
         return result
@@ -95,7 +95,7 @@ def _stack(a: Any) -> te.Tensor:
     tensors: tuple[te.Tensor, ...] = a.tensors
     axis = (a.axis or 0) % (tensors[0].ndim + 1)
 
-    def value(*ax: te.Expr) -> te.Expr:
+    def value(*ax: tir.PrimExpr) -> tir.PrimExpr:
         here = [*ax[:axis], *ax[axis + 1 :]]
         result = tensors[0](*here)
         for number, tensor in enumerate(tensors[1:], start=1):
@@ -149,7 +149,7 @@ def _split(a: Any) -> tuple[te.Tensor, ...]:
 
     def piece(start: tir.PrimExpr, size: tir.PrimExpr) -> te.Tensor:
         shape = [*a.x.dims[:axis], size, *a.x.dims[axis + 1 :]]
-        return te.compute(shape, lambda *ax: a.x(*ax[:axis], ax[axis] + te.Expr(start), *ax[axis + 1 :]), name)
+        return te.compute(shape, lambda *ax: a.x(*ax[:axis], ax[axis] + start, *ax[axis + 1 :]), name)
 
     return tuple(piece(*part) for part in _pieces(a.x.dims[axis], a.indices_or_sections))
 
@@ -217,11 +217,9 @@ def _infer_tile(a: Inference) -> StructInfo:
 
 
 def _tile(a: Any) -> te.Tensor:
-    def value(*ax: te.Expr) -> te.Expr:
+    def value(*ax: tir.PrimExpr) -> tir.PrimExpr:
         own = ax[len(ax) - a.data.ndim :]
-        return a.data(
-            *(0 if d.value_of(dim) in (0, 1) else i % te.Expr(dim) for i, dim in zip(own, a.data.dims, strict=True))
-        )
+        return a.data(*(0 if d.value_of(dim) in (0, 1) else i % dim for i, dim in zip(own, a.data.dims, strict=True)))
 
     return te.compute(a.result.dims, value, "T_tile")
 
@@ -247,7 +245,7 @@ def _infer_flip(a: Inference) -> StructInfo:
 
 def _flip(a: Any) -> te.Tensor:
     axis = a.axis % a.data.ndim
-    last = te.Expr(d.subtract(a.data.dims[axis], 1))
+    last = d.subtract(a.data.dims[axis], 1)
     return te.compute(
         a.data.dims, lambda *ax: a.data(*ax[:axis], last - ax[axis], *ax[axis + 1 :]), "T_reverse_sequence"
     )

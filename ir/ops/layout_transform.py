@@ -62,10 +62,10 @@ def _complete(values: dict[str, Any]) -> None:
     if callable(given):
         indices = [te.var(name, "int64") for name in inspect.signature(given).parameters]
         result = cast("Any", given(*indices))
-        final = cast("Sequence[te.Expr | int]", result if isinstance(result, tuple | list) else (result,))
+        final = cast("Sequence[tir.PrimExpr | int]", result if isinstance(result, tuple | list) else (result,))
         values["index_map"] = tir.IndexMap(
-            tuple(cast("tir.Var", index.node) for index in indices),
-            tuple(te.node_of(index, "int64") for index in final),
+            tuple(indices),
+            tuple(te.operand(index, "int64") for index in final),
         )
 
 
@@ -85,7 +85,9 @@ def _infer(a: Inference) -> StructInfo:
     return tensor_info(_map_shape(own, _whole_sizes(own, known)), info.dtype, -1, info.vdevice)
 
 
-def _inverse(index_map: tir.IndexMap, whole: Mapping[tir.Var, int], place: Sequence[te.Expr]) -> list[te.Expr] | None:
+def _inverse(
+    index_map: tir.IndexMap, whole: Mapping[tir.Var, int], place: Sequence[tir.PrimExpr]
+) -> list[tir.PrimExpr] | None:
     """Return the indices that are mapped to `place`; None if the map is not built from splits and fusions."""
     from ..analysis.iter_map import detect_iter_map
     from ..analysis.iter_map_use import inverse_affine_iter_map
@@ -93,8 +95,8 @@ def _inverse(index_map: tir.IndexMap, whole: Mapping[tir.Var, int], place: Seque
     found = detect_iter_map(index_map.final_indices, _domains(whole), check_level="bijective")
     if not found.is_detected:
         return None
-    values = inverse_affine_iter_map(found.indices, [item.node for item in place])
-    return [te.Expr(values.get(var, d.dim(0))) for var in index_map.initial_indices]
+    values = inverse_affine_iter_map(found.indices, place)
+    return [values.get(var, d.dim(0)) for var in index_map.initial_indices]
 
 
 def _compute(a: Any) -> te.Tensor | None:
@@ -108,7 +110,7 @@ def _compute(a: Any) -> te.Tensor | None:
     if _inverse(index_map, whole, probe) is None:
         return None
 
-    def value(*i: te.Expr) -> te.Expr:
+    def value(*i: tir.PrimExpr) -> tir.PrimExpr:
         source = _inverse(index_map, whole, i)
         assert source is not None
         short = [n for n, size in enumerate(known) if whole[index_map.initial_indices[n]] != size]

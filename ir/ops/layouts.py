@@ -102,9 +102,9 @@ def unpacked(x: te.Tensor, text: str, letters: str) -> te.Tensor:
     if layout.is_plain:
         return reordered(x, [text.index(letter) for letter in letters])
 
-    def element(*i: te.Expr) -> te.Expr:
+    def element(*i: tir.PrimExpr) -> tir.PrimExpr:
         whole = dict(zip(letters, i, strict=True))
-        index: list[te.Expr] = []
+        index: list[tir.PrimExpr] = []
         for part, (name, size) in enumerate(layout.parts):
             stride = layout.stride(part)
             place = whole[name] // stride if stride > 1 else whole[name]
@@ -120,7 +120,7 @@ def packed(x: te.Tensor, text: str, letters: str) -> te.Tensor:
     if layout.is_plain:
         return reordered(x, inverse([text.index(letter) for letter in letters]))
 
-    def element(*i: te.Expr) -> te.Expr:
+    def element(*i: tir.PrimExpr) -> tir.PrimExpr:
         index = dict.fromkeys(letters, te.const(0, "int64"))
         for part, (name, _) in enumerate(layout.parts):
             stride = layout.stride(part)

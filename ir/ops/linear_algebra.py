@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import te
+from .. import te, tir
 from ..base import Op, StructInfo
 from ..relax import Call, Expr
 from ..te import topi
@@ -50,7 +50,7 @@ def _matmul(a: Any) -> te.Tensor:
     x2: te.Tensor = a.x2
     k = te.reduce_axis((te.const(0, "int64"), x1.dims[-1]), "k")
 
-    def value(*i: te.Expr) -> Any:
+    def value(*i: tir.PrimExpr) -> Any:
         rest = list(i)
         columns = [rest.pop()] if x2.ndim > 1 else []
         rows = [rest.pop()] if x1.ndim > 1 else []
@@ -107,7 +107,7 @@ def _infer_outer(a: Inference) -> StructInfo:
 
 
 def _outer(a: Any) -> te.Tensor:
-    def value(i: te.Expr, j: te.Expr) -> te.Expr:
+    def value(i: tir.PrimExpr, j: tir.PrimExpr) -> tir.PrimExpr:
         return a.x1(i) * a.x2(j)
 
     return te.compute(a.result.dims, value, "outer")
@@ -177,9 +177,9 @@ def _einsum(a: Any) -> te.Tensor:
     inner = sorted({label for labels in operands for label in labels} - set(result))
     axes = {label: te.reduce_axis((te.const(0, "int64"), sizes.get(label, d.dim(1))), label) for label in inner}
 
-    def value(*ax: te.Expr) -> Any:
+    def value(*ax: tir.PrimExpr) -> Any:
         index = dict(zip(result, ax, strict=True)) | axes
-        product: te.Expr | None = None
+        product: tir.PrimExpr | None = None
         for labels, tensor in zip(operands, tensors, strict=True):
             here = (0 if d.is_one(dim) else index[label] for label, dim in zip(labels, tensor.dims, strict=True))
             factor = tensor(*here)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import te
+from .. import te, tir
 from ..base import StructInfo
 from ..te import topi
 from . import dims as d
@@ -29,7 +29,7 @@ def _cross_entropy(a: Any) -> te.Tensor:
     total = topi.elementwise(topi.reduce(product, None, False, te.sum), lambda x: x * -1)
     if a.predictions.ndim == 1:
         return total
-    return topi.divide(total, te.cast(te.Expr(a.predictions.dims[0]), a.predictions.dtype))
+    return topi.divide(total, te.cast(a.predictions.dims[0], a.predictions.dtype))
 
 
 def _numpy_cross_entropy(np: Any, a: Any) -> Any:
@@ -77,15 +77,15 @@ def _nll(a: Any) -> te.Tensor:
     x, targets = a.predictions, a.targets
     zero = te.const(0, x.dtype)
 
-    def weight(target: te.Expr) -> te.Expr:
+    def weight(target: tir.PrimExpr) -> tir.PrimExpr:
         return te.const(1, x.dtype) if a.weights is None else a.weights(target)
 
-    def loss(*i: te.Expr) -> te.Expr:
+    def loss(*i: tir.PrimExpr) -> tir.PrimExpr:
         target = targets(*i)
         index = (target, *i[1:]) if x.ndim == 1 else (i[0], target, *i[1:])
         return te.if_then_else(te.not_equal(target, a.ignore_index), x(*index) * weight(target) * -1, zero)
 
-    def weighed(*i: te.Expr) -> te.Expr:
+    def weighed(*i: tir.PrimExpr) -> tir.PrimExpr:
         target = targets(*i)
         return te.if_then_else(te.not_equal(target, a.ignore_index), weight(target), zero)
 

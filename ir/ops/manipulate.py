@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import te
+from .. import te, tir
 from ..base import StructInfo
 from ..relax import ShapeExpr, TensorStructInfo
 from ..te import topi
@@ -198,7 +198,7 @@ def _squeeze(a: Any) -> te.Tensor:
     one = [number for number, dim in enumerate(a.x.dims) if d.is_one(dim)]
     gone = one if a.axis is None else [axis % a.x.ndim for axis in a.axis]
 
-    def value(*ax: te.Expr) -> te.Expr:
+    def value(*ax: tir.PrimExpr) -> tir.PrimExpr:
         rest = iter(ax)
         return a.x(*(0 if number in gone else next(rest) for number in range(a.x.ndim)))
 

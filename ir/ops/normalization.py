@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import te
+from .. import te, tir
 from ..base import StructInfo
 from ..relax import TensorStructInfo, TupleStructInfo
 from ..te import topi
@@ -39,12 +39,12 @@ def _infer_norm(*names: str) -> Any:
     return infer
 
 
-def _moments_axes(a: Any) -> tuple[list[int], te.Expr]:
+def _moments_axes(a: Any) -> tuple[list[int], tir.PrimExpr]:
     axes = topi.normal_axes(a.axes, a.data.ndim)
     return axes, topi.count(a.data, axes)
 
 
-def _kept(index: tuple[te.Expr, ...], axes: list[int]) -> list[te.Expr]:
+def _kept(index: tuple[tir.PrimExpr, ...], axes: list[int]) -> list[tir.PrimExpr]:
     return [i for number, i in enumerate(index) if number not in axes]
 
 
@@ -57,7 +57,7 @@ def _layer_norm(a: Any) -> te.Tensor:
     inner = topi.reduce_axes(x, axes)
     shape = topi.reduced_shape(x, axes, False)
 
-    def item(ax: tuple[te.Expr, ...], reduced: list[te.ReduceAxis]) -> te.Expr:
+    def item(ax: tuple[tir.PrimExpr, ...], reduced: list[tir.IterVar]) -> tir.PrimExpr:
         return te.cast(x(*topi.source_index(ax, axes, reduced, x.ndim, False)), wide)
 
     total = te.compute(shape, lambda *ax: te.sum(item(ax, inner), axis=inner), f"{x.name}_sum")
@@ -69,7 +69,7 @@ def _layer_norm(a: Any) -> te.Tensor:
         f"{x.name}_var_sum",
     )
 
-    def value(*ax: te.Expr) -> te.Expr:
+    def value(*ax: tir.PrimExpr) -> tir.PrimExpr:
         kept, own = _kept(ax, axes), [ax[axis] for axis in axes]
         variance = squares(*kept) / count
         normal = (te.cast(x(*ax), wide) - mean(*kept)) * te.rsqrt(variance + te.const(a.epsilon, wide))
@@ -126,7 +126,7 @@ def _rms_norm(a: Any) -> te.Tensor:
     )
     weight = cast(a.weight, wide)
 
-    def value(*ax: te.Expr) -> te.Expr:
+    def value(*ax: tir.PrimExpr) -> tir.PrimExpr:
         return root(*_kept(ax, axes)) * data(*ax) * weight(*(ax[axis] for axis in axes))
 
     return cast(te.compute(x.dims, value, "T_rms_norm"), x.dtype)
@@ -266,7 +266,7 @@ def _grouped(np: Any, a: Any) -> Any:
     return normal * gamma + beta
 
 
-def _two_zeros(first: str, second: str) -> tuple[te.Expr, te.Expr]:
+def _two_zeros(first: str, second: str) -> tuple[tir.PrimExpr, tir.PrimExpr]:
     return te.const(0, first), te.const(0, second)
 
 
@@ -281,14 +281,14 @@ def _group_norm(a: Any) -> te.Tensor:
     inner = topi.reduce_axes(data, axes)
     add_both = te.comm_reducer(lambda p, q: (p[0] + q[0], p[1] + q[1]), _two_zeros)
 
-    def sums(*ax: te.Expr) -> Any:
+    def sums(*ax: tir.PrimExpr) -> Any:
         item = data(*topi.source_index(ax, axes, inner, data.ndim, False))
         return add_both((item, item * item), axis=inner)
 
     total, squares = te.compute(topi.reduced_shape(data, axes, False), sums, f"{x.name}_red_temp")
     gamma, beta = (topi.reshape(parameter, [groups, width]) for parameter in (a.gamma, a.beta))
 
-    def value(*ax: te.Expr) -> te.Expr:
+    def value(*ax: tir.PrimExpr) -> tir.PrimExpr:
         kept, own = _kept(ax, axes), (ax[axis], ax[axis + 1])
         mean = total(*kept) / count
         variance = squares(*kept) / count - mean * mean
@@ -342,7 +342,7 @@ def _instance_norm(a: Any) -> te.Tensor:
     deviation = topi.subtract(x, mean)
     variance = topi.divide(topi.reduce(topi.multiply(deviation, deviation), axes, True, te.sum), count)
 
-    def value(*ax: te.Expr) -> te.Expr:
+    def value(*ax: tir.PrimExpr) -> tir.PrimExpr:
         channel = ax[channel_axis]
         scale = te.rsqrt(topi.element(variance, ax, x.dims) + te.const(a.epsilon, x.dtype))
         return deviation(*ax) * scale * a.gamma(channel) + a.beta(channel)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import te
+from .. import te, tir
 from ..base import StructInfo
 from . import dims as d
 from .inference import Inference, dims_of, tensor_info
@@ -37,19 +37,19 @@ def _infer_pad(a: Inference) -> StructInfo:
     )
 
 
-def _reflected(place: te.Expr, length: te.Expr) -> te.Expr:
+def _reflected(place: tir.PrimExpr, length: tir.PrimExpr) -> tir.PrimExpr:
     return te.select(place < 0, place * -1, te.select(place < length, place, length * 2 - 2 - place))
 
 
-def _replicated(place: te.Expr, length: te.Expr) -> te.Expr:
+def _replicated(place: tir.PrimExpr, length: tir.PrimExpr) -> tir.PrimExpr:
     return te.minimum(te.maximum(place, 0), length - 1)
 
 
-def _circular(place: te.Expr, length: te.Expr) -> te.Expr:
+def _circular(place: tir.PrimExpr, length: tir.PrimExpr) -> tir.PrimExpr:
     return place % length
 
 
-_SOURCES: dict[str, tuple[str, Callable[[te.Expr, te.Expr], te.Expr]]] = {
+_SOURCES: dict[str, tuple[str, Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]]] = {
     "reflect": ("ReflectPadInput", _reflected),
     "replicate": ("ReplicatePadInput", _replicated),
     "circular": ("CircularPadInput", _circular),
@@ -63,7 +63,7 @@ def _pad(a: Any) -> te.Tensor:
         return padded(a.data, before, after, te.const(a.pad_value, a.data.dtype), "PadInput")
     name, source = _SOURCES[a.pad_mode]
 
-    def element(*i: te.Expr) -> te.Expr:
+    def element(*i: tir.PrimExpr) -> tir.PrimExpr:
         parts = zip(i, a.data.shape, before, after, strict=True)
         return a.data(*(source(item - low, length) if low or high else item for item, length, low, high in parts))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 
@@ -65,7 +65,7 @@ def _pool(spatial: int, average: bool) -> Callable[[Any], te.Tensor | None]:
         source = padded(x, *_reach(a, x, shape), fill, axes="ax")
         inner = [te.reduce_axis((te.const(0, "int64"), d.dim(size)), f"rv{n}") for n, size in enumerate(a.pool_size)]
 
-        def window(i: tuple[te.Expr, ...]) -> te.Expr:
+        def window(i: tuple[tir.PrimExpr, ...]) -> tir.PrimExpr:
             index = (i[2 + n] * a.strides[n] + inner[n] * a.dilation[n] for n in range(spatial))
             return source(*i[:2], *index)
 
@@ -93,12 +93,12 @@ def _reach(a: Any, x: te.Tensor, shape: Any) -> tuple[list[int], list[int]]:
     return [0, 0, *(low for low, _ in padding)], [0, 0, *(high for _, high in padding)]
 
 
-def counted(a: Any, x: te.Tensor, index: Sequence[te.Expr]) -> te.Expr:
+def counted(a: Any, x: te.Tensor, index: Sequence[tir.PrimExpr]) -> tir.PrimExpr:
     """Return the number of averaged elements of a window: all, or those inside the data."""
     count = te.const(1, "int64")
     for n, i in enumerate(index):
         low, high = sides(a.padding)[n]
-        length = te.Expr(x.dims[2 + n])
+        length = x.dims[2 + n]
         start = i * a.strides[n] - low
         end = te.minimum(start + a.pool_size[n], length + high)
         if not a.count_include_pad:
@@ -144,7 +144,7 @@ def _window(np: Any, a: Any, x: Any, index: Any, average: bool) -> Any:
     ranges, size = window_places(a, x.shape[2:], index)
     part = x[np.ix_(range(x.shape[0]), range(x.shape[1]), *ranges)]
     axes = tuple(range(2, x.ndim))
-    least = te.least(str(x.dtype)).value
+    least = cast("tir.FloatImm", te.least(str(x.dtype))).value
     return part.sum(axes) / size if average else part.max(axes, initial=least)
 
 
@@ -204,15 +204,15 @@ class _Axis(Struct, frozen=True):
         even = self.even
         return d.add(d.floordiv(self.length, self.size), 2) if even is None else d.dim(even)
 
-    def start(self, i: te.Expr) -> te.Expr:
+    def start(self, i: tir.PrimExpr) -> tir.PrimExpr:
         even = self.even
-        return i * te.Expr(self.length) // te.Expr(self.size) if even is None else i * even
+        return i * self.length // self.size if even is None else i * even
 
-    def end(self, i: te.Expr) -> te.Expr:
-        size = te.Expr(self.size)
-        return ((i + 1) * te.Expr(self.length) + size - 1) // size
+    def end(self, i: tir.PrimExpr) -> tir.PrimExpr:
+        size = self.size
+        return ((i + 1) * self.length + size - 1) // size
 
-    def count(self, i: te.Expr) -> te.Expr:
+    def count(self, i: tir.PrimExpr) -> tir.PrimExpr:
         even = self.even
         return self.end(i) - self.start(i) if even is None else te.const(even, "int64")
 
@@ -227,7 +227,7 @@ def _adaptive(spatial: int) -> Callable[[Any], te.Tensor | None]:
         axes = [_Axis(length, size) for length, size in zip(x.dims[2:], shape[2:], strict=True)]
         inner = [te.reduce_axis((te.const(0, "int64"), axis.width), f"rv{n}") for n, axis in enumerate(axes)]
 
-        def total(*ax: te.Expr) -> Any:
+        def total(*ax: tir.PrimExpr) -> Any:
             index = [axis.start(i) + k for axis, i, k in zip(axes, ax[2:], inner, strict=True)]
             item = x(*ax[:2], *index)
             inside = [
@@ -236,7 +236,7 @@ def _adaptive(spatial: int) -> Callable[[Any], te.Tensor | None]:
             whole = te.if_then_else(te.all(*inside), item, te.const(0, x.dtype)) if inside else item
             return te.sum(whole, axis=inner)
 
-        def mean(*ax: te.Expr) -> te.Expr:
+        def mean(*ax: tir.PrimExpr) -> tir.PrimExpr:
             counts = [axis.count(i) for axis, i in zip(axes, ax[2:], strict=True)]
             return sums(*ax) / te.cast(reduce(lambda p, q: p * q, counts), x.dtype)
 
@@ -306,7 +306,7 @@ def _infer_shuffle(a: Inference) -> StructInfo:
 def _shuffle(a: Any) -> te.Tensor:
     factor = a.upscale_factor
 
-    def value(*i: te.Expr) -> te.Expr:
+    def value(*i: tir.PrimExpr) -> tir.PrimExpr:
         channel = (i[-3] * factor + i[-2] % factor) * factor + i[-1] % factor
         return a.data(*i[:-3], channel, i[-2] // factor, i[-1] // factor)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import te
+from .. import te, tir
 from ..base import StructInfo
 from ..dtype import int_range, is_float
 from . import dims as d
@@ -24,19 +24,19 @@ def _infer(a: Inference) -> StructInfo:
     return like(info, a.attr("out_dtype"))
 
 
-def _parameter(value: Any, index: tuple[te.Expr, ...], axis: int) -> te.Expr:
-    if isinstance(value, te.Expr):
+def _parameter(value: Any, index: tuple[tir.PrimExpr, ...], axis: int) -> tir.PrimExpr:
+    if isinstance(value, tir.PrimExpr):
         return value
     return value(*((index[axis],) if value.ndim == 1 else ()))
 
 
-def _clip_cast(value: te.Expr, dtype: str) -> te.Expr:
+def _clip_cast(value: tir.PrimExpr, dtype: str) -> tir.PrimExpr:
     low, high = te.cast(te.min_value(dtype), value.dtype), te.cast(te.max_value(dtype), value.dtype)
     return te.cast(te.maximum(te.minimum(value, high), low), dtype)
 
 
 def _quantize(a: Any) -> te.Tensor:
-    def value(*indices: te.Expr) -> te.Expr:
+    def value(*indices: tir.PrimExpr) -> tir.PrimExpr:
         scaled = a.data(*indices) / _parameter(a.scale, indices, a.axis)
         rounded = scaled if is_float(a.out_dtype) else te.round(scaled)
         return _clip_cast(rounded + te.cast(_parameter(a.zero_point, indices, a.axis), scaled.dtype), a.out_dtype)
@@ -47,7 +47,7 @@ def _quantize(a: Any) -> te.Tensor:
 def _dequantize(a: Any) -> te.Tensor:
     dtype = "float32" if is_float(a.data.dtype) else "int32"
 
-    def value(*indices: te.Expr) -> te.Expr:
+    def value(*indices: tir.PrimExpr) -> tir.PrimExpr:
         zero = te.cast(_parameter(a.zero_point, indices, a.axis), dtype)
         difference = te.cast(a.data(*indices), dtype) - zero
         scaled = te.cast(difference, "float32") * te.cast(_parameter(a.scale, indices, a.axis), "float32")

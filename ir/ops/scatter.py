@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .. import te
+from .. import te, tir
 from ..base import StructInfo
 from ..relax import PrimStructInfo, TensorStructInfo
 from ..te import topi
@@ -64,10 +64,10 @@ def _elements(a: Any) -> te.Tensor:
     others = [n for n in range(a.data.ndim) if n != axis]
     cut = [n for n in others if not d.is_equal(a.indices.dims[n], a.data.dims[n])]
 
-    def place(i: Element, k: Sequence[te.ReduceAxis]) -> Element:
+    def place(i: Element, k: Sequence[tir.Var]) -> Element:
         return (*i[:axis], k[0], *i[axis + 1 :])
 
-    def meets(i: Element, k: Sequence[te.ReduceAxis]) -> te.Expr:
+    def meets(i: Element, k: Sequence[tir.Var]) -> tir.PrimExpr:
         hits = te.equal(from_front(a.indices(*place(i, k)), a.data.shape[axis]), i[axis])
         inside = [i[n] < a.indices.shape[n] for n in cut]
         return te.if_then_else(te.all(*inside), hits, te.const(0, "bool")) if inside else hits
@@ -81,7 +81,7 @@ def _nd(a: Any) -> te.Tensor | None:
     if depth is None:
         return None
 
-    def meets(i: Element, k: Sequence[te.ReduceAxis]) -> te.Expr:
+    def meets(i: Element, k: Sequence[tir.Var]) -> tir.PrimExpr:
         return te.all(*(te.equal(from_front(a.indices(*k, n), a.data.shape[n]), i[n]) for n in range(depth)))
 
     writes = Writes(a.data, a.indices.dims[:-1], meets, lambda i, k: a.updates(*k, *i[depth:]))
@@ -92,12 +92,12 @@ def _put(a: Any) -> te.Tensor:
     indices: tuple[te.Tensor, ...] = a.indices
     shape, width = topi.shape_of(*indices), len(indices)
 
-    def meets(i: Element, k: Sequence[te.ReduceAxis]) -> te.Expr:
+    def meets(i: Element, k: Sequence[tir.Var]) -> tir.PrimExpr:
         places = (topi.element(index, k, shape) for index in indices)
         parts = zip(places, a.data.shape, i, strict=False)
         return te.all(*(te.equal(from_front(place, length), own) for place, length, own in parts))
 
-    def value(i: Element, k: Sequence[te.ReduceAxis]) -> te.Expr:
+    def value(i: Element, k: Sequence[tir.Var]) -> tir.PrimExpr:
         return topi.element(a.values, (*k, *i[width:]), (*shape, *a.data.dims[width:]))
 
     return Writes(a.data, shape, meets, value).combined("add" if a.accumulate else "update", "T_index_put")
@@ -206,7 +206,7 @@ def _infer_slice_scatter(a: Inference) -> StructInfo:
 def _slice_scatter(a: Any) -> te.Tensor:
     axis: int = a.axis % a.input_tensor.ndim
 
-    def value(*i: te.Expr) -> te.Expr:
+    def value(*i: tir.PrimExpr) -> tir.PrimExpr:
         offset = i[axis] - a.start
         inside = te.all(a.start <= i[axis], i[axis] < a.end, te.equal(offset % a.step, 0))
         return te.if_then_else(inside, a.src(*i[:axis], offset // a.step, *i[axis + 1 :]), a.input_tensor(*i))
@@ -256,7 +256,7 @@ def _infer_one_hot(a: Inference) -> StructInfo:
 def _one_hot(a: Any) -> te.Tensor:
     axis: int = a.axis % (a.indices.ndim + 1)
 
-    def value(*ax: te.Expr) -> te.Expr:
+    def value(*ax: tir.PrimExpr) -> tir.PrimExpr:
         index = a.indices(*ax[:axis], *ax[axis + 1 :])
         return te.select(te.equal(index, te.cast(ax[axis], index.dtype)), a.on_value, a.off_value)
 

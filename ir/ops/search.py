@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import make, te
+from .. import make, te, tir
 from ..base import Op, StructInfo
 from ..dtype import is_float
 from ..relax import Call, Constant, Expr, PrimValue, TensorStructInfo, TupleStructInfo
@@ -27,7 +27,7 @@ def _infer_where(a: Inference) -> StructInfo:
 
 
 def _where(a: Any) -> te.Tensor:
-    def value(*ax: te.Expr) -> te.Expr:
+    def value(*ax: tir.PrimExpr) -> tir.PrimExpr:
         condition, x1, x2 = (topi.element(x, ax, a.result.dims) for x in (a.condition, a.x1, a.x2))
         return te.select(te.const(0, "int64") < te.cast(condition, "int64"), x1, x2)
 
@@ -70,13 +70,13 @@ def _infer_arg(a: Inference) -> StructInfo:
     return reduced(a, "int64")
 
 
-def _first_best(combine: Callable[..., make.Pair], limit: Callable[[str], te.Expr]) -> te.Reducer:
+def _first_best(combine: Callable[..., make.Pair], limit: Callable[[str], tir.PrimExpr]) -> te.Reducer:
     """Return the reducer of pairs of index and value; its identity has index -1, which denotes no element."""
 
     def combined(x: Any, y: Any) -> Any:
-        return tuple(map(te.Expr, combine(*(tuple(map(te.node_of, pair)) for pair in (x, y)))))
+        return combine(*(tuple(map(te.operand, pair)) for pair in (x, y)))
 
-    def identity(index: str, value: str) -> tuple[te.Expr, te.Expr]:
+    def identity(index: str, value: str) -> tuple[tir.PrimExpr, tir.PrimExpr]:
         return te.const(-1, index), limit(value)
 
     return te.comm_reducer(combined, identity)
@@ -92,10 +92,10 @@ def _arg(reducer: te.Reducer) -> Callable[[Any], te.Tensor]:
         axes = topi.normal_axes(a.axis, x.ndim)
         inner = topi.reduce_axes(x, axes)
 
-        def pair(*ax: te.Expr) -> Any:
+        def pair(*ax: tir.PrimExpr) -> Any:
             position = te.const(0, x.dims[0].dtype if x.dims else "int64")
             for axis, k in zip(axes, inner, strict=True):
-                position = position * te.Expr(x.dims[axis]) + k
+                position = position * x.dims[axis] + k
             here = x(*topi.source_index(ax, axes, inner, x.ndim, a.keepdims))
             return reducer((position, here), axis=inner)
 
@@ -140,7 +140,7 @@ def _bucketize(a: Any) -> te.Tensor:
     k = te.reduce_axis((te.const(0, "int64"), a.boundaries.dims[0]), "k")
     dtype = a.result.dtype
 
-    def value(*ax: te.Expr) -> Any:
+    def value(*ax: tir.PrimExpr) -> Any:
         x, bound = a.input_tensor(*ax), a.boundaries(k)
         below = te.cast(bound <= x if a.right else bound < x, dtype)
         if is_float(a.input_tensor.dtype):  # NaN is above all boundaries, as in NumPy

@@ -48,10 +48,10 @@ def _order_tensor(x: te.Tensor, axis: int, descending: bool, length: tir.PrimExp
     k = te.reduce_axis((te.const(0, "int64"), extent), "k")
     j = te.reduce_axis((te.const(0, "int64"), extent), "j")
 
-    def less(p: te.Expr, q: te.Expr) -> te.Expr:
+    def less(p: tir.PrimExpr, q: tir.PrimExpr) -> tir.PrimExpr:
         return te.any(p < q, te.all(te.isnan(q), te.logical_not(te.isnan(p)))) if is_float(x.dtype) else p < q
 
-    def place(*i: te.Expr) -> Any:
+    def place(*i: tir.PrimExpr) -> Any:
         own, other = x(*i), x(*i[:axis], k, *i[axis + 1 :])
         first, second = (own, other) if descending else (other, own)
         tied = te.all(te.logical_not(less(second, first)), k < i[axis])
@@ -59,7 +59,7 @@ def _order_tensor(x: te.Tensor, axis: int, descending: bool, length: tir.PrimExp
 
     places = te.compute(x.dims, place, "T_sort_place")
 
-    def index(*i: te.Expr) -> Any:
+    def index(*i: tir.PrimExpr) -> Any:
         is_there = te.equal(places(*i[:axis], j, *i[axis + 1 :]), i[axis])
         return te.sum(te.select(is_there, j, te.const(0, "int64")), axis=j)
 
@@ -182,16 +182,16 @@ def _numpy_multinomial(np: Any, a: Any) -> Any:
 
 def _multinomial(a: Any) -> te.Tensor:
     """Return, for each sample, the number of classes whose cumulative probability does not exceed it."""
-    last = te.Expr(a.prob.dims[1]) - 1
+    last = a.prob.dims[1] - 1
     k = te.reduce_axis((te.const(0, "int64"), a.prob.dims[1]), "k")
     j = te.reduce_axis((te.const(0, "int64"), a.prob.dims[1]), "j")
 
-    def upto(i: te.Expr, c: te.Expr) -> Any:
+    def upto(i: tir.PrimExpr, c: tir.PrimExpr) -> Any:
         return te.sum(te.if_then_else(k <= c, a.prob(i, k), te.const(0, a.prob.dtype)), axis=k)
 
     totals = te.compute(a.prob.dims, upto, "T_multinomial_total")
 
-    def below(i: te.Expr, c: te.Expr) -> Any:
+    def below(i: tir.PrimExpr, c: tir.PrimExpr) -> Any:
         return te.sum(te.cast(totals(a.sample_indices(i, c), j) <= a.uniform_sample(i, c), "int64"), axis=j)
 
     count = te.compute(a.result.dims, below, "T_multinomial_count")

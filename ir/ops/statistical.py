@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
-from .. import te
+from .. import te, tir
 from ..base import StructInfo
 from ..te import topi
 from . import dims as d
@@ -44,11 +44,11 @@ def _oracle(name: str) -> Oracle:
     return lambda np, a: np.asarray(getattr(np, name)(a.x, axis=_axis(a), keepdims=a.keepdims)).astype(a.result_dtype)
 
 
-def _extreme(name: str, limit: Callable[[str], te.Expr]) -> Oracle:
+def _extreme(name: str, limit: Callable[[str], tir.PrimExpr]) -> Oracle:
     """Return the oracle by NumPy; the result for no elements is the identity of the reduction."""
 
     def oracle(np: Any, a: Any) -> Any:
-        start = {} if a.x.size else {"initial": limit(str(a.x.dtype)).value}
+        start = {} if a.x.size else {"initial": cast("tir.FloatImm", limit(str(a.x.dtype))).value}
         return np.asarray(getattr(np, name)(a.x, axis=_axis(a), keepdims=a.keepdims, **start)).astype(a.result_dtype)
 
     return oracle
@@ -125,7 +125,7 @@ def _scan(reducer: Callable[..., Any]) -> Callable[[Any], te.Tensor]:
         dtype: str = a.result.dtype
         k = te.reduce_axis((te.const(0, "int64"), data.dims[axis]), "k")
 
-        def value(*ax: te.Expr) -> Any:
+        def value(*ax: tir.PrimExpr) -> Any:
             included = k < ax[axis] if a.exclusive else k <= ax[axis]
             item = te.cast(data(*ax[:axis], k, *ax[axis + 1 :]), dtype)
             return reducer(te.if_then_else(included, item, te.const(int(reducer is te.prod), dtype)), axis=k)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import te
+from .. import te, tir
 from ..base import StructInfo
 from ..dtype import is_float, parse_dtype
 from ..relax import PrimStructInfo
@@ -37,7 +37,11 @@ def _same_dtype(function: Callable[[Any, Any], Any]) -> Oracle:
 
 
 def _unary(
-    name: str, value: Callable[[te.Expr], Any], oracle: Callable[[Any, Any], Any], doc: str, only_floats: bool = True
+    name: str,
+    value: Callable[[tir.PrimExpr], Any],
+    oracle: Callable[[Any, Any], Any],
+    doc: str,
+    only_floats: bool = True,
 ) -> None:
     register(
         RelaxOp(
@@ -52,7 +56,7 @@ def _unary(
     )
 
 
-def _check(name: str, value: Callable[[te.Expr], Any], doc: str) -> None:
+def _check(name: str, value: Callable[[tir.PrimExpr], Any], doc: str) -> None:
     register(
         RelaxOp(
             f"relax.{name}",
@@ -71,12 +75,12 @@ def _erf(np: Any, x: Any) -> Any:
     return np.vectorize(erf, otypes=["float64"])(x)
 
 
-def _where_float(f: Callable[[te.Expr], te.Expr]) -> Callable[[te.Expr], te.Expr]:
+def _where_float(f: Callable[[tir.PrimExpr], tir.PrimExpr]) -> Callable[[tir.PrimExpr], tir.PrimExpr]:
     """Return `f` for floats and the identity for integers (TVM: `topi.floor`, `ceil`, `round`, `trunc`)."""
     return lambda x: x if parse_dtype(x.dtype).code in ("int", "uint", "bool") else f(x)
 
 
-def _sign(x: te.Expr) -> te.Expr:
+def _sign(x: tir.PrimExpr) -> tir.PrimExpr:
     """Return 1, -1, or the operand if it is zero or NaN; as in NumPy, the sign of -0.0 is 0.0."""
     zero = te.const(0, x.dtype)
     if _is_unsigned(x):
@@ -85,12 +89,12 @@ def _sign(x: te.Expr) -> te.Expr:
     return te.select(zero < x, te.const(1, x.dtype), negative)
 
 
-def _negative(x: te.Expr) -> te.Expr:
+def _negative(x: tir.PrimExpr) -> tir.PrimExpr:
     """Return `x * -1`; unsigned integers, which cannot hold -1, wrap around."""
     return te.const(0, x.dtype) - x if _is_unsigned(x) else x * -1
 
 
-def _is_unsigned(x: te.Expr) -> bool:
+def _is_unsigned(x: tir.PrimExpr) -> bool:
     return parse_dtype(x.dtype).code == "uint"
 
 
@@ -172,7 +176,7 @@ def _infer_clip(a: Inference) -> StructInfo:
 
 
 def _clip(a: Any) -> Any:
-    def value(x: te.Expr) -> te.Expr:
+    def value(x: tir.PrimExpr) -> tir.PrimExpr:
         low, high = (te.cast(bound, x.dtype) for bound in (a.min, a.max))
         return te.maximum(te.minimum(x, high), low)
 

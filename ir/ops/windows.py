@@ -50,21 +50,26 @@ def sides(padding: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def padded(
-    x: te.Tensor, before: Sequence[int], after: Sequence[int], value: te.Expr, name: str = "pad_temp", axes: str = "i"
+    x: te.Tensor,
+    before: Sequence[int],
+    after: Sequence[int],
+    value: tir.PrimExpr,
+    name: str = "pad_temp",
+    axes: str = "i",
 ) -> te.Tensor:
     """Return `x` padded with `value`; `x` itself without padding."""
     if not any((*before, *after)):
         return x
     shape = [d.add(dim, low + high) for dim, low, high in zip(x.dims, before, after, strict=True)]
 
-    def element(*i: te.Expr) -> te.Expr:
-        inside: list[te.Expr] = []
-        index: list[te.Expr] = []
+    def element(*i: tir.PrimExpr) -> tir.PrimExpr:
+        inside: list[tir.PrimExpr] = []
+        index: list[tir.PrimExpr] = []
         for item, dim, low, high in zip(i, x.dims, before, after, strict=True):
             if low:
                 inside.append(te.const(low, item.dtype) <= item)
             if high:
-                inside.append(item < te.Expr(d.add(dim, low)))
+                inside.append(item < d.add(dim, low))
             index.append(item - low if low else item)
         return te.if_then_else(te.all(*inside), x(*index), value)
 

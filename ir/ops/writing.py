@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from .. import te
+from .. import te, tir
 
-Element: TypeAlias = tuple[te.Expr, ...]
+Element: TypeAlias = tuple[tir.PrimExpr, ...]
 
 
 def _last(x: Any, y: Any) -> Any:
@@ -32,15 +32,15 @@ class _Fold(Struct, frozen=True):
     """How to combine several values: the reducer, its identity, and how the result changes the old element."""
 
     reducer: Callable[..., Any]
-    identity: Callable[[str], te.Expr]
-    change: Callable[[te.Expr, te.Expr], te.Expr]
+    identity: Callable[[str], tir.PrimExpr]
+    change: Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]
 
 
-def _zero(dtype: str) -> te.Expr:
+def _zero(dtype: str) -> tir.PrimExpr:
     return te.const(0, dtype)
 
 
-def _one(dtype: str) -> te.Expr:
+def _one(dtype: str) -> tir.PrimExpr:
     return te.const(1, dtype)
 
 
@@ -62,8 +62,8 @@ class Writes(Struct, frozen=True):
 
     data: te.Tensor
     extents: Sequence[Any]
-    meets: Callable[[Element, Sequence[te.ReduceAxis]], te.Expr]
-    value: Callable[[Element, Sequence[te.ReduceAxis]], te.Expr]
+    meets: Callable[[Element, Sequence[tir.Var]], tir.PrimExpr]
+    value: Callable[[Element, Sequence[tir.Var]], tir.PrimExpr]
 
     def combined(self, reduction: str, name: str) -> te.Tensor:
         """Return the copy; `reduction` is one of "update", "add", "mul", "mean", "max" and "min"."""
@@ -77,45 +77,48 @@ class Writes(Struct, frozen=True):
         count = self._count()
         return te.compute(result.dims, lambda *i: result(*i) / te.cast(count(*i) + 1, result.dtype), f"{name}_mean")
 
-    def _axes(self) -> list[te.ReduceAxis]:
+    def _axes(self) -> list[tir.IterVar]:
         return [te.reduce_axis((te.const(0, "int64"), extent), f"k{n}") for n, extent in enumerate(self.extents)]
 
     def _folded(self, fold: _Fold) -> te.Tensor:
         axes = self._axes()
+        places = [axis.var for axis in axes]
 
-        def value(*i: te.Expr) -> Any:
+        def value(*i: tir.PrimExpr) -> Any:
             identity = fold.identity(self.data.dtype)
-            return fold.reducer(te.if_then_else(self.meets(i, axes), self.value(i, axes), identity), axis=axes)
+            return fold.reducer(te.if_then_else(self.meets(i, places), self.value(i, places), identity), axis=axes)
 
         return te.compute(self.data.dims, value, "T_written")
 
     def _count(self) -> te.Tensor:
         axes = self._axes()
+        places = [axis.var for axis in axes]
 
-        def value(*i: te.Expr) -> Any:
-            return te.sum(te.cast(self.meets(i, axes), "int64"), axis=axes)
+        def value(*i: tir.PrimExpr) -> Any:
+            return te.sum(te.cast(self.meets(i, places), "int64"), axis=axes)
 
         return te.compute(self.data.dims, value, "T_written_count")
 
     def _updated(self, name: str) -> te.Tensor:
         axes = self._axes()
+        places = [axis.var for axis in axes]
 
-        def pair(*i: te.Expr) -> Any:
-            position: te.Expr = te.const(0, "int64")
+        def pair(*i: tir.PrimExpr) -> Any:
+            position: tir.PrimExpr = te.const(0, "int64")
             for axis, extent in zip(axes, self.extents, strict=True):
-                position = position * te.Expr(te.node_of(extent)) + axis
-            meets = self.meets(i, axes)
-            written = te.if_then_else(meets, self.value(i, axes), te.const(0, self.data.dtype))
+                position = position * te.operand(extent) + axis
+            meets = self.meets(i, places)
+            written = te.if_then_else(meets, self.value(i, places), te.const(0, self.data.dtype))
             return _keep_last((te.if_then_else(meets, position, te.const(-1, "int64")), written), axis=axes)
 
-        def element(*i: te.Expr) -> te.Expr:
+        def element(*i: tir.PrimExpr) -> tir.PrimExpr:
             return te.select(te.const(0, "int64") <= last(*i), value(*i), self.data(*i))
 
         last, value = te.compute(self.data.dims, pair, "T_written_last")
         return te.compute(self.data.dims, element, name)
 
 
-def from_front(index: te.Expr, length: te.Expr) -> te.Expr:
+def from_front(index: tir.PrimExpr, length: tir.PrimExpr) -> tir.PrimExpr:
     """Return an index, which may count from the end, as one from the front in int64."""
     place = te.cast(index, "int64")
     return te.select(place < 0, place + length, place)

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, cast
 
 from msgspec.structs import replace
 
-from .. import relax, te, tir
+from .. import relax, tir
 from ..base import GlobalVar, IRModule, Op, StructInfo
 from ..building.values import apply, plain_nodes
 from ..deep import deep
@@ -115,7 +115,7 @@ def _index_map(given: Any, info: StructInfo) -> tir.IndexMap:
         return given
     names = list(inspect.signature(given).parameters)
     variables = [tir.Var("int64", name) for name in names]
-    result = given(*[te.Expr(variable) for variable in variables])
+    result = given(*variables)
     indices = plain_nodes(result if isinstance(result, tuple | list) else (result,))
     assert isinstance(info, relax.TensorStructInfo)
     if len(names) != info.ndim:

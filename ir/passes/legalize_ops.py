@@ -117,7 +117,7 @@ def _lower(op: RelaxOp, call: Call, bound: Mapping[relax.Var, Expr]) -> LoopCall
     inputs, scalars = TensorArguments(bound), _scalars(op, call)
 
     def convert(name: str, arg: Expr) -> Any:
-        return te.Expr(scalars[name]) if name in scalars else inputs.convert(arg)
+        return scalars[name] if name in scalars else inputs.convert(arg)
 
     outputs = meaning_of(op, call, inputs.inside(result), convert)
     return None if outputs is None else inputs.finish(outputs)
@@ -138,4 +138,4 @@ def _scalars(op: RelaxOp, call: Call) -> dict[str, tir.PrimExpr]:
 def _scalar(constant: relax.Constant) -> tir.PrimExpr | None:
     if getattr(constant.data, "shape", None) != ():
         return None
-    return te.const(constant.data.item(), str(constant.data.dtype)).node
+    return te.const(constant.data.item(), str(constant.data.dtype))

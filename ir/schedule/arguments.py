@@ -15,7 +15,6 @@ from .. import tir
 from ..base import Node
 from ..make import const
 from ..simplify import simplify
-from ..te.expr import Expr
 from ..visit import substitute
 from .conditions import ALIVE
 from .handles import BlockRV, ComputeLocation, ExprRV, Handle, LoopRV
@@ -156,8 +155,6 @@ def read_text(reading: Reading, value: Any) -> str:
 
 @kind("Expression", "an integer expression")
 def read_expression(reading: Reading, value: Any) -> tir.PrimExpr:
-    if isinstance(value, Expr):
-        value = value.node
     if isinstance(value, tir.PrimExpr):
         return reading.expression(value)
     return const(read_integer(reading, value))

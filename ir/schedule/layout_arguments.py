@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from .. import make, tir
 from ..dtype import is_float, is_int
-from ..te.expr import Expr
 from ..te.index_dtype import IndexDtype
 from ..visit import substitute, walk
 from .analysis.caching import ACCESSED
@@ -60,8 +59,8 @@ class Layout(Struct, frozen=True):
         if isinstance(self.given, tir.IndexMap):
             return self.given, ()
         values = parameters_of(self.given, dimensions)
-        positional = [Expr(variable) for name, variable in values.items() if not name.startswith("*")]
-        named = {name[1:]: Expr(variable) for name, variable in values.items() if name.startswith("*")}
+        positional = [variable for name, variable in values.items() if not name.startswith("*")]
+        named = {name[1:]: variable for name, variable in values.items() if name.startswith("*")}
         result = self.given(*positional, **named)
         indices: list[tir.PrimExpr] = []
         separators: list[int] = []
@@ -122,7 +121,6 @@ def parameters_of(function: Callable[..., Any], dimensions: int) -> dict[str, ti
 
 
 def _index(value: Any, argument: str) -> tir.PrimExpr:
-    value = value.node if isinstance(value, Expr) else value
     if isinstance(value, int):
         return make.const(value, _INDEX_DTYPE)
     if not isinstance(value, tir.PrimExpr):
@@ -166,7 +164,6 @@ def read_index_map(reading: Reading, value: Any) -> Layout:
 
 @kind("PadValue", "a number, or a function of the indices in the new layout")
 def read_pad_value(reading: Reading, value: Any) -> Padding:
-    value = value.node if isinstance(value, Expr) else value
     if isinstance(value, tir.PrimExpr):
         value = reading.expression(value)
     if not (isinstance(value, tir.PrimExpr | tir.IndexMap | int | float) or callable(value)):

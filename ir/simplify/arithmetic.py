@@ -19,7 +19,8 @@ def arithmetic(s: Simplifier, expr: tir.BinaryOp) -> tir.PrimExpr:
     if not is_scalar_int(expr.dtype):
         return elementwise(s, expr)
     total = merge_splits(s, collect(s, expr), expr.dtype)
-    return s.to_expr(total, expr.dtype) or s.rebuild(expr)
+    result = s.to_expr(total, expr.dtype)
+    return s.rebuild(expr) if result is None else result
 
 
 def collect(s: Simplifier, expr: tir.PrimExpr) -> Sum:

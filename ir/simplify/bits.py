@@ -40,7 +40,8 @@ def bitwise(s: Simplifier, expr: tir.Call) -> tir.PrimExpr:
         case (tir.IntImm(value=a), tir.IntImm(value=b)) if "shift" not in name or 0 <= b < bits:
             return s.constant(wrap(meaning(a, b), dtype), dtype)
         case (tir.PrimExpr() as a, tir.IntImm(value=b)):
-            return _by_constant(s, name, a, b, bits) or new
+            result = _by_constant(s, name, a, b, bits)
+            return new if result is None else result
         case (tir.IntImm() as a, tir.PrimExpr() as b) if "bitwise" in name:
             return s.visit(tir.Call(dtype, new.op, (b, a)))
         case (tir.PrimExpr() as a, tir.PrimExpr() as b) if a is b and "bitwise" in name:

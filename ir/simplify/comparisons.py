@@ -50,7 +50,8 @@ def _decide(s: Simplifier, expr: tir.CmpOp) -> tir.PrimExpr:
     one = _one_side(s, distance) if is_index(dtype) else None
     if one is not None:
         return one
-    return _order(s, distance, dtype) or s.rebuild(expr)
+    result = _order(s, distance, dtype)
+    return s.rebuild(expr) if result is None else result
 
 
 def _one_side(s: Simplifier, distance: Sum) -> tir.PrimExpr | None:

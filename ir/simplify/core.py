@@ -115,8 +115,10 @@ class Simplifier(Knowledge):
         """Return the normal form of `expr`, which must not have side effects."""
         found = self._memo.get(expr)
         if found is None:
+            found = self.values.get(expr)
+        if found is None:
             rule = _RULES.get(type(expr))
-            found = self.values.get(expr) or (self.rebuild(expr) if rule is None else rule(self, expr))
+            found = self.rebuild(expr) if rule is None else rule(self, expr)
             if is_bool(found.dtype) and found in self.truths:
                 found = self.constant(int(self.truths[found]), found.dtype)
             self._memo[expr] = found

@@ -52,7 +52,7 @@ def _divide(
         if cancelled is not None:
             return cancelled
         result = by_symbol(s, a, b)
-    new = s.to_expr(result, dtype) or s.rebuild(expr)
+    new = _expr_of(s, result, dtype, expr)
     return s.visit(new) if isinstance(new, tir.Add | tir.Sub) else new
 
 
@@ -211,7 +211,8 @@ def symbolic_remainder(s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr) -> Sum:
         for term, factor in list(value.factors()):
             if isinstance(term, tir.FloorMod) and term.b is b:
                 value = value.plus(Sum({term: -factor})).plus(s.exact(term.a), factor)
-        a = s.to_expr(value, b.dtype) or a
+        reduced = s.to_expr(value, b.dtype)
+        a = a if reduced is None else reduced
     _, rest = _split_by(s, a, b)
     if rest.is_constant and rest.constant == 0:
         return rest
@@ -311,10 +312,10 @@ def truncated(s: Simplifier, expr: tir.Div | tir.Mod) -> tir.PrimExpr:
         kind = tir.FloorDiv if is_quotient else tir.FloorMod
         positive = s.to_expr(s.sum(a).scaled(-1), expr.dtype)
         if positive is not None:
-            result = s.to_expr(s.sum(s.visit(kind(expr.dtype, positive, b))).scaled(-1), expr.dtype)
-            return s.rebuild(expr) if result is None else result
+            return _expr_of(s, s.sum(s.visit(kind(expr.dtype, positive, b))).scaled(-1), expr.dtype, expr)
     if not isinstance(b, tir.IntImm):
-        return _cancelled(s, type(expr), a, b) or s.rebuild(expr)
+        cancelled = _cancelled(s, type(expr), a, b)
+        return s.rebuild(expr) if cancelled is None else cancelled
     if not (b.value and is_index(expr.dtype)):
         return s.rebuild(expr)
     dividend = s.sum(a)
@@ -323,12 +324,18 @@ def truncated(s: Simplifier, expr: tir.Div | tir.Mod) -> tir.PrimExpr:
         scaled = s.to_expr(dividend.divided(scale), expr.dtype)
         if scaled is not None:
             new = s.sum(s.visit(type(expr)(expr.dtype, scaled, s.constant(b.value // scale, expr.dtype))))
-            return s.to_expr(new.scaled(1 if is_quotient else scale), expr.dtype) or s.rebuild(expr)
+            return _expr_of(s, new.scaled(1 if is_quotient else scale), expr.dtype, expr)
     if dividend.content % b.value == 0 and dividend.constant % b.value == 0:
-        return s.to_expr(dividend.divided(b.value) if is_quotient else Sum(), expr.dtype) or s.rebuild(expr)
+        return _expr_of(s, dividend.divided(b.value) if is_quotient else Sum(), expr.dtype, expr)
     if is_quotient and isinstance(a, tir.Div) and isinstance(a.b, tir.IntImm):
         product = s.to_expr(Sum({}, a.b.value * b.value), expr.dtype)
         return s.rebuild(expr) if product is None else s.visit(tir.Div(expr.dtype, a.a, product))
     if not is_quotient and b.value < 0:
         return s.visit(tir.Mod(expr.dtype, a, tir.IntImm(expr.dtype, -b.value)))
     return s.rebuild(expr)
+
+
+def _expr_of(s: Simplifier, value: Sum, dtype: str, expr: tir.BinaryOp) -> tir.PrimExpr:
+    """Return `value` as an expression; `expr` with simplified operands if `dtype` cannot represent it."""
+    result = s.to_expr(value, dtype)
+    return s.rebuild(expr) if result is None else result

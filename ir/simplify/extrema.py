@@ -32,7 +32,8 @@ def extremum(s: Simplifier, expr: tir.Min | tir.Max) -> tir.PrimExpr:
         return _build(s, kind, operands)
     rest = [s.to_expr(s.sum(each).plus(common, -1), dtype) for each in operands]
     inner = s.visit(reduce(lambda a, b: kind(dtype, a, b), [each for each in rest if each is not None]))
-    return s.to_expr(s.sum(inner).plus(common), dtype) or _build(s, kind, operands)
+    result = s.to_expr(s.sum(inner).plus(common), dtype)
+    return _build(s, kind, operands) if result is None else result
 
 
 def _operands(s: Simplifier, kind: type[tir.Min | tir.Max], expr: tir.PrimExpr) -> list[tir.PrimExpr]:
@@ -105,8 +106,9 @@ def _taken_out(s: Simplifier, kind: type[tir.Min | tir.Max], operands: list[tir.
             return division(dtype, inner, b) if len(dividends) == len(operands) else None
         case [tir.Min() | tir.Max(), *_] if all(type(each) is other for each in operands):
             parts = [joined(other, each) for each in operands]
-            shared = [part for part in parts[0] if all(part in each for each in parts[1:])]
-            rest = [[part for part in each if part not in shared] for each in parts]
+            in_all = set(parts[0]).intersection(*parts)
+            shared = [part for part in parts[0] if part in in_all]
+            rest = [[part for part in each if part not in in_all] for each in parts]
             return of(other, [of(kind, [of(other, each) for each in rest]), *shared]) if shared and all(rest) else None
         case _ if is_index(dtype) and all(_is_negative(s.sum(each)) for each in operands):
             positive = [s.to_expr(s.sum(each).scaled(-1), dtype) for each in operands]

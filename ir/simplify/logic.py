@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from operator import is_not
 
 from .. import tir
 from ..dtype import is_bool, is_int, parse_dtype
@@ -83,7 +84,7 @@ def _together(s: Simplifier, expr: tir.And | tir.Or) -> tir.PrimExpr:
                     return s.visit(_join(s, kind, [*kept, new, *map(s.nodes.intern_all, parts[position + 1 :])]))
             kept.append(each)
     tight = [_tightened(s, each, kept) for each in kept] if is_and else kept
-    if tight != kept:
+    if any(map(is_not, tight, kept)):
         return s.visit(_join(s, kind, tight))
     return _join(s, kind, kept) if kept else s.constant(int(is_and), expr.dtype)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ..operators import symbolic_equality
 from .create_prim_func import computations, create_prim_func
 from .expr import (
-    Expr,
     Value,
     abs,
     acos,
@@ -39,9 +39,9 @@ from .expr import (
     maximum,
     min_value,
     minimum,
-    node_of,
     not_equal,
-    pair,
+    operand,
+    operands,
     power,
     round,
     rsqrt,
@@ -62,7 +62,6 @@ from .extern import ExternOp, extern
 from .tensor import (
     ComputeOp,
     PlaceholderOp,
-    ReduceAxis,
     Reducer,
     Tensor,
     comm_reducer,
@@ -76,9 +75,9 @@ from .tensor import (
 )
 
 __all__ = [
-    "ComputeOp", "Expr", "ExternOp", "PlaceholderOp", "ReduceAxis", "Reducer", "Tensor", "Value", "abs", "acos", "acosh", "all", "any", "asin",
+    "ComputeOp", "ExternOp", "PlaceholderOp", "Reducer", "Tensor", "Value", "abs", "acos", "acosh", "all", "any", "asin",
     "asinh", "atan", "atanh", "call", "cast", "ceil", "comm_reducer", "computations", "compute", "const", "cos", "cosh",
     "create_prim_func", "equal", "erf", "exp", "extern", "floor", "floor_divide", "floor_mod", "greatest", "if_then_else", "isfinite", "isinf", "isnan", "least", "log", "logical_not", "max", "max_value",
-    "maximum", "min", "min_value", "minimum", "node_of", "not_equal", "pair", "placeholder", "power", "prod", "reduce_axis", "round",
-    "rsqrt", "select", "sigmoid", "sin", "sinh", "size_var", "sqrt", "sum", "tan", "tanh", "trunc", "truncdiv", "truncmod", "var",
+    "maximum", "min", "min_value", "minimum", "not_equal", "operand", "operands", "placeholder", "power", "prod", "reduce_axis", "round",
+    "rsqrt", "select", "sigmoid", "sin", "sinh", "size_var", "sqrt", "sum", "symbolic_equality", "tan", "tanh", "trunc", "truncdiv", "truncmod", "var",
 ]  # fmt: skip

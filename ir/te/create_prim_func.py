@@ -12,7 +12,7 @@ from ..access import detect_regions, full_region
 from ..base import Node
 from ..buffers import decl_buffer
 from ..visit import rewrite, substitute
-from .expr import Expr, node_of
+from .expr import operand
 from .extern import ExternOp
 from .index_dtype import IndexDtype
 from .tensor import ComputeOp, Operation, PlaceholderOp, Tensor
@@ -22,7 +22,9 @@ _LAYOUT_FREE = "layout_free_placeholders"
 """The attribute of a computation that lists inputs whose layout may be changed."""
 
 
-def create_prim_func(args: Sequence[Tensor | tir.Var | Expr], index_dtype_override: str | None = None) -> tir.PrimFunc:
+def create_prim_func(
+    args: Sequence[Tensor | tir.Var | tir.PrimExpr], index_dtype_override: str | None = None
+) -> tir.PrimFunc:
     """Return the PrimFunc of `args`: inputs, scalars, and the tensors computed from them (TVM: `te.create_prim_func`).
 
     It is called `main` and has the attribute `tir.noalias`; computed tensors that are not among `args` are allocated in its
@@ -56,8 +58,8 @@ def _narrow(tensors: Sequence[Tensor]) -> str | None:
     return "int32" if is_narrow and any(tensor.dims for tensor in inputs) else None
 
 
-def _scalar(arg: tir.Var | Expr) -> tir.Var:
-    var = node_of(arg)
+def _scalar(arg: tir.Var | tir.PrimExpr) -> tir.Var:
+    var = operand(arg)
     assert isinstance(var, tir.Var)
     return var
 
@@ -197,9 +199,10 @@ def _lower(expr: tir.PrimExpr, renamed: dict[tir.Var, tir.Var], state: _State) -
     def lower(node: object) -> tir.PrimExpr | None:
         if isinstance(node, tir.ProducerLoad) and isinstance(node.producer, Tensor):
             node = tir.BufferLoad(node.dtype, state.buffers[_key(node.producer)], node.indices)
-            return state.indices.fit(node) or node
+            fitted = state.indices.fit(node)
+            return node if fitted is None else fitted
         if isinstance(node, tir.Var):
-            return renamed.get(node) or state.indices.variables.get(node)
+            return renamed.get(node, state.indices.variables.get(node))
         return state.indices.fit(node)
 
     return make.cast(rewrite(expr, lower), expr.dtype)

@@ -7,7 +7,6 @@ from typing import Any
 
 from .. import tir
 from ..buffers import decl_buffer
-from .expr import Expr, node_of
 from .tensor import Operation, Tensor, dimensions
 
 
@@ -65,6 +64,6 @@ def _dtypes(dtype: str | Sequence[str] | None, inputs: Sequence[Tensor], count: 
 def _statement(value: Any) -> tir.Stmt:
     if isinstance(value, tir.Stmt):
         return value
-    if isinstance(value, Expr | tir.PrimExpr):
-        return tir.Evaluate(node_of(value))
+    if isinstance(value, tir.PrimExpr):
+        return tir.Evaluate(value)
     raise TypeError(f"te.extern: the function returned {value!r}, not a statement or a call")

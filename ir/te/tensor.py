@@ -11,10 +11,11 @@ from msgspec import Struct
 
 from .. import hooks, make, tir
 from ..base import Node
+from ..operators import symbolic_equality
 from ..visit import walk
-from .expr import Expr, Value, node_of, pair
+from .expr import Value, operand, operands
 
-Dimension: TypeAlias = Expr | tir.PrimExpr | int
+Dimension: TypeAlias = tir.PrimExpr | int
 
 
 class Operation(Struct, frozen=True, eq=False):
@@ -98,22 +99,22 @@ class Tensor(Node, frozen=True, eq=False):
         return len(self.dims)
 
     @property
-    def shape(self) -> tuple[Expr, ...]:
-        """The shape as expressions of `te`."""
-        return tuple(Expr(dim) for dim in self.dims)
+    def shape(self) -> tuple[tir.PrimExpr, ...]:
+        """Alias of `dims`."""
+        return self.dims
 
     @property
     def name(self) -> str:
         """The name of its buffer (TVM: `Tensor::GetNameHint`)."""
         return f"{self.op.name}_v{self.value_index}" if self.op.output_count > 1 else self.op.name
 
-    def __call__(self, *indices: Value) -> Expr:
+    def __call__(self, *indices: Value) -> tir.PrimExpr:
         if len(indices) != self.ndim:
             raise TypeError(f"tensor '{self.name}' has {self.ndim} dimensions, but is indexed with {len(indices)}")
-        nodes = tuple(node_of(index, dim.dtype) for index, dim in zip(indices, self.dims, strict=True))
-        return Expr(tir.ProducerLoad(self.dtype, self, nodes))
+        nodes = tuple(operand(index, dim.dtype) for index, dim in zip(indices, self.dims, strict=True))
+        return tir.ProducerLoad(self.dtype, self, nodes)
 
-    def __getitem__(self, indices: Value | tuple[Value, ...]) -> Expr:
+    def __getitem__(self, indices: Value | tuple[Value, ...]) -> tir.PrimExpr:
         return self(*indices) if isinstance(indices, tuple) else self(indices)
 
 
@@ -121,20 +122,10 @@ def _combine(name: str, *operands: Any) -> Tensor:
     return hooks.call("topi", name, *operands)
 
 
-class ReduceAxis(Expr):
-    """An axis of a reduction; as an expression, its index."""
-
-    __slots__ = ("iter_var",)
-
-    def __init__(self, iter_var: tir.IterVar) -> None:
-        super().__init__(iter_var.var)
-        self.iter_var = iter_var
-
-
 def dimensions(shape: Sequence[Dimension] | Dimension) -> tuple[tir.PrimExpr, ...]:
     """Return a shape as nodes; Python ints become int32, as in TVM."""
     items = shape if isinstance(shape, tuple | list) else (cast("Dimension", shape),)
-    return tuple(node_of(item) for item in items)
+    return tuple(operand(item) for item in items)
 
 
 def placeholder(shape: Sequence[Dimension], dtype: str = "float32", name: str = "placeholder") -> Tensor:
@@ -142,14 +133,14 @@ def placeholder(shape: Sequence[Dimension], dtype: str = "float32", name: str = 
     return Tensor(dimensions(shape), dtype, PlaceholderOp(name))
 
 
-def reduce_axis(domain: tuple[Dimension, Dimension], name: str = "rv") -> ReduceAxis:
+def reduce_axis(domain: tuple[Dimension, Dimension], name: str = "rv") -> tir.IterVar:
     """Return a reduction axis from `domain[0]` up to but not including `domain[1]` (TVM: `te.reduce_axis`)."""
     low, high = domain
-    end = node_of(high)
-    begin = node_of(low, end.dtype)
+    end = operand(high)
+    begin = operand(low, end.dtype)
     extent = make.sub(end, begin)
     var = tir.Var(extent.dtype, name)
-    return ReduceAxis(tir.IterVar(tir.Range(begin, extent), var, tir.IterVarType.COMM_REDUCE))
+    return tir.IterVar(tir.Range(begin, extent), var, tir.IterVarType.COMM_REDUCE)
 
 
 def compute(
@@ -171,9 +162,10 @@ def compute(
         )
         for name, extent in zip(_axis_names(fcompute, len(extents), varargs_names), extents, strict=True)
     )
-    value = fcompute(*(Expr(item.var) for item in axis))
+    with symbolic_equality():
+        value = fcompute(*(item.var for item in axis))
     values = cast("Sequence[Value]", value) if isinstance(value, tuple | list) else (cast("Value", value),)
-    body = tuple(_filled(node_of(item, "float32" if isinstance(item, float) else "int32")) for item in values)
+    body = tuple(_filled(operand(item, "float32" if isinstance(item, float) else "int32")) for item in values)
     op = ComputeOp(name, axis, body, attrs or {})
     tensors = tuple(Tensor(extents, node.dtype, op, number) for number, node in enumerate(body))
     return tensors if isinstance(value, tuple | list) else tensors[0]
@@ -221,18 +213,18 @@ class Reducer(Struct, frozen=True):
         if not _is_axis(axis):
             return reduce(self.combine, (axis, *rest), value)
         values = cast("tuple[Value, ...]", value) if isinstance(value, tuple) else (value,)
-        axes = cast("Sequence[ReduceAxis]", axis if isinstance(axis, tuple | list) else (axis,))
-        sources = tuple(node_of(item) for item in values)
+        axes = cast("Sequence[tir.IterVar]", axis if isinstance(axis, tuple | list) else (axis,))
+        sources = tuple(operand(item) for item in values)
         combiner = self._combiner([source.dtype for source in sources], isinstance(value, tuple))
-        iter_vars = tuple(item.iter_var for item in axes)
-        condition = node_of(where, "bool") if where is not None else tir.IntImm("bool", 1)
+        iter_vars = tuple(axes)
+        condition = operand(where, "bool") if where is not None else tir.IntImm("bool", 1)
         if not axes:
             parts = zip(sources, combiner.identity_element, strict=True)
             chosen = (source if where is None else make.select(condition, source, start) for source, start in parts)
-            results = tuple(map(Expr, chosen))
+            results = tuple(chosen)
         else:
             results = tuple(
-                Expr(tir.Reduce(source.dtype, combiner, sources, iter_vars, condition, number))
+                tir.Reduce(source.dtype, combiner, sources, iter_vars, condition, number)
                 for number, source in enumerate(sources)
             )
         return results if isinstance(value, tuple) else results[0]
@@ -243,23 +235,21 @@ class Reducer(Struct, frozen=True):
             tuple(tir.Var(dtype, name or f"{side}{number}") for number, dtype in enumerate(dtypes))
             for side, name in zip(("x", "y"), names, strict=True)
         ]
-        wrapped = [tuple(Expr(var) for var in side) for side in sides]
-        if several:
-            result = cast("tuple[Value, ...]", self.combine(*wrapped))
-            identity = cast("tuple[Value, ...]", self.identity(*dtypes))
-        else:
-            result, identity = (self.combine(wrapped[0][0], wrapped[1][0]),), (self.identity(dtypes[0]),)
+        identity = cast("tuple[Value, ...]", self.identity(*dtypes)) if several else (self.identity(dtypes[0]),)
+        with symbolic_equality():
+            combined = self.combine(*sides) if several else (self.combine(sides[0][0], sides[1][0]),)
+        result = cast("tuple[Value, ...]", combined)
         return tir.CommReducer(
             sides[0],
             sides[1],
-            tuple(node_of(item) for item in result),
-            tuple(node_of(item, dtype) for item, dtype in zip(identity, dtypes, strict=True)),
+            tuple(operand(item) for item in result),
+            tuple(operand(item, dtype) for item, dtype in zip(identity, dtypes, strict=True)),
         )
 
 
 def _is_axis(value: Any) -> bool:
     items = cast("Sequence[Any]", value) if isinstance(value, tuple | list) else (value,)
-    return all(isinstance(item, ReduceAxis) for item in items)
+    return all(isinstance(item, tir.IterVar) for item in items)
 
 
 def comm_reducer(fcombine: Callable[[Any, Any], Any], fidentity: Callable[..., Any], name: str = "reduce") -> Reducer:
@@ -269,8 +259,8 @@ def comm_reducer(fcombine: Callable[[Any, Any], Any], fidentity: Callable[..., A
     return Reducer(fcombine, fidentity)
 
 
-def _extremum(build: Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]) -> Callable[[Any, Any], Expr]:
-    return lambda a, b: Expr(build(*pair(a, b)))
+def _extremum(build: Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]) -> Callable[[Any, Any], tir.PrimExpr]:
+    return lambda a, b: build(*operands(a, b))
 
 
 def _zero(dtype: str) -> tir.PrimExpr:

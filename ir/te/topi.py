@@ -10,13 +10,12 @@ from msgspec import Struct
 
 from .. import tir
 from . import expr as e
-from .expr import Expr
-from .tensor import ReduceAxis, Tensor, compute, reduce_axis
+from .tensor import Tensor, compute, reduce_axis
 
-Operand: TypeAlias = Tensor | Expr
+Operand: TypeAlias = Tensor | tir.PrimExpr
 
 
-def elementwise(x: Tensor, f: Callable[[Expr], e.Value], name: str = "compute") -> Tensor:
+def elementwise(x: Tensor, f: Callable[[tir.PrimExpr], e.Value], name: str = "compute") -> Tensor:
     """Apply `f` to every element."""
     return compute(x.dims, lambda *i: f(x(*i)), name)
 
@@ -33,12 +32,14 @@ def _is_one(dim: tir.PrimExpr) -> bool:
     return isinstance(dim, tir.IntImm) and dim.value == 1
 
 
-def element(x: Operand, index: Sequence[Expr], shape: Sequence[tir.PrimExpr]) -> Expr:
+def element(x: Operand, index: Sequence[tir.PrimExpr], shape: Sequence[tir.PrimExpr]) -> tir.PrimExpr:
     """Return the element of `x`, broadcast to `shape`, at `index`; a scalar is returned unchanged."""
-    return x if isinstance(x, Expr) else x(*broadcast_index(index, shape, x.dims))
+    return x if isinstance(x, tir.PrimExpr) else x(*broadcast_index(index, shape, x.dims))
 
 
-def broadcast_index(index: Sequence[Expr], shape: Sequence[tir.PrimExpr], dims: Sequence[tir.PrimExpr]) -> list[Expr]:
+def broadcast_index(
+    index: Sequence[tir.PrimExpr], shape: Sequence[tir.PrimExpr], dims: Sequence[tir.PrimExpr]
+) -> list[tir.PrimExpr]:
     """Return the index into a tensor of shape `dims` for `index` into its broadcast to `shape`."""
     offset = len(index) - len(dims)
     parts = zip(index[offset:], shape[offset : len(index)], dims, strict=True)
@@ -54,7 +55,7 @@ def shape_of(*operands: Operand) -> tuple[tir.PrimExpr, ...]:
     return shape
 
 
-def broadcast(f: Callable[[Expr, Expr], e.Value], a: Operand, b: Operand, name: str) -> Tensor:
+def broadcast(f: Callable[[tir.PrimExpr, tir.PrimExpr], e.Value], a: Operand, b: Operand, name: str) -> Tensor:
     """Apply `f` to the elements of `a` and `b`, broadcast against each other."""
     shape = shape_of(a, b)
     return compute(shape, lambda *ax: f(element(a, ax, shape), element(b, ax, shape)), name)
@@ -79,7 +80,7 @@ def divide(a: Operand, b: Operand) -> Tensor:
 def transpose(x: Tensor, axes: Sequence[int]) -> Tensor:
     """Return `x` with its dimensions in the order `axes`."""
 
-    def source(index: tuple[Expr, ...]) -> list[Expr]:
+    def source(index: tuple[tir.PrimExpr, ...]) -> list[tir.PrimExpr]:
         result = list(index)
         for position, axis in enumerate(axes):
             result[axis] = index[position]
@@ -100,7 +101,7 @@ def normal_axes(axis: Sequence[int] | int | None, ndim: int) -> list[int]:
     return sorted(item % ndim for item in axes)
 
 
-def reduce_axes(x: Tensor, axes: Sequence[int]) -> list[ReduceAxis]:
+def reduce_axes(x: Tensor, axes: Sequence[int]) -> list[tir.IterVar]:
     """Return a reduction axis `k<n>` for each of `axes` of `x`."""
     return [reduce_axis((e.const(0, x.dims[axis].dtype), x.dims[axis]), f"k{axis}") for axis in axes]
 
@@ -113,12 +114,12 @@ def reduced_shape(x: Tensor, axes: Sequence[int], keepdims: bool) -> list[tir.Pr
 
 
 def source_index(
-    index: Sequence[Expr], axes: Sequence[int], reduced: Sequence[Expr], ndim: int, keepdims: bool
-) -> list[Expr]:
+    index: Sequence[tir.PrimExpr], axes: Sequence[int], reduced: Sequence[tir.IterVar], ndim: int, keepdims: bool
+) -> list[tir.PrimExpr]:
     """Return the index into the reduced tensor from the index of the result and the reduction axes."""
     kept = iter(index if not keepdims else [i for number, i in enumerate(index) if number not in axes])
     inner = iter(reduced)
-    return [next(inner) if number in axes else next(kept) for number in range(ndim)]
+    return [next(inner).var if number in axes else next(kept) for number in range(ndim)]
 
 
 def reduce(
@@ -128,17 +129,17 @@ def reduce(
     axes = normal_axes(axis, x.ndim)
     inner = reduce_axes(x, axes)
 
-    def value(*ax: Expr) -> Any:
+    def value(*ax: tir.PrimExpr) -> Any:
         return reducer(x(*source_index(ax, axes, inner, x.ndim, keepdims)), axis=inner)
 
     return compute(reduced_shape(x, axes, keepdims), value, name or f"{x.name}_red")
 
 
-def count(x: Tensor, axis: Sequence[int] | int | None) -> Expr:
+def count(x: Tensor, axis: Sequence[int] | int | None) -> tir.PrimExpr:
     """Return the number of elements that are reduced into each result over `axis`, as int64."""
     total = e.const(1, "int64")
     for number in normal_axes(axis, x.ndim):
-        total = total * Expr(x.dims[number])
+        total = total * x.dims[number]
     return total
 
 
@@ -146,11 +147,11 @@ def reshape(x: Tensor, shape: Sequence[tir.PrimExpr]) -> Tensor:
     """Return `x` reshaped, in row-major order."""
     is_empty = any(isinstance(dim, tir.IntImm) and dim.value == 0 for dim in x.dims)
 
-    def value(*ax: Expr) -> Expr:
+    def value(*ax: tir.PrimExpr) -> tir.PrimExpr:
         if is_empty:
             return e.const(0, x.dtype)
         position = _position(ax, shape)
-        index: list[Expr] = []
+        index: list[tir.PrimExpr] = []
         for dim in reversed(x.dims):
             index.append(position.remainder(dim))
             position = position.quotient(dim)
@@ -162,11 +163,11 @@ def reshape(x: Tensor, shape: Sequence[tir.PrimExpr]) -> Tensor:
 class _Position(Struct, frozen=True):
     """A position to be divided into indices: `inner // divisor` plus the sum of each value times its factor."""
 
-    terms: tuple[tuple[Expr, int], ...]
-    inner: Expr | None = None
+    terms: tuple[tuple[tir.PrimExpr, int], ...]
+    inner: tir.PrimExpr | None = None
     divisor: int = 1
 
-    def value(self, *, without: int = 0) -> Expr | None:
+    def value(self, *, without: int = 0) -> tir.PrimExpr | None:
         """Return the sum, except for terms with factors that are multiples of `without`."""
         terms = [(value, factor) for value, factor in self.terms if not without or factor % without]
         if self.inner is not None:
@@ -179,17 +180,17 @@ class _Position(Struct, frozen=True):
         """Return `self // dim`; terms that are multiples of `dim` are divided exactly."""
         if not isinstance(dim, tir.IntImm):
             whole = self.value()
-            return _Position(() if whole is None else ((whole // Expr(dim), 1),))
+            return _Position(() if whole is None else ((whole // dim, 1),))
         outer = tuple((value, factor // dim.value) for value, factor in self.terms if factor % dim.value == 0)
         if len(outer) == len(self.terms):
             return _Position(outer, self.inner, self.divisor * dim.value)
         return _Position(outer, self.value(without=dim.value), dim.value)
 
-    def remainder(self, dim: tir.PrimExpr) -> Expr:
+    def remainder(self, dim: tir.PrimExpr) -> tir.PrimExpr:
         """Return `self % dim`; the remainder is taken before a division."""
         if not isinstance(dim, tir.IntImm):
             whole = self.value()
-            return e.const(0, dim.dtype) if whole is None else whole % Expr(dim)
+            return e.const(0, dim.dtype) if whole is None else whole % dim
         if dim.value == 1:
             return e.const(0, dim.dtype)
         if self.inner is not None and self.divisor > 1 and all(factor % dim.value == 0 for _, factor in self.terms):
@@ -198,15 +199,15 @@ class _Position(Struct, frozen=True):
         return e.const(0, dim.dtype) if rest is None else rest % dim.value
 
 
-def _position(index: Sequence[Expr], shape: Sequence[tir.PrimExpr]) -> _Position:
+def _position(index: Sequence[tir.PrimExpr], shape: Sequence[tir.PrimExpr]) -> _Position:
     """Return the row-major position of `index` in a tensor of `shape`."""
-    terms: list[tuple[Expr, int]] = []
+    terms: list[tuple[tir.PrimExpr, int]] = []
     stride = 1
-    symbolic: Expr | None = None
+    symbolic: tir.PrimExpr | None = None
     for i, dim in zip(reversed(index), reversed(shape), strict=True):
         terms.append((i if symbolic is None else i * symbolic, stride))
         if isinstance(dim, tir.IntImm):
             stride *= dim.value
         else:
-            symbolic = Expr(dim) if symbolic is None else symbolic * Expr(dim)
+            symbolic = dim if symbolic is None else symbolic * dim
     return _Position(tuple(reversed(terms)))

@@ -157,10 +157,16 @@ class _Checker:
             return
         if var in self.defined and isinstance(var, relax.DataflowVar):
             message = f"dataflow variable '{var.name_hint}' is used outside its block"
-            self.report("E0432", message, self.here or var, "add it to the block's R.output(…)", severity="warning")
+            self.report(
+                "E0432",
+                message,
+                var if self.here is None else self.here,
+                "add it to the block's R.output(…)",
+                severity="warning",
+            )
         else:
             message = f"variable '{var.name_hint}' is used where it is not defined"
-            self.report("E0430", message, self.here or var, "define it above")
+            self.report("E0430", message, var if self.here is None else self.here, "define it above")
 
     def dimensions_of(self, node: Node | None, place: Node) -> None:
         """Check that every symbolic dimension in `node` is bound."""

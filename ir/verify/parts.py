@@ -133,7 +133,7 @@ def _wrong_parts(value: Any) -> Iterator[Any]:
 def _wrong(node: Node, name: str, value: Any, near: Node) -> Diagnostic:
     wrong = next(_wrong_parts(value), value)
     message = f"field '{name}' of a {type(node).__name__} holds {_described(wrong)}"
-    help = "build expressions of nodes by tvms.ir.make, or take the node of a wrapper: value.node"
+    help = "build nodes with tvms.ir.make or with operators"
     return Diagnostic("E0440", message, near.span, help)
 
 

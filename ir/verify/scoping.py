@@ -123,15 +123,15 @@ class _Scoping:
         if variable not in self.visible:
             first = self.defined.get(variable)
             help = "define it by an assignment, a parameter, a loop, or the shape of a matched buffer"
-            note = Note("it is defined here, and no longer visible", first.span if first else None)
+            note = Note("it is defined here, and no longer visible", None if first is None else first.span)
             message = f"variable '{variable.name}' is not defined here"
-            self.report.add("E0401", message, self.here or variable, help, note)
+            self.report.add("E0401", message, variable if self.here is None else self.here, help, note)
             self.visible.add(variable)
         elif self.loops.get(variable, len(self.blocks)) < len(self.blocks):
             block = self.blocks[-1]
             message = f"block '{block.name_hint}' uses the loop variable '{variable.name}' from outside"
             help = "bind it to an axis of the block, and use that"
-            self.report.add("E0404", message, self.here or variable, help)
+            self.report.add("E0404", message, variable if self.here is None else self.here, help)
 
     def _use_buffer(self, node: Node, buffer: tir.Buffer) -> None:
         if buffer.data in self.visible:

@@ -70,7 +70,7 @@ def test_functions_of_tensors_take_nested_arguments_and_scalars() -> None:
     n = tir.Var("n", "int64")
     x, y = tensor("x", n), tensor("y", n)
 
-    def weighted(parts: list[te.Tensor], more: dict[str, te.Tensor], factor: float, offset: te.Expr) -> te.Tensor:
+    def weighted(parts: list[te.Tensor], more: dict[str, te.Tensor], factor: float, offset: tir.PrimExpr) -> te.Tensor:
         (a,), b = parts, more["b"]
         return te.compute(a.shape, lambda i: a[i] * factor + b[i] + te.cast(offset, "float32"), name="weighted")
 
@@ -106,8 +106,8 @@ def test_tuples_have_fields_and_shapes_have_dimensions() -> None:
         bb.emit_func_output(gv)
     shape = gv.struct_info.shape
     assert len(shape) == 2
-    assert shape[0] == n
-    assert shape[1] == 2
+    assert shape[0] is n
+    assert int(shape[1]) == 2
     with pytest.raises(TypeError, match="only a tuple has fields"):
         gv[0]
 

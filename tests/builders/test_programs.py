@@ -15,6 +15,7 @@ from tvms.relax.frontend import nn
 TEXTS = Path(__file__).parents[1] / "dsl" / "texts"
 
 
+@te.symbolic_equality()
 def te_matmul(A: te.Tensor, B: te.Tensor) -> te.Tensor:
     assert A.shape[1] == B.shape[0]
     n, m = A.shape[0], B.shape[1]

@@ -142,7 +142,7 @@ def test_struct_info_of_calls_from_python(case: str) -> None:
     ],
 )
 def test_dimensions_have_tvms_normal_form(dim: tir.PrimExpr, normal: str) -> None:
-    simple = d.simplify(dim.node)
+    simple = d.simplify(dim)
     assert str(simple) == normal
     assert str(d.simplify(simple)) == normal
 

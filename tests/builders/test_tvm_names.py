@@ -31,7 +31,7 @@ def test_struct_info_compares_by_structure() -> None:
 def test_the_same_node_is_the_same() -> None:
     x = relax.Var("x")
     assert relax.Tuple([x]).fields[0].same_as(x)
-    assert relax.PrimValue(n).value.same_as(n.node)
+    assert relax.PrimValue(n).value.same_as(n)
     assert n.same_as(n)
     assert x.struct_info_ is None
 
@@ -39,8 +39,8 @@ def test_the_same_node_is_the_same() -> None:
 def test_questions_about_struct_info() -> None:
     shape = relax.ShapeStructInfo([1, n + 1, m])
     unknown = relax.ShapeStructInfo(ndim=3)
-    assert analysis.tir_vars_in_struct_info(shape) == [n.node, m.node]
-    assert analysis.definable_tir_vars_in_struct_info(shape) == [m.node]
+    assert analysis.tir_vars_in_struct_info(shape) == [n, m]
+    assert analysis.definable_tir_vars_in_struct_info(shape) == [m]
     assert analysis.struct_info_lca(shape, unknown) == unknown
     assert analysis.erase_to_well_defined(shape) == unknown
     assert analysis.erase_to_well_defined(shape, {n: n, m: m}) == shape
@@ -159,7 +159,7 @@ def test_te_has_the_functions_of_expressions() -> None:
     assert str(te.logaddexp(te.const(1.0), 2.0)).startswith("T.")
     first = te.comm_reducer(lambda x, y: x, lambda dtype: te.const(0, dtype), name="first")
     axis = te.reduce_axis((0, 4), "k")
-    assert isinstance(first(axis + 1, axis=axis).node, tvms.ir.tir.Reduce)
+    assert isinstance(first(axis + 1, axis=axis), tvms.ir.tir.Reduce)
 
 
 def test_the_newest_names_stand_for_the_older_ones() -> None:

@@ -93,7 +93,7 @@ def test_types_are_values() -> None:
 
 def test_a_text_takes_extra_vars() -> None:
     text = "@T.prim_func\ndef f(A: T.Buffer(shape, 'int8')):\n    A[0] = zero"
-    func = from_source(text, {"shape": [4], "zero": tvms.tir.IntImm("int8", 0).node, "unused": SimpleNamespace()})
+    func = from_source(text, {"shape": [4], "zero": tvms.tir.IntImm("int8", 0), "unused": SimpleNamespace()})
     tvms.ir.assert_structural_equal(func, from_source(text, {"shape": (4,), "zero": 0}))
 
 

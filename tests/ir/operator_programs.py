@@ -61,7 +61,7 @@ def number(value: float | tuple[float, ...], dtype: str = "float32") -> relax.Co
 def index_map(function: Callable[..., Any]) -> tir.IndexMap:
     """The index map that `function` of the indices says."""
     variables = [te.var(name, "int64") for name in inspect.signature(function).parameters]
-    return tir.IndexMap(tuple(var.node for var in variables), tuple(index.node for index in function(*variables)))  # type: ignore[arg-type]
+    return tir.IndexMap(tuple(var for var in variables), tuple(index for index in function(*variables)))  # type: ignore[arg-type]
 
 
 def program(case: Case, rng: np.random.Generator) -> tuple[IRModule, list[np.ndarray]]:

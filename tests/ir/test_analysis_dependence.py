@@ -121,21 +121,21 @@ def test_a_statement_stands_after_what_it_reads_and_before_what_reads_it() -> No
 
 def test_regions() -> None:
     i, j, n = te.var("i"), te.var("j"), te.size_var("n")
-    rows = {i.node: tir.Range(make.const(0), make.const(8))}
-    tile = (tir.Range((i * 16).node, make.const(16)), tir.Range(make.const(0), n.node))
-    shape = (make.const(128), n.node)
+    rows = {i: tir.Range(make.const(0), make.const(8))}
+    tile = (tir.Range((i * 16), make.const(16)), tir.Range(make.const(0), n))
+    shape = (make.const(128), n)
     whole = relaxed(tile, shape, rows)  # type: ignore[arg-type]
     assert [(str(axis.min), str(axis.extent)) for axis in whole] == [("0", "128"), ("0", "n")]
     assert lies_in(tile, whole, rows).verdict is Verdict.PROVEN  # type: ignore[arg-type]
-    shifted = (tir.Range((i * 16 + 16).node, make.const(16)), tile[1])
+    shifted = (tir.Range((i * 16 + 16), make.const(16)), tile[1])
     assert are_disjoint(tile, shifted).verdict is Verdict.PROVEN
     assert str(hull([tile, shifted], shape)[0].extent) == "32"
-    element = (tir.Range((j + 1).node, make.const(1)),)
-    wanted = Place(element, {j.node: tir.Range(make.const(0), make.const(128))})  # type: ignore[dict-item]
+    element = (tir.Range((j + 1), make.const(1)),)
+    wanted = Place(element, {j: tir.Range(make.const(0), make.const(128))})  # type: ignore[dict-item]
     tiles = Place((tile[0],), rows)  # type: ignore[arg-type]
     proof = is_covered(wanted, [tiles])
     assert proof.verdict is Verdict.REFUTED
     last = Place((tir.Range(make.const(128), make.const(1)),))
     assert is_covered(wanted, [tiles, last]).verdict is Verdict.PROVEN
-    odd = Place(tiles.region, rows, ((i % 2 < 1).node,))  # type: ignore[arg-type]
+    odd = Place(tiles.region, rows, ((i % 2 < 1),))  # type: ignore[arg-type]
     assert is_covered(tiles, [odd]).verdict is Verdict.REFUTED

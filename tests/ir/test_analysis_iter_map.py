@@ -19,11 +19,11 @@ X, Y, Z, N, M = te.var("x"), te.var("y"), te.var("z"), te.size_var("n"), te.size
 def domain(*extents: te.Value) -> dict[tir.Var, tir.Range]:
     """The iterators x, y, z from 0 to these extents."""
     pairs = zip((X, Y, Z), extents, strict=False)
-    return {v.node: tir.Range(make.const(0), te.node_of(e)) for v, e in pairs}  # type: ignore[misc]
+    return {v: tir.Range(make.const(0), te.operand(e)) for v, e in pairs}  # type: ignore[misc]
 
 
 def nodes(*indices: te.Value) -> list[tir.PrimExpr]:
-    return [te.node_of(index) for index in indices]
+    return [te.operand(index) for index in indices]
 
 
 Map = tuple[list[tir.PrimExpr], dict[tir.Var, tir.Range], tir.PrimExpr | None]
@@ -36,7 +36,7 @@ def random_map(random: np.random.Generator, is_plain: bool = False) -> Map:
     parts may be left out.
     """
     extents = [int(random.choice([1, 2, 4, 6, 8, 12])) for _ in range(3)]
-    parts: list[tuple[te.Expr, int]] = list(zip((X, Y, Z), extents, strict=True))
+    parts: list[tuple[tir.PrimExpr, int]] = list(zip((X, Y, Z), extents, strict=True))
     predicate = None
     for _ in range(int(random.integers(1, 5))):
         value, extent = parts.pop(int(random.integers(len(parts))))
@@ -53,10 +53,10 @@ def random_map(random: np.random.Generator, is_plain: bool = False) -> Map:
             parts.append((value, extent))
             if predicate is None and not is_plain and extent > 1:
                 limit = int(random.integers(1, extent + 1))
-                predicate = (value < limit if random.random() < 0.5 else extent - limit <= value).node
+                predicate = value < limit if random.random() < 0.5 else extent - limit <= value
     random.shuffle(parts)  # type: ignore[arg-type]
     kept = parts if is_plain or random.random() < 0.7 else parts[1:] or parts
-    return [value.node for value, _ in kept], domain(*extents), predicate
+    return [value for value, _ in kept], domain(*extents), predicate
 
 
 def values_at_every_point(
@@ -136,15 +136,15 @@ def test_inverses_invert(random: np.random.Generator) -> None:
     ],
 )
 def test_reasons(
-    indices: list[te.Value], extents: tuple[int, ...], predicate: te.Expr | None, level: str, reason: str
+    indices: list[te.Value], extents: tuple[int, ...], predicate: tir.PrimExpr | None, level: str, reason: str
 ) -> None:
-    given = None if predicate is None else predicate.node
+    given = None if predicate is None else predicate
     assert detect_iter_map(nodes(*indices), domain(*extents), given, level).errors == (reason,)
 
 
 def test_predicates_shorten_and_symbols_may_be_extents() -> None:
     fused = X * 10 + Y
-    (index,) = detect_iter_map(nodes(fused), domain(13, 10), te.all(fused > 5, fused < 128).node).indices
+    (index,) = detect_iter_map(nodes(fused), domain(13, 10), te.all(fused > 5, fused < 128)).indices
     assert [str(index.args[0].extent), str(index.base)] == ["122", "6"]
     assert detect_iter_map(nodes(X * N + Y), domain(M, N), None, "bijective").is_detected
     assert detect_iter_map(nodes(X // N, X % N), domain(N * M), None, "bijective").is_detected
@@ -152,10 +152,10 @@ def test_predicates_shorten_and_symbols_may_be_extents() -> None:
 
 
 def test_spaces_are_divided() -> None:
-    found = subspace_divide(nodes(Z * 12 + Y * 3 + X + N), domain(3, 4, 5), [X.node], (Z * 4 + Y < 18).node)  # type: ignore[list-item]
+    found = subspace_divide(nodes(Z * 12 + Y * 3 + X + N), domain(3, 4, 5), [X], (Z * 4 + Y < 18))  # type: ignore[list-item]
     assert found is not None
     (division,) = found.divisions
     parts = (division.outer, division.outer_extent, division.inner, division.inner_extent)
     assert list(map(str, parts)) == ["z * 4 + y", "18", "x + n", "3"]
     assert [str(found.outer_predicate), str(found.inner_predicate)] == ["z * 4 + y < 18", "T.bool(True)"]
-    assert subspace_divide(nodes(X * 2 + Y // 4, Y % 4 * 2 + Z), domain(4, 8, 2), [X.node, Z.node]) is None  # type: ignore[list-item]
+    assert subspace_divide(nodes(X * 2 + Y // 4, Y % 4 * 2 + Z), domain(4, 8, 2), [X, Z]) is None  # type: ignore[list-item]

@@ -24,7 +24,7 @@ N = te.size_var("n")
 
 def ranges(**extents: te.Value) -> dict[tir.Var, tir.Range]:
     variables = {"i": X, "j": Y, "k": Z}
-    return {variables[n].node: tir.Range(make.const(0), te.node_of(e)) for n, e in extents.items()}  # type: ignore[misc]
+    return {variables[n]: tir.Range(make.const(0), te.operand(e)) for n, e in extents.items()}  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int4"])
@@ -67,25 +67,25 @@ def test_answers_agree_with_every_point(dtype: str, random: np.random.Generator)
         (X * N + Y < N * N, {"i": N, "j": N}),
     ],
 )
-def test_proven(condition: te.Expr, extents: dict[str, te.Value]) -> None:
-    assert prove(condition.node, ranges(**extents)).verdict is Verdict.PROVEN
+def test_proven(condition: tir.PrimExpr, extents: dict[str, te.Value]) -> None:
+    assert prove(condition, ranges(**extents)).verdict is Verdict.PROVEN
 
 
 def test_counterexamples_are_small_and_within_all_that_is_given() -> None:
-    proof = prove((X * 32 + Y < 128).node, ranges(i=4, j=33))
-    assert proof.counterexample == {X.node: 3, Y.node: 32}
-    assert prove((X < 10).node, {}, [(X < N).node, (N < 12).node]).counterexample == {X.node: 10, N.node: 11}
-    assert prove((X < N).node, ranges(i=10)).counterexample == {X.node: 0, N.node: 0}
-    assert find_solution([(X * 4 + Y < 7).node, (X > 0).node], ranges(i=10, j=10)) == {X.node: 1, Y.node: 0}
-    assert find_solution([(X * 4 + Y < 4).node, (X > 0).node], ranges(i=10, j=10)) is None
+    proof = prove((X * 32 + Y < 128), ranges(i=4, j=33))
+    assert proof.counterexample == {X: 3, Y: 32}
+    assert prove((X < 10), {}, [(X < N), (N < 12)]).counterexample == {X: 10, N: 11}
+    assert prove((X < N), ranges(i=10)).counterexample == {X: 0, N: 0}
+    assert find_solution([(X * 4 + Y < 7), (X > 0)], ranges(i=10, j=10)) == {X: 1, Y: 0}
+    assert find_solution([(X * 4 + Y < 4), (X > 0)], ranges(i=10, j=10)) is None
 
 
 def test_what_memory_holds_is_unknown_but_the_same() -> None:
     buffer = tir.Buffer(tir.Var("handle", "A"), "int32", (make.const(8),), "A")
-    element = te.Expr(make.buffer_load(buffer, (X.node,)))
-    assert prove((element < 8).node, ranges(i=8)).verdict is Verdict.UNKNOWN
-    assert prove((te.minimum(element, 7) < 8).node, ranges(i=8)).verdict is Verdict.PROVEN
-    assert prove((element < element + 1).node).verdict is Verdict.PROVEN
+    element = make.buffer_load(buffer, (X,))
+    assert prove((element < 8), ranges(i=8)).verdict is Verdict.UNKNOWN
+    assert prove((te.minimum(element, 7) < 8), ranges(i=8)).verdict is Verdict.PROVEN
+    assert prove(element < element + 1).verdict is Verdict.PROVEN
 
 
 @pytest.mark.parametrize("op", ["tir.shift_left", "tir.shift_right"])
@@ -124,10 +124,10 @@ def test_questions_of_other_dtypes_ranges_and_numbers_of_variables_are_others() 
         assert prove(make.greater_equal(variable, 0)).is_proven is is_proven
     for variable, is_proven in ((free, False), (byte, True)):
         assert prove(make.less(make.cast(variable, "int64"), 128)).is_proven is is_proven
-    assert prove(make.equal(X.node, X.node)).is_proven
-    assert prove(make.equal(X.node, Y.node)).is_refuted
+    assert prove(make.equal(X, X)).is_proven
+    assert prove(make.equal(X, Y)).is_refuted
     zero, eight = make.const(0), make.const(8)
-    assert prove(make.less(X.node, 8), {X.node: tir.Range(zero, eight)}).is_proven
-    assert prove(make.less(X.node, 8), {X.node: Interval(zero, eight)}).is_refuted
-    assert prove(make.less(X.node, 8), {}, (make.less(X.node, 8),)).is_proven
-    assert prove(make.less(X.node, 8)).is_refuted
+    assert prove(make.less(X, 8), {X: tir.Range(zero, eight)}).is_proven
+    assert prove(make.less(X, 8), {X: Interval(zero, eight)}).is_refuted
+    assert prove(make.less(X, 8), {}, (make.less(X, 8),)).is_proven
+    assert prove(make.less(X, 8)).is_refuted

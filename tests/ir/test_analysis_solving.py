@@ -21,9 +21,9 @@ A, B, C = te.var("a"), te.var("b"), te.var("c")
 NEAR = range(-40, 41)
 
 
-def variable(name: te.Expr) -> tir.Var:
-    assert isinstance(name.node, tir.Var)
-    return name.node
+def variable(name: tir.PrimExpr) -> tir.Var:
+    assert isinstance(name, tir.Var)
+    return name
 
 
 def number(end: tir.PrimExpr | None, missing: int) -> int:
@@ -38,7 +38,7 @@ def interval(low: int, high: int) -> Interval:
     return Interval(make.const(low), make.const(high))
 
 
-def random_side(random: np.random.Generator, scale: int) -> te.Expr:
+def random_side(random: np.random.Generator, scale: int) -> tir.PrimExpr:
     """A sum of a multiple of `a`, perhaps under a division, of `b`, and of a constant."""
     inner = A * scale + int(random.integers(-9, 10))
     part = te.floor_divide(inner, int(random.integers(2, 7))) if random.random() < 0.4 else inner
@@ -49,7 +49,7 @@ def test_a_variable_is_solved_for(random: np.random.Generator) -> None:
     for _ in range(150):
         left = random_side(random, int(random.choice([-5, -3, 1, 2, 4])))
         limit = int(random.integers(-20, 21))
-        condition = (left < limit, left <= limit, left > limit, left >= limit)[int(random.integers(4))].node
+        condition = (left < limit, left <= limit, left > limit, left >= limit)[int(random.integers(4))]
         found = deduce_bound(variable(A), condition, relaxed={variable(B): interval(2, 5)})
         holds = {a for a in NEAR if all(evaluate(condition, {variable(A): a, variable(B): b}) for b in range(2, 6))}
         if found is None:
@@ -69,39 +69,39 @@ def test_a_variable_is_solved_for(random: np.random.Generator) -> None:
         (B * 2 - A > A + B, "None", "(b + 1) // 2 - 1"),
     ],
 )
-def test_symbolic_bounds(condition: te.Expr, low: str, high: str) -> None:
-    found = deduce_bound(variable(A), condition.node, hints={variable(B): interval(1, 9)})
+def test_symbolic_bounds(condition: tir.PrimExpr, low: str, high: str) -> None:
+    found = deduce_bound(variable(A), condition, hints={variable(B): interval(1, 9)})
     assert found is not None
     assert [str(found.min), str(found.max)] == [low, high]
 
 
-@pytest.mark.parametrize("condition", [A % 8 < 3, A * A < 9, te.maximum(A, 5) < 0, te.equal(A * 2, 7), A.node])
+@pytest.mark.parametrize("condition", [A % 8 < 3, A * A < 9, te.maximum(A, 5) < 0, te.equal(A * 2, 7), A])
 def test_what_is_not_solved(condition: te.Value) -> None:
-    assert deduce_bound(variable(A), te.node_of(condition)) is None
+    assert deduce_bound(variable(A), te.operand(condition)) is None
 
 
 def test_linear_forms_are_what_they_are_of(random: np.random.Generator) -> None:
     for _ in range(50):
         x, y, z = (int(each) for each in random.integers(-4, 5, 3))
-        expr = ((A * x + B) * C + (A + y) * z + B * (C + 1)).node
+        expr = (A * x + B) * C + (A + y) * z + B * (C + 1)
         found = detect_linear_equation(expr, [variable(A), variable(B)])
         assert found is not None
         for a, b, c in random.integers(-9, 10, (5, 3)).tolist():
             at = {variable(A): a, variable(B): b, variable(C): c}
             of_a, of_b, rest = [evaluate(each, at) or 0 for each in found]
             assert of_a * a + of_b * b + rest == evaluate(expr, at)
-    assert detect_linear_equation((A * B).node, [variable(A), variable(B)]) is None
-    assert detect_linear_equation((A // 2).node, [variable(A)]) is None
+    assert detect_linear_equation((A * B), [variable(A), variable(B)]) is None
+    assert detect_linear_equation((A // 2), [variable(A)]) is None
 
 
 def test_clips_are_bounds_of_each_variable() -> None:
     both = [variable(A), variable(B)]
-    found = detect_clip_bound(te.all(te.minimum(A, B) > 3, A < 10, B * 2 <= C).node, both)
+    found = detect_clip_bound(te.all(te.minimum(A, B) > 3, A < 10, B * 2 <= C), both)
     assert [[str(each.min), str(each.max)] for each in found or ()] == [["4", "9"], ["4", "c // 2"]]
-    assert detect_clip_bound((A < B).node, both) is None
+    assert detect_clip_bound((A < B), both) is None
 
 
-def random_condition(random: np.random.Generator, depth: int) -> te.Expr:
+def random_condition(random: np.random.Generator, depth: int) -> tir.PrimExpr:
     if depth == 0:
         sides = [
             te.floor_divide(A * int(random.integers(-2, 3)) + B * int(random.integers(-2, 3)), 3) + A % 4,
@@ -110,7 +110,7 @@ def random_condition(random: np.random.Generator, depth: int) -> te.Expr:
         ]
         left, right = (sides[int(n)] for n in random.integers(3, size=2))
         compare = [te.equal, te.not_equal, lambda x, y: x < y, lambda x, y: x >= y][int(random.integers(4))]
-        return te.Expr(compare(left, right + int(random.integers(-3, 4))).node)
+        return compare(left, right + int(random.integers(-3, 4)))
     a, b = random_condition(random, depth - 1), random_condition(random, depth - 1)
     return [te.all(a, b), te.any(a, b), te.logical_not(a)][int(random.integers(3))]
 
@@ -123,7 +123,7 @@ def points(*ranges: range) -> Iterator[dict[tir.Var, int]]:
 def test_narrowed_conditions_imply(random: np.random.Generator) -> None:
     count = 0
     for _ in range(40):
-        condition = random_condition(random, int(random.integers(3))).node
+        condition = random_condition(random, int(random.integers(3)))
         narrowed = narrow_predicate_expression(condition, {variable(C): tir.Range(make.const(2), make.const(4))})
         for at in points(range(-3, 4), range(-3, 4)):
             if evaluate(narrowed, at):
@@ -139,8 +139,8 @@ def test_regions_are_boxes_exactly_or_at_most(random: np.random.Generator) -> No
         domains = {variable(v): tir.Range(make.const(0), make.const(e)) for v, e in zip((A, B), extents, strict=True)}
         factor, size = int(random.integers(1, 6)), int(random.integers(1, 5))
         start = [A * factor + B, (A * 8 + B) // factor, B * 4 - 3, A - B][int(random.integers(4))]
-        region = [tir.Range(start.node, make.const(size))]
-        touched = {(evaluate(start.node, at) or 0) + n for at in points(*map(range, extents)) for n in range(size)}
+        region = [tir.Range(start, make.const(size))]
+        touched = {(evaluate(start, at) or 0) + n for at in points(*map(range, extents)) for n in range(size)}
         (most,), strict = upper_bound(region, domains), strict_bound(region, domains)
         assert touched <= set(range(number(most.min, 0), number(most.max, 0) + 1))
         if strict is not None:

@@ -23,12 +23,12 @@ def test_an_analyzer_knows_ranges_values_and_conditions() -> None:
     analyzer.bind(i, 3)
     assert analyzer.can_prove_equal(i * 2, 6)
     proof = analyzer.prove(j < n)
-    assert proof.counterexample == {j.node: 0, n.node: 0}
+    assert proof.counterexample == {j: 0, n: 0}
 
 
 def test_iterator_maps_of_expressions() -> None:
     i, j = te.var("i"), te.var("j")
-    domains: dict[te.Expr, arith.Domain] = {i: (0, 4), j: (0, 8)}
+    domains: dict[te.Value, arith.Domain] = {i: (0, 4), j: (0, 8)}
     assert arith.detect_iter_map([i * 8 + j], domains, check_level="bijective").is_detected
     assert [str(index) for index in arith.iter_map_simplify([(i * 8 + j) // 8, (i * 8 + j) % 4], domains)] == [
         "i",

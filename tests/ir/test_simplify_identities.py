@@ -10,7 +10,7 @@ from tvms.ir.te import expr as te
 
 i, j, k, f, x, y = (te.var(name) for name in "ijkfxy")
 n, m = te.size_var("n"), te.size_var("m")
-Domain = dict[te.Expr, te.Value]
+Domain = dict[tir.PrimExpr, te.Value]
 
 SPLITS: list[tuple[te.Value, te.Value, Domain]] = [
     ((i * 32 + j) // 32, i, {j: 32}),
@@ -145,7 +145,7 @@ ORDERS: list[tuple[te.Value, te.Value, Domain]] = [
 
 
 def domains_of(extents: Domain) -> dict[tir.Var, tir.Range]:
-    return {variable.node: tir.Range(make.const(0), te.node_of(extent)) for variable, extent in extents.items()}  # type: ignore[misc]
+    return {variable: tir.Range(make.const(0), te.operand(extent)) for variable, extent in extents.items()}  # type: ignore[misc]
 
 
 IDENTITIES = [*SPLITS, *FUSIONS, *SYMBOLS, *GUARDS, *TOGETHER, *ORDERS]
@@ -154,62 +154,62 @@ IDENTITIES = [*SPLITS, *FUSIONS, *SYMBOLS, *GUARDS, *TOGETHER, *ORDERS]
 @pytest.mark.parametrize(("before", "after", "extents"), IDENTITIES, ids=[f"{a} is {b}" for a, b, _ in IDENTITIES])
 def test_identities(before: te.Value, after: te.Value, extents: Domain) -> None:
     domains = domains_of(extents)
-    found = simplify(te.node_of(before), domains)
-    assert structural_equal(found, te.node_of(after)), str(found)
+    found = simplify(te.operand(before), domains)
+    assert structural_equal(found, te.operand(after)), str(found)
     assert structural_equal(simplify(found, domains), found)
 
 
 def test_conditions_around_count() -> None:
-    guard = (i * 16 + j < 100).node
-    assert str(simplify((i * 16 + j < 101).node, given=[guard])) == "T.bool(True)"
-    assert str(simplify((te.minimum(i * 16 + j, 99)).node, given=[guard])) == "i * 16 + j"
-    assert str(simplify((f // 8 * 8).node, given=[te.equal(f % 8, 0).node])) == "f"
-    assert str(simplify((f + j).node, given=[te.equal(j, 3).node])) == "f + 3"
-    assert str(simplify(te.any(i < 4, j < 2).node, given=[(i < 4).node])) == "T.bool(True)"
+    guard = i * 16 + j < 100
+    assert str(simplify((i * 16 + j < 101), given=[guard])) == "T.bool(True)"
+    assert str(simplify((te.minimum(i * 16 + j, 99)), given=[guard])) == "i * 16 + j"
+    assert str(simplify((f // 8 * 8), given=[te.equal(f % 8, 0)])) == "f"
+    assert str(simplify((f + j), given=[te.equal(j, 3)])) == "f + 3"
+    assert str(simplify(te.any(i < 4, j < 2), given=[(i < 4)])) == "T.bool(True)"
 
 
 def test_floats_are_rearranged_only_where_that_is_exact() -> None:
     a, b = te.var("a", "float32"), te.var("b", "float32")
     same = [a + b - b, a * 0.0, a - a, te.equal(a, a), a / 3.0 * 3.0, a + 0.5 + 0.5]
-    assert all(structural_equal(simplify(each.node), each.node) for each in same)
-    assert simplify(tir.Sub("float32", a.node, tir.FloatImm("float32", 0.0))) is a.node
-    assert simplify(tir.Mul("float32", a.node, tir.FloatImm("float32", 1.0))) is a.node
-    wide = tir.Cast("float32", tir.Cast("float64", a.node))
-    assert simplify(wide) is a.node
-    narrow = tir.Cast("float32", tir.Cast("float16", a.node))
+    assert all(structural_equal(simplify(each), each) for each in same)
+    assert simplify(tir.Sub("float32", a, tir.FloatImm("float32", 0.0))) is a
+    assert simplify(tir.Mul("float32", a, tir.FloatImm("float32", 1.0))) is a
+    wide = tir.Cast("float32", tir.Cast("float64", a))
+    assert simplify(wide) is a
+    narrow = tir.Cast("float32", tir.Cast("float16", a))
     assert simplify(narrow) is narrow
 
 
 def test_vectors_are_ramps_of_normal_forms() -> None:
-    lanes = make.ramp((i * 32 + j * 4).node, 1, 4)
+    lanes = make.ramp((i * 32 + j * 4), 1, 4)
     eight = make.broadcast(make.const(8), 4)
     domains = domains_of({j: 8})
     assert str(simplify(make.floordiv(lanes, eight), domains)) == "T.Broadcast(i * 4 + j // 2, 4)"
     assert str(simplify(make.floormod(lanes, eight), domains)) == "T.Ramp(j % 2 * 4, 1, 4)"
-    assert str(simplify(make.add(lanes, make.ramp(i.node, 1, 4)))) == "T.Ramp(i * 33 + j * 4, 2, 4)"
-    assert str(simplify(make.sub(make.broadcast(j.node, 4), lanes))) == "T.Ramp(j * -3 - i * 32, -1, 4)"
-    far = make.ramp((i * 8 + 7).node, 9, 4)
+    assert str(simplify(make.add(lanes, make.ramp(i, 1, 4)))) == "T.Ramp(i * 33 + j * 4, 2, 4)"
+    assert str(simplify(make.sub(make.broadcast(j, 4), lanes))) == "T.Ramp(j * -3 - i * 32, -1, 4)"
+    far = make.ramp((i * 8 + 7), 9, 4)
     assert str(simplify(make.floormod(far, eight))) == "T.Ramp(7, 1, 4) % T.Broadcast(8, 4)"
 
 
 def test_lets_are_seen_through() -> None:
     inner = tir.Var("int32", "inner")
-    assert str(simplify(tir.Let("int32", inner, i.node, (te.Expr(inner) - i).node))) == "0"
-    remainder = tir.Let("int32", inner, (i * 8 + 3).node, (te.Expr(inner) % 4).node)
+    assert str(simplify(tir.Let("int32", inner, i, (inner - i)))) == "0"
+    remainder = tir.Let("int32", inner, (i * 8 + 3), (inner % 4))
     assert str(simplify(remainder).body) == "3"  # type: ignore[attr-defined]
 
 
 def test_remainders_that_are_given_meet() -> None:
-    given = [te.equal(f % 3, 2).node, te.equal(te.truncmod(f, 5), 3).node]
-    assert str(simplify((f % 15).node, given=given)) == "8"
+    given = [te.equal(f % 3, 2), te.equal(te.truncmod(f, 5), 3)]
+    assert str(simplify((f % 15), given=given)) == "8"
 
 
 def test_calls_with_effects_stay() -> None:
-    called = make.call("tir.call_extern", (tir.StringImm("handle", "f"), (i + 0).node), "int32")
+    called = make.call("tir.call_extern", (tir.StringImm("handle", "f"), (i + 0)), "int32")
     both = tir.Sub("int32", called, called)
     assert structural_equal(simplify(both), both)
-    assert str(simplify(tir.Mul("int32", called, (i - i).node))) == 'T.Mul(T.call_extern("int32", "f", i), 0)'
-    exponential = make.call("tir.exp", (te.var("a", "float32").node,), "float32")
+    assert str(simplify(tir.Mul("int32", called, (i - i)))) == 'T.Mul(T.call_extern("int32", "f", i), 0)'
+    exponential = make.call("tir.exp", (te.var("a", "float32"),), "float32")
     assert (
         simplify(tir.EQ("bool", tir.Cast("int32", exponential), tir.Cast("int32", exponential))).script()
         == "T.bool(True)"
@@ -217,9 +217,9 @@ def test_calls_with_effects_stay() -> None:
 
 
 def test_any_depth() -> None:
-    deep_sum, deep_choice = i.node, i.node
+    deep_sum, deep_choice = i, i
     for number in range(10_000):
-        deep_sum = tir.Add("int32", deep_sum, j.node)
+        deep_sum = tir.Add("int32", deep_sum, j)
         deep_choice = tir.Max(
             "int32", tir.FloorDiv("int32", deep_choice, tir.IntImm("int32", 3)), tir.IntImm("int32", number)
         )

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -208,14 +209,14 @@ STORE = next(
     for each in walk(parse("T.prim_func f(A: T.Buffer((8,), 'int32')):\n    A[0] = 1\n").functions["f"])
     if isinstance(each, tir.BufferStore)
 )
-WRAPPED: Any = tir.Var("int32", "i") + 1
+FOREIGN: Any = Fraction(1)
 
 
 @pytest.mark.parametrize(
     ("field", "value", "says"),
     [
-        ("value", WRAPPED, "holds a value of 'ir.te.expr.Expr', which is not a node"),
-        ("indices", (WRAPPED,), "holds a value of 'ir.te.expr.Expr', which is not a node"),
+        ("value", FOREIGN, "holds a value of 'fractions.Fraction', which is not a node"),
+        ("indices", (FOREIGN,), "holds a value of 'fractions.Fraction', which is not a node"),
         ("indices", (0,), "holds a value of 'builtins.int', which is not a node"),
         ("indices", X, "holds a Var, which does not belong there"),
         ("value", 1, "holds a value of 'builtins.int', which is not a node"),
@@ -234,8 +235,8 @@ def test_parts_of_signatures_and_attributes_are_nodes() -> None:
     function = nest([X])
     param, buffer = next(iter(function.buffer_map.items()))
     for broken in (
-        replace(function, buffer_map={param: replace(buffer, shape=(WRAPPED,))}),
-        replace(function, attrs={"key": (1, {"inner": WRAPPED})}),
+        replace(function, buffer_map={param: replace(buffer, shape=(FOREIGN,))}),
+        replace(function, attrs={"key": (1, {"inner": FOREIGN})}),
         replace(function, params=(*function.params, "n")),
     ):
         assert codes(broken) == ["E0440"]

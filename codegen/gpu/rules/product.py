@@ -59,7 +59,7 @@ class Factor(Struct, frozen=True):
     def place(self, span: Index, depth: Index) -> tir.PrimExpr:
         """Return the position of an element in the memory of the buffer."""
         first, second = self.view.strides
-        return plus(self.view.elem_offset or 0, plus(times(span, first), times(depth, second)))
+        return plus(_start(self.view), plus(times(span, first), times(depth, second)))
 
     def inside(self, span: Index, depth: Index, tile: int) -> tir.PrimExpr:
         """Return whether an element of a tile with `tile` rows along the span is inside the matrix; steps may extend
@@ -96,7 +96,7 @@ class Product(Struct, frozen=True):
     def is_aligned(self, count: int) -> bool:
         """Return whether rows of C consist of whole aligned vectors of `count` elements."""
         row, column = self.c.strides
-        starts = [self.c.elem_offset or tir.IntImm("int64", 0), row]
+        starts = [_start(self.c), row]
         return even_parts(self.n, count) and constant(column) == 1 and all(_is_multiple(each, count) for each in starts)
 
     def results(self, row: Index, column: Index, kept: tir.BufferLoad) -> list[tir.Stmt]:
@@ -151,7 +151,7 @@ def _factor(operand: Operand, span: Sequence[Axis], depth: Sequence[Axis], offse
     if constant(inner) != 1:
         return Factor(view, is_deep, 1)
     width = COPIED_BYTES // parse_dtype(view.dtype).bytes
-    extent, start = view.shape[1 if is_deep else 0], view.elem_offset or tir.IntImm("int64", 0)
+    extent, start = view.shape[1 if is_deep else 0], _start(view)
     while width > 1 and not all(_is_multiple(each, width) for each in (outer, extent, start)):
         width //= 2
     return Factor(view, is_deep, width)
@@ -178,3 +178,8 @@ def choose_tile(product: Product, sizes: Sequence[int]) -> tuple[int, int]:
 
 def _covering(size: int | None, sizes: Sequence[int]) -> int:
     return sizes[0] if size is None else min((each for each in sizes if each >= size), default=sizes[0])
+
+
+def _start(view: tir.Buffer) -> tir.PrimExpr:
+    """Return the offset of the first element of `view`."""
+    return tir.IntImm("int64", 0) if view.elem_offset is None else view.elem_offset

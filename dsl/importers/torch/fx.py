@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from ....ir import te, tir
+from ....ir import tir
 from ....ir.base import IRModule
 from ....ir.diagnostics import error
 from .exported_program import CustomConverts, ProgramImporter
@@ -67,13 +67,12 @@ def _dtype(torch: Any, dtype: Any) -> Any:
 
 
 def _variable(size: Any) -> tir.Var | None:
-    node = size.node if isinstance(size, te.Expr) else size
-    return node if isinstance(node, tir.Var) else None
+    return size if isinstance(size, tir.Var) else None
 
 
 def _try_size(size: Any) -> int:
     """Return a size for tracing: neither 0 nor 1, which torch treats specially."""
-    return size if isinstance(size, int) else 4 if _variable(size) is not None else int(size.node.value)
+    return 4 if _variable(size) is not None else int(size)
 
 
 _DROPPING = (

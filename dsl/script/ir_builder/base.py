@@ -7,11 +7,12 @@ from typing import Any, ClassVar, TypeVar
 
 from msgspec.structs import replace
 
-from ....ir import relax, te, tir
+from ....ir import relax, tir
 from ....ir.base import Attrs, BaseFunc, IRModule, Node, Source
 from ....ir.building.place import with_place
 from ....ir.building.values import plain_nodes
 from ....ir.diagnostics import TvmsError
+from ....ir.operators import symbolic_equality
 from ....ir.visit import substitute
 from ... import syntax
 from ...builder.context import Context, Failed, Scope
@@ -37,12 +38,15 @@ class IRBuilder:
         """Attributes of the module."""
         self.result: Node | None = None
         self._names: dict[Any, str] = {}
+        self._comparisons = symbolic_equality()
 
     def __enter__(self) -> IRBuilder:
         IRBuilder._open.append(self)
+        self._comparisons.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._comparisons.__exit__(None, None, None)
         IRBuilder._open.pop()
 
     @staticmethod
@@ -93,7 +97,8 @@ class IRBuilder:
     def attempt(self, build: Callable[[], Any]) -> Any:
         """Return the result of `build`; raise its errors as a TvmsError, located at the call in the program."""
         try:
-            return build()
+            with symbolic_equality(False):
+                return build()
         except (Failed, TvmsError) as problem:
             found = problem.diagnostics if isinstance(problem, TvmsError) else self.context.diagnostics
             placeless = tuple(replace(diagnostic, span=None, notes=()) for diagnostic in found)
@@ -112,13 +117,6 @@ def _renamed(node: Any, name: str) -> Iterator[tuple[Any, Node]]:
             yield node, replace(node, name=name)
 
 
-def shown(value: Any) -> Any:
-    """Return a value for use in a program: expressions with Python's operators."""
-    if isinstance(value, tuple):
-        return tuple(shown(element) for element in value)  # type: ignore[reportUnknownVariableType]
-    return te.Expr(value) if isinstance(value, tir.PrimExpr) else value
-
-
 class Opened:
     """A context manager: `enter` returns the value after `as`, `leave` closes it."""
 
@@ -126,8 +124,10 @@ class Opened:
         self._enter, self._leave = enter, leave
 
     def __enter__(self) -> Any:
-        return self._enter()
+        with symbolic_equality(False):
+            return self._enter()
 
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is None:
-            self._leave()
+            with symbolic_equality(False):
+                self._leave()

@@ -17,7 +17,7 @@ from ...builder.forms import NAMESPACES, Form, Namespace
 from ...builder.tir_blocks import close_block
 from ...builder.tir_frames import BlockFrame, Body, Frame, FunctionFrame, InitFrame
 from ...builder.tir_function import completed
-from .base import PLACE, IRBuilder, Opened, shown
+from .base import PLACE, IRBuilder, Opened
 
 _WITH = syntax.With(PLACE, None, ())
 
@@ -47,7 +47,7 @@ def _function(form: Form) -> Callable[..., Any]:
         made = builder.call(form, args, keywords)
         if isinstance(made, Frame | BlockFrame | InitFrame):
             return _opened(builder, made)
-        return builder.context.tir.body.add(made) if isinstance(made, tir.Stmt) else shown(made)
+        return builder.context.tir.body.add(made) if isinstance(made, tir.Stmt) else made
 
     call.__name__, call.__doc__ = form.name, form.build.__doc__
     return call
@@ -62,7 +62,7 @@ def _opened(builder: IRBuilder, frame: Frame | BlockFrame | InitFrame) -> Opened
         if block is not None:
             context.tir.blocks.append(block)
         context.tir.bodies.append(Body(declares=block is not None))
-        return shown(frame.value) if isinstance(frame, Frame) else None
+        return frame.value if isinstance(frame, Frame) else None
 
     def leave() -> None:
         body, _ = context.tir.bodies.pop().close()
@@ -186,7 +186,7 @@ def arg(name: str, obj: Any) -> Any:
         function.params.append(handle)
         return function.buffer_map[handle]
     function.params.append(replace(value, name=name))
-    return shown(function.params[-1])
+    return function.params[-1]
 
 
 def meta_var(value: Any) -> Any:

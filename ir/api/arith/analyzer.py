@@ -15,7 +15,7 @@ from ...analysis.proof import Proof, prove
 from ...deep import deep
 from ...int_set import Interval, evaluate
 from ...simplify import Simplifier
-from ...te.expr import Value, node_of
+from ...te.expr import Value, operand
 from ...visit import substitute
 from .int_set import IntervalSet, intervals_of
 from .values import Domain, range_of, variable_of
@@ -93,7 +93,7 @@ class Analyzer:
 
     def _node(self, expr: Value, dtype: str = "int32") -> tir.PrimExpr:
         """Return `expr` with bound variables replaced by their values."""
-        return substitute(node_of(expr, dtype), self._values)
+        return substitute(operand(expr, dtype), self._values)
 
     def const_int_bound_is_bound(self, var: Value) -> bool:
         """Whether a variable has a value or bounds."""
@@ -112,9 +112,9 @@ class Analyzer:
             self._simplifier = outside
 
     @deep
-    def simplify(self, expr: Value, steps: int = 2) -> te.Expr:
+    def simplify(self, expr: Value, steps: int = 2) -> tir.PrimExpr:
         """Return `expr` in normal form, regardless of `steps`: one step is sufficient."""
-        return te.Expr(self._simplifier.visit(self._node(expr)))
+        return self._simplifier.visit(self._node(expr))
 
     rewrite_simplify = canonical_simplify = simplify
     """Return `expr` in normal form; TVM's two simplifiers are one here."""
@@ -130,7 +130,7 @@ class Analyzer:
         return self._simplifier.residue_of_sum(self._simplifier.exact(self._simplifier.visit(self._node(expr))))
 
     @deep
-    def int_set(self, expr: Value, dom_map: Mapping[te.Expr, IntervalSet]) -> IntervalSet:
+    def int_set(self, expr: Value, dom_map: Mapping[tir.PrimExpr, IntervalSet]) -> IntervalSet:
         """Return an interval that contains `expr` for all values of the variables in their sets."""
         domains = intervals_of(dom_map)
         inner = self._simplifier.inside()

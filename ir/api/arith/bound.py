@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ... import te, tir
+from ... import tir
 from ...analysis import narrowing, solving, touched
-from ...te.expr import Value, node_of
+from ...te.expr import Value, operand
 from .int_set import IntervalSet, intervals_of
 from .values import Domain, ranges_of, variable_of
 
 
 def deduce_bound(
-    var: te.Expr, cond: Value, hint_map: Mapping[te.Expr, IntervalSet], relax_map: Mapping[te.Expr, IntervalSet]
+    var: tir.PrimExpr,
+    cond: Value,
+    hint_map: Mapping[tir.PrimExpr, IntervalSet],
+    relax_map: Mapping[tir.PrimExpr, IntervalSet],
 ) -> IntervalSet:
     """Return the values of `var` for which `cond` holds for all values of the variables of `relax_map` in their sets.
 
     The sets in `hint_map` determine the signs of factors. Empty if `cond` never holds or cannot be solved for `var`.
     """
     hints, relaxed = intervals_of(hint_map), intervals_of(relax_map)
-    return IntervalSet.of(solving.deduce_bound(variable_of(var), node_of(cond, "bool"), hints, relaxed))
+    return IntervalSet.of(solving.deduce_bound(variable_of(var), operand(cond, "bool"), hints, relaxed))
 
 
 def domain_touched(
@@ -29,6 +32,6 @@ def domain_touched(
     return touched.domain_touched(stmt, buffer, consider_loads, consider_stores)
 
 
-def narrow_predicate_expression(expr: Value, free_parameters: Mapping[te.Expr, Domain]) -> te.Expr:
+def narrow_predicate_expression(expr: Value, free_parameters: Mapping[tir.PrimExpr, Domain]) -> tir.PrimExpr:
     """Return a condition without `free_parameters` that implies `expr` for all their values."""
-    return te.Expr(narrowing.narrow_predicate_expression(node_of(expr, "bool"), ranges_of(free_parameters)))
+    return narrowing.narrow_predicate_expression(operand(expr, "bool"), ranges_of(free_parameters))

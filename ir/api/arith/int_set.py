@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ... import te, tir
+from ... import tir
 from ...analysis.touched import strict_bound, upper_bound
 from ...deep import deep
 from ...int_set import Interval, evaluate, touch, union
-from ...te.expr import Value, node_of
+from ...te.expr import Value, operand
 from .values import Domain, condition_of, ranges_of, variable_of
 
-_POSITIVE, _NEGATIVE = [te.Expr(tir.Var("handle", name)) for name in ("pos_inf", "neg_inf")]
+_POSITIVE, _NEGATIVE = [tir.Var("handle", name) for name in ("pos_inf", "neg_inf")]
 
 
-def pos_inf() -> te.Expr:
+def pos_inf() -> tir.PrimExpr:
     """Return the variable that represents no upper bound; always the same object."""
     return _POSITIVE
 
 
-def neg_inf() -> te.Expr:
+def neg_inf() -> tir.PrimExpr:
     """Return the variable that represents no lower bound; always the same object."""
     return _NEGATIVE
 
@@ -28,8 +28,8 @@ class IntervalSet:
     """The integers from `min_value` to `max_value`, inclusive; empty if these are `pos_inf()` and `neg_inf()`."""
 
     def __init__(self, min_value: Value, max_value: Value) -> None:
-        self.min_value = te.Expr(node_of(min_value))
-        self.max_value = te.Expr(node_of(max_value))
+        self.min_value = operand(min_value)
+        self.max_value = operand(max_value)
 
     @staticmethod
     def of(interval: Interval | None) -> IntervalSet:
@@ -47,15 +47,15 @@ class IntervalSet:
     @staticmethod
     def vector(vec: Value) -> IntervalSet:
         """Return a set that contains all lanes of a vector."""
-        return IntervalSet.of(evaluate(node_of(vec), {}))
+        return IntervalSet.of(evaluate(operand(vec), {}))
 
     @property
     def interval(self) -> Interval:
         """The set as an `Interval`, whose ends may be missing; ValueError for the empty set."""
         if self.is_nothing():
             raise ValueError("the empty set is not an interval")
-        least = None if self.min_value.same_as(_NEGATIVE) else self.min_value.node
-        return Interval(least, None if self.max_value.same_as(_POSITIVE) else self.max_value.node)
+        least = None if self.min_value.same_as(_NEGATIVE) else self.min_value
+        return Interval(least, None if self.max_value.same_as(_POSITIVE) else self.max_value)
 
     def is_nothing(self) -> bool:
         """Whether the set is empty."""
@@ -73,7 +73,7 @@ IntSet = IntervalSet
 """TVM's base class of integer sets; all sets are intervals here."""
 
 
-def intervals_of(sets: Mapping[te.Expr, IntervalSet]) -> dict[tir.Var, Interval]:
+def intervals_of(sets: Mapping[tir.PrimExpr, IntervalSet]) -> dict[tir.Var, Interval]:
     """Return the intervals of variables."""
     return {variable_of(name): each.interval for name, each in sets.items()}
 
@@ -92,7 +92,7 @@ def union_lower_bound(sets: Sequence[IntervalSet]) -> IntervalSet:
 
 
 def estimate_region_lower_bound(
-    region: Sequence[tir.Range], var_dom: Mapping[te.Expr, Domain], predicate: Value | None = None
+    region: Sequence[tir.Range], var_dom: Mapping[tir.PrimExpr, Domain], predicate: Value | None = None
 ) -> list[IntervalSet] | None:
     """Return a box whose elements are all in `region` for some values of the variables that satisfy `predicate`.
 
@@ -103,7 +103,7 @@ def estimate_region_lower_bound(
 
 @deep
 def estimate_region_strict_bound(
-    region: Sequence[tir.Range], var_dom: Mapping[te.Expr, Domain], predicate: Value | None = None
+    region: Sequence[tir.Range], var_dom: Mapping[tir.PrimExpr, Domain], predicate: Value | None = None
 ) -> list[IntervalSet] | None:
     """Return the box that is the union of `region` over all values of the variables that satisfy `predicate`; None if the
     union is not known to be a box.
@@ -114,7 +114,7 @@ def estimate_region_strict_bound(
 
 @deep
 def estimate_region_upper_bound(
-    region: Sequence[tir.Range], var_dom: Mapping[te.Expr, Domain], predicate: Value | None = None
+    region: Sequence[tir.Range], var_dom: Mapping[tir.PrimExpr, Domain], predicate: Value | None = None
 ) -> list[IntervalSet]:
     """Return a box that contains `region` for all values of the variables that satisfy `predicate`."""
     return [IntervalSet.of(axis) for axis in upper_bound(region, ranges_of(var_dom), condition_of(predicate))]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ... import te, tir
+from ... import tir
 from ...analysis import iter_map, iter_map_use
 from ...analysis.iter_map import IterMapExpr, IterMapLevel, IterMapResult
-from ...te.expr import Value, node_of
+from ...te.expr import Value, operand
 from ..constructor import constructor
 from .values import Domain, condition_of, ranges_of, variable_of
 
@@ -17,7 +17,7 @@ __all__ = ["IterMapExpr", "IterMapLevel"]
 @constructor(iter_map.IterMark)
 def IterMark(source: Value | IterMapExpr, extent: Value) -> iter_map.IterMark:
     """An iterator from 0 to `extent`."""
-    return iter_map.IterMark(source if isinstance(source, IterMapExpr) else node_of(source), node_of(extent))
+    return iter_map.IterMark(source if isinstance(source, IterMapExpr) else operand(source), operand(extent))
 
 
 @constructor(iter_map.IterSplitExpr)
@@ -26,14 +26,14 @@ def IterSplitExpr(
 ) -> iter_map.IterSplitExpr:
     """`source // lower_factor % extent * scale`; without an extent, the whole iterator."""
     dtype = source.extent.dtype
-    end = source.extent if extent is None else node_of(extent, dtype)
-    return iter_map.IterSplitExpr(source, node_of(lower_factor, dtype), end, node_of(scale, dtype))
+    end = source.extent if extent is None else operand(extent, dtype)
+    return iter_map.IterSplitExpr(source, operand(lower_factor, dtype), end, operand(scale, dtype))
 
 
 @constructor(iter_map.IterSumExpr)
 def IterSumExpr(args: Sequence[iter_map.IterSplitExpr], base: Value) -> iter_map.IterSumExpr:
     """`base` plus the sum of `args`."""
-    return iter_map.IterSumExpr(tuple(args), node_of(base, args[0].scale.dtype if args else "int32"))
+    return iter_map.IterSumExpr(tuple(args), operand(base, args[0].scale.dtype if args else "int32"))
 
 
 def _level(level: IterMapLevel | str | None) -> IterMapLevel:
@@ -42,7 +42,7 @@ def _level(level: IterMapLevel | str | None) -> IterMapLevel:
 
 def detect_iter_map(
     indices: Sequence[Value],
-    input_iters: Mapping[te.Expr, Domain],
+    input_iters: Mapping[tir.PrimExpr, Domain],
     predicate: Value | None = None,
     check_level: IterMapLevel | str | None = IterMapLevel.SURJECTIVE,
     simplify_trivial_iterators: bool = True,
@@ -52,7 +52,7 @@ def detect_iter_map(
     Iterators of extent 1 are replaced by their value, unless `simplify_trivial_iterators` is False.
     """
     return iter_map.detect_iter_map(
-        [node_of(index) for index in indices],
+        [operand(index) for index in indices],
         ranges_of(input_iters),
         condition_of(predicate),
         _level(check_level),
@@ -62,41 +62,41 @@ def detect_iter_map(
 
 def iter_map_simplify(
     indices: Sequence[Value],
-    input_iters: Mapping[te.Expr, Domain],
+    input_iters: Mapping[tir.PrimExpr, Domain],
     predicate: Value | None = None,
     check_level: IterMapLevel | str | None = IterMapLevel.SURJECTIVE,
     simplify_trivial_iterators: bool = True,
-) -> list[te.Expr]:
+) -> list[tir.PrimExpr]:
     """Return simplified indices: as sums of splits if they are iterator maps."""
     found = detect_iter_map(indices, input_iters, predicate, check_level, simplify_trivial_iterators)
     if found.is_detected:
         return [normalize_iter_map_to_expr(index) for index in found.indices]
-    nodes = [node_of(index) for index in indices]
-    return [te.Expr(e) for e in iter_map_use.iter_map_simplify(nodes, ranges_of(input_iters), condition_of(predicate))]
+    nodes = [operand(index) for index in indices]
+    return list(iter_map_use.iter_map_simplify(nodes, ranges_of(input_iters), condition_of(predicate)))
 
 
-def normalize_iter_map_to_expr(expr: IterMapExpr | Value) -> te.Expr:
+def normalize_iter_map_to_expr(expr: IterMapExpr | Value) -> tir.PrimExpr:
     """Return a map as a plain expression in normal form."""
-    return te.Expr(iter_map_use.normalize_iter_map_to_expr(expr if isinstance(expr, IterMapExpr) else node_of(expr)))
+    return iter_map_use.normalize_iter_map_to_expr(expr if isinstance(expr, IterMapExpr) else operand(expr))
 
 
-def normalize_to_iter_sum(index: Value, input_iters: Mapping[te.Expr, Domain]) -> iter_map.IterSumExpr:
+def normalize_to_iter_sum(index: Value, input_iters: Mapping[tir.PrimExpr, Domain]) -> iter_map.IterSumExpr:
     """Return an index as a sum of unfused splits, the greatest scale first; what is not a split is in its base."""
-    return iter_map.normalize_to_iter_sum(node_of(index), ranges_of(input_iters))
+    return iter_map.normalize_to_iter_sum(operand(index), ranges_of(input_iters))
 
 
 def inverse_affine_iter_map(
     iter_map: Sequence[iter_map.IterSumExpr], outputs: Sequence[Value]
-) -> dict[te.Expr, te.Expr]:
+) -> dict[tir.PrimExpr, tir.PrimExpr]:
     """Return the iterators in terms of `outputs`, the values of a bijective map."""
-    found = iter_map_use.inverse_affine_iter_map(iter_map, [node_of(output) for output in outputs])
-    return {te.Expr(name): te.Expr(value) for name, value in found.items()}
+    found = iter_map_use.inverse_affine_iter_map(iter_map, [operand(output) for output in outputs])
+    return dict(found.items())
 
 
 def subspace_divide(
     bindings: Sequence[Value],
-    input_iters: Mapping[te.Expr, Domain],
-    sub_iters: Sequence[te.Expr],
+    input_iters: Mapping[tir.PrimExpr, Domain],
+    sub_iters: Sequence[tir.PrimExpr],
     predicate: Value | None = None,
     check_level: IterMapLevel | str | None = IterMapLevel.SURJECTIVE,
     simplify_trivial_iterators: bool = True,
@@ -107,7 +107,7 @@ def subspace_divide(
     [] if a binding mixes them.
     """
     found = iter_map_use.subspace_divide(
-        [node_of(binding) for binding in bindings],
+        [operand(binding) for binding in bindings],
         ranges_of(input_iters),
         [variable_of(name) for name in sub_iters],
         condition_of(predicate),

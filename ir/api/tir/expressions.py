@@ -12,7 +12,7 @@ from ..constructor import Constructor, constructor, plain_node
 
 
 @constructor(tir.Var)
-def Var(name: str, dtype: str | tir.Type = "int32") -> te.Expr:
+def Var(name: str, dtype: str | tir.Type = "int32") -> tir.Var:
     """A variable of a dtype or a type, such as that of a pointer; a symbolic dimension of the graph level is an int64."""
     match dtype:
         case str():
@@ -20,49 +20,49 @@ def Var(name: str, dtype: str | tir.Type = "int32") -> te.Expr:
         case tir.PrimType():
             return te.var(name, dtype.dtype)
         case _:
-            return te.Expr(tir.Var("handle", name, dtype))
+            return tir.Var("handle", name, dtype)
 
 
 @constructor(tir.SizeVar)
-def SizeVar(name: str, dtype: str = "int32") -> te.Expr:
+def SizeVar(name: str, dtype: str = "int32") -> tir.SizeVar:
     """A variable that is never negative."""
     return te.size_var(name, dtype)
 
 
 @constructor(tir.IntImm)
-def IntImm(dtype: str, value: int) -> te.Expr:
+def IntImm(dtype: str, value: int) -> tir.PrimExpr:
     """An integer constant."""
-    return te.Expr(make.const(int(value), dtype))
+    return make.const(int(value), dtype)
 
 
 @constructor(tir.FloatImm)
-def FloatImm(dtype: str, value: float) -> te.Expr:
+def FloatImm(dtype: str, value: float) -> tir.PrimExpr:
     """A floating-point constant."""
-    return te.Expr(make.const(float(value), dtype))
+    return make.const(float(value), dtype)
 
 
 @constructor(tir.StringImm)
-def StringImm(value: str) -> te.Expr:
+def StringImm(value: str) -> tir.PrimExpr:
     """A string argument of a call."""
-    return te.Expr(tir.StringImm("handle", value))
+    return tir.StringImm("handle", value)
 
 
 @constructor(tir.Cast)
-def Cast(dtype: str, value: te.Value) -> te.Expr:
+def Cast(dtype: str, value: te.Value) -> tir.PrimExpr:
     """`value` converted to `dtype`."""
     return te.cast(value, dtype)
 
 
 @constructor(tir.Not)
-def Not(a: te.Value) -> te.Expr:
+def Not(a: te.Value) -> tir.PrimExpr:
     """The negation of `a`."""
-    return te.Expr(tir.Not("bool", te.node_of(a, "bool")))
+    return tir.Not("bool", te.operand(a, "bool"))
 
 
-def _binary(kind: type[tir.BinaryOp], dtype: str | None = None) -> Constructor[..., te.Expr]:
-    def make(a: te.Value, b: te.Value) -> te.Expr:
-        left, right = te.pair(a, b)
-        return te.Expr(kind(dtype or left.dtype, left, right))
+def _binary(kind: type[tir.BinaryOp], dtype: str | None = None) -> Constructor[..., tir.PrimExpr]:
+    def make(a: te.Value, b: te.Value) -> tir.PrimExpr:
+        left, right = te.operands(a, b)
+        return kind(dtype or left.dtype, left, right)
 
     make.__doc__ = f"The node `{kind.__name__}` of two operands, without folding."
     return Constructor(make, kind)
@@ -73,51 +73,51 @@ FloorDiv, FloorMod, Min, Max = map(_binary, (tir.FloorDiv, tir.FloorMod, tir.Min
 EQ, NE, LT, LE, GT, GE, And, Or = (
     _binary(kind, "bool") for kind in (tir.EQ, tir.NE, tir.LT, tir.LE, tir.GT, tir.GE, tir.And, tir.Or)
 )
-PrimExpr = Constructor(te.Expr, tir.PrimExpr)
+PrimExpr = tir.PrimExpr
 
 
 @constructor(tir.Select)
-def Select(condition: te.Value, true_value: te.Value, false_value: te.Value) -> te.Expr:
+def Select(condition: te.Value, true_value: te.Value, false_value: te.Value) -> tir.PrimExpr:
     """`true_value` if `condition` holds, else `false_value`; both are evaluated."""
     return te.select(condition, true_value, false_value)
 
 
 @constructor(tir.Let)
-def Let(var: te.Expr, value: te.Value, body: te.Value) -> te.Expr:
+def Let(var: tir.PrimExpr, value: te.Value, body: te.Value) -> tir.PrimExpr:
     """`body`, in which `var` has the value `value`."""
-    inner = te.node_of(body)
-    return te.Expr(tir.Let(inner.dtype, plain_node(var), te.node_of(value, var.dtype), inner))
+    inner = te.operand(body)
+    return tir.Let(inner.dtype, plain_node(var), te.operand(value, var.dtype), inner)
 
 
 @constructor(tir.Ramp)
-def Ramp(base: te.Value, stride: te.Value, lanes: te.Value) -> te.Expr:
+def Ramp(base: te.Value, stride: te.Value, lanes: te.Value) -> tir.PrimExpr:
     """The vector `base, base + stride, …` of `lanes` elements."""
-    return te.Expr(make.ramp(*map(plain_node, (base, stride, lanes))))
+    return make.ramp(*map(plain_node, (base, stride, lanes)))
 
 
 @constructor(tir.Broadcast)
-def Broadcast(value: te.Value, lanes: te.Value) -> te.Expr:
+def Broadcast(value: te.Value, lanes: te.Value) -> tir.PrimExpr:
     """The vector of `lanes` copies of `value`."""
-    return te.Expr(make.broadcast(*map(plain_node, (value, lanes))))
+    return make.broadcast(*map(plain_node, (value, lanes)))
 
 
 @constructor(tir.Shuffle)
-def Shuffle(vectors: Sequence[te.Value], indices: Sequence[te.Value]) -> te.Expr:
+def Shuffle(vectors: Sequence[te.Value], indices: Sequence[te.Value]) -> tir.PrimExpr:
     """Elements of the concatenated `vectors` at `indices`."""
     parts, places = plain_node(vectors), plain_node(indices)
     scalar = parts[0].dtype.partition("x")[0]
-    return te.Expr(tir.Shuffle(scalar if len(places) == 1 else f"{scalar}x{len(places)}", parts, places))
+    return tir.Shuffle(scalar if len(places) == 1 else f"{scalar}x{len(places)}", parts, places)
 
 
 @constructor(tir.BufferLoad)
-def BufferLoad(buffer: tir.Buffer, indices: Sequence[te.Value], predicate: te.Value | None = None) -> te.Expr:
+def BufferLoad(buffer: tir.Buffer, indices: Sequence[te.Value], predicate: te.Value | None = None) -> tir.PrimExpr:
     """A load of an element of a buffer, or of a vector if an index is a vector."""
-    node = None if predicate is None else te.node_of(predicate)
-    return te.Expr(make.buffer_load(buffer, plain_node(indices), node))
+    node = None if predicate is None else te.operand(predicate)
+    return make.buffer_load(buffer, plain_node(indices), node)
 
 
 @constructor(tir.ProducerLoad)
-def ProducerLoad(producer: te.Tensor, indices: Sequence[te.Value]) -> te.Expr:
+def ProducerLoad(producer: te.Tensor, indices: Sequence[te.Value]) -> tir.PrimExpr:
     """An element of a tensor of `te`."""
     return producer(*indices)
 
@@ -125,15 +125,18 @@ def ProducerLoad(producer: te.Tensor, indices: Sequence[te.Value]) -> te.Expr:
 @constructor(tir.Call)
 def Call(
     dtype: str, op: str | Op | GlobalVar, args: Sequence[Any], annotations: Mapping[str, Any] | None = None
-) -> te.Expr:
+) -> tir.PrimExpr:
     """A call of a function, or of an intrinsic, which may be given by name."""
     callee = Op(op) if isinstance(op, str) else op
-    return te.Expr(tir.Call(dtype, callee, plain_node(args), plain_nodes(dict(annotations or {}))))
+    return tir.Call(dtype, callee, plain_node(args), plain_nodes(dict(annotations or {})))
 
 
 @constructor(tir.CommReducer)
 def CommReducer(
-    lhs: Sequence[te.Expr], rhs: Sequence[te.Expr], result: Sequence[te.Value], identity_element: Sequence[te.Value]
+    lhs: Sequence[tir.PrimExpr],
+    rhs: Sequence[tir.PrimExpr],
+    result: Sequence[te.Value],
+    identity_element: Sequence[te.Value],
 ) -> tir.CommReducer:
     """A commutative reducer: `result` combines the variables `lhs` and `rhs`."""
     return tir.CommReducer(*map(plain_node, (lhs, rhs, result, identity_element)))
@@ -147,14 +150,12 @@ def Reduce(
     condition: te.Value,
     value_index: int,
     init: Sequence[te.Value] = (),
-) -> te.Expr:
+) -> tir.PrimExpr:
     """A reduction of `src` over the axes `rdom`."""
     source = plain_node(src)
-    axes = tuple(axis.iter_var if isinstance(axis, te.ReduceAxis) else axis for axis in rdom)
-    holds = te.node_of(condition, "bool")
-    return te.Expr(
-        tir.Reduce(source[value_index].dtype, combiner, source, axes, holds, value_index, plain_node(init or ()))
-    )
+    axes = tuple(rdom)
+    holds = te.operand(condition, "bool")
+    return tir.Reduce(source[value_index].dtype, combiner, source, axes, holds, value_index, plain_node(init or ()))
 
 
 _ITERATORS = (

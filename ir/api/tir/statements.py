@@ -52,13 +52,13 @@ def BufferStore(
     buffer: tir.Buffer, value: te.Value, indices: Sequence[te.Value], predicate: te.Value | None = None
 ) -> tir.BufferStore:
     """`buffer[indices] = value`; a vector is stored only in the lanes in which `predicate` holds."""
-    node = None if predicate is None else te.node_of(predicate)
-    return tir.BufferStore(buffer, te.node_of(value, buffer.dtype), plain_node(indices), node)
+    node = None if predicate is None else te.operand(predicate)
+    return tir.BufferStore(buffer, te.operand(value, buffer.dtype), plain_node(indices), node)
 
 
 @constructor(tir.For)
 def For(
-    loop_var: te.Expr,
+    loop_var: tir.PrimExpr,
     min: te.Value,
     extent: te.Value,
     kind: tir.ForKind | int,
@@ -68,7 +68,7 @@ def For(
 ) -> tir.For:
     """`body` for every value of `loop_var` in `[min, min + extent)`."""
     var: tir.Var = plain_node(loop_var)
-    bounds = (te.node_of(min, var.dtype), te.node_of(extent, var.dtype))
+    bounds = (te.operand(min, var.dtype), te.operand(extent, var.dtype))
     return tir.For(var, *bounds, _kind(kind), body, thread_binding, plain_nodes(dict(annotations or {})))
 
 
@@ -97,7 +97,7 @@ def decl_buffer(
     shape: Any,
     dtype: str | None = None,
     name: str = "buffer",
-    data: te.Expr | None = None,
+    data: tir.PrimExpr | None = None,
     strides: Sequence[te.Value] | None = None,
     elem_offset: te.Value | None = None,
     scope: str = "",
@@ -116,7 +116,7 @@ def decl_buffer(
     held = pointer.type_annotation
     place = held.storage_scope if isinstance(held, tir.PointerType) else scope
     kind = tir.BufferType.AUTO_BROADCAST if buffer_type.startswith("auto") else tir.BufferType.DEFAULT
-    offset = None if elem_offset is None else te.node_of(elem_offset, index)
+    offset = None if elem_offset is None else te.operand(elem_offset, index)
     return tir.Buffer(
         pointer, elements, sizes, name, plain_node(strides or ()), offset,
         data_alignment if data_alignment > 0 else _ALIGNMENT, offset_factor or 1, kind, tuple(axis_separators or ()),
@@ -126,7 +126,7 @@ def decl_buffer(
 
 def stmt_seq(*statements: tir.Stmt | te.Value) -> tir.Stmt:
     """Return a sequence of statements as one statement; expressions among them are evaluated (TVM: `tir.stmt_seq`)."""
-    items = [each if isinstance(each, tir.Stmt) else tir.Evaluate(te.node_of(each)) for each in statements]
+    items = [each if isinstance(each, tir.Stmt) else tir.Evaluate(te.operand(each)) for each in statements]
     return items[0] if len(items) == 1 else tir.SeqStmt(tuple(items))
 
 
@@ -135,6 +135,6 @@ def stmt_list(stmt: tir.Stmt) -> list[tir.Stmt]:
     return list(stmt.seq) if isinstance(stmt, tir.SeqStmt) else [stmt]
 
 
-def vscale() -> te.Expr:
+def vscale() -> tir.PrimExpr:
     """The run-time factor of the length of a scalable vector."""
-    return te.Expr(make.vscale())
+    return make.vscale()

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ... import tir
 from ...base import Node
-from ...te.expr import node_of
+from ...te.expr import operand
 from ...visit import children, defined_variables, post_order, rewrite, walk
 from ...visit import substitute as _substitute
 from ..constructor import plain_node
@@ -58,7 +58,7 @@ def ir_transform(
 
 def substitute(node: Any, vmap: Mapping[Any, Any]) -> Any:
     """Return `node` with variables replaced by values."""
-    values = {plain_node(name): node_of(value, name.dtype) for name, value in vmap.items()}
+    values = {plain_node(name): operand(value, name.dtype) for name, value in vmap.items()}
     return _substitute(plain_node(node), values)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, cast
 
-from ... import te
+from ... import te, tir
 from ...te import topi
 from .table import ROWS, function
 
@@ -29,7 +29,7 @@ def matmul(
     batch = topi.broadcast_shape(tensor_a.dims[:-2], tensor_b.dims[:-2])
     k = te.reduce_axis((0, inner), name="k")
 
-    def product(*i: te.Expr) -> Any:
+    def product(*i: tir.PrimExpr) -> Any:
         left = topi.broadcast_index(i[:-2], batch, tensor_a.dims[:-2])
         right = topi.broadcast_index(i[:-2], batch, tensor_b.dims[:-2])
         x = tensor_a(*left, *((k, i[-2]) if transpose_a else (i[-2], k)))
@@ -49,7 +49,7 @@ def dense(data: te.Tensor, weight: te.Tensor, bias: te.Tensor | None = None, out
 def batch_matmul(
     tensor_a: te.Tensor,
     tensor_b: te.Tensor,
-    oshape: Sequence[te.Expr | int] | None = None,
+    oshape: Sequence[tir.PrimExpr | int] | None = None,
     out_dtype: str | None = None,
     transpose_a: bool = False,
     transpose_b: bool = True,
@@ -58,7 +58,7 @@ def batch_matmul(
     k = te.reduce_axis((0, tensor_a.shape[-2 if transpose_a else -1]), name="k")
     dtype = out_dtype or tensor_a.dtype
 
-    def product(b: te.Expr, i: te.Expr, j: te.Expr) -> Any:
+    def product(b: tir.PrimExpr, i: tir.PrimExpr, j: tir.PrimExpr) -> Any:
         x = tensor_a(*topi.broadcast_index((b,), batch, tensor_a.dims[:1]), *((k, i) if transpose_a else (i, k)))
         y = tensor_b(*topi.broadcast_index((b,), batch, tensor_b.dims[:1]), *((j, k) if transpose_b else (k, j)))
         return te.sum(x.astype(dtype) * y.astype(dtype), axis=k)
@@ -73,20 +73,22 @@ def pad(
     data: te.Tensor,
     pad_before: Sequence[int],
     pad_after: Sequence[int] | None = None,
-    pad_value: float | te.Expr = 0.0,
+    pad_value: float | tir.PrimExpr = 0.0,
     name: str = "PadInput",
 ) -> te.Tensor:
     """Return `data` padded with `pad_value`."""
     after = list(pad_before if pad_after is None else pad_after)
     shape = [dim + low + high for dim, low, high in zip(data.shape, pad_before, after, strict=True)]
 
-    def element(*i: te.Expr) -> te.Expr:
-        inside: list[te.Expr] = []
+    def element(*i: tir.PrimExpr) -> tir.PrimExpr:
+        inside: list[tir.PrimExpr] = []
         for item, dim, low, high in zip(i, data.shape, pad_before, after, strict=True):
-            inside += [te.Expr(te.node_of(low, item.dtype)) <= item] if low else []
+            inside += [te.operand(low, item.dtype) <= item] if low else []
             inside += [item < dim + low] if high else []
         index = [item - low if low else item for item, low in zip(i, pad_before, strict=True)]
-        value = te.cast(pad_value, data.dtype) if isinstance(pad_value, te.Expr) else te.const(pad_value, data.dtype)
+        value = (
+            te.cast(pad_value, data.dtype) if isinstance(pad_value, tir.PrimExpr) else te.const(pad_value, data.dtype)
+        )
         return te.if_then_else(te.all(*inside), data(*index), value) if inside else data(*index)
 
     return cast("te.Tensor", te.compute(shape, element, name))
@@ -149,7 +151,7 @@ def _conv2d(layout: str, kernel_layout: str, is_depthwise: bool = False) -> Call
         out_dtype: str | None = None,
     ) -> te.Tensor:
         """Return the convolution of images with `kernel`."""
-        count = int(data.shape[layout.index("C")]) if is_depthwise else groups
+        count = int(cast("tir.IntImm", data.shape[layout.index("C")])) if is_depthwise else groups
         keywords = {"groups": count, "data_layout": layout, "kernel_layout": kernel_layout, "out_dtype": out_dtype}
         return function("nn.conv2d")(data, kernel, stride, padding, dilation, **keywords)
 

@@ -111,9 +111,9 @@ class _Given:
             case relax.Tuple():
                 return tuple(self.convert(name, field) for field in arg.fields)
             case relax.ShapeExpr():
-                return tuple(te.Expr(item) for item in arg.values)
+                return arg.values
             case relax.PrimValue():
-                return te.Expr(arg.value)
+                return arg.value
             case relax.Constant():
                 return te.const(arg.data.item(), str(arg.data.dtype))
             case _:

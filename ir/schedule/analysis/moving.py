@@ -161,7 +161,11 @@ def relaxed_loops(program: Program, block: tir.Block, loop: tir.For, storage_sco
     inner = list(loops[loops.index(loop) + 1 :])
     tags = _RELAXED.get(storage_scope.split(".")[0], ())
     for each in program.around(inner[0] if inner else program.realize_of(block)):
-        if isinstance(each, tir.For) and each.thread_binding and each.thread_binding.thread_tag.startswith(tags):
+        if (
+            isinstance(each, tir.For)
+            and each.thread_binding is not None
+            and each.thread_binding.thread_tag.startswith(tags)
+        ):
             inner.append(each)
     return tuple(inner)
 

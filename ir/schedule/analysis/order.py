@@ -278,7 +278,7 @@ def check_concurrent_loops(program: Program, block: tir.Block) -> None:
     """Refuse a block whose concurrent loops have dependent iterations (E0534)."""
     for loop in program.loops_of(block):
         if loop.kind not in (tir.ForKind.SERIAL, tir.ForKind.UNROLLED):
-            check_independent(program, loop, loop.thread_binding.thread_tag if loop.thread_binding else None)
+            check_independent(program, loop, None if loop.thread_binding is None else loop.thread_binding.thread_tag)
 
 
 def _may_meet(program: Program, scope: Scope, mine: Access, other: Access, reduces: bool) -> bool:
