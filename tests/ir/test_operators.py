@@ -157,3 +157,10 @@ def test_constants_and_comparisons_of_equal_operands_have_a_truth_value() -> Non
 def test_an_operand_is_an_expression_or_a_number(other: Any) -> None:
     with pytest.raises(TypeError, match=rf"^unsupported operand type\(s\) for \+: 'Var' and '{type(other).__name__}'$"):
         X + other
+
+
+def test_a_number_gets_the_dtype_of_the_expression_beside_it() -> None:
+    narrow, half = tir.Var("int8", "x"), tir.Var("float16", "h")
+    assert [(narrow + 1).dtype, (1 - narrow).dtype, (half * 0.5).dtype, (narrow * 0.5).dtype] == [
+        "int8", "int8", "float16", "float32",
+    ]  # fmt: skip
