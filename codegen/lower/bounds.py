@@ -146,10 +146,10 @@ class Guard(Rewriter):
     def _let(self, stmt: tir.LetStmt) -> tir.Stmt:
         if stmt.var.dtype == "handle" and self._only is None:
             bound = self._pointers.bind(stmt.var, stmt.value)
-            result: tir.Stmt = self.rebuild(stmt)
-            for var, value in reversed(bound):
-                result = tir.LetStmt(var, value, result)
-            return result
+            value, body = self.rewrite(stmt.value), self.rewrite(stmt.body)
+            for var, known in reversed(bound):
+                body = tir.LetStmt(var, known, body)  # after the checks of `value`, which `known` reads without checks
+            return replace(stmt, value=value, body=body)
         if lanes_of(stmt.var.dtype) > 1 or stmt.var.dtype not in ("int32", "int64"):
             return self.rebuild(stmt)
         value = self.rewrite(stmt.value)

@@ -76,6 +76,11 @@ def _without_checks(index: tir.PrimExpr) -> tir.PrimExpr:
     return rewrite(index, plain)
 
 
+def _with(var: tir.Var, value: tir.PrimExpr, expr: tir.PrimExpr) -> tir.PrimExpr:
+    """Return `expr` with `var` bound to `value`, if it occurs."""
+    return tir.Let(expr.dtype, var, value, expr) if any(node is var for node in walk(expr)) else expr
+
+
 def _sum(a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
     return constant(a.value + b.value) if isinstance(a, tir.IntImm) and isinstance(b, tir.IntImm) else add(a, b)
 
@@ -97,7 +102,7 @@ class Pointers:
         self._pointed[stmt.buffer_var] = Pointed(extent, _ZERO)
 
     def bind(self, var: tir.Var, value: tir.PrimExpr) -> list[tuple[tir.Var, tir.PrimExpr]]:
-        """Record the target of `var`, which is bound to the pointer `value`; return the variables to bind before it."""
+        """Record the target of `var`, which is bound to the pointer `value`; return the variables to bind after it."""
         try:
             pointed = self.find(value)
         except _Unknown:
@@ -154,6 +159,10 @@ class Pointers:
             case tir.Let(var=var, value=value, body=body) if parse_dtype(var.dtype).code == "handle":
                 self._pointed[var] = self.find(value)
                 return self.find(body)
+            case tir.Let(var=var, value=value, body=body):
+                pointed, value = self.find(body), _without_checks(value)
+                extent, offset = (_with(var, value, expr) for expr in (pointed.extent, pointed.offset))
+                return Pointed(extent, offset)
             case tir.Call(op=Op(name="tir.address_of"), args=(tir.BufferLoad(buffer=buffer, indices=indices),)):
                 index = _without_checks(flat_index(buffer, indices))
                 return self._moved(self.find(buffer.data), index, buffer.dtype)

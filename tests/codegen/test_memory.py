@@ -517,3 +517,27 @@ T.prim_func main(k: T.int32, A: T.Buffer((16,), "int32")):
         {store}
 """
     assert told(text, way, lambda: (0, np.zeros(16, "i4"))) == said
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("k", [0, 2, 10**9, -(10**9)])
+@pytest.mark.parametrize("index", ["A[A[k]]", "A[A[k] % 4]", "X[X[k]]", "X[T.max(X[k], X[k])]"])
+def test_addresses_of_elements_at_loaded_indices(index: str, k: int, way: str) -> None:
+    """The load of the index is checked before any other load of it, and the address keeps its memory."""
+    text = f"""
+T.prim_func main(k: T.int32, A: T.Buffer((4,), "int32")):
+    with T.block("block"):
+        T.reads()
+        T.writes()
+        X = T.match_buffer(A[0:4], (4,), "int32")
+        p: T.handle("int32") = T.address_of({index})
+        C = T.decl_buffer((1,), "int32", data=p)
+        C[0] = 7
+"""
+    array = np.array([3, 0, 1, 2], "i4")
+    said = told(text, way, lambda: (k, array))
+    if 0 <= k < 4:
+        assert not said
+        np.testing.assert_array_equal(array, [3, 0, 1, 7] if k == 0 else [3, 7, 1, 2])
+    else:
+        assert said == f"E0707: {index[0]}[{k}] is outside the buffer: its dimension 0 has 4 elements"
