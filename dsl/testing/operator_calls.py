@@ -21,7 +21,7 @@ _UNARY = (
     "flatten", "nn.dropout", "wrap_param", "builtin.stop_lift_params", "memory.ensure_zero_offset", "grad.no_grad",
     "grad.start_checkpoint", "grad.end_checkpoint",
 )  # fmt: skip
-_BINARY = ("divide", "mod", "power", "log_add_exp")
+_BINARY = ("atan2", "divide", "mod", "power", "log_add_exp")
 _SHIFTS = ("left_shift", "right_shift")
 _OVER_AXIS = ("prod", "variance", "std", "argmax", "argmin")
 CALLS: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -69,6 +69,7 @@ CALLS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "nn.conv3d": ("R.nn.conv3d({0}, {1})", ("f 1,b,2,3,2", "f c,b,2,2,2")),
     "nn.conv1d_transpose": ("R.nn.conv1d_transpose({0}, {1}, strides=[2])", ("f a,b,3", "f b,c,2")),
     "nn.conv2d_transpose": ("R.nn.conv2d_transpose({0}, {1}, strides=[2, 1])", ("f 1,b,2,3", "f b,c,2,2")),
+    "nn.conv3d_transpose": ("R.nn.conv3d_transpose({0}, {1}, strides=[1, 2, 1])", ("f 1,b,2,2,2", "f b,c,2,1,2")),
     **{f"nn.{kind}_pool1d": (f"R.nn.{kind}_pool1d({{0}}, pool_size=[2], padding=[1, 0])", ("f a,b,4",)) for kind in ("max", "avg")},
     **{f"nn.{kind}_pool3d": (f"R.nn.{kind}_pool3d({{0}}, pool_size=[2, 2, 1])", ("f 1,b,3,2,2",)) for kind in ("max", "avg")},
     "nn.adaptive_avg_pool1d": ("R.nn.adaptive_avg_pool1d({0}, output_size=[2])", ("f a,b,5",)),
@@ -79,6 +80,8 @@ CALLS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "nn.attention": ("R.nn.attention({0}, {1}, {2})", ("f 1,a,2,3", "f 1,b,2,3", "f 1,b,2,3")),
     "nn.attention_bias": ("R.nn.attention_bias({0}, {1}, {2}, {3})", ("f 1,a,2,3", "f 1,b,2,3", "f 1,b,2,3", "f 1,2,a,b")),
     "nn.cross_entropy_with_logits": ("R.expand_dims(R.nn.cross_entropy_with_logits({0}, {1}), axis=[0])", ("f a,b", "f a,b")),
+    "size": ("R.reshape(R.size({0}), R.shape([1]))", ("f a,b",)),
+    "median": ("R.median({0}, axis=[1])", ("f a,b",)),
     "shape_of": ("R.shape_to_tensor(R.shape_of({0}))", ("f a,b",)),
     "nn.nll_loss": ('R.nn.nll_loss({0}, R.const([1, 0], "int64"), {1}, reduction="none")', ("f 2,2", "f 2")),
     "cumsum": ("R.cumsum({0}, axis=0)", ("f a,b",)),

@@ -12,7 +12,7 @@ from ..relax import PrimStructInfo, TensorStructInfo
 from ..te import topi
 from . import dims as d
 from .inference import Inference, common_vdevice, describe, dims_of, tensor_info
-from .registry import Oracle, Param, RelaxOp, register
+from .registry import InferRule, Oracle, Param, RelaxOp, register
 
 _X1_X2 = (Param("x1"), Param("x2"))
 
@@ -55,6 +55,13 @@ def _arithmetic(a: Inference) -> StructInfo:
     return broadcast_struct_info(a, a.same_dtype("x1", "x2"), "x1", "x2")
 
 
+def _float_arithmetic(a: Inference) -> StructInfo:
+    for name in ("x1", "x2"):
+        if isinstance(a.operand(name), TensorStructInfo):
+            a.float_tensor(name)
+    return _arithmetic(a)
+
+
 def _comparison(a: Inference) -> StructInfo:
     return broadcast_struct_info(a, "bool", "x1", "x2")
 
@@ -64,13 +71,17 @@ def _same_dtype(function: Callable[[Any, Any, Any], Any]) -> Oracle:
 
 
 def _binary(
-    name: str, value: Callable[[tir.PrimExpr, tir.PrimExpr], Any], oracle: Callable[[Any, Any, Any], Any], doc: str
+    name: str,
+    value: Callable[[tir.PrimExpr, tir.PrimExpr], Any],
+    oracle: Callable[[Any, Any, Any], Any],
+    doc: str,
+    infer: InferRule = _arithmetic,
 ) -> None:
     register(
         RelaxOp(
             f"relax.{name}",
             _X1_X2,
-            _arithmetic,
+            infer,
             f"Return {doc}, element by element.",
             _same_dtype(oracle),
             lambda a: topi.broadcast(value, a.x1, a.x2, f"T_{name}"),
@@ -127,6 +138,13 @@ _binary(
 _binary("power", te.power, lambda np, x, y: np.power(x, y), "`x1` to the power of `x2`")
 _binary("maximum", te.maximum, lambda np, x, y: np.maximum(x, y), "the maximum of `x1` and `x2`")
 _binary("minimum", te.minimum, lambda np, x, y: np.minimum(x, y), "the minimum of `x1` and `x2`")
+_binary(
+    "atan2",
+    _intrinsic("atan2"),
+    lambda np, x, y: np.arctan2(x, y),
+    "the angle of the point (`x2`, `x1`) in radians",
+    _float_arithmetic,
+)
 _binary("log_add_exp", _log_add_exp, lambda np, x, y: np.logaddexp(x, y), "`log(exp(x1) + exp(x2))`")
 _binary(
     "logical_and", lambda x, y: te.all(x, y), lambda np, x, y: np.logical_and(x, y), "the logical and of `x1` and `x2`"

@@ -5,6 +5,7 @@ The struct info of the result is an argument of the call.
 
 from __future__ import annotations
 
+from .. import te
 from ..base import StructInfo
 from ..contradiction import contradiction
 from ..relax import ShapeStructInfo, TensorStructInfo, TupleStructInfo
@@ -193,6 +194,16 @@ register(
         _infer_shape_of,
         "Return the shape of a tensor.",
         lambda np, a: tuple(a.expr.shape),
+    )
+)
+register(
+    RelaxOp(
+        "relax.size",
+        (Param("expr"),),
+        lambda a: tensor_info([], "int64", 0, a.tensor("expr").vdevice),
+        "Return the number of elements of a tensor.",
+        lambda np, a: np.array(a.expr.size, "int64"),
+        lambda a: te.compute((), lambda: te.cast(d.product(a.expr.dims), "int64"), "T_size"),
     )
 )
 register(

@@ -241,7 +241,6 @@ def _declare(spatial: int, transposed: bool) -> None:
     )
 
 
-for _spatial in (1, 2, 3):
-    _declare(_spatial, False)
-for _spatial in (1, 2):
-    _declare(_spatial, True)
+for _transposes in (False, True):
+    for _spatial in (1, 2, 3):
+        _declare(_spatial, _transposes)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .. import te, tir
 from ..base import StructInfo
 from ..dtype import is_float
-from ..relax import TupleStructInfo
+from ..relax import TensorStructInfo, TupleStructInfo
 from ..te import topi
 from . import dims as d
 from .inference import Inference, dims_of, like, tensor_info
 from .registry import Param, RelaxOp, register
+from .statistical import reduced
 
 _AXIS = Param("axis", "int", -1)
 _DESCENDING = Param("descending", "bool", False)
@@ -39,14 +41,18 @@ def _order(np: Any, data: Any, axis: int, descending: bool) -> Any:
 
 
 def _order_tensor(x: te.Tensor, axis: int, descending: bool, length: tir.PrimExpr) -> te.Tensor:
-    """Return the first `length` indices of the stable order along `axis`, as int64.
+    """Return the first `length` indices of the stable order along `axis`, as int64."""
+    places = _places(x, axis, descending)
+    return _at_places(places, axis, length, lambda i: i[axis])
 
-    The rank of an element is the number of elements before it, which needs no sequential steps: quadratic, but parallel over
-    all elements. As in NumPy, NaN is greater than every number.
+
+def _places(x: te.Tensor, axis: int, descending: bool) -> te.Tensor:
+    """Return the position of every element in the stable order along `axis`, as int64.
+
+    It is the number of elements before it, which needs no sequential steps: quadratic, but parallel over all elements. As in
+    NumPy, NaN is greater than every number.
     """
-    extent = x.dims[axis]
-    k = te.reduce_axis((te.const(0, "int64"), extent), "k")
-    j = te.reduce_axis((te.const(0, "int64"), extent), "j")
+    k = te.reduce_axis((te.const(0, "int64"), x.dims[axis]), "k")
 
     def less(p: tir.PrimExpr, q: tir.PrimExpr) -> tir.PrimExpr:
         return te.any(p < q, te.all(te.isnan(q), te.logical_not(te.isnan(p)))) if is_float(x.dtype) else p < q
@@ -57,13 +63,20 @@ def _order_tensor(x: te.Tensor, axis: int, descending: bool, length: tir.PrimExp
         tied = te.all(te.logical_not(less(second, first)), k < i[axis])
         return te.sum(te.cast(te.any(less(first, second), tied), "int64"), axis=k)
 
-    places = te.compute(x.dims, place, "T_sort_place")
+    return te.compute(x.dims, place, "T_sort_place")
+
+
+def _at_places(
+    places: te.Tensor, axis: int, length: tir.PrimExpr, wanted: Callable[[tuple[tir.PrimExpr, ...]], tir.PrimExpr]
+) -> te.Tensor:
+    """Return the indices along `axis` of the elements at `length` positions of the order; `wanted` returns the position."""
+    j = te.reduce_axis((te.const(0, "int64"), places.dims[axis]), "j")
 
     def index(*i: tir.PrimExpr) -> Any:
-        is_there = te.equal(places(*i[:axis], j, *i[axis + 1 :]), i[axis])
+        is_there = te.equal(places(*i[:axis], j, *i[axis + 1 :]), wanted(i))
         return te.sum(te.select(is_there, j, te.const(0, "int64")), axis=j)
 
-    return te.compute((*x.dims[:axis], length, *x.dims[axis + 1 :]), index, "T_sort_index")
+    return te.compute((*places.dims[:axis], length, *places.dims[axis + 1 :]), index, "T_sort_index")
 
 
 def _taken(x: te.Tensor, axis: int, order: te.Tensor, name: str) -> te.Tensor:
@@ -161,6 +174,71 @@ register(
         "Return the `k` greatest elements along `axis` and their indices.",
         _numpy_topk,
         _topk,
+    )
+)
+
+
+def _infer_median(a: Inference) -> StructInfo:
+    values = reduced(a)
+    assert isinstance(values, TensorStructInfo)
+    dims, axis = dims_of(a.tensor("x")), a.attr("axis")
+    for number, dim in enumerate(dims or ()):
+        is_taken = axis is None or number in a.axes(axis, len(dims or ()))
+        if is_taken and d.value_of(dim) == 0:
+            raise a.fail("E0326", f"cannot take the median of dimension {number}, which is 0")
+    return TupleStructInfo((values, like(values, "int64"))) if axis is not None and len(axis) == 1 else values
+
+
+def _numpy_median(np: Any, a: Any) -> Any:
+    x, gone = a.x, sorted(axis % a.x.ndim for axis in (range(a.x.ndim) if a.axis is None else a.axis))
+    kept = [axis for axis in range(x.ndim) if axis not in gone]
+    rows = x.transpose(*kept, *gone).reshape(*(x.shape[axis] for axis in kept), -1)
+    order, missing = np.argsort(rows, -1, kind="stable"), (rows != rows).sum(-1, keepdims=True)
+    middle = np.where(missing > 0, rows.shape[-1] - missing, (rows.shape[-1] - 1) // 2)
+    index = np.take_along_axis(order, middle, -1)
+    shape = [1 if axis in gone else size for axis, size in enumerate(x.shape) if a.keepdims or axis not in gone]
+    values = np.take_along_axis(rows, index, -1).reshape(shape)
+    return (values, index.reshape(shape)) if a.axis is not None and len(gone) == 1 else values
+
+
+def _median(a: Any) -> te.Tensor | tuple[te.Tensor, te.Tensor]:
+    """Return the element at the middle of the order of each row, or the first NaN if there is one."""
+    gone = topi.normal_axes(a.axis, a.x.ndim)
+    kept = [axis for axis in range(a.x.ndim) if axis not in gone]
+    rows = a.x if kept + gone == list(range(a.x.ndim)) else topi.transpose(a.x, [*kept, *gone])
+    if len(gone) != 1:
+        rows = topi.reshape(rows, [*(a.x.dims[axis] for axis in kept), d.product([a.x.dims[axis] for axis in gone])])
+    last, one = rows.ndim - 1, d.dim(1)
+    k = te.reduce_axis((te.const(0, "int64"), rows.dims[last]), "k")
+    middle = d.floordiv(d.subtract(rows.dims[last], 1), 2)
+
+    def missing(*i: tir.PrimExpr) -> Any:
+        return te.sum(te.cast(te.isnan(rows(*i, k)), "int64"), axis=k)
+
+    counts = te.compute(rows.dims[:last], missing, "T_median_missing") if is_float(a.x.dtype) else None
+
+    def wanted(i: tuple[tir.PrimExpr, ...]) -> tir.PrimExpr:
+        if counts is None:
+            return middle
+        count = counts(*i[:last])
+        return te.select(te.equal(count, 0), middle, rows.dims[last] - count)
+
+    index = _at_places(_places(rows, last, False), last, one, wanted)
+    values = _taken(rows, last, index, "T_median")
+    shape = topi.reduced_shape(a.x, gone, a.keepdims)
+    result = topi.reshape(values, shape)
+    return (result, topi.reshape(index, shape)) if a.axis is not None and len(gone) == 1 else result
+
+
+register(
+    RelaxOp(
+        "relax.median",
+        (Param("x"), Param("axis", "opt_ints", None), Param("keepdims", "bool", False)),
+        _infer_median,
+        "Return the median along `axis`, by default of all elements: of two middle elements the lower one, and NaN if there is "
+        "one. Along one axis, return the median and its index.",
+        _numpy_median,
+        _median,
     )
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf, pi
+from math import inf
 from typing import Any
 
 from ....ir import relax
@@ -126,21 +126,7 @@ def _masked_fill(c: Converter, a: Any) -> relax.Expr:
 
 
 def _atan2(c: Converter, a: Any) -> relax.Expr:
-    """Return the angle as the arc tangent of the quotient, plus pi in the left half-plane; axes and signed zeros are special."""
-    y, x = c.tensor(a.self, c.dtype), c.tensor(a.other, c.dtype)
-    zero, half = number(0, x), number(pi / 2, x)
-    steep = op.greater(op.abs(y), op.abs(x))
-    small, large = op.where(steep, x, y), op.where(steep, y, x)
-    both_infinite = op.logical_and(op.isinf(x), op.isinf(y))
-    signs = op.multiply(_signed_one(y), _signed_one(x))
-    ratio = op.where(both_infinite, signs, op.divide(small, op.where(op.equal(large, zero), number(1, x), large)))
-    angle = op.atan(ratio)
-    steep_angle = op.subtract(op.multiply(half, _signed_one(y)), angle)
-    straight = op.multiply(number(pi, x), _signed_one(y))
-    flat_angle = op.where(op.less(_signed_one(x), zero), op.add(angle, straight), angle)
-    both_zero = op.logical_and(op.equal(x, zero), op.equal(y, zero))
-    at_origin = op.where(op.less(_signed_one(x), zero), straight, y)
-    return op.where(both_zero, at_origin, op.where(steep, steep_angle, flat_angle))
+    return op.atan2(c.tensor(a.self, c.dtype), c.tensor(a.other, c.dtype))
 
 
 def _signed_one(x: relax.Expr) -> relax.Expr:

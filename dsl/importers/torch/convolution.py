@@ -9,7 +9,6 @@ from ....ir import relax
 from ....ir.api.relax import op
 from ....ir.ops import dims as d
 from .converter import Convert, Converter, dims_of, rank_of
-from .shapes import sliced
 
 
 def repeated(value: int | Sequence[int], count: int) -> list[int]:
@@ -69,60 +68,9 @@ def _transposed(c: Converter, a: Any) -> relax.Expr:
         "output_padding": repeated(a.output_padding, spatial),
         "dilation": repeated(a.dilation, spatial),
     }
-    if spatial == 3:
-        made = _transposed_3d(c, x, a.weight, a.groups, **windows)
-    else:
-        convolve: Any = getattr(op.nn, f"conv{spatial}d_transpose")
-        made = convolve(x, a.weight, **windows, groups=a.groups, out_dtype=c.dtype)
-    result = with_bias(made, a.bias)
+    convolve: Any = getattr(op.nn, f"conv{spatial}d_transpose")
+    result = with_bias(convolve(x, a.weight, **windows, groups=a.groups, out_dtype=c.dtype), a.bias)
     return op.squeeze(result, [0]) if is_single else result
-
-
-def _transposed_3d(
-    c: Converter,
-    x: relax.Expr,
-    weight: relax.Expr,
-    groups: int,
-    strides: list[int],
-    padding: list[int],
-    output_padding: list[int],
-    dilation: list[int],
-) -> relax.Expr:
-    """Return a transposed convolution, as a convolution of the dilated data with flipped weights."""
-    inputs, outputs, *kernel = dims_of(weight)
-    grouped = op.reshape(weight, [groups, d.floordiv(inputs, groups), outputs, *kernel])
-    swapped = op.reshape(op.permute_dims(grouped, [0, 2, 1, 3, 4, 5]), [d.multiply(outputs, groups), -1, *kernel])
-    for axis in (2, 3, 4):
-        swapped = op.flip(swapped, axis)
-        x = _with_zeros(x, axis, strides[axis - 2])
-    before = [far - pad for far, pad in zip(_reach(c, kernel, dilation), padding, strict=True)]
-    after = [near + extra for near, extra in zip(before, output_padding, strict=True)]
-    widths = [
-        0,
-        0,
-        0,
-        0,
-        *(width for pair in zip(before, after, strict=True) for width in (max(pair[0], 0), max(pair[1], 0))),
-    ]
-    x = op.nn.pad(x, widths)
-    for axis, (low, high) in enumerate(zip(before, after, strict=True), 2):
-        if low < 0 or high < 0:
-            x = sliced(x, axis, max(-low, 0), d.add(dims_of(x)[axis], min(low, 0) + min(high, 0)))
-    return op.nn.conv3d(x, swapped, dilation=dilation, groups=groups)
-
-
-def _with_zeros(x: relax.Expr, axis: int, stride: int) -> relax.Expr:
-    """Return `x` with `stride - 1` zeros between the elements along `axis`."""
-    if stride == 1:
-        return x
-    dims = dims_of(x)
-    column = op.reshape(x, [*dims[: axis + 1], 1, *dims[axis + 1 :]])
-    widths = [0] * 2 * (len(dims) + 1)
-    widths[2 * (axis + 1) + 1] = stride - 1
-    spread = op.nn.pad(column, widths)
-    size = d.multiply(dims[axis], stride)
-    joined = op.reshape(spread, [*dims[:axis], size, *dims[axis + 1 :]])
-    return sliced(joined, axis, 0, d.subtract(size, stride - 1))
 
 
 def _convolution(c: Converter, a: Any) -> relax.Expr:

@@ -56,14 +56,14 @@ def _kth_value(c: Converter, a: Any) -> Any:
 
 
 def _median_along(c: Converter, a: Any) -> Any:
-    size = dims_of(a.self)[axis_of(a.dim, rank_of(a.self))] if rank_of(a.self) else d.dim(1)
-    return _at(c, a, d.floordiv(d.subtract(size, 1), 2))
+    if not rank_of(a.self):
+        return a.self, lambda: op.zeros((), "int64")
+    both: Any = c.emit(op.median(a.self, [a.dim], a.keepdim), "_both")
+    return both[0], both[1]
 
 
 def _median(c: Converter, a: Any) -> relax.Expr:
-    flat = op.sort(op.reshape(a.self, [-1]), 0)
-    middle = d.floordiv(d.subtract(d.product(dims_of(a.self)), 1), 2)
-    return op.reshape(op.strided_slice(flat, [0], [middle], [d.add(middle, 1)]), ())
+    return op.median(a.self)
 
 
 def _bucketize(c: Converter, a: Any) -> relax.Expr:
