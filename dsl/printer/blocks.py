@@ -68,7 +68,8 @@ def _axes(printer: Printer, node: tir.Block, realize: tir.BlockRealize | None) -
         return
     loops = _open_loops(printer) if node.iter_vars and printer.options.syntax_sugar else {}
     pending: list[tuple[tir.IterVar, tir.PrimExpr]] = []
-    for axis, value in zip(node.iter_vars, realize.iter_values, strict=True):
+    # The verifier reports a block whose values do not match its axes (E0410), and shows its text.
+    for axis, value in zip(node.iter_vars, realize.iter_values, strict=False):
         if _is_remapped(axis, value, loops):
             pending.append((axis, value))
             continue
@@ -76,6 +77,10 @@ def _axes(printer: Printer, node: tir.Block, realize: tir.BlockRealize | None) -
         pending = []
         _axis(printer, axis, value)
     _remap(printer, pending)
+    for axis in node.iter_vars[len(realize.iter_values) :]:
+        _axis(printer, axis, None)
+    for value in realize.iter_values[len(node.iter_vars) :]:
+        printer.add(f"# bound to no axis: {printer.expr(value)}")
 
 
 def _signature(printer: Printer, node: tir.Block, realize: tir.BlockRealize | None) -> None:

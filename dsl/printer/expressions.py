@@ -68,7 +68,7 @@ def _makes(function: Any, operands: tuple[Any, ...], node: Any) -> bool:
     """Return whether `function(*operands)` builds the same kind of node, with these very operands."""
     try:
         made = function(*operands)
-    except TvmsError:
+    except (TvmsError, TypeError):  # operands of a wrong dtype or number
         return False
     if type(made) is not type(node) or made.dtype != node.dtype:
         return False

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import relax, tir
 from ..base import Span, StructInfo, VDevice
-from ..diagnostics import Note, TvmsError, error
+from ..diagnostics import Note, TvmsError, count, error
 from ..dtype import is_float
 from ..relax import (
     Call,
@@ -70,8 +70,16 @@ class Inference:
         return self._arguments[name]
 
     def info(self, name: str) -> StructInfo:
-        """Return the struct info of argument `name`."""
-        return self._struct_info(self._arguments[name])
+        """Return the struct info of argument `name`; E0438 if a tensor or a shape has other sizes than its rank."""
+        info = self._struct_info(self._arguments[name])
+        for field in info.fields if isinstance(info, TupleStructInfo) else (info,):
+            if not isinstance(field, TensorStructInfo | ShapeStructInfo):
+                continue
+            sizes = dims_of(field)
+            if sizes is not None and len(sizes) != field.ndim:
+                reason = f"gets '{self.label(name)}' with {count(len(sizes), 'size')}, but of rank {field.ndim}"
+                raise self.fail("E0438", reason, None, self._arguments[name])
+        return info
 
     def operand(self, name: str) -> StructInfo:
         """Return the struct info of argument `name`; for a distributed tensor, that of the whole tensor."""
