@@ -110,8 +110,7 @@ def with_constants(module: IRModule, arrays: Mapping[str, NDArray[Any]]) -> IRMo
         name = node.name or node.data.name
         return _filled(node, name, arrays[name]) if name in arrays else None
 
-    functions = {name: rewrite(function, fill) for name, function in module.functions.items()}
-    return replace(module, functions=functions)
+    return rewrite(module, fill)
 
 
 def _filled(node: relax.Constant, name: str, array: NDArray[Any]) -> relax.Constant:
@@ -127,10 +126,7 @@ def _filled(node: relax.Constant, name: str, array: NDArray[Any]) -> relax.Const
 
 
 def names_tensors(module: IRModule) -> bool:
-    """Return whether a graph function names a tensor without holding it."""
-    functions = (function for function in module.functions.values() if isinstance(function, relax.Function))
-    return any(
-        isinstance(node, relax.Constant) and isinstance(node.data, Metadata)
-        for function in functions
-        for node in walk(function)
-    )
+    """Return whether a graph function or an attribute of the module names a tensor without holding it."""
+    graphs = {name: each for name, each in module.functions.items() if isinstance(each, relax.Function)}
+    nodes = walk(replace(module, functions=graphs))
+    return any(isinstance(node, relax.Constant) and isinstance(node.data, Metadata) for node in nodes)

@@ -18,7 +18,7 @@ from ...ir.signature import describe
 from ...ir.tir import PrimFunc
 from .. import syntax
 from ..comments import comments_of, with_comments
-from . import relax_function, tir_calls, tir_literals, tir_newest, tir_operators, tir_scopes
+from . import relax_function, relax_statements, tir_calls, tir_literals, tir_newest, tir_operators, tir_scopes
 from .context import POISON, Context, Failed, Scope, TooManyErrors, target_names
 from .convert import Attributes, Integer, Text, is_tuple
 from .expressions import evaluate, opener
@@ -249,7 +249,7 @@ class _Builder:
         if isinstance(node, syntax.Import | syntax.Pass) or _is_text(node):
             self.comments += comments_of(node.trivia)
             return define_imports(context, node) if isinstance(node, syntax.Import) else None
-        value: Any = evaluate(context, node.value) if isinstance(node, syntax.ExprStmt | syntax.Assign) else None
+        value: Any = self.value_of(node.value) if isinstance(node, syntax.ExprStmt | syntax.Assign) else None
         if (
             isinstance(node, syntax.Assign)
             and isinstance(node.target, syntax.Name)
@@ -271,6 +271,13 @@ class _Builder:
         if node.trivia is not None:
             self.parts.append((form_name.removeprefix("I."), node.trivia))
         return None
+
+    def value_of(self, node: syntax.Expr) -> Any:
+        """Return the value of an expression in the module; only attributes may hold graph-level values."""
+        called = evaluate(self.context, node.func) if isinstance(node, syntax.Call) else None
+        if isinstance(node, syntax.Call) and isinstance(called, Form) and called.name == "I.module_attrs":
+            return relax_statements.module_attributes(self.context, node)
+        return evaluate(self.context, node)
 
     def define_constant(self, node: syntax.Assign, value: Any) -> None:
         """Define a plain value in all functions; report E0209 if a name gets a second value."""

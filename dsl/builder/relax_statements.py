@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 
 from ...ir import relax
-from ...ir.base import StructInfo
+from ...ir.base import Attrs, GlobalVar, StructInfo
 from ...ir.signature import describe
 from .. import syntax
-from . import expressions
 from . import relax_values as values
-from .context import Failed
+from .context import Context, Failed
 from .convert import Attributes
 from .forms import Site, form
 from .relax_annotations import struct_info
@@ -238,14 +237,47 @@ def func_attr(site: Site, attrs: Attributes) -> None:
     raise site.error("E0201", "R.func_attr is a statement, not a value", "write it at the start of a function")
 
 
+_CONSTANTS = (
+    relax.Constant, relax.ShapeExpr, relax.PrimValue, relax.StringImm, relax.DataTypeImm, relax.ExternFunc, relax.Tuple, GlobalVar,
+)  # fmt: skip
+"""Graph-level values that attributes can hold."""
+
+
 def function_attributes(builder: BlockBuilder, call: syntax.Call) -> None:
     """Add the attributes of `R.func_attr({…})`; report E0209 if an attribute is given twice."""
     given = bind_arguments(builder.context, "R.func_attr", parameters("attrs"), call)
-    attrs: Any = expressions.evaluate(builder.context, given["attrs"])
-    if not isinstance(attrs, dict):
-        help = 'write R.func_attr({"key": value})'
-        raise builder.context.error("E0321", f"{describe(attrs)} is not a dict of attributes", given["attrs"], help)
-    for key, value in attrs.items():  # type: ignore[reportUnknownVariableType]
+    for key, value in _attributes(builder, given["attrs"], "R.func_attr").items():
         if key in builder.attrs:
             builder.context.error("E0209", f"attribute '{key}' is given twice", given["attrs"])
         builder.attrs[key] = value
+
+
+def module_attributes(context: Context, call: syntax.Call) -> Attrs:
+    """Return the attributes of `I.module_attrs({…})`."""
+    given = bind_arguments(context, "I.module_attrs", parameters("attrs"), call)
+    builder = BlockBuilder(context, set())
+    builder.begin()
+    return _attributes(builder, given["attrs"], "I.module_attrs")
+
+
+def _attributes(builder: BlockBuilder, node: syntax.Expr, form_name: str) -> Attrs:
+    """Return a dict of attributes, which may hold graph-level constants; raise E0321 if a value is computed."""
+    bound, attrs = builder.bindings, values.evaluate(builder, node)
+    if not isinstance(attrs, dict):
+        help = f'write {form_name}({{"key": value}})'
+        raise builder.context.error("E0321", f"{describe(attrs)} is not a dict of attributes", node, help)
+    for key, value in cast("Attrs", attrs).items():
+        if builder.bindings > bound or not _is_constant(value):
+            help = "write constants, such as R.const(…), R.prim_value(…) or I.constant(…)"
+            raise builder.context.error("E0321", f"attribute '{key}' is computed", node, help)
+    return cast("Attrs", attrs)
+
+
+def _is_constant(value: Any) -> bool:
+    if isinstance(value, tuple | list):
+        return all(map(_is_constant, cast("list[Any]", value)))
+    if isinstance(value, dict):
+        return all(map(_is_constant, cast("Attrs", value).values()))
+    if isinstance(value, relax.Tuple):
+        return all(map(_is_constant, value.fields))
+    return not isinstance(value, relax.Expr) or isinstance(value, _CONSTANTS)

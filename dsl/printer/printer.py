@@ -155,9 +155,11 @@ class Printer:
         return self.metadata(value)
 
     def attr_value(self, value: Any) -> str:
-        """Return the text of an attribute's value, in which `1` and `T.int32(1)` are different."""
+        """Return the text of an attribute's value, in which `1` and `T.int32(1)` are different, and tuples and lists are not."""
         if isinstance(value, IntImm):
             return f"{self.tir(value.dtype)}({bool(value.value) if value.dtype == 'bool' else value.value})"
+        if isinstance(value, relax.Tuple):
+            return f"{self.relax('tuple')}({self.joined(value.fields)})"
         return self.expr(value)
 
     def attrs(self, attrs: dict[Any, Any]) -> str:

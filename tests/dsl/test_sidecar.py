@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import ml_dtypes
@@ -95,3 +96,40 @@ def test_more_dimensions_than_numpy_has(tmp_path: Path) -> None:
     (found,) = caught.value.diagnostics
     assert found.code == "E0018"
     assert found.message.endswith("maximum supported dimension for an ndarray is currently 64, found 70")
+
+
+@pytest.mark.parametrize("nested", [lambda value: value, lambda value: (1, value), lambda value: {"a": (value,)}])
+@pytest.mark.parametrize("where", ["function", "module"])
+@pytest.mark.parametrize("value", [
+    relax.const(WEIGHT), relax.const(OFFSET[0, :3]), relax.const(1.0), relax.ShapeExpr([2, 3]), relax.PrimValue(2),
+    relax.DataTypeImm("int8"), relax.Tuple([relax.PrimValue(2), relax.const(HALF)]), relax.TensorStructInfo((2,), "int8"),
+    relax.ExternFunc("f"),
+])  # fmt: skip
+def test_attributes_hold_graph_level_constants(value: object, where: str, nested: Callable[[object], object], tmp_path: Path) -> None:  # fmt: skip
+    module = model()
+    if where == "module":
+        module = module.with_attr("kept", nested(value))
+    else:
+        main = module["main"]
+        assert isinstance(main, relax.Function)
+        module["main"] = main.with_attr("kept", nested(value))
+    path = str(tmp_path / "model.tvms")
+    tvms.save(module, path)
+    again = tvms.load(path)
+    assert tvms.structural_equal(again, module)
+    assert again.script() == module.script()
+
+
+@pytest.mark.parametrize(
+    "attribute", ["[R.add(x, x)]", "R.add(x, x)", "x", "[x]", '{"a": R.tuple(x, R.prim_value(1))}']
+)
+def test_attributes_hold_nothing_that_is_computed(attribute: str) -> None:
+    text = f"""R.function main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+    R.func_attr({{"kept": {attribute}}})
+    return x
+"""
+    with pytest.raises(tvms.TvmsError) as told:
+        tvms.parse(text)
+    (found,) = told.value.diagnostics
+    assert (found.code, found.message) == ("E0321", "attribute 'kept' is computed")
+    assert found.help == "write constants, such as R.const(…), R.prim_value(…) or I.constant(…)"
