@@ -51,10 +51,10 @@ def on_torch(name: str, arrays: list[Any]) -> Callable[[], Any] | None:
     if not torch.cuda.is_available():
         return None
     torch.backends.cuda.matmul.allow_tf32 = False
-    given = [torch.from_numpy(each.astype(np.float32)).cuda() for each in arrays]
+    given = [torch.from_numpy(array.astype(np.float32)).cuda() for array in arrays]
     if name.endswith("f16"):
         dtype = torch.bfloat16 if name.endswith("bf16") else torch.float16
-        given = [each.to(dtype) for each in given]
+        given = [item.to(dtype) for item in given]
     functional = torch.nn.functional
     calls: dict[str, Callable[[], Any]] = {
         "softmax": lambda: torch.softmax(given[0], 1), "transpose": lambda: given[0].t().contiguous(),
@@ -83,7 +83,7 @@ def measure(name: str, is_scheduled: bool) -> str:
     program = kernel(name, is_scheduled)
     (function,) = program.functions
     call = tvms.compile(program, target=f"cuda -arch={driver.arch}", bounds="trust")[function]
-    device = [tvms.nd.array(each, tvms.cuda()) for each in (*arrays, np.zeros((N, N), np.float32))]
+    device = [tvms.nd.array(value, tvms.cuda()) for value in (*arrays, np.zeros((N, N), np.float32))]
     spent = milliseconds(lambda: call(*device))
     work = (2 * N**3 / spent / 1e9, "TFLOP/s") if name.startswith("matmul") else (2 * 4 * N * N / spent / 1e6, "GB/s")
     line = f"{name:12} {'scheduled' if is_scheduled else 'default':9} {spent:8.3f} ms  {work[0]:8.1f} {work[1]:8}"

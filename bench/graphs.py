@@ -207,7 +207,7 @@ def export(network: nn.Module, shape: Sequence[int]) -> tuple[tvms.IRModule, lis
     random = np.random.default_rng(0)
     shapes = [shape, *(parameter.shape for _, parameter in params)]
     scale = np.float32(1 / np.sqrt(shape[-1]))
-    return module, [(random.standard_normal([int(size) for size in each], np.float32) * scale) for each in shapes]
+    return module, [(random.standard_normal([int(size) for size in extents], np.float32) * scale) for extents in shapes]
 
 
 def compare(name: str, arguments: argparse.Namespace) -> None:
@@ -256,7 +256,7 @@ def memory(name: str) -> None:
     plan = planned.plans["forward"]
     tensors = plan.size + planned["forward"](*arrays).nbytes
     rows = (peak(planned, arrays), peak(unplanned, arrays), tensors, plan.live)
-    print(f"{name:<40}{''.join(f'{each / 1024:12.1f}' for each in rows)} KiB {tensors / plan.live:8.3f}", flush=True)
+    print(f"{name:<40}{''.join(f'{row / 1024:12.1f}' for row in rows)} KiB {tensors / plan.live:8.3f}", flush=True)
 
 
 def main() -> None:

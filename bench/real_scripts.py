@@ -139,7 +139,7 @@ def judge(path: Path, peer: Peer | None) -> tuple[int, str]:
         module = parse(text, path.name)
     except TvmsError as problem:
         return 0, first_line(problem)
-    wrong = [each for each in as_tvm_takes_them(tvms.verify(module)) if each.severity == "error"]
+    wrong = [diagnostic for diagnostic in as_tvm_takes_them(tvms.verify(module)) if diagnostic.severity == "error"]
     if wrong and "check_well_formed=False" not in text:
         return 1, f"error[{wrong[0].code}]: {wrong[0].message}"
     broken = check_round_trip(module, path.stem)

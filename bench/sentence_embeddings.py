@@ -120,7 +120,7 @@ def main() -> None:
     pairs = [inputs_of(tokenizer, sentence) for sentence in SENTENCES]
     ours = np.concatenate([np.asarray(function(*pair)) for pair in pairs])
     theirs = np.concatenate([model(*map(torch.from_numpy, pair)).numpy() for pair in pairs])
-    found, wanted = (_neighbours(each) for each in (ours, theirs))
+    found, wanted = (_neighbours(array) for array in (ours, theirs))
     print(f"{len(SENTENCES)} sentences of {min(_counts(pairs))} to {max(_counts(pairs))} tokens: largest difference "
           f"{np.abs(ours - theirs).max():.1e}, {int((found == wanted).sum())} nearest neighbours equal")  # fmt: skip
     for tokens in TOKENS:

@@ -56,7 +56,7 @@ def core_overloads() -> list[str]:
     )
     parts = (name.partition(".") for name in names)
     overloads = [getattr(getattr(torch.ops.aten, packet), last or "default") for packet, _, last in parts]
-    return [str(each).removeprefix("aten.") for each in overloads if torch.Tag.core in each.tags]
+    return [str(overload).removeprefix("aten.") for overload in overloads if torch.Tag.core in overload.tags]
 
 
 def coverage() -> str:
@@ -106,7 +106,7 @@ def measure(name: str, model: Any, *inputs: Any) -> str:
         if hasattr(module, "momentum"):
             module.momentum = None  # the statistics of all batches, which is one
     with torch.no_grad():
-        model.train()(*[_batch(each) for each in inputs])  # statistics for batch normalization
+        model.train()(*[_batch(operand) for operand in inputs])  # statistics for batch normalization
     model.eval()
     start = process_time()
     module = from_exported_program(torch.export.export(model, inputs))
@@ -114,7 +114,7 @@ def measure(name: str, model: Any, *inputs: Any) -> str:
     start = process_time()
     function = tvms.compile(module)["main"]
     compiled = process_time() - start
-    arrays = [each.numpy() for each in inputs]
+    arrays = [operand.numpy() for operand in inputs]
     with torch.no_grad():
         wanted = model(*inputs)
     want = (wanted[0] if isinstance(wanted, tuple) else wanted).numpy()

@@ -87,7 +87,7 @@ def compare(n: int, peer: str, trials: int, threads: int) -> None:
         rounds.append((own, numpy, tuned))
     process.communicate()
     rates = (2 * n**3 / statistics.median(column) / 1e9 for column in zip(*rounds[1:], strict=True))
-    ratios = (statistics.median(each[i] / each[0] for each in rounds[1:]) for i in (1, 2))
+    ratios = (statistics.median(entry[i] / entry[0] for entry in rounds[1:]) for i in (1, 2))
     print(f"sgemm {n:<8}", *(f"{rate:8.1f}" for rate in rates), *(f"{ratio:8.2f}" for ratio in ratios), flush=True)
 
 

@@ -57,7 +57,7 @@ def lowered(program: IRModule | BaseFunc, target: TargetLike = "llvm", settings:
 def header(program: IRModule | BaseFunc, target: str | Target = "llvm") -> str:
     """Return the C header of a program's library."""
     module = prepare(program, get_target(target))
-    functions = {name: each for name, each in module.functions.items() if isinstance(each, tir.PrimFunc)}
+    functions = {name: function for name, function in module.functions.items() if isinstance(function, tir.PrimFunc)}
     declared = "\n\n".join(_declaration(name, function) for name, function in functions.items())
     return _HEADER.format(declared=declared)
 

@@ -179,7 +179,7 @@ def guarded_loops(
 
 def loop_level_functions(module: IRModule) -> dict[str, tir.PrimFunc]:
     """Return the loop functions of a module by name."""
-    return {name: each for name, each in module.functions.items() if isinstance(each, tir.PrimFunc)}
+    return {name: function for name, function in module.functions.items() if isinstance(function, tir.PrimFunc)}
 
 
 def called_functions(module: IRModule) -> set[str]:

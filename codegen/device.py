@@ -111,4 +111,4 @@ def check_device(value: object, function: str, argument: str = "device") -> Devi
 def check_devices(value: object, function: str) -> tuple[Device, ...]:
     """Return a device, or each of a list of devices, as a tuple; raise as `check_device` does."""
     given = cast("list[object]", value) if isinstance(value, list | tuple) else [value]
-    return tuple(check_device(each, function) for each in given)
+    return tuple(check_device(item, function) for item in given)

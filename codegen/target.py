@@ -191,7 +191,7 @@ def _processor(options: Mapping[str, str]) -> Target:
         elif name in FAST_MATH:
             fast += [FAST_MATH[name]] if _is_on(name, value) else []
         elif name not in (*_NATIVE, *_PROCESSOR_IGNORED):
-            known = ", ".join(f"-{each}" for each in (*_NATIVE, *_NUMBERS, *FAST_MATH))
+            known = ", ".join(f"-{key}" for key in (*_NATIVE, *_NUMBERS, *FAST_MATH))
             raise unknown(f"option '-{name}'", f"it has: {known}")
     triple, cpu, features = (options.get(name, "") for name in _NATIVE)
     if triple or features:

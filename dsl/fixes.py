@@ -46,7 +46,7 @@ def _lints(source: Source) -> Sequence[Lint] | None:
 def _edited(text: str, edits: Sequence[Edit]) -> str:
     """Return `text` after the edits, last one first; overlapping edits are skipped."""
     limit = len(text) + 1
-    for edit in sorted(set(edits), key=lambda each: -each.span.start):
+    for edit in sorted(set(edits), key=lambda fix: -fix.span.start):
         start, end = (edit.span.start, edit.span.end) if edit.text else _lines(text, edit)
         if start < end <= limit:
             text, limit = text[:start] + edit.text + text[end:], start

@@ -77,7 +77,9 @@ def parse_source(
     if warnings is not None and module is not None:
         warnings += more
     if module is None or any(mistake.severity == "error" for mistake in mistakes):
-        raise TvmsError(tuple(sorted((*mistakes, *more), key=lambda each: each.span.start if each.span else 0)))
+        raise TvmsError(
+            tuple(sorted((*mistakes, *more), key=lambda diagnostic: diagnostic.span.start if diagnostic.span else 0))
+        )
     if not module.functions and not module.name:
         raise error(
             "E0004",

@@ -15,7 +15,7 @@ def fits(value: Any, annotation: Any) -> bool:
     """
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, types.UnionType):
-        return any(fits(value, each) for each in arguments)
+        return any(fits(value, argument) for argument in arguments)
     if origin is Literal:
         return value in arguments
     if annotation is Any or isinstance(annotation, TypeVar):
@@ -38,5 +38,5 @@ def _elements_fit(value: Any, kind: type, arguments: tuple[Any, ...]) -> bool:
     if issubclass(kind, tuple) and arguments and arguments[-1] is not Ellipsis:
         return len(value) == len(arguments) and all(map(fits, value, arguments))
     if isinstance(value, list | tuple | set | frozenset) and arguments:
-        return all(fits(each, arguments[0]) for each in cast("Iterable[Any]", value))
+        return all(fits(item, arguments[0]) for item in cast("Iterable[Any]", value))
     return True

@@ -239,7 +239,7 @@ class IRModule(Node, Attributed, frozen=True, eq=False, weakref=True):
     def update(self, other: IRModule | Mapping[str | GlobalVar, BaseFunc]) -> None:
         """Add the functions of another module or of a mapping, replacing those with the same names."""
         given = other.functions if isinstance(other, IRModule) else other
-        named = {key.name_hint if isinstance(key, GlobalVar) else key: each for key, each in given.items()}
+        named = {key.name_hint if isinstance(key, GlobalVar) else key: func for key, func in given.items()}
         force_setattr(self, "functions", {**self.functions, **named})
 
     def update_func(self, var: str | GlobalVar, func: BaseFunc) -> None:

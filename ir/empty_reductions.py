@@ -73,8 +73,8 @@ def _may_be_empty(block: tir.Block, loops: _Loops, reduced: Sequence[tir.For]) -
         return []
     domains = [axis.dom for axis in block.iter_vars if axis.iter_type is COMM_REDUCE]
     extents = [domain.extent for domain in domains if domain is not None]
-    unsure = [each for each in extents if not (isinstance(each, tir.IntImm) and each.value > 0)]
-    return [make.less_equal(each, make.const(0, each.dtype)) for each in unsure if not _has_steps(each, loops, reduced)]
+    unsure = [extent for extent in extents if not (isinstance(extent, tir.IntImm) and extent.value > 0)]
+    return [make.less_equal(expr, make.const(0, expr.dtype)) for expr in unsure if not _has_steps(expr, loops, reduced)]
 
 
 def _has_steps(extent: tir.PrimExpr, loops: _Loops, reduced: Sequence[tir.For]) -> bool:
@@ -110,7 +110,7 @@ def _start(realize: tir.BlockRealize, below: _Loops, reduced: Sequence[tir.For])
             nest.append(tir.For(value, axis.dom.min, axis.dom.extent, tir.ForKind.SERIAL, block.init))
         bound[axis] = value
     nest += [loop for loop in below if loop not in reduced and any(uses(value, [loop]) for value in bound.values())]
-    conditions = [each for each in conjuncts(realize.predicate) if not uses(each, reduced)]
+    conditions = [conjunct for conjunct in conjuncts(realize.predicate) if not uses(conjunct, reduced)]
     bare = tir.Block(tuple(bound), (), (), f"{block.name_hint}_init", block.init, span=block.span)
     reads, writes, _ = detect_regions(bare, buffers_of(block.init))
     statement: tir.Stmt = tir.BlockRealize(

@@ -41,7 +41,7 @@ def conjuncts(condition: tir.PrimExpr) -> list[tir.PrimExpr]:
 
 def flattened(statements: Iterable[tir.Stmt]) -> list[tir.Stmt]:
     """Return the statements in order, with those of sequences among them."""
-    return [each for part in statements for each in (part.seq if isinstance(part, tir.SeqStmt) else (part,))]
+    return [stmt for part in statements for stmt in (part.seq if isinstance(part, tir.SeqStmt) else (part,))]
 
 
 def sequence(statements: Iterable[tir.Stmt]) -> tir.Stmt:

@@ -204,7 +204,7 @@ def dimensions_alone(info: StructInfo) -> tuple[tir.Var, ...]:
     """Return the symbolic dimensions that are single variables in a struct info, so that a value defines them."""
     shapes = (node.values or () for node in walk(info) if isinstance(node, ShapeExpr | ShapeStructInfo))
     scalars = (node.value for node in walk(info) if isinstance(node, PrimStructInfo))
-    return tuple(dict.fromkeys(each for each in chain(*shapes, scalars) if isinstance(each, tir.Var)))
+    return tuple(dict.fromkeys(expr for expr in chain(*shapes, scalars) if isinstance(expr, tir.Var)))
 
 
 def replace_dims(info: StructInfo, bindings: Mapping[tir.Var, tir.PrimExpr], all_known: bool = True) -> StructInfo:

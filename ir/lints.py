@@ -121,11 +121,13 @@ class _LoopLevel:
                 self.stores.setdefault(node.buffer.data, node)
                 self.used.update(child for child in (*node.indices, node.value) if isinstance(child, tir.Var))
             case tir.Buffer():
-                self.used.update(each for each in children(node) if isinstance(each, tir.Var) and each is not node.data)
+                self.used.update(
+                    child for child in children(node) if isinstance(child, tir.Var) and child is not node.data
+                )
             case tir.BufferLoad() | tir.MatchBufferRegion():
                 buffer = node.buffer if isinstance(node, tir.BufferLoad) else node.source.buffer
                 self.read.add(buffer.data)
-                self.used.update(each for each in children(node) if isinstance(each, tir.Var))
+                self.used.update(child for child in children(node) if isinstance(child, tir.Var))
             case tir.DeclBuffer():
                 pass
             case tir.BufferRegion():
@@ -133,7 +135,7 @@ class _LoopLevel:
             case _:
                 named = (getattr(node, name, None) for name in ("var", "loop_var", "buffer_var"))
                 own = next((var for var in named if var is not None), None)
-                uses = [each for each in children(node) if isinstance(each, tir.Var) and each is not own]
+                uses = [child for child in children(node) if isinstance(child, tir.Var) and child is not own]
                 self.used.update(uses)
                 self.read.update(uses)
 
@@ -166,7 +168,7 @@ class _LoopLevel:
     def _parameters(self) -> Iterator[Lint]:
         """Find parameters that neither the body nor the shape of a buffer uses."""
         buffers = self.function.buffer_map
-        shapes = {each for buffer in buffers.values() for each in walk(buffer) if each is not buffer.data}
+        shapes = {node for buffer in buffers.values() for node in walk(buffer) if node is not buffer.data}
         for param in self.function.params:
             buffer = buffers.get(param)
             memory = param if buffer is None else buffer.data

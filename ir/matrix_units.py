@@ -79,7 +79,9 @@ _PRODUCTS = (
     *(Product(16, 8, k, "tf32", "tf32", "f32", 80) for k in (4, 8)),
     *(Product(16, 8, k, a, b, "s32", 80) for k in (16, 32) for a in ("s8", "u8") for b in ("s8", "u8")),
 )
-PRODUCTS = {(f"m{each.m}n{each.n}k{each.k}", each.a, each.b, each.c): each for each in _PRODUCTS}
+PRODUCTS = {
+    (f"m{product.m}n{product.n}k{product.k}", product.a, product.b, product.c): product for product in _PRODUCTS
+}
 
 _SPELLINGS = {
     "f16": ("fp16", "float16", "half"), "bf16": ("bfloat16",), "tf32": (), "f32": ("fp32", "float32", "float"),
@@ -97,7 +99,7 @@ def product_of(call: tir.Call) -> Product:
     not exist.
     """
     shape, a_layout, b_layout, *types = texts(call)[:6]
-    product = PRODUCTS.get((shape, *(_PTX_TYPES.get(each, each) for each in types)))  # type: ignore[arg-type]
+    product = PRODUCTS.get((shape, *(_PTX_TYPES.get(type_, type_) for type_ in types)))  # type: ignore[arg-type]
     if product is None or (a_layout, b_layout) != ("row", "col"):
         reason = f"no matrix unit multiplies {shape} of {a_layout} {types[0]} and {b_layout} {types[1]} into {types[2]}"
         shapes = sorted({f"{name} of {a}" for name, a, b, c in PRODUCTS if a == b and c != "f16"})
@@ -240,7 +242,7 @@ def fragments_in(body: Node) -> dict[tir.Var, Fragment]:
 
 def whole_warp_calls(body: Node) -> Iterator[tir.Call]:
     """Yield the calls in `body` that a warp executes collectively."""
-    return (each for each in walk(body) if isinstance(each, tir.Call) and name_of(each) in WHOLE_WARP)
+    return (node for node in walk(body) if isinstance(node, tir.Call) and name_of(node) in WHOLE_WARP)
 
 
 def never_loaded(call: tir.Call, variable: object) -> TvmsError:

@@ -82,7 +82,7 @@ class _Reducer:
         return having(self._loops(function, accepted)) if isinstance(function, tir.PrimFunc) else having(function)
 
     def _graph(self, function: relax.Function, accepted: Callable[[BaseFunc], bool]) -> relax.Function:
-        function = next((each for each in _with_other_results(function) if accepted(each)), function)
+        function = next((result for result in _with_other_results(function) if accepted(result)), function)
         function = self._simplest(function, accepted, _with_operands_for_results)
         bindings = [binding for block in function.body.blocks for binding in block.bindings]
         kept = self._fewest(bindings, lambda kept: accepted(_with_bindings(function, kept)))
@@ -96,7 +96,7 @@ class _Reducer:
     ) -> _F:
         """Repeatedly replace the function by the first simpler one that still fails."""
         while self._left > 0:
-            found = next((each for each in simpler(function) if accepted(each)), None)
+            found = next((f for f in simpler(function) if accepted(f)), None)
             if found is None:
                 break
             function = found
@@ -132,7 +132,7 @@ def _with_operands_for_results(function: relax.Function) -> Iterator[relax.Funct
         for operand in operands:
             if isinstance(operand, relax.Var) and structural_equal(operand.struct_info, binding.var.struct_info):
                 instead = {binding.var: operand}
-                rest = [substitute(each, instead) for each in bindings if each is not binding]
+                rest = [substitute(item, instead) for item in bindings if item is not binding]
                 yield _with_bindings(function, rest, substitute(function.body.body, instead))
 
 

@@ -69,11 +69,11 @@ class Signature(Generic[P]):
         """`variadic_by_name`: whether one value may be given for the variadic parameter by its name."""
         self.parameters = tuple(parameters)
         self.positional = tuple(takewhile(lambda parameter: parameter.kind == "plain", self.parameters))
-        self.variadic = next((each for each in self.parameters if each.kind == "variadic"), None)
-        self.open = next((each for each in self.parameters if each.kind == "open"), None)
+        self.variadic = next((parameter for parameter in self.parameters if parameter.kind == "variadic"), None)
+        self.open = next((parameter for parameter in self.parameters if parameter.kind == "open"), None)
         unnamed = ("open",) if variadic_by_name else ("variadic", "open")
-        self.by_name = {each.name: each for each in self.parameters if each.kind not in unnamed}
-        self._names = tuple([each.name for each in self.positional])
+        self.by_name = {parameter.name: parameter for parameter in self.parameters if parameter.kind not in unnamed}
+        self._names = tuple([p.name for p in self.positional])
 
     def bind(self, callee: str, args: Sequence[Any], named: Iterable[tuple[str, Any]] = ()) -> Bound:
         """Return the arguments by parameter, without defaults; raise BadArguments if they do not fit."""
@@ -102,9 +102,13 @@ class Signature(Generic[P]):
 
     def usage(self, callee: str) -> str:
         """Return a help that shows how the callee is called."""
-        optional = [each for each in self.parameters if not each.required and each.kind in ("plain", "named")]
+        optional = [
+            parameter
+            for parameter in self.parameters
+            if not parameter.required and parameter.kind in ("plain", "named")
+        ]
         hidden = optional[_SHOWN:]
-        shown = [str(each) for each in self.parameters if each not in hidden]
+        shown = [str(parameter) for parameter in self.parameters if parameter not in hidden]
         return f"write {callee}({', '.join([*shown, '…'] if hidden else shown)})"
 
 

@@ -104,13 +104,13 @@ def parts_of(loop: tir.For, body: Body) -> list[Part]:
         raise NotPipelined(reason, "give each statement a different number")
     if min(stages) < 0:
         raise NotPipelined(f"'{STAGE}' has a stage before the first one: {min(stages)}", "number stages from 0")
-    wrong = next((each for each in sorted(async_stages(loop)) if each not in stages), None)
+    wrong = next((async_stage for async_stage in sorted(async_stages(loop)) if async_stage not in stages), None)
     if wrong is not None:
         raise NotPipelined(
             f"'{ASYNC}' names stage {wrong}, but no statement runs in it", "name a stage in which a statement runs"
         )
     blocks = [as_block(stmt) for stmt in body.statements]
-    return [Part(*each) for each in zip(blocks, stages, orders, strict=True)]
+    return [Part(*entry) for entry in zip(blocks, stages, orders, strict=True)]
 
 
 def check_count(loop: tir.For, body: Body) -> None:
@@ -136,8 +136,8 @@ def _numbers(loop: tir.For, key: str, count: int) -> list[int]:
 
 def _list(loop: tir.For, key: str) -> list[int]:
     value: Any = loop.annotations.get(key, ())
-    numbers = [number_of(each) for each in value] if isinstance(value, list | tuple) else [None]  # type: ignore[reportUnknownVariableType]
-    found = [each for each in numbers if each is not None]
+    numbers = [number_of(item) for item in value] if isinstance(value, list | tuple) else [None]  # type: ignore[reportUnknownVariableType]
+    found = [number for number in numbers if number is not None]
     if len(found) != len(numbers):
         raise NotPipelined(f"'{key}' is not a list of integers", "write a list such as [0, 1]")
     return found
@@ -173,7 +173,7 @@ def check_order(parts: Sequence[Part], own: Sequence[tir.Buffer]) -> list[tir.Bu
                     raise NotPipelined(reason, "put it in the same stage with a greater order, or in a later stage")
                 if first.stage != second.stage:
                     shared[buffer] = None
-    outside = next((each for each in shared if each not in own), None)
+    outside = next((candidate for candidate in shared if candidate not in own), None)
     if outside is not None:
         reason = f"two stages access '{outside.name}', which one iteration shares with the next"
         raise NotPipelined(reason, "allocate it inside the loop, or put both in one stage")

@@ -19,8 +19,8 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     first, last = name[name.rfind(".") + 1 :][:1], name[-2:]
     similar = re.compile(rf"^(?:(?:.*\.)?{re.escape(first)}[^.\n]*|.*{re.escape(last)})$", re.MULTILINE)
     # A text may contain many misspelt names and many candidates, so the candidates are filtered in one search.
-    others = [each for each in similar.findall("\n".join(islice(candidates, MOST_NAMES))) if each != name]
+    others = [near for near in similar.findall("\n".join(islice(candidates, MOST_NAMES))) if near != name]
     others = others[:MOST_CANDIDATES]
-    alike = [each for each in others if each.lower() == name.lower()]
+    alike = [other for other in others if other.lower() == name.lower()]
     near: Sequence[str] = alike or get_close_matches(name, others, n=1, cutoff=0.61)
     return f"did you mean '{near[0]}'?" if near else None

@@ -49,7 +49,7 @@ def components(graph: Graph) -> list[tuple[str, ...]]:
             if name not in order:
                 order[name] = low[name] = len(order)
                 stack.append(name)
-            new = next((each for each in rest if each not in order or each in stack), None)
+            new = next((key for key in rest if key not in order or key in stack), None)
             if new is not None and new not in order:
                 open_modules.append((new, iter(graph[new])))
             elif new is not None:
@@ -63,7 +63,9 @@ def components(graph: Graph) -> list[tuple[str, ...]]:
                     at = stack.index(name)
                     found.append(tuple(sorted(stack[at:])))
                     del stack[at:]
-    return sorted((each for each in found if len(each) > 1), key=lambda each: (len(each), each))
+    return sorted(
+        (component for component in found if len(component) > 1), key=lambda component: (len(component), component)
+    )
 
 
 def listed() -> list[tuple[str, ...]]:
@@ -71,8 +73,12 @@ def listed() -> list[tuple[str, ...]]:
 
 
 def test_no_import_cycle_is_added() -> None:
-    known = [set(each) for each in listed()]
-    new = [each for each in components(import_graph()) if not any(known_one >= set(each) for known_one in known)]
+    known = [set(component) for component in listed()]
+    new = [
+        component
+        for component in components(import_graph())
+        if not any(known_one >= set(component) for known_one in known)
+    ]
     advice = "move what both modules use below them, or let the upper one register itself with the lower one"
     assert new == [], f"{advice}; `python tests/test_cycles.py` prints the imports inside each component"
 
@@ -91,7 +97,7 @@ def main() -> None:
             for imported, line in graph[name].items():
                 if imported in component:
                     print(f"    {name}:{line} imports {imported}")
-    LISTED.write_text("".join(f"{' '.join(each)}\n" for each in present), encoding="utf-8")
+    LISTED.write_text("".join(f"{' '.join(component)}\n" for component in present), encoding="utf-8")
     print(f"{len(present)} components, {sum(map(len, present))} modules in them")
 
 

@@ -81,7 +81,7 @@ def test_sample_agrees_with_numpy(
     random = np.random.default_rng(7)
     dtypes = [buffer.dtype for buffer in getattr(module[entry], "buffer_map", {}).values()] or ["float32"] * len(shapes)
     inputs = [(random.random(shape) - 0.5).astype(dtype) for shape, dtype in zip(shapes, dtypes, strict=False)]
-    expected = reference(*(each.astype(np.float32) for each in inputs))
+    expected = reference(*(operand.astype(np.float32) for operand in inputs))
     compiled = call(tvms.compile(module)[entry], module, entry, inputs, expected.shape)
     np.testing.assert_allclose(compiled, expected, rtol=1e-4, atol=1e-5)
     interpreted = call(lambda *a: tvms.interpret(module, entry, a), module, entry, inputs, expected.shape)
@@ -92,7 +92,7 @@ def test_network_agrees_with_the_interpreter() -> None:
     text = (SAMPLES / f"{NETWORK}.tvms").read_text().replace("(1, 3, 224, 224)", "(1, 3, 32, 32)")
     module = tvms.parse(text)
     random = np.random.default_rng(7)
-    shapes = [[size.value for size in each.struct_info.shape.values] for each in module["main"].params]
+    shapes = [[size.value for size in param.struct_info.shape.values] for param in module["main"].params]
     inputs = [(random.random(shape) - 0.5).astype(np.float32) for shape in shapes]
     interpreted = tvms.interpret(module, "main", inputs)
     compiled = np.asarray(tvms.compile(module)["main"](*inputs))

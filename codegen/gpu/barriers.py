@@ -66,7 +66,7 @@ class _Inserter(Rewriter):
         fixed = {axis.var: values.pop(axis.var) for axis in kernel.axes if axis.var in values}
         self._domains = Domains(self._threads, fixed, values)
         self._differing: set[tir.Var] = {axis.var for axis in kernel.threads}
-        stores = [each.buffer.data for each in walk(kernel.body) if isinstance(each, tir.BufferStore)]
+        stores = [node.buffer.data for node in walk(kernel.body) if isinstance(node, tir.BufferStore)]
         self._written = {data for data in stores if scope_of(data) == "global"}
         self._since: list[_MemoryAccess] = []
         self._later = later_stores(kernel.body)
@@ -145,7 +145,7 @@ class _Inserter(Rewriter):
     def _memory_accesses(self, *nodes: Node) -> list[_MemoryAccess]:
         """Return the accesses to memory that threads share and write, including those of calls through pointers."""
         found: list[_MemoryAccess] = []
-        for part, conditions in [each for node in nodes for each in _accesses(node)]:
+        for part, conditions in [access for node in nodes for access in _accesses(node)]:
             if isinstance(part, tir.Call):
                 found += _by_pointers(part)
             elif _is_shared(part.buffer.data) or part.buffer.data in self._written:

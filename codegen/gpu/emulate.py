@@ -89,7 +89,7 @@ class _Emulator(Calls):
             for at, kind in ((6, product.a), (8, product.b), (10, product.c))
         )
         counts = product.a_count, product.b_count
-        told = [self._told(each.buffer.dtype, count) for each, count in zip((a, b), counts, strict=True)]
+        told = [self._told(place.buffer.dtype, count) for place, count in zip((a, b), counts, strict=True)]
         tell = [
             loop(
                 count,

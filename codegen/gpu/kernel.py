@@ -107,7 +107,7 @@ def is_exchange(node: Node) -> bool:
 
 def exchanges_in(node: Node) -> Iterator[tir.Call]:
     """Yield the calls at which threads synchronize."""
-    return (each for each in walk(node) if isinstance(each, tir.Call) and is_exchange(each))
+    return (inner for inner in walk(node) if isinstance(inner, tir.Call) and is_exchange(inner))
 
 
 def has_exchange(node: Node) -> bool:
@@ -119,5 +119,5 @@ def is_apart(stmt: tir.Stmt) -> bool:
     """Return whether each thread can run all of `stmt` without the others: it neither synchronizes nor allocates
     shared memory.
     """
-    nodes = (each for each in walk(stmt) if isinstance(each, tir.Allocate))
-    return not has_exchange(stmt) and all(scope_of(each.buffer_var) == "local" for each in nodes)
+    nodes = (node for node in walk(stmt) if isinstance(node, tir.Allocate))
+    return not has_exchange(stmt) and all(scope_of(node.buffer_var) == "local" for node in nodes)

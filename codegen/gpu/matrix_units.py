@@ -36,7 +36,7 @@ def check_matrix_units(kernel: Kernel) -> None:
     """Check tensor core operators and asynchronous copies in a lowered kernel: E0611 if a block does not consist
     of whole warps, E0606 if elements of a fragment are accessed or memory has the wrong scope.
     """
-    calls = [each for each in walk(kernel.body) if isinstance(each, tir.Call)]
+    calls = [node for node in walk(kernel.body) if isinstance(node, tir.Call)]
     along_x = [size_of(axis) for axis in kernel.threads if axis.tag == "threadIdx.x"]
     for call in calls:
         _check_scopes(call)

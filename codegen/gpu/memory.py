@@ -77,16 +77,16 @@ def compact_memory(kernel: Kernel, is_in_order: bool, aligned: Mapping[tir.Var, 
     calls = (node for node in walk(kernel.body) if isinstance(node, tir.Call))
     escaped = {part for call in calls for part in _pointers(call, has_parts)}
     compacter = _Compacter()
-    for buffer, each in found.items():
+    for buffer, buffer_uses in found.items():
         is_shared = scope_of(buffer.data).startswith("shared")
         if buffer.data in escaped or views[buffer.data] > 1 or buffer.strides or (is_shared and not is_in_order):
             continue
         axes = {axis.var for axis in (kernel.blocks if is_shared else kernel.axes)}
         if scope_of(buffer.data) != "local":
             axes -= {axis.var for axis in kernel.axes if axis.tag == "threadIdx.x"}
-        loops = {loop.loop_var: loop for loop in each.loops} if is_in_order else {}
+        loops = {loop.loop_var: loop for loop in buffer_uses.loops} if is_in_order else {}
         needs = _RequiredExtents(axes, loops, domains)
-        shape = [needs.length(axis, buffer, each.accesses, compacter) for axis in range(len(buffer.shape))]
+        shape = [needs.length(axis, buffer, buffer_uses.accesses, compacter) for axis in range(len(buffer.shape))]
         compacter.take(buffer, shape, aligned.get(buffer.data))
     return replace(kernel, body=compacter.rewrite(kernel.body))
 
@@ -94,9 +94,9 @@ def compact_memory(kernel: Kernel, is_in_order: bool, aligned: Mapping[tir.Var, 
 def _collect(node: Node, loops: tuple[tir.For, ...], found: dict[tir.Buffer, _BufferUses]) -> None:
     """Collect the accesses of memory that is not global."""
     if isinstance(node, tir.BufferLoad | tir.BufferStore) and scope_of(node.buffer.data) != "global":
-        each = found.setdefault(node.buffer, _BufferUses([], list(loops)))
-        each.accesses.append(node)
-        each.loops = [loop for loop in each.loops if loop in loops]
+        uses = found.setdefault(node.buffer, _BufferUses([], list(loops)))
+        uses.accesses.append(node)
+        uses.loops = [loop for loop in uses.loops if loop in loops]
     inner = (*loops, node) if isinstance(node, tir.For) else loops
     for child in children(node):
         if not isinstance(child, tir.Buffer):
@@ -136,7 +136,7 @@ class _RequiredExtents:
                 return whole
             rests.append(rest)
         bounds = [const_bounds(rest, self._domains) for rest in rests]
-        most, least = max(each.max for each in bounds), min(each.min for each in bounds)
+        most, least = max(bound.max for bound in bounds), min(bound.min for bound in bounds)
         if first is None or least < 0 or most > 2**31 or not self._are_apart(first, most + 1):
             return whole
         if isinstance(whole, tir.IntImm) and most + 1 >= whole.value:

@@ -35,7 +35,7 @@ class InEveryOrder:
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Return the result of the function; TvmsError E0724 if it, or an argument, depends on the order."""
-        arrays = [np.asarray(each) for each in (*args, *named.values()) if hasattr(each, "__array__")]
+        arrays = [np.asarray(operand) for operand in (*args, *named.values()) if hasattr(operand, "__array__")]
         before, first, returned = [array.copy() for array in arrays], list[Any](), None
         for order, pattern in PATTERNS.items():
             for array, value in zip(arrays, before, strict=True):

@@ -44,7 +44,7 @@ class _Matcher(MatchedBuffers):
 
 def parts_in(node: Node) -> set[tir.Var]:
     """Return the memory that `node` accesses through regions with known elements."""
-    calls = (each for each in walk(node) if isinstance(each, tir.Call) and each.op == _OFFSET)
+    calls = (inner for inner in walk(node) if isinstance(inner, tir.Call) and inner.op == _OFFSET)
     return {call.args[0].buffer.data for call in calls if isinstance(call.args[0], tir.BufferLoad)}
 
 
@@ -56,7 +56,7 @@ def resolve_places(kernel: Kernel) -> Kernel:
 def domains_of(kernel: Kernel) -> dict[tir.Var, tir.Range]:
     """Return the domains of the axes and loop variables of `kernel`."""
     domains = {axis.var: tir.Range(make.const(0, axis.var.dtype), axis.extent) for axis in kernel.axes}
-    loops = (each for each in walk(kernel.body) if isinstance(each, tir.For))
+    loops = (node for node in walk(kernel.body) if isinstance(node, tir.For))
     return domains | {loop.loop_var: tir.Range(loop.min, loop.extent) for loop in loops}
 
 

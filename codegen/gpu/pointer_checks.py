@@ -61,7 +61,7 @@ def check_pointers(kernel: Kernel, host: tir.PrimFunc, bounds: Bounds) -> tuple[
 
 def has_pointer_accesses(node: Node) -> bool:
     """Return whether matrix units or asynchronous copies reach memory through pointers in `node`."""
-    return any(isinstance(each, tir.Call) and name_of(each) in _OPERATORS for each in walk(node))
+    return any(isinstance(inner, tir.Call) and name_of(inner) in _OPERATORS for inner in walk(node))
 
 
 class _Checker(Rewriter):
@@ -103,7 +103,7 @@ class _Checker(Rewriter):
         named: dict[tir.Var, tir.PrimExpr] = {}
         call = replace(call, args=tuple([_stable(arg, named) for arg in call.args]))
         checks = [self._check(call, *corner) for corner in self._reached[name_of(call)](call)]
-        parts = [*(each for each in checks if each is not None), replace(stmt, value=call)]
+        parts = [*(check for check in checks if check is not None), replace(stmt, value=call)]
         result: tir.Stmt = sequence(parts)
         for var, value in reversed(named.items()):
             result = tir.LetStmt(var, value, result)
@@ -238,7 +238,7 @@ def _stable(arg: Any, named: dict[tir.Var, tir.PrimExpr]) -> Any:
         return replace(arg, args=(kind, data, _stable(first, named), *others))
     if isinstance(arg, tir.Call) and name_of(arg) == "address_of" and isinstance(arg.args[0], tir.BufferLoad):
         load = arg.args[0]
-        return replace(arg, args=(replace(load, indices=tuple([_stable(each, named) for each in load.indices])),))
+        return replace(arg, args=(replace(load, indices=tuple([_stable(index, named) for index in load.indices])),))
     if getattr(arg, "dtype", "") not in ("int32", "int64"):
         return arg
     if not any(isinstance(node, tir.Call | tir.BufferLoad) for node in walk(arg)):

@@ -305,7 +305,9 @@ class _Simulator(Rewriter):
         arrays.
         """
         result: list[tir.Stmt] = []
-        for call in reversed([each for each in _values_of(node) if isinstance(each, tir.Call) and is_exchange(each)]):
+        for call in reversed(
+            [inner for inner in _values_of(node) if isinstance(inner, tir.Call) and is_exchange(inner)]
+        ):
             if call in self._exchanged:
                 continue
             given, fill = self._remember("given", call.args[1], mask)  # type: ignore[arg-type]

@@ -105,9 +105,9 @@ class _Tracer:
             for storage, room, offset in zip(inside, plan.rooms, plan.offsets, strict=True)
         }
         arguments = [
-            *(each.storage.buffer for each in self._given),
+            *(tensor.storage.buffer for tensor in self._given),
             *workspace,
-            *(each.storage.buffer for each in results),
+            *(result.storage.buffer for result in results),
         ]
         params = [buffer for buffer in arguments if buffer is not None]
         back = _positions(returned, {buffer: position for position, buffer in enumerate(params)})
@@ -153,7 +153,7 @@ class _Tracer:
         inputs, (info, *more) = self._tensors(given.fields), call.sinfo_args
         is_tuple = bool(more) or isinstance(info, relax.TupleStructInfo)
         infos = info.fields if isinstance(info, relax.TupleStructInfo) else call.sinfo_args
-        results = [new_tensor(each) for each in infos]
+        results = [new_tensor(kind) for kind in infos]
         self._call(target.name_hint, [*inputs, *results], len(inputs))
         return tuple(results) if is_tuple else results[0]
 
@@ -193,10 +193,12 @@ class _Tracer:
         """
         used = dict.fromkeys(tensor.storage for _, tensors in self._calls for tensor in tensors)
         inside = [storage for storage in used if storage.buffer is None]
-        lifetimes = [Lifetime(each.size, each.steps[0], each.steps[-1]) for each in inside]
-        own = [each.storage for each in results]
+        lifetimes = [Lifetime(storage.size, storage.steps[0], storage.steps[-1]) for storage in inside]
+        own = [result.storage for result in results]
         end = len(self._calls)
-        return inside, make_plan(lifetimes, [Lifetime(each.size, min(each.steps, default=0), end) for each in own])
+        return inside, make_plan(
+            lifetimes, [Lifetime(storage.size, min(storage.steps, default=0), end) for storage in own]
+        )
 
     def _driver(self, params: list[tir.Buffer], places: Mapping[Storage, tuple[tir.Buffer, int]]) -> tir.PrimFunc:
         def pointer(tensor: Tensor) -> tir.PrimExpr:

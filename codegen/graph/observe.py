@@ -27,7 +27,7 @@ def observed(module: IRModule, entries: Mapping[str, Entry], observe: Observe, h
 
     The machine code does not change, nor do the functions in `entries`.
     """
-    graphs = {name: each for name, each in module.functions.items() if isinstance(each, relax.Function)}
+    graphs = {name: func for name, func in module.functions.items() if isinstance(func, relax.Function)}
     nodes = (node for function in graphs.values() for node in walk(function))
     named = {node.global_symbol for node in nodes if isinstance(node, relax.ExternFunc)}
     registered = {name: packed(name) for name in named if get_global_func(name, allow_missing=True)}
@@ -60,12 +60,12 @@ class Report(Struct, frozen=True):
 
     def table(self) -> str:
         """Return the profile as text: a row for every kernel, one for the time between kernels, and the total."""
-        between = self.total - sum(each.total for each in self.calls)
-        width = max(map(len, ["(between kernels)", *[each.name for each in self.calls]]))
+        between = self.total - sum(call.total for call in self.calls)
+        width = max(map(len, ["(between kernels)", *[call.name for call in self.calls]]))
         rows = [f"{'Name':<{width}}{'Calls':>8}{'Total (us)':>14}{'Mean (us)':>14}{'Share':>9}"]
-        for each in self.calls:
-            numbers = f"{each.count:>8}{each.total * 1e6:>14.2f}{each.mean * 1e6:>14.2f}"
-            rows.append(f"{each.name:<{width}}{numbers}{self._share(each.total)}")
+        for call in self.calls:
+            numbers = f"{call.count:>8}{call.total * 1e6:>14.2f}{call.mean * 1e6:>14.2f}"
+            rows.append(f"{call.name:<{width}}{numbers}{self._share(call.total)}")
         rows.append(f"{'(between kernels)':<{width}}{'':>8}{between * 1e6:>14.2f}{'':>14}{self._share(between)}")
         rows.append(f"{'Total':<{width}}{'':>8}{self.total * 1e6:>14.2f}{'':>14}{self._share(self.total)}")
         return "\n".join(rows)
@@ -104,4 +104,4 @@ class Profiler:
         function(*args)
         total = time.perf_counter() - start
         calls = [KernelCalls(name, len(spent), sum(spent)) for name, spent in self._spent.items() if spent]
-        return Report(tuple(sorted(calls, key=lambda each: -each.total)), total)
+        return Report(tuple(sorted(calls, key=lambda call: -call.total)), total)

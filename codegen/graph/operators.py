@@ -127,7 +127,7 @@ def _call_dynamic(compiler: GraphCompiler, call: relax.Call) -> Value:
     def run(frame: Frame) -> Any:
         values = [value(frame) for value in inputs]
         return function(frame)(
-            *[each for value in values for each in (value if isinstance(value, Shape) else (value,))]
+            *[number for value in values for number in (value if isinstance(value, Shape) else (value,))]
         )
 
     return run

@@ -52,20 +52,24 @@ def make_plan(lifetimes: Sequence[Lifetime], results: Sequence[Lifetime] = ()) -
     Among tensors of one size the latest are placed first, since they cannot use results.
     """
     rooms, offsets = [0] * len(lifetimes), [0] * len(lifetimes)
-    held: list[list[tuple[Lifetime, int]]] = [[(each, 0)] for each in results] + [[]]
-    limits = [each.size for each in results] + [inf]
-    for tensor in sorted(range(len(lifetimes)), key=lambda each: (-lifetimes[each].size, -lifetimes[each].first)):
+    held: list[list[tuple[Lifetime, int]]] = [[(result, 0)] for result in results] + [[]]
+    limits = [result.size for result in results] + [inf]
+    for tensor in sorted(range(len(lifetimes)), key=lambda i: (-lifetimes[i].size, -lifetimes[i].first)):
         own = lifetimes[tensor]
         for room, (there, limit) in enumerate(zip(held, limits, strict=True)):
-            taken = sorted((start, start + _padded(each.size)) for each, start in there if each.meets(own))
+            taken = sorted((start, start + _padded(lifetime.size)) for lifetime, start in there if lifetime.meets(own))
             offset = _best_gap(taken, _padded(own.size))
             if offset + own.size <= limit:
                 rooms[tensor], offsets[tensor] = room, offset
                 there.append((own, offset))
                 break
-    size = max((offset + _padded(each.size) for each, offset in held[-1]), default=0)
+    size = max((offset + _padded(lifetime.size) for lifetime, offset in held[-1]), default=0)
     return Plan(
-        tuple(rooms), tuple(offsets), size, _most_alive((*lifetimes, *results)), sum(each.size for each in lifetimes)
+        tuple(rooms),
+        tuple(offsets),
+        size,
+        _most_alive((*lifetimes, *results)),
+        sum(lifetime.size for lifetime in lifetimes),
     )
 
 
@@ -85,5 +89,8 @@ def _padded(size: int) -> int:
 
 
 def _most_alive(lifetimes: Sequence[Lifetime]) -> int:
-    steps = {each.first for each in lifetimes}
-    return max((sum(each.size for each in lifetimes if each.first <= step <= each.last) for step in steps), default=0)
+    steps = {lifetime.first for lifetime in lifetimes}
+    return max(
+        (sum(lifetime.size for lifetime in lifetimes if lifetime.first <= step <= lifetime.last) for step in steps),
+        default=0,
+    )

@@ -33,7 +33,9 @@ def emit_checked_index(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     with builder.if_then(emitter.any_lane(is_outside), likely=False):
         lane = _first_lane(emitter, is_outside)
         indices = [_wide(emitter, emitter.emit(part), part.dtype) for part in parts[:rank]]
-        scalars = [each if each.type == I64 else builder.extract_element(each, lane) for each in indices]
+        scalars = [
+            position if position.type == I64 else builder.extract_element(position, lane) for position in indices
+        ]
         status = emitter.module.add_fault(fault)
         emit_claim(builder, emitter.values[RECORD_POINTER], status, extent, scalars)
         emitter.leave(number(I32, status))
@@ -66,10 +68,10 @@ def emit_checked_position(emitter: ExpressionEmitter, call: tir.Call) -> Value:
         lane = _first_lane(emitter, is_outside)
         found = _lane_of(builder, place, lane)
         halves = [builder.trunc(part, I64) for part in (found, builder.ashr(found, number(_I128, 64)))]
-        whole, first, each = (
+        whole, first, item_size = (
             builder.trunc(_lane_of(builder, part, lane), I64) for part in (extent, offset, size)
         )  # divide in 64 bits: a 128-bit division calls a runtime library that may be missing
-        held = intrinsic(builder, "smax", builder.sdiv(builder.sub(whole, first), each), number(I64, 0))
+        held = intrinsic(builder, "smax", builder.sdiv(builder.sub(whole, first), item_size), number(I64, 0))
         status = emitter.module.add_fault(fault)
         emit_claim(builder, emitter.values[RECORD_POINTER], status, held, halves)
         emitter.leave(number(I32, status))

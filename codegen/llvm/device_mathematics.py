@@ -226,7 +226,7 @@ def _power(d: Double, x: Value, y: Value) -> Value:
 
 
 def _hypotenuse(d: Double, x: Value, y: Value) -> Value:
-    is_infinite = d.builder.or_(*(d.is_("==", d.of("fabs", each), math.inf) for each in (x, y)))
+    is_infinite = d.builder.or_(*(d.is_("==", d.of("fabs", value), math.inf) for value in (x, y)))
     return d.choose(is_infinite, math.inf, d.of("sqrt", d.fma(x, x, d.multiply(y, y))))
 
 

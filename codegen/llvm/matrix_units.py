@@ -210,15 +210,15 @@ def _mma_sync(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     """Emit a product of fragments: `(d, number, a, number, b, number, c, number)`."""
     parts = [_fragment(emitter, call, at, at + 1) for at in (0, 2, 4, 6)]
     (d, target, kind, count), (a, *_), (b, *_), (c, *_) = parts
-    shapes = {each.shape_name for each, *_ in parts}
+    shapes = {fragment.shape_name for fragment, *_ in parts}
     if a.dtype != b.dtype or d != c or len(shapes) > 1 or c.dtype not in WMMA_TYPES[a.dtype][1]:
         reason = (
             f"fragments of {a.dtype} and {b.dtype}, {' and '.join(sorted(shapes))}, cannot be multiplied into {c.dtype}"
         )
         raise error("E0606", reason, call.span, "load them for the same product")
-    layouts = ".".join("col" if each.is_column else "row" for each in (a, b))
+    layouts = ".".join("col" if fragment.is_column else "row" for fragment in (a, b))
     ptx_type = f"{_ptx_type(d)}.{_ptx_type(c)}" if a.dtype == "float16" else _ptx_type(a)
-    registers = [value for _, address, each, words in parts[1:] for value in _load(emitter, address, each, words)]
+    registers = [value for _, address, item, words in parts[1:] for value in _load(emitter, address, item, words)]
     symbol = f"llvm.nvvm.wmma.{a.shape_name}.mma.{layouts}.{ptx_type}"
     result = _call(emitter, symbol, _results(kind, count), *registers)
     _store(emitter, target, _taken(emitter, result, count))

@@ -78,7 +78,7 @@ def _thread_order(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     if place is None:
         numbers = PATTERNS.get(emitter.module.target.order, PATTERNS["ascending"])
         place = ir.GlobalVariable(module, ir.ArrayType(I64, 2), PATTERN)
-        place.initializer, place.type = ir.Constant(place.value_type, [number(I64, each) for each in numbers]), POINTER
+        place.initializer, place.type = ir.Constant(place.value_type, [number(I64, size) for size in numbers]), POINTER
     pattern, step = (builder.load(builder.gep(place, [number(I64, i)], source_etype=I64), typ=I64) for i in range(2))
     builder.store(builder.add(pattern, step), place)
     return pattern
@@ -175,7 +175,7 @@ def _checked_position(emitter: ExpressionEmitter, call: tir.Call) -> Value:
         )
     builder, value = emitter.builder, emitter.emit(index)
     size, extent, start, place, *terms = (
-        emit_cast(builder, emitter.emit(each), each.dtype, "int64") for each in numbers
+        emit_cast(builder, emitter.emit(expr), expr.dtype, "int64") for expr in numbers
     )
     for term, stride in zip(terms[::2], terms[1::2], strict=True):
         place = builder.add(place, builder.mul(term, stride))

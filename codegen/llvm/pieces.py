@@ -97,22 +97,22 @@ class _Splitter:
             if below is None:
                 below = _below(node)
                 stack.append((node, below))
-                stack += [(each, None) for each in reversed(below)]
+                stack += [(inner, None) for inner in reversed(below)]
             else:
                 self._visit(node, below)
         return self.pieces
 
     def _visit(self, node: Node, below: Sequence[Node]) -> None:
         own = _JUMPS if is_jump(node) else _RETURNS if isinstance(node, tir.Call) and node.op == _RET else 0
-        for each in below:
-            own |= self._leaves[each]
+        for inner in below:
+            own |= self._leaves[inner]
         is_loop = isinstance(node, tir.For | tir.While)
         self._leaves[node] = own & ~_JUMPS if is_loop else own
-        height = is_loop + max((self._heights[each] for each in below), default=0)
+        height = is_loop + max((self._heights[inner] for inner in below), default=0)
         if isinstance(node, tir.SeqStmt) and self._cuts_statements:
             size = self._cut_sequence(node)
         else:
-            size = _weight_of(node) + sum(self._sizes[each] for each in below)
+            size = _weight_of(node) + sum(self._sizes[inner] for inner in below)
         if self._is_huge(node, size, height) and not self._leaves[node]:
             self.pieces.uses[node] = self._variables((node,))
             size, height = 1, 0
@@ -127,23 +127,23 @@ class _Splitter:
 
     def _cut_sequence(self, sequence: tir.SeqStmt) -> int:
         """Split a large sequence into parts of the size of a piece; return the size of what remains."""
-        total = sum(self._sizes[each] for each in sequence.seq)
+        total = sum(self._sizes[stmt] for stmt in sequence.seq)
         if total < PIECE:
             return total
         parts: list[_Part] = []
         left, taken, size = 0, list[tir.Stmt](), 0
-        for position, each in enumerate(sequence.seq):
-            if not self._leaves[each]:
-                taken.append(each)
-                size += self._sizes[each]
+        for position, stmt in enumerate(sequence.seq):
+            if not self._leaves[stmt]:
+                taken.append(stmt)
+                size += self._sizes[stmt]
             is_last = position + 1 == len(sequence.seq)
-            if taken and (size >= PIECE or is_last or self._leaves[each]):
+            if taken and (size >= PIECE or is_last or self._leaves[stmt]):
                 is_cut = len(taken) > 1
                 parts.append((tuple(taken), self._variables(taken) if is_cut else frozenset()))
                 left, taken, size = left + (1 if is_cut else size), [], 0
-            if self._leaves[each]:
-                parts.append(((each,), frozenset()))
-                left += self._sizes[each]
+            if self._leaves[stmt]:
+                parts.append(((stmt,), frozenset()))
+                left += self._sizes[stmt]
         self.pieces.parts[sequence] = parts
         return left
 
@@ -175,7 +175,7 @@ class _Splitter:
 
 
 def _below(node: Node) -> tuple[Node, ...]:
-    return tuple([each for each in children(node) if isinstance(each, _EXPRESSION_OR_STATEMENT)])
+    return tuple([child for child in children(node) if isinstance(child, _EXPRESSION_OR_STATEMENT)])
 
 
 # --- Emission -------------------------------------------------------------------------------------------------
@@ -247,8 +247,8 @@ def _emit_statements(emitter: PieceEmitter, piece: Sequence[tir.Stmt], uses: fro
     """Emit statements as a function and a call of it; a fault in it is a fault of the enclosing function."""
     function, inner, values = function_of(emitter, "piece", _defined(emitter, uses), ())
     function.attributes.add("noinline")
-    for each in piece:
-        inner.run_whole(each)
+    for stmt in piece:
+        inner.run_whole(stmt)
     if not inner.builder.block.is_terminated:
         inner.leave(number(I32, 0))
     emitter.fail_with(emitter.builder.call(function, values))

@@ -108,8 +108,8 @@ class StatementEmitter(ExpressionEmitter):
         return self.read(place, call.dtype, 1)
 
     def _free(self, memory: Sequence[Value]) -> None:
-        for each in reversed(memory):
-            self.builder.call(self.module.c_function("free", ir.VoidType(), [POINTER]), [each])
+        for item in reversed(memory):
+            self.builder.call(self.module.c_function("free", ir.VoidType(), [POINTER]), [item])
 
     def jump(self, call: tir.Call) -> Value:
         """Leave the innermost loop, or continue with its next iteration."""
@@ -124,8 +124,8 @@ class StatementEmitter(ExpressionEmitter):
 
     def run_sequence(self, stmt: tir.SeqStmt) -> None:
         """Emit statements one after the other."""
-        for each in stmt.seq:
-            self.run(each)
+        for statement in stmt.seq:
+            self.run(statement)
 
     def _for(self, stmt: tir.For) -> None:
         """Emit a counted loop. The end is computed once, and is in the range of the variable (`lower.bounds`)."""

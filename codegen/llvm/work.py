@@ -52,13 +52,13 @@ class _Counter:
     def _is_known(self, extent: tir.PrimExpr) -> bool:
         """Return whether an extent can be computed before the loop, without side effects."""
         return all(
-            each in self._known if isinstance(each, tir.Var) else not isinstance(each, tir.BufferLoad | tir.Call)
-            for each in walk(extent)
+            node in self._known if isinstance(node, tir.Var) else not isinstance(node, tir.BufferLoad | tir.Call)
+            for node in walk(extent)
         )
 
     def _sum(self, parts: Sequence[tir.Stmt]) -> tir.PrimExpr | None:
         counts = [self.count(part) for part in parts]
         total: tir.PrimExpr | None = make.const(0, "int64")
-        for each in counts:
-            total = None if total is None or each is None else make.add(total, each)
+        for count in counts:
+            total = None if total is None or count is None else make.add(total, count)
         return total

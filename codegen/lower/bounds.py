@@ -174,9 +174,9 @@ class Guard(Rewriter):
             chain.append(first)
             first = first.a
         result, known, height = self.rewrite(first), first, self._facts.height
-        for each in reversed(chain):
-            self._learn_part(known, height, each.b)
-            result, known = replace(each, a=result, b=self.rewrite(each.b)), each.b
+        for term in reversed(chain):
+            self._learn_part(known, height, term.b)
+            result, known = replace(term, a=result, b=self.rewrite(term.b)), term.b
         self._facts.forget(height)
         return result
 
@@ -280,10 +280,10 @@ class Guard(Rewriter):
         if not (read and is_quiet):
             return is_quiet
         before = (part.value, *part.indices) if isinstance(part, tir.BufferStore) else (part,)
-        effects = [self._effects(each) for each in before]
+        effects = [self._effects(node) for node in before]
         if None in effects:
             return False
-        written = _NOTHING.union(*(each or () for each in effects))
+        written = _NOTHING.union(*(effect or () for effect in effects))
         is_apart = written.isdisjoint(self._overlapping) or read.isdisjoint(self._overlapping)
         return is_apart and written.isdisjoint(read)
 
@@ -291,9 +291,9 @@ class Guard(Rewriter):
         """Return the memory that `part` stores to; None if it contains calls with unknown effects."""
         if part not in self._effects_of:
             stored = {part.buffer.data} if isinstance(part, tir.BufferStore) else _NOTHING
-            below = [self._effects(each) for each in children(part)]
+            below = [self._effects(child) for child in children(part)]
             is_known = None not in below and not (isinstance(part, tir.Call) and not is_pure_call(part))
-            self._effects_of[part] = _NOTHING.union(stored, *(each or () for each in below)) if is_known else None
+            self._effects_of[part] = _NOTHING.union(stored, *(members or () for members in below)) if is_known else None
         return self._effects_of[part]
 
     # --- Accesses
@@ -323,7 +323,7 @@ class Guard(Rewriter):
         if self._only is None and not self._is_known_inside(access):
             return self._access_of_view(access, changed)
         is_open = [
-            not (self.is_proving and self._is_inside(*each)) for each in zip(access.indices, extents, strict=False)
+            not (self.is_proving and self._is_inside(*pair)) for pair in zip(access.indices, extents, strict=False)
         ]
         self.checked += sum(is_open)
         self.proven += len(is_open) - sum(is_open)
@@ -410,7 +410,7 @@ class Guard(Rewriter):
 
     def _take(self, proven: Iterable[Exact]) -> None:
         """Record the limits that a proof of these assumed."""
-        self.limits = self.limits.union(*(each.limits for each in proven), *self._taken.values())
+        self.limits = self.limits.union(*(exact.limits for exact in proven), *self._taken.values())
 
 
 def _is_address(value: object) -> bool:

@@ -49,7 +49,7 @@ def _part(use: Use, buffer: tir.Buffer, home: tuple[Scope, ...]) -> Box:
     local is shared by the threads.
     """
     shared = () if buffer.scope.startswith("local") else ("threadIdx", "vthread")
-    loops = [*use.loops(len(home)), *(each for each in use.loops() if each in home and _tag(each).startswith(shared))]
+    loops = [*use.loops(len(home)), *(loop for loop in use.loops() if loop in home and _tag(loop).startswith(shared))]
     domains = {loop.loop_var: from_range(loop.min, loop.extent) for loop in loops}
     for condition in use.conditions:
         domains |= restricted(condition, True, domains)

@@ -112,5 +112,5 @@ def _may_overtake(fill: tir.Stmt, use: tir.Stmt, memory: tir.Var) -> bool:
         if has_effects_elsewhere or is_pointer or not is_flat:
             return False
     read = {access.buffer.data for access in accesses[0]}
-    written = [{each.buffer.data for each in found if isinstance(each, tir.BufferStore)} for found in accesses]
+    written = [{access.buffer.data for access in found if isinstance(access, tir.BufferStore)} for found in accesses]
     return written[0] == {memory} and not read & written[1] and memory not in written[1]

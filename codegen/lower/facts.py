@@ -48,7 +48,7 @@ class Facts:
         queue = list(asked)
         for var in queue:
             for fact in self._of.get(var, [])[: -MOST_FACTS - 1 : -1]:
-                new = [each for each in _variables(fact.expr) if each not in asked]
+                new = [variable for variable in _variables(fact.expr) if variable not in asked]
                 found[fact] = None
                 asked.update(dict.fromkeys(new))
                 queue += new

@@ -92,8 +92,10 @@ class _BlockGuard(Guard):
         rank = len(buffer.shape)
         extents = [part.extent for part in match.source.region][-rank:] if rank else []
         strides = strides_of(source)[-rank:] if rank else ()
-        declared = [(each, found, "E0705", "shape") for each, found in zip(buffer.shape, extents, strict=False)]
-        declared += [(each, found, "E0706", "strides") for each, found in zip(buffer.strides, strides, strict=False)]
+        declared = [(expr, found, "E0705", "shape") for expr, found in zip(buffer.shape, extents, strict=False)]
+        declared += [
+            (stride, found, "E0706", "strides") for stride, found in zip(buffer.strides, strides, strict=False)
+        ]
         for said, found, code, what in declared:
             if isinstance(said, tir.Var) and said not in self._scope:
                 self._scope.add(said)
@@ -111,7 +113,7 @@ class _BlockGuard(Guard):
 
 
 def _variables(buffer: tir.Buffer) -> list[tir.Var]:
-    return [each for each in (*buffer.shape, *buffer.strides, buffer.elem_offset) if isinstance(each, tir.Var)]
+    return [expr for expr in (*buffer.shape, *buffer.strides, buffer.elem_offset) if isinstance(expr, tir.Var)]
 
 
 def _is_natural(value: tir.PrimExpr) -> tir.PrimExpr:

@@ -33,7 +33,7 @@ class _Hoister(Rewriter):
         first, rest = (loop.body.seq[0], loop.body.seq[1:]) if isinstance(loop.body, tir.SeqStmt) else (loop.body, ())
         if not rest or not isinstance(first, tir.IfThenElse) or first.else_case is not None or has_jump(stmt.body):
             return loop
-        conditions = [part for each in conjuncts(first.condition) for part in self._parts(each)]
+        conditions = [part for conjunct in conjuncts(first.condition) for part in self._parts(conjunct)]
         others = [condition for condition in conditions if not _is_first(condition, loop)]
         if len(others) == len(conditions) or uses((*others, first.then_case), {loop.loop_var}):
             return loop

@@ -90,7 +90,7 @@ def _earlier(write: Use, read: Use, uses: Sequence[Use], depth: int) -> Iterator
     common = [scope for scope in write.path[depth:shared] if isinstance(scope, tir.For)]
     names = {loop.loop_var: replace(loop.loop_var) for loop in write.loops(depth)}
     region: Box = tuple([substitute(axis, names) for axis in _region(write.indices)])
-    conditions: tuple[tir.PrimExpr, ...] = tuple([substitute(each, names) for each in write.conditions])
+    conditions: tuple[tir.PrimExpr, ...] = tuple([substitute(condition, names) for condition in write.conditions])
     domains = {
         names[loop.loop_var]: tir.Range(substitute(loop.min, names), substitute(loop.extent, names))
         for loop in write.loops(depth)
@@ -135,7 +135,9 @@ class _Mover(Rewriter):
         block = tir.Block((), (), (), "", stmt.body, alloc_buffers=buffers)
         inside = {buffer for node in walk(stmt.body) if isinstance(node, tir.Block) for buffer in node.alloc_buffers}
         used = [node for node in walk(stmt.body) if isinstance(node, tir.Buffer)]
-        reads, writes, _ = detect_regions(block, [each for each in used if each not in inside and each not in buffers])
+        reads, writes, _ = detect_regions(
+            block, [buffer for buffer in used if buffer not in inside and buffer not in buffers]
+        )
         return replace(stmt, body=tir.BlockRealize((), TRUE, replace(block, reads=reads, writes=writes)))
 
     def _block(self, old: tir.Block) -> tir.Block:

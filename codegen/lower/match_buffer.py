@@ -80,9 +80,9 @@ class MatchedBuffers(Rewriter):
 
     def _region(self, region: tir.BufferRegion) -> tir.BufferRegion:
         ranges: tuple[tir.Range, ...] = self.rewrite(region.region)
-        mins = self._in_source(region.buffer, tuple([each.min for each in ranges]))
-        dropped = [tir.Range(each, make.const(1, each.dtype)) for each in mins[: len(mins) - len(ranges)]]
-        moved = [replace(each, min=low) for each, low in zip(ranges, mins[len(dropped) :], strict=True)]
+        mins = self._in_source(region.buffer, tuple([range_.min for range_ in ranges]))
+        dropped = [tir.Range(expr, make.const(1, expr.dtype)) for expr in mins[: len(mins) - len(ranges)]]
+        moved = [replace(range_, min=low) for range_, low in zip(ranges, mins[len(dropped) :], strict=True)]
         return tir.BufferRegion(self._resolve(region.buffer), (*dropped, *moved))
 
     def _load(self, load: tir.BufferLoad) -> tir.PrimExpr:

@@ -78,11 +78,13 @@ def _ends(loop: tir.For) -> dict[tir.PrimExpr, int]:
     """
     inner = {node.loop_var: node for node in walk(loop.body) if isinstance(node, tir.For)}
     guards = [node for node in walk(loop.body) if isinstance(node, tir.IfThenElse) and node.else_case is None]
-    ends = {each: _end(each, loop.loop_var, inner) for guard in guards for each in conjuncts(guard.condition)}
+    ends = {
+        conjunct: _end(conjunct, loop.loop_var, inner) for guard in guards for conjunct in conjuncts(guard.condition)
+    }
     found = {condition: end for condition, end in ends.items() if end is not None}
     arithmetic = Arithmetic()
-    for each in (loop, *inner.values()) if found else ():
-        arithmetic.enter(each)
+    for candidate in (loop, *inner.values()) if found else ():
+        arithmetic.enter(candidate)
     return {condition: end for condition, end in found.items() if arithmetic.exact(condition).is_whole}
 
 
@@ -123,7 +125,7 @@ class _Unguarded(Rewriter):
         self._holding = holding
 
     def _if(self, stmt: tir.IfThenElse) -> tir.Stmt:
-        rest = [each for each in conjuncts(stmt.condition) if each not in self._holding]
+        rest = [conjunct for conjunct in conjuncts(stmt.condition) if conjunct not in self._holding]
         then = self.rewrite(stmt.then_case)
         if stmt.else_case is not None:
             return replace(stmt, then_case=then, else_case=self.rewrite(stmt.else_case))

@@ -102,7 +102,11 @@ def apply(mod: IRModule, ftransform: Step) -> IRModule:
 @declare_pass("Filter")
 def keep_where(mod: IRModule, fcond: Callable[[tir.PrimFunc], bool]) -> IRModule:
     """Remove the loop functions for which `fcond` does not hold (TVM: `tir.transform.Filter`)."""
-    kept = {name: each for name, each in mod.functions.items() if not isinstance(each, tir.PrimFunc) or fcond(each)}
+    kept = {
+        name: function
+        for name, function in mod.functions.items()
+        if not isinstance(function, tir.PrimFunc) or fcond(function)
+    }
     return replace(mod, functions=kept)
 
 
@@ -110,16 +114,18 @@ def keep_where(mod: IRModule, fcond: Callable[[tir.PrimFunc], bool]) -> IRModule
 def bind_target(mod: IRModule, target: TargetLike) -> IRModule:
     """Set the target of each loop function that has none (TVM: `tir.transform.BindTarget`)."""
     text = get_target(target).text
-    return map_functions(mod, tir.PrimFunc, lambda each: replace(each, attrs={"target": text, **each.attrs}))
+    return map_functions(
+        mod, tir.PrimFunc, lambda function: replace(function, attrs={"target": text, **function.attrs})
+    )
 
 
 @declare_pass("AnnotateEntryFunc")
 def annotate_entry(mod: IRModule) -> IRModule:
     """Mark the only loop function as the entry of the program (TVM: `tir.transform.AnnotateEntryFunc`)."""
-    if sum(isinstance(each, tir.PrimFunc) for each in mod.functions.values()) != 1:
+    if sum(isinstance(function, tir.PrimFunc) for function in mod.functions.values()) != 1:
         return mod
     entry = {"tir.is_entry_func": tir.IntImm("bool", 1)}
-    return map_functions(mod, tir.PrimFunc, lambda each: replace(each, attrs={**each.attrs, **entry}))
+    return map_functions(mod, tir.PrimFunc, lambda function: replace(function, attrs={**function.attrs, **entry}))
 
 
 @declare_pass("ApplyDefaultSchedule")

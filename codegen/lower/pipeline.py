@@ -121,7 +121,7 @@ class _Pipeline:
         steps = [(loop.min, filled), (filled, end), (make.maximum(end, filled), make.add(end, depth))]
         unroll = [True, False, True]
         emitted = [self._emit(*step, is_end) for step, is_end in zip(steps, unroll, strict=True)]
-        buffers = [self._versions.get(each, each) for each in self._buffers]
+        buffers = [self._versions.get(buffer, buffer) for buffer in self._buffers]
         return tir.BlockRealize((), _TRUE, as_block(sequence(emitted), buffers))
 
     def _emit(self, start: tir.PrimExpr, end: tir.PrimExpr, is_unrolled: bool) -> tir.Stmt:
@@ -154,21 +154,23 @@ class _Pipeline:
         read.
         """
         written = {region.buffer for region in part.block.writes}
-        readers = [each for each in self._parts if each is not part and any(each.reads(buffer) for buffer in written)]
-        distance = min((each.stage - part.stage for each in readers), default=0) if goes_on else 0
+        readers = [
+            other for other in self._parts if other is not part and any(other.reads(buffer) for buffer in written)
+        ]
+        distance = min((reader.stage - part.stage for reader in readers), default=0) if goes_on else 0
         return tir.AttrStmt(tir.IntImm("int32", 0), "async_scope", tir.IntImm("int32", distance), stmt)
 
     def _inside(self, index: tir.PrimExpr, domains: Mapping[tir.Var, tir.Range]) -> tir.PrimExpr:
         """Return the condition that `index` is in the range of the loop, without the parts that are proven."""
         end = make.add(self._loop.min, self._loop.extent)
         conditions = [make.greater_equal(index, self._loop.min), make.less(index, end)]
-        verdicts = [(each, prove(each, domains).verdict) for each in conditions]
+        verdicts = [(condition, prove(condition, domains).verdict) for condition in conditions]
         if any(
-            verdict is Verdict.REFUTED and prove(make.logical_not(each), domains).is_proven
-            for each, verdict in verdicts
+            verdict is Verdict.REFUTED and prove(make.logical_not(expr), domains).is_proven
+            for expr, verdict in verdicts
         ):
             return tir.IntImm("bool", 0)
-        open_ones = [each for each, verdict in verdicts if verdict is not Verdict.PROVEN]
+        open_ones = [expr for expr, verdict in verdicts if verdict is not Verdict.PROVEN]
         return simplify(reduce(make.logical_and, open_ones, _TRUE), domains)
 
 
@@ -186,8 +188,8 @@ def _versions(buffer: tir.Buffer, parts: Sequence[Part], loop: tir.For) -> int:
 def _meet(writer: Part, reader: Part, buffer: tir.Buffer, loop: tir.For) -> bool:
     """Return whether `writer` in the next iteration may write what `reader` reads in this one."""
     following = {loop.loop_var: make.add(loop.loop_var, make.const(1, loop.loop_var.dtype))}
-    written = [each.region for each in writer.block.writes if each.buffer is buffer]
-    read = [each.region for each in reader.block.reads if each.buffer is buffer]
+    written = [write.region for write in writer.block.writes if write.buffer is buffer]
+    read = [region.region for region in reader.block.reads if region.buffer is buffer]
     domains = {loop.loop_var: tir.Range(loop.min, loop.extent)}
     return not all(
         are_disjoint([substitute(axis, following) for axis in w], r, domains).is_proven for w in written for r in read

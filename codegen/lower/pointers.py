@@ -183,7 +183,7 @@ class Pointers:
         assert isinstance(yes, tir.PrimExpr)
         assert isinstance(no, tir.PrimExpr)
         a, b = self.find(yes), self.find(no)
-        extent, offset = (make.if_then_else(condition, *each) for each in ((a.extent, b.extent), (a.offset, b.offset)))
+        extent, offset = (make.if_then_else(condition, *pair) for pair in ((a.extent, b.extent), (a.offset, b.offset)))
         return Pointed(extent, offset)
 
     # --- Buffers
@@ -194,7 +194,7 @@ class Pointers:
         """
         offset = _ZERO if buffer.elem_offset is None else buffer.elem_offset
         known = (pointed.extent, pointed.offset, offset, *buffer.shape, *strides_of(buffer))
-        numbers = [each.value for each in known if isinstance(each, tir.IntImm)]
+        numbers = [term.value for term in known if isinstance(term, tir.IntImm)]
         if len(numbers) < len(known):
             return self._is_whole(buffer, pointed)
         extent, start, first, *_ = numbers

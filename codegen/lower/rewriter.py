@@ -29,7 +29,7 @@ _PARTS = _Parts()
 
 def sequence(parts: Iterable[tir.Stmt]) -> tir.Stmt:
     """Return the statement that executes `parts` in order: flattened, without empty statements."""
-    return idioms.sequence([each for each in idioms.flattened(parts) if not _is_empty(each)])
+    return idioms.sequence([stmt for stmt in idioms.flattened(parts) if not _is_empty(stmt)])
 
 
 def _is_empty(stmt: tir.Stmt) -> bool:

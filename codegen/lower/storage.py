@@ -37,10 +37,10 @@ class _Sharer(Rewriter):
         shared, sizes = _shared(chain, inner.seq if isinstance(inner, tir.SeqStmt) else (inner,))
         self.values.update(shared)
         body = self.rewrite(inner)
-        for each in reversed(chain):
-            if each.buffer_var not in shared:
-                extents = sizes.get(each.buffer_var) or self.rewrite(each.extents)
-                body = replace(each, extents=extents, body=body)
+        for allocation in reversed(chain):
+            if allocation.buffer_var not in shared:
+                extents = sizes.get(allocation.buffer_var) or self.rewrite(allocation.extents)
+                body = replace(allocation, extents=extents, body=body)
         return body
 
 
@@ -48,29 +48,30 @@ def _shared(
     chain: Sequence[tir.Allocate], parts: Sequence[tir.Stmt]
 ) -> tuple[dict[tir.Var, tir.PrimExpr], dict[tir.Var, tuple[tir.PrimExpr, ...]]]:
     """Return the owner of the memory of each variable that shares, and the new extents of memory that must grow."""
-    variables = {each.buffer_var for each in chain}
+    variables = {allocation.buffer_var for allocation in chain}
     mentions: dict[tir.Var, list[int]] = {}
     for number, part in enumerate(parts):
         for var in {node for node in walk(part) if isinstance(node, tir.Var)} & variables:
             mentions.setdefault(var, []).append(number)
     free_after: dict[tir.Var, int] = {}
-    memory = {each.buffer_var: each for each in chain}
+    memory = {allocation.buffer_var: allocation for allocation in chain}
     shared: dict[tir.Var, tir.PrimExpr] = {}
     sizes: dict[tir.Var, tuple[tir.PrimExpr, ...]] = {}
     by_birth = sorted(
-        (each for each in chain if each.buffer_var in mentions), key=lambda each: mentions[each.buffer_var][0]
+        (allocation for allocation in chain if allocation.buffer_var in mentions),
+        key=lambda allocation: mentions[allocation.buffer_var][0],
     )
-    for each in by_birth:
-        var, size = each.buffer_var, _size(each)
+    for allocation in by_birth:
+        var, size = allocation.buffer_var, _size(allocation)
         first, last = mentions[var][0], mentions[var][-1]
-        fitting = [owner for owner, end in free_after.items() if end < first and _is_alike(memory[owner], each)]
+        fitting = [owner for owner, end in free_after.items() if end < first and _is_alike(memory[owner], allocation)]
         if size is None or not fitting:
             free_after[var] = last
             continue
         needed, room = size, {one: _size(memory[one]) or 0 for one in fitting}
         owner = min(room, key=lambda one: abs(room[one] - needed))
         if needed > room[owner]:
-            memory[owner], sizes[owner] = each, each.extents
+            memory[owner], sizes[owner] = allocation, allocation.extents
         shared[var], free_after[owner] = owner, last
     return shared, sizes
 

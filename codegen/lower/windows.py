@@ -82,15 +82,15 @@ class _Merger(Rewriter):
         operands = operands_of(value)
         old = [operand for operand in operands if _is_of(operand, store)]
         taken = [operand for operand in operands if not _is_of(operand, store)]
-        if len(old) != 1 or any(has_effects(each) or _reads(each, data) for each in taken):
+        if len(old) != 1 or any(has_effects(expr) or _reads(expr, data) for expr in taken):
             return None
         known = [{loop.loop_var: tir.IntImm(loop.loop_var.dtype, step)} for step in steps]
         if not taken or len(known) * len(taken) > MOST_OPERANDS:
             return None
         merged = old[0]
         for values in known:
-            for each in taken:
-                merged = replace(value, a=merged, b=substitute(each, values))
+            for expr in taken:
+                merged = replace(value, a=merged, b=substitute(expr, values))
         return merged
 
 

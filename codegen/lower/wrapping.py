@@ -110,7 +110,7 @@ class Arithmetic:
 
     def _unknown_number(self, node: tir.PrimExpr) -> tir.PrimExpr:
         """Return the variable that replaces `node`: the same one for equal expressions of variables."""
-        if any(isinstance(each, tir.BufferLoad | tir.Call) for each in walk(node)):
+        if any(isinstance(inner, tir.BufferLoad | tir.Call) for inner in walk(node)):
             return tir.Var(node.dtype, "unknown")
         return self._unknown.setdefault(structural_hash(node), tir.Var(node.dtype, "unknown"))
 
@@ -210,7 +210,7 @@ def _larger(a: _Polynomial, b: _Polynomial) -> _Polynomial:
 
 
 def _scaled(a: _Polynomial, factor: Fraction) -> _Polynomial:
-    return {product: each * abs(factor) for product, each in a.items()}
+    return {product: fraction * abs(factor) for product, fraction in a.items()}
 
 
 def _product(a: _Polynomial, b: _Polynomial) -> _Polynomial:

@@ -181,8 +181,8 @@ class _Scheduler:
                     continue
                 self.decisions.append(Decision(together.name, name, ()))
                 kept = {node.data for node in walk(statement) if isinstance(node, tir.Buffer)}
-                inner = {each.buffer for each in (nest.store, *together.after[:-1])}
-                self._drop(each for each in inner if each.data not in kept)
+                inner = {store.buffer for store in (nest.store, *together.after[:-1])}
+                self._drop(buffer for buffer in inner if buffer.data not in kept)
                 for _ in together.after:
                     rest.popleft()
                 return statement

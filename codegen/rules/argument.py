@@ -96,15 +96,15 @@ class _Pair(Struct, frozen=True, eq=False):
         casts = [node.value.dtype for node in walk(value) if isinstance(node, tir.Cast)]
         if not is_choice or any(not isinstance(node, _CHOOSING) for node in walk(value)) or any(map(is_float, casts)):
             return False
-        numbers = {node.value for each in (value, *self.inits) for node in walk(each) if isinstance(node, tir.FloatImm)}
+        numbers = {node.value for term in (value, *self.inits) for node in walk(term) if isinstance(node, tir.FloatImm)}
         if any(number - 1 == number + 1 and not math.isinf(number) for number in numbers):
             return False
         if not is_float(dtype):
             return False
         tried = {math.nan, -math.inf, math.inf, 0.0, *(n + d for n in numbers for d in (-1.0, 0.0, 1.0))}
         first = tir.IntImm(self.axis.var.dtype, 3)
-        for each in tried:
-            index = self.step(self.inits, (first, tir.FloatImm(dtype, each)))[0]
+        for size in tried:
+            index = self.step(self.inits, (first, tir.FloatImm(dtype, size)))[0]
             if _value(index) != first.value:
                 return False
         return True
@@ -149,7 +149,7 @@ def schedule_argument(stmt: tir.Stmt, machine: Machine) -> tir.Stmt:
     width = machine.vector_bytes // 4
     if pair.axis.size is not None and pair.axis.size < width:
         raise Declined("the rows are shorter than a vector")
-    steps = [step_along(pair.taken, pair.axis.var), *[step_along(each, pair.axis.var) for each in pair.stores]]
+    steps = [step_along(pair.taken, pair.axis.var), *[step_along(update, pair.axis.var) for update in pair.stores]]
     if steps != [1, 0, 0]:
         raise Declined("the reduced axis is not contiguous in the operand")
     outer = [axis for axis in pair.axes if not axis.is_reduced]
@@ -175,16 +175,16 @@ def _read(stmt: tir.Stmt) -> _Pair:
     reduced = [axis for axis in axes if axis.is_reduced]
     if units or len(reduced) != 1 or (len(stores), len(inits)) != (2, 2):
         raise Declined("it is not a reduction of two values along one axis")
-    if any(each.value not in bound for each in stores) or any(
+    if any(write.value not in bound for write in stores) or any(
         a.buffer is not b.buffer or not structural_equal(a.indices, b.indices)
         for a, b in zip(stores, inits, strict=True)
     ):
         raise Declined("its values are not computed before the first of them is stored")
-    for each in stores:
-        check_own_elements([axis for axis in axes if not axis.is_reduced], each)
-    values = tuple([bound[each.value] for each in stores])
+    for write in stores:
+        check_own_elements([axis for axis in axes if not axis.is_reduced], write)
+    values = tuple([bound[write.value] for write in stores])
     loads = [node for value in values for node in walk(value) if isinstance(node, tir.BufferLoad)]
-    buffers = [each.buffer for each in stores]
+    buffers = [write.buffer for write in stores]
     old = {node: buffers.index(node.buffer) for node in loads if node.buffer in buffers}
     others = [node for node in loads if node not in old]
     if not others or any(not structural_equal(node, others[0]) for node in others):
@@ -193,7 +193,7 @@ def _read(stmt: tir.Stmt) -> _Pair:
         raise Declined("its update does not select one of two pairs independently of the order")
     if any(old.get(node) == 0 for node in walk(values[1]) if isinstance(node, tir.BufferLoad)):
         raise Declined("the second value depends on the first")
-    starts = tuple([each.value for each in inits])
+    starts = tuple([write.value for write in inits])
     if not all(isinstance(start, tir.IntImm | tir.FloatImm) for start in starts):
         raise Declined("it does not start from constants")
     first, second = stores
@@ -210,18 +210,18 @@ def _stores(body: tir.Stmt) -> list[tir.BufferStore]:
 def _row(pair: _Pair, width: int) -> tir.Stmt:
     """Return the statements for one row."""
     axis, block = pair.axis, PARTS * width
-    partial = [new_buffer("partial", each.buffer.dtype, (PARTS, width), "local") for each in pair.stores]
-    others = [new_buffer("other", each.buffer.dtype, (width,), "local") for each in pair.stores]
+    partial = [new_buffer("partial", write.buffer.dtype, (PARTS, width), "local") for write in pair.stores]
+    others = [new_buffer("other", write.buffer.dtype, (width,), "local") for write in pair.stores]
     pairs = list(zip(others, partial, strict=True))
     counts = index(PARTS, axis.var.dtype), index(width, axis.var.dtype)
 
-    def each(body: Callable[[Index, Index], tir.Stmt]) -> tir.Stmt:
+    def for_each(body: Callable[[Index, Index], tir.Stmt]) -> tir.Stmt:
         return unrolled("u", counts[0], lambda u: vectorized("v", counts[1], lambda v: body(u, v)))
 
     def update(taken: tuple[tir.PrimExpr, ...], *place: Index, is_later: bool = False) -> tir.Stmt:
-        old = tuple([load(each, *place) for each in partial])
+        old = tuple([load(buffer, *place) for buffer in partial])
         new = pair.step(old, taken, is_later)
-        return sequence([store(each, value, *place) for each, value in zip(partial, new, strict=True)])
+        return sequence([store(buffer, value, *place) for buffer, value in zip(partial, new, strict=True)])
 
     def take(u: Index, v: Index, position: tir.PrimExpr, is_later: bool = False) -> tir.Stmt:
         return update((position, substitute(pair.taken, {axis.var: position})), u, v, is_later=is_later)
@@ -233,10 +233,10 @@ def _row(pair: _Pair, width: int) -> tir.Stmt:
         copy = [
             vectorized("v", count, lambda v, o=o, p=p: store(o, load(p, part, plus(v, first)), v)) for o, p in pairs
         ]
-        taken = vectorized("v", count, lambda v: update(tuple([load(each, v) for each in others]), 0, v))
+        taken = vectorized("v", count, lambda v: update(tuple([load(other, v) for other in others]), 0, v))
         return [*copy, taken]
 
-    begin = each(lambda u, v: sequence([store(p, i, u, v) for p, i in zip(partial, pair.inits, strict=True)]))
+    begin = for_each(lambda u, v: sequence([store(p, i, u, v) for p, i in zip(partial, pair.inits, strict=True)]))
     whole = divide(axis.extent, block)
     done = times(whole, block)
 
@@ -244,17 +244,17 @@ def _row(pair: _Pair, width: int) -> tir.Stmt:
 
     def step(number: tir.PrimExpr) -> tir.Stmt:
         start = times(number, block)
-        return each(lambda u, v: take(u, v, plus(start, plus(times(u, width), v))))
+        return for_each(lambda u, v: take(u, v, plus(start, plus(times(u, width), v))))
 
     def later_step(number: tir.Var) -> tir.Stmt:
         start = times(plus(number, 1), block)
-        return each(lambda u, v: take(u, v, plus(start, plus(times(u, width), v)), is_later=True))
+        return for_each(lambda u, v: take(u, v, plus(start, plus(times(u, width), v)), is_later=True))
 
     rest = vector_loop("rest", minus(axis.extent, done), width, lambda start, v: take(0, v, plus(done, plus(start, v))))
     halves = [width >> bits for bits in range(1, width.bit_length())]
     merge = [stmt for part in range(1, PARTS) for stmt in combine(part, 0, width)]
     merge += [stmt for half in halves for stmt in combine(0, half, half)]
-    finish = [replace(each, value=load(p, 0, 0)) for each, p in zip(pair.stores, partial, strict=True)]
+    finish = [replace(write, value=load(p, 0, 0)) for write, p in zip(pair.stores, partial, strict=True)]
     steps = (
         [step(index(0, axis.var.dtype)), loop("step", minus(whole, 1), later_step)]
         if has_first

@@ -18,7 +18,7 @@ def without_units(nest: Nest) -> Nest:
         return nest
     init = None if nest.init is None else substitute(nest.init, units)
     axes = tuple(axis for axis in nest.axes if axis.var not in units)
-    after = tuple([substitute(each, units) for each in nest.after])
+    after = tuple([substitute(store, units) for store in nest.after])
     return replace(nest, axes=axes, store=substitute(nest.store, units), init=init, after=after)
 
 
@@ -37,7 +37,7 @@ def split_quotients(nest: Nest) -> Nest:
         assert axis.size is not None
         dtype = axis.var.dtype
         outer, inner = tir.Var(dtype, f"{axis.var.name}_outer"), tir.Var(dtype, f"{axis.var.name}_inner")
-        after = tuple([_split(each, axis.var, divisor, outer, inner) for each in nest.after])
+        after = tuple([_split(store, axis.var, divisor, outer, inner) for store in nest.after])
         nest = replace(nest, store=_split(nest.store, axis.var, divisor, outer, inner), after=after)
         sizes = (axis.size // divisor, divisor)
         for var, size in zip((outer, inner), sizes, strict=True):

@@ -193,14 +193,14 @@ def splat(value: tir.PrimExpr, count: int) -> tir.PrimExpr:
 
 def load(buffer: tir.Buffer, *indices: Index, where: tir.PrimExpr | None = None) -> tir.BufferLoad:
     """Return the element or vector at `indices`; zero in the lanes where `where` does not hold."""
-    places = tuple([index(each, "int32") for each in indices])
+    places = tuple([index(position, "int32") for position in indices])
     count = max(lanes_of(place.dtype) for place in places)
     return tir.BufferLoad(with_lanes(buffer.dtype, count), buffer, places, where)
 
 
 def store(buffer: tir.Buffer, value: tir.PrimExpr, *indices: Index, where: tir.PrimExpr | None = None) -> tir.Stmt:
     """Return the store of `value` at `indices`, in the lanes where `where` holds."""
-    places = tuple([index(each, "int32") for each in indices])
+    places = tuple([index(position, "int32") for position in indices])
     count = max(lanes_of(place.dtype) for place in places)
     return tir.BufferStore(buffer, splat(value, count), places, where)
 

@@ -104,7 +104,7 @@ def _operands(nest: Nest, narrow: Sequence[str]) -> tuple[Operand, Operand, Oper
     before, product = (value.a, value.b) if _is_result(value.a, store) else (value.b, value.a)
     if not (_is_result(before, store) and isinstance(product, tir.Mul)):
         raise Declined("it is not a sum of products")
-    left, right = (_widened(each, narrow) for each in (product.a, product.b))
+    left, right = (_widened(expr, narrow) for expr in (product.a, product.b))
     if not (isinstance(left, tir.BufferLoad) and isinstance(right, tir.BufferLoad)):
         raise Declined("a factor is not an element of a buffer")
     taken = ("float32", "float64", *narrow)
@@ -112,7 +112,7 @@ def _operands(nest: Nest, narrow: Sequence[str]) -> tuple[Operand, Operand, Oper
         raise Declined(f"its dtype is not {', '.join(taken[:-1])} or {taken[-1]}")
     if store.buffer.data in (left.buffer.data, right.buffer.data):
         raise Declined("the result is a factor")
-    operands = (Operand(each.buffer, *linear_steps(each, nest.axes)) for each in (store, left, right))
+    operands = (Operand(access.buffer, *linear_steps(access, nest.axes)) for access in (store, left, right))
     return next(operands), next(operands), next(operands)
 
 

@@ -34,7 +34,7 @@ def with_epilogue(nest: Nest, following: Nest, owned: Container[tir.Buffer]) -> 
     places = {read.indices for read in reads if read.buffer is buffer}
     if nest.init is None or following.reduced or buffer not in owned or len(places) != 1:
         return None
-    before = [node for each in (nest.store, *nest.after) for node in walk(each) if isinstance(node, tir.BufferLoad)]
+    before = [node for update in (nest.store, *nest.after) for node in walk(update) if isinstance(node, tir.BufferLoad)]
     touched = {access.buffer.data for access in (nest.store, *nest.after, *before)}
     others = {read.buffer.data for read in reads if read.buffer is not buffer}
     if following.store.buffer.data in touched | others:
@@ -66,10 +66,10 @@ def epilogue_of(read: Contraction, rows: Sequence[Axis], columns: Sequence[Axis]
     after = read.nest.after
     if not after:
         return None
-    inner = [each.buffer for each in (read.nest.store, *after[:-1])]
+    inner = [update.buffer for update in (read.nest.store, *after[:-1])]
     target = _matrix(after[-1], read, rows, columns, offsets)
-    loads = [node for each in after for node in walk(each.value) if isinstance(node, tir.BufferLoad)]
-    views = {each: _matrix(each, read, rows, columns, offsets) for each in loads if each.buffer not in inner}
+    loads = [node for update in after for node in walk(update.value) if isinstance(node, tir.BufferLoad)]
+    views = {item: _matrix(item, read, rows, columns, offsets) for item in loads if item.buffer not in inner}
 
     def values(row: Index, column: Index, kept: tir.PrimExpr) -> list[tir.PrimExpr]:
         def element(node: Node) -> Node | None:
@@ -77,13 +77,13 @@ def epilogue_of(read: Contraction, rows: Sequence[Axis], columns: Sequence[Axis]
                 return None
             return load(views[node], row, column) if node in views else kept
 
-        return [rewrite(each.value, element) for each in after]
+        return [rewrite(update.value, element) for update in after]
 
     def finish(row: Index, column: Index, kept: tir.BufferLoad) -> list[tir.Stmt]:
         *steps, last = values(row, column, kept)
         return [*[store(kept.buffer, step, *kept.indices) for step in steps], store(target, last, row, column)]
 
-    if any(value.dtype != read.c.buffer.dtype for value in (each.value for each in after[:-1])):
+    if any(value.dtype != read.c.buffer.dtype for value in (update.value for update in after[:-1])):
         raise Declined("the dtype of the epilogue differs from the dtype of the product")
     places, zero = {axis.var for axis in read.nest.axes}, tir.FloatImm(read.c.buffer.dtype, 0.0)
     if any(node in places for value in values(0, 0, zero) for node in walk(value)):

@@ -59,9 +59,9 @@ class _Producers:
             return False
         writer = self.nests.pop(writers[0])
         read = {load.buffer for load in writer.loads()}
-        for each in read:
-            self._readers[each].remove(writers[0])
-            self._readers[each].update(readers)
+        for array in read:
+            self._readers[array].remove(writers[0])
+            self._readers[array].update(readers)
         for position in readers:
             self.nests[position] = _inlined(self.nests[position], writer)
             self._sizes[position] = sum(1 for _ in walk(self.nests[position].store.value))
@@ -71,15 +71,15 @@ class _Producers:
         writer = self.nests[position]
         if not _is_elementwise(writer):
             return False
-        loads = {reader: [each for each in self.nests[reader].loads() if each.buffer is buffer] for reader in readers}
+        loads = {reader: [load for load in self.nests[reader].loads() if load.buffer is buffer] for reader in readers}
         for reader, sites in loads.items():
             nest = self.nests[reader]
             if not (_steps(nest) == _steps(writer) or (_is_copy(writer) and _is_product(nest))):
                 return False
             if self._sizes[reader] + len(sites) * self._sizes[position] > MOST_INLINED:
                 return False
-        read = {each.buffer for each in writer.loads()}
-        between = (other for each in read for other in self._writers[each] if other in self.nests)
+        read = {load.buffer for load in writer.loads()}
+        between = (other for array in read for other in self._writers[array] if other in self.nests)
         if any(position < other <= readers[-1] for other in between):
             return False
         return sum(map(len, loads.values())) == 1 or _cost(writer.store.value) <= _COSTLY
@@ -92,7 +92,7 @@ def _is_elementwise(writer: Nest) -> bool:
     own = [index for index in indices if not isinstance(index, tir.IntImm)]  # an axis of extent 1 has the index 0
     if writer.init is not None or {id(index) for index in own} != {id(var) for var in variables}:
         return False
-    if len(own) != len(variables) or any(each.buffer is buffer for each in writer.loads()):
+    if len(own) != len(variables) or any(load.buffer is buffer for load in writer.loads()):
         return False
     return all(constant(size) == 1 for size, index in zip(buffer.shape, indices, strict=True) if index not in own)
 
@@ -100,7 +100,7 @@ def _is_elementwise(writer: Nest) -> bool:
 def _is_copy(nest: Nest) -> bool:
     """Return whether a nest only permutes elements."""
     value, known = nest.store.value, {axis.var for axis in nest.axes}
-    return isinstance(value, tir.BufferLoad) and all(constant(each) == 0 or each in known for each in value.indices)
+    return isinstance(value, tir.BufferLoad) and all(constant(expr) == 0 or expr in known for expr in value.indices)
 
 
 def _is_product(nest: Nest) -> bool:
@@ -157,7 +157,7 @@ def _is_separate(nests: Sequence[Nest], position: int) -> bool:
         for access in (nest.store, *nest.loads()):
             if access.buffer.data not in written:
                 continue
-            place = next((i for i, each in enumerate(access.indices) if each is axis.var), None)
+            place = next((i for i, expr in enumerate(access.indices) if expr is axis.var), None)
             if place is None or places.setdefault(access.buffer.data, place) != place:
                 return False
     return True
@@ -171,7 +171,7 @@ def compact(nests: Sequence[Nest], shared: int, owned: set[tir.Buffer]) -> tuple
         if buffer not in owned or buffer in rows or buffer.strides:
             continue
         outer = {axis.var for axis in nest.axes[:shared]}
-        kept = tuple(i for i, each in enumerate(nest.store.indices) if each not in outer)
+        kept = tuple(i for i, expr in enumerate(nest.store.indices) if expr not in outer)
         shape = tuple(buffer.shape[i] for i in kept) or (tir.IntImm("int32", 1),)
         rows[buffer] = (replace(buffer, data=replace(buffer.data), shape=shape), kept)
 

@@ -269,8 +269,8 @@ class _Emitter:
             whole = transposed(width, self.dtype, read, write)
             if not step.is_last:
                 return whole
-            each = loop("kk", width, lambda kk: copy(plus(k, kk), first))
-            return tir.IfThenElse(below(plus(left, width - 1), n), whole, each)
+            elements = loop("kk", width, lambda kk: copy(plus(k, kk), first))
+            return tir.IfThenElse(below(plus(left, width - 1), n), whole, elements)
 
         squares = divide(length, width)
         done = times(squares, width)
@@ -294,7 +294,7 @@ class _Emitter:
         sums = new_buffer("sums", self.dtype, (tiles.rows, tiles.columns), "local")
         streamed = range(step.vectors if tiles.panels and self.packs_b else 0)
 
-        def each(body: Callable[[Index, Index], tir.Stmt]) -> tir.Stmt:
+        def for_each(body: Callable[[Index, Index], tir.Stmt]) -> tir.Stmt:
             return unrolled("r", tiles.rows, lambda r: unrolled("v", step.vectors, lambda v: body(r, v)))
 
         def place(r: Index, v: Index) -> tuple[Index, Index]:
@@ -330,16 +330,16 @@ class _Emitter:
                 )
                 return store(sums, value, *place(r, v))
 
-            return sequence([*(soon(k, v) for v in streamed), each(one)])
+            return sequence([*(soon(k, v) for v in streamed), for_each(one)])
 
-        zero = each(lambda r, v: store(sums, tir.FloatImm(self.dtype, 0.0), *place(r, v)))
-        resume = each(lambda r, v: inside(r, store(sums, load(c, *in_result(r, v), where=mask(v)), *place(r, v))))
-        write = each(lambda r, v: inside(r, store(c, load(sums, *place(r, v)), *in_result(r, v), where=mask(v))))
+        zero = for_each(lambda r, v: store(sums, tir.FloatImm(self.dtype, 0.0), *place(r, v)))
+        resume = for_each(lambda r, v: inside(r, store(sums, load(c, *in_result(r, v), where=mask(v)), *place(r, v))))
+        write = for_each(lambda r, v: inside(r, store(c, load(sums, *place(r, v)), *in_result(r, v), where=mask(v))))
         done = self._finish(sums, top, left, step) if self.product.finish is not None else write
         if self.product.finish is not None and not self.is_one_depth:
             done = tir.IfThenElse(below(plus(start, step.length), self.product.k), write, done)
         below_it, beside_it = (0, tiles.columns) if tiles.panels else (tiles.rows, 0)
-        following = each(
+        following = for_each(
             lambda r, v: prefetch(
                 c, plus(top, plus(r, below_it)), plus(left, plus(times(v, tiles.lanes), beside_it)), cache=2
             )

@@ -113,7 +113,7 @@ class _Emitter:
         width, block = self.width, PARTS * self.width
         sums = new_buffer("sums", self.y.dtype, (count, block), "local")
 
-        def each(body: Callable[[tir.Var], Statements]) -> tir.Stmt:
+        def for_each(body: Callable[[tir.Var], Statements]) -> tir.Stmt:
             return unrolled("r", count, body)
 
         def add(place: Index, k: Index, where: tir.PrimExpr | None = None) -> tir.Stmt:
@@ -124,13 +124,13 @@ class _Emitter:
                 factors = load(self.x, 0, at, where=where), load(self.a, plus(first, r), at, where=where)
                 return store(sums, multiply_add(*factors, load(sums, r, into), self.has_fma), r, into)
 
-            return each(of_row)
+            return for_each(of_row)
 
         def step(number: tir.Var) -> tir.Stmt:
             def part(p: tir.Var) -> tir.Stmt:
                 start = times(p, width)
                 k = plus(plus(self.lead, times(number, block)), start)
-                return sequence([each(lambda r: prefetch(self.a, plus(first, plus(r, ROWS)), k)), add(start, k)])
+                return sequence([for_each(lambda r: prefetch(self.a, plus(first, plus(r, ROWS)), k)), add(start, k)])
 
             return unrolled("p", PARTS, part)
 
@@ -143,7 +143,7 @@ class _Emitter:
                 lower = lanes(0, half)
                 return store(sums, make.add(load(sums, r, lower), load(sums, r, lanes(half, half))), r, lower)
 
-            return each(fold)
+            return for_each(fold)
 
         steps = divide(minus(self.k, self.lead), block)
         done = plus(self.lead, times(steps, block))
@@ -152,11 +152,11 @@ class _Emitter:
         return allocated(
             [sums],
             [
-                each(lambda r: store(sums, make.const(0, self.y.dtype), r, lanes(0, block))),
+                for_each(lambda r: store(sums, make.const(0, self.y.dtype), r, lanes(0, block))),
                 when(below(0, self.lead), add(block - width, minus(self.lead, width), before)),
                 loop("step", steps, step),
                 *(after(start) for start in range(0, block, width)),
                 *(halve(block >> power) for power in range(1, block.bit_length())),
-                each(lambda r: store(self.y, load(sums, r, 0), 0, plus(first, r))),
+                for_each(lambda r: store(self.y, load(sums, r, 0), 0, plus(first, r))),
             ],
         )

@@ -158,7 +158,7 @@ def with_plain_indices(nest: Nest) -> Nest:
     def update(node: Node) -> Node | None:
         if not isinstance(node, tir.BufferLoad | tir.BufferStore):
             return None
-        if not any(isinstance(each, tir.FloorDiv | tir.FloorMod) for index in node.indices for each in walk(index)):
+        if not any(isinstance(inner, tir.FloorDiv | tir.FloorMod) for index in node.indices for inner in walk(index)):
             return None
         return replace(node, indices=tuple(simplify(index, domains) for index in node.indices))
 

@@ -200,7 +200,7 @@ class _Row:
         def strip(start: Index, count: int, end: Index | None) -> tir.Stmt:
             partial = new_buffer("partial", dtype, (count, width), "local")
 
-            def each(body: Callable[[Index, Index], tir.Stmt]) -> tir.Stmt:
+            def for_each(body: Callable[[Index, Index], tir.Stmt]) -> tir.Stmt:
                 def lane(u: Index, v: Index) -> tir.Stmt:
                     column = plus(start, plus(times(u, width), v))
                     inside = substitute(body(u, v), {along.var: column})
@@ -210,10 +210,10 @@ class _Row:
                 return unrolled("u", parts, lambda u: vectorized("v", lane_count, lambda v: lane(u, v)))
 
             def step() -> tir.Stmt:
-                return each(lambda u, v: store(partial, combine(load(partial, u, v), taken), u, v))
+                return for_each(lambda u, v: store(partial, combine(load(partial, u, v), taken), u, v))
 
-            begin = each(lambda u, v: store(partial, init, u, v))
-            finish = each(lambda u, v: replace(nest.store, value=load(partial, u, v)))
+            begin = for_each(lambda u, v: store(partial, init, u, v))
+            finish = for_each(lambda u, v: replace(nest.store, value=load(partial, u, v)))
             return allocated([partial], [begin, _loops(self.reduced, step), finish])
 
         def strips() -> tir.Stmt:
@@ -249,7 +249,7 @@ class _Row:
         def take(u: Index, v: Index, position: tir.PrimExpr) -> tir.Stmt:
             return store(partial, combine(load(partial, u, v), substitute(taken, {along.var: position})), u, v)
 
-        def each(body: Callable[[Index, Index], tir.Stmt]) -> tir.Stmt:
+        def for_each(body: Callable[[Index, Index], tir.Stmt]) -> tir.Stmt:
             return unrolled("u", parts, lambda u: vectorized("v", lane_count, lambda v: body(u, v)))
 
         whole = divide(along.extent, PARTS * width)
@@ -257,7 +257,7 @@ class _Row:
 
         def step(number: tir.Var) -> tir.Stmt:
             start = times(number, PARTS * width)
-            return each(lambda u, v: take(u, v, plus(start, plus(times(u, width), v))))
+            return for_each(lambda u, v: take(u, v, plus(start, plus(times(u, width), v))))
 
         def rest(start: tir.PrimExpr, v: tir.PrimExpr) -> tir.Stmt:
             return take(0, v, plus(done, plus(start, v)))
@@ -267,7 +267,7 @@ class _Row:
         return allocated(
             [partial],
             [
-                each(lambda u, v: store(partial, neutral, u, v)),
+                for_each(lambda u, v: store(partial, neutral, u, v)),
                 _loops(others, lambda: inside),
                 *_combined(partial, width, combine),
                 replace(nest.store, value=combine(init, total) if is_sum else total),

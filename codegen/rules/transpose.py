@@ -87,7 +87,7 @@ class _Squares:
         count = self.count
 
         def at(access: tir.BufferLoad | tir.BufferStore, places: Mapping[tir.Var, tir.PrimExpr]) -> list[Index]:
-            return [substitute(each, places) for each in access.indices]
+            return [substitute(expr, places) for expr in access.indices]
 
         def read(i: Index) -> tir.PrimExpr:
             places = {self.across.var: plus(left, i), self.down.var: lanes(first, count)}

@@ -254,7 +254,7 @@ def _compiled_again(module: IRModule, target: Target, settings: Settings) -> Exe
 def _linked_on_trust(module: IRModule, contents: Contents, target: Target, name: str) -> Executable:
     """Link machine code that the user trusts; E0609 if it does not match its text."""
     built = _restored(module, contents.manifest)
-    loops = {each for each, function in module.functions.items() if isinstance(function, tir.PrimFunc)}
+    loops = {key for key, function in module.functions.items() if isinstance(function, tir.PrimFunc)}
     if built.signatures.keys() != loops | built.natives.keys():
         raise refused(name, "its manifest names other functions than its text")
     try:

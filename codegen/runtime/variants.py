@@ -55,13 +55,13 @@ def compile_together(programs: Sequence[Program]) -> list[Ways | Exception]:
     """Return for each module the result of `compile_variants`, or its exception."""
     target = get_target("llvm")
     lowered = [_lowered(program, bounds, target) for program, bounds in programs]
-    right = [each for each in lowered if isinstance(each, _Lowered)]
+    right = [variant for variant in lowered if isinstance(variant, _Lowered)]
     try:
         compiled: Iterable[Ways | Exception] = _compiled(right, target)
     except (TvmsError, InternalError) as problem:
-        compiled = [problem] if len(right) == 1 else [_compiled_alone(each, target) for each in right]
+        compiled = [problem] if len(right) == 1 else [_compiled_alone(variant, target) for variant in right]
     found = iter(compiled)
-    return [next(found) if isinstance(each, _Lowered) else each for each in lowered]
+    return [next(found) if isinstance(variant, _Lowered) else variant for variant in lowered]
 
 
 def _compiled_alone(lowered: _Lowered, target: Target) -> Ways | Exception:
@@ -86,10 +86,10 @@ def _lower(program: IRModule, bounds: Bounds, target: Target) -> _Lowered:
     for name, function in functions.items():
         may_move = name not in called or function.attrs.get("tir.noalias")
         loops[name] = guarded_loops(function, bounds, functions, target if may_move else None)
-    plain = {name: lower_loops(each.plain) for name, each in loops.items()}
-    if not any(each.scheduled for each in loops.values()):
+    plain = {name: lower_loops(loop.plain) for name, loop in loops.items()}
+    if not any(loop.scheduled for loop in loops.values()):
         return _Lowered(module, bounds, plain, {})
-    scheduled = {name: lower_loops(each.scheduled) if each.scheduled else plain[name] for name, each in loops.items()}
+    scheduled = {name: lower_loops(loop.scheduled) if loop.scheduled else plain[name] for name, loop in loops.items()}
     return _Lowered(module, bounds, plain, scheduled)
 
 
@@ -97,16 +97,16 @@ def _lower(program: IRModule, bounds: Bounds, target: Target) -> _Lowered:
 def _compiled(lowered: Sequence[_Lowered], target: Target) -> list[Ways]:
     found: list[Ways] = [{} for _ in lowered]
     for way, levels in (("plain", (0, 3)), ("scheduled", (3,))):
-        own = [getattr(each, way) for each in lowered]
-        kernels = {new: each for at, some in enumerate(own) for new, each in _renamed(some, f"{at}.").items()}
+        own = [getattr(variant, way) for variant in lowered]
+        kernels = {new: func for at, some in enumerate(own) for new, func in _renamed(some, f"{at}.").items()}
         if not kernels:
             continue
         emitted = emit_module(kernels, target, for_c=False)
         for level in levels:
             library = link(to_object(optimize(emitted.text, target, level), target, level), kernels, target)
-            for at, (each, some) in enumerate(zip(lowered, own, strict=True)):
+            for at, (variant, some) in enumerate(zip(lowered, own, strict=True)):
                 part = Library({name: library.addresses[f"{at}.{name}"] for name in some}, library.keep_alive)
-                entries = _entries(each, some, part, emitted.faults, target, level)
+                entries = _entries(variant, some, part, emitted.faults, target, level)
                 found[at] |= {way if way == "scheduled" else f"O{level}": entries} if entries else {}
     return found
 
@@ -135,4 +135,4 @@ def _renamed(kernels: Mapping[str, tir.PrimFunc], prefix: str) -> dict[str, tir.
         return None
 
     calls = len(kernels) > 1
-    return {f"{prefix}{name}": rewrite(each, rename) if calls else each for name, each in kernels.items()}
+    return {f"{prefix}{name}": rewrite(kernel, rename) if calls else kernel for name, kernel in kernels.items()}

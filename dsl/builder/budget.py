@@ -55,16 +55,16 @@ class Budget:
             return known[1]
         stack: list[tuple[Any, tuple[Any, ...] | None]] = [(value, None)]
         while stack:
-            each, parts = stack.pop()
-            if id(each) in self._sizes:
+            item, parts = stack.pop()
+            if id(item) in self._sizes:
                 continue
             if parts is None:
-                parts = _parts(each)
-                stack.append((each, parts))
+                parts = _parts(item)
+                stack.append((item, parts))
                 stack.extend((part, None) for part in parts if id(part) not in self._sizes)
             else:
-                own = 1 + (len(each) // CHARACTERS if isinstance(each, str) else 0)
-                self._sizes[id(each)] = each, own + sum([self._sizes[id(part)][1] for part in parts])
+                own = 1 + (len(item) // CHARACTERS if isinstance(item, str) else 0)
+                self._sizes[id(item)] = item, own + sum([self._sizes[id(part)][1] for part in parts])
         return self._sizes[id(value)][1]
 
 

@@ -240,7 +240,7 @@ class _Builder:
             note = Note("the first one is here", self.schedules[name].span)
             context.error("E0104", f"two schedules are called '{name}'", _name(definition), "rename one of them", note)
         with context.recover():
-            functions = {name for name, each in self.functions.items() if isinstance(each, PrimFunc)}
+            functions = {name for name, func in self.functions.items() if isinstance(func, PrimFunc)}
             self.schedules.setdefault(name, build_schedule(context, definition, functions))
 
     def statement(self, node: syntax.Stmt) -> None:

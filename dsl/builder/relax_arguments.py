@@ -47,5 +47,5 @@ def bind(context: Context, form: str, expected: Signature[Parameter], call: synt
         at = wrong.at
         node = call if at is None else call.args[at] if isinstance(at, int) else dict(named)[at]
         raise context.error(wrong.code, wrong.message, node, wrong.help) from None
-    values = {name: each.value if isinstance(each, syntax.Keyword) else each for name, each in bound.values.items()}
+    values = {name: value.value if isinstance(value, syntax.Keyword) else value for name, value in bound.values.items()}
     return Arguments(values, bound.rest, tuple(bound.extra.values()))

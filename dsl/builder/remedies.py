@@ -67,4 +67,4 @@ def elsewhere(name: str, dialect: str) -> str | None:
     """Return a suggestion of a form or operator whose last part is `name`, preferring those of `dialect`."""
     names = [*chain.from_iterable(known() for known in FORMS), *(f"R.{op.script_name}" for op in relax_ops().values())]
     found = [full for full in names if full.rpartition(".")[2] == name]
-    return f"did you mean '{min(found, key=lambda each: (each[0] != dialect, len(each)))}'?" if found else None
+    return f"did you mean '{min(found, key=lambda key: (key[0] != dialect, len(key)))}'?" if found else None

@@ -206,8 +206,8 @@ def define(
             return context.scope.define(target.id, value, kind) if bind is None else bind(target, value)
         case syntax.Tuple() | syntax.List():
             values: tuple[Any, ...] = value if is_tuple(value) else (value,)
-            for element, each in zip(target.elements, _spread(context, target, values), strict=True):
-                define(context, element, each, bind, kind)
+            for element, item in zip(target.elements, _spread(context, target, values), strict=True):
+                define(context, element, item, bind, kind)
             return None
         case _:
             message = "only a name, a tuple of names or an element of a buffer can be assigned"
@@ -217,7 +217,9 @@ def define(
 def _spread(context: Context, target: syntax.Tuple | syntax.List, values: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return a value for each element of `target`; a starred element gets the tuple of the remaining values."""
     count = len(target.elements)
-    starred = next((index for index, each in enumerate(target.elements) if isinstance(each, syntax.Starred)), None)
+    starred = next(
+        (index for index, element in enumerate(target.elements) if isinstance(element, syntax.Starred)), None
+    )
     if starred is not None and len(values) >= count - 1:
         rest = starred + len(values) - count + 1
         return (*values[:starred], values[starred:rest], *values[rest:])

@@ -84,7 +84,7 @@ def _operator_form(name: str, operator: Callable[..., tir.PrimExpr]) -> Form:
         return operator(*args, **named, span=site.span)
 
     update_wrapper(build, operator, assigned=("__doc__",))
-    parameters = [Parameter(each, convert=CONVERTERS["PrimExpr"]) for each in names]
+    parameters = [Parameter(key, convert=CONVERTERS["PrimExpr"]) for key in names]
     dtype = Parameter("dtype", False, "named", convert=CONVERTERS["Any"])
     return Form(f"T.{name}", build, Signature([*parameters, dtype]))
 

@@ -114,12 +114,12 @@ def attr(site: Site, node: Any, attr_key: Text | None = None, value: Any = None)
     subject = tir.IntImm("int32", 0) if is_dict(node) else node
     if isinstance(subject, str | bool | int | float):
         subject = argument(subject, site.span)
-    said = [(_key(site, key), _said(site, each)) for key, each in pairs]
+    said = [(_key(site, key), _said(site, item)) for key, item in pairs]
 
     def wrap(body: tir.Stmt, span: Span, trivia: Trivia | None) -> tir.Stmt:
-        for index, (key, each) in reversed(list(enumerate(said))):
+        for index, (key, expr) in reversed(list(enumerate(said))):
             outer = trivia if index == 0 else None
-            body = tir.AttrStmt(subject, key, each, body, span=span, trivia=outer)
+            body = tir.AttrStmt(subject, key, expr, body, span=span, trivia=outer)
         return body
 
     return Frame(None, wrap)

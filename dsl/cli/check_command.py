@@ -37,7 +37,11 @@ def _check(path: str, arguments: argparse.Namespace) -> tuple[Diagnostic, ...]:
         from ..round_trip import check_round_trip
 
         found += check_round_trip(module, path)
-    if not arguments.no_lints and arguments.level != "syntax" and not any(each.severity == "error" for each in found):
+    if (
+        not arguments.no_lints
+        and arguments.level != "syntax"
+        and not any(diagnostic.severity == "error" for diagnostic in found)
+    ):
         found += tuple(finding.diagnostic for finding in lint(module))
     return (*warnings, *found)
 

@@ -51,7 +51,7 @@ def _run(arguments: argparse.Namespace) -> int:
     with progress():
         program = prepared(program, {}, True)
         importer = ProgramImporter(program, False, {})
-        importer.name_sizes({each.name: each.sizes for each in inputs})
+        importer.name_sizes({operand.name: operand.sizes for operand in inputs})
         module = importer.module(unwrap=False, no_bind=False)
     if arguments.check:
         _check(program, module, inputs)
@@ -94,9 +94,9 @@ def _exported(name: str, made: Any, inputs: Sequence[Input]) -> Any:
         )
     if given is None and not inputs:
         raise UsageError(f"'{name}' returned a module without inputs", help="give --input x=1x3x224x224:float32")
-    example: Any = given if given is not None else tuple(_zeros(torch, each) for each in inputs)
-    dims = {size: torch.export.Dim(size) for each in inputs for size in each.sizes if not size.isdecimal()}
-    shapes = tuple({axis: dims[size] for axis, size in enumerate(each.sizes) if size in dims} for each in inputs)
+    example: Any = given if given is not None else tuple(_zeros(torch, operand) for operand in inputs)
+    dims = {size: torch.export.Dim(size) for operand in inputs for size in operand.sizes if not size.isdecimal()}
+    shapes = tuple({axis: dims[size] for axis, size in enumerate(operand.sizes) if size in dims} for operand in inputs)
     with sequences_of_any_length():
         return torch.export.export(model.eval(), tuple(example), dynamic_shapes=shapes if dims else None)
 
@@ -110,10 +110,10 @@ def _check(program: Any, module: IRModule, inputs: Sequence[Input]) -> None:
     from ...codegen import compile
     from ..importers.torch.compare import compare, random_inputs
 
-    def execute(each: IRModule, arrays: Sequence[Any]) -> Any:
-        return compile(each)["main"](*arrays)
+    def execute(compared: IRModule, arrays: Sequence[Any]) -> Any:
+        return compile(compared)["main"](*arrays)
 
-    shapes = {each.name: each.shape for each in inputs}
+    shapes = {operand.name: operand.shape for operand in inputs}
     with progress():
         found = compare(program, module, random_inputs(program, _SEED, shapes), execute)
     for difference in found:

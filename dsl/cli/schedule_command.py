@@ -48,7 +48,7 @@ def _chosen(module: IRModule, names: list[str] | None, path: str) -> tuple[Sched
             raise error("E0814", f"'{path}' has no schedule '{name}'", None, help)
     if not module.schedules:
         raise error("E0814", f"'{path}' contains no schedules", None, "add one: S.schedule name(function):")
-    found = [each for name, each in module.schedules.items() if names is None or name in names]
+    found = [schedule for name, schedule in module.schedules.items() if names is None or name in names]
     return tuple([text for text in found if isinstance(text, ScheduleText)])
 
 

@@ -46,7 +46,7 @@ def parse_lines(source: Source) -> tuple[syntax.File, tuple[Diagnostic, ...], li
         return syntax.File(source, ()), (Diagnostic("E0010", message, Span(source, 0, 0), help),), []
     driver = _Driver(source)
     file = driver.file()
-    return file, tuple(each for _, each in sorted(driver.found, key=lambda found: found[0])), driver.lines
+    return file, tuple(diagnostic for _, diagnostic in sorted(driver.found, key=lambda found: found[0])), driver.lines
 
 
 @cache

@@ -111,7 +111,7 @@ def _other_language(place: Place) -> Problem | None:
         return _refuse("`{` around a body", token, "end the line with `:`, and indent the body")
     if kind == "if" and previous and previous.text == "else" and previous is first:
         return _refuse("`else if`", Token(previous.start, token.end), "write `elif`")
-    kinds = [each for each, _ in place.tokens[: place.index]]
+    kinds = [name for name, _ in place.tokens[: place.index]]
     if kind == "=" and previous and kinds[-2:] == ["NAME", "NAME"] and {*kinds} <= {"NAME", "."}:
         help = f"write {previous.text} = …, or {previous.text}: T.float32 = …"
         return _refuse("a type before a name", Token(first.start, previous.end), help)

@@ -49,7 +49,7 @@ def _attributes(printer: Printer, module: IRModule) -> Attrs:
     external: Any = module.attrs.get(EXTERNAL_MODULES, ())
     if printer.dialect.native or not external:
         return module.attrs
-    shown = tuple(Metadata("runtime.Module", n) if isinstance(each, dict) else each for n, each in enumerate(external))
+    shown = tuple(Metadata("runtime.Module", n) if isinstance(item, dict) else item for n, item in enumerate(external))
     return {**module.attrs, EXTERNAL_MODULES: shown}
 
 

@@ -29,8 +29,8 @@ def schedules() -> str:
     load()
     lines = [_NOTE, "# Schedules", "", _INTRODUCTION]
     named = sorted(PRIMITIVES.items())
-    changing = [each for _, each in named if not each.is_query]
-    queries = [each for _, each in named if each.is_query]
+    changing = [other for _, other in named if not other.is_query]
+    queries = [other for _, other in named if other.is_query]
     lines += [f"{len(changing)} primitives and {len(queries)} queries.", "", "## Queries", ""]
     lines += [f"- `{_signature(query)}` — {' '.join(query.doc.split())}" for query in queries]
     for primitive in changing:

@@ -114,7 +114,11 @@ def from_source(program: Any, extra_vars: Mapping[str, Any] | None = None, check
     if check_well_formed:
         from ...ir.verify import verify
 
-        found = [each for each in as_tvm_takes_them(verify(module), TRUSTED - FAULTS) if each.severity == "error"]
+        found = [
+            diagnostic
+            for diagnostic in as_tvm_takes_them(verify(module), TRUSTED - FAULTS)
+            if diagnostic.severity == "error"
+        ]
         if found:
             raise TvmsError(found)
     return module if module.name else _only(module)
@@ -161,7 +165,7 @@ def _value(value: Any) -> Any:
         elements = tuple(_value(element) for element in cast("Sequence[Any]", value))
         return NotImplemented if NotImplemented in elements else elements
     if isinstance(value, dict):
-        items = {key: _value(each) for key, each in cast("dict[Any, Any]", value).items()}
+        items = {key: _value(item) for key, item in cast("dict[Any, Any]", value).items()}
         return NotImplemented if NotImplemented in items.values() else items
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
         return value.item()

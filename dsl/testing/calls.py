@@ -37,10 +37,10 @@ def add_call(graph: Graph, call: str, *operands: Value) -> Value | None:
 
 def _call(graph: Graph, call: str, operands: Sequence[Value]) -> Value | None:
     """Add the line of a call and return its variable, which no other operator uses unless it is added to the values."""
-    places = {each.name: f"x{place}" for place, each in enumerate(operands)}
+    places = {operand.name: f"x{place}" for place, operand in enumerate(operands)}
     text = _NAME.sub(lambda match: places.get(match[0], match[0]), f"R.{call}")
     try:
-        suffix, shape, dtype = result_of(text, tuple([each.struct_info() for each in operands]))
+        suffix, shape, dtype = result_of(text, tuple([operand.struct_info() for operand in operands]))
     except TvmsError:
         return None
     if not dtype or not all(0 <= size <= _MOST for size in shape):

@@ -124,7 +124,7 @@ def _checked(law: Law, examples: Sequence[Any], execute: Execute, execute_all: E
     """Yield examples as they are checked. An exception belongs to the first example that was not yielded."""
     for start in range(0, len(examples), TOGETHER):
         some = examples[start : start + TOGETHER]
-        steps = law.check_all(some, execute_all) if law.check_all else (law.check(each, execute) for each in some)
+        steps = law.check_all(some, execute_all) if law.check_all else (law.check(item, execute) for item in some)
         for example in some:
             next(steps)
             yield example

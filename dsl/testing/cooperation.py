@@ -67,7 +67,7 @@ class _Writer:
         barrier. The code before the loop reads another buffer, so that the first iteration needs none.
         """
         name, target = self.choose.fresh("k"), self.choose.pick(list(BUFFERS))
-        other = self.choose.pick([each for each in BUFFERS if each != target])
+        other = self.choose.pick([buffer for buffer in BUFFERS if buffer != target])
         self.loops.append(name)
         body = [
             *self._threads(self._phase(target)),

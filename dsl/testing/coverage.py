@@ -170,6 +170,6 @@ def distribution(counts: Counts, checked: int) -> list[str]:
     lines = ["| of the examples | % |", "| --- | ---: |"]
     for prefix, what in (("feature:", ""), ("dtype:", "dtype "), ("rank:", "rank "), ("size:", "size "), ("loop:", "loop "), ("axis:", "axis ")):  # fmt: skip
         found = {name.removeprefix(prefix): count for name, count in counts.items() if name.startswith(prefix)}
-        ordered = sorted(found.items(), key=lambda each: -each[1])
+        ordered = sorted(found.items(), key=lambda pair: -pair[1])
         lines += [f"| {what}{name} | {100 * count / max(checked, 1):.1f} |" for name, count in ordered]
     return lines

@@ -42,8 +42,8 @@ class Drawn(Struct, frozen=True):
         import hypothesis
 
         if hypothesis.currently_in_test_context():
-            for each in dict.fromkeys(name.partition(" = ")[0].partition(" ")[0] for name in self.classes):
-                hypothesis.event(f"inputs: {each}")
+            for key in dict.fromkeys(name.partition(" = ")[0].partition(" ")[0] for name in self.classes):
+                hypothesis.event(f"inputs: {key}")
 
 
 def random_inputs(
@@ -287,7 +287,7 @@ def inputs(
     """
     names = [argument.name for argument in arguments_of(function)]
     check_names("parameter", (*(ranges or {}), *(elements or {})), names)
-    known = [each for each in PROFILES if each in check_names("profile", profiles, PROFILES)]
+    known = [profile for profile in PROFILES if profile in check_names("profile", profiles, PROFILES)]
     constants = constants_of(function)
 
     @st.composite

@@ -62,8 +62,8 @@ def operations(names: frozenset[str] | None = None, dtypes: tuple[str, ...] | No
     changed = _casts(dtypes) if dtypes is not None else {}
 
     def chosen(rows: tuple[tuple[str, Operation], ...]) -> tuple[Operation, ...]:
-        found = [changed.get(each, each) for name, each in rows if names is None or name in names]
-        return tuple([each for each in found if each is not None])
+        found = [changed.get(term, term) for name, term in rows if names is None or name in names]
+        return tuple([term for term in found if term is not None])
 
     return Operations(chosen(_INT), chosen(_FLOAT), chosen(_BOOL))
 

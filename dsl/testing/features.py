@@ -73,10 +73,10 @@ def _parts(condition: tir.PrimExpr) -> Iterator[tir.PrimExpr]:
 
 def _bounds(realize: tir.BlockRealize, upper: bool) -> bool:
     above, below = (tir.LT, tir.LE), (tir.GT, tir.GE)
-    for each in _parts(realize.predicate):
-        if isinstance(each, (*above, *below)):
-            is_mirrored = isinstance(each.a, tir.IntImm)
-            if (isinstance(each, above) != is_mirrored) == upper:
+    for part in _parts(realize.predicate):
+        if isinstance(part, (*above, *below)):
+            is_mirrored = isinstance(part.a, tir.IntImm)
+            if (isinstance(part, above) != is_mirrored) == upper:
                 return True
     return False
 
@@ -126,7 +126,7 @@ def _is_in_place(block: tir.Block, _: Around) -> bool:
 
 
 def _touches(block: tir.Block, buffers: set[tir.Buffer]) -> bool:
-    return bool(buffers) and any(each.buffer in buffers for each in (*block.reads, *block.writes))
+    return bool(buffers) and any(region.buffer in buffers for region in (*block.reads, *block.writes))
 
 
 def _is_scalar(*prefix: str) -> Callable[[tir.Var, Around], bool]:
@@ -204,11 +204,11 @@ FEATURES: Mapping[str, Feature] = {
     # --- Where a block runs
     "upper bound": Feature(tir.BlockRealize, lambda n, _: _bounds(n, True), "`T.where(… < n)`", _LOOPED),
     "lower bound": Feature(tir.BlockRealize, lambda n, _: _bounds(n, False), "`T.where(n <= …)`", _LOOPED),
-    "equality": Feature(tir.BlockRealize, lambda n, _: any(isinstance(each, tir.EQ) for each in _parts(n.predicate)), "`T.where(… == n)`", _LOOPED),
+    "equality": Feature(tir.BlockRealize, lambda n, _: any(isinstance(part, tir.EQ) for part in _parts(n.predicate)), "`T.where(… == n)`", _LOOPED),
     "conjunction": Feature(tir.BlockRealize, lambda n, _: isinstance(n.predicate, tir.And), "`T.where(… and …)`", _LOOPED),
     "condition": Feature(tir.IfThenElse, lambda n, _: has_block(n.then_case), "an `if` around a block", _LONG),
-    "split axis": Feature(tir.BlockRealize, lambda n, a: any(len({v for v in walk(each) if v in a.loops}) > 1 for each in n.iter_values), "an axis bound to two loops, `i_0 * 4 + i_1`", _LOOPED),
-    "fused axis": Feature(tir.BlockRealize, lambda n, _: any(isinstance(v, tir.FloorDiv | tir.FloorMod) for each in n.iter_values for v in walk(each)), "an axis bound to a quotient or remainder", _LONG),
+    "split axis": Feature(tir.BlockRealize, lambda n, a: any(len({v for v in walk(iter_value) if v in a.loops}) > 1 for iter_value in n.iter_values), "an axis bound to two loops, `i_0 * 4 + i_1`", _LOOPED),
+    "fused axis": Feature(tir.BlockRealize, lambda n, _: any(isinstance(v, tir.FloorDiv | tir.FloorMod) for iter_value in n.iter_values for v in walk(iter_value)), "an axis bound to a quotient or remainder", _LONG),
     # --- Blocks
     "late axis": Feature(tir.Block, _has_late_axis, "an axis whose domain does not start at 0", _LOOPED),
     "opaque axis": Feature(tir.Block, _has_axis(_KINDS.OPAQUE), "`T.axis.opaque`", _LONG),
@@ -216,14 +216,14 @@ FEATURES: Mapping[str, Feature] = {
     "reduction": Feature(tir.Block, _has_axis(_KINDS.COMM_REDUCE), "`T.axis.reduce`", ("reduction", "matmul", "triangle")),
     "no init": Feature(tir.Block, lambda n, a: _has_axis(_KINDS.COMM_REDUCE)(n, a) and n.init is None, "a reduction without `T.init`", ("reduction",), 2),
     "init of several": Feature(tir.Block, lambda n, _: isinstance(n.init, tir.SeqStmt), "a `T.init` of several stores", ("reduction",)),
-    "outputs": Feature(tir.Block, lambda n, _: len({each.buffer for each in n.writes}) > 1, "a block that writes several buffers", ("reduction", "formulas")),
+    "outputs": Feature(tir.Block, lambda n, _: len({output.buffer for output in n.writes}) > 1, "a block that writes several buffers", ("reduction", "formulas")),
     "nested blocks": Feature(tir.Block, lambda n, _: n.name_hint != "root" and has_block(n.body), "blocks in a block", ("nested",), 2),
     "own memory": Feature(tir.Block, lambda n, _: n.name_hint != "root" and bool(n.alloc_buffers), "`T.alloc_buffer` in a block", ("staged",)),
     "block annotation": Feature(tir.Block, lambda n, _: bool(n.annotations), "`T.block_attr`", _LOOPED),
     "matched region": Feature(tir.MatchBufferRegion, lambda n, _: True, "`T.match_buffer` of a region", ("staged",)),
     "matched matrix": Feature(tir.MatchBufferRegion, lambda n, _: len(n.buffer.shape) > 1, "a matched region of several dimensions", ("staged",)),
     "matched strides": Feature(tir.MatchBufferRegion, lambda n, _: bool(n.buffer.strides), "a matched region with strides", ("staged",)),
-    "matched source": Feature(tir.Block, lambda n, _: any(each.source.buffer not in {write.buffer for write in n.writes} for each in n.match_buffers), "a matched region that is only read", ("staged",)),
+    "matched source": Feature(tir.Block, lambda n, _: any(match_buffer.source.buffer not in {write.buffer for write in n.writes} for match_buffer in n.match_buffers), "a matched region that is only read", ("staged",)),
     "part": Feature(tir.Block, lambda n, _: any(map(_is_part, n.writes, repeat(n))), "a block that writes a part of a buffer", ("elementwise",)),
     "dependence": Feature(tir.Block, _is_moved, "a block that reads other elements of what it writes, as `B[i - 1, j + 1]`", ("scan", "wavefront")),
     "in place": Feature(tir.Block, _is_in_place, "an update in place", ("update",)),
@@ -279,11 +279,11 @@ def around(function: tir.PrimFunc, nodes: Iterable[Node]) -> Around:
         elif isinstance(node, tir.Buffer):
             found.pointers.setdefault(node.data, set()).add(node)
         elif isinstance(node, tir.Block) and node.writes and not has_block(node.body):
-            own = {each.buffer for each in node.writes}
+            own = {region.buffer for region in node.writes}
             found.shared |= own & written
             found.rewritten |= own & read
             written |= own
-            read.update(each.buffer for each in node.reads)
+            read.update(region.buffer for region in node.reads)
     return found
 
 

@@ -93,7 +93,7 @@ class Graph:
 
     def exact(self, shape: Shape, dtype: str) -> str:
         """Choose a parameter of a shape and dtype, existing or new. Return its name."""
-        known = [each for each in self.params if (each.shape, each.dtype) == (shape, dtype)]
+        known = [param for param in self.params if (param.shape, param.dtype) == (shape, dtype)]
         return known[-1].name if known and self.choose.number(0, 1) else self.parameter(shape, dtype).name
 
     def parameter(self, shape: Shape, dtype: str) -> Value:
@@ -148,7 +148,7 @@ def broadcast(graph: Graph, x: Value) -> tuple[str, str]:
     shape = tuple([1 if graph.choose.rarely(3) else size for size in kept])
     if len(shape) == 1 and shape[0] in (1, 2, 3) and graph.choose.rarely(2):
         numbers = [graph.choose.pick(graph.options.constants) for _ in range(int(shape[0]))]
-        values = numbers if x.is_float else [abs(int(each)) if x.dtype.startswith("u") else int(each) for each in numbers]  # fmt: skip
+        values = numbers if x.is_float else [abs(int(number)) if x.dtype.startswith("u") else int(number) for number in numbers]  # fmt: skip
         other = f'R.const({values}, "{x.dtype}")'
     else:
         other = graph.parameter(shape, x.dtype).name
@@ -325,7 +325,7 @@ def graph_text(
             choose.pick(operators)(graph)
     if not graph.lines:
         unary(graph)
-    results = [graph.values[-1], *[each for each in kept if each is not graph.values[-1]]]
+    results = [graph.values[-1], *[value for value in kept if value is not graph.values[-1]]]
     if not functions and not kept and len(graph.values) > 1 and choose.rarely(5):
         results.append(choose.pick(graph.values[:-1]))
     is_dataflow = choose.pick((True, False)) and graph.may_be_dataflow
@@ -391,7 +391,7 @@ def _tensor(info: object) -> tuple[Shape, str]:
         if isinstance(info, relax.TensorStructInfo) and isinstance(info.shape, relax.ShapeExpr)
         else ()
     )
-    sizes = tuple([each.value for each in values if isinstance(each, tir.IntImm)])
+    sizes = tuple([value.value for value in values if isinstance(value, tir.IntImm)])
     if not isinstance(info, relax.TensorStructInfo) or len(sizes) != len(values) or info.ndim not in (-1, len(sizes)):
         raise error("E0818", "the parameters and the result of a pattern must be tensors of static shape")
     return sizes, info.dtype

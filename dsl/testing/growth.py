@@ -35,7 +35,7 @@ class Growth(Struct, frozen=True):
     @property
     def totals(self) -> tuple[int, int, int]:
         """The number of calls at each size."""
-        one, two, four = (sum(each.values()) for each in self.counts)
+        one, two, four = (sum(count.values()) for count in self.counts)
         return one, two, four
 
     @property
@@ -107,9 +107,9 @@ def growth(
 ) -> Growth:
     """Return the calls of `work` at `size`, twice and four times `size`, after a warm-up run that fills caches."""
     sizes = (size, 2 * size, 4 * size)
-    prepared = [prepare(each) for each in sizes]
+    prepared = [prepare(number) for number in sizes]
     run_with_big_stack(lambda: work(prepared[0]))
-    one, two, four = (count_calls(lambda each=each: work(each)) for each in prepared)
+    one, two, four = (count_calls(lambda state=state: work(state)) for state in prepared)
     shortest, middle, longest = map(length, sizes)
     return Growth(size, (shortest, middle, longest), (one, two, four))
 

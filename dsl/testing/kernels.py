@@ -152,7 +152,7 @@ class Kernel(Memory):
         """Return a scalar parameter of a dtype, or of float32 for narrow floats, which cannot be passed."""
         dtype = "float32" if dtype in ("float16", "bfloat16") else dtype
         self.met("integer scalar" if not is_float(dtype) else "float scalar")
-        found = [each for each in self.scalars if each.dtype == dtype]
+        found = [scalar for scalar in self.scalars if scalar.dtype == dtype]
         if not found:
             found = [tir.Var(dtype, self.choose.fresh("x"))]
             self.scalars += found
@@ -226,10 +226,10 @@ class Kernel(Memory):
         block = tir.Block(iters, (), (), self.choose.fresh(name), body, init, own, matches, notes)
         visible = dict.fromkeys((*self.params.values(), *self.allocated, *self.views, *inside))
         crowded = [] if matches else self._crowded(body, visible)
-        reads, writes, opaque = detect_regions(block, [each for each in visible if each not in crowded])
-        self.read.update(each.buffer.data for each in (*reads, *opaque))
-        self.read.update(each.data for each in crowded)
-        reads = (*reads, *[full_region(each) for each in crowded], *opaque)
+        reads, writes, opaque = detect_regions(block, [buffer for buffer in visible if buffer not in crowded])
+        self.read.update(region.buffer.data for region in (*reads, *opaque))
+        self.read.update(buffer.data for buffer in crowded)
+        reads = (*reads, *[full_region(buffer) for buffer in crowded], *opaque)
         return replace(block, reads=reads, writes=(*writes, *opaque))
 
     def _crowded(self, body: tir.Stmt, visible: dict[tir.Buffer, None]) -> list[tir.Buffer]:
@@ -239,8 +239,8 @@ class Kernel(Memory):
             return []
         written = {node.buffer.data for node in nodes if isinstance(node, tir.BufferStore)}
         counts = Counter(node.buffer for node in nodes if isinstance(node, tir.BufferLoad))
-        alike = Counter(each.data for each in visible)
-        return [each for each, count in counts.items() if count >= _CROWDED and each in visible and each.data not in written and alike[each.data] == 1]  # fmt: skip
+        alike = Counter(buffer.data for buffer in visible)
+        return [buffer for buffer, count in counts.items() if count >= _CROWDED and buffer in visible and buffer.data not in written and alike[buffer.data] == 1]  # fmt: skip
 
     def function(self, stages: Sequence[tir.Stmt], attrs: dict[str, object]) -> tir.PrimFunc:
         """Return the function that executes `stages`."""

@@ -132,7 +132,7 @@ def _split(kernel: Kernel, plan: _Plan, axis: Axis, size: int, is_computed: bool
     """Split an axis into two loops, with a guard or a shorter inner loop for the tail. Return False if that is not allowed."""
     may_guard = is_computed or (kernel.allows("upper bound") and (kernel.allows("conjunction") or not plan.guards))
     least = 1 if kernel.allows("extent 1") else 2
-    options = [each for each in range(least, 5) if -(-size // each) >= least and (may_guard or size % each == 0)]
+    options = [i for i in range(least, 5) if -(-size // i) >= least and (may_guard or size % i == 0)]
     if not options:
         return False
     factor = kernel.choose.pick(options)
@@ -220,12 +220,12 @@ def _kind(kernel: Kernel, loop: _Loop, is_last: bool, has_thread: bool) -> tir.F
         options.append("vectorized loop")
     if has_thread and not loop.start:
         options.append("thread loop")
-    asked = [each for each in options if each in kernel.pending]
-    allowed = [each for each in options if kernel.allows(each)]
+    asked = [option for option in options if option in kernel.pending]
+    allowed = [option for option in options if kernel.allows(option)]
     if asked:
         kernel.met(asked[0])
         return _KINDS[asked[0]]
-    favored = next((each for each in allowed if kernel.favors(each)), None)
+    favored = next((name for name in allowed if kernel.favors(name)), None)
     if favored is not None:
         return _KINDS[favored]
     return _KINDS[kernel.choose.pick(allowed)] if allowed and kernel.choose.rarely(4) else tir.ForKind.SERIAL

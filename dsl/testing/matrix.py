@@ -37,7 +37,7 @@ def tables(counts: Mapping[str, int]) -> list[str]:
     for start in range(0, len(FEATURES), _COLUMNS):
         columns = list(FEATURES)[start : start + _COLUMNS]
         lines += ["", f"| primitive | {' | '.join(columns)} |", "| --- |" + " ---: |" * len(columns)]
-        lines += [f"| `{name}` | {' | '.join([_cell(counts, name, each) for each in columns])} |" for name in names]
+        lines += [f"| `{name}` | {' | '.join([_cell(counts, name, column) for column in columns])} |" for name in names]
     return lines[1:]
 
 
@@ -54,15 +54,15 @@ def features_of_step(schedule: Schedule, given: Mapping[str, Any]) -> frozenset[
     asked: set[tir.Stmt] = set()
     names: set[str] = set()
     for value in given.values():
-        for each in value if isinstance(value, list | tuple) else (value,):  # type: ignore[reportUnknownVariableType]
-            if isinstance(each, LoopRV):
-                asked.add(schedule.get(each))
-            elif isinstance(each, str):
-                names.add(each)
+        for item in value if isinstance(value, list | tuple) else (value,):  # type: ignore[reportUnknownVariableType]
+            if isinstance(item, LoopRV):
+                asked.add(schedule.get(item))
+            elif isinstance(item, str):
+                names.add(item)
     body = function.body
     root = body.block if isinstance(body, tir.BlockRealize) else None
     parts = _parts(body if root is None else root.body)
-    own = [part for part in parts if any(_is_asked(each, asked, names) for each in walk_statements(part))]
+    own = [part for part in parts if any(_is_asked(stmt, asked, names) for stmt in walk_statements(part))]
     found: set[str] = set()
     for part in own:
         found |= features_among(walk(part), around(function, walk(function)))

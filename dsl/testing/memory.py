@@ -55,7 +55,7 @@ class Memory:
 
     def allows(self, *features: str) -> bool:
         """Return whether none of these features is excluded."""
-        return not any(each in self.options.without for each in features)
+        return not any(feature in self.options.without for feature in features)
 
     def wants(self, feature: str, once_in: int) -> bool:
         """Return whether to make a feature now: never if it is excluded, always if it is requested, otherwise
@@ -79,12 +79,12 @@ class Memory:
 
     def met(self, *features: str) -> None:
         """Record that a stage has features."""
-        for each in features:
-            self.pending.pop(each, None)
+        for feature in features:
+            self.pending.pop(feature, None)
 
     def dtype(self, *preferred: str) -> str:
         """Choose a dtype, one of `preferred` if those are allowed."""
-        fitting = [each for each in preferred if each in self.options.dtypes]
+        fitting = [name for name in preferred if name in self.options.dtypes]
         return self.choose.pick(fitting or self.options.dtypes)
 
     # --- Sizes -----------------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ class Memory:
         shape = self.shape() if rank is None else self.shape(rank, rank)
         buffer = self.parameter("A", dtype or self.dtype(), shape)
         self.readable.append(buffer)
-        sizes = [size_of(each) for each in shape]
+        sizes = [size_of(expr) for expr in shape]
         is_plain = not buffer.strides and buffer.elem_offset is None and None not in sizes
         if is_plain and rank in (None, 1, len(shape)) and self.wants("view", 10):
             buffer = self._view(buffer, [size or 0 for size in sizes], rank)
@@ -237,7 +237,7 @@ class Memory:
         if is_flat and total > 1 and self.allows("strides", "offset") and self.choose.rarely(2):
             first, step = self.choose.number(0, min(total - 1, 2)), self.choose.number(1, 2)
             total = (total - first - 1) // step + 1
-        shape = [self.const(each) for each in ([total] if is_flat else reversed(sizes))]
+        shape = [self.const(number) for number in ([total] if is_flat else reversed(sizes))]
         view = tir.Buffer(buffer.data, buffer.dtype, tuple(shape), self.choose.fresh("V"))
         if step:
             view = replace(view, strides=(self.const(step),), elem_offset=self.const(first) if first else None)
@@ -249,6 +249,6 @@ class Memory:
     def hidden(self, buffer: tir.Buffer) -> Generator[None]:
         """Exclude a buffer and its views from `readable` within the context."""
         before = list(self.readable)
-        self.readable = [each for each in self.readable if each.data is not buffer.data]
+        self.readable = [other for other in self.readable if other.data is not buffer.data]
         yield
-        self.readable = [*before, *[each for each in self.readable if each not in before]]
+        self.readable = [*before, *[other for other in self.readable if other not in before]]

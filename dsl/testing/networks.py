@@ -158,8 +158,8 @@ def network_functions(
     operators.
     """
     own: tuple[Operator, ...] = (convolution, pooling, batch_norm, layer_norm, products)
-    chosen = only or (*own, branch, inner_function, *[each for each in OPERATORS if each is not listed])
-    operators = [partial(batch_norm, training=training) if each is batch_norm else each for each in chosen]
+    chosen = only or (*own, branch, inner_function, *[operator for operator in OPERATORS if operator is not listed])
+    operators = [partial(batch_norm, training=training) if item is batch_norm else item for item in chosen]
     function = parse(graph_text(Choices(draw), operators=operators)).functions["main"]
     assert isinstance(function, relax.Function)
     return function

@@ -118,7 +118,7 @@ def drawn_call(
     text, operands = CALLS[choose.pick(_NAMES)]
     sizes: dict[str, int] = {}
     infos, names = list[str](), list[str]()
-    for dtype, axes in (each.split() for each in operands):
+    for dtype, axes in (key.split() for key in operands):
         shape = tuple([int(axis) if axis.isdigit() else _size(choose, sizes, axis) for axis in axes.split(",")])
         names.append(operand(shape, DTYPES[dtype]))
         infos.append(f'R.Tensor(({", ".join(map(str, shape))},), "{DTYPES[dtype]}")')
@@ -152,7 +152,7 @@ def result_of(text: str, operands: tuple[str, ...]) -> tuple[str, tuple[int, ...
         if isinstance(info, relax.TensorStructInfo) and isinstance(info.shape, relax.ShapeExpr)
         else ()
     )
-    static = tuple([each.value for each in sizes if isinstance(each, tir.IntImm)])
+    static = tuple([size.value for size in sizes if isinstance(size, tir.IntImm)])
     if not isinstance(info, relax.TensorStructInfo) or not static or len(static) != len(sizes):
         return "", (), ""
     return suffix, static, info.dtype

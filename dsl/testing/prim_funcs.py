@@ -44,7 +44,7 @@ def prim_funcs(
     check_names("dtype", dtypes, DTYPES)
     check_names("stage", stages, _EVERY)
     options = Options(
-        tuple(each for each in DTYPES if each in dtypes),
+        tuple(dtype for dtype in DTYPES if dtype in dtypes),
         None if operators is None else frozenset(check_names("operator", operators, OPERATORS)),
         frozenset(check_names("feature", features, FEATURES)),
         frozenset(check_names("feature", without, FEATURES)),
@@ -62,7 +62,7 @@ def check_options(options: Options, stages: Sequence[str]) -> None:
     """Raise E0818 if no function satisfies the options."""
     if not options.dtypes or options.max_blocks < 1 or options.max_extent < 1:
         raise error("E0818", "functions need a dtype, a block, and an extent of at least 1")
-    if not any(is_allowed(each, options, options.max_blocks) for each in stages):
+    if not any(is_allowed(stage, options, options.max_blocks) for stage in stages):
         raise error("E0818", "no stage is allowed", None, f"the stages: {', '.join(STAGES)}")
     both = sorted(options.features & options.without)
     if both:
@@ -82,7 +82,7 @@ def check_options(options: Options, stages: Sequence[str]) -> None:
 
 def _stages_for(feature: str, stages: Sequence[str], options: Options) -> list[str]:
     own = FEATURES[feature].stages
-    return [each for each in stages if (not own or each in own) and is_allowed(each, options, options.max_blocks)]
+    return [stage for stage in stages if (not own or stage in own) and is_allowed(stage, options, options.max_blocks)]
 
 
 def is_allowed(stage: str, options: Options, room: int) -> bool:
@@ -118,17 +118,17 @@ def prim_func(
         symbolic = symbolic and "symbolic extent" not in options.without
     kernel = Kernel(choose, options, symbolic, theme)
     count, parts = (
-        choose.number(max((FEATURES[each].blocks for each in theme), default=1), options.max_blocks),
+        choose.number(max((FEATURES[key].blocks for key in theme), default=1), options.max_blocks),
         list[tir.Stmt](),
     )
     least = min(BLOCKS.get(stage, 1) for stage in stages)
     while kernel.room > 0 and (len(parts) < count or kernel.pending):
         is_last = bool(kernel.pending) or len(parts) >= count - 1
         kernel.reserved = 0 if is_last else least * (count - len(parts) - 1)
-        known = [each for each in stages if is_allowed(each, options, kernel.free)]
+        known = [key for key in stages if is_allowed(key, options, kernel.free)]
         if not known and not is_last:
             is_last, kernel.reserved = True, 0
-            known = [each for each in stages if is_allowed(each, options, kernel.room)]
+            known = [key for key in stages if is_allowed(key, options, kernel.room)]
         if not known:
             break
         stage = choose.pick(_fitting(kernel, known))
@@ -174,14 +174,14 @@ def _themes(without: frozenset[str], blocks: int, extent: int, stages: tuple[str
 def _fitting(kernel: Kernel, known: Sequence[str]) -> Sequence[str]:
     """Return the stages that can make the next requested feature, otherwise all."""
     for feature in kernel.pending:
-        fitting = [each for each in known if each in FEATURES[feature].stages]
+        fitting = [name for name in known if name in FEATURES[feature].stages]
         if fitting:
             return fitting
-    weights = {each: WEIGHTS.get(each, 1) for each in known}
+    weights = {name: WEIGHTS.get(name, 1) for name in known}
     for feature in kernel.theme:
-        for each in weights.keys() & set(FEATURES[feature].stages):
-            weights[each] += _FAVOR
-    return [each for each in known for _ in range(weights[each])]
+        for name in weights.keys() & set(FEATURES[feature].stages):
+            weights[name] += _FAVOR
+    return [name for name in known for _ in range(weights[name])]
 
 
 def _condition(kernel: Kernel) -> tir.PrimExpr:

@@ -64,7 +64,9 @@ _PLAIN = frozenset(FEATURES) - {
 }  # fmt: skip
 _DTYPES = (("float32",), ("int32",), ("int32", "uint8", "int8"))
 _OPERATORS = frozenset({"add", "sub", "mul", "max", "min", "choice"})
-_KINDS = [Options(dtypes, _OPERATORS, without=each, max_blocks=3) for each in (_PLAIN, _CALM) for dtypes in _DTYPES]
+_KINDS = [
+    Options(dtypes, _OPERATORS, without=without, max_blocks=3) for without in (_PLAIN, _CALM) for dtypes in _DTYPES
+]
 
 
 _RARE = {
@@ -84,16 +86,16 @@ def schedulable(draw: st.DrawFn) -> tuple[tir.PrimFunc, tuple[str, ...]]:
     choose = Choices(draw)
     if choose.rarely(3):
         return _paired(choose)
-    stage = choose.pick([each for each in SUITS for _ in range(_WEIGHTS.get(each, 1))])
+    stage = choose.pick([suit for suit in SUITS for _ in range(_WEIGHTS.get(suit, 1))])
     first = choose.pick(SUITS[stage])
     if choose.rarely(5):
         options = Options(("float32", "int32", "int8", "uint8"), without=_NEVER, max_blocks=3)
     else:
-        options = choose.pick([each for each in _KINDS if stage != "tiles" or each.dtypes != ("int32",)])
+        options = choose.pick([kind for kind in _KINDS if stage != "tiles" or kind.dtypes != ("int32",)])
     options = options if is_allowed(stage, options, options.max_blocks) else Options(("int32",), without=_NEVER)
     stages = [stage]
     if choose.rarely(3):
-        stages.append(choose.pick([each for each in STAGES if is_allowed(each, options, options.max_blocks)]))
+        stages.append(choose.pick([key for key in STAGES if is_allowed(key, options, options.max_blocks)]))
     return prim_func(choose, options, stages), first
 
 

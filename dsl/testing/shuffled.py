@@ -22,7 +22,7 @@ def shuffled(module: IRModule, seed: int) -> IRModule:
     T.init runs before all updates. Along axes that are neither spatial nor reductions, instances stay in order.
     """
     numbers = random.Random(seed)
-    nests = [each for function in module.functions.values() for each in _nests(function)]
+    nests = [nest for function in module.functions.values() for nest in _nests(function)]
     return substitute(module, {loops[0]: _shuffled(loops, realize, numbers) for loops, realize in nests})
 
 
@@ -32,10 +32,10 @@ def run_once(module: IRModule) -> IRModule:
     def once(node: object) -> tir.For | None:
         if not isinstance(node, tir.For):
             return None
-        blocks = [each for each in walk(node.body) if isinstance(each, tir.BlockRealize)]
-        used = {part for each in blocks for value in (*each.iter_values, each.predicate) for part in walk(value)}
-        bounds = (each for each in walk(node.body) if isinstance(each, tir.For))
-        used |= {part for each in bounds for value in (each.min, each.extent) for part in walk(value)}
+        blocks = [inner for inner in walk(node.body) if isinstance(inner, tir.BlockRealize)]
+        used = {part for block in blocks for value in (*block.iter_values, block.predicate) for part in walk(value)}
+        bounds = (inner for inner in walk(node.body) if isinstance(inner, tir.For))
+        used |= {part for bound in bounds for value in (bound.min, bound.extent) for part in walk(value)}
         return replace(node, extent=tir.IntImm(node.extent.dtype, 1)) if blocks and node.loop_var not in used else None
 
     return rewrite(module, once)
@@ -48,10 +48,10 @@ def _nests(node: Node) -> Iterator[tuple[list[tir.For], tir.BlockRealize]]:
         loops.append(inner)
         inner = inner.body
     if loops and isinstance(inner, tir.BlockRealize):
-        used = {each for value in (*inner.iter_values, inner.predicate) for each in walk(value)}
+        used = {part for value in (*inner.iter_values, inner.predicate) for part in walk(value)}
         while loops and loops[0].loop_var not in used:  # a loop that repeats its instances keeps their order
             del loops[0]
-        variables = {each for each in used if isinstance(each, tir.Var)}
+        variables = {part for part in used if isinstance(part, tir.Var)}
         if loops and variables == {
             loop.loop_var for loop in loops
         }:  # the nest uses no variable of an enclosing loop or block
@@ -65,15 +65,15 @@ def _nests(node: Node) -> Iterator[tuple[list[tir.For], tir.BlockRealize]]:
 def _shuffled(loops: Sequence[tir.For], realize: tir.BlockRealize, numbers: random.Random) -> tir.Stmt:
     instances, axes, init = list(instances_of(realize, loops, {})), realize.block.iter_vars, realize.block.init
     kept = [place for place, axis in enumerate(axes) if axis.iter_type not in _FREE]
-    order = [(tuple([values[place] for place in kept]), each) for values, each in instances]
+    order = [(tuple([values[place] for place in kept]), instance) for values, instance in instances]
     first = {key: number for number, (key, _) in reversed(list(enumerate(order)))}
     numbers.shuffle(order)
-    order.sort(key=lambda each: first[each[0]])
+    order.sort(key=lambda entry: first[entry[0]])
     parts: list[tir.Stmt] = []
     if init is not None:
-        starts = [each for values, each in instances if _is_start(axes, values)]
-        parts += [replace(each, block=replace(each.block, body=init, init=None)) for each in starts]
-    parts += [replace(each, block=replace(each.block, init=None)) for _, each in order]
+        starts = [other for values, other in instances if _is_start(axes, values)]
+        parts += [replace(start, block=replace(start.block, body=init, init=None)) for start in starts]
+    parts += [replace(instance, block=replace(instance.block, init=None)) for _, instance in order]
     return parts[0] if len(parts) == 1 else tir.SeqStmt(tuple(map(with_new_variables, parts)))
 
 

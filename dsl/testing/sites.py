@@ -60,8 +60,8 @@ def sites_of(module_function: tir.PrimFunc) -> list[Site]:
                     visit(child, loops, scope)
 
     visit(module_function.body, (), None)
-    names = [each.block.name_hint for each in found]
-    return [each for each in found if each.scope is not None and names.count(each.block.name_hint) == 1]
+    names = [site.block.name_hint for site in found]
+    return [site for site in found if site.scope is not None and names.count(site.block.name_hint) == 1]
 
 
 class Offer:
@@ -78,7 +78,7 @@ class Offer:
 
     def site(self, suits: Callable[[Site], Any] = lambda site: site.loops) -> Site | None:
         """Pick a block, usually one that suits."""
-        fitting = [each for each in self.sites if suits(each)]
+        fitting = [site for site in self.sites if suits(site)]
         options = fitting if fitting and self.random.random() < 0.95 else self.sites
         return self.pick(options) if options else None
 
@@ -99,5 +99,5 @@ class Offer:
             return None
         scope = Scope(site.scope)
         others = scope.consumers(site.block) if consumers else scope.producers(site.block)
-        found = [each for each in self.sites if each.block in others]
+        found = [other for other in self.sites if other.block in others]
         return self.pick(found) if found else None

@@ -43,7 +43,9 @@ def smaller_programs(file: Source) -> tuple[IRModule, ...]:
     """Return smaller variants of the program in a file, least work first, and the program itself if it is small enough."""
     module = parse_source(file)
     own = _work(module)
-    found = [each for each in _candidates(module) if _work(each) <= MOST_WORK and not _is_broken(each)]
+    found = [
+        candidate for candidate in _candidates(module) if _work(candidate) <= MOST_WORK and not _is_broken(candidate)
+    ]
     ordered = sorted(found[:_KEPT], key=_work)
     if own <= MOST_WORK or not (ordered or own <= 16 * MOST_WORK):
         ordered.append(module)
@@ -67,8 +69,8 @@ def loop_entry(module: IRModule) -> str:
 
 
 def _work(module: IRModule) -> int:
-    functions = [each for each in module.functions.values() if isinstance(each, tir.PrimFunc)]
-    elements = [_elements(node) for each in module.functions.values() for node in walk(each)]
+    functions = [function for function in module.functions.values() if isinstance(function, tir.PrimFunc)]
+    elements = [_elements(node) for function in module.functions.values() for node in walk(function)]
     return max([*map(work_of, functions), *elements], default=0)
 
 
@@ -83,7 +85,7 @@ def _elements(node: Node) -> int:
 
 
 def _is_broken(module: IRModule) -> bool:
-    return any(each.severity == "error" for each in verify(module))
+    return any(diagnostic.severity == "error" for diagnostic in verify(module))
 
 
 def _candidates(module: IRModule) -> Iterator[IRModule]:
@@ -96,7 +98,9 @@ def _candidates(module: IRModule) -> Iterator[IRModule]:
             yield _with_sizes(module, {size: size // scale for size in sizes if size % scale == 0})
     chosen = random.Random(0)
     for _ in range(_TRIED):
-        small = {size: chosen.choice([each for each in (*_DEFAULT_SMALL, size) if each <= size]) for size in sizes}
+        small = {
+            size: chosen.choice([number for number in (*_DEFAULT_SMALL, size) if number <= size]) for size in sizes
+        }
         yield _with_sizes(module, small)
 
 

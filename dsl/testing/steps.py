@@ -30,8 +30,8 @@ _INTEGERS = {"buffer_index": (0,), "write_buffer_index": (0,), "factor": (4, 8, 
 _LAYOUTS: tuple[Callable[..., list[Any]], ...] = (
     lambda *i: list(i),
     lambda *i: list(reversed(i)),
-    lambda *i: [*i[:-1], *[part for each in i[-1:] for part in (each // 2, each % 2)]],
-    lambda *i: [*[each // 4 for each in i[:1]], *i[1:], *[each % 4 for each in i[:1]]],
+    lambda *i: [*i[:-1], *[part for item in i[-1:] for part in (item // 2, item % 2)]],
+    lambda *i: [*[item // 4 for item in i[:1]], *i[1:], *[item % 4 for item in i[:1]]],
     lambda *i: [*i[-1:], *i[:-1]],
 )
 _WIDER = {"int8": "int32", "int32": "int64", "float32": "float64"}
@@ -43,12 +43,14 @@ def arguments(schedule: Schedule, name: str, number: int) -> dict[str, Any]:
     offer, primitive = Offer(schedule, number), PRIMITIVES[name]
     given = _TOGETHER[name](offer) if name in _TOGETHER else {}
     site = offer.site(_SUITS.get(name, lambda site: site.loops))
-    for each in primitive.arguments:
-        if each.name not in given and (each.required or each.variadic or offer.random.random() < 0.2):
-            given[each.name] = _value(offer, site, each, primitive)
+    for argument in primitive.arguments:
+        if argument.name not in given and (argument.required or argument.variadic or offer.random.random() < 0.2):
+            given[argument.name] = _value(offer, site, argument, primitive)
     if offer.random.random() < 1 / 12:
         at = offer.pick([*given, "surplus"])
-        given[at] = [None] if any(each.variadic and each.name == at for each in primitive.arguments) else None
+        given[at] = (
+            [None] if any(argument.variadic and argument.name == at for argument in primitive.arguments) else None
+        )
     return given
 
 
@@ -120,15 +122,15 @@ def _accessed(offer: Offer, site: Site | None) -> tuple[str, int] | str:
     found = [
         (which, at)
         for which, regions in (("read", site.block.reads), ("write", site.block.writes))
-        for at, each in enumerate(regions)
-        if all(each.buffer is not parameter for parameter in offer.function.buffer_map.values())
+        for at, region in enumerate(regions)
+        if all(region.buffer is not parameter for parameter in offer.function.buffer_map.values())
     ]
     return offer.pick(found) if found else ("write", 99)
 
 
 def _reads_stage(site: Site) -> bool:
     inside = () if site.scope is None else site.scope.alloc_buffers
-    return any(read.buffer is each for read in site.block.reads for each in inside)
+    return any(read.buffer is buffer for read in site.block.reads for buffer in inside)
 
 
 def _pads(site: Site) -> bool:
@@ -140,7 +142,7 @@ def _pads(site: Site) -> bool:
 
 def _rolls(site: Site) -> bool:
     """Return whether the block is a stage that another block in its outermost loop reads."""
-    written = {each.buffer for each in site.block.writes}
+    written = {write.buffer for write in site.block.writes}
     return site.is_stage and any(
         isinstance(node, tir.Block) and node is not site.block and any(read.buffer in written for read in node.reads)
         for loop in site.loops[:1]
@@ -166,7 +168,7 @@ def _moved(consumers: bool) -> Callable[[Offer], dict[str, Any]]:
     """Return an offer of a block, and of a loop around one of its consumers or producers."""
 
     def offer_both(offer: Offer) -> dict[str, Any]:
-        site = offer.site((lambda each: each.is_stage) if consumers else _reads_stage)
+        site = offer.site((lambda candidate: candidate.is_stage) if consumers else _reads_stage)
         other = offer.related(site, consumers) or offer.site()
         return {"block": _name(site), "loop": offer.loop(other)}
 
@@ -175,39 +177,39 @@ def _moved(consumers: bool) -> Callable[[Offer], dict[str, Any]]:
 
 def _reduced(offer: Offer) -> dict[str, Any]:
     """Offer a reduction, and a loop around it."""
-    site = offer.site(lambda each: each.is_sum and each.loops)
+    site = offer.site(lambda candidate: candidate.is_sum and candidate.loops)
     return {"block": _name(site), "loop": offer.loop(site)}
 
 
 def _refactored(offer: Offer) -> dict[str, Any]:
     """Offer a reduction loop, and the dimension of its iterations in the new buffer."""
-    site = offer.site(lambda each: each.is_sum and each.loops)
-    loop = offer.loop(site, lambda each: site is not None and _is_in(each, site, _REDUCE))
+    site = offer.site(lambda candidate: candidate.is_sum and candidate.loops)
+    loop = offer.loop(site, lambda candidate: site is not None and _is_in(candidate, site, _REDUCE))
     return {"loop": loop, "factor_axis": offer.pick((0, 0, 0, 1, -1, 3))}
 
 
 def _is_in(loop: tir.For, site: Site, kind: tir.IterVarType) -> bool:
     values = _realize(site).iter_values
     return any(
-        axis.iter_type is kind and any(each is loop.loop_var for each in walk(value))
+        axis.iter_type is kind and any(node is loop.loop_var for node in walk(value))
         for axis, value in zip(site.block.iter_vars, values, strict=True)
     )
 
 
 def _realize(site: Site) -> tir.BlockRealize:
     around: tir.Stmt = site.loops[-1] if site.loops else site.scope or site.block
-    return next(each for each in walk(around) if isinstance(each, tir.BlockRealize) and each.block is site.block)
+    return next(node for node in walk(around) if isinstance(node, tir.BlockRealize) and node.block is site.block)
 
 
 def _padded(offer: Offer) -> dict[str, Any]:
     """Offer a block that pads, and a loop around it."""
-    site = offer.site(lambda each: each.loops and _pads(each))
+    site = offer.site(lambda candidate: candidate.loops and _pads(candidate))
     return {"block": _name(site), "loop": offer.loop(site)}
 
 
 def _einsum(offer: Offer) -> dict[str, Any]:
     """Offer a reduction, and a padding for each of its iterators."""
-    site = offer.site(lambda each: each.is_sum)
+    site = offer.site(lambda candidate: candidate.is_sum)
     count = len(site.block.iter_vars) if site is not None else 1
     return {"block": _name(site), "padding": [offer.pick((1, 2, 4, 4, 2, 3, 5, 8, 2, 4, 1, 0)) for _ in range(count)]}
 
@@ -217,12 +219,12 @@ def _side_by_side(offer: Offer) -> dict[str, Any]:
     site = offer.site()
     if site is None:
         return {"loops": []}
-    pairs = [(one, each, depth) for one in offer.sites for each in offer.sites for depth in _alike(one, each)]
+    pairs = [(one, two, depth) for one in offer.sites for two in offer.sites for depth in _alike(one, two)]
     if not pairs or offer.random.random() < 0.1:
-        return {"loops": [offer.loop(each) for each in (site, offer.site())]}
+        return {"loops": [offer.loop(candidate) for candidate in (site, offer.site())]}
     *found, depth = offer.pick(pairs)
     both = sorted(found, key=offer.sites.index)
-    return {"loops": [offer.loops(each)[depth] for each in both]}
+    return {"loops": [offer.loops(candidate)[depth] for candidate in both]}
 
 
 def _alike(one: Site, other: Site) -> list[int]:
@@ -242,18 +244,20 @@ def _at(offer: Offer) -> dict[str, Any]:
 
 def _annotated(offer: Offer) -> dict[str, Any]:
     """Offer an annotated block or loop, and the key of an annotation."""
-    site = offer.site(lambda each: each.block.annotations or any(loop.annotations for loop in each.loops))
+    site = offer.site(
+        lambda candidate: candidate.block.annotations or any(loop.annotations for loop in candidate.loops)
+    )
     if site is None or site.block.annotations or not site.loops:
         keys = [*site.block.annotations] if site is not None else []
         return {"block_or_loop": _name(site), "ann_key": offer.pick(keys or ["pragma_a"])}
-    at = max(range(len(site.loops)), key=lambda each: len(site.loops[each].annotations))
+    at = max(range(len(site.loops)), key=lambda i: len(site.loops[i].annotations))
     key = offer.pick([*site.loops[at].annotations] or ["pragma_a"])
     return {"block_or_loop": offer.loops(site)[at], "ann_key": key}
 
 
 def _ordered(offer: Offer) -> dict[str, Any]:
     """Offer an order of the iterators of a block."""
-    site = offer.site(lambda each: len(each.block.iter_vars) > 1)
+    site = offer.site(lambda candidate: len(candidate.block.iter_vars) > 1)
     order = list(range(len(site.block.iter_vars) if site is not None else 1))
     offer.random.shuffle(order)
     return {"block": _name(site), "new_order": order}
@@ -261,7 +265,7 @@ def _ordered(offer: Offer) -> dict[str, Any]:
 
 def _declared(offer: Offer) -> dict[str, Any]:
     """Offer a buffer that a block accesses, and a region that may cover all of these accesses."""
-    site = offer.site(lambda each: each.block.reads)
+    site = offer.site(lambda candidate: candidate.block.reads)
     which = offer.pick(("read", "read", "write"))
     regions = () if site is None else site.block.reads if which == "read" else site.block.writes
     at = offer.random.randrange(len(regions)) if regions else 0
@@ -270,7 +274,7 @@ def _declared(offer: Offer) -> dict[str, Any]:
 
     def ranges(*iterators: Any) -> list[Any]:
         axes = [(0, size.value if isinstance(size, tir.IntImm) else 1) for size in shape]
-        return axes if wide else [iterators[each] if each < len(iterators) else 0 for each in range(len(shape))]
+        return axes if wide else [iterators[i] if i < len(iterators) else 0 for i in range(len(shape))]
 
     return {"block": _name(site), "buffer_index": at, "buf_type": which, "gen_new_ranges": ranges}
 
@@ -284,9 +288,9 @@ def _is_gathered(block: tir.Block, buffer: tir.Buffer) -> bool:
 
 def _hidden(offer: Offer) -> dict[str, Any]:
     """Offer a parameter that nothing writes, whose reads affect no order."""
-    written = {write.buffer for each in offer.sites for write in each.block.writes}
+    written = {write.buffer for candidate in offer.sites for write in candidate.block.writes}
     own = set(offer.function.buffer_map.values()) - written
-    site = offer.site(lambda each: any(read.buffer in own for read in each.block.reads))
+    site = offer.site(lambda candidate: any(read.buffer in own for read in candidate.block.reads))
     reads = () if site is None else site.block.reads
     free = [at for at, read in enumerate(reads) if read.buffer in own]
     return {"block": _name(site), "buf_type": "read", "buf_index_array": [offer.pick(free) if free else 9]}
@@ -294,7 +298,7 @@ def _hidden(offer: Offer) -> dict[str, Any]:
 
 def _widened(offer: Offer) -> dict[str, Any]:
     """Offer a buffer, and a dtype that can represent all of its values."""
-    site = offer.site(lambda each: each.is_stage and each.block.writes[0].buffer.dtype in _WIDER)
+    site = offer.site(lambda access: access.is_stage and access.block.writes[0].buffer.dtype in _WIDER)
     old = site.block.writes[0].buffer.dtype if site is not None and site.block.writes else "int32"
     return {"block": _name(site), "buffer_index": 0, "dtype": _WIDER.get(old, "nothing")}
 
@@ -306,7 +310,7 @@ def _goes_on(site: Site) -> bool:
 def _intrinsic(offer: Offer) -> dict[str, Any]:
     """Offer a reduction loop, and an intrinsic that may compute the same."""
     site = offer.site(_goes_on)
-    bytes = site is not None and any(each.buffer.dtype == "int8" for each in site.block.reads)
+    bytes = site is not None and any(read.buffer.dtype == "int8" for read in site.block.reads)
     loop = offer.pick(offer.loops(site)[-2 if bytes else -1 :] or [None])
     return {"block_or_loop": loop, "tensor_intrin": _INTRINSICS[bytes]}
 

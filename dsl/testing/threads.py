@@ -90,7 +90,7 @@ class _Writer:
         """Write the thread's own element of a shared buffer. After the barrier all threads may read it, and none may write it."""
         name = self.choose.pick(("S", "R"))
         before = ['T.tvm_storage_sync("shared")'] if name in self.readable else []
-        self.readable = [each for each in self.readable if each != name]
+        self.readable = [key for key in self.readable if key != name]
         write = f"{name}[t] = {self._value(2)}"
         self.readable.append(name)
         return [*before, write, 'T.tvm_storage_sync("shared")', *self._apart(0)]

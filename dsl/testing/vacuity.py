@@ -25,9 +25,9 @@ def count_comparison(before: IRModule, after: IRModule) -> None:
     """Count a comparison in each enclosing `vacuity`."""
     if _counting:
         is_changed = before is not after and not structural_equal(before, after)
-        for each in _counting:
-            each.total += 1
-            each.changed += is_changed
+        for comparisons in _counting:
+            comparisons.total += 1
+            comparisons.changed += is_changed
 
 
 @contextmanager

@@ -49,7 +49,7 @@ def int_edges(dtype: str) -> Any:
     low, high = int_range(dtype)
     around = [sign * (1 << n) + add for n in _POWERS for sign in (1, -1) for add in (-1, 0, 1)]
     return np.array(
-        sorted({each for each in (low, low + 1, -1, 0, 1, high - 1, high, *around) if low <= each <= high}), dtype
+        sorted({number for number in (low, low + 1, -1, 0, 1, high - 1, high, *around) if low <= number <= high}), dtype
     )
 
 

@@ -89,7 +89,7 @@ class Views:
 
     def tight(self) -> None:
         """Declare a view of exactly the available elements or of one more: from the first one, up to the last one, or shifted."""
-        held = [each for each in self.pointers if each in self.held]
+        held = [key for key in self.pointers if key in self.held]
         if not held:
             return self.view()
         pointer, name = self.choose.pick(held[::-1]), self.choose.fresh("V")
@@ -153,7 +153,7 @@ class Views:
 
     def matched(self) -> None:
         """Open a block with a matched region, and possibly an allocation. The following statements are inside it."""
-        source = self.choose.pick([each for each in self.buffers if each.rank] or self.buffers)
+        source = self.choose.pick([buffer for buffer in self.buffers if buffer.rank] or self.buffers)
         if not source.rank:
             return
         name, block = self.choose.fresh("X"), self.choose.fresh("block")
@@ -178,7 +178,9 @@ class Views:
     def index(self, loop: str) -> str:
         if self.choose.rarely(8):
             narrow = [
-                each for each in self.buffers if each.rank == 1 and each.dtype in ("int32", "int8", "uint16", "bool")
+                buffer
+                for buffer in self.buffers
+                if buffer.rank == 1 and buffer.dtype in ("int32", "int8", "uint16", "bool")
             ]
             if narrow:
                 return f'T.Cast("int32", {self.choose.pick(narrow).name}[{self.choose.pick((0, loop))}])'
@@ -206,7 +208,7 @@ class Views:
         return ", ".join(self.index(loop) for _ in range(buffer.rank)) if buffer.rank else "()"
 
     def value(self, dtype: str, loop: str) -> str:
-        same = [each for each in self.buffers if each.dtype == dtype]
+        same = [other for other in self.buffers if other.dtype == dtype]
         if same and self.choose.number(0, 2):
             buffer = self.choose.pick(same)
             return f"{buffer.name}[{self.indices(buffer, loop)}]"

@@ -109,13 +109,13 @@ def _said(info: StructInfo | None) -> tuple[str, ...]:
 
 
 def _draw(boxes: list[_Box], edges: list[tuple[int, int]]) -> Drawing:
-    sizes = {number: size_of(each.lines) for number, each in enumerate(boxes)}
+    sizes = {number: size_of(item.lines) for number, item in enumerate(boxes)}
     layout: Layout = place(sizes, edges)
     elements = [f'<path d="{_curve(route)}"/>' for route in layout.routes.values()]
-    for number, each in enumerate(boxes):
+    for number, item in enumerate(boxes):
         (x, y), (width, height) = layout.corners[number], sizes[number]
-        elements.append(box(each.kind, x, y, width, height))
-        elements += text(each.lines, x + 8, y + 8)
+        elements.append(box(item.kind, x, y, width, height))
+        elements += text(item.lines, x + 8, y + 8)
     return Drawing(layout.width, layout.height, tuple(elements))
 
 

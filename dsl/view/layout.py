@@ -84,7 +84,9 @@ def _order(layers: list[list[Name]], links: Sequence[Edge]) -> None:
         for layer in reversed(layers) if sweep % 2 else layers:
             own = {name: position / len(layer) for position, name in enumerate(layer)}
             middle = {
-                name: sum(found) / len(found) if (found := [rank[each] for each in neighbors.get(name, ())]) else at
+                name: sum(found) / len(found)
+                if (found := [rank[neighbor] for neighbor in neighbors.get(name, ())])
+                else at
                 for name, at in own.items()
             }
             layer.sort(key=middle.__getitem__)

@@ -99,9 +99,9 @@ def _of_block(
     values = dict(zip([axis.var for axis in block.iter_vars], realize.iter_values, strict=True))
     where = (*conditions, realize.predicate)
     for regions, is_write in ((block.reads, False), (block.writes, True)):
-        for each in regions:
-            region: tuple[tir.Range, ...] = tuple([substitute(axis, values) for axis in each.region])
-            yield Access(block, each.buffer, region, is_write, loops, where)
+        for access in regions:
+            region: tuple[tir.Range, ...] = tuple([substitute(axis, values) for axis in access.region])
+            yield Access(block, access.buffer, region, is_write, loops, where)
 
 
 # --- Dependences ------------------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ def dependences(statement: tir.Stmt) -> list[Dependence]:
     order = {id(access): index for index, access in enumerate(found)}
     pairs = [(a, b) for a in found for b in found if a.buffer is b.buffer and (a.is_write or b.is_write)]
     result = [_dependence(a, b, order[id(a)] < order[id(b)]) for a, b in pairs]
-    return [each for each in result if each is not None]
+    return [dependence for dependence in result if dependence is not None]
 
 
 def carried(loop: tir.For, ignore_reductions: bool = False) -> list[Dependence]:
@@ -162,8 +162,8 @@ def insertion_points(sequence: Sequence[tir.Stmt], statement: tir.Stmt) -> range
     reads = {access.buffer for access in own if not access.is_write}
     writes = {access.buffer for access in own if access.is_write}
     first, last = 0, len(sequence)
-    for index, each in enumerate(sequence):
-        for access in accesses(each):
+    for index, stmt in enumerate(sequence):
+        for access in accesses(stmt):
             if access.is_write and access.buffer in reads:
                 first = max(first, index + 1)
             elif access.buffer in writes:
@@ -225,7 +225,7 @@ class _Renamed:
             loop.loop_var: tir.Var(loop.loop_var.dtype, f"{loop.loop_var.name}'") for loop in loops
         }
         self.region: list[tir.Range] = [substitute(axis, self.names) for axis in access.region]
-        self.conditions: list[tir.PrimExpr] = [substitute(each, self.names) for each in access.conditions]
+        self.conditions: list[tir.PrimExpr] = [substitute(condition, self.names) for condition in access.conditions]
         self.domains = {self.names.get(loop.loop_var, loop.loop_var): self._domain(loop) for loop in access.loops}
 
     def _domain(self, loop: tir.For) -> tir.Range:

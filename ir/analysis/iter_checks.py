@@ -15,7 +15,7 @@ def parts_of(sums: Sequence[IterSumExpr], shifted: Mapping[IterMark, IterMark]) 
     A mark in `shifted` is another mark with a later start; its splits count as splits of that mark.
     """
     parts: dict[IterMark, list[IterSplitExpr]] = {}
-    waiting = [split for each in sums for split in each.args]
+    waiting = [split for sum_ in sums for split in sum_.args]
     while waiting:
         split = waiting.pop()
         mark = shifted.get(split.source, split.source)
@@ -55,6 +55,6 @@ def _lowest(factors: Factors, splits: Sequence[IterSplitExpr], end: tir.PrimExpr
             return split
     for split in splits:
         starts = end is None or factors.divides(end, split.lower_factor)
-        if starts and all(factors.at_most(split.lower_factor, each.lower_factor) for each in splits):
+        if starts and all(factors.at_most(split.lower_factor, item.lower_factor) for item in splits):
             return split
     raise NotIterMap("parts of an iterator overlap")

@@ -252,8 +252,8 @@ class Detector:
             scale = scale if part is varying[0] else self.factors.times(scale, part)
         inner = self.parse(varying[0])
         splits = [
-            IterSplitExpr(each.source, each.lower_factor, each.extent, self.factors.times(each.scale, scale))
-            for each in inner.args
+            IterSplitExpr(arg.source, arg.lower_factor, arg.extent, self.factors.times(arg.scale, scale))
+            for arg in inner.args
         ]
         return IterSumExpr(tuple(splits), self.factors.times(inner.base, scale))
 
@@ -323,7 +323,7 @@ class Detector:
         ordered, is_overlapping = self._chain(long) if long else (units[:1], False)
         first = ordered[0].scale
         for split in units if long else units[1:]:
-            ordered.insert(sum(not f.at_most(split.scale, each.scale) for each in ordered), split)
+            ordered.insert(sum(not f.at_most(split.scale, item.scale) for item in ordered), split)
         extent = f.number(1, first)
         parts = [IterSplitExpr(p.source, p.lower_factor, p.extent, f.over(p.scale, first)) for p in ordered]
         for part in parts:
@@ -343,7 +343,7 @@ class Detector:
                 if high.source is low.source and high.lower_factor is end and high.scale is step:
                     extent = f.times(low.extent, high.extent)
                     both = IterSplitExpr(low.source, low.lower_factor, extent, low.scale)
-                    return self._combined([both if each is low else each for each in splits if each is not high])
+                    return self._combined([both if split is low else split for split in splits if split is not high])
         return splits
 
     def _chain(self, splits: Sequence[IterSplitExpr]) -> tuple[list[IterSplitExpr], bool]:
@@ -352,9 +352,9 @@ class Detector:
         """
         f = self.factors
         for first in splits:
-            rest, chain = [each for each in splits if each is not first], [first]
+            rest, chain = [split for split in splits if split is not first], [first]
             end = f.times(first.scale, first.extent)
-            while rest and (following := next((each for each in rest if each.scale is end), None)) is not None:
+            while rest and (following := next((split for split in rest if split.scale is end), None)) is not None:
                 end = f.times(following.scale, following.extent)
                 rest.remove(following)
                 chain.append(following)
@@ -376,7 +376,7 @@ class Detector:
         f, chain = self.factors, list[IterSplitExpr]()
         end = f.number(1, rest[0].scale)
         while rest:
-            least = next((each for each in rest if all(f.at_most(each.scale, other.scale) for other in rest)), None)
+            least = next((split for split in rest if all(f.at_most(split.scale, other.scale) for other in rest)), None)
             if least is None or not f.at_most(least.scale, end) or not f.at_most(f.number(1, end), least.scale):
                 return None
             end = self._longer(end, least)

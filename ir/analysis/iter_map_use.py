@@ -73,9 +73,9 @@ def inverse_affine_iter_map(
     As in TVM, the results are not in normal form: contributions of later outputs come first.
     """
     values: dict[IterMark, tir.PrimExpr] = {}
-    for each, output in reversed(list(zip(iter_map, outputs, strict=True))):
-        for split in each.args:
-            _flow_back(split, make.sub(output, each.base), values, is_alone=True)
+    for sum_, output in reversed(list(zip(iter_map, outputs, strict=True))):
+        for split in sum_.args:
+            _flow_back(split, make.sub(output, sum_.base), values, is_alone=True)
     found: dict[tir.Var, tir.PrimExpr] = {}
     for mark in _outer_first(values, iter_map):
         if mark.variable is not None:
@@ -110,8 +110,8 @@ def _outer_first(values: dict[IterMark, tir.PrimExpr], iter_map: Sequence[IterSu
                     visit(split.source)
             order[mark] = None
 
-    for each in iter_map:
-        for split in each.args:
+    for sum_ in iter_map:
+        for split in sum_.args:
             visit(split.source)
     return reversed(list(order))
 
@@ -154,7 +154,7 @@ def subspace_divide(
         fused, detector = detect(bindings, input_iters, predicate, level, not simplify_trivial_iterators)
         inner_iters = frozenset(sub_iters)
         outer, inner = _divide_predicate(predicate, input_iters, inner_iters)
-        divisions = tuple([_divide(detector, each, input_iters.keys() - inner_iters, inner_iters) for each in fused])
+        divisions = tuple([_divide(detector, sum_, input_iters.keys() - inner_iters, inner_iters) for sum_ in fused])
         return Subspaces(divisions, outer, inner)
     except NotIterMap:
         return None
@@ -213,7 +213,7 @@ def _uses(split: IterSplitExpr, variables: frozenset[tir.Var]) -> bool:
         if mark.variable in variables:
             return True
         if isinstance(mark.source, IterSumExpr):
-            waiting.extend(each.source for each in mark.source.args)
+            waiting.extend(arg.source for arg in mark.source.args)
     return False
 
 

@@ -142,8 +142,8 @@ def _given(s: Simplifier, domains: Domains, given: Sequence[tir.PrimExpr]) -> It
         if most is not None and not isinstance(most, tir.IntImm):
             last = tir.Add(variable.dtype, most, tir.IntImm(variable.dtype, slack))
             yield s.visit(tir.LE("bool", variable, last))
-    for each in given:
-        yield s.visit(each)
+    for expr in given:
+        yield s.visit(expr)
 
 
 def _by_affine(
@@ -157,10 +157,10 @@ def _by_affine(
     from .affine import GaveUp, solve
 
     asked = [*_given(s, domains, given), *map(s.visit, opposite)]
-    if any(isinstance(each, tir.IntImm) and not each.value for each in asked):
+    if any(isinstance(expr, tir.IntImm) and not expr.value for expr in asked):
         return _OBVIOUS
     try:
-        solution = solve(s, [each for each in asked if not isinstance(each, tir.IntImm)])
+        solution = solve(s, [expr for expr in asked if not isinstance(expr, tir.IntImm)])
     except GaveUp:
         return Proof(Verdict.UNKNOWN, reason="it is too large to decide")
     if solution is None:
@@ -191,7 +191,7 @@ def _is_counterexample(
     """Whether `values` are in the domains and satisfy all of `given` but not the condition."""
     return (
         all(_is_inside(values[variable], domain, values) for variable, domain in domains.items())
-        and all(evaluate(each, values) for each in given)
+        and all(evaluate(expr, values) for expr in given)
         and evaluate(condition, values) == 0
     )
 
@@ -208,13 +208,13 @@ def _by_trial(
 ) -> Proof:
     variables = _variables(condition, domains, given)
     bounds = [s.bounds(variable) for variable in variables]
-    is_small = prod(each.max - each.min + 1 for each in bounds) <= MAX_POINTS
+    is_small = prod(bound.max - bound.min + 1 for bound in bounds) <= MAX_POINTS
     is_decided = is_small
     for point in _points(bounds, is_small):
         values = dict(zip(variables, point, strict=True))
         if _is_counterexample(condition, domains, given, values):
             return Proof(Verdict.REFUTED, values, "there is a counterexample")
-        is_decided = is_decided and all(evaluate(each, values) is not None for each in (condition, *given))
+        is_decided = is_decided and all(evaluate(expr, values) is not None for expr in (condition, *given))
     if is_decided:
         return Proof(Verdict.PROVEN, reason="it holds at every point of its domain")
     return Proof(Verdict.UNKNOWN, reason=reason)
@@ -223,14 +223,14 @@ def _by_trial(
 def _points(bounds: Sequence[Bounds], is_small: bool) -> Iterator[Sequence[int]]:
     """Yield all points, or a selection: corners, points near zero, and random points."""
     if is_small:
-        yield from product(*[range(each.min, each.max + 1) for each in bounds])
+        yield from product(*[range(bound.min, bound.max + 1) for bound in bounds])
         return
     random = Random(0)
     for number in range(MAX_POINTS // 8):
         near = number % 4 < 2
         yield [
-            random.choice((each.min, each.max, random.randint(each.min, each.max)))
-            if not near or each.min > 16 or each.max < -16
-            else random.randint(max(each.min, -16), min(each.max, 16))
-            for each in bounds
+            random.choice((bound.min, bound.max, random.randint(bound.min, bound.max)))
+            if not near or bound.min > 16 or bound.max < -16
+            else random.randint(max(bound.min, -16), min(bound.max, 16))
+            for bound in bounds
         ]

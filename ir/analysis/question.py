@@ -20,7 +20,7 @@ def question(
     A question that contains a node that is not compared by structure, such as a buffer load, has a unique key.
     """
     ranges = [(v, d.min, d.max if isinstance(d, Interval) else d.extent) for v, d in domains.items()]
-    parts: list[Node | None] = [condition, *given, *[part for each in ranges for part in each]]
+    parts: list[Node | None] = [condition, *given, *[part for range_ in ranges for part in range_]]
     key: list[Any] = [len(given), *map(type, domains.values())]
     numbers: dict[tir.Var, int] = {}
     stack = parts[::-1]

@@ -142,10 +142,10 @@ def _uncovered(wanted: Place, by: Sequence[Place], shared: Domains) -> dict[tir.
             return points(simplifier, conditions, [*free, *coordinates])
 
         missing = of(wanted)
-        for each in by:
+        for item in by:
             if missing.is_empty():
                 break
-            missing = missing - of(each)
+            missing = missing - of(item)
         if missing.is_empty():
             return None
         values = sample(missing, [*free, *coordinates])

@@ -23,7 +23,7 @@ def detect_linear_equation(expr: tir.PrimExpr, variables: Sequence[tir.Var]) -> 
     """
     s = Simplifier()
     found = _linear(s, s.sum(s.visit(expr)), variables)
-    return None if found is None else [_expr(s, each, expr.dtype) for each in found]
+    return None if found is None else [_expr(s, item, expr.dtype) for item in found]
 
 
 def _linear(s: Simplifier, value: Sum, variables: Sequence[tir.Var]) -> list[Sum] | None:
@@ -43,8 +43,8 @@ def _linear(s: Simplifier, value: Sum, variables: Sequence[tir.Var]) -> list[Sum
         found = None if term in inner.terms else _linear(s, inner, variables)
         if found is None:
             return None
-        for total, each in zip([*coefficients.values(), rest], found, strict=True):
-            total.add(each, factor)
+        for total, item in zip([*coefficients.values(), rest], found, strict=True):
+            total.add(item, factor)
     return [*coefficients.values(), rest]
 
 
@@ -158,9 +158,9 @@ def detect_clip_bound(condition: tir.PrimExpr, variables: Sequence[tir.Var]) -> 
     s = Simplifier()
     found = dict.fromkeys(variables, EVERYTHING)
     for part in joined(tir.And, s.visit(condition)):
-        for each in _comparisons(part):
-            used = [variable for variable in variables if uses(each, (variable,))]
-            bound = deduce_bound(used[0], each) if len(used) == 1 else None
+        for comparison in _comparisons(part):
+            used = [variable for variable in variables if uses(comparison, (variable,))]
+            bound = deduce_bound(used[0], comparison) if len(used) == 1 else None
             if bound is None:
                 return None
             found[used[0]] = _met(s, found[used[0]], bound)

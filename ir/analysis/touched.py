@@ -25,8 +25,8 @@ def strict_bound(
     if not all(isinstance(axis.extent, tir.IntImm) for axis in region):
         return None
     sums = detect_iter_map([axis.min for axis in region], domains, predicate).indices
-    found = [_span(each, axis.extent) for each, axis in zip(sums, region, strict=bool(sums))]
-    boxes = [each for each in found if each is not None]
+    found = [_span(sum_, axis.extent) for sum_, axis in zip(sums, region, strict=bool(sums))]
+    boxes = [interval for interval in found if interval is not None]
     return boxes if len(boxes) == len(region) else None
 
 

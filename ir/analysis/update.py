@@ -88,8 +88,8 @@ class Update:
     def _find_elements(self, stmt: tir.Stmt) -> None:
         match stmt:
             case tir.SeqStmt():
-                for each in stmt.seq:
-                    self._find_elements(each)
+                for statement in stmt.seq:
+                    self._find_elements(statement)
             case tir.LetStmt():
                 self._find_elements(stmt.body)
             case tir.IfThenElse():
@@ -113,10 +113,10 @@ class Update:
                 self._find_operands(node.value)
             case tir.BufferLoad():
                 if any(
-                    isinstance(each, tir.BufferLoad) and each.buffer.data in self._memory
+                    isinstance(inner, tir.BufferLoad) and inner.buffer.data in self._memory
                     for index in node.indices
-                    for each in walk(index)
-                ) or any(each in self._bound for index in node.indices for each in walk(index)):
+                    for inner in walk(index)
+                ) or any(inner in self._bound for index in node.indices for inner in walk(index)):
                     raise _Unknown
                 is_other = _key(node) not in self.elements
                 if node.buffer.data not in self._memory or (is_other and self._takes_others):
@@ -147,19 +147,19 @@ class Update:
         """Return the initial values of the elements that `init` stores; None unless they are finite constants."""
         parts = init.seq if isinstance(init, tir.SeqStmt) else (init,)
         found: dict[Key, Number] = {}
-        for each in parts:
-            if not isinstance(each, tir.BufferStore) or not isinstance(each.value, tir.IntImm | tir.FloatImm):
+        for part in parts:
+            if not isinstance(part, tir.BufferStore) or not isinstance(part.value, tir.IntImm | tir.FloatImm):
                 return None
-            if abs(each.value.value) == float("inf") or each.value.value != each.value.value:
+            if abs(part.value.value) == float("inf") or part.value.value != part.value.value:
                 return None
-            found[_key(_element(each))] = Fraction(each.value.value) if is_float(each.value.dtype) else each.value.value
+            found[_key(_element(part))] = Fraction(part.value.value) if is_float(part.value.dtype) else part.value.value
         return tuple([found[key] for key in self.elements]) if found.keys() >= self.elements.keys() else None
 
     def _run(self, stmt: tir.Stmt, values: dict[Key, Number]) -> None:
         match stmt:
             case tir.SeqStmt():
-                for each in stmt.seq:
-                    self._run(each, values)
+                for statement in stmt.seq:
+                    self._run(statement, values)
             case tir.LetStmt():
                 values[_key(stmt.var)] = self._value(stmt.value, values)
                 self._run(stmt.body, values)
@@ -285,9 +285,9 @@ def _key(expr: tir.PrimExpr) -> Key:
             return ("load", id(expr.buffer.data), *map(_key, expr.indices))
         case tir.Call():
             op = expr.op.name if isinstance(expr.op, Op) else id(expr.op)
-            return (op, *[_key(each) if isinstance(each, tir.PrimExpr) else id(each) for each in expr.args])
+            return (op, *[_key(arg) if isinstance(arg, tir.PrimExpr) else id(arg) for arg in expr.args])
         case _:
-            parts = [_key(each) for each in children(expr) if isinstance(each, tir.PrimExpr)]
+            parts = [_key(child) for child in children(expr) if isinstance(child, tir.PrimExpr)]
             return (type(expr), expr.dtype, *parts)
 
 
@@ -315,7 +315,7 @@ def _parts(expr: tir.PrimExpr) -> tuple[tir.PrimExpr, ...]:
         case tir.Select():
             return expr.condition, expr.true_value, expr.false_value
         case tir.Call(op=Op(name="tir.if_then_else" | "tir.likely" | "tir.isnan")):
-            parts = tuple([each for each in expr.args if isinstance(each, tir.PrimExpr)])
+            parts = tuple([arg for arg in expr.args if isinstance(arg, tir.PrimExpr)])
             if len(parts) == len(expr.args):
                 return parts
         case _:

@@ -69,7 +69,7 @@ def _check(dtypes: frozenset[str], context: PatternCheckContext) -> bool:
     parts = context.annotated_expr
     lhs, rhs, root = (parts[name].struct_info for name in ("lhs", "rhs", "root"))
     dims = [dims_of(info) if isinstance(info, relax.TensorStructInfo) else None for info in (lhs, rhs, root)]
-    if any(each is None or len(each) < 2 for each in dims):
+    if any(dim is None or len(dim) < 2 for dim in dims):
         return False
     kinds = {info.dtype for info in (lhs, rhs, root) if isinstance(info, relax.TensorStructInfo)}
     if len(kinds) != 1 or not kinds <= dtypes:

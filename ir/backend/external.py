@@ -25,7 +25,7 @@ def compile_functions(
     library: str, functions: Sequence[relax.Function], options: Mapping[str, Any] | None = None
 ) -> list[Attrs]:
     """Return the external module of `library` for `functions`, each of which wraps a composite function."""
-    described = {str(each.attrs["global_symbol"]): _describe(each) for each in functions}
+    described = {str(function.attrs["global_symbol"]): _describe(function) for function in functions}
     return [{"kind": library, "functions": described}]
 
 

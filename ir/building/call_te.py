@@ -155,7 +155,7 @@ class TensorArguments:
         """Return the call of the PrimFunc from the collected parameters to `outputs`; unless `keep_all`, without tensors
         of which only the shape is used. A parameter that is also an output is copied.
         """
-        outputs = tuple([_copy(each) if each in self._params else each for each in outputs])
+        outputs = tuple([_copy(output) if output in self._params else output for output in outputs])
         read = set(te.computations(outputs))
         kept = [n for n, p in enumerate(self._params) if keep_all or not isinstance(p, te.Tensor) or p.op in read]
         params = [self._params[number] for number in kept]

@@ -22,8 +22,10 @@ _TYPE_CODES = ("E0105", "E0321", "E0322", "E0324")
 def with_place(problem: TvmsError) -> TvmsError:
     """Return `problem` with the caller's expression as the position of diagnostics that have none."""
     span = _caller()
-    kind = ArgumentError if all(each.code in _TYPE_CODES for each in problem.diagnostics) else TvmsError
-    return kind(tuple(each if each.span else replace(each, span=span) for each in problem.diagnostics))
+    kind = ArgumentError if all(diagnostic.code in _TYPE_CODES for diagnostic in problem.diagnostics) else TvmsError
+    return kind(
+        tuple(diagnostic if diagnostic.span else replace(diagnostic, span=span) for diagnostic in problem.diagnostics)
+    )
 
 
 def _caller() -> Span | None:

@@ -141,9 +141,11 @@ class _Search:
             parts = pattern.extract_matched_expr(var, self._values)
             if parts is None:
                 continue
-            more = {part: each for part, expr in parts.items() if (each := self._variable(expr)) is not None}
+            more = {part: variable for part, expr in parts.items() if (variable := self._variable(expr)) is not None}
             more[pattern] = var
-            if all(known.get(part, each) is each for part, each in more.items()) and self._holds({**known, **more}):
+            if all(known.get(part, variable) is variable for part, variable in more.items()) and self._holds(
+                {**known, **more}
+            ):
                 result = self.found({**known, **more}, place + 1)
                 if result is not None:
                     return result
@@ -154,7 +156,7 @@ class _Search:
 
     def _holds(self, found: Match) -> bool:
         """Return whether the uses between patterns matched so far hold, and no variable matches two of the patterns."""
-        roots = [found[each] for each in self._patterns if each in found]
+        roots = [found[pattern] for pattern in self._patterns if pattern in found]
         return len(set(roots)) == len(roots) and all(
             self._is_use(found[use.source], found[use.user], use)
             for use in self._uses

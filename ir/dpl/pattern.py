@@ -36,10 +36,10 @@ class DFPattern:
     def parts(self) -> Iterator[DFPattern]:
         """Yield the nested patterns, recursively."""
         for held in vars(self).values():
-            for each in held if isinstance(held, tuple) else (held,):  # type: ignore[reportUnknownVariableType]
-                if isinstance(each, DFPattern):
-                    yield each
-                    yield from each.parts()
+            for item in held if isinstance(held, tuple) else (held,):  # type: ignore[reportUnknownVariableType]
+                if isinstance(item, DFPattern):
+                    yield item
+                    yield from item.parts()
 
     def __call__(
         self, *args: DFPattern, varg_default_wildcard: bool = False, add_constraint: bool = True

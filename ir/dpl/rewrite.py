@@ -89,7 +89,7 @@ class _BindingsRewriter(ValueRewriter):
         changed = self._changed(block) if isinstance(block, relax.DataflowBlock) else {}
         if changed:
             with self.collecting(in_dataflow=True) as new:
-                bindings = [self._bound(each, changed) for each in block.bindings]
+                bindings = [self._bound(binding, changed) for binding in block.bindings]
             block = replace(block, bindings=_in_order([*bindings, *new]))
         return super().block(block)
 
@@ -98,7 +98,7 @@ class _BindingsRewriter(ValueRewriter):
         left = block
         while (found := self._context.match_dfb(left)) is not None:
             new = self._rewriter(found, {binding.var: binding.value for binding in left.bindings})
-            left = replace(left, bindings=tuple([each for each in left.bindings if each.var not in new]))
+            left = replace(left, bindings=tuple([binding for binding in left.bindings if binding.var not in new]))
             if left.bindings == block.bindings or not new:
                 break
             changed |= new
@@ -116,7 +116,7 @@ def _in_order(bindings: Sequence[relax.Binding]) -> tuple[relax.Binding, ...]:
     for var in own:
         waiting = [var]
         while waiting:
-            missing = [each for each in uses[waiting[-1]] if each in own and each not in placed]
+            missing = [use for use in uses[waiting[-1]] if use in own and use not in placed]
             if not missing:
                 placed[waiting[-1]] = own[waiting[-1]]
                 waiting.pop()

@@ -101,7 +101,7 @@ def _call_packed(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
 def _call_tir_dyn(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
     """A shape among the arguments is passed as its separate sizes."""
     function, values = args
-    return function(*[each for value in values for each in (value if isinstance(value, Shape) else (value,))])
+    return function(*[number for value in values for number in (value if isinstance(value, Shape) else (value,))])
 
 
 @_operator("invoke_closure", "invoke_pure_closure", "call_builtin_with_ctx")

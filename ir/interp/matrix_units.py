@@ -70,9 +70,9 @@ def _multiplied(a: Array, b: Array, c: Array, ptx_type: str, is_saturating: bool
     if c.dtype == np.int32:
         total = c.astype(np.int64) + a.astype(np.int64) @ b.astype(np.int64)
         return (np.clip(total, -(2**31), 2**31 - 1) if is_saturating else total).astype(np.int32)
-    factors = [each.astype(np.float32) for each in (a, b)]
+    factors = [array.astype(np.float32) for array in (a, b)]
     if ptx_type == "tf32":
-        factors = [(each.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32) for each in factors]
+        factors = [(factor.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32) for factor in factors]
     total = c.astype(np.float32)
     for k in range(a.shape[1]):
         total = total + factors[0][:, k, None] * factors[1][None, k, :]
@@ -83,7 +83,7 @@ def _multiplied(a: Array, b: Array, c: Array, ptx_type: str, is_saturating: bool
 def _mma(call: tir.Call) -> Exchange:
     """Each thread shares the contents of its registers, and computes its own elements."""
     product, operands = product_of(call), _operands(call)
-    a_dtype, b_dtype, c_dtype = (matrix_units.DTYPES[each] for each in (product.a, product.b, product.c))
+    a_dtype, b_dtype, c_dtype = (matrix_units.DTYPES[name] for name in (product.a, product.b, product.c))
     is_saturating = len(call.args) > 12 and bool(number(call, 12))
 
     def multiply(frame: Frame) -> Generator[Node, None, Value]:
@@ -136,7 +136,7 @@ def _warp(frame: Frame, call: tir.Call, value: Any) -> Generator[Node, None, tup
     heard = yield from tell(frame, call, value)
     own = thread_number(frame)
     first = own - own % WARP
-    told = [heard[each] for each in range(first, first + WARP) if each in heard]
+    told = [heard[i] for i in range(first, first + WARP) if i in heard]
     if len(told) < WARP:
         help = 'bind a loop of 32 iterations to "threadIdx.x", and let all of them run it'
         raise fault("E0714", f"only {len(told)} of the {WARP} threads of a warp reach T.{name_of(call)}", call, help)

@@ -72,7 +72,7 @@ def _sized(value: Any, size: Callable[[tir.PrimExpr], Any]) -> Any:
     """Return an attribute with its symbolic sizes evaluated."""
     if isinstance(value, tir.PrimExpr):
         return size(value)
-    return tuple(_sized(each, size) for each in cast("tuple[Any, ...]", value)) if isinstance(value, tuple) else value
+    return tuple(_sized(item, size) for item in cast("tuple[Any, ...]", value)) if isinstance(value, tuple) else value
 
 
 def _as_tensor(result: Any, args: Sequence[Any]) -> Any:

@@ -95,11 +95,11 @@ def _shared(x: te.Tensor, heads: tir.PrimExpr) -> te.Tensor:
     """Return keys or values with as many heads as the query: each head serves a group of query heads."""
     if d.is_equal(x.dims[2], heads):
         return x
-    each = d.floordiv(heads, x.dims[2])
+    group = d.floordiv(heads, x.dims[2])
     shape = (*x.dims[:2], heads, x.dims[3])
 
     def element(b: tir.PrimExpr, s: tir.PrimExpr, h: tir.PrimExpr, w: tir.PrimExpr) -> tir.PrimExpr:
-        return x(b, s, h // each, w)
+        return x(b, s, h // group, w)
 
     return te.compute(shape, element, "T_shared_heads")
 

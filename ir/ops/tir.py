@@ -96,7 +96,7 @@ def build(
     """
     values = _bind(row, list(args), named, span)
     if row.script in PACKED_CALLS:
-        values = [packed_buffer(each, span) if isinstance(each, tir.Buffer) else each for each in values]
+        values = [packed_buffer(value, span) if isinstance(value, tir.Buffer) else value for value in values]
     own = result_dtype(row, values)
     dtype = dtype if own is None else own
     if dtype is None or not (dtype == "" or is_dtype(dtype)):

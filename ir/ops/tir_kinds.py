@@ -64,7 +64,7 @@ def _is_four_bytes(dtype: DType) -> bool:
 
 
 def _is_element(node: Node) -> bool:
-    return isinstance(node, tir.BufferLoad) and not any(_is_vector(parse_dtype(each.dtype)) for each in node.indices)
+    return isinstance(node, tir.BufferLoad) and not any(_is_vector(parse_dtype(index.dtype)) for index in node.indices)
 
 
 _CAST = 'convert it, as in T.Cast("{}", …)'

@@ -65,10 +65,10 @@ class Intrinsic(Struct, frozen=True, dict=True):
     def signature(self) -> Signature[SignatureParameter]:
         """The signature of a call; its parameters are those of the table."""
         parameters = [
-            SignatureParameter(each.name, False, "variadic")
-            if each.variadic
-            else SignatureParameter(each.name, each.default is REQUIRED)
-            for each in self.parameters
+            SignatureParameter(parameter.name, False, "variadic")
+            if parameter.variadic
+            else SignatureParameter(parameter.name, parameter.default is REQUIRED)
+            for parameter in self.parameters
         ]
         return Signature(parameters)
 

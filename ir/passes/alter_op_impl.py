@@ -99,7 +99,7 @@ class _Options:
         if len(given) != len(infos):
             reason = f"expected {len(infos)} layouts for '{operator}', got {len(given)}"
             raise error("E0902", f"pass 'AlterOpImpl': {reason}", help="give one for each input and output, or None")
-        return [None if each is None else _index_map(each, info) for each, info in zip(given, infos, strict=True)]
+        return [None if item is None else _index_map(item, info) for item, info in zip(given, infos, strict=True)]
 
     def separators(self, operator: str, position: int) -> dict[str, tuple[int, ...] | None]:
         """Return the attributes of a layout transform that specify the axis separators."""

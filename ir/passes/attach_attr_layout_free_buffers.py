@@ -67,5 +67,9 @@ class _Attacher(ValueRewriter):
 def _with_own_names(function: tir.PrimFunc, free: tuple[int, ...]) -> tir.PrimFunc:
     """Return a private copy of `function` with the attribute, with its own variables and buffers."""
     attrs = {name: value for name, value in function.attrs.items() if name != "global_symbol"}
-    copies = {each: replace(each) for node in walk(function) for each in defined_variables(node)}
+    copies = {
+        defined_variable: replace(defined_variable)
+        for node in walk(function)
+        for defined_variable in defined_variables(node)
+    }
     return substitute(replace(function, attrs={**attrs, LAYOUT_FREE: free}), copies)

@@ -121,6 +121,6 @@ def _list(known: Mapping[tir.Var, str]) -> str:
 def _graph_function(mod: IRModule, name: str) -> relax.Function:
     function = mod.functions.get(name)
     if not isinstance(function, relax.Function):
-        others = ", ".join(own for own, each in mod.functions.items() if isinstance(each, relax.Function))
+        others = ", ".join(own for own, func in mod.functions.items() if isinstance(func, relax.Function))
         raise error("E0905", f"the module has no graph function '{name}'", help=f"it has {others or 'none'}")
     return function

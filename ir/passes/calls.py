@@ -47,7 +47,7 @@ def with_signatures(
     arguments: Callable[[str, relax.Call], tuple[relax.Expr, ...]],
 ) -> IRModule:
     """Return `mod` with functions replaced by namesakes with other parameters, and new arguments in all calls."""
-    callees = {name: GlobalVar(name, struct_info=function_struct_info(each)) for name, each in changed.items()}
+    callees = {name: GlobalVar(name, struct_info=function_struct_info(func)) for name, func in changed.items()}
 
     def update(node: Node) -> Node | None:
         if isinstance(node, relax.Call) and isinstance(node.op, GlobalVar) and node.op.name_hint in callees:

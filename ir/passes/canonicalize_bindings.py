@@ -100,11 +100,11 @@ def _unwrapped(value: relax.Expr, known: Mapping[relax.Var, relax.Expr]) -> rela
             made = source(whole)
             return made.fields[index] if isinstance(made, relax.Tuple) else value
         case relax.Tuple(fields=(_, *_)):
-            items = [source(each) for each in value.fields]
+            items = [source(expr) for expr in value.fields]
             wholes = [
                 item.tuple_value for at, item in enumerate(items) if isinstance(item, relax.TupleGetItem) and item.index == at
             ]  # fmt: skip
-            if len(wholes) < len(items) or any(source(each) is not source(wholes[0]) for each in wholes):
+            if len(wholes) < len(items) or any(source(whole) is not source(wholes[0]) for whole in wholes):
                 return value
             info = wholes[0].struct_info
             is_all = isinstance(info, relax.TupleStructInfo) and len(info.fields) == len(items)

@@ -67,16 +67,16 @@ class _Combiner(ValueRewriter):
 
     def _compute(self, first: relax.Binding, members: Sequence[relax.Binding]) -> None:
         assert isinstance(first.value, relax.Call)
-        rights = [self.use(_right(each)) for each in members]
-        widths = [_width(each) or 0 for each in members]
+        rights = [self.use(_right(member)) for member in members]
+        widths = [_width(member) or 0 for member in members]
         joined = apply("concat", rights, axis=len(_dims(rights[0])) - 1)
         info = infer_struct_info(first.value)
         assert isinstance(info, relax.TensorStructInfo)
         product = apply("matmul", first.value.args[0], joined, out_dtype=info.dtype)
         places = [sum(widths[: number + 1]) for number in range(len(widths))]
         parts = self.emit(apply("split", product, places[:-1], axis=len(_dims(first.value)) - 1))
-        for number, each in enumerate(members):
-            self._parts[each.var] = relax.TupleGetItem(parts, number)
+        for number, member in enumerate(members):
+            self._parts[member.var] = relax.TupleGetItem(parts, number)
 
 
 def _key(binding: relax.Binding) -> object:
@@ -87,7 +87,7 @@ def _key(binding: relax.Binding) -> object:
     )
     if not is_product or not isinstance(call, relax.Call) or not all(isinstance(arg, relax.Var) for arg in call.args):
         return None
-    infos = [infer_struct_info(each) for each in (*call.args, call)]
+    infos = [infer_struct_info(value) for value in (*call.args, call)]
     if any(not isinstance(info, relax.TensorStructInfo) or dims_of(info) is None for info in infos):
         return None
     left, right = _dims(call.args[0]), _dims(call.args[1])
@@ -123,5 +123,5 @@ def _width(binding: relax.Binding) -> int | None:
 
 def _with_one_symbolic(members: Sequence[relax.Binding]) -> list[relax.Binding]:
     """Return the members of known width, followed by at most one other, so that all split positions are known."""
-    known = [each for each in members if _width(each) is not None]
-    return [*known, *[each for each in members if _width(each) is None][:1]]
+    known = [member for member in members if _width(member) is not None]
+    return [*known, *[member for member in members if _width(member) is None][:1]]

@@ -44,7 +44,7 @@ def _check(name: str, layouts: Sequence[str]) -> None:
         help = "layouts of relax.nn.conv1d, relax.nn.conv2d and relax.nn.conv3d can be changed"
         raise error("E0902", f"pass 'ConvertLayout': the layout of '{name}' cannot be changed", help=help)
     originals = (known["data_layout"], known["kernel_layout"], known["data_layout"])
-    if len(layouts) not in (2, 3) or not all(_is_layout(*each) for each in zip(layouts, originals, strict=False)):
+    if len(layouts) not in (2, 3) or not all(_is_layout(*pair) for pair in zip(layouts, originals, strict=False)):
         wanted = (
             f"give layouts of data and weights, such as ['{originals[0]}', '{originals[1]}'], with the same letters"
         )

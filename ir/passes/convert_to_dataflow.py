@@ -51,8 +51,8 @@ class _Converter(BindingRewriter):
                 plain += bindings
         if plain:
             blocks.append(relax.BindingBlock(tuple(plain)))
-        is_same = [(type(each), each.bindings) for each in blocks] == [
-            (type(each), each.bindings) for each in body.blocks
+        is_same = [(type(block), block.bindings) for block in blocks] == [
+            (type(block), block.bindings) for block in body.blocks
         ]
         return body if is_same else replace(body, blocks=tuple(blocks))
 

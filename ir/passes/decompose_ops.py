@@ -50,7 +50,7 @@ def _decompose(mod: IRModule, func_name: str | None, rules: Mapping[str, Rule]) 
         return map_functions(mod, relax.Function, lambda function: _Decomposer(function, rules).function(function))
     function = mod.functions.get(func_name)
     if not isinstance(function, relax.Function):
-        known = ", ".join(name for name, each in mod.functions.items() if isinstance(each, relax.Function))
+        known = ", ".join(name for name, func in mod.functions.items() if isinstance(func, relax.Function))
         raise error("E0905", f"the module has no graph function '{func_name}'", help=f"it has {known}")
     return replace(mod, functions={**mod.functions, func_name: _Decomposer(function, rules).function(function)})
 

@@ -29,7 +29,7 @@ def expand_tuple_arguments(mod: IRModule) -> IRModule:
         pairs = zip(call.args, old[name].params, strict=True)
         return tuple([field for arg, param in pairs for field in _fields(arg, param.struct_info)])
 
-    return clean_up(with_signatures(mod, {name: _expand(each) for name, each in old.items()}, arguments))
+    return clean_up(with_signatures(mod, {name: _expand(func) for name, func in old.items()}, arguments))
 
 
 def _expand(function: relax.Function) -> relax.Function:
@@ -42,7 +42,7 @@ def _expand(function: relax.Function) -> relax.Function:
         if not isinstance(info, relax.TupleStructInfo):
             params.append(param)
             return param
-        fields = [relax.Var(f"{param.name_hint}_{n}", struct_info=each) for n, each in enumerate(info.fields)]
+        fields = [relax.Var(f"{param.name_hint}_{n}", struct_info=field) for n, field in enumerate(info.fields)]
         return relax.Tuple(tuple(map(expand, fields)), struct_info=info)
 
     for param in function.params:

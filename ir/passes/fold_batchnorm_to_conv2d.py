@@ -55,12 +55,12 @@ def _folded(conv: relax.Call, norm: relax.Call) -> relax.Expr | None:
     """Return the replacement of a normalization, or None if an operand is not constant or its axis is not "C"."""
     (data, weight), (_, gamma, beta, mean, variance) = conv.args, norm.args
     weights, results = conv.attrs["kernel_layout"], conv.attrs["out_layout"] or conv.attrs["data_layout"]
-    are_known = all(isinstance(each, relax.Constant) for each in (weight, gamma, beta, mean, variance))
+    are_known = all(isinstance(expr, relax.Constant) for expr in (weight, gamma, beta, mean, variance))
     if not are_known or not len(weights) == len(results) == 4 or norm.attrs["axis"] % 4 != results.index("C"):
         return None
 
     def over(value: relax.Expr, layout: str, axis: str) -> relax.Expr:
-        return apply("reshape", value, [-1 if each == axis else 1 for each in layout])
+        return apply("reshape", value, [-1 if name == axis else 1 for name in layout])
 
     inverse = apply("rsqrt", apply("add", variance, norm.attrs["epsilon"]))
     scale = apply("multiply", gamma, inverse) if norm.attrs["scale"] else inverse

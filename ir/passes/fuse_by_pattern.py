@@ -104,12 +104,12 @@ class _Partitioner:
         self._uses = {binding.var: _variables(binding.value) for binding in block.bindings}
         self._users: dict[relax.Var, list[relax.Var]] = {}
         for var, used in self._uses.items():
-            for each in used:
-                self._users.setdefault(each, []).append(var)
+            for variable in used:
+                self._users.setdefault(variable, []).append(var)
         self._later = {var: list(users) for var, users in self._users.items()}
         for var, earlier in memory.needs(block.bindings).items():
-            for each in earlier:
-                self._later.setdefault(each, []).append(var)
+            for variable in earlier:
+                self._later.setdefault(variable, []).append(var)
         for binding in block.bindings:
             if isinstance(binding, relax.VarBinding) and isinstance(binding.value, relax.Call):
                 self._try(binding.var, binding.value)
@@ -120,9 +120,9 @@ class _Partitioner:
         if found is None:
             return
         context = self._context(call, found)
-        variables = [each for each in self._uses if each in context.matched_bindings]
-        earlier = {self.groups[each] for each in variables if each in self.groups}
-        is_covered = all(each in variables for group in earlier for each in group.variables)
+        variables = [use for use in self._uses if use in context.matched_bindings]
+        earlier = {self.groups[variable] for variable in variables if variable in self.groups}
+        is_covered = all(variable in variables for group in earlier for variable in group.variables)
         if not (is_covered and self._is_convex(set(variables))):
             return
         if self._pattern.check is not None and not self._pattern.check(context):
@@ -153,7 +153,7 @@ class _Partitioner:
             if var not in after:
                 whole = self.groups[var].variables if var in self.groups else (var,)
                 after.update(whole)
-                pending += [later for each in whole for later in self._later.get(each, ())]
+                pending += [later for variable in whole for later in self._later.get(variable, ())]
         return True
 
 

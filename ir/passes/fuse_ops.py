@@ -171,12 +171,12 @@ class _Partition:
         kind, edge = node.kind, node.edge
         if kind is OpPatternKind.OUT_ELEMWISE_FUSABLE:
             if phase == 0 and edge is OpPatternKind.ELEMWISE:
-                self._commit(node, sink, lambda each, is_sink: each <= OpPatternKind.BROADCAST)
+                self._commit(node, sink, lambda op_pattern_kind, is_sink: op_pattern_kind <= OpPatternKind.BROADCAST)
         elif kind <= OpPatternKind.BROADCAST:
             if edge <= OpPatternKind.INJECTIVE or edge is OpPatternKind.COMM_REDUCE:
                 self._commit(node, sink, _light_into)
         elif kind is OpPatternKind.INJECTIVE and phase == 1:
-            self._commit(node, sink, lambda each, is_sink: each <= OpPatternKind.INJECTIVE)
+            self._commit(node, sink, lambda op_pattern_kind, is_sink: op_pattern_kind <= OpPatternKind.INJECTIVE)
 
     def _between(self, source: _Node, sink: _Node) -> list[_Node]:
         """Return the nodes on all paths from `source` to `sink`, including `source` but not `sink`."""

@@ -94,7 +94,7 @@ class _Fuser:
         names = [param.name_hint] if len(infos) == 1 else [f"{param.name_hint}_{n}" for n in range(len(infos))]
         buffers: tuple[tir.Buffer, ...] = ()
         if _numbers(info) is None:
-            buffers = tuple([self._make_buffer(name, each) for name, each in zip(names, infos, strict=True)])
+            buffers = tuple([self._make_buffer(name, kind) for name, kind in zip(names, infos, strict=True)])
         self._buffers[param] = buffers
         return buffers
 
@@ -118,7 +118,7 @@ class _Fuser:
             case relax.TupleGetItem(
                 tuple_value=relax.Expr(struct_info=relax.TupleStructInfo(fields=fields)), index=index
             ):
-                start = sum(len(_leaves(each)) for each in fields[:index])
+                start = sum(len(_leaves(info)) for info in fields[:index])
                 return self._value(expr.tuple_value)[start : start + len(_leaves(fields[index]))]
             case _:
                 raise _Declined
@@ -137,7 +137,7 @@ class _Fuser:
         """Append the body of a called function, with the buffers of its arguments and new ones for its results."""
         inputs = self._value(call.args[1])
         scalars = call.args[2].values if len(call.args) > 2 and isinstance(call.args[2], relax.ShapeExpr) else ()
-        infos = [each for info in call.sinfo_args for each in _leaves(info)]
+        infos = [leaf for info in call.sinfo_args for leaf in _leaves(info)]
         old = [function.buffer_map.get(param) for param in function.params]
         places = [buffer for buffer in old if buffer is not None]
         is_root = isinstance(function.body, tir.BlockRealize) and function.body.block.name_hint == "root"
@@ -203,7 +203,7 @@ class _Fuser:
 def _leaves(info: StructInfo | None) -> list[StructInfo | None]:
     """Return the leaves of the struct info of a value, with nested tuples flattened."""
     if isinstance(info, relax.TupleStructInfo):
-        return [leaf for each in info.fields for leaf in _leaves(each)]
+        return [leaf for kind in info.fields for leaf in _leaves(kind)]
     return [info]
 
 
@@ -223,8 +223,8 @@ def _parts(value: relax.Expr) -> list[relax.Expr]:
     info = value.struct_info
     if not isinstance(info, relax.TupleStructInfo):
         return [value]
-    fields = [relax.TupleGetItem(value, n, struct_info=each) for n, each in enumerate(info.fields)]
-    return [part for each in fields for part in _parts(each)]
+    fields = [relax.TupleGetItem(value, n, struct_info=kind) for n, kind in enumerate(info.fields)]
+    return [part for tuple_get_item in fields for part in _parts(tuple_get_item)]
 
 
 def _bind(before: tir.Buffer, after: tir.Buffer, replaced: dict[Node, Node]) -> None:

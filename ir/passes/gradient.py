@@ -52,7 +52,7 @@ def gradient(
     """
     function = mod.functions.get(func_name)
     if not isinstance(function, relax.Function):
-        known = ", ".join(name for name, each in mod.functions.items() if isinstance(each, relax.Function))
+        known = ", ".join(name for name, func in mod.functions.items() if isinstance(func, relax.Function))
         raise error("E0905", f"the module has no graph function '{func_name}'", help=f"it has {known}")
     wanted = _wanted(function, require_grads)
     copies = _copies(function)
@@ -207,7 +207,9 @@ class _Backward(ValueRewriter):
         """Return a gradient as an expression, with zeros for unknown parts."""
         if isinstance(info, relax.TupleStructInfo) and not isinstance(adjoint, relax.Expr):
             parts = adjoint if adjoint is not None else [None] * len(info.fields)
-            return relax.Tuple(tuple([self._whole(part, each) for part, each in zip(parts, info.fields, strict=True)]))
+            return relax.Tuple(
+                tuple([self._whole(part, field) for part, field in zip(parts, info.fields, strict=True)])
+            )
         if adjoint is None:
             return _filled("zeros", info)
         assert isinstance(adjoint, relax.Expr)

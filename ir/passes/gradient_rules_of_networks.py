@@ -87,10 +87,10 @@ def _conv2d(call: relax.Call, y: relax.Var, g: relax.Expr) -> Sequence[Any]:
             "E0908", "the gradient of R.nn.conv2d is only supported for the layouts NCHW and OIHW and one group"
         )
     data, weight = call.args
-    sizes = [[d.value_of(dim) for dim in shape_of(each).values[2:]] for each in (data, weight, y)]
-    if any(size is None for each in sizes for size in each):
+    sizes = [[d.value_of(dim) for dim in shape_of(value).values[2:]] for value in (data, weight, y)]
+    if any(size is None for members in sizes for size in members):
         raise error("E0908", "the gradient of R.nn.conv2d on images of symbolic size is not supported")
-    inputs, windows, outputs = [[size or 0 for size in each] for each in sizes]
+    inputs, windows, outputs = [[size or 0 for size in members] for members in sizes]
     strides, padding, dilation = attrs["strides"], attrs["padding"], attrs["dilation"]
     around = [padding[n] + padding[n + 2] for n in (0, 1)]
     spans = [(windows[n] - 1) * dilation[n] + 1 for n in (0, 1)]
@@ -99,7 +99,7 @@ def _conv2d(call: relax.Call, y: relax.Var, g: relax.Expr) -> Sequence[Any]:
         "nn.conv2d_transpose", g, weight, strides=strides, padding=padding, output_padding=missing, dilation=dilation,
         data_layout="NCHW", kernel_layout="IOHW", out_layout="NCHW",
     )  # fmt: skip
-    turned = [apply("permute_dims", each, axes=[1, 0, 2, 3]) for each in (data, g)]
+    turned = [apply("permute_dims", expr, axes=[1, 0, 2, 3]) for expr in (data, g)]
     of_weight = apply("nn.conv2d", *turned, strides=dilation, padding=padding, dilation=strides)
     of_weight = apply("permute_dims", of_weight, axes=[1, 0, 2, 3])
     begin = [0, 0]

@@ -265,7 +265,7 @@ def _in_order_of_groups(bindings: Sequence[relax.Binding], groups: Groups, memor
         by_group.setdefault(group, []).append(binding)
         variables = [node for node in walk(binding.value) if isinstance(node, relax.Var)]
         used = (own.get(var) for var in (*variables, *kept.get(binding.var, ())))
-        needs.setdefault(group, {}).update(dict.fromkeys(each for each in used if each not in (None, group)))  # type: ignore[reportArgumentType]
+        needs.setdefault(group, {}).update(dict.fromkeys(item for item in used if item not in (None, group)))  # type: ignore[reportArgumentType]
     ordered: list[relax.Binding] = []
     done: set[Group] = set()
     for start in by_group:
@@ -277,5 +277,5 @@ def _in_order_of_groups(bindings: Sequence[relax.Binding], groups: Groups, memor
             elif group not in done:
                 done.add(group)
                 stack.append((group, True))
-                stack += [(each, False) for each in reversed(needs[group])]
+                stack += [(need, False) for need in reversed(needs[group])]
     return ordered

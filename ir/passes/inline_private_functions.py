@@ -25,7 +25,11 @@ def inline_private_functions(mod: IRModule) -> IRModule:
 
     Recursive functions are kept, and calls in dataflow blocks of functions that must not be inlined there.
     """
-    private = [name for name, each in mod.functions.items() if isinstance(each, relax.Function) and not is_public(each)]
+    private = [
+        name
+        for name, function in mod.functions.items()
+        if isinstance(function, relax.Function) and not is_public(function)
+    ]
     inlined = _Inlined(mod, private)
     functions = {name: inlined.function(name) for name in mod.functions}
     if all(functions[name] is mod.functions[name] for name in functions):
@@ -73,10 +77,10 @@ class _Inliner(ValueRewriter):
         match binding.value:
             case relax.Call(op=GlobalVar(name_hint=name)) as call if name in self._inlined.usable:
                 function = self._inlined.function(name)
-                if self.in_dataflow and any(_has_own_blocks(each) for each in walk(function.body)):
+                if self.in_dataflow and any(_has_own_blocks(node) for node in walk(function.body)):
                     return (binding,)
                 body = _copy(function, call, self.in_dataflow)
-                bindings = [each for block in body.blocks for each in block.bindings]
+                bindings = [item for block in body.blocks for item in block.bindings]
                 return (*bindings, *super().binding(replace(binding, value=body.body)))
             case _:
                 return super().binding(binding)

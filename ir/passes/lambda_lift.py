@@ -119,9 +119,9 @@ class _Lifter(BindingRewriter):
         """Add `function` to the module; its variable is removed or bound to a closure."""
         var, name = binding.var, self._names[binding.var]
         captured: list[relax.Expr] = [free for free in free_variables(function) if isinstance(free, relax.Var)]
-        captured = [each for each in captured if each is not var]
+        captured = [expr for expr in captured if expr is not var]
         own = [
-            relax.Var(each.name_hint, struct_info=each.struct_info) for each in captured if isinstance(each, relax.Var)
+            relax.Var(expr.name_hint, struct_info=expr.struct_info) for expr in captured if isinstance(expr, relax.Var)
         ]
         inside: dict[Node, Node] = dict(zip(captured, own, strict=True))
         sizes = [

@@ -50,7 +50,7 @@ def fits(value: relax.Expr, order: Order) -> bool:
     known = dims_of(info) if isinstance(info, relax.TensorStructInfo) else None
     sizes = [] if known is None else [d.value_of(dim) for dim in known]
     blocks = [part for part in order if isinstance(part, Inner)]
-    return not blocks or (None not in sizes and all(sizes and sizes[each.axis] % each.size == 0 for each in blocks))  # type: ignore[reportOperatorIssue]
+    return not blocks or (None not in sizes and all(sizes and sizes[block.axis] % block.size == 0 for block in blocks))  # type: ignore[reportOperatorIssue]
 
 
 def rearranged(value: relax.Expr, own: Order, wanted: Order) -> relax.Expr:

@@ -58,7 +58,7 @@ def convolution(call: relax.Call, desired: Sequence[str]) -> Plan | None:
     *args, result = [order for order in orders if order is not None]
     values = [*zip(call.args, args, strict=True), (call, result)]
     attrs = {**call.attrs, **dict(zip(names, new, strict=True))}
-    return Plan(tuple(args), attrs, (result,)) if all(fits(*each) for each in values) else None
+    return Plan(tuple(args), attrs, (result,)) if all(fits(*value) for value in values) else None
 
 
 def _order(old: str, new: str) -> Order | None:
@@ -74,10 +74,10 @@ def _unary(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
 def _binary(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
     """Return the plan of a binary operator: operands of equal rank get the same order, scalars are kept."""
     ranks = [rank_of(arg) for arg in call.args]
-    rank = max((each for each in ranks if each is not None), default=0)
-    if any(each not in (0, rank) for each in ranks):
+    rank = max((other for other in ranks if other is not None), default=0)
+    if any(number not in (0, rank) for number in ranks):
         return None
-    order = _changed([each for each, own in zip(orders, ranks, strict=True) if own == rank])
+    order = _changed([other for other, own in zip(orders, ranks, strict=True) if own == rank])
     if order is not None and not all(
         fits(arg, order) for arg, own in zip(call.args, ranks, strict=True) if own == rank
     ):
@@ -163,6 +163,10 @@ _RULES: Mapping[str, Rule] = {
 def concat(call: relax.Call, orders: Sequence[Order | None]) -> tuple[Order, Any] | None:
     """Return the common order of all operands of a concatenation, and its attributes."""
     order = _changed(orders)
-    if call.attrs["axis"] is None or order is None or not all(each is not None and is_plain(each) for each in orders):
+    if (
+        call.attrs["axis"] is None
+        or order is None
+        or not all(members is not None and is_plain(members) for members in orders)
+    ):
         return None
     return order, {**call.attrs, "axis": order.index(call.attrs["axis"] % len(order))}

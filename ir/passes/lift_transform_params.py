@@ -36,9 +36,9 @@ def lift_transform_params(mod: IRModule, shared_transform: bool | Sequence[str] 
     no weights.
     """
     weighted = {
-        name: each
-        for name, each in mod.functions.items()
-        if isinstance(each, relax.Function) and NUM_INPUT in each.attrs
+        name: function
+        for name, function in mod.functions.items()
+        if isinstance(function, relax.Function) and NUM_INPUT in function.attrs
     }
     names = list(weighted) if isinstance(shared_transform, bool) else [*shared_transform] or list(weighted)
     for name in names:
@@ -78,7 +78,7 @@ class _Part:
 
     def match(self, first: _Part, common: Sequence[relax.Binding]) -> list[relax.Binding]:
         """Return those bindings of `common` that this function also computes."""
-        mine, theirs = ([infer_struct_info(each) for each in part.weights] for part in (self, first))
+        mine, theirs = ([infer_struct_info(weight) for weight in part.weights] for part in (self, first))
         if not structural_equal(tuple(mine), tuple(theirs)):
             reason = f"the weights of '{self.name}' differ from those of '{first.name}'"
             raise error(
@@ -88,17 +88,19 @@ class _Part:
         found: list[relax.Binding] = []
         for binding in self.lifted:
             value = substitute(binding.value, self.shared)
-            others = (each for each in common if each not in found)
-            same = next((each for each in others if structural_equal(each.value, value)), None)
+            others = (other for other in common if other not in found)
+            same = next((other for other in others if structural_equal(other.value, value)), None)
             if same is not None:
                 self.shared[binding.var] = same.var
                 found.append(same)
-        return [each for each in common if each in found]
+        return [other for other in common if other in found]
 
     def rest(self, gone: Set[Node]) -> relax.SeqExpr:
         """Return the remaining body if `gone` is computed elsewhere."""
         blocks = [
-            replace(block, bindings=tuple([each for each in block.bindings if not self._is_gone(each.var, gone)]))
+            replace(
+                block, bindings=tuple([binding for binding in block.bindings if not self._is_gone(binding.var, gone)])
+            )
             for block in self.function.body.blocks
         ]
         return replace(self.function.body, blocks=tuple([block for block in blocks if block.bindings]))
@@ -109,7 +111,9 @@ class _Part:
     def late(self, body: relax.SeqExpr, given: Sequence[relax.Var]) -> relax.Function:
         """Return the function with `body` and parameters for `given` instead of its weights."""
         own = {
-            self.shared[var]: var for var in (*self.weights, *[each.var for each in self.lifted]) if var in self.shared
+            self.shared[var]: var
+            for var in (*self.weights, *[binding.var for binding in self.lifted])
+            if var in self.shared
         }
         params = [_plain(own[var]) for var in given]
         taken: dict[Node, Node] = {own[var]: param for var, param in zip(given, params, strict=True)}

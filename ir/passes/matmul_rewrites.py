@@ -140,7 +140,7 @@ def _factors(value: relax.Expr, values: Values) -> tuple[relax.Expr, relax.Expr]
     if turned is None or inner is None or not _is_plain(inner) or turned.attrs["axes"] not in (None, (1, 0)):
         return None
     a, b = inner.args
-    if any(len(_dims(each) or ()) != 2 for each in (a, b)):
+    if any(len(_dims(expr) or ()) != 2 for expr in (a, b)):
         return None
     return apply("permute_dims", b), apply("permute_dims", a)
 
@@ -191,7 +191,7 @@ def _expanded(call: relax.Call, values: Values) -> relax.Expr | None:
     if _sizes(total.args[0]) is None or _sizes(total.args[0]) != _sizes(total.args[1]):
         return None
     axes: Mapping[str, object] = {} if turned is None else {"axes": turned.attrs["axes"]}
-    a, b = total.args if turned is None else [apply("permute_dims", each, **axes) for each in total.args]
+    a, b = total.args if turned is None else [apply("permute_dims", arg, **axes) for arg in total.args]
     return apply("add", apply("matmul", x, a), apply("matmul", x, b))
 
 
@@ -199,7 +199,10 @@ def _taken_late(call: relax.Call, values: Values) -> relax.Expr | None:
     taken = values.call(call.args[1], "take")
     if taken is None or not _is_plain(call) or taken.attrs["axis"] is None:
         return None
-    (x, (table, indices)), infos = (call.args[0], taken.args), [infer_struct_info(each) for each in (*taken.args, call)]
+    (x, (table, indices)), infos = (
+        (call.args[0], taken.args),
+        [infer_struct_info(value) for value in (*taken.args, call)],
+    )
     ranks = [info.ndim if isinstance(info, relax.TensorStructInfo) else -1 for info in infos]
     if -1 in ranks or ranks[0] < 2 or ranks[1] != 1 or taken.attrs["axis"] % ranks[0] != ranks[0] - 1:
         return None
@@ -212,13 +215,13 @@ def _permuted_late(call: relax.Call, values: Values) -> relax.Expr | None:
     turned = [values.call(part, "permute_dims") for part in parts]
     info = infer_struct_info(call)
     rank = info.ndim if isinstance(info, relax.TensorStructInfo) else -1
-    if len(parts) < 2 or rank == -1 or any(each is None for each in turned):
+    if len(parts) < 2 or rank == -1 or any(base is None for base in turned):
         return None
-    orders = {tuple([n % rank for n in each.attrs["axes"] or range(rank)[::-1]]) for each in turned if each is not None}
+    orders = {tuple([n % rank for n in base.attrs["axes"] or range(rank)[::-1]]) for base in turned if base is not None}
     if len(orders) != 1:
         return None
     order = orders.pop()
     joined = apply(
-        "concat", [each.args[0] for each in turned if each is not None], axis=order[(call.attrs["axis"] or 0) % rank]
+        "concat", [base.args[0] for base in turned if base is not None], axis=order[(call.attrs["axis"] or 0) % rank]
     )
     return apply("permute_dims", joined, axes=list(order))

@@ -24,8 +24,8 @@ class MemoryOrder:
     """Order required by in-place calls in the functions of a module."""
 
     def __init__(self, mod: IRModule) -> None:
-        graphs = {name: each for name, each in mod.functions.items() if isinstance(each, relax.Function)}
-        values = {name: [each.value for each in _bindings(graph)] for name, graph in graphs.items()}
+        graphs = {name: function for name, function in mod.functions.items() if isinstance(function, relax.Function)}
+        values = {name: [binding.value for binding in _bindings(graph)] for name, graph in graphs.items()}
         self._changing: set[str] = set()
         """Functions that overwrite memory, which may be that of their arguments."""
         while more := {name for name in values if any(map(self.written, values[name]))} - self._changing:
@@ -37,18 +37,18 @@ class MemoryOrder:
         touching: dict[relax.Var, dict[relax.Var, None]] = {}
         writer: dict[relax.Var, relax.Var] = {}
         for var, touched, written, _ in self._flow(bindings):
-            needs[var] = {writer[each]: None for each in touched if each in writer}
-            for each in written:
-                needs[var] |= touching.get(each, {})
-                writer[each] = var
-            for each in touched:
-                touching.setdefault(each, {})[var] = None
+            needs[var] = {writer[variable]: None for variable in touched if variable in writer}
+            for variable in written:
+                needs[var] |= touching.get(variable, {})
+                writer[variable] = var
+            for variable in touched:
+                touching.setdefault(variable, {})[var] = None
         return needs
 
     def overwritten(self, function: relax.Function) -> set[relax.Var]:
         """Return the variables of `function` that hold overwritten memory."""
         flow = list(self._flow(_bindings(function)))
-        written = {each for _, _, memory, _ in flow for each in memory}
+        written = {var for _, _, memory, _ in flow for var in memory}
         return {*written, *(var for var, _, _, held in flow if held & written)}
 
     def _flow(self, bindings: Iterable[relax.Binding]) -> Iterator[tuple[relax.Var, _Memory, _Memory, _Memory]]:
@@ -88,7 +88,7 @@ def _bindings(function: relax.Function) -> Iterator[relax.Binding]:
 def _held_by(parts: Iterable[Node], held: Mapping[relax.Var, _Memory]) -> _Memory:
     """Return the memory that the variables in `parts` hold."""
     variables = [node for part in parts for node in walk(part) if isinstance(node, relax.Var)]
-    return frozenset([each for var in variables for each in held.get(var, (var,))])
+    return frozenset([variable for var in variables for variable in held.get(var, (var,))])
 
 
 def _may_hold(value: relax.Expr) -> bool:

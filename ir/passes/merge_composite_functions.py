@@ -80,9 +80,9 @@ class _Merger:
 
     def _join(self, var: relax.Var, used: list[relax.Var], earlier: list[relax.Var], library: str) -> None:
         """Add a call to the groups of its operands, or to a new one."""
-        between = self._before(self._all[each] for each in earlier)
-        parents = [self._all[each] for each in used if each in self.groups]
-        parents = [each for each in parents if each.attrs[CODEGEN] == library and each not in between]
+        between = self._before(self._all[variable] for variable in earlier)
+        parents = [self._all[variable] for variable in used if variable in self.groups]
+        parents = [parent for parent in parents if parent.attrs[CODEGEN] == library and parent not in between]
         first, *others = list(dict.fromkeys(parents)) or [Group([], {CODEGEN: library})]
         first.variables.append(var)
         self.groups[var] = first
@@ -102,7 +102,7 @@ class _Merger:
 
     def _add(self, var: relax.Var, group: Group, earlier: Iterable[relax.Var]) -> None:
         self._all[var] = group
-        self._needs.setdefault(group, set()).update(self._all[each] for each in earlier)
+        self._needs.setdefault(group, set()).update(self._all[variable] for variable in earlier)
         self._needs[group].discard(group)
 
     def _merge(self, group: Group, into: Group) -> None:

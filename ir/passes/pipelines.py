@@ -26,7 +26,7 @@ def get_pipeline(name: str = "zero") -> Pass:
     if name not in PIPELINES:
         known = ", ".join(pipelines())
         raise error("E0903", f"unknown pipeline '{name}'", help=f"pipelines are: {known}")
-    return Sequential([get_pass(each) for each in PIPELINES[name]], name=name)
+    return Sequential([get_pass(pipeline) for pipeline in PIPELINES[name]], name=name)
 
 
 def pipelines() -> tuple[str, ...]:

@@ -32,13 +32,13 @@ def realize_vdevice(mod: IRModule) -> IRModule:
 
     A hint with a device that the module does not list is ignored and kept.
     """
-    devices = [each for each in mod.global_infos.get("vdevice", ()) if isinstance(each, VDevice)]
+    devices = [global_info for global_info in mod.global_infos.get("vdevice", ()) if isinstance(global_info, VDevice)]
 
     def listed(node: Node) -> Node | None:
         if not isinstance(node, relax.Call) or node.op != _HINT:
             return None
         hint = node.attrs["dst_vdevice"]
-        same = (each for each in devices if _name(each) == _name(hint))
+        same = (device for device in devices if _name(device) == _name(hint))
         return replace(node, attrs={"dst_vdevice": next(same, hint)})
 
     def realized(function: relax.Function) -> relax.Function:
@@ -102,8 +102,8 @@ def _returned(
         while isinstance(value, relax.Var) and value in bound:
             value = bound[value]
         fields = value.fields if isinstance(value, relax.Tuple) else ()
-        for field, each in zip(fields, info.fields, strict=False):
-            yield from _returned(field, each, bound)
+        for field, kind in zip(fields, info.fields, strict=False):
+            yield from _returned(field, kind, bound)
 
 
 def _device(info: StructInfo | None) -> VDevice | None:

@@ -21,7 +21,7 @@ def symptom(transform: Pass, mod: IRModule) -> Hashable:
         with PassContext(opt_level=3, instruments=[VerifyEach()]):
             transform(mod)
     except TvmsError as problem:
-        return tuple([(each.code, _NAMES.sub("", each.message)) for each in problem.diagnostics])
+        return tuple([(diagnostic.code, _NAMES.sub("", diagnostic.message)) for diagnostic in problem.diagnostics])
     except Exception as problem:  # any failure of a pass is of interest
         return type(problem)
     return None

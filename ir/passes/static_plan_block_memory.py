@@ -103,11 +103,11 @@ class _Planner:
         return found
 
     def _choose(self, tensor: Tensor) -> _Storage | None:
-        alike = [each for each in self._free if (each.dtype, each.scope) == (tensor.dtype, tensor.scope)]
+        alike = [storage for storage in self._free if (storage.dtype, storage.scope) == (tensor.dtype, tensor.scope)]
         size = d.value_of(tensor.size)
         if size is None:
-            return next((each for each in alike if d.is_equal(each.size, tensor.size)), None)
-        known = [(known, each) for each in alike if (known := d.value_of(each.size)) is not None]
+            return next((storage for storage in alike if d.is_equal(storage.size, tensor.size)), None)
+        known = [(known, storage) for storage in alike if (known := d.value_of(storage.size)) is not None]
         larger = [pair for pair in known if size <= pair[0] <= size * _RANGE]
         smaller = [pair for pair in reversed(known) if size // _RANGE <= pair[0] < size]
         return _first(min(larger, key=_first_of, default=None) or max(smaller, key=_first_of, default=None))
@@ -138,10 +138,10 @@ def _packed(body: relax.SeqExpr, tensors: Mapping[relax.Call, Tensor]) -> dict[r
                 lives.setdefault(tensor.scope, []).append(_Life(binding.value, size, start, end))
         for scope, alive in lives.items():
             storage = _Storage(d.dim(0), "uint8", scope)
-            for life in sorted(alive, key=lambda each: (-each.size, each.start)):
-                life.offset = _lowest(life, [each for each in alive if each.offset is not None])
+            for life in sorted(alive, key=lambda entry: (-entry.size, entry.start)):
+                life.offset = _lowest(life, [other for other in alive if other.offset is not None])
                 places[life.call] = storage, life.offset
-            storage.size = d.dim(max(each.size + (each.offset or 0) for each in alive))
+            storage.size = d.dim(max(item.size + (item.offset or 0) for item in alive))
     return places
 
 
@@ -157,9 +157,9 @@ class _Life(Struct, eq=False):
 
 def _lowest(life: _Life, placed: Sequence[_Life]) -> int:
     """Return the lowest offset at which a tensor does not overlap others that are alive at the same time."""
-    meeting = [each for each in placed if each.start <= life.end and life.start <= each.end]
+    meeting = [other for other in placed if other.start <= life.end and life.start <= other.end]
     offset = 0
-    for low, size in sorted((each.offset or 0, each.size) for each in meeting):
+    for low, size in sorted((item.offset or 0, item.size) for item in meeting):
         if offset + life.size <= low:
             break
         offset = max(offset, -(-(low + size) // _ALIGNMENT) * _ALIGNMENT)

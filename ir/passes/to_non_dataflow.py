@@ -31,7 +31,7 @@ def _plain(node: Node) -> Node | None:
         case relax.DataflowVar():
             return relax.Var(node.name_hint, struct_info=node.struct_info, span=node.span)
         case relax.SeqExpr(blocks=blocks) if len(blocks) > 1 or any(
-            isinstance(each, relax.DataflowBlock) for each in blocks
+            isinstance(block, relax.DataflowBlock) for block in blocks
         ):
             return replace(
                 node, blocks=(relax.BindingBlock(tuple(chain.from_iterable(map(commented_bindings, blocks)))),)

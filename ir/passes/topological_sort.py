@@ -54,16 +54,16 @@ def _sorted(
         uses[var] |= needed
     users: dict[relax.Var, dict[relax.Var, None]] = {}
     for var, used in uses.items():
-        for each in used:
-            users.setdefault(each, {})[var] = None
+        for variable in used:
+            users.setdefault(variable, {})[var] = None
     if direction == "from-outputs":
         own = {var: dict.fromkeys(users.get(var, ())) for var in bindings}
         backwards = {var: dict.fromkeys(used for used in uses[var] if used in bindings) for var in bindings}
         found = _search([var for var in bindings if not own[var]], own, backwards, order)[::-1]
     else:
         starts = [param for param in params if param in users]
-        starts += [each for each in users if each not in bindings and each not in starts]
-        own = {var: {each: None for each in used if each in bindings} for var, used in uses.items()}
+        starts += [user for user in users if user not in bindings and user not in starts]
+        own = {var: {variable: None for variable in used if variable in bindings} for var, used in uses.items()}
         found = _search([*starts, *[var for var in bindings if not uses[var]]], own, users, order)
     bound = tuple([bindings[var] for var in found])
     return block if bound == block.bindings else replace(block, bindings=bound)
@@ -96,10 +96,10 @@ def _search(
     while pending:
         var = pending.popleft()
         if var in needs:
-            if var in found or any(each not in found for each in needs[var]):
+            if var in found or any(need not in found for need in needs[var]):
                 continue
             found[var] = None
-        following = [each for each in leads.get(var, ()) if each not in found]
+        following = [later for later in leads.get(var, ()) if later not in found]
         if order == "depth-first":
             pending.extendleft(reversed(following))
         else:

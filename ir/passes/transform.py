@@ -145,11 +145,11 @@ class Sequential(Pass):
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
         """Run the passes that the context enables, each after those that it requires."""
-        for each in self.passes:
-            if ctx.pass_enabled(each.info):
-                for name in each.info.required:
+        for pass_ in self.passes:
+            if ctx.pass_enabled(pass_.info):
+                for name in pass_.info.required:
                     mod = get_pass(name)(mod)
-                mod = each(mod)
+                mod = pass_(mod)
         return mod
 
 
@@ -194,7 +194,7 @@ def _decorate(wrap: Wrap, target: Any, info: Callable[[str], PassInfo], method: 
 def _of_functions(kind: type[BaseFunc]) -> Wrap:
     def wrap(function: Callable[[Any, IRModule, PassContext], BaseFunc]) -> Callable[[IRModule, PassContext], IRModule]:
         def transform(mod: IRModule, ctx: PassContext) -> IRModule:
-            return map_functions(mod, kind, lambda each: function(each, mod, ctx))
+            return map_functions(mod, kind, lambda entry: function(entry, mod, ctx))
 
         return update_wrapper(transform, function)
 
@@ -206,15 +206,15 @@ def _of_dataflow_blocks(function: Callable[[Any, IRModule, PassContext], Any]) -
         def changed(node: Node) -> Node | None:
             return function(node, mod, ctx) if isinstance(node, relax.DataflowBlock) else None
 
-        return map_functions(mod, relax.Function, lambda each: rewrite(each, changed))
+        return map_functions(mod, relax.Function, lambda entry: rewrite(entry, changed))
 
     return update_wrapper(transform, function)
 
 
 def map_functions(mod: IRModule, kind: type[BaseFunc], function: Callable[[Any], BaseFunc]) -> IRModule:
     """Return `mod` with `function` applied to each of its functions of `kind`, the same object if nothing changes."""
-    functions = {name: function(each) if isinstance(each, kind) else each for name, each in mod.functions.items()}
-    is_same = all(functions[name] is each for name, each in mod.functions.items())
+    functions = {name: function(func) if isinstance(func, kind) else func for name, func in mod.functions.items()}
+    is_same = all(functions[name] is func for name, func in mod.functions.items())
     return mod if is_same else replace(mod, functions=functions)
 
 
@@ -319,11 +319,15 @@ def declare_pass(
         signature = inspect.Signature(parameters)
         expected = Signature(
             [
-                Parameter(each.name, each.default is each.empty, "named" if each.kind is each.KEYWORD_ONLY else "plain")
-                for each in parameters
+                Parameter(
+                    parameter.name,
+                    parameter.default is parameter.empty,
+                    "named" if parameter.kind is parameter.KEYWORD_ONLY else "plain",
+                )
+                for parameter in parameters
             ]
         )
-        numbers = {each.name: number for number, each in enumerate(parameters, 1)}
+        numbers = {parameter.name: number for number, parameter in enumerate(parameters, 1)}
 
         @once
         def annotations() -> Mapping[str, Any]:

@@ -34,5 +34,5 @@ def update_vdevice(mod: IRModule, new_vdevice: VDevice, index: int) -> IRModule:
     }
     for name, function in functions.items():
         functions[name] = refined_result(function) if isinstance(function, relax.Function) else function
-    infos: tuple[GlobalInfo, ...] = tuple([new_vdevice if each is old else each for each in devices])
+    infos: tuple[GlobalInfo, ...] = tuple([new_vdevice if device is old else device for device in devices])
     return replace(mod, functions=functions, global_infos={**mod.global_infos, "vdevice": infos})

@@ -162,17 +162,17 @@ def read_expression(reading: Reading, value: Any) -> tir.PrimExpr:
 
 @kind("Factors", "a list of positive integers or expressions, with None for the one to be inferred")
 def read_factors(reading: Reading, value: Any) -> tuple[tir.PrimExpr | None, ...]:
-    return tuple([None if each is None else read_expression(reading, each) for each in elements(value)])
+    return tuple([None if element is None else read_expression(reading, element) for element in elements(value)])
 
 
 @kind("Integers", "a list of integers")
 def read_integers(reading: Reading, value: Any) -> tuple[int, ...]:
-    return tuple([read_integer(reading, each) for each in elements(value)])
+    return tuple([read_integer(reading, element) for element in elements(value)])
 
 
 @kind("Numbers", "a list of numbers")
 def read_numbers(reading: Reading, value: Any) -> tuple[float, ...]:
-    return tuple([read_number(reading, each) for each in elements(value)])
+    return tuple([read_number(reading, element) for element in elements(value)])
 
 
 @kind("Attribute", "a value that an attribute can have")
@@ -180,9 +180,9 @@ def read_attribute(reading: Reading, value: Any) -> Any:
     if isinstance(value, tir.PrimExpr):
         return reading.expression(value)
     if isinstance(value, list | tuple):
-        return tuple([read_attribute(reading, each) for each in value])  # type: ignore[reportUnknownVariableType]
+        return tuple([read_attribute(reading, item) for item in value])  # type: ignore[reportUnknownVariableType]
     if isinstance(value, dict):
-        return {key: read_attribute(reading, each) for key, each in value.items()}  # type: ignore[reportUnknownVariableType]
+        return {key: read_attribute(reading, item) for key, item in value.items()}  # type: ignore[reportUnknownVariableType]
     if not isinstance(value, str | int | float | Node | None):
         raise Mismatch
     return value

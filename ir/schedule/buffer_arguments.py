@@ -33,7 +33,7 @@ def read_storage_scope(reading: Reading, value: Any) -> str:
 
 @kind("Blocks", "a list of blocks")
 def read_blocks(reading: Reading, value: Any) -> tuple[tir.Block, ...]:
-    return tuple([read_block(reading, each) for each in elements(value)])
+    return tuple([read_block(reading, element) for element in elements(value)])
 
 
 @kind("DataType", 'a dtype of numbers, such as "float16"')

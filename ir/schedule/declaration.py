@@ -59,15 +59,15 @@ class Primitive(Struct, frozen=True, eq=False, dict=True):
         """Signature of the method of a schedule."""
         parameters = [
             inspect.Parameter(
-                each.name,
+                argument.name,
                 inspect.Parameter.VAR_POSITIONAL
-                if each.variadic
+                if argument.variadic
                 else inspect.Parameter.KEYWORD_ONLY
-                if each.keyword_only
+                if argument.keyword_only
                 else inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                default=inspect.Parameter.empty if each.required or each.variadic else each.default,
+                default=inspect.Parameter.empty if argument.required or argument.variadic else argument.default,
             )
-            for each in self.arguments
+            for argument in self.arguments
         ]
         return inspect.Signature(parameters)
 
@@ -81,15 +81,17 @@ class Primitive(Struct, frozen=True, eq=False, dict=True):
         values = dict(bound.values)
         if variadic is not None and bound.rest:
             values[variadic.name] = bound.rest
-        return {each.name: values[each.name] for each in self.arguments if each.name in values}
+        return {argument.name: values[argument.name] for argument in self.arguments if argument.name in values}
 
     @cached_property
     def _binding(self) -> Signature[Parameter]:
         parameters = [
             Parameter(
-                each.name, each.required, "variadic" if each.variadic else "named" if each.keyword_only else "plain"
+                argument.name,
+                argument.required,
+                "variadic" if argument.variadic else "named" if argument.keyword_only else "plain",
             )
-            for each in self.arguments
+            for argument in self.arguments
         ]
         return Signature(parameters)
 
@@ -141,9 +143,9 @@ class Primitive(Struct, frozen=True, eq=False, dict=True):
         """Apply the primitive to `program`. It may only refuse with conditions that it declares."""
         named = dict(arguments)
         leading: list[Any] = []
-        variadic = next((index for index, each in enumerate(self.arguments) if each.variadic), None)
+        variadic = next((index for index, argument in enumerate(self.arguments) if argument.variadic), None)
         if variadic is not None:
-            leading = [named.pop(each.name) for each in self.arguments[:variadic]]
+            leading = [named.pop(argument.name) for argument in self.arguments[:variadic]]
             leading.extend(named.pop(self.arguments[variadic].name))
         try:
             return self.apply(program, *leading, **named)
@@ -199,7 +201,7 @@ def _described(value: Any) -> str:
     if value is None or isinstance(value, bool | int | float | str):
         return repr(value)
     if isinstance(value, list | tuple):
-        return f"[{', '.join([_described(each) for each in value])}]"  # type: ignore[reportUnknownVariableType]
+        return f"[{', '.join([_described(item) for item in value])}]"  # type: ignore[reportUnknownVariableType]
     return {"BlockRV": "a block", "LoopRV": "a loop", "ExprRV": "a number"}.get(type(value).__name__, "this")
 
 

@@ -46,9 +46,9 @@ def _subject(primitive: Primitive, refused: Refused, arguments: Mapping[str, Any
     index = 0
     for argument in primitive.arguments:
         value = arguments.get(argument.name)
-        for each in value if argument.variadic and isinstance(value, tuple) else (value,):  # type: ignore[reportUnknownVariableType]
+        for item in value if argument.variadic and isinstance(value, tuple) else (value,):  # type: ignore[reportUnknownVariableType]
             index += 1
-            is_first = refused.argument is None and bool(refused.places) and each is refused.places[0]
+            is_first = refused.argument is None and bool(refused.places) and item is refused.places[0]
             if is_first or argument.name == refused.argument:
                 return argument_name(primitive.name, index, argument.name)
     return primitive.name

@@ -64,11 +64,11 @@ class Layout(Struct, frozen=True):
         result = self.given(*positional, **named)
         indices: list[tir.PrimExpr] = []
         separators: list[int] = []
-        for each in result if isinstance(result, list | tuple) else (result,):  # type: ignore[reportUnknownVariableType]
-            if isinstance(each, str) and each == AXIS_SEPARATOR:
+        for item in result if isinstance(result, list | tuple) else (result,):  # type: ignore[reportUnknownVariableType]
+            if isinstance(item, str) and item == AXIS_SEPARATOR:
                 separators.append(len(indices))
             else:
-                indices.append(_index(each, argument))
+                indices.append(_index(item, argument))
         return tir.IndexMap(tuple(values.values()), tuple(indices)), tuple(separators)
 
 
@@ -99,7 +99,7 @@ class Padding(Struct, frozen=True):
         if expression.dtype != buffer.dtype:
             reason = f"the padding value is {expression.dtype}, but the elements of '{buffer.name}' are {buffer.dtype}"
             raise PADDING_VALUE.refuse(reason, argument=argument)
-        load = next((each for each in walk(expression) if isinstance(each, tir.BufferLoad)), None)
+        load = next((node for node in walk(expression) if isinstance(node, tir.BufferLoad)), None)
         if load is not None:
             raise PADDING_VALUE.refuse(f"the padding value reads '{load.buffer.name}'", argument=argument)
 
@@ -110,13 +110,13 @@ def parameters_of(function: Callable[..., Any], dimensions: int) -> dict[str, ti
     Names of keyword-only parameters are prefixed with a star.
     """
     parameters = inspect.signature(function).parameters.values()
-    rest = dimensions - sum(each.kind is not inspect.Parameter.VAR_POSITIONAL for each in parameters)
+    rest = dimensions - sum(parameter.kind is not inspect.Parameter.VAR_POSITIONAL for parameter in parameters)
     names: list[str] = []
-    for each in parameters:
-        if each.kind is inspect.Parameter.VAR_POSITIONAL:
-            names.extend([f"{each.name}_{index}" for index in range(rest)])
+    for parameter in parameters:
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            names.extend([f"{parameter.name}_{index}" for index in range(rest)])
         else:
-            names.append(f"*{each.name}" if each.kind is inspect.Parameter.KEYWORD_ONLY else each.name)
+            names.append(f"*{parameter.name}" if parameter.kind is inspect.Parameter.KEYWORD_ONLY else parameter.name)
     return {name: tir.Var(_INDEX_DTYPE, name.lstrip("*")) for name in names}
 
 
@@ -136,18 +136,18 @@ def _number(value: Any, buffer: tir.Buffer) -> tir.PrimExpr:
 def _resolved(index_map: tir.IndexMap, reading: Reading) -> tir.IndexMap:
     return tir.IndexMap(
         index_map.initial_indices,
-        tuple([reading.expression(each) for each in index_map.final_indices]),
+        tuple([reading.expression(final_index) for final_index in index_map.final_indices]),
         index_map.inverse_index_map,
     )
 
 
 def _typed(index_map: tir.IndexMap, dtype: str) -> tir.IndexMap:
     """Return a map with indices of `dtype`; other variables in it keep their dtypes (TVM: `LegalizeIndexMapDType`)."""
-    variables = {each: tir.Var(dtype, each.name) for each in index_map.initial_indices}
-    final = [substitute(each, variables) for each in index_map.final_indices]
-    known = {each: each for value in final for each in walk(value) if isinstance(each, tir.Var)}
+    variables = {initial_index: tir.Var(dtype, initial_index.name) for initial_index in index_map.initial_indices}
+    final = [substitute(final_index, variables) for final_index in index_map.final_indices]
+    known = {node: node for value in final for node in walk(value) if isinstance(node, tir.Var)}
     converter = IndexDtype(dtype, known)
-    return tir.IndexMap(tuple(variables.values()), tuple([converter.index(each) for each in final]))
+    return tir.IndexMap(tuple(variables.values()), tuple([converter.index(item) for item in final]))
 
 
 IndexMap: TypeAlias = Layout

@@ -76,7 +76,7 @@ class Program:
 
     def parent(self, node: tir.Stmt) -> tir.For | tir.Block | None:
         """Return the innermost loop or block around a loop or block (TVM: the parent of its sref)."""
-        return next((each for each in self.around(node) if isinstance(each, tir.For | tir.Block)), None)
+        return next((stmt for stmt in self.around(node) if isinstance(stmt, tir.For | tir.Block)), None)
 
     def statement_around(self, node: tir.Stmt) -> tir.Stmt | None:
         """Return the parent statement of `node`, of any kind."""
@@ -84,16 +84,16 @@ class Program:
 
     def scope_of(self, node: tir.Stmt) -> tir.Block | None:
         """Return the block around `node`, its scope; None for the root block."""
-        return next((each for each in self.around(node) if isinstance(each, tir.Block)), None)
+        return next((stmt for stmt in self.around(node) if isinstance(stmt, tir.Block)), None)
 
     def loops_of(self, node: tir.Stmt) -> tuple[tir.For, ...]:
         """Return the loops around `node` within its scope, outermost first (TVM: `GetLoops`)."""
         loops: list[tir.For] = []
-        for each in self.around(node):
-            if isinstance(each, tir.Block):
+        for stmt in self.around(node):
+            if isinstance(stmt, tir.Block):
                 break
-            if isinstance(each, tir.For):
-                loops.append(each)
+            if isinstance(stmt, tir.For):
+                loops.append(stmt)
         return tuple(reversed(loops))
 
     def realize_of(self, block: tir.Block) -> tir.BlockRealize:
@@ -109,7 +109,7 @@ class Program:
     def blocks_named(self, name: str, function: str) -> tuple[tir.Block, ...]:
         """Return the blocks called `name` in a function, in order."""
         body = self.tree(function).function.body
-        return tuple([each for each in walk_statements(body) if isinstance(each, tir.Block) and each.name_hint == name])
+        return tuple([stmt for stmt in walk_statements(body) if isinstance(stmt, tir.Block) and stmt.name_hint == name])
 
     def block_named(self, name: str, function: str) -> tir.Block:
         """Return the only block called `name`; refused if there is none, or several (E0502)."""
@@ -183,9 +183,9 @@ def child_blocks(node: tir.Stmt) -> tuple[tir.Block, ...]:
     found: list[tir.Block] = []
     stack = list(reversed(statements_in(node)))
     while stack:
-        each = stack.pop()
-        if isinstance(each, tir.BlockRealize):
-            found.append(each.block)
+        statement = stack.pop()
+        if isinstance(statement, tir.BlockRealize):
+            found.append(statement.block)
         else:
-            stack.extend(reversed(statements_in(each)))
+            stack.extend(reversed(statements_in(statement)))
     return tuple(found)

@@ -256,11 +256,11 @@ class Schedule:
         became = program.became
         handles = {handle: _followed(value, became) for handle, value in state.handles.items()}
         values = _listed(result)
-        made = [_handle(each, _origin(primitive, i, len(values), place)) for i, each in enumerate(values)]
-        known = zip(made, [_followed(each, became) for each in values], strict=True)
+        made = [_handle(value, _origin(primitive, i, len(values), place)) for i, value in enumerate(values)]
+        known = zip(made, [_followed(value, became) for value in values], strict=True)
         handles.update({handle: value for handle, value in known if handle is not None})
         results = tuple(made) if isinstance(result, list | tuple) else made[0] if made else None
-        names = tuple([_name(each) for each in values])
+        names = tuple([_name(value) for value in values])
         inst = Instruction(primitive, given, results, names, program.decision)
         self._history.append(state)
         self._state = State(program.module, handles, (*state.insts, inst), state.working_on, program.random.state)
@@ -283,7 +283,7 @@ class Schedule:
 def _listed(result: Any) -> list[Any]:
     """Return the results of a primitive as a list, with numbers as expressions."""
     if isinstance(result, list | tuple):
-        return [make.to_expr(each) if isinstance(each, int) else each for each in result]  # type: ignore[reportUnknownVariableType]
+        return [make.to_expr(item) if isinstance(item, int) else item for item in result]  # type: ignore[reportUnknownVariableType]
     return [] if result is None else _listed([result])
 
 

@@ -34,7 +34,7 @@ class TensorIntrin(Struct, frozen=True):
         for function in (desc, impl):
             if any(parameter not in function.buffer_map for parameter in function.params):
                 raise ValueError(f"intrinsic '{name}' has parameters that are not buffers")
-        if [_kind(desc, each) for each in desc.params] != [_kind(impl, each) for each in impl.params]:
+        if [_kind(desc, param) for param in desc.params] != [_kind(impl, param) for param in impl.params]:
             raise ValueError(f"the description and the implementation of intrinsic '{name}' take different buffers")
         _registered[name] = TensorIntrin(desc, impl)
 

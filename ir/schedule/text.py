@@ -73,11 +73,11 @@ def resolve(value: Any, known: Mapping[str, Any]) -> Any:
         case Element():
             return known[value.id][value.index]
         case tuple():
-            return tuple([each for item in value for each in _resolved(item, known)])  # type: ignore[reportUnknownVariableType]
+            return tuple([element for item in value for element in _resolved(item, known)])  # type: ignore[reportUnknownVariableType]
         case dict():
-            return {key: resolve(each, known) for key, each in value.items()}  # type: ignore[reportUnknownVariableType]
+            return {key: resolve(item, known) for key, item in value.items()}  # type: ignore[reportUnknownVariableType]
         case tir.PrimExpr() | tir.IndexMap():
-            names = {each: known[each.name] for each in walk(value) if isinstance(each, Name)}
+            names = {node: known[node.name] for node in walk(value) if isinstance(node, Name)}
             return substitute(value, names) if names else value
         case _:
             return value

@@ -30,7 +30,7 @@ class Trace(Struct, eq=False):
     @property
     def decisions(self) -> dict[Instruction, Any]:
         """Decisions of the sampling instructions."""
-        return {each: each.decision for each in self.insts if each.decision is not None}
+        return {inst: inst.decision for inst in self.insts if inst.decision is not None}
 
     def get_decision(self, inst: Instruction) -> Any:
         """Return the decision of an instruction, or None."""
@@ -54,10 +54,10 @@ class Trace(Struct, eq=False):
         """Return the trace without queries whose results are unused."""
         kept: list[Instruction] = []
         used: set[Any] = set()
-        for each in reversed(list(_until_postproc(self.insts, remove_postproc))):
-            if not each.primitive.is_query or any(handle in used for handle in results_of(each)):
-                kept.append(each)
-                used.update(_handles_in(each.arguments))
+        for instruction in reversed(list(_until_postproc(self.insts, remove_postproc))):
+            if not instruction.primitive.is_query or any(handle in used for handle in results_of(instruction)):
+                kept.append(instruction)
+                used.update(_handles_in(instruction.arguments))
         return Trace(tuple(reversed(kept)), self.function)
 
     def as_json(self, remove_postproc: bool = False) -> list[Any]:
@@ -76,15 +76,15 @@ class Trace(Struct, eq=False):
     def with_decision(self, inst: Instruction, decision: Any, remove_postproc: bool = False) -> Trace:
         """Return the trace with another decision for one instruction."""
         insts = [
-            replace(each, decision=decision) if each is inst else each
-            for each in _until_postproc(self.insts, remove_postproc)
+            replace(instruction, decision=decision) if instruction is inst else instruction
+            for instruction in _until_postproc(self.insts, remove_postproc)
         ]
         return Trace(tuple(insts), self.function)
 
     def as_text(self, name: str, target: Attrs | None = None) -> ScheduleText:
         """Return the trace as a schedule for a text."""
         namer = _Namer()
-        steps = [namer.step(each) for each in self.insts]
+        steps = [namer.step(inst) for inst in self.insts]
         return ScheduleText(name, self.function, target, tuple(steps))
 
     def apply_to_schedule(
@@ -96,23 +96,23 @@ class Trace(Struct, eq=False):
         returns the decision to use.
         """
         known: dict[Handle, Any] = {}
-        for each in _until_postproc(self.insts, remove_postproc):
-            given = {name: _renamed(value, known) for name, value in each.arguments.items()}
-            decision = each.decision
+        for instruction in _until_postproc(self.insts, remove_postproc):
+            given = {name: _renamed(value, known) for name, value in instruction.arguments.items()}
+            decision = instruction.decision
             if decision_provider is not None and decision is not None:
-                decision = decision_provider(each, list(given.values()), [], decision)
+                decision = decision_provider(instruction, list(given.values()), [], decision)
             if decision is not None:
                 given["decision"] = decision
-            args, named = each.primitive.as_call(given)
-            results = sch.apply(each.primitive.name, *args, **named)
-            known.update(zip(_flat(each.results), _flat(results), strict=True))
+            args, named = instruction.primitive.as_call(given)
+            results = sch.apply(instruction.primitive.name, *args, **named)
+            known.update(zip(_flat(instruction.results), _flat(results), strict=True))
 
 
 def _until_postproc(insts: tuple[Instruction, ...], remove: bool) -> Iterator[Instruction]:
-    for each in insts:
-        if remove and each.primitive.name == "enter_postproc":
+    for inst in insts:
+        if remove and inst.primitive.name == "enter_postproc":
             return
-        yield each
+        yield inst
 
 
 def _flat(results: Any) -> list[Any]:
@@ -127,13 +127,13 @@ def _handles_in(value: Any) -> Iterator[Any]:
         case BlockRV() | LoopRV():
             yield value
         case list() | tuple():
-            for each in value:  # type: ignore[reportUnknownVariableType]
-                yield from _handles_in(each)
+            for item in value:  # type: ignore[reportUnknownVariableType]
+                yield from _handles_in(item)
         case dict():
-            for each in value.values():  # type: ignore[reportUnknownVariableType]
-                yield from _handles_in(each)
+            for item in value.values():  # type: ignore[reportUnknownVariableType]
+                yield from _handles_in(item)
         case tir.PrimExpr() | tir.IndexMap():
-            yield from (each for each in walk(value) if isinstance(each, ExprRV))
+            yield from (node for node in walk(value) if isinstance(node, ExprRV))
         case _:
             pass
 
@@ -144,9 +144,9 @@ def _renamed(value: Any, known: Mapping[Any, Any]) -> Any:
         case BlockRV() | LoopRV() | ExprRV():
             return known.get(value, value)
         case list() | tuple():
-            return tuple([_renamed(each, known) for each in value])  # type: ignore[reportUnknownVariableType]
+            return tuple([_renamed(item, known) for item in value])  # type: ignore[reportUnknownVariableType]
         case dict():
-            return {key: _renamed(each, known) for key, each in value.items()}  # type: ignore[reportUnknownVariableType]
+            return {key: _renamed(item, known) for key, item in value.items()}  # type: ignore[reportUnknownVariableType]
         case tir.PrimExpr() | tir.IndexMap():
             return substitute(value, known)
         case _:
@@ -171,7 +171,7 @@ class _Namer:
         return Step(inst.primitive.name, args, named, names, bool(names) and isinstance(inst.results, tuple))
 
     def unique(self, hint: str) -> str:
-        base = "".join([each if each.isalnum() else "_" for each in hint]).lstrip("0123456789") or "v"
+        base = "".join([key if key.isalnum() else "_" for key in hint]).lstrip("0123456789") or "v"
         name, count = base, 0
         if base == "_":
             return base

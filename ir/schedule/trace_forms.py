@@ -23,8 +23,8 @@ _INPUTS = ("Block", "Loop", "BlockOrLoop", "Location", "Blocks", "Factors", "Exp
 _KINDS = {"rfactor": "RFactor", "reindex": "ReIndex", "unsafe_set_dtype": "UnsafeSetDType"}
 """TVM's names of instructions that are not the name of the primitive in camel case."""
 _NODES = {
-    each.__name__: each
-    for each in (
+    term.__name__: term
+    for term in (
         tir.IntImm, tir.FloatImm, tir.StringImm, tir.Cast, tir.Add, tir.Sub, tir.Mul, tir.FloorDiv, tir.FloorMod,
         tir.Min, tir.Max, tir.EQ, tir.NE, tir.LT, tir.LE, tir.GT, tir.GE, tir.And, tir.Or, tir.Not, tir.Select,
     )
@@ -48,10 +48,10 @@ def as_json(insts: Sequence[Instruction]) -> list[Any]:
             if argument.kind.name not in _INPUTS:
                 attributes.append(_encoded(value, names, quotes=False))
             elif argument.variadic or argument.kind.name in _FLATTENED:
-                inputs.extend([_encoded(each, names) for each in value])
+                inputs.extend([_encoded(item, names) for item in value])
             else:
                 inputs.append(_encoded(value, names))
-        outputs = [_named(each, names) for each in results_of(inst)]
+        outputs = [_named(result, names) for result in results_of(inst)]
         found.append([kind_of(inst.primitive), inputs, attributes, outputs])
         if inst.decision is not None:
             chosen = inst.decision
@@ -87,10 +87,10 @@ def as_python(insts: Sequence[Instruction]) -> list[str]:
                 inst.decision if argument.name == "decision" else inst.arguments.get(argument.name, argument.default)
             )
             if argument.variadic:
-                parts.extend([_text(each, names) for each in value])
+                parts.extend([_text(item, names) for item in value])
             elif argument.name != "decision" or value is not None:
                 parts.append(f"{argument.name}={_text(value, names)}")
-        outputs = [_named(each, names) for each in results_of(inst)]
+        outputs = [_named(result, names) for result in results_of(inst)]
         left = (
             f"{outputs[0]}, = " if len(outputs) == 1 and isinstance(inst.results, tuple) else ", ".join(outputs) + " = "
         )
@@ -125,12 +125,12 @@ def _encoded(value: Any, names: Mapping[Any, str], quotes: bool = True) -> Any:
         case None:
             return "None" if quotes else None
         case list() | tuple():
-            return [_encoded(each, names, quotes) for each in value]  # type: ignore[reportUnknownVariableType]
+            return [_encoded(item, names, quotes) for item in value]  # type: ignore[reportUnknownVariableType]
         case dict():
-            return {key: _encoded(each, names, quotes) for key, each in value.items()}  # type: ignore[reportUnknownVariableType]
+            return {key: _encoded(item, names, quotes) for key, item in value.items()}  # type: ignore[reportUnknownVariableType]
         case tir.IndexMap():
-            own = {**names, **{each: each.name for each in value.initial_indices}}
-            return ["IndexMap", [each.name for each in value.initial_indices], [_node(each, own) for each in value.final_indices]]  # fmt: skip
+            own = {**names, **{initial_index: initial_index.name for initial_index in value.initial_indices}}
+            return ["IndexMap", [initial_index.name for initial_index in value.initial_indices], [_node(final_index, own) for final_index in value.final_indices]]  # fmt: skip
         case tir.PrimExpr():
             return _node(value, names)
         case _:
@@ -144,12 +144,12 @@ def _node(value: Any, names: Mapping[Any, str]) -> Any:
         return names[value]
     if not isinstance(value, Node):
         return value
-    own = [each.name for each in fields(value) if each.name not in ("span", "trivia", "struct_info")]
+    own = [field.name for field in fields(value) if field.name not in ("span", "trivia", "struct_info")]
     return [type(value).__name__, *[_node(getattr(value, name), names) for name in own]]
 
 
 def _primitive(kind: str) -> Primitive:
-    found = next((each for each in PRIMITIVES.values() if kind_of(each) == kind), None)
+    found = next((primitive for primitive in PRIMITIVES.values() if kind_of(primitive) == kind), None)
     if found is None:
         raise _no_trace(f"unknown instruction '{kind}'")
     return found
@@ -165,7 +165,7 @@ def _arguments(
         is_input = argument.kind.name in _INPUTS
         rest = inputs if is_input else attributes
         if argument.variadic or argument.kind.name in _FLATTENED:
-            given[argument.name] = tuple([_decoded(each, known) for each in rest])
+            given[argument.name] = tuple([_decoded(item, known) for item in rest])
             rest.clear()
         elif rest:
             value = rest.pop(0)
@@ -192,14 +192,14 @@ def _decoded(value: Any, known: Mapping[str, Any]) -> Any:
         case ["IndexMap", [*names], [*indices]]:
             own = {name: tir.Var("int64", name) for name in names}
             inside = {**known, **own}
-            return tir.IndexMap(tuple(own.values()), tuple([_decoded(each, inside) for each in indices]))
+            return tir.IndexMap(tuple(own.values()), tuple([_decoded(index, inside) for index in indices]))
         case [str(kind), *parts] if kind in _NODES:
             made = _NODES[kind]
-            return made(*[each if index == 0 or not isinstance(each, list | str) else _decoded(each, known) for index, each in enumerate(parts)])  # fmt: skip
+            return made(*[part if index == 0 or not isinstance(part, list | str) else _decoded(part, known) for index, part in enumerate(parts)])  # fmt: skip
         case list():
-            return tuple([_decoded(each, known) for each in value])  # type: ignore[reportUnknownVariableType]
+            return tuple([_decoded(item, known) for item in value])  # type: ignore[reportUnknownVariableType]
         case dict():
-            return {key: _decoded(each, known) for key, each in value.items()}  # type: ignore[reportUnknownVariableType]
+            return {key: _decoded(item, known) for key, item in value.items()}  # type: ignore[reportUnknownVariableType]
         case _:
             return value
 
@@ -209,7 +209,7 @@ def _text(value: Any, names: Mapping[Any, str]) -> str:
         case BlockRV() | LoopRV() | ExprRV():
             return names[value]
         case list() | tuple():
-            return f"[{', '.join([_text(each, names) for each in value])}]"  # type: ignore[reportUnknownVariableType]
+            return f"[{', '.join([_text(item, names) for item in value])}]"  # type: ignore[reportUnknownVariableType]
         case str():
             return f'"{value}"'
         case float():

@@ -78,7 +78,7 @@ def walk_statements(node: tir.Stmt) -> Iterator[tir.Stmt]:
 def with_child(parent: tir.Stmt, old: tir.Stmt, new: tir.Stmt) -> tir.Stmt:
     """Return `parent` with its child `old` replaced by `new`."""
     if isinstance(parent, tir.SeqStmt):
-        return sequence([new if each is old else each for each in parent.seq])
+        return sequence([new if stmt is old else stmt for stmt in parent.seq])
     for field in _BELOW.get(type(parent), _BODY):
         if getattr(parent, field) is old:
             return replace(parent, **{field: new})

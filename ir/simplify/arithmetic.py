@@ -137,20 +137,20 @@ def _merge_extremum(s: Simplifier, total: Sum, term: tir.Min | tir.Max, factor: 
         return total.plus(Sum({term: factor, pair: factor}), -1).plus(both, factor)
     if abs(factor) != 1:
         return None
-    operands = [s.sum(each).scaled(factor) for each in joined(kind, term)]
-    inside = {each for operand in operands for each in operand.terms}
-    moving = Sum({each: value for each, value in total.factors() if each in inside})
+    operands = [s.sum(expr).scaled(factor) for expr in joined(kind, term)]
+    inside = {expr for operand in operands for expr in operand.terms}
+    moving = Sum({expr: value for expr, value in total.factors() if expr in inside})
     if any(operand.constant == -total.constant != 0 for operand in operands):
         moving.constant = total.constant
     moved = [operand.plus(moving) for operand in operands]
     if sum(map(_size, moved)) >= sum(map(_size, operands)) + _size(moving):
         return None
-    new = [s.to_expr(each, dtype) for each in moved]
+    new = [s.to_expr(item, dtype) for item in moved]
     result = new[0]
-    for each in new[1:]:
-        if result is None or each is None:
+    for expr in new[1:]:
+        if result is None or expr is None:
             return None
-        result = (kind if factor == 1 else other)(dtype, result, each)
+        result = (kind if factor == 1 else other)(dtype, result, expr)
     if result is None:
         return None
     return total.plus(moving, -1).plus(Sum({term: factor}), -1).plus(s.sum(s.visit(result)))

@@ -61,7 +61,7 @@ def _one_side(s: Simplifier, distance: Sum) -> tir.PrimExpr | None:
             continue
         is_both = isinstance(term, tir.Max) == (factor > 0)
         rest = distance.plus(Sum({term: factor}), -1)
-        sides = [rest.plus(s.sum(each), factor) for each in (term.a, term.b)]
+        sides = [rest.plus(s.sum(expr), factor) for expr in (term.a, term.b)]
         for side, other in (sides, sides[::-1]):
             holds, fails = s.at_most(side), s.at_most(side.scaled(-1), -1)
             if (holds and not is_both) or (fails and is_both):

@@ -164,7 +164,7 @@ class Simplifier(Knowledge):
             case tir.Call() if not is_pure_call(expr):
                 return False
             case _:
-                parts = (each for each in children(expr) if isinstance(each, tir.PrimExpr))
+                parts = (child for child in children(expr) if isinstance(child, tir.PrimExpr))
                 return not may_fault(expr) and all(map(self.is_total, parts))
 
     def to_expr(self, value: Sum, dtype: str) -> tir.PrimExpr | None:
@@ -200,6 +200,6 @@ def _visited(value: Any, visit: _Visit) -> Any:
     if isinstance(value, tir.PrimExpr):
         return visit(value)
     if isinstance(value, tuple):
-        new = tuple([_visited(each, visit) for each in value])  # type: ignore[reportUnknownVariableType]
+        new = tuple([_visited(item, visit) for item in value])  # type: ignore[reportUnknownVariableType]
         return value if all(a is b for a, b in zip(new, value, strict=True)) else new  # type: ignore[reportUnknownVariableType]
     return value

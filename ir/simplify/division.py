@@ -292,7 +292,7 @@ def _split_by_sum(value: Sum, divisor: Sum, whole: Sum, rest: Sum) -> tuple[Sum,
     """Split by a divisor that is a sum: `x + y` divides `3 * x + 3 * y`."""
     first, factor = next(divisor.factors())
     times = value.terms.get(first, 0) // factor
-    if times and all(value.terms.get(term, 0) == times * each for term, each in divisor.factors()):
+    if times and all(value.terms.get(term, 0) == times * number for term, number in divisor.factors()):
         return Sum({}, times), value.plus(divisor, -times)
     return whole, rest
 

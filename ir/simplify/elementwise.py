@@ -15,10 +15,10 @@ from .patterns import rewrite
 def elementwise(s: Simplifier, expr: tir.PrimExpr) -> tir.PrimExpr:
     """Return the normal form of an operation on vectors or floats."""
     new = s.rebuild(expr)
-    operands = [each for each in children(new) if isinstance(each, tir.PrimExpr)]
+    operands = [child for child in children(new) if isinstance(child, tir.PrimExpr)]
     parsed = parse_dtype(operands[0].dtype)
     if parsed.lanes != 1 or parsed.scalable:
-        if all(isinstance(each, tir.Broadcast) for each in operands):
+        if all(isinstance(operand, tir.Broadcast) for operand in operands):
             return _of_broadcasts(s, new, operands)
         return rewrite(s, new, vectors.ROWS.get(type(new), ()))
     if isinstance(new, tir.BinaryOp) and is_float(parsed.name):
@@ -29,7 +29,7 @@ def elementwise(s: Simplifier, expr: tir.PrimExpr) -> tir.PrimExpr:
 
 def _of_broadcasts(s: Simplifier, expr: tir.PrimExpr, operands: list[tir.PrimExpr]) -> tir.PrimExpr:
     """Return the broadcast of the scalar operation, for an operation on broadcasts."""
-    scalars = {name: each.value for name, each in zip(_operand_names(expr), operands, strict=True)}  # type: ignore[reportAttributeAccessIssue]
+    scalars = {name: operand.value for name, operand in zip(_operand_names(expr), operands, strict=True)}  # type: ignore[reportAttributeAccessIssue]
     scalar = replace(expr, dtype=parse_dtype(expr.dtype).name, **scalars)
     assert isinstance(operands[0], tir.Broadcast)
     return s.visit(tir.Broadcast(expr.dtype, scalar, operands[0].lanes))

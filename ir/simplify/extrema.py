@@ -30,22 +30,22 @@ def extremum(s: Simplifier, expr: tir.Min | tir.Max) -> tir.PrimExpr:
     common = _common(s, operands, dtype)
     if common is None:
         return _build(s, kind, operands)
-    rest = [s.to_expr(s.sum(each).plus(common, -1), dtype) for each in operands]
-    inner = s.visit(reduce(lambda a, b: kind(dtype, a, b), [each for each in rest if each is not None]))
+    rest = [s.to_expr(s.sum(operand).plus(common, -1), dtype) for operand in operands]
+    inner = s.visit(reduce(lambda a, b: kind(dtype, a, b), [term for term in rest if term is not None]))
     result = s.to_expr(s.sum(inner).plus(common), dtype)
     return _build(s, kind, operands) if result is None else result
 
 
 def _operands(s: Simplifier, kind: type[tir.Min | tir.Max], expr: tir.PrimExpr) -> list[tir.PrimExpr]:
     """Return the operands of nested nodes of `kind`, in normal form."""
-    return [each for part in joined(kind, expr) for each in joined(kind, s.visit(part))]
+    return [term for part in joined(kind, expr) for term in joined(kind, s.visit(part))]
 
 
 def _common(s: Simplifier, operands: list[tir.PrimExpr], dtype: str) -> Sum | None:
     """Return the terms and the constant that all operands share, or None. Only indices qualify, as they do not wrap."""
     if not is_index(dtype):
         return None
-    sums = [s.sum(each) for each in operands]
+    sums = [s.sum(operand) for operand in operands]
     first = sums[0]
     terms = {t: f for t, f in first.factors() if all(other.terms.get(t, 0) == f for other in sums[1:])}
     constant = first.constant if all(other.constant == first.constant for other in sums) else 0
@@ -56,14 +56,14 @@ def _common(s: Simplifier, operands: list[tir.PrimExpr], dtype: str) -> Sum | No
 
 def _reduced(s: Simplifier, kind: type[tir.Min | tir.Max], operands: list[tir.PrimExpr]) -> list[tir.PrimExpr]:
     kept: list[tir.PrimExpr] = []
-    for each in operands:
+    for operand in operands:
         rivals = kept[:_MANY]
-        if any(_wins(s, kind, other, each) for other in rivals):
+        if any(_wins(s, kind, other, operand) for other in rivals):
             continue
-        kept = [other for other in kept if not _wins(s, kind, each, other)] if len(kept) <= _MANY else kept
-        kept.append(each)
-    constants = [each for each in kept if isinstance(each, tir.IntImm)]
-    return [each for each in kept if not isinstance(each, tir.IntImm)] + constants
+        kept = [other for other in kept if not _wins(s, kind, operand, other)] if len(kept) <= _MANY else kept
+        kept.append(operand)
+    constants = [expr for expr in kept if isinstance(expr, tir.IntImm)]
+    return [expr for expr in kept if not isinstance(expr, tir.IntImm)] + constants
 
 
 def _wins(s: Simplifier, kind: type[tir.Min | tir.Max], a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
@@ -94,25 +94,30 @@ def _taken_out(s: Simplifier, kind: type[tir.Min | tir.Max], operands: list[tir.
 
     match operands:
         case [tir.Select(condition=p), *_] if all(isinstance(e, tir.Select) and e.condition is p for e in operands):
-            choices = [each for each in operands if isinstance(each, tir.Select)]
-            yes, no = of(kind, [each.true_value for each in choices]), of(kind, [each.false_value for each in choices])
+            choices = [operand for operand in operands if isinstance(operand, tir.Select)]
+            yes, no = (
+                of(kind, [choice.true_value for choice in choices]),
+                of(kind, [choice.false_value for choice in choices]),
+            )
             return tir.Select(dtype, p, yes, no)
         case [tir.FloorDiv(b=tir.IntImm(value=by) as b) | tir.Div(b=tir.IntImm(value=by) as b), *_] if by > 0 or (
             by and is_index(dtype)
         ):
             division = tir.FloorDiv if isinstance(operands[0], tir.FloorDiv) else tir.Div
-            dividends = [each.a for each in operands if isinstance(each, division) and each.b is b]
+            dividends = [operand.a for operand in operands if isinstance(operand, division) and operand.b is b]
             inner = of(kind if by > 0 else other, dividends)
             return division(dtype, inner, b) if len(dividends) == len(operands) else None
-        case [tir.Min() | tir.Max(), *_] if all(type(each) is other for each in operands):
-            parts = [joined(other, each) for each in operands]
+        case [tir.Min() | tir.Max(), *_] if all(type(operand) is other for operand in operands):
+            parts = [joined(other, operand) for operand in operands]
             in_all = set(parts[0]).intersection(*parts)
             shared = [part for part in parts[0] if part in in_all]
-            rest = [[part for part in each if part not in in_all] for each in parts]
-            return of(other, [of(kind, [of(other, each) for each in rest]), *shared]) if shared and all(rest) else None
-        case _ if is_index(dtype) and all(_is_negative(s.sum(each)) for each in operands):
-            positive = [s.to_expr(s.sum(each).scaled(-1), dtype) for each in operands]
-            known = [each for each in positive if each is not None]
+            rest = [[part for part in piece if part not in in_all] for piece in parts]
+            return (
+                of(other, [of(kind, [of(other, terms) for terms in rest]), *shared]) if shared and all(rest) else None
+            )
+        case _ if is_index(dtype) and all(_is_negative(s.sum(operand)) for operand in operands):
+            positive = [s.to_expr(s.sum(operand).scaled(-1), dtype) for operand in operands]
+            known = [expr for expr in positive if expr is not None]
             return tir.Mul(dtype, of(other, known), s.constant(-1, dtype)) if len(known) == len(operands) else None
         case _:
             return None
@@ -124,6 +129,6 @@ def _is_negative(value: Sum) -> bool:
 
 def _build(s: Simplifier, kind: type[tir.Min | tir.Max], operands: list[tir.PrimExpr]) -> tir.PrimExpr:
     result = operands[0]
-    for each in operands[1:]:
-        result = s.intern(kind(result.dtype, result, each))
+    for operand in operands[1:]:
+        result = s.intern(kind(result.dtype, result, operand))
     return result

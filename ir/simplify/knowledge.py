@@ -191,8 +191,8 @@ class Knowledge:
 
     def _times(self, value: Sum, factor: tir.PrimExpr) -> Sum:
         result = Sum({factor: value.constant} if value.constant else {})
-        for term, each in value.factors():
-            result.add_term(self.nodes.intern(tir.Mul(factor.dtype, term, factor)), each)
+        for term, number in value.factors():
+            result.add_term(self.nodes.intern(tir.Mul(factor.dtype, term, factor)), number)
         return result
 
     def fits(self, value: Sum, dtype: str) -> bool:

@@ -42,7 +42,7 @@ def _effort(expr: tir.PrimExpr) -> int:
     if isinstance(expr, tir.And | tir.Or):
         parts = joined(type(expr), expr)
         return 5 * len(parts) * sum(map(_effort, parts)) // 2
-    inner = sum(_effort(each) for each in children(expr) if isinstance(each, tir.PrimExpr))
+    inner = sum(_effort(child) for child in children(expr) if isinstance(child, tir.PrimExpr))
     return max(inner, 1) if is_bool(expr.dtype) else inner
 
 
@@ -50,7 +50,7 @@ def _each_alone(s: Simplifier, expr: tir.And | tir.Or) -> tir.PrimExpr:
     """Return the condition with its parts simplified separately, without duplicates, up to a part that decides it."""
     kind, is_and = type(expr), isinstance(expr, tir.And)
     kept: dict[tir.PrimExpr, None] = {}
-    for part in (each for old in joined(kind, expr) for each in joined(kind, s.visit(old))):
+    for part in (term for old in joined(kind, expr) for term in joined(kind, s.visit(old))):
         if not isinstance(part, tir.IntImm):
             kept[part] = None
         elif bool(part.value) != is_and:
@@ -69,21 +69,21 @@ def _together(s: Simplifier, expr: tir.And | tir.Or) -> tir.PrimExpr:
     parts = joined(kind, expr)
     for position, part in enumerate(parts):
         new = place.visit(part)
-        for each in joined(kind, new):
-            if isinstance(each, tir.IntImm):
-                if bool(each.value) != is_and:
-                    return each if all(map(s.is_total, kept)) else _join(s, kind, [*kept, each])
+        for term in joined(kind, new):
+            if isinstance(term, tir.IntImm):
+                if bool(term.value) != is_and:
+                    return term if all(map(s.is_total, kept)) else _join(s, kind, [*kept, term])
                 continue
             if position + 1 < len(parts):
-                place = place.assuming(each, is_and)
-            if kept and s.is_total(each):
-                later = s.assuming(each, is_and)
+                place = place.assuming(term, is_and)
+            if kept and s.is_total(term):
+                later = s.assuming(term, is_and)
                 seen = [(k, later.visit(k)) for k in kept]
                 kept = [new if _is_shorter(new, k) else k for k, new in seen if not _says(new, is_and)]
                 if any(_is_shorter(new, k) for k, new in seen if not _says(new, is_and)):
                     return s.visit(_join(s, kind, [*kept, new, *map(s.nodes.intern_all, parts[position + 1 :])]))
-            kept.append(each)
-    tight = [_tightened(s, each, kept) for each in kept] if is_and else kept
+            kept.append(term)
+    tight = [_tightened(s, term, kept) for term in kept] if is_and else kept
     if any(map(is_not, tight, kept)):
         return s.visit(_join(s, kind, tight))
     return _join(s, kind, kept) if kept else s.constant(int(is_and), expr.dtype)
@@ -93,7 +93,7 @@ def _tightened(s: Simplifier, part: tir.PrimExpr, others: list[tir.PrimExpr]) ->
     """Lower the limit of `x < 256` to `x < 250` if another part says `x % 16 < 10`, so that it is a possible value."""
     if not (isinstance(part, tir.LT) and isinstance(part.b, tir.IntImm) and is_index(part.a.dtype)):
         return part
-    of_part = [each for each in others if isinstance(each, tir.LT) and _dividend(each.a) is part.a]
+    of_part = [other for other in others if isinstance(other, tir.LT) and _dividend(other.a) is part.a]
     match of_part:
         case [tir.LT(a=tir.FloorMod(b=tir.IntImm(value=divisor)), b=tir.IntImm(value=limit))] if 0 < limit < divisor:
             beyond = (part.b.value - 1) % divisor - (limit - 1)

@@ -33,7 +33,7 @@ def opened(s: Simplifier, term: tir.PrimExpr) -> Sum:
                 return _product(s, parts, term.dtype)
         case tir.Cast(value=value) if is_index(value.dtype):
             inner = s.sum(value)
-            casts = {s.visit(tir.Cast(term.dtype, each)): factor for each, factor in inner.factors()}
+            casts = {s.visit(tir.Cast(term.dtype, expr)): factor for expr, factor in inner.factors()}
             return Sum(casts, inner.constant)
         case _:
             pass

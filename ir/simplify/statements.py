@@ -121,9 +121,9 @@ class _Visitor:
 
     def _visit_sequence(self, sequence: tir.SeqStmt) -> tir.Stmt:
         found: list[tir.Stmt] = []
-        for each in sequence.seq:
-            new = self.visit(each)
-            if not _is_nothing(new) or new is each:
+        for stmt in sequence.seq:
+            new = self.visit(stmt)
+            if not _is_nothing(new) or new is stmt:
                 found.extend(new.seq if isinstance(new, tir.SeqStmt) else (new,))
         if len(found) == len(sequence.seq) and all(a is b for a, b in zip(found, sequence.seq, strict=True)):
             return sequence
@@ -141,7 +141,7 @@ class _Visitor:
                 return new
 
     def _visit_realize(self, realize: tir.BlockRealize) -> tir.Stmt:
-        values = tuple([self.simplifier.run(each) for each in realize.iter_values])
+        values = tuple([self.simplifier.run(iter_value) for iter_value in realize.iter_values])
         predicate = self.simplifier.run(realize.predicate)
         inner = self.where(predicate)
         block = realize.block
@@ -171,7 +171,7 @@ class _Visitor:
             case tir.Range() | tir.BufferRegion() | tir.IterVar() | tir.MatchBufferRegion():
                 return _changed(value, **{n: self.visit_value(getattr(value, n)) for n in field_names(type(value))})
             case tuple():
-                new = tuple([self.visit_value(each) for each in value])  # type: ignore[reportUnknownVariableType]
+                new = tuple([self.visit_value(item) for item in value])  # type: ignore[reportUnknownVariableType]
                 return value if all(a is b for a, b in zip(new, value, strict=True)) else new  # type: ignore[reportUnknownVariableType]
             case _:
                 return value

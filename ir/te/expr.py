@@ -89,7 +89,7 @@ def _by_remainder(
 ) -> tir.PrimExpr:
     """Return `result(x, y, rest)` for the remainder `rest` of `x / y`; floats narrower than float32 are computed in float32."""
     wide = x.dtype if parse_dtype(x.dtype).bits >= 32 else "float32"
-    left, right = (cast(each, wide) for each in (x, y))
+    left, right = (cast(expr, wide) for expr in (x, y))
     rest = make.truncmod(left, right)
     return cast(_let("rest", rest, lambda rest: result(left, right, rest)), x.dtype)
 

@@ -40,12 +40,12 @@ def extern(
     the common dtype of the inputs. ValueError if it is unknown, TypeError if `fcompute` returns something else.
     """
     several = bool(shape) and isinstance(shape[0], tuple | list)
-    shapes = [dimensions(each) for each in (shape if several else (shape,))]
+    shapes = [dimensions(item) for item in (shape if several else (shape,))]
     dtypes = _dtypes(dtype, inputs, len(shapes))
     given = [decl_buffer(source.dims, source.dtype, source.name) for source in inputs]
     made = [
-        decl_buffer(dims, each, f"{name}_v{number}" if several else name)
-        for number, (dims, each) in enumerate(zip(shapes, dtypes, strict=True))
+        decl_buffer(dims, key, f"{name}_v{number}" if several else name)
+        for number, (dims, key) in enumerate(zip(shapes, dtypes, strict=True))
     ]
     op = ExternOp(name, tuple(inputs), tuple(given), tuple(made), _statement(fcompute(given, made)))
     tensors = tuple(Tensor(buffer.shape, buffer.dtype, op, number) for number, buffer in enumerate(made))

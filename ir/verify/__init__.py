@@ -47,7 +47,7 @@ def verify(node: Node, level: Level = "bounds", strict: bool = False) -> tuple[D
         subject = Subject(function, strict) if isinstance(function, PrimFunc) else None
         nodes = tuple(walk(function)) if subject is None else (*subject.signature, *subject.nodes)
         mentions[name] = mentioned((*nodes, *children(function)))
-        broken = [each for check in PART_CHECKS if depth for each in check.run(function, nodes)]
+        broken = [diagnostic for check in PART_CHECKS if depth for diagnostic in check.run(function, nodes)]
         found += broken
         if broken:
             has_broken_parts = True
@@ -62,12 +62,12 @@ def verify(node: Node, level: Level = "bounds", strict: bool = False) -> tuple[D
             if module and not has_broken_parts and LEVELS.index(check.level) <= depth
             else ()
         )
-    return tuple(dict.fromkeys(sorted(found, key=lambda each: each.span.start if each.span else 0)))
+    return tuple(dict.fromkeys(sorted(found, key=lambda diagnostic: diagnostic.span.start if diagnostic.span else 0)))
 
 
 def check_law(node: Node, level: Level = "bounds") -> None:
     """Raise TvmsError with the errors of `node`, a module or a function, where it breaks the law at this level."""
-    problems = [each for each in verify(node, level) if each.severity == "error"]
+    problems = [diagnostic for diagnostic in verify(node, level) if diagnostic.severity == "error"]
     if problems:
         raise TvmsError(problems)
 
@@ -79,7 +79,7 @@ def check_types(module: IRModule) -> IRModule:
     """
     known = _well_typed.get(module, {})
     if known.keys() != module.functions.keys() or any(
-        known[name] is not each for name, each in module.functions.items()
+        known[name] is not function for name, function in module.functions.items()
     ):
         check_law(module, "types")
         _well_typed[module] = {**module.functions}

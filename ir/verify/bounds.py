@@ -56,8 +56,12 @@ def _is_inside(subject: Subject, index: tir.PrimExpr, extent: tir.PrimExpr, fact
     bounds = flow.bounds(index)
     if bounds.min >= 0 and bounds.max < flow.bounds(extent).min:
         return True
-    limits = [each for each in facts.conditions if isinstance(each, tir.LT) and _is_at_most(each.b, extent)]
-    return bounds.min >= 0 and any(structural_equal(flow.resolve(index), each.a) for each in limits)
+    limits = [
+        condition
+        for condition in facts.conditions
+        if isinstance(condition, tir.LT) and _is_at_most(condition.b, extent)
+    ]
+    return bounds.min >= 0 and any(structural_equal(flow.resolve(index), limit.a) for limit in limits)
 
 
 def _is_at_most(a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
@@ -129,7 +133,7 @@ def _check_binding(
     answer = subject.solver.ask(tir.Or("bool", below, above), facts, free)
     if answer.values is None:
         return
-    reached, first, length = (subject.value(each, answer.values) for each in (value, start, size))
+    reached, first, length = (subject.value(expr, answer.values) for expr in (value, start, size))
     shown = subject.show((value,), answer.values) or "this"
     message = f"{shown} binds axis '{axis.var.name}' of block '{site.node.block.name_hint}' to {reached}, "
     message += f"outside its domain {first} to {first + length - 1}"

@@ -60,7 +60,7 @@ def _check_call_tir(
     results = _results(call)
     if given is None or results is None:
         return
-    extra = sum(len(each.values) for each in rest if isinstance(each, relax.ShapeExpr))
+    extra = sum(len(expr.values) for expr in rest if isinstance(expr, relax.ShapeExpr))
     counted = len(given) + len(results) + extra
     if counted != len(function.params):
         message = (
@@ -133,7 +133,7 @@ def _endless(functions: Mapping[str, Node]) -> Iterator[Diagnostic]:
         if path and name not in reported:
             reported.update(path)
             first = calls[name][path[1]]
-            circle = " → ".join(f"'{each}'" for each in path)
+            circle = " → ".join(f"'{key}'" for key in path)
             message = f"this call never returns: {circle}"
             yield Diagnostic("E0436", message, first.span, "put the call under a condition, or break the cycle")
 

@@ -73,7 +73,7 @@ def _check_access(node: tir.BufferLoad | tir.BufferStore, report: Report) -> Non
         report.add("E0406", f"an index of '{buffer.name}' that is not the last one is a vector", node)
         return
     if node.predicate is not None and node.indices:
-        given, wanted = (parse_dtype(each.dtype).lanes for each in (node.predicate, node.indices[-1]))
+        given, wanted = (parse_dtype(expr.dtype).lanes for expr in (node.predicate, node.indices[-1]))
         if given != wanted:
             message = f"the predicate of an access to '{buffer.name}' has {count(given, 'lane')}, its index {wanted}"
             report.add("E0406", message, node, "give one condition for each lane")

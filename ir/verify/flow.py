@@ -123,7 +123,9 @@ class Flow:
                 self._visit(node.condition, place)
                 self._visit(node.body, place.then(UNKNOWN))
             case _:
-                self._visit_all([each for each in children(node) if isinstance(each, tir.PrimExpr | tir.Stmt)], place)
+                self._visit_all(
+                    [child for child in children(node) if isinstance(child, tir.PrimExpr | tir.Stmt)], place
+                )
 
     def _visit_loop(self, loop: tir.For | tir.AttrStmt, var: tir.Var, domain: tir.Range, place: Place) -> None:
         domain = tir.Range(_bounded(self.resolve(domain.min)), _bounded(self.resolve(domain.extent)))
@@ -136,9 +138,9 @@ class Flow:
         self._visit(loop.body, place)
 
     def _visit_sequence(self, node: tir.SeqStmt, place: Place) -> None:
-        for each in node.seq:
-            self._visit(each, place)
-            match each:
+        for stmt in node.seq:
+            self._visit(stmt, place)
+            match stmt:
                 case tir.Evaluate(value=tir.Call(op=Op(name="tir.assume"), args=(tir.PrimExpr() as condition,))):
                     for part in conjuncts(self.resolve(condition), True):
                         place = place.then(Where(part)) if isinstance(_step(part), Where) else place
@@ -191,7 +193,7 @@ class Flow:
             case tir.Call(op=Op(name="tir.address_of" | "tir.prefetch")):
                 return
             case _:
-                self._visit_all([each for each in node.args if isinstance(each, tir.PrimExpr)], place)
+                self._visit_all([arg for arg in node.args if isinstance(arg, tir.PrimExpr)], place)
 
     def _visit_realize(self, node: tir.BlockRealize, place: Place) -> None:
         block = node.block

@@ -46,7 +46,7 @@ def _bound_dimensions(info: Node | None) -> Iterable[tir.Var]:
                 found.append(value)
             case _:
                 pass
-    return [each for each in found if isinstance(each, tir.Var)]
+    return [expr for expr in found if isinstance(expr, tir.Var)]
 
 
 class _Checker:

@@ -30,7 +30,7 @@ def check_intrinsics(subject: Subject) -> None:
         assert isinstance(call, tir.Call)
         row = get(call.op.name) if isinstance(call.op, Op) else None
         if row is not None:
-            taken.update(id(each) for each in call.args if is_dtype_argument(each))
+            taken.update(id(arg) for arg in call.args if is_dtype_argument(arg))
             annotations += [call] if is_dtype_argument(call) else []
             _check_call(row, call, subject.report)
     for call in annotations:
@@ -63,7 +63,7 @@ def _mismatch(row: Intrinsic, call: tir.Call, parameter: Parameter, argument: No
     """Return the expected kind and a remedy if `argument` does not match `parameter`."""
     kind = KINDS.get(parameter.kind)
     if kind is None:
-        places = [each.name for each in row.parameters]
+        places = [item.name for item in row.parameters]
         like = call.args[places.index(parameter.kind)]
         wanted = like.dtype if isinstance(like, tir.PrimExpr) else ""
         is_like = KINDS["value"].holds(argument) and isinstance(argument, tir.PrimExpr) and argument.dtype == wanted
@@ -112,7 +112,7 @@ def _nothing(call: tir.Call) -> _Complaints:
 
 
 def _dtypes(call: tir.Call) -> list[str]:
-    return [each.dtype for each in call.args if isinstance(each, tir.PrimExpr)]
+    return [arg.dtype for arg in call.args if isinstance(arg, tir.PrimExpr)]
 
 
 def _bits(dtype: str) -> int:

@@ -43,8 +43,8 @@ def kernels(nodes: Iterable[Node]) -> tuple[Kernel, ...]:
     seen: set[Node] = set()
     for node in nodes:
         if isinstance(node, tir.For | tir.AttrStmt) and node not in seen and Threads.of(node) is not None:
-            inner = [each for each in walk(node) if isinstance(each, tir.For | tir.AttrStmt | tir.Allocate)]
+            inner = [part for part in walk(node) if isinstance(part, tir.For | tir.AttrStmt | tir.Allocate)]
             seen.update(inner)
-            threads = tuple([each for each in map(Threads.of, inner) if each is not None])
-            found.append(Kernel(threads, tuple([each for each in inner if isinstance(each, tir.Allocate)])))
+            threads = tuple([other for other in map(Threads.of, inner) if other is not None])
+            found.append(Kernel(threads, tuple([part for part in inner if isinstance(part, tir.Allocate)])))
     return tuple(found)

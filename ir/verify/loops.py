@@ -83,13 +83,13 @@ def _check_binding(subject: Subject, loop: tir.For) -> None:
         word = "has no thread" if loop.thread_binding is None else f"is {loop.kind.value}, but bound to a thread"
         subject.report.add("E0416", f"the loop over '{name}' {word}", loop)
     if loop.thread_binding is not None and loop.thread_binding.thread_tag not in THREAD_TAGS:
-        known = ", ".join(sorted(each for each in THREAD_TAGS if "." in each))
+        known = ", ".join(sorted(thread_tag for thread_tag in THREAD_TAGS if "." in thread_tag))
         message = f"there is no thread '{loop.thread_binding.thread_tag}'"
         subject.report.add("E0416", message, loop, f"bind a loop to one of {known}")
 
 
 def _check_extents(subject: Subject, threads: Threads, other: Threads) -> None:
-    extents = [each.extent.value for each in (other, threads) if isinstance(each.extent, tir.IntImm)]
+    extents = [launch.extent.value for launch in (other, threads) if isinstance(launch.extent, tir.IntImm)]
     if len(set(extents)) > 1:
         name = other.loop.loop_var.name if isinstance(other.loop, tir.For) else other.tag
         message = f"{threads.tag} has {extents[1]} threads here and {extents[0]} in the loop over '{name}'"

@@ -72,7 +72,7 @@ def meetings(subject: Subject, loop: tir.For, sites: list[Site], budget: Budget)
     side_by_side, found = how(loop), list[Meeting]()
     is_together = side_by_side in ("threads", "vector")
     has_barriers = bool(subject.exchanges) and any(node in subject.exchanges for node in walk(loop.body))
-    statements = {each: site for site in sites if is_write(site) for each in walk(site.node)}
+    statements = {node: site for site in sites if is_write(site) for node in walk(site.node)}
     order = {site: number for number, site in enumerate(sites)}
 
     @cache
@@ -141,7 +141,7 @@ def _depends_on(subject: Subject, site: Site, loop: tir.For) -> bool:
     """Whether different iterations of `loop` may access different elements at `site`."""
     facts, outer = site.place.facts, loop.loop_var
     indices = [subject.flow.resolve(index) for index in site.node.indices]
-    inside = [each for var, each in facts.domains.items() if var is not outer]
+    inside = [domain for var, domain in facts.domains.items() if var is not outer]
     ends = [end for domain in inside for end in (domain.min, domain.extent)]
     return not site.place.is_certain or outer in variables((*indices, *facts.conditions, *ends))
 

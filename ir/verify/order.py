@@ -35,7 +35,7 @@ def order_matters(block: tir.Block, axes: list[tir.IterVar]) -> OrderDependence 
     update = Update.of(block.body)
     if update is None or update.is_plain():
         return None
-    picking = {node for each in update.elements.values() for index in each.indices for node in walk(index)}
+    picking = {node for element in update.elements.values() for index in element.indices for node in walk(index)}
     axes = [axis for axis in axes if axis.var not in picking]  # steps along the other axes update different elements
     if not axes:
         return None
@@ -64,7 +64,9 @@ class _Steps:
         self.update, self.start = update, update.start(block.init)
         self.domains = {key_of(axis.var): axis.dom for axis in block.iter_vars}
         reduced = {axis.var for axis in axes}
-        self.moving = [key for key, each in update.operands.items() if any(part in reduced for part in walk(each))]
+        self.moving = [
+            key for key, operand in update.operands.items() if any(part in reduced for part in walk(operand))
+        ]
         self._own = [key_of(axis.var) for axis in axes]
         sizes = [axis.dom.extent.value for axis in axes if axis.dom and isinstance(axis.dom.extent, tir.IntImm)]
         self._are_many = len(sizes) < len(axes) or prod(sizes) > 2
@@ -125,7 +127,7 @@ class _Steps:
     ) -> str:
         """Return a description of the results of the steps in both orders."""
         first, second = [" and ".join(str(step[key]) for key in self.moving) for step in (one, two)]
-        results = [_shown(each) for each in (start, forth, back)]
+        results = [_shown(result) for result in (start, forth, back)]
         return f"from {results[0]}, the steps {first}, then {second} give {results[1]}, in reverse order {results[2]}"
 
 

@@ -94,9 +94,9 @@ def meet(
 
 def joined(*facts: Facts) -> Facts:
     """Return the conjunction of several facts."""
-    domains = {var: domain for each in facts for var, domain in each.domains.items()}
-    conditions = tuple([condition for each in facts for condition in each.conditions])
-    return Facts(domains, conditions, all(each.is_certain for each in facts))
+    domains = {var: domain for fact in facts for var, domain in fact.domains.items()}
+    conditions = tuple([condition for fact in facts for condition in fact.conditions])
+    return Facts(domains, conditions, all(fact.is_certain for fact in facts))
 
 
 def _writes_before(
@@ -123,16 +123,16 @@ def is_update(subject: Subject, node: tir.BufferLoad | tir.BufferStore) -> bool:
         return False
     if _reads(node.value, node.buffer, node.indices):
         return True
-    variables = dict.fromkeys(each for each in walk(node.value) if isinstance(each, tir.Var))
-    bound = [value for each in variables if (value := subject.flow.resolve(each)) is not each]
+    variables = dict.fromkeys(inner for inner in walk(node.value) if isinstance(inner, tir.Var))
+    bound = [value for variable in variables if (value := subject.flow.resolve(variable)) is not variable]
     indices = [subject.flow.resolve(index) for index in node.indices] if bound else ()
     return any(_reads(value, node.buffer, indices) for value in bound)
 
 
 def _reads(value: tir.PrimExpr, buffer: tir.Buffer, indices: Sequence[tir.PrimExpr]) -> bool:
     return any(
-        isinstance(each, tir.BufferLoad) and each.buffer is buffer and structural_equal(each.indices, tuple(indices))
-        for each in walk(value)
+        isinstance(node, tir.BufferLoad) and node.buffer is buffer and structural_equal(node.indices, tuple(indices))
+        for node in walk(value)
     )
 
 
@@ -175,7 +175,7 @@ class Stored:
             store = site.node
             assert isinstance(store, tir.BufferStore)
             alike = self._classes.setdefault(key_of(store.value), [])
-            value = next((each for each in alike if structural_equal(each, store.value)), None)
+            value = next((expr for expr in alike if structural_equal(expr, store.value)), None)
             if value is None:
                 alike.append(value := store.value)
             decides = bool(_deciding(self._subject, store.value))
@@ -213,7 +213,7 @@ def _deciding(subject: Subject, value: tir.PrimExpr) -> list[tir.PrimExpr]:
         elif isinstance(node, tir.Var):
             found += [node] if node.dtype in ("int32", "int64") else []
         else:
-            stack.extend([each for each in children(node) if isinstance(each, tir.PrimExpr)])
+            stack.extend([child for child in children(node) if isinstance(child, tir.PrimExpr)])
     return found
 
 

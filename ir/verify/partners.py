@@ -70,8 +70,8 @@ class _Group(Struct, frozen=True, eq=False):
         widest = spans.index(max(spans))
         values = sorted(set(columns[widest]))
         middle = values[len(values) // 2]
-        below = [each for each in self.members if each[2][widest] < middle]
-        above = [each for each in self.members if each[2][widest] >= middle]
+        below = [member for member in self.members if member[2][widest] < middle]
+        above = [member for member in self.members if member[2][widest] >= middle]
         return [_Group(self.form, below), _Group(self.form, above)]
 
     def run(self, names: _Names) -> tuple[list[tir.PrimExpr], dict[tir.Var, tir.Range]]:
@@ -223,8 +223,8 @@ class _Terms:
         match expr:
             case tir.Add() | tir.Sub():
                 a, b = [
-                    self._term(each.value, each.dtype) if isinstance(each, tir.IntImm) else self.inside(each)
-                    for each in (expr.a, expr.b)
+                    self._term(term.value, term.dtype) if isinstance(term, tir.IntImm) else self.inside(term)
+                    for term in (expr.a, expr.b)
                 ]
                 return type(expr)(expr.dtype, a, b)
             case tir.Mul() | tir.FloorDiv() | tir.FloorMod() if isinstance(expr.b, tir.IntImm):

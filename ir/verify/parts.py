@@ -46,7 +46,7 @@ def check_parts(function: Node, nodes: Sequence[Node]) -> list[Diagnostic]:
             if not holds(value):
                 found.append(_wrong(node, name, value, near))
             elif held is tuple:
-                elements.update(type(each) for each in cast("tuple[Any, ...]", value) if isinstance(each, Node))
+                elements.update(type(item) for item in cast("tuple[Any, ...]", value) if isinstance(item, Node))
             elif not issubclass(held, Mapping | list):
                 known.add(held)  # type: ignore[reportUnknownArgumentType]
     return found
@@ -124,10 +124,10 @@ def _unfit(node: Node, name: str, near: Node, what: str) -> Diagnostic:
 def _wrong_parts(value: Any) -> Iterator[Any]:
     """Yield the members of a collection that are neither nodes nor plain data."""
     if isinstance(value, tuple | list):
-        yield from (each for each in cast("Sequence[Any]", value) if not isinstance(each, Node))
+        yield from (item for item in cast("Sequence[Any]", value) if not isinstance(item, Node))
     elif isinstance(value, Mapping):
         items = cast("Mapping[Any, Any]", value)
-        yield from (each for each in (*items, *items.values()) if not _plain(each))
+        yield from (operand for operand in (*items, *items.values()) if not _plain(operand))
 
 
 def _wrong(node: Node, name: str, value: Any, near: Node) -> Diagnostic:
@@ -155,7 +155,7 @@ def _holds(hint: Any) -> Holds:
     """Return whether a value matches an annotation; `Any` and plain types are not checked."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        return _any_of([_holds(each) for each in arguments])
+        return _any_of([_holds(argument) for argument in arguments])
     if origin is tuple and len(arguments) == 2 and arguments[1] is ...:
         return _tuple_of(_holds(arguments[0]))
     if isinstance(origin, type) and issubclass(origin, Mapping):

@@ -70,7 +70,9 @@ def _is_apart(subject: Subject, site: Site, var: tir.Var, outer: list[Iterate]) 
 def _told(indices: list[tir.PrimExpr]) -> set[tir.PrimExpr]:
     """Return variables that the indices determine: by themselves, or by their quotient and remainder."""
     parts = {
-        kind: {(each.a, each.b.value) for each in indices if isinstance(each, kind) and isinstance(each.b, tir.IntImm)}
+        kind: {
+            (index.a, index.b.value) for index in indices if isinstance(index, kind) and isinstance(index.b, tir.IntImm)
+        }
         for kind in (tir.FloorDiv, tir.FloorMod)
     }
     return {*indices, *[whole for whole, _ in parts[tir.FloorDiv] & parts[tir.FloorMod]]}
@@ -87,7 +89,7 @@ def _races(subject: Subject, loop: tir.For, meeting: Meeting, sites: list[Site])
 
     def claim(apart: Callable[[Twin], tir.PrimExpr]) -> Claim:
         return Claim(
-            lambda step: any(step is each for each in outer), apart, lambda a, b: tir.EQ("bool", a(var), b(var))
+            lambda step: any(step is iterate for iterate in outer), apart, lambda a, b: tir.EQ("bool", a(var), b(var))
         )
 
     found = meet(subject, claim(lambda twin: (tir.LT if first is second else tir.NE)("bool", var, twin(var))), *both)
@@ -97,7 +99,7 @@ def _races(subject: Subject, loop: tir.For, meeting: Meeting, sites: list[Site])
     if found is None:
         return False
     twin, values = found
-    shown = [each for each in subject.flow.domains if each in twin.names]
+    shown = [domain for domain in subject.flow.domains if domain in twin.names]
     message = f"iterations of the loop over '{var.name}' race: "
     message += describe(subject, first, second, twin, values, shown)
     help, notes = _said(loop, meeting)
@@ -108,7 +110,7 @@ def _races(subject: Subject, loop: tir.For, meeting: Meeting, sites: list[Site])
 def _is_in_turn(step: Iterate, other: Site) -> bool:
     """Whether all iterations go through the loop of `step` in lockstep, and the loop is also around `other`."""
     is_serial = isinstance(step.loop, tir.For) and how(step.loop) is None
-    return is_serial and any(each is step for each in other.place.steps())
+    return is_serial and any(item is step for item in other.place.steps())
 
 
 def _out_of_order(var: tir.Var, inner: list[tir.Var], twin: Twin, is_ahead: bool) -> tir.PrimExpr:
@@ -116,10 +118,10 @@ def _out_of_order(var: tir.Var, inner: list[tir.Var], twin: Twin, is_ahead: bool
     the loops around both accesses, the innermost first.
     """
     ahead, behind = make.const(is_ahead, "bool"), make.const(not is_ahead, "bool")
-    for each in inner:
-        is_now = make.equal(each, twin(each))
-        ahead = make.logical_or(make.less(each, twin(each)), make.logical_and(is_now, ahead))
-        behind = make.logical_or(make.less(twin(each), each), make.logical_and(is_now, behind))
+    for variable in inner:
+        is_now = make.equal(variable, twin(variable))
+        ahead = make.logical_or(make.less(variable, twin(variable)), make.logical_and(is_now, ahead))
+        behind = make.logical_or(make.less(twin(variable), variable), make.logical_and(is_now, behind))
     return make.logical_or(
         make.logical_and(make.less(twin(var), var), ahead), make.logical_and(make.less(var, twin(var)), behind)
     )

@@ -49,7 +49,10 @@ def _started_from_itself(block: tir.Block) -> _WrongStart | None:
     for store in stores:
         for node in walk(store.value):
             if isinstance(node, tir.BufferLoad) and node.buffer.data in updated:
-                if any(node.buffer is each.buffer and structural_equal(node.indices, each.indices) for each in started):
+                if any(
+                    node.buffer is update.buffer and structural_equal(node.indices, update.indices)
+                    for update in started
+                ):
                     continue
                 name = store.buffer.name
                 reason = f"starts '{name}' from '{node.buffer.name}', which the block updates"
@@ -84,7 +87,7 @@ def _other_element(subject: Subject, site: BlockSite, init: tir.BufferStore, bod
     if values is None:
         return None
     started, updated = (
-        ", ".join(str(subject.value(each, values)) for each in side) for side in zip(*pairs, strict=True)
+        ", ".join(str(subject.value(item, values)) for item in side) for side in zip(*pairs, strict=True)
     )
     shown = subject.show([axis.var for axis in site.node.block.iter_vars], values)
     return f"{init.buffer.name}[{started}] where it updates {body.buffer.name}[{updated}]: {shown}"
@@ -102,7 +105,7 @@ def _overwrites(subject: Subject, block: tir.Block, axes: list[tir.IterVar]) -> 
         return False
     if any(isinstance(node, tir.BufferLoad) and node.buffer is body.buffer for node in walk(body.value)):
         return False
-    if any(node is each.var for node in walk(body.value) for each in axes):
+    if any(node is iter_var.var for node in walk(body.value) for iter_var in axes):
         name, axis = body.buffer.name, axes[0].var.name
         message = f"block '{block.name_hint}' overwrites '{name}' with each value of its reduction axis '{axis}'"
         help = f"combine it with '{name}', as in {name}[…] + value, or make the axis another kind"
@@ -114,7 +117,7 @@ def _starts_inside(body: tir.Stmt, axes: set[tir.Var]) -> bool:
     """Whether the block starts its elements in its first step by a condition, as `LowerInitBlock` rewrites `T.init`."""
     first = body.seq[0] if isinstance(body, tir.SeqStmt) else body
     return isinstance(first, tir.IfThenElse) and all(
-        isinstance(each, tir.EQ) and each.a in axes for each in conjuncts(first.condition, True)
+        isinstance(conjunct, tir.EQ) and conjunct.a in axes for conjunct in conjuncts(first.condition, True)
     )
 
 

@@ -134,7 +134,7 @@ def check_matches(subject: Subject) -> None:
                     )
                     subject.report.warn("E0420", message, site.node, "guard it, or assert its bounds")
                 continue
-            first, stop, held = (subject.value(each, answer.values) for each in (start, last, end))
+            first, stop, held = (subject.value(term, answer.values) for term in (start, last, end))
             shown = subject.show((start,), answer.values) or "this"
             message = f"{shown} matches '{site.node.buffer.name}' with {first}:{stop} of '{source.buffer.name}', "
             message += f"which has {held} elements in dimension {axis}"

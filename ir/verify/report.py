@@ -26,7 +26,7 @@ class Report:
     @property
     def has_errors(self) -> bool:
         """Whether an error was found."""
-        return any(each.severity == "error" for each in self.found)
+        return any(diagnostic.severity == "error" for diagnostic in self.found)
 
     def place(self, *nodes: Node | None) -> Span | None:
         """Return the span of the first node that has one."""

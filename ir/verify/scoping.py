@@ -117,7 +117,7 @@ class _Scoping:
             case tir.CommReducer() | tir.Reduce() | tir.IndexMap():
                 pass
             case _:
-                self._visit_all([each for each in children(node) if isinstance(each, tir.PrimExpr | tir.Stmt)])
+                self._visit_all([child for child in children(node) if isinstance(child, tir.PrimExpr | tir.Stmt)])
 
     def _use(self, variable: tir.Var) -> None:
         if variable not in self.visible:

@@ -44,8 +44,10 @@ class Solver:
 
     def __init__(self, function: tir.PrimFunc) -> None:
         dimensions = dict.fromkeys(extent for buffer in function.buffer_map.values() for extent in buffer.shape)
-        symbolic = [each for each in dimensions if not isinstance(each, tir.IntImm) and is_askable(each)]
-        self.given = tuple([tir.GE("bool", each, tir.IntImm(each.dtype, 1)) for each in symbolic])
+        symbolic = [
+            dimension for dimension in dimensions if not isinstance(dimension, tir.IntImm) and is_askable(dimension)
+        ]
+        self.given = tuple([tir.GE("bool", expr, tir.IntImm(expr.dtype, 1)) for expr in symbolic])
         self.sizes = frozenset(variables(self.given))
 
     def ask(self, bad: tir.PrimExpr, facts: Facts, free: frozenset[tir.Var] | None = None) -> Answer:
@@ -137,7 +139,7 @@ def _connected(
     seen: set[tir.Var], domains: Domains, conditions: Sequence[tir.PrimExpr]
 ) -> tuple[dict[tir.Var, tir.Range], tuple[tir.PrimExpr, ...]]:
     """Return the domains and conditions that constrain `seen` directly or through other variables."""
-    waiting = [(each, variables((each,))) for each in conditions]
+    waiting = [(condition, variables((condition,))) for condition in conditions]
     near: dict[tir.Var, tir.Range] = {}
     given: list[tir.PrimExpr] = []
     new = set(seen)
@@ -151,7 +153,7 @@ def _connected(
         waiting = [pair for pair in waiting if pair[1] and not pair[1] & seen]
         if not linked:
             break
-        given += [each for each, _ in linked]
+        given += [expr for expr, _ in linked]
         new = set[tir.Var]().union(*[found for _, found in linked]) - seen
         seen |= new
     return {var: near[var] for var in domains if var in near} if len(near) > 1 else near, tuple(given)

@@ -62,7 +62,7 @@ def _opaque(subject: Subject) -> set[tir.Var]:
     for call in subject.of_kinds(tir.Call):
         if call not in inside:  # otherwise it is counted at the surrounding call
             inside.update(walk(call))
-    found.update(each for each in inside if isinstance(each, tir.Var) and each.dtype == "handle")
+    found.update(node for node in inside if isinstance(node, tir.Var) and node.dtype == "handle")
     for match in subject.of_kinds(tir.MatchBufferRegion):
         found |= {match.buffer.data, match.source.buffer.data}
     return found
@@ -80,7 +80,7 @@ def _is_not_started(
     realize, buffer = site.place.block, site.node.buffer
     assert realize is not None
     is_own = _is_allocated(subject, buffer)
-    if not (inits or is_own) or any(_starts_plainly(realize, each, site) for each in inits):
+    if not (inits or is_own) or any(_starts_plainly(realize, init, site) for init in inits):
         return False
     values = _missing(subject, site, starts if is_own else inits, order)
     if values is None:
@@ -101,7 +101,7 @@ def _is_not_started(
 
 def _is_allocated(subject: Subject, buffer: tir.Buffer) -> bool:
     """Whether the memory of a buffer is allocated in the function, so that it is uninitialized at first."""
-    given = {each.data for each in subject.function.buffer_map.values()} | set(subject.function.params)
+    given = {array.data for array in subject.function.buffer_map.values()} | set(subject.function.params)
     return buffer.data in subject.flow.owners and buffer.data not in given
 
 
@@ -137,20 +137,20 @@ def _missing(subject: Subject, site: Site, writers: list[Site], order: dict[Site
     indices = [flow.resolve(index) for index in site.node.indices]
     if len(writers) > _MOST_WRITERS or not _are_known([*indices, *facts.conditions]):
         return None
-    if any("x" in index.dtype for each in (site, *writers) for index in each.node.indices):
+    if any("x" in index.dtype for access in (site, *writers) for index in access.node.indices):
         return None
     by: list[Region] = []
-    for each in writers:
-        there = [flow.resolve(index) for index in each.node.indices]
-        if not each.place.is_certain or not _are_known([*there, *each.place.facts.conditions]):
+    for writer in writers:
+        there = [flow.resolve(index) for index in writer.node.indices]
+        if not writer.place.is_certain or not _are_known([*there, *writer.place.facts.conditions]):
             return None
-        twin = Twin.of(each, lambda step: False)
-        renamed = twin.facts(each)
+        twin = Twin.of(writer, lambda step: False)
+        renamed = twin.facts(writer)
         own = {twin.names[var]: renamed.domains[twin.names[var]] for var in twin.names}
         region = tuple([_element(twin(index)) for index in there])
         by += [
             Region(region, own, (*renamed.conditions, *way))
-            for way in _before(site, each, twin, order[each] < order[site])
+            for way in _before(site, writer, twin, order[writer] < order[site])
         ]
     wanted = Region(tuple(map(_element, indices)), {}, (*facts.conditions, *subject.solver.given))
     found = is_covered(wanted, by, facts.domains)

@@ -82,7 +82,7 @@ def test_its_misuse_is_told_as_for_every_operator() -> None:
     declared()
     with pytest.raises(tvms.TvmsError) as caught:
         tvms.parse(TEXT.replace("scale=", "scales="))
-    assert [(each.code, each.message) for each in caught.value.diagnostics] == [
+    assert [(diagnostic.code, diagnostic.message) for diagnostic in caught.value.diagnostics] == [
         ("E0105", "R.test.outer_sum: unknown argument 'scales'")
     ]
     with pytest.raises(AttributeError, match=r"there is no operator 'relax.op.test.outer_summ'; did you mean 'relax"):

@@ -93,7 +93,7 @@ def test_a_call_that_does_not_fit_is_refused_in_pythons_terms(case: str) -> None
     with pytest.raises(kind) as raised:
         call()
     assert isinstance(raised.value, tvms.TvmsError)
-    assert [each.message for each in raised.value.diagnostics] == [message]
+    assert [diagnostic.message for diagnostic in raised.value.diagnostics] == [message]
 
 
 INFERRED: dict[str, tuple[Callable[[], Any], str]] = {

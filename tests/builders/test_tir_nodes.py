@@ -92,7 +92,7 @@ def test_every_intrinsic_is_a_function() -> None:
         tir.Broadcast(x, 4): "T.Broadcast(x, 4)",
         tir.Let(n, 1, n + 1): "T.Let(n + 1, where={n: 1})",
     }
-    assert [str(each) for each in said] == list(said.values())
+    assert [str(item) for item in said] == list(said.values())
     with pytest.raises(AttributeError, match=r"^there is no 'tir\.expp'; did you mean 'tir\.exp'\?$"):
         tir.expp(x)
 

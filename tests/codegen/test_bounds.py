@@ -236,7 +236,7 @@ MASK = "predicate=T.Broadcast(T.bool(True), 3)"
 )
 def test_a_mask_has_the_lanes_of_its_access(access: str) -> None:
     module = tvms.parse(MASKED.format(access=access), "mask.tvms")
-    assert [(each.code, each.message) for each in tvms.verify(module)] == [
+    assert [(diagnostic.code, diagnostic.message) for diagnostic in tvms.verify(module)] == [
         ("E0406", "the predicate of an access to 'A' has 3 lanes, its index 4")
     ]
 
@@ -267,6 +267,6 @@ def test_unsigned_indices_are_told_as_such(what: str, index: int) -> None:
     for call in (tvms.compile(module)["main"], lambda *args: tvms.interpret(module, "main", args)):
         with pytest.raises(tvms.TvmsError) as caught:
             call(np.zeros(16, "i4"), np.array([index], "u8"))
-        said.append([each.message for each in caught.value.diagnostics])
+        said.append([diagnostic.message for diagnostic in caught.value.diagnostics])
     assert said[0] == said[1]
     assert "-" not in said[0][0]

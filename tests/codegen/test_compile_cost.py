@@ -88,6 +88,6 @@ def test_work_for_a_gpu_is_linear(name: str) -> None:
 @pytest.mark.parametrize(("name", "size"), [("statements", 6000), ("loops", 600), ("product", 6000)])
 def test_no_function_is_huge(name: str, size: int) -> None:
     text = run_with_big_stack(lambda: _compile(tvms.parse(TEXTS[name](size))))
-    longest = max(each.count("\n") for each in re.split(r"^define ", text, flags=re.MULTILINE))
+    longest = max(part.count("\n") for part in re.split(r"^define ", text, flags=re.MULTILINE))
     assert text.count("\n") > 9_000
     assert longest < 4_000

@@ -119,6 +119,6 @@ def test_default_schedules_leave_such_functions_alone() -> None:
     text = HEAD + "    for i, j in T.grid(8, 16):\n        with T.block('b'):\n"
     text += '            vi, vj = T.axis.remap("SS", [i, j])\n            if A[vi, vj] > n:\n                continue\n'
     executable = tvms.compile(tvms.parse(text + "            B[vi, vj] = A[vi, vj]\n"))
-    assert [str(each) for each in executable.decisions["main"]] == [
+    assert [str(decision) for decision in executable.decisions["main"]] == [
         "block 'root': not scheduled (all: a loop of the function may end early)"
     ]

@@ -133,9 +133,9 @@ def arguments(module: Any) -> list[Array]:
     function, numpy_dtype = module.functions["main"], tvms.ir.numpy_dtype.numpy_dtype
     buffers = [function.buffer_map.get(param) for param in function.params]
     return [
-        np.array(5, "i4") if each is None else
-        random.standard_normal([size.value for size in each.shape]).astype(numpy_dtype(each.dtype))
-        for each in buffers
+        np.array(5, "i4") if buffer is None else
+        random.standard_normal([size.value for size in buffer.shape]).astype(numpy_dtype(buffer.dtype))
+        for buffer in buffers
     ]  # fmt: skip
 
 
@@ -153,7 +153,7 @@ def test_every_step_reads_back_and_computes_the_same(name: str, is_scheduled: bo
         again = tvms.parse(module.script())
         assert structural_equal(module, again), step
         if step != "FlattenSignature":
-            values = [each.copy() for each in seen]
+            values = [array.copy() for array in seen]
             run(again, "main", values)
             for value, wanted in zip(values, expected, strict=True):
                 np.testing.assert_allclose(value.astype("f4"), wanted.astype("f4"), rtol=1e-5, atol=1e-5, err_msg=step)
@@ -269,7 +269,7 @@ def test_what_is_no_pipeline_is_refused(annotations: str, message: str) -> None:
     module = tvms.parse(f"#tvms 1\nI.ir_module Module:\n{text.replace(chr(10), chr(10) + '    ')}")
     with pytest.raises(tvms.TvmsError) as caught:
         get_pass("InjectSoftwarePipeline")(module)
-    assert [(each.code, each.message) for each in caught.value.diagnostics] == [("E0616", message)]
+    assert [(diagnostic.code, diagnostic.message) for diagnostic in caught.value.diagnostics] == [("E0616", message)]
 
 
 PREDICATED = """
@@ -297,14 +297,14 @@ def test_the_parts_of_a_predicated_block_are_one_statement() -> None:
     with pytest.raises(tvms.TvmsError) as caught:
         tvms.compile(module, schedule=False)
     message = "the loop has 1 statement, but 'software_pipeline_stage' has 2 numbers"
-    assert [(each.code, each.message) for each in caught.value.diagnostics] == [("E0616", message)]
+    assert [(diagnostic.code, diagnostic.message) for diagnostic in caught.value.diagnostics] == [("E0616", message)]
 
 
 def test_a_parallel_loop_is_no_pipeline() -> None:
     module = tvms.parse(PREDICATED.replace("STAGES", "[0]").replace("ORDERS", "[0]").replace("T.serial", "T.parallel"))
     with pytest.raises(tvms.TvmsError) as caught:
         tvms.compile(module, schedule=False)
-    assert [each.message for each in caught.value.diagnostics] == [
+    assert [diagnostic.message for diagnostic in caught.value.diagnostics] == [
         "the loop is parallel, so its iterations have no order"
     ]
 
@@ -326,7 +326,7 @@ def test_buffers_that_take_turns_share_memory(agree: Any, numbers: Any) -> None:
 """
     module = tvms.parse(f"#tvms 1\nI.ir_module Module:\n    {text.replace(chr(10), chr(10) + '    ')}")
     for step in (
-        *(each for each in BLOCK_STEPS if each != "CompactBufferAllocation"),
+        *(block_step for block_step in BLOCK_STEPS if block_step != "CompactBufferAllocation"),
         "FlattenBuffer",
         "StorageRewrite",
     ):

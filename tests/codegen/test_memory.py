@@ -27,7 +27,7 @@ def told(text: str, way: str, arguments: Arguments, calls: int = 1) -> str:
         for _ in range(calls):
             function(*arguments())
     except tvms.TvmsError as problem:
-        return "; ".join(f"{each.code}: {each.message}" for each in problem.diagnostics)
+        return "; ".join(f"{diagnostic.code}: {diagnostic.message}" for diagnostic in problem.diagnostics)
     return ""
 
 
@@ -126,7 +126,7 @@ def test_shifts_by_any_count(dtype: str, name: str, kind: str) -> None:
     run(tvms.parse(text), "main", (expected, counts))
     wide = [int(value) for value in values]
     shifted = [v << int(n) if name == "shift_left" else v >> int(n) for v, n in zip(wide, counts, strict=True)]
-    np.testing.assert_array_equal(expected, np.array([each % 2**64 for each in shifted], "u8").astype(dtype))
+    np.testing.assert_array_equal(expected, np.array([number % 2**64 for number in shifted], "u8").astype(dtype))
     for bounds in ("check", "prove"):
         found = values.copy()
         tvms.compile(tvms.parse(text), bounds=bounds)["main"](found, counts)
@@ -341,7 +341,7 @@ T.prim_func main(A: T.Buffer((4,), "int64"), n: T.int32):
     for i in range(4):
         C{element} = {value}
 """
-    told = {each.code for each in tvms.verify(tvms.parse(text), "bounds", strict=True)}
+    told = {diagnostic.code for diagnostic in tvms.verify(tvms.parse(text), "bounds", strict=True)}
     if place is not None:
         assert told & {"E0414", "E0420"}
 

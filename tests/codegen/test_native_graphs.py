@@ -61,7 +61,7 @@ def both(mod: tvms.IRModule, *args: Any) -> Any:
 def flat(value: Any) -> tuple[list[np.ndarray], str]:
     """Return the arrays in a value, and how it nests."""
     if isinstance(value, tuple | list):
-        parts = [flat(each) for each in value]
+        parts = [flat(item) for item in value]
         return [array for arrays, _ in parts for array in arrays], f"({','.join(shape for _, shape in parts)})"
     return [value], "_"
 
@@ -76,8 +76,11 @@ def test_planned_tensors_never_meet(seed: int) -> None:
     ]
     results = [Lifetime(choice.randrange(0, 5000), choice.randrange(0, 26), 26) for _ in range(choice.randrange(0, 3))]
     plan = make_plan(lifetimes, results)
-    sizes = [*[each.size for each in results], plan.size]
-    placed = [*zip(lifetimes, plan.rooms, plan.offsets, strict=True), *[(each, n, 0) for n, each in enumerate(results)]]
+    sizes = [*[result.size for result in results], plan.size]
+    placed = [
+        *zip(lifetimes, plan.rooms, plan.offsets, strict=True),
+        *[(result, n, 0) for n, result in enumerate(results)],
+    ]
     for number, (one, room, start) in enumerate(placed):
         assert start % ALIGNMENT == 0
         assert start + one.size <= sizes[room]

@@ -25,7 +25,7 @@ def told(statement: str, is_compiled: bool) -> str:
         else:
             run(module, "main", given)
     except tvms.TvmsError as problem:
-        return "; ".join(f"{each.code}: {each.message}" for each in problem.diagnostics)
+        return "; ".join(f"{diagnostic.code}: {diagnostic.message}" for diagnostic in problem.diagnostics)
     return str(given[0].tolist())
 
 
@@ -85,4 +85,4 @@ def test_errors(statement: str, interpreted: str, compiled: str) -> None:
 def test_what_is_refused(statement: str, expected: str) -> None:
     with pytest.raises(tvms.TvmsError) as caught:
         raise tvms.TvmsError(tvms.verify(tvms.parse(HEAD + statement)))
-    assert "; ".join(f"{each.code}: {each.message}" for each in caught.value.diagnostics) == expected
+    assert "; ".join(f"{diagnostic.code}: {diagnostic.message}" for diagnostic in caught.value.diagnostics) == expected

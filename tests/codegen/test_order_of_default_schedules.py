@@ -107,7 +107,7 @@ def test_a_choice_that_is_the_same_in_any_order_runs_by_vectors() -> None:
     text = pair(LEAST_INDEX, "V[vi] > A[vi, vk]", where="T.reads()").replace("            T.reads()\n", "")
     parameters, _, body = text.partition("\n")
     executable = tvms.compile(tvms.parse(f"T.prim_func main({parameters}):\n{body}"))
-    assert [str(each) for each in executable.decisions["main"]] == ["block 'pair': argument"]
+    assert [str(decision) for decision in executable.decisions["main"]] == ["block 'pair': argument"]
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ def test_faults_in_pieces_are_faults_of_the_call(n: int, said: str | None) -> No
         return
     with pytest.raises(TvmsError) as problem:
         kernel["f"](a, result, n)
-    assert [each.code for each in problem.value.diagnostics] == [said]
+    assert [diagnostic.code for diagnostic in problem.value.diagnostics] == [said]
 
 
 def _cut(text: str) -> int:

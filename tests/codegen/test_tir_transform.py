@@ -142,8 +142,8 @@ def test_what_a_pass_makes_of_a_program(name: str) -> None:
     if name not in ("RemoveAssume", "RemoveStoreUndef"):
         start = np.arange(32, dtype="i4"), np.arange(100, 132, dtype="i4")
         results = [(start[0].copy(), start[1].copy()) for _ in range(2)]
-        for each, arrays in zip((before, found), results, strict=True):
-            run(each, "main", [*arrays, 3, 4])
+        for version, arrays in zip((before, found), results, strict=True):
+            run(version, "main", [*arrays, 3, 4])
         np.testing.assert_array_equal(results[0], results[1])
 
 

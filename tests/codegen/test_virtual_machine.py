@@ -157,12 +157,12 @@ def test_a_profile_counts_each_kernel_and_function_of_python(vm: relax.VirtualMa
     tvms.register_func("test_virtual_machine.double", lambda x, out: np.add(x, x, out=out), override=True)
     for _ in range(2):  # a second profile starts at nothing
         report = vm.profile("main", tvms.nd.array(X), W)
-        assert [(each.name, each.count) for each in report.calls] == [("add", 2)]
+        assert [(call.name, call.count) for call in report.calls] == [("add", 2)]
         assert 0 < report.calls[0].mean <= report.calls[0].total <= report.total
     lines = str(report).splitlines()
     assert [line.split()[0] for line in lines] == ["Name", "add", "(between", "Total"]
     assert len(set(map(len, lines))) == 1
-    assert [each.name for each in vm.profile("outside", X).calls] == ["test_virtual_machine.double"]
+    assert [call.name for call in vm.profile("outside", X).calls] == ["test_virtual_machine.double"]
 
 
 def test_an_instrument_sees_all_calls_and_may_leave_some_out(vm: relax.VirtualMachine) -> None:

@@ -49,7 +49,7 @@ def test_conditions_that_wrap_around_prove_nothing(case: str) -> None:
         with pytest.raises(tvms.TvmsError) as caught:
             call(np.arange(4, dtype="i4"), np.zeros(4, "i4"), *scalars)
         said = f"{access} is outside the buffer: its dimension 0 has 4 elements"
-        assert [each.message for each in caught.value.diagnostics] == [said], way
+        assert [diagnostic.message for diagnostic in caught.value.diagnostics] == [said], way
 
 
 def test_loops_end_in_the_range_of_their_variables() -> None:
@@ -64,7 +64,9 @@ def test_loops_end_in_the_range_of_their_variables() -> None:
         with pytest.raises(tvms.TvmsError) as caught:
             call(np.arange(4, dtype="i4"), result, LARGE, 8)
         said = "the loop over 'i' ends beyond the range of int32"
-        assert [(each.code, each.message) for each in caught.value.diagnostics] == [("E0703", said)], way
+        assert [(diagnostic.code, diagnostic.message) for diagnostic in caught.value.diagnostics] == [
+            ("E0703", said)
+        ], way
 
 
 def test_inner_loops_end_in_the_range_of_their_variables() -> None:
@@ -76,7 +78,7 @@ def test_inner_loops_end_in_the_range_of_their_variables() -> None:
         with pytest.raises(tvms.TvmsError) as caught:
             call(result.copy(), result, 2**31 - 40, 3)
         said = "the loop over 'i' ends beyond the range of int32"
-        assert [each.message for each in caught.value.diagnostics] == [said], way
+        assert [diagnostic.message for diagnostic in caught.value.diagnostics] == [said], way
 
 
 SIZES = """
@@ -152,4 +154,4 @@ def test_a_view_of_a_size_that_wrapped_around_is_checked() -> None:
         assert result[0] == 5, way
         with pytest.raises(tvms.TvmsError) as caught:
             call(result.copy(), result, 2**30, 1000)
-        assert [each.code for each in caught.value.diagnostics] == ["E0707"], way
+        assert [diagnostic.code for diagnostic in caught.value.diagnostics] == ["E0707"], way

@@ -45,7 +45,7 @@ def test_says(given: str, expected: str) -> None:
     with pytest.raises(TvmsError) as caught:
         parse(given, "case.tvms")
     assert str(caught.value).rstrip("\n") == expected.rstrip("\n")
-    assert all(each.help for each in caught.value.diagnostics)
+    assert all(diagnostic.help for diagnostic in caught.value.diagnostics)
 
 
 def build_main(text: str) -> relax.Function:

@@ -42,7 +42,7 @@ def test_says(given: str, expected: str) -> None:
     with pytest.raises(TvmsError) as caught:
         parse(given, "case.tvms")
     assert str(caught.value).rstrip("\n") == expected.rstrip("\n")
-    assert all(each.help for each in caught.value.diagnostics)
+    assert all(diagnostic.help for diagnostic in caught.value.diagnostics)
 
 
 @pytest.mark.parametrize("dialect", ["tvms", "tvm-0.21", "tvm-0.27"])

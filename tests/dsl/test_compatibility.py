@@ -64,7 +64,7 @@ def test_a_text_of_tvm_is_warned_of() -> None:
 
 def test_what_tvm_refuses_stays_an_error() -> None:
     module = parse("@T.prim_func\ndef f(x: T.int32):\n    T.evaluate(T.Var('y', 'int32'))\n", "case")
-    assert [each.severity for each in as_tvm_takes_them(verify(module))] == ["error"]
+    assert [diagnostic.severity for diagnostic in as_tvm_takes_them(verify(module))] == ["error"]
     assert CODES.keys() > TRUSTED
 
 

@@ -18,7 +18,7 @@ STORE = "    B[0] = A[0]\n"
 
 
 def said(text: str) -> list[str]:
-    return [f"{each.diagnostic.code}: {each.diagnostic.message}" for each in lint(parse(text))]
+    return [f"{finding.diagnostic.code}: {finding.diagnostic.message}" for finding in lint(parse(text))]
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "samples").glob("*.tvms")), ids=lambda path: path.name)
@@ -109,4 +109,4 @@ def test_check_warns_and_fixes(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_a_text_with_errors_is_left_alone() -> None:
     text = HEAD + "    x = A[0]\n    B[16] = A[0]\n"
     assert fixed(Source("case", text)) == text
-    assert render([each.diagnostic for each in lint(parse(text))]).startswith("warning[E0461]")
+    assert render([finding.diagnostic for finding in lint(parse(text))]).startswith("warning[E0461]")

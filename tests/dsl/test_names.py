@@ -91,7 +91,7 @@ def test_what_loops_define_may_have_names_from_around_in_tvm(dialect: str, code:
         "for A in range(4):\n        B[0] = A",
     ):
         text = f'from tvm.script import {dialect} as T\n\n@T.prim_func\ndef f(A: T.Buffer((4,), "int32"), B: T.Buffer((1,), "int32")):\n    {loop}\n'
-        assert [each.code for each in warnings_of(text)] == [code]
+        assert [warning.code for warning in warnings_of(text)] == [code]
 
 
 def test_a_function_in_python_is_refused() -> None:

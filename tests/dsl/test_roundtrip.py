@@ -79,7 +79,7 @@ T.prim_func f(A: T.Buffer((4, 4), "float32")):
             {"f": rewrite(module["f"], lambda node, other=other: other if node is region else None)}, name=""
         )
         if ("int64", "int32") in (first, second):
-            assert {each.code for each in verify(changed, "types")} == {"E0405"}
+            assert {diagnostic.code for diagnostic in verify(changed, "types")} == {"E0405"}
         else:
             assert structural_equal(parse_text(changed.script(dialect)), changed), changed.script()
 

@@ -62,9 +62,9 @@ def errors_of(text: str) -> tuple[IRModule | None, Sequence[Diagnostic]]:
     """Return the module that a text holds, if one can be built, and the errors in it."""
     try:
         module = parse_source(Source("fuzz.tvms", text))
-        return module, [each for each in verify(module) if each.severity == "error"]
+        return module, [diagnostic for diagnostic in verify(module) if diagnostic.severity == "error"]
     except TvmsError as error:
-        return None, [each for each in error.diagnostics if each.severity == "error"]
+        return None, [diagnostic for diagnostic in error.diagnostics if diagnostic.severity == "error"]
 
 
 # --- Damage ---------------------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ def check_text(text: str) -> Sequence[Diagnostic]:
     """Assert what holds of every text: it is a program that prints and reads back, or has errors that help."""
     module, errors = errors_of(text)
     check_diagnostics(text, errors)
-    if not any(each.code.startswith("E00") for each in errors):
+    if not any(error.code.startswith("E00") for error in errors):
         check_format(text)
     if module is not None and not errors:
         check_printed(module)

@@ -29,9 +29,11 @@ def line_of(text: str, offset: int) -> str:
 def check(made: Pair) -> None:
     """Assert that the right kernel is fine, and that the wrong one is told for what it is, where it is."""
     assert render(verify(parse(made.right), "races")) == "", made.right
-    found = [each for each in verify(parse(made.wrong), "races") if each.severity == "error"]
-    assert made.code in [each.code for each in found], f"{made.code} is not told:\n{made.wrong}{render(found)}"
-    told = next(each for each in found if each.code == made.code)
+    found = [diagnostic for diagnostic in verify(parse(made.wrong), "races") if diagnostic.severity == "error"]
+    assert made.code in [diagnostic.code for diagnostic in found], (
+        f"{made.code} is not told:\n{made.wrong}{render(found)}"
+    )
+    told = next(diagnostic for diagnostic in found if diagnostic.code == made.code)
     assert told.span is not None
     assert line_of(made.wrong, told.span.start).endswith(FAULT), f"told elsewhere:\n{made.wrong}{render(found)}"
     assert re.search(r"\w+ = -?\d+", told.message), f"without values: {told.message}"

@@ -39,8 +39,8 @@ class FakeDriver:
         for name in executable:
             loaded = getattr(executable[name], "_loaded", None)
             if loaded is not None:
-                self.kernels.update({mangle(each): kernel for each, kernel in loaded.program.kernels.items()})
-                self.faults.update({mangle(each): loaded.program.faults for each in loaded.program.kernels})
+                self.kernels.update({mangle(item): kernel for item, kernel in loaded.program.kernels.items()})
+                self.faults.update({mangle(kernel): loaded.program.faults for kernel in loaded.program.kernels})
 
     def count(self, what: str) -> int:
         """Return how often it was asked for that."""
@@ -87,7 +87,7 @@ class FakeDriver:
         record = (ctypes.c_int64 * RECORD_WORDS)()
         status = call(*(arg.item() for arg in args[:-1]), ctypes.addressof(record))
         if status:
-            noted = [(each.code, each.span) for each in self.faults[function]]
+            noted = [(fault.code, fault.span) for fault in self.faults[function]]
             number = noted.index((faults[status - 1].code, faults[status - 1].span)) + 1
             ctypes.c_int32.from_address(int(args[-1])).value = number
 

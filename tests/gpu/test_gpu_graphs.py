@@ -418,7 +418,7 @@ def test_calls_are_observed_one_by_one(driver: Any) -> None:
     x, w = there(X, W)
     seen: list[Any] = []
     report = machine.profile("main", x, w)
-    assert [(each.name, each.count) for each in report.calls] == [("add", 4)]
+    assert [(call.name, call.count) for call in report.calls] == [("add", 4)]
     machine.set_instrument(lambda function, name, before, result, *args: seen.append((name, before, args)))
     result = machine["main"](x, w)
     assert is_there(result)

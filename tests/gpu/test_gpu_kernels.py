@@ -137,7 +137,7 @@ def check(module: tvms.IRModule, name: str, call: Any, seed: int = 0) -> None:
     assert isinstance(function, tir.PrimFunc)
     values = random_inputs(function, np.random.default_rng(seed), integers=(-8, 9))
     is_sample = not any(
-        module is MODULES[each] for each in PROGRAMS
+        module is MODULES[program] for program in PROGRAMS
     )  # those are checked by what is compiled, being larger
     reference = tvms.compile(module)[name] if is_sample else lambda *args: run(module, name, args)
     expected = called(reference, values)

@@ -93,9 +93,9 @@ def test_a_race_is_reported_with_both_lines(name: str) -> None:
     expected = {mark: next(i for i, line in enumerate(text, 1) if mark in line) for mark in ("#1", "#2")}
     found = races(PLANTED[name])
     assert found
-    assert {each.code for each in found} == {"E0723"}
-    lines = [{line_of(each.span), line_of(each.notes[0].span)} for each in found]
-    assert set(expected.values()) in lines, [str(each) for each in found]
+    assert {diagnostic.code for diagnostic in found} == {"E0723"}
+    lines = [{line_of(diagnostic.span), line_of(diagnostic.notes[0].span)} for diagnostic in found]
+    assert set(expected.values()) in lines, [str(diagnostic) for diagnostic in found]
 
 
 @pytest.mark.parametrize("name", CORRECT)
@@ -146,8 +146,8 @@ def test_loops_over_threads_are_reported_where_threads_do_something_else() -> No
         threads[f"f{number}"](*together)
         is_same = all(np.array_equal(a, b) for a, b in zip(one_by_one, together, strict=True))
         found = verify(module.functions[f"f{number}"], "races")
-        assert is_same == (not found), f"{way}: {[each.message for each in found]}"
-        assert {each.code for each in found} <= {"E0419"}
+        assert is_same == (not found), f"{way}: {[diagnostic.message for diagnostic in found]}"
+        assert {diagnostic.code for diagnostic in found} <= {"E0419"}
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ T.prim_func main(A: T.Buffer((70, 3, 50), "float32"), x: T.Buffer((70,), "float3
 def test_columns() -> None:
     module = tvms.parse(COLUMNS)
     executable = tvms.compile(module, target="cuda -simulate=each", level=0)
-    assert [each.rule for each in executable.decisions["main"]] == ["columns", "columns"]
+    assert [decision.rule for decision in executable.decisions["main"]] == ["columns", "columns"]
     a, x = (np.random.default_rng(0).integers(-8, 9, shape).astype("f4") / 4 for shape in ((70, 3, 50), (70,)))
     b, c = np.zeros((2, 3, 50), "f4")
     executable["main"](a, x, b, c)
@@ -205,10 +205,10 @@ def test_default_schedules_are_launched(driver: Any) -> None:
     executable = tvms.compile(tvms.parse(text), target="cuda -arch=sm_80")
     driver.show(executable)
     a, b = (np.ones(shape, ml_dtypes.bfloat16) for shape in ((33, 24), (24, 40)))
-    there = [tvms.nd.array(each, tvms.cuda()) for each in (a, b, np.zeros((33, 40), "f4"))]
+    there = [tvms.nd.array(array, tvms.cuda()) for array in (a, b, np.zeros((33, 40), "f4"))]
     executable["main"](*there)
     assert (there[2].numpy() == 24).all()
-    launched = [each[1:4] for each in driver.asked if each[0] == "launch"]
+    launched = [item[1:4] for item in driver.asked if item[0] == "launch"]
     assert launched == [("tvms_main", (2, 2, 1), (32, 2, 2))]
 
 

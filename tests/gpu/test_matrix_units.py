@@ -58,7 +58,7 @@ def check_assembles(program: IRModule, arch: str) -> None:
 
 def product_text(shape: str, product: Product) -> str:
     """Return a kernel of one warp that loads tiles as the formulas of `ir.matrix_units` say, and multiplies them."""
-    a, b, c = (DTYPES[each] for each in (product.a, product.b, product.c))
+    a, b, c = (DTYPES[name] for name in (product.a, product.b, product.c))
     v = product.packed
     return f"""
 T.prim_func main(A: T.Buffer(({product.m}, {product.k}), "{a}"), B: T.Buffer(({product.k}, 8), "{b}"), C: T.Buffer(({product.m}, 8), "{c}")):

@@ -55,7 +55,7 @@ REACHED: dict[str, tuple[str, int, str]] = {
     "tvm_load_matrix_sync, stride": ('T.tvm_load_matrix_sync(F, 16, 16, 16, 0, A.data, n, "row_major")', 67, "A"),
     "tvm_store_matrix_sync, number": (STORE.format("n", 16, "row"), 0, "G"),
     "tvm_store_matrix_sync, stride": (STORE.format(0, "n", "col"), 67, "B"),
-    **{f"tvm_mma_sync, {at}": (PRODUCT.format(*["n" if each == at else 0 for each in range(4)]), 0, "GFKG"[at]) for at in range(4)},
+    **{f"tvm_mma_sync, {at}": (PRODUCT.format(*["n" if i == at else 0 for i in range(4)]), 0, "GFKG"[at]) for at in range(4)},
     "ptx_cp_async, target": (COPY.format("n", 0), 504, "S"),
     "ptx_cp_async, source": (COPY.format(0, "n"), 1016, "A"),
 }  # fmt: skip

@@ -31,8 +31,8 @@ def test_operators_over_nothing_give_what_they_start_from(operator: str) -> None
     nothing = np.empty((0, 5), "float32")
     found = [run(mod, "main", [nothing]), run(get_pass("LegalizeOps")(mod), "main", [nothing])]
     found += [tvms.compile(mod, **settings)["main"](nothing) for settings in SETTINGS]
-    for each in found:
-        np.testing.assert_array_equal(each, np.full((5, 5) if "matmul" in operator else (5,), OF_NONE[operator]))
+    for item in found:
+        np.testing.assert_array_equal(item, np.full((5, 5) if "matmul" in operator else (5,), OF_NONE[operator]))
 
 
 SUMS = """

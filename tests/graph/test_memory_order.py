@@ -45,7 +45,7 @@ def random_module(choose: Random, length: int = 12) -> tvms.IRModule:
         match choose.randrange(5):
             case 0:
                 lines.append(f"{name} = {doubled(one)}")
-                live = [each for each in live if each is not memory] + [{name}]
+                live = [members for members in live if members is not memory] + [{name}]
             case 1:
                 lines.append(f"{name} = R.reshape({one}, R.shape([4]))")
                 memory.add(name)
@@ -87,9 +87,9 @@ def test_passes_keep_what_is_read_before_it_is_overwritten(passes: str, random: 
         before = random_module(Random(int(seed)))
         assert not tvms.verify(before)
         after = tvms.transform.Sequential(PASSES[passes])(before)
-        expected = tvms.interpret(before, "main", [each.copy() for each in args])
+        expected = tvms.interpret(before, "main", [arg.copy() for arg in args])
         np.testing.assert_array_equal(
-            tvms.interpret(after, "main", [each.copy() for each in args]), expected, str(before)
+            tvms.interpret(after, "main", [arg.copy() for arg in args]), expected, str(before)
         )
 
 
@@ -97,7 +97,7 @@ def test_compiled_programs_read_before_they_overwrite(random: np.random.Generato
     args = [np.arange(4, dtype="float32"), np.full(4, 3, "float32")]
     for seed in random.integers(1 << 32, size=3):
         mod = random_module(Random(int(seed)))
-        expected = tvms.interpret(mod, "main", [each.copy() for each in args])
+        expected = tvms.interpret(mod, "main", [arg.copy() for arg in args])
         np.testing.assert_array_equal(tvms.compile(mod)["main"](*args), expected, str(mod))
 
 
@@ -108,7 +108,7 @@ def test_readers_of_any_name_come_first() -> None:
     )  # fmt: skip
     block = mod["main"].body.blocks[0]
     needs = {
-        var.name_hint: [each.name_hint for each in kept] for var, kept in MemoryOrder(mod).needs(block.bindings).items()
+        var.name_hint: [var.name_hint for var in kept] for var, kept in MemoryOrder(mod).needs(block.bindings).items()
     }
     assert {var: kept for var, kept in needs.items() if kept} == {"d": ["b", "c"], "f": ["d"]}
 

@@ -213,7 +213,7 @@ def test_row(name: str, random: np.random.Generator) -> None:
         try:
             module = imported(*graph)
         except TvmsError as problem:
-            codes = [each.code for each in problem.diagnostics]
+            codes = [diagnostic.code for diagnostic in problem.diagnostics]
             if dynamic and codes == ["E1004"]:
                 continue  # a size that the row needs to know
             raise

@@ -27,5 +27,5 @@ def test_the_tutorial_runs(capsys: pytest.CaptureFixture[str], tmp_path: Path, m
     assert len(shown) > 20
     for line in shown:
         start = line.partition("…")[0].strip()
-        assert any(each == start or (start != line.strip() and each.startswith(start)) for each in printed), line
+        assert any(name == start or (start != line.strip() and name.startswith(start)) for name in printed), line
     assert (tmp_path / "net.safetensors").exists()

@@ -147,7 +147,7 @@ BINARY: dict[str, list[Call]] = {
     **both("rsub", _ARITHMETIC, [call(f(2, 3), 2), call(i(3), 4, 2)]),
     **both("mul", [*_ARITHMETIC, call(b(3), b(3))], _NUMBERS),
     **both("div", [*_NO_ZERO, call(i(3), f(3, low=1))], _NUMBERS),
-    "div.Tensor_mode": [call(*each.args, rounding_mode=mode) for each in _WHOLE for mode in ("floor", "trunc", None)],
+    "div.Tensor_mode": [call(*base.args, rounding_mode=mode) for base in _WHOLE for mode in ("floor", "trunc", None)],
     "div.Scalar_mode": [call(f(2, 3), 0.7, rounding_mode="floor"), call(i(2, 3), -2, rounding_mode="trunc")],
     **both("true_divide", _NO_ZERO, _NUMBERS),
     "floor_divide.default": _WHOLE,

@@ -28,7 +28,7 @@ _BITS = {"tir.bitwise_and": np.bitwise_and, "tir.bitwise_or": np.bitwise_or, "ti
 
 def grid(values: Mapping[tir.Var, Sequence[int]]) -> dict[tir.Var, Array]:
     """Return the arrays of all combinations of these values of the variables."""
-    axes = np.ix_(*[np.array(each, np.int64) for each in values.values()])
+    axes = np.ix_(*[np.array(value, np.int64) for value in values.values()])
     return dict(zip(values, axes, strict=True))
 
 
@@ -47,19 +47,19 @@ def evaluate(expr: tir.PrimExpr, at: Mapping[tir.Var, Array], strict: bool = Tru
             a, wrong = evaluate(expr.a, at, strict)
             return ~a, wrong
         case tir.Select():
-            parts = [evaluate(each, at, strict) for each in (expr.condition, expr.true_value, expr.false_value)]
+            parts = [evaluate(term, at, strict) for term in (expr.condition, expr.true_value, expr.false_value)]
             return np.where(*[value for value, _ in parts]), parts[0][1] | parts[1][1] | parts[2][1]
         case tir.Cast():
             value, wrong = evaluate(expr.value, at, strict)
             return wrap(np.asarray(value), expr.dtype), wrong
         case tir.Call(op=Op(name="tir.if_then_else")):
-            condition, yes, no = [evaluate(each, at, strict) for each in expr.args]  # type: ignore[arg-type]
+            condition, yes, no = [evaluate(arg, at, strict) for arg in expr.args]  # type: ignore[arg-type]
             wrong = condition[1] | np.where(condition[0], yes[1], no[1])
             return np.where(condition[0], yes[0], no[0]), wrong
         case tir.Call(op=Op(name="tir.likely")):
             return evaluate(expr.args[0], at, strict)  # type: ignore[arg-type]
         case tir.Call():
-            (a, wrong), (b, also) = [evaluate(each, at, strict) for each in expr.args]  # type: ignore[arg-type]
+            (a, wrong), (b, also) = [evaluate(arg, at, strict) for arg in expr.args]  # type: ignore[arg-type]
             if expr.op.name in _BITS:
                 return _BITS[expr.op.name](a, b), wrong | also
             shift = np.left_shift if expr.op.name == "tir.shift_left" else np.right_shift

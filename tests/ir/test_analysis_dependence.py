@@ -70,7 +70,7 @@ def test_loops_are_parallel_where_no_two_iterations_meet(random: np.random.Gener
             mine[1] & (other[0] | other[1]) for x, mine in touched.items() for z, other in touched.items() if x != z
         )
         assert is_parallel(loop) is not clash, text
-        assert all(each.is_certain for each in carried(loop))
+        assert all(dependence.is_certain for dependence in carried(loop))
 
 
 def test_reductions_run_in_any_order_but_not_at_once() -> None:

@@ -103,7 +103,7 @@ def test_inverses_invert(random: np.random.Generator) -> None:
         count += 1
         outputs = [tir.Var("int32", f"o{axis}") for axis in range(len(indices))]
         inverse = inverse_affine_iter_map(result.indices, outputs)
-        for point in itertools.product(*[range(each.extent.value) for each in domains.values()]):  # type: ignore[attr-defined]
+        for point in itertools.product(*[range(item.extent.value) for item in domains.values()]):  # type: ignore[attr-defined]
             at = dict(zip(domains, point, strict=True))
             there = {output: evaluate(index, at) or 0 for output, index in zip(outputs, indices, strict=True)}
             assert all(evaluate(value, there) == at[variable] for variable, value in inverse.items())

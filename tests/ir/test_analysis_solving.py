@@ -82,13 +82,13 @@ def test_what_is_not_solved(condition: te.Value) -> None:
 
 def test_linear_forms_are_what_they_are_of(random: np.random.Generator) -> None:
     for _ in range(50):
-        x, y, z = (int(each) for each in random.integers(-4, 5, 3))
+        x, y, z = (int(integer) for integer in random.integers(-4, 5, 3))
         expr = (A * x + B) * C + (A + y) * z + B * (C + 1)
         found = detect_linear_equation(expr, [variable(A), variable(B)])
         assert found is not None
         for a, b, c in random.integers(-9, 10, (5, 3)).tolist():
             at = {variable(A): a, variable(B): b, variable(C): c}
-            of_a, of_b, rest = [evaluate(each, at) or 0 for each in found]
+            of_a, of_b, rest = [evaluate(term, at) or 0 for term in found]
             assert of_a * a + of_b * b + rest == evaluate(expr, at)
     assert detect_linear_equation((A * B), [variable(A), variable(B)]) is None
     assert detect_linear_equation((A // 2), [variable(A)]) is None
@@ -97,7 +97,7 @@ def test_linear_forms_are_what_they_are_of(random: np.random.Generator) -> None:
 def test_clips_are_bounds_of_each_variable() -> None:
     both = [variable(A), variable(B)]
     found = detect_clip_bound(te.all(te.minimum(A, B) > 3, A < 10, B * 2 <= C), both)
-    assert [[str(each.min), str(each.max)] for each in found or ()] == [["4", "9"], ["4", "c // 2"]]
+    assert [[str(bound.min), str(bound.max)] for bound in found or ()] == [["4", "9"], ["4", "c // 2"]]
     assert detect_clip_bound((A < B), both) is None
 
 

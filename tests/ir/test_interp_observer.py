@@ -29,7 +29,7 @@ def arguments() -> list[np.ndarray[Any, Any]]:
 def test_every_access_is_told() -> None:
     recorder = Recorder()
     run(tvms.parse(BLUR), "main", arguments(), observer=recorder)
-    told = [(each.access.buffer.name, each.indices, each.is_write) for each in recorder.touched]
+    told = [(touched.access.buffer.name, touched.indices, touched.is_write) for touched in recorder.touched]
     assert told[:4] == [("B", (0,), True), ("A", (0,), False), ("A", (1,), False), ("B", (1,), True)]
     assert len(told) == 12
 
@@ -38,7 +38,7 @@ def test_lanes_are_told_one_by_one() -> None:
     text = 'T.prim_func main(A: T.Buffer((4, 3), "int32")):\n    A[1, T.Ramp(0, 1, 3)] = T.Broadcast(7, 3)\n'
     recorder = Recorder()
     run(tvms.parse(text), "main", [np.zeros((4, 3), "int32")], observer=recorder)
-    assert [each.indices for each in recorder.touched] == [(1, 0), (1, 1), (1, 2)]
+    assert [touched.indices for touched in recorder.touched] == [(1, 0), (1, 1), (1, 2)]
 
 
 @pytest.mark.parametrize(

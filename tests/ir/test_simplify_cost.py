@@ -124,8 +124,8 @@ def test_work_of_products_is_linear(is_left: bool) -> None:
 
     def product(size: int) -> tir.PrimExpr:
         found: tir.PrimExpr = variables[0]
-        for each in variables[1:size]:
-            found = tir.Mul("int32", found, each) if is_left else tir.Mul("int32", each, found)
+        for variable in variables[1:size]:
+            found = tir.Mul("int32", found, variable) if is_left else tir.Mul("int32", variable, found)
         return found
 
     check_growth(simplify, 16, product)

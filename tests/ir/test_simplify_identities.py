@@ -171,7 +171,7 @@ def test_conditions_around_count() -> None:
 def test_floats_are_rearranged_only_where_that_is_exact() -> None:
     a, b = te.var("a", "float32"), te.var("b", "float32")
     same = [a + b - b, a * 0.0, a - a, te.equal(a, a), a / 3.0 * 3.0, a + 0.5 + 0.5]
-    assert all(structural_equal(simplify(each), each) for each in same)
+    assert all(structural_equal(simplify(expr), expr) for expr in same)
     assert simplify(tir.Sub("float32", a, tir.FloatImm("float32", 0.0))) is a
     assert simplify(tir.Mul("float32", a, tir.FloatImm("float32", 1.0))) is a
     wide = tir.Cast("float32", tir.Cast("float64", a))

@@ -134,7 +134,7 @@ def test_a_call_computes_several_tensors() -> None:
     first, second = te.extern(
         [(8, 4), (4,)],
         [source],
-        lambda inputs, outputs: api.call_extern("int32", "f", inputs[0].data, *[each.data for each in outputs]),
+        lambda inputs, outputs: api.call_extern("int32", "f", inputs[0].data, *[output.data for output in outputs]),
         dtype=["float32", "int32"],
     )
     assert (first.name, second.name, second.dtype, second.value_index) == ("extern_v0", "extern_v1", "int32", 1)

@@ -34,7 +34,7 @@ CASES = re.findall(
 def test_what_is_said(name: str, text: str, says: str) -> None:
     found = verify(parse(text), "races")
     assert render(found).strip() == says.strip()
-    assert all(each.code in CODES for each in found)
+    assert all(diagnostic.code in CODES for diagnostic in found)
 
 
 def test_there_are_cases() -> None:
@@ -58,8 +58,8 @@ def test_levels_include_those_before_them() -> None:
 def test_the_law_is_documented() -> None:
     page = (ROOT / "docs" / "law.md").read_text()
     rows = re.findall(r"^\| `([\w-]+)` \| (\w+) \| (.+?) \| (.+?) \|$", page, re.MULTILINE)
-    assert rows == [(each.name, each.level, ", ".join(each.codes), each.law) for each in CHECKS]
-    assert all(code in CODES for each in CHECKS for code in each.codes)
+    assert rows == [(check.name, check.level, ", ".join(check.codes), check.law) for check in CHECKS]
+    assert all(code in CODES for check in CHECKS for code in check.codes)
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "samples").glob("*.tvms")), ids=lambda path: path.name)
@@ -74,7 +74,7 @@ def test_generated_functions_obey_the_law(function: tir.PrimFunc) -> None:
 
 
 def codes(node: tir.PrimFunc) -> list[str]:
-    return [each.code for each in verify(node)]
+    return [diagnostic.code for diagnostic in verify(node)]
 
 
 def changed(value: tir.PrimExpr) -> tir.PrimFunc:
@@ -150,8 +150,8 @@ def test_an_access_is_outside_exactly_when_a_run_says_so(extent: int, factor: in
         f"    for i in range({extent}):\n        if i < {limit}:\n            A[{index}] = T.float32(0)\n"
     )
     reached = [i * factor + offset for i in range(min(extent, limit))]
-    is_outside = any(not 0 <= each < 16 for each in reached)
-    assert [each.code for each in verify(parse(text))] == ["E0414"] * is_outside
+    is_outside = any(not 0 <= number < 16 for number in reached)
+    assert [diagnostic.code for diagnostic in verify(parse(text))] == ["E0414"] * is_outside
 
 
 @pytest.mark.parametrize(
@@ -205,9 +205,9 @@ def test_any_depth() -> None:
 
 
 STORE = next(
-    each
-    for each in walk(parse("T.prim_func f(A: T.Buffer((8,), 'int32')):\n    A[0] = 1\n").functions["f"])
-    if isinstance(each, tir.BufferStore)
+    node
+    for node in walk(parse("T.prim_func f(A: T.Buffer((8,), 'int32')):\n    A[0] = 1\n").functions["f"])
+    if isinstance(node, tir.BufferStore)
 )
 FOREIGN: Any = Fraction(1)
 
@@ -227,8 +227,8 @@ FOREIGN: Any = Fraction(1)
 def test_a_field_holds_what_it_is_declared_to_hold(field: str, value: Any, says: str) -> None:
     for statement in (replace(STORE, **{field: value}), tir.SeqStmt((STORE, replace(STORE, **{field: value})))):
         function = replace(nest([X]), body=statement)
-        assert [each.message for each in verify(function)] == [f"field '{field}' of a BufferStore {says}"]
-        assert [each.code for each in verify(IRModule({"f": function}), "races")] == ["E0440"]
+        assert [diagnostic.message for diagnostic in verify(function)] == [f"field '{field}' of a BufferStore {says}"]
+        assert [diagnostic.code for diagnostic in verify(IRModule({"f": function}), "races")] == ["E0440"]
 
 
 def test_parts_of_signatures_and_attributes_are_nodes() -> None:

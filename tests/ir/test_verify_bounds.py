@@ -31,7 +31,7 @@ def inputs(module: IRModule) -> list[Any]:
     function = module["main"]
     assert isinstance(function, tir.PrimFunc)
     buffers = [function.buffer_map[param] for param in function.params]
-    shapes = [[each.value if isinstance(each, tir.IntImm) else SIZES[str(each)] for each in b.shape] for b in buffers]
+    shapes = [[expr.value if isinstance(expr, tir.IntImm) else SIZES[str(expr)] for expr in b.shape] for b in buffers]
     return [np.full(s, 9 * ("int" in b.dtype), numpy_dtype(b.dtype)) for b, s in zip(buffers, shapes, strict=True)]
 
 
@@ -52,7 +52,7 @@ def test_there_are_enough() -> None:
 def test_leaving_a_buffer_is_told(path: Path) -> None:
     checked, run_into = re.findall(r"^# (?:check|run): (.*)$", path.read_text(), re.MULTILINE)
     module = load_module(str(path))
-    assert told([each for each in verify(module) if each.severity == "error"]) == checked
+    assert told([diagnostic for diagnostic in verify(module) if diagnostic.severity == "error"]) == checked
     with pytest.raises(TvmsError) as caught:
         run(module, "main", inputs(module))
     assert told(caught.value.diagnostics) == run_into

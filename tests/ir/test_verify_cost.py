@@ -77,9 +77,9 @@ def test_what_is_known_of_many_conditions_is_no_false_alarm() -> None:
     nest = "".join(f"{' ' * (8 + k)}if i != {k + 20}:\n" for k in range(100))
     text = f"{HEAD.replace('range(16)', 'range(121)')}{nest}{' ' * 108}if i < 16:\n{' ' * 109}B[i] = A[i]\n"
     assert verify(parse(text), "races") == ()
-    assert [each.code for each in verify(parse(text.replace("B[i]", "B[i + 99]")))] == []
+    assert [diagnostic.code for diagnostic in verify(parse(text.replace("B[i]", "B[i + 99]")))] == []
     few = f"{HEAD.replace('range(16)', 'range(121)')}        if i != 3:\n            B[i] = A[0]\n"
-    assert [each.code for each in verify(parse(few))] == ["E0414"]
+    assert [diagnostic.code for diagnostic in verify(parse(few))] == ["E0414"]
 
 
 def test_updates_below_many_loops_are_checked_at_once() -> None:
@@ -174,7 +174,7 @@ def test_grouped_accesses_race_like_single_ones(seed: int, monkeypatch: pytest.M
     choose, found = random.Random(seed), Counter[str]()
     for _ in range(40):
         text = _random_text(choose)
-        grouped, single = ([each.message for each in _races_of(text, few, monkeypatch)] for few in (0, 1000))
+        grouped, single = ([race.message for race in _races_of(text, few, monkeypatch)] for few in (0, 1000))
         assert grouped == single, text
         found["races" if grouped else "none"] += 1
     assert min(found["races"], found["none"]) > 5, found

@@ -65,12 +65,12 @@ def compiled(module: Any) -> Any:
 def results(module: Any, prepare: Any = interpreted, seed: int = 0) -> dict[str, Any]:
     """What every graph function that can be called from outside returns for random arguments."""
     found: dict[str, Any] = {}
-    functions = [each for each in module.functions.values() if isinstance(each, relax.Function)]
+    functions = [other for other in module.functions.values() if isinstance(other, relax.Function)]
     execute = prepare(module) if functions else None
     for name, function in module.functions.items():
         if isinstance(function, relax.Function) and "global_symbol" in function.attrs:
             random = np.random.default_rng(seed)
-            names = [each for each in (f"{name}_transform_params", "transform_params") if each in module.functions]
+            names = [key for key in (f"{name}_transform_params", "transform_params") if key in module.functions]
             is_split = bool(names) and name not in names
             inputs = function.params[: function.attrs["num_input"] if is_split else None]
             args = [random_value(param.struct_info, random) for param in inputs]

@@ -51,7 +51,7 @@ def bytes_of(tensor: Tensor) -> int:
 def most_alive(lowered: tvms.IRModule) -> tuple[int, int]:
     """The most bytes that are alive at once, and those of all tensors, of those that can be planned."""
     main = lowered["main"]
-    planned = {call: each for call, each in find_tensors(main, lowered).items() if not each.escapes}  # type: ignore[arg-type]
+    planned = {call: tensor for call, tensor in find_tensors(main, lowered).items() if not tensor.escapes}  # type: ignore[arg-type]
     alive, most = 0, 0
     for block in main.body.blocks:  # type: ignore[attr-defined]
         for binding in block.bindings:

@@ -27,7 +27,7 @@ def test_what_a_rewrite_makes_is_tried_in_turn() -> None:
     product = is_op("relax.multiply")(is_op("relax.add")(left, right), scale)
 
     def distribute(expr: Any, matches: Any) -> Any:
-        return relax.op.add(*[relax.op.multiply(matches[each], matches[scale]) for each in (left, right)])
+        return relax.op.add(*[relax.op.multiply(matches[value], matches[scale]) for value in (left, right)])
 
     after = rewrite_call(product, distribute, before)
     assert after.script().count("R.multiply") == 3
@@ -75,7 +75,7 @@ def test_patterns_that_use_each_other_match_together() -> None:
         root.fork_to(chain, call("nn.relu"))
     found = several.match_dfb(block)
     assert found is not None
-    assert [found[each] for each in (root, *chain.patterns)] == [variables[name] for name in "acd"]
+    assert [found[value] for value in (root, *chain.patterns)] == [variables[name] for name in "acd"]
     with PatternContext() as only:
         call("exp") >> call("nn.relu")
     assert only.match_dfb(block) is None  # `c` uses it, too
@@ -186,7 +186,7 @@ I.ir_module Module:
     merged = relax.transform.MergeCompositeFunctions()(relax.transform.FuseOpsByPattern(patterns)(before))
     tvms.ir.assert_structural_equal(tvms.parse(str(merged)), merged)
     assert len(merged.functions) == 3
-    defined = [{var for node in walk(each) for var in defined_variables(node)} for each in merged.functions.values()]
+    defined = [{var for node in walk(item) for var in defined_variables(node)} for item in merged.functions.values()]
     assert not any(one & other for one, other in combinations(defined, 2))
 
 

@@ -41,7 +41,9 @@ def broken(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     def construct() -> Any:
         @transform.module_pass(opt_level=0, name="Break")
         def run(mod: Any, ctx: Any) -> Any:
-            return replace(mod, functions={name: rewrite(each, request.param) for name, each in mod.functions.items()})
+            return replace(
+                mod, functions={name: rewrite(function, request.param) for name, function in mod.functions.items()}
+            )
 
         return run
 

@@ -50,7 +50,7 @@ class Case(Struct):
     def text(self) -> str:
         """The program before, with the schedule beside it."""
         entry = tvms.parse(self.before)
-        name = next(each for each, function in entry.functions.items() if isinstance(function, tir.PrimFunc))
+        name = next(key for key, function in entry.functions.items() if isinstance(function, tir.PrimFunc))
         inside = "    " * self.before.startswith("I.")
         steps = "".join([f"{inside}    {line}\n" if line else "\n" for line in self.schedule.strip().split("\n")])
         return f"{self.before.rstrip()}\n\n{inside}S.schedule case({name}):\n{steps}"
@@ -126,7 +126,7 @@ def laid_out(layout: str | None, execute: Execute) -> Execute:
     def prepare(module: Any, entry: str) -> Any:
         function, call = module.functions[entry], execute(module, entry)
         shapes = {
-            each.name: [size.value for size in each.shape] for each in function.buffer_map.values() if each.name in maps
+            item.name: [size.value for size in item.shape] for item in function.buffer_map.values() if item.name in maps
         }
         names = [argument.name for argument in arguments_of(function)]
 
@@ -152,7 +152,7 @@ def laid_out(layout: str | None, execute: Execute) -> Execute:
 
 def check_program(module: Any, source: str) -> None:
     """The laws of any program: it verifies, reads back as it is printed, and is formatted."""
-    found = [each for each in tvms.verify(module) if each.severity == "error"]
+    found = [diagnostic for diagnostic in tvms.verify(module) if diagnostic.severity == "error"]
     assert not found, f"{source} breaks the law of the IR:\n{tvms.TvmsError(found)}\n{module}"
     text = str(module)
     again = tvms.parse(text)
@@ -207,7 +207,7 @@ def check_refusal(case: Case, schedule: Schedule, before: Any, error: ScheduleEr
 
 
 def without_program(error: ScheduleError) -> ScheduleError:
-    return ScheduleError([replace(each, listing=None) for each in error.diagnostics])
+    return ScheduleError([replace(diagnostic, listing=None) for diagnostic in error.diagnostics])
 
 
 def check_laws(schedule: Schedule, before: Any, after: Any, layout: str | None) -> None:
@@ -232,7 +232,7 @@ def check_laws(schedule: Schedule, before: Any, after: Any, layout: str | None) 
 def update(case: Case, **parts: Any) -> None:
     for name, value in parts.items():
         setattr(case, name, value)
-    write_cases(case.path, [each for each in ALL if each.path == case.path])
+    write_cases(case.path, [other for other in ALL if other.path == case.path])
 
 
 def test_every_primitive_has_a_case() -> None:
@@ -248,14 +248,16 @@ def test_every_condition_is_refused_in_a_case() -> None:
     from tvms.ir.schedule.declaration import PRIMITIVES
 
     refused = {(case.path.stem, code) for case in ALL if case.error for code in re.findall(r"\[(E\d+)\]", case.error)}
-    declared = {(name, each.code) for name, primitive in PRIMITIVES.items() for each in primitive.requires}
+    declared = {(name, condition.code) for name, primitive in PRIMITIVES.items() for condition in primitive.requires}
     assert declared - refused == set()
 
 
 def test_every_primitive_says_what_it_preserves() -> None:
     from tvms.ir.schedule.declaration import PRIMITIVES
 
-    silent = [name for name, each in PRIMITIVES.items() if not each.is_query and "Preserves:" not in each.doc]
+    silent = [
+        name for name, primitive in PRIMITIVES.items() if not primitive.is_query and "Preserves:" not in primitive.doc
+    ]
     assert silent == []
 
 
@@ -265,7 +267,7 @@ NOT_IN_TEXT = {
     "primitives/queries.py": "schedules of modules, which have not said which function they are about",
 }
 """Files of which test_schedule.py has further refusals."""
-GUARDS = ("are interleaved under the loop", "{name_of(each)} may read unwritten elements",
+GUARDS = ("are interleaved under the loop", "{name_of(member)} may read unwritten elements",
           "outside of the padding are unknown", "too many accesses to compare")  # fmt: skip
 """Parts of refusals that no known program triggers."""
 

@@ -106,8 +106,8 @@ def test_undo_and_copies(schedule: Any) -> None:
     schedule.undo()
     assert schedule.mod is before
     assert schedule.get(i).kind is tir.ForKind.SERIAL
-    assert [each.primitive.name for each in schedule.trace.insts] == ["get_loops"]
-    assert [each.primitive.name for each in copy.trace.insts] == ["get_loops", "parallel", "unroll"]
+    assert [inst.primitive.name for inst in schedule.trace.insts] == ["get_loops"]
+    assert [inst.primitive.name for inst in copy.trace.insts] == ["get_loops", "parallel", "unroll"]
     with pytest.raises(ValueError, match=r"^cannot undo 2 of 1 steps$"):
         schedule.undo(2)
 
@@ -304,8 +304,8 @@ def test_who_uses_an_address_gets_that_of_the_copy() -> None:
     schedule = tvms.Schedule(tvms.parse(dedent(text)))
     schedule.cache_read("C", "A", "global")
     schedule.cache_write("C", "C", "local")
-    (call,) = [each for each in walk(schedule.mod) if isinstance(each, tir.Call)]
-    assert [str(each) for each in call.args[1:]] == ["A_global", "C_local"]
+    (call,) = [node for node in walk(schedule.mod) if isinstance(node, tir.Call)]
+    assert [str(arg) for arg in call.args[1:]] == ["A_global", "C_local"]
 
 
 def test_a_pipeline_that_was_wrong_before_refuses_nothing() -> None:

@@ -76,7 +76,7 @@ def test_a_product_is_tensorized_for_the_matrix_units_of_a_gpu() -> None:
     schedule = tvms.Schedule(tvms.parse(GEMM))
     product = schedule.get_block("C")
     i, j, k = schedule.get_loops(product)
-    (i0, i1), (j0, j1), (k0, k1) = (schedule.split(each, factors=[None, 16]) for each in (i, j, k))
+    (i0, i1), (j0, j1), (k0, k1) = (schedule.split(value, factors=[None, 16]) for value in (i, j, k))
     schedule.reorder(i0, j0, k0, i1, j1, k1)
     copies = {}
     for index, side in enumerate("ab"):
@@ -94,7 +94,7 @@ def test_a_product_is_tensorized_for_the_matrix_units_of_a_gpu() -> None:
     schedule.tensorize(i1, "wmma_sync_16x16x16_f16f16f32")
     schedule.tensorize(schedule.get_loops(total)[2], "wmma_store_16x16x16_f32_shared")
     calls = re.findall(r"T\.tvm_\w+(?:fragment|sync)", schedule.mod.script())
-    assert calls == [f"T.tvm_{each}" for each in ("fill_fragment", "load_matrix_sync", "load_matrix_sync", "mma_sync", "store_matrix_sync")]  # fmt: skip
+    assert calls == [f"T.tvm_{value}" for value in ("fill_fragment", "load_matrix_sync", "load_matrix_sync", "mma_sync", "store_matrix_sync")]  # fmt: skip
 
 
 NIBBLES = """

@@ -98,10 +98,10 @@ def test_json_is_in_the_manner_of_tvm() -> None:
 
 def test_simplified_leaves_out_what_nothing_uses() -> None:
     trace = scheduled().trace
-    names = [each.primitive.name for each in trace.simplified().insts]
+    names = [inst.primitive.name for inst in trace.simplified().insts]
     assert names.count("get_block") == 1
     assert names[-2:] == ["enter_postproc", "parallel"]
-    short = [each.primitive.name for each in trace.simplified(remove_postproc=True).insts]
+    short = [inst.primitive.name for inst in trace.simplified(remove_postproc=True).insts]
     assert short == names[:-2]
     again = Schedule(tvms.parse(PROGRAM))
     trace.simplified().apply_to_schedule(again)
@@ -110,7 +110,7 @@ def test_simplified_leaves_out_what_nothing_uses() -> None:
 
 def test_another_decision_makes_another_module() -> None:
     trace = scheduled().trace
-    tile = next(each for each in trace.insts if each.primitive.name == "sample_perfect_tile")
+    tile = next(inst for inst in trace.insts if inst.primitive.name == "sample_perfect_tile")
     other = trace.with_decision(tile, (2, 4, 4))
     again = Schedule(tvms.parse(PROGRAM))
     other.apply_to_schedule(again, remove_postproc=True)
@@ -153,7 +153,7 @@ def test_refuses_to_write_down_variables_of_the_program() -> None:
     module = tvms.parse(PROGRAM.replace("C: T.Buffer", "n: T.int32, C: T.Buffer"))
     schedule = Schedule(module)
     i, _ = schedule.get_loops("C")
-    n = next(each for each in module.functions["stages"].params if each.name == "n")  # type: ignore[attr-defined]
+    n = next(param for param in module.functions["stages"].params if param.name == "n")  # type: ignore[attr-defined]
     schedule.split(i, [None, n])
     with pytest.raises(tvms.TvmsError) as caught:
         schedule.trace.as_json()
@@ -165,7 +165,7 @@ def test_refuses_to_write_down_variables_of_the_program() -> None:
 def test_functions_of_indices_may_separate_axes_and_take_any_number() -> None:
     schedule = Schedule(tvms.parse(PROGRAM))
     schedule.transform_layout("B", "B", lambda *i, j: ["axis_separator", *i, "axis_separator", j // 8, j % 8])
-    (line,) = [each for each in schedule.script().split("\n") if "transform_layout" in each]
+    (line,) = [part for part in schedule.script().split("\n") if "transform_layout" in part]
     assert line.strip() == (
         'S.transform_layout("B", buffer="B", index_map=lambda i_0, j: (i_0, j // 8, j % 8), axis_separators=[0, 1])'
     )

@@ -148,7 +148,7 @@ def write(table: str, name: str, row: str) -> None:
     rows[name] = row
     kept = [rows[bug.name] for bug in LISTS[table] if bug.name in rows]
     last = [line.rstrip(" |").split(" | ")[-1].strip() for line in kept]
-    times = sorted(float(each) for each in last if each != NOT_FOUND)
+    times = sorted(float(key) for key in last if key != NOT_FOUND)
     middle = times[len(times) // 2] if times else 0.0
     count = f"{len(times)} of {len(kept)} are found; half of them within {middle:.1f} s."
     lines = [start, "", *HEAD, *kept, "", count, "", end]

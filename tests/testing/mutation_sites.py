@@ -97,7 +97,7 @@ def _calls(call: ast.Call) -> Iterator[tuple[str, ast.AST]]:
             pass
     match call.args:
         case [ast.expr() as first, ast.expr() as second, *others] if not any(
-            isinstance(each, ast.Starred) for each in (first, second)
+            isinstance(expr, ast.Starred) for expr in (first, second)
         ) and ast.dump(first) != ast.dump(second):
             yield "swapped arguments", ast.Call(call.func, [second, first, *others], call.keywords)
         case _:
@@ -123,9 +123,9 @@ def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
         if isinstance(stmt, ast.FunctionDef):
             yield prefix + stmt.name, stmt
         elif isinstance(stmt, ast.ClassDef):
-            stack.extend((f"{prefix}{stmt.name}.", each) for each in reversed(stmt.body))
+            stack.extend((f"{prefix}{stmt.name}.", statement) for statement in reversed(stmt.body))
         elif isinstance(stmt, ast.If):
-            stack.extend((prefix, each) for each in reversed(stmt.body))
+            stack.extend((prefix, statement) for statement in reversed(stmt.body))
 
 
 _COMPOUND = (ast.If, ast.For, ast.While, ast.Try, ast.With, ast.Match)
@@ -265,7 +265,7 @@ def instrumented_codes(path: Path) -> dict[str, CodeType]:
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
-    for each in code.co_consts:
-        if isinstance(each, CodeType):
-            yield each
-            yield from _codes(each)
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            yield const
+            yield from _codes(const)

@@ -84,9 +84,9 @@ RARE = (
            "if not all(pair.is_apart(case) for case in pair.before(pair.other, pair.mine)):",
            "if not all(pair.is_apart(case) for case in pair.before(pair.mine, pair.other)):"),
     Mutant("compute_at drops the lower bound of the iterations", "schedule", "ir/schedule/analysis/moving.py",
-           "            if each.bound.min is not None:\n                conditions.append(make.greater_equal(value, each.bound.min))\n", ""),
+           "            if domain.bound.min is not None:\n                conditions.append(make.greater_equal(value, domain.bound.min))\n", ""),
     Mutant("fuse looks for outer loops in the wrong bound", "schedule", "ir/schedule/primitives/fuse.py",
-           "for each in walk(loop.extent) if each in variables", "for each in walk(loop.min) if each in variables"),
+           "for node in walk(loop.extent) if node in variables", "for node in walk(loop.min) if node in variables"),
     # --- Arithmetic and checks
     Mutant("folding an extremum forgets a NaN on the left", "floats", "ir/fold.py",
            "left if first or math.isnan(left) else right", "left if first else right"),
@@ -106,12 +106,12 @@ RARE = (
            "is_same = len(own) == len(shape.values) and all(d.is_equal(a, b) for a, b in zip(own, shape.values, strict=True))",
            "is_same = len(own) == len(shape.values)"),
     Mutant("ConvertLayout leaves operands of lower rank alone", "each_pass", "ir/passes/layout_rules.py",
-           "    if any(each not in (0, rank) for each in ranks):\n        return None\n", ""),
+           "    if any(number not in (0, rank) for number in ranks):\n        return None\n", ""),
     Mutant("a slice that ends before its start has a negative length", "graph", "ir/ops/indexing.py",
            "return d.maximum(d.floordiv(d.add(d.subtract(end, begin), stride - 1), stride), 0)",
            "return d.floordiv(d.add(d.subtract(end, begin), stride - 1), stride)"),
     Mutant("FuseTIR takes elements of nested tuples for single tensors", "each_pass", "ir/passes/fuse_tir.py",
-           "start = sum(len(_leaves(each)) for each in fields[:index])", "start = index"),
+           "start = sum(len(_leaves(info)) for info in fields[:index])", "start = index"),
     Mutant("R.mod of negative integers rounds down", "graph", "ir/ops/binary.py",
            '_binary("mod", te.truncmod,', '_binary("mod", te.floor_mod,'),
 )  # fmt: skip
@@ -164,9 +164,9 @@ COMMON = (
            'apply("nn.conv2d", *turned, strides=dilation, padding=padding, dilation=strides)',
            'apply("nn.conv2d", *turned, strides=strides, padding=padding, dilation=dilation)'),
     Mutant("packed tensors that meet in one call share memory", "each_pass", "ir/passes/static_plan_block_memory.py",
-           "if each.start <= life.end and life.start <= each.end", "if each.start < life.end and life.start < each.end"),
+           "if other.start <= life.end and life.start <= other.end", "if other.start < life.end and life.start < other.end"),
     Mutant("bindings move across a call that overwrites what they read", "each_pass", "ir/passes/memory_order.py",
-           "                needs[var] |= touching.get(each, {})\n", ""),
+           "                needs[var] |= touching.get(variable, {})\n", ""),
 )  # fmt: skip
 """Bugs in common parts of the language."""
 

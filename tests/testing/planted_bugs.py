@@ -190,7 +190,7 @@ MUTANTS = (
     # --- More of machine code
     Mutant("buffers used in one statement share memory", "codegen", "codegen/lower/storage.py", "if end < first and", "if end <= first and"),
     Mutant("shared memory does not grow", "codegen", "codegen/lower/storage.py",
-           "memory[owner], sizes[owner] = each, each.extents", "memory[owner] = each"),
+           "memory[owner], sizes[owner] = allocation, allocation.extents", "memory[owner] = allocation"),
     Mutant("an unrolled loop is short by one iteration", "codegen", "codegen/lower/unroll.py",
            "range(start.value, start.value + extent.value)", "range(start.value, start.value + max(extent.value - 1, 1))"),
     Mutant("a guard is assumed for one iteration too many", "codegen", "codegen/lower/partition.py",
@@ -272,7 +272,7 @@ MUTANTS = (
     Mutant("pointers move by bytes, not by elements", "memory", "codegen/lower/pointers.py",
            "_sum(base.offset, bytes_of(widen(count), dtype))", "_sum(base.offset, widen(count))"),
     Mutant("a select of pointers has the memory of the first one", "memory", "codegen/lower/pointers.py",
-           "for each in ((a.extent, b.extent), (a.offset, b.offset))", "for each in ((a.extent, a.extent), (a.offset, a.offset))"),
+           "for pair in ((a.extent, b.extent), (a.offset, b.offset))", "for pair in ((a.extent, a.extent), (a.offset, a.offset))"),
     Mutant("a callee gets less memory than it declares", "memory", "codegen/llvm/moves.py",
            'builder.or_(builder.icmp_unsigned(">", offset, extent), is_short)', 'builder.icmp_unsigned(">", offset, extent)'),
     Mutant("negative sizes are allocated", "memory", "codegen/lower/guard_blocks.py",

@@ -89,9 +89,9 @@ def test_inputs_have_edge_values() -> None:
 @given(modules(loops=prim_funcs(["int8"], 1, without={"while"}), graphs=graph_functions(["matmul"]), max_functions=3))
 @settings(FEW, max_examples=30)
 def test_modules_are_made_of_given_functions(module: IRModule) -> None:
-    assert [each for each in tvms.verify(module) if each.severity == "error"] == []
-    functions = [each for each in module.functions.values() if isinstance(each, tir.PrimFunc)]
-    buffers = [node for each in functions for node in walk(each) if isinstance(node, tir.Buffer)]
+    assert [diagnostic for diagnostic in tvms.verify(module) if diagnostic.severity == "error"] == []
+    functions = [function for function in module.functions.values() if isinstance(function, tir.PrimFunc)]
+    buffers = [node for function in functions for node in walk(function) if isinstance(node, tir.Buffer)]
     assert {buffer.dtype for buffer in buffers} <= {"int8"}
     assert structural_equal(tvms.parse(str(module)), module)
 
@@ -100,9 +100,9 @@ def test_modules_are_made_of_given_functions(module: IRModule) -> None:
 @FEW
 def test_graphs_contain_the_pattern(function: relax.Function) -> None:
     values = {binding.var: binding.value for block in function.body.blocks for binding in block.bindings}
-    calls = [each for each in values.values() if isinstance(each, relax.Call)]
-    inner = [values.get(each.args[0]) for each in calls if getattr(each.op, "name", "") == "relax.nn.relu"]
-    assert any(getattr(getattr(each, "op", None), "name", "") == "relax.matmul" for each in inner)
+    calls = [value for value in values.values() if isinstance(value, relax.Call)]
+    inner = [values.get(call.args[0]) for call in calls if getattr(call.op, "name", "") == "relax.nn.relu"]
+    assert any(getattr(getattr(expr, "op", None), "name", "") == "relax.matmul" for expr in inner)
     assert_equivalent(function, function)
 
 

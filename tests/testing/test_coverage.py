@@ -63,7 +63,7 @@ def test_the_table_has_counts_and_reasons() -> None:
 def test_every_listed_call_has_a_tensor_result() -> None:
     for name, (text, operands) in CALLS.items():
         infos: list[str] = []
-        for dtype, axes in (each.split() for each in operands):
+        for dtype, axes in (operand.split() for operand in operands):
             sizes = ", ".join(axis if axis.isdigit() else str("abc".index(axis) + 1) for axis in axes.split(","))
             infos.append(f'R.Tensor(({sizes},), "{DTYPES[dtype]}")')
         call = text.format(*[f"x{place}" for place in range(len(infos))])

@@ -61,7 +61,9 @@ def _write(tmp_path: Path, text: str) -> str:
 def test_programs_become_small_and_keep_the_law(text: str) -> None:
     programs = smaller_programs(Source("program.tvms", text))
     assert len(programs) > 1
-    assert [each for program in programs for each in verify(program) if each.severity == "error"] == []
+    assert [
+        diagnostic for program in programs for diagnostic in verify(program) if diagnostic.severity == "error"
+    ] == []
 
 
 def test_sizes_that_multiply_stay_together() -> None:

@@ -108,7 +108,7 @@ def test_a_mutant_runs_and_notes_that_it_was_reached(root: Path, index: int) -> 
         return [scope["clamp"](value, 2) for value in (1, 2, 7, 12)] + [counter.add("x"), counter.add("x", by=3)]
 
     try:
-        found: Any = [str(each) for each in results()]
+        found: Any = [str(result) for result in results()]
     except (AttributeError, TypeError) as problem:
         found = problem
     assert reached

@@ -154,7 +154,7 @@ def test_strided_unaligned_and_shared_memory_is_tried() -> None:
     for seed in range(20):
         tried |= {*assert_equivalent(module, module, seed=seed)}
     assert {"plain", "sparse", "dense", "strided A", "unaligned B", "unaligned D", "C shares memory"} <= tried
-    assert not any(each.startswith("D shares") for each in tried)
+    assert not any(name.startswith("D shares") for name in tried)
 
 
 def test_strides_that_are_ignored_are_refuted() -> None:

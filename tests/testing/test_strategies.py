@@ -26,7 +26,7 @@ from tvms.testing.stages import STAGES
 
 
 def breaches(node: tir.PrimFunc | IRModule) -> list[Diagnostic]:
-    return [each for each in tvms.verify(node) if each.severity == "error"]
+    return [diagnostic for diagnostic in tvms.verify(node) if diagnostic.severity == "error"]
 
 
 @given(prim_funcs(), st.integers(0, 99))
@@ -103,7 +103,7 @@ def test_operators_and_leaves_are_those_asked_for(func: tir.PrimFunc) -> None:
     stores = [node.value for node in walk(func) if isinstance(node, tir.BufferStore)]
     kinds = {type(node) for value in stores for node in walk(value) if isinstance(node, tir.PrimExpr)}
     assert not kinds & {tir.Select, tir.Let, tir.Not}
-    assert all(each.value != 7 for value in stores for each in walk(value) if isinstance(each, tir.IntImm))
+    assert all(node.value != 7 for value in stores for node in walk(value) if isinstance(node, tir.IntImm))
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_functions_whose_order_matters_are_drawn_where_they_are_named() -> None:
     @given(prim_funcs(["int32"], stages=["disordered"], without={"symbolic extent"}))
     @settings(FEW, max_examples=200)
     def check(func: tir.PrimFunc) -> None:
-        met.update(each.code for each in tvms.verify(func, "races") if each.severity == "error")
+        met.update(diagnostic.code for diagnostic in tvms.verify(func, "races") if diagnostic.severity == "error")
 
     check()
     assert met == {"E0421", "E0423", "E0424", "E0428", "E0429"}
@@ -162,7 +162,7 @@ def test_graph_functions_have_what_graphs_have() -> None:
     def check(function: tvms.Function) -> None:
         text = IRModule({"main": function}).script()
         info = [param.struct_info for param in function.params if isinstance(param.struct_info, relax.TensorStructInfo)]
-        met.update(f"dtype {each.dtype}" for each in info)
+        met.update(f"dtype {tensor_struct_info.dtype}" for tensor_struct_info in info)
         met.update(name for name, part in (("tensor constant", "R.const(["), ("tuple", "-> R.Tuple("), ("size 0", "(0")) if part in text)  # fmt: skip
 
     check()

@@ -41,7 +41,7 @@ def test_functions_of_one_name_keep_apart() -> None:
         for entries in ways.values():
             values = np.arange(4, dtype="int32")
             entries["main"](values)
-            assert values.tolist() == [(each + number) * (number + 2) for each in range(4)]
+            assert values.tolist() == [(i + number) * (number + 2) for i in range(4)]
 
 
 def test_faults_are_those_of_their_function() -> None:

@@ -166,7 +166,7 @@ def main() -> int:
         done, wrong = campaign(fault, count)
         failed += len(wrong)
         print(f"{fault}: {done} faults, {len(wrong)} failures", flush=True)
-        print("".join(f"  {each}\n" for each in wrong), end="")
+        print("".join(f"  {name}\n" for name in wrong), end="")
     return 1 if failed else 0
 
 

@@ -63,7 +63,7 @@ def _check(nest: Nest) -> None:
         raise Declined("it is not a column reduction")
     combined_value(nest)
     last = nest.spatial[-1].var
-    steps = [step_along(each, last) for each in (nest.store, *nest.loads())]
+    steps = [step_along(access, last) for access in (nest.store, *nest.loads())]
     if set(steps) - {0, 1} or steps[0] != 1 or 1 not in steps[1:]:
         raise Declined("neighboring results do not belong to neighboring columns")
     count, depth = (constant(extent_of(axes)) for axes in (nest.spatial, nest.reduced))

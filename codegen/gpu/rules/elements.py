@@ -89,11 +89,11 @@ def spread(nest: Nest) -> tuple[str, tir.Stmt]:
 def _width(nest: Nest) -> int:
     """Return how many elements a thread computes."""
     accesses = (nest.store, *nest.loads())
-    width = VECTOR_BYTES // max(parse_dtype(each.buffer.dtype).bytes for each in accesses)
+    width = VECTOR_BYTES // max(parse_dtype(access.buffer.dtype).bytes for access in accesses)
     sizes = [axis.size or 0 for axis in nest.spatial]
     if nest.reduced or not sizes or sizes[-1] % width or prod(sizes) < THREADS * width:
         return 1
-    steps = {step_along(each, nest.spatial[-1].var) for each in accesses}
+    steps = {step_along(access, nest.spatial[-1].var) for access in accesses}
     return width if steps <= {0, 1} and step_along(nest.store, nest.spatial[-1].var) == 1 else 1
 
 

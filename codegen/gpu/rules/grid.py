@@ -51,7 +51,7 @@ def _bits(name: str, value: Index, other: Index) -> tir.PrimExpr:
     if a is not None and b is not None:
         return tir.IntImm("int32", {"shift_right": a >> b, "bitwise_and": a & b, "bitwise_xor": a ^ b}[name])
     return tir.Call(
-        "int32", Op(f"tir.{name}"), tuple([make.cast(index(each, "int32"), "int32") for each in (value, other)])
+        "int32", Op(f"tir.{name}"), tuple([make.cast(index(term, "int32"), "int32") for term in (value, other)])
     )
 
 
@@ -75,6 +75,6 @@ def even_parts(extent: Index, part: int) -> bool:
 def all_of(conditions: Sequence[tir.PrimExpr]) -> tir.PrimExpr | None:
     """Return the conjunction of `conditions`; None if there are none."""
     whole: tir.PrimExpr | None = None
-    for each in conditions:
-        whole = each if whole is None else make.logical_and(whole, each)
+    for condition in conditions:
+        whole = condition if whole is None else make.logical_and(whole, condition)
     return whole

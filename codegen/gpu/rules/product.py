@@ -97,7 +97,9 @@ class Product(Struct, frozen=True):
         """Return whether rows of C consist of whole aligned vectors of `count` elements."""
         row, column = self.c.strides
         starts = [_start(self.c), row]
-        return even_parts(self.n, count) and constant(column) == 1 and all(_is_multiple(each, count) for each in starts)
+        return (
+            even_parts(self.n, count) and constant(column) == 1 and all(_is_multiple(start, count) for start in starts)
+        )
 
     def results(self, row: Index, column: Index, kept: tir.BufferLoad) -> list[tir.Stmt]:
         """Return the stores of the accumulated element `kept`, through the epilogue if there is one."""
@@ -152,7 +154,7 @@ def _factor(operand: Operand, span: Sequence[Axis], depth: Sequence[Axis], offse
         return Factor(view, is_deep, 1)
     width = COPIED_BYTES // parse_dtype(view.dtype).bytes
     extent, start = view.shape[1 if is_deep else 0], _start(view)
-    while width > 1 and not all(_is_multiple(each, width) for each in (outer, extent, start)):
+    while width > 1 and not all(_is_multiple(expr, width) for expr in (outer, extent, start)):
         width //= 2
     return Factor(view, is_deep, width)
 
@@ -177,7 +179,7 @@ def choose_tile(product: Product, sizes: Sequence[int]) -> tuple[int, int]:
 
 
 def _covering(size: int | None, sizes: Sequence[int]) -> int:
-    return sizes[0] if size is None else min((each for each in sizes if each >= size), default=sizes[0])
+    return sizes[0] if size is None else min((other for other in sizes if other >= size), default=sizes[0])
 
 
 def _start(view: tir.Buffer) -> tir.PrimExpr:

@@ -90,10 +90,10 @@ def _check(group: Sequence[Nest], shared: int) -> None:
             raise Declined("a row is reduced to more than one element")
         if size is not None and size < SHORT:
             raise Declined(f"a row has fewer than {SHORT} elements")
-        along = [each for each in nest.loads() if step_along(each, inner[-1].var)]
-        if not any(step_along(each, inner[-1].var) == 1 for each in along):
+        along = [read for read in nest.loads() if step_along(read, inner[-1].var)]
+        if not any(step_along(read, inner[-1].var) == 1 for read in along):
             raise Declined("the elements of a row are not contiguous")
-        if shared and any(step_along(each, nest.axes[shared - 1].var) == 1 for each in along):
+        if shared and any(step_along(read, nest.axes[shared - 1].var) == 1 for read in along):
             raise Declined("neighboring rows are also contiguous")
 
 
@@ -186,7 +186,7 @@ class _Kernel:
 
     def _width(self, nest: Nest, inner: Sequence[Axis]) -> int:
         """Return how many contiguous elements a thread processes at a time."""
-        widest = max(parse_dtype(each.dtype).bytes for each in (nest.store.value, *nest.loads()))
+        widest = max(parse_dtype(term.dtype).bytes for term in (nest.store.value, *nest.loads()))
         width = VECTOR_BYTES // max(widest, 4)
         size = constant(extent_of(inner))
         return width if len(inner) == 1 and size is not None and size % width == 0 and size >= width * WARP else 1

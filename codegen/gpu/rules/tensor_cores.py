@@ -226,8 +226,8 @@ class _Kernel:
             if is_pair:
                 whole = vectorized("e", 2, lambda e: sequence(element(e)))
                 return product.guarded(at_row, at_column, self._tile, [whole])
-            each = [product.guarded(at_row, plus(at_column, e), self._tile, element(e)) for e in (0, 1)]
-            return sequence(each)
+            elements = [product.guarded(at_row, plus(at_column, e), self._tile, element(e)) for e in (0, 1)]
+            return sequence(elements)
 
         def tile(i: tir.Var) -> tir.Stmt:
             return unrolled("j", self._columns * 2, lambda j: sequence([pair(i, j, 0), pair(i, j, 1)]))

@@ -131,7 +131,7 @@ class _Kernel:
             multiply = unrolled("part", DEPTH, lambda depth: self._multiply(half, depth))
             return sequence([barrier(), *fetch(following), multiply, *put(rest(following, 2))])
 
-        memory = [each.memory for each in tiles] + [each.fetched for each in tiles]
+        memory = [tile.memory for tile in tiles] + [tile.fetched for tile in tiles]
         begin = [zeros, *fetch(0), *put(tir.IntImm("int32", 0))]
         whole = [*begin, loop("step", count, step), self._store(row, column)]
         return allocated([*memory, self._total, self._a, self._b], whole)
@@ -182,8 +182,8 @@ class _Kernel:
             if is_whole:
                 whole = vectorized("v", group, lambda v: sequence(element(v)))
                 return product.guarded(at_row, at_column, self._tile, [whole])
-            each = [product.guarded(at_row, plus(at_column, v), self._tile, element(v)) for v in range(group)]
-            return sequence(each)
+            elements = [product.guarded(at_row, plus(at_column, v), self._tile, element(v)) for v in range(group)]
+            return sequence(elements)
 
         body = unrolled("i", self._rows, lambda i: unrolled("j", self._columns // group, lambda j: line(i, j)))
         return body if kept is self._total else allocated([kept], body)

@@ -74,7 +74,9 @@ def compare(program: Any, module: IRModule, inputs: Sequence[Any], execute: Exec
     found = _differences(_returned_names(program), execute(module, arrays), results)
     if all(difference.is_close for difference in found):
         return found
-    raise _first_difference(program, arrays, values, execute) or _error(max(found, key=lambda each: each.largest), None)
+    raise _first_difference(program, arrays, values, execute) or _error(
+        max(found, key=lambda difference: difference.largest), None
+    )
 
 
 def _as_argument(value: Any) -> Any:

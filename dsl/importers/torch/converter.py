@@ -85,7 +85,11 @@ class Converter:
     def _placed(self, problem: TvmsError) -> TvmsError:
         """Return `problem` with the model's source line as its position."""
         span = self._places.span(self.node)
-        return TvmsError(tuple(_at(each, f"{self.node.target}: {each.message}", span) for each in problem.diagnostics))
+        return TvmsError(
+            tuple(
+                _at(diagnostic, f"{self.node.target}: {diagnostic.message}", span) for diagnostic in problem.diagnostics
+            )
+        )
 
     def _converted(self, node: Any) -> Any:
         custom = custom_of(node.target, self._custom)

@@ -58,7 +58,7 @@ def _check(example: Example, execute: Execute) -> None:
     from ....ir.interp import Trap, run
 
     module = parse_source(Source("example.tvms", example.module.script()))
-    found = [each for each in verify(module) if each.severity == "error"]
+    found = [diagnostic for diagnostic in verify(module) if diagnostic.severity == "error"]
     assert not found, f"a false alarm: {found[0].code} {found[0].message}"
     name, inputs = name_and_inputs(module, example.seed)
     run(module, name, copies(inputs), track=True, observer=Trap(module))
@@ -73,7 +73,9 @@ def _check(example: Example, execute: Execute) -> None:
         check_told(problem.diagnostics[0], wrong)
         told = problem.diagnostics[0].message
         assert told.startswith(f"{wrong.buffer.name}["), f"the message has no indices: {told}"
-        is_proven = any(each.code == "E0414" and _lies_in(each.span, wrong.span) for each in verify(broken))
+        is_proven = any(
+            diagnostic.code == "E0414" and _lies_in(diagnostic.span, wrong.span) for diagnostic in verify(broken)
+        )
         example.outcome = (VALID, CAUGHT, PROVEN) if is_proven else (VALID, CAUGHT)
     else:
         raise AssertionError(f"{wrong} was moved out of its buffer, but no fault was reported")
@@ -101,11 +103,11 @@ def plant(module: IRModule, name: str, inputs: Sequence[Any], place: int) -> tup
     run(module, name, copies(inputs), observer=recorder)
     # the interpreter copies the T.init of a reduction that may be empty; the original is at the same position
     # and a variable of an expression may be defined at several places, which must remain equal
-    bound = {each for let in walk(function.body) if isinstance(let, tir.Let) for each in walk(let.value)}
-    accesses = [each for each in walk(function.body) if isinstance(each, tir.BufferLoad | tir.BufferStore)]
-    own = {each.span: each for each in accesses if each not in bound}
-    touched = dict.fromkeys(own[each.access.span] for each in recorder.touched if each.access.span in own)
-    reached = [each for each in touched if _can_be_moved(each)]
+    bound = {node for let in walk(function.body) if isinstance(let, tir.Let) for node in walk(let.value)}
+    accesses = [node for node in walk(function.body) if isinstance(node, tir.BufferLoad | tir.BufferStore)]
+    own = {access.span: access for access in accesses if access not in bound}
+    touched = dict.fromkeys(own[item.access.span] for item in recorder.touched if item.access.span in own)
+    reached = [node for node in touched if _can_be_moved(node)]
     if not reached:
         return None
     rest, which = divmod(place, len(reached))

@@ -291,7 +291,7 @@ def all_examples(stages: Sequence[str], pairs: bool = False, size: int = _SIZES[
     for stage in stages:
         for (shape, _), names in fitting.items():
             chosen = combinations(names, 2) if pairs else ((name,) for name in names)
-            yield from (Example(shape, each, stage, size) for each in chosen)
+            yield from (Example(shape, constructs, stage, size) for constructs in chosen)
         yield from (Example("chain", (name,), stage, size) for name in (() if pairs else chains()))
 
 

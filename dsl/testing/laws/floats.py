@@ -67,7 +67,7 @@ def _check(example: _Example, execute: Execute) -> None:
 
 
 def _check_all(examples: Sequence[_Example], execute_all: ExecuteAll) -> Iterator[None]:
-    modules = [_module(each) for each in examples]
+    modules = [_module(drawn) for drawn in examples]
     execute = execute_all(modules)
     for example, module in zip(examples, modules, strict=True):
         yield _compare(example, module, execute)

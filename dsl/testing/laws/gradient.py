@@ -113,7 +113,7 @@ def _check(example: _Example, execute: Execute) -> None:
 
     differentiated = gradient(example.module, "main")
     random = np.random.default_rng(example.seed)
-    shapes = [np.shape(each) for each in random_inputs(example.module.functions["main"], random)]  # type: ignore[arg-type]
+    shapes = [np.shape(operand) for operand in random_inputs(example.module.functions["main"], random)]  # type: ignore[arg-type]
     point = [random.uniform(-1.5, 1.5, shape) for shape in shapes]
     direction = [random.standard_normal(shape) for shape in shapes]
     value, gradients = run(differentiated, "main_adjoint", point)

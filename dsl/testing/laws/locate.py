@@ -136,7 +136,7 @@ def _expressions(tree: object) -> Iterator[syntax.Syntax]:
     while stack:
         node, is_inside = stack.pop()
         if isinstance(node, tuple):
-            stack.extend((each, is_inside) for each in node)  # type: ignore[reportUnknownVariableType]
+            stack.extend((item, is_inside) for item in node)  # type: ignore[reportUnknownVariableType]
         elif isinstance(node, syntax.Definition):
             stack.append((node.body, node.params is not None))
         elif isinstance(node, syntax.Syntax):
@@ -155,8 +155,13 @@ def _check(example: _Example, execute: Execute) -> None:
         found = problem.diagnostics
     else:
         raise AssertionError(f"{example.code} is not reported")
-    places = [each.span for each in found if each.code in example.code and each.span is not None]
-    told = ", ".join(f"{each.code} at {each.span and (each.span.start, each.span.end)}" for each in found)
+    places = [
+        diagnostic.span for diagnostic in found if diagnostic.code in example.code and diagnostic.span is not None
+    ]
+    told = ", ".join(
+        f"{diagnostic.code} at {diagnostic.span and (diagnostic.span.start, diagnostic.span.end)}"
+        for diagnostic in found
+    )
     wanted = f"{example.code} at {(example.start, example.end)}"
     is_there = [example.start <= span.start and span.end <= example.end + 1 for span in places]
     assert any(is_there), f"reported: {told}; expected {wanted}"

@@ -63,7 +63,7 @@ def _check(example: Example, execute: Execute) -> None:
 
 def _check_all(examples: Sequence[Example], execute_all: ExecuteAll) -> Iterator[None]:
     modules = {number: _guarded_modules(example) for number, example in enumerate(examples)}
-    execute = execute_all([each for some in modules.values() for each in some.values()])
+    execute = execute_all([module for some in modules.values() for module in some.values()])
     works = [partial(_outcomes, example, modules[number], execute) for number, example in enumerate(examples)]
     with Apart(works) as apart:
         for number, example in enumerate(examples):
@@ -79,9 +79,9 @@ def _guarded_modules(example: Example) -> dict[str, IRModule]:
     """Return the module of an example with all indices checked and with the unproven ones checked; nothing if it is refused."""
     module = parse_source(Source("example.tvms", example.text))
     told = verify(module, "bounds", strict=True)
-    if any(each.severity == "error" and each.code in ("E0426", "E0427") for each in told):
+    if any(diagnostic.severity == "error" and diagnostic.code in ("E0426", "E0427") for diagnostic in told):
         return {}
-    example.is_told = any(each.code in _MEMORY for each in told)
+    example.is_told = any(diagnostic.code in _MEMORY for diagnostic in told)
     return {bounds: replace(module, attrs={**module.attrs, "bounds": bounds}) for bounds in ("check", "prove")}
 
 
@@ -105,8 +105,10 @@ def _compare(example: Example, module: IRModule, found: dict[str, list[list[str]
         f"the verifier reports nothing, but the interpreter faults: {expected}"
     )
     for way, outcomes in found.items():
-        for each in outcomes:
-            assert _are_alike(each, expected), f"{way}: {_shown(each)}, but the interpreter says {_shown(expected)}"
+        for outcome in outcomes:
+            assert _are_alike(outcome, expected), (
+                f"{way}: {_shown(outcome)}, but the interpreter says {_shown(expected)}"
+            )
     example.outcome = [*([PROVEN] if is_proven else []), FAULTS if expected[0] else RESULTS]
 
 
@@ -158,8 +160,8 @@ def _told(call: Call, passed: list[Any], arrays: list[Any]) -> list[str]:
 
 def _guarded(call: Call, inputs: list[Any], at_end: bool) -> list[str]:
     passed, arrays = guarded(inputs, at_end)
-    found = _told(call, passed, [each.array for each in arrays])
-    return found if all(each.is_kept() for each in arrays) else ["memory beside an array was written"]
+    found = _told(call, passed, [array.array for array in arrays])
+    return found if all(array.is_kept() for array in arrays) else ["memory beside an array was written"]
 
 
 def _shown(outcome: list[str]) -> str:
@@ -180,7 +182,7 @@ def _read(source: Source) -> Example:
     """Return the example in a text, with the numbers in its first line."""
     import re
 
-    numbers = [int(each) for each in re.findall(r"-?\d+", source.text.split("\n# k = ")[-1].split("\n")[0])]
+    numbers = [int(item) for item in re.findall(r"-?\d+", source.text.split("\n# k = ")[-1].split("\n")[0])]
     k, m, size = numbers if source.text.count("# k = ") and len(numbers) == 3 else (3, 3, 4)
     return Example(source.text, (k, m), size)
 

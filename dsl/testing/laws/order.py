@@ -56,15 +56,15 @@ def _examples(file: Source | None) -> st.SearchStrategy[Example]:
 def _check(example: Example, execute: Execute) -> None:
     module, seed = example.module, example.seed
     told = verify(module, "races")
-    found = [each for each in told if each.code in _CODES]
-    others = [each for each in told if each.severity == "error" and each not in found]
+    found = [diagnostic for diagnostic in told if diagnostic.code in _CODES]
+    others = [diagnostic for diagnostic in told if diagnostic.severity == "error" and diagnostic not in found]
     assert not others, f"a false alarm: {others[0].code} {others[0].message}"
     name, inputs = name_and_inputs(module, seed)
     expected = _result(module, name, inputs)
     orders = [_result(shuffled(module, seed + number), name, inputs) for number in range(_ORDERS)]
-    differs = expected is None or any(not _are_equal(expected, each) for each in orders)
+    differs = expected is None or any(not _are_equal(expected, order) for order in orders)
     if found:
-        codes = tuple(dict.fromkeys(each.code for each in found))
+        codes = tuple(dict.fromkeys(diagnostic.code for diagnostic in found))
         example.outcome = (SHOWN if differs else PROVEN, *codes)
         return
     if expected is None and not _updates_own_memory(module):

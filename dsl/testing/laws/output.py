@@ -126,7 +126,7 @@ def _check_picture(module: IRModule, example: Example) -> None:
     page = picture(module, example.file, as_html=True)
     _check_printable("the picture", page)
     drawn = ElementTree.fromstring(picture(module, ""))
-    names = ["".join(each.itertext()) for each in drawn.iter() if each.get("class") == "title"]
+    names = ["".join(item.itertext()) for item in drawn.iter() if item.get("class") == "title"]
     assert visible(example.function) in names, f"the picture has the names {names}"
 
 

@@ -32,7 +32,7 @@ def _errors_of(text: str) -> Sequence[Diagnostic]:
     try:
         module = parse_source(Source("example.tvms", text))
         found = verify(module)
-        if not any(each.severity == "error" for each in found):
+        if not any(diagnostic.severity == "error" for diagnostic in found):
             module.script()
     except TvmsError as problem:
         return problem.diagnostics
@@ -44,24 +44,26 @@ def _check(text: str, execute: Execute) -> None:
     found = _errors_of(text)
     seconds = time.process_time() - start
     assert seconds < SECONDS, f"took {seconds:.1f} s"
-    for each in found:
-        check_diagnostic(each, text)
+    for diagnostic in found:
+        check_diagnostic(diagnostic, text)
     assert render(found, color=True) or not found
     for report in FORMATS.values():
         report(found)
 
 
-def check_diagnostic(each: Diagnostic, text: str) -> None:
+def check_diagnostic(diagnostic: Diagnostic, text: str) -> None:
     """Assert that a diagnostic has a known code, a reason, a place in `text`, and help."""
-    assert each.code in CODES, f"{each.code} is not a known code"
-    assert each.message, f"{each.code} gives no reason"
-    assert each.span or each.code in WHOLE_FILE, f"no position: {each.code} {each.message}"
-    for span in (each.span, *(note.span for note in each.notes)):
-        assert span is None or 0 <= span.start <= span.end <= len(text), f"outside the text: {each.code} {each.message}"
+    assert diagnostic.code in CODES, f"{diagnostic.code} is not a known code"
+    assert diagnostic.message, f"{diagnostic.code} gives no reason"
+    assert diagnostic.span or diagnostic.code in WHOLE_FILE, f"no position: {diagnostic.code} {diagnostic.message}"
+    for span in (diagnostic.span, *(note.span for note in diagnostic.notes)):
+        assert span is None or 0 <= span.start <= span.end <= len(text), (
+            f"outside the text: {diagnostic.code} {diagnostic.message}"
+        )
 
 
 def _constructs(text: str) -> Iterable[str]:
-    return {each.code for each in _errors_of(text)} or {"no error"}
+    return {error.code for error in _errors_of(text)} or {"no error"}
 
 
 LAW = Law(

@@ -95,7 +95,7 @@ def _check(example: _Example, execute: Execute) -> None:
     assert structural_equal(schedule.mod, printed, map_free_vars=True), (
         "the scheduled program prints as a different one"
     )
-    found = [each for each in verify(schedule.mod, "races") if each.severity == "error"]
+    found = [diagnostic for diagnostic in verify(schedule.mod, "races") if diagnostic.severity == "error"]
     if found:
         raise TvmsError(found)
     is_compiled = example.seed % _SAMPLE == 0 and _is_native(schedule.mod)
@@ -120,5 +120,5 @@ def _is_native(module: IRModule) -> bool:
 
 LAW = Law(
     _examples, _check, read=lambda source: _Example(parse_source(source), (), 0), constructs=lambda example: example.met, counts_all=True,
-    expected=frozenset(each for name in CHANGING for each in (name, f"{name}{REFUSED}")),
+    expected=frozenset(key for name in CHANGING for key in (name, f"{name}{REFUSED}")),
 )  # fmt: skip

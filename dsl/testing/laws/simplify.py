@@ -108,7 +108,12 @@ def _expressions_in(file: Source) -> list[_Example]:
     said = {name: range(int(low), int(high) + 1) for name, low, high in _RANGE.findall(file.text)}
     return [
         _Example(
-            expr, {each: said.get(each.name, range(8)) for each in free_variables(expr) if isinstance(each, tir.Var)}
+            expr,
+            {
+                variable: said.get(variable.name, range(8))
+                for variable in free_variables(expr)
+                if isinstance(variable, tir.Var)
+            },
         )
         for expr in exprs
     ]

@@ -53,7 +53,7 @@ def _meeting(module: IRModule, name: str, place: int) -> IRModule:
     function = module.functions[name]
     assert isinstance(function, tir.PrimFunc)
     accesses = [
-        each for each in walk(function.body) if isinstance(each, tir.BufferLoad | tir.BufferStore) and _is_plain(each)
+        node for node in walk(function.body) if isinstance(node, tir.BufferLoad | tir.BufferStore) and _is_plain(node)
     ]
     changed: dict[Any, tir.BufferLoad | tir.BufferStore] = {}
     for number in range(1 + place % 2 if accesses else 0):

@@ -129,7 +129,7 @@ def _with_index(block: tir.Block, move: Callable[[tir.PrimExpr, tir.PrimExpr], t
         return None
     sizes = [dom.extent for dom in domains.values() if dom is not None]
     extent, index = store.buffer.shape[0], store.indices[0]
-    if index not in domains or not all(isinstance(each, tir.IntImm) and each.value > 0 for each in (*sizes, extent)):
+    if index not in domains or not all(isinstance(expr, tir.IntImm) and expr.value > 0 for expr in (*sizes, extent)):
         return None
     moved = move(index, make.cast(extent, index.dtype))
     return replace(block, body=replace(store, indices=(moved, *store.indices[1:])), init=None)
@@ -160,7 +160,7 @@ def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
 
 
 def _errors(module: IRModule) -> list[Diagnostic]:
-    return [each for each in verify(module) if each.severity == "error"]
+    return [diagnostic for diagnostic in verify(module) if diagnostic.severity == "error"]
 
 
 def _check(example: _Example, execute: Execute) -> None:
@@ -168,7 +168,7 @@ def _check(example: _Example, execute: Execute) -> None:
     assert not found, f"a false alarm: {found[0].code} {found[0].message}"
     broken = example.broken() if example.breach else None
     if broken is not None:
-        told = [each.code for each in _errors(broken)]
+        told = [error.code for error in _errors(broken)]
         assert example.breach in told, f"expected {example.breach}, got {', '.join(told) or 'no error'}"
 
 

@@ -70,7 +70,7 @@ def _changed(kernel: Kernel, value: tir.PrimExpr) -> tir.PrimExpr:
 def rewritten(kernel: Kernel, last: bool) -> tir.Stmt:
     """Read a buffer, then overwrite all of it or a part."""
     views = {view.data for view in kernel.views}
-    known = [each for each in kernel.readable if each.shape and each.data not in views]
+    known = [buffer for buffer in kernel.readable if buffer.shape and buffer.data not in views]
     if known and kernel.allows("several writers") and kernel.choose.number(0, 3):
         source = kernel.choose.pick(known)
     else:

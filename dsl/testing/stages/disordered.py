@@ -105,8 +105,8 @@ def _swept(step: _Step) -> _Body:
     kernel = step.kernel
     size = kernel.const(_SIZE)
     matrix = kernel.result("R", step.dtype, (size, size), last=True)
-    here, there = ([make.add(each, kernel.const(step.choose.number(0, 1))) for each in (step.first, step.last_var)] for _ in range(2))  # fmt: skip
-    one, other = (tir.BufferLoad(step.dtype, matrix, tuple(each)) for each in (here, there))
+    here, there = ([make.add(var, kernel.const(step.choose.number(0, 1))) for var in (step.first, step.last_var)] for _ in range(2))  # fmt: skip
+    one, other = (tir.BufferLoad(step.dtype, matrix, tuple(terms)) for terms in (here, there))
     value = make.add(make.mul(other, step.const(3)), step.taken)
     return None, tir.BufferStore(matrix, make.add(one, value) if step.choose.number(0, 1) else value, tuple(here))
 
@@ -166,7 +166,7 @@ def _scattered(step: _Step) -> _Body:
     kernel = step.kernel
     size = kernel.const(_SIZE)
     matrix = kernel.result("R", step.dtype, (size, size), last=True)
-    indices = [step.choose.pick((each, step.first, make.sub(kernel.const(_SIZE - 1), each))) for each in (step.first, step.last_var)]  # fmt: skip
+    indices = [step.choose.pick((var, step.first, make.sub(kernel.const(_SIZE - 1), var))) for var in (step.first, step.last_var)]  # fmt: skip
     return None, tir.BufferStore(matrix, make.add(step.taken, make.cast(step.last_var, step.dtype)), tuple(indices))
 
 

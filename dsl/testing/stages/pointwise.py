@@ -45,8 +45,8 @@ def formulas(kernel: Kernel, last: bool) -> tir.Stmt:
     targets = [kernel.result("F", kernel.dtype(), shape, last) for _ in range(kernel.choose.number(least, most))]
     kernel.met(*["outputs"][: len(targets) - 1])
     stores = [
-        _stored(kernel, tir.BufferStore(each, kernel.value(each.dtype, axes, 7), indices_of(axes)), axes)
-        for each in targets
+        _stored(kernel, tir.BufferStore(target, kernel.value(target.dtype, axes, 7), indices_of(axes)), axes)
+        for target in targets
     ]
     kernel.readable += targets
     return nest(kernel, axes, kernel.block("formulas", axes, sequence(stores)))
@@ -114,9 +114,9 @@ def _neighbor(kernel: Kernel, source: tir.Buffer, axes: Sequence[Axis], offset: 
 def update(kernel: Kernel, last: bool) -> tir.Stmt:
     """Update a buffer or a part of it in place."""
     views = {view.data for view in kernel.views}
-    known = [each for each in kernel.readable if each.shape and each.data not in views]
+    known = [buffer for buffer in kernel.readable if buffer.shape and buffer.data not in views]
     if not kernel.allows("rewritten"):
-        known = [each for each in known if each.data not in kernel.read]
+        known = [buffer for buffer in known if buffer.data not in kernel.read]
     if known and kernel.allows("several writers") and kernel.choose.number(0, 3):
         target = kernel.choose.pick(known)
     else:

@@ -76,13 +76,15 @@ def _reduced(
     for variable, value in reversed(lets):
         body = tir.LetStmt(variable, value, body)
     is_empty = any(size_of(axis.extent) == 0 for axis in axes)
-    kernel.readable += [each for each in targets if not (is_empty and each in kernel.allocated)]  # nothing writes those
+    kernel.readable += [
+        buffer for buffer in targets if not (is_empty and buffer in kernel.allocated)
+    ]  # nothing writes those
     init, before = sequence(starts), list[tir.Stmt]()
     several = "several writers" in kernel.pending and "init of several" not in kernel.pending
     if kernel.free > 1 and kernel.allows("several writers") and (kernel.wants("no init", 5) or several):
         kernel.met("several writers")
         others = kernel.axes(shape)
-        own = [tir.BufferStore(each.buffer, each.value, kernel.at(each.buffer, others)) for each in starts if isinstance(each, tir.BufferStore)]  # fmt: skip
+        own = [tir.BufferStore(stmt.buffer, stmt.value, kernel.at(stmt.buffer, others)) for stmt in starts if isinstance(stmt, tir.BufferStore)]  # fmt: skip
         before, init = [nest(kernel, others, kernel.block("start", others, sequence(own)))], None
     elif len(targets) > 1:
         kernel.met("init of several")
@@ -109,7 +111,7 @@ def tiles(kernel: Kernel, last: bool) -> tir.Stmt:
     is_bytes = may_be_bytes and ("float32" not in options.dtypes or kernel.choose.rarely(3))
     dtype = "int32" if is_bytes else kernel.dtype("float32")
     narrow = ("uint8", "int8") if is_bytes else (dtype, dtype)
-    sizes = [kernel.const(kernel.number(*each)) for each in ([(2, 3), (16, 16), (4, 4)] if is_bytes else [(2, 4), (8, 8), (3, 4)])]  # fmt: skip
+    sizes = [kernel.const(kernel.number(*pair)) for pair in ([(2, 3), (16, 16), (4, 4)] if is_bytes else [(2, 4), (8, 8), (3, 4)])]  # fmt: skip
     rows, columns, depth = sizes
     first = kernel.parameter("A", narrow[0], (rows, depth))
     second = kernel.parameter("B", narrow[1], (columns, depth) if is_bytes else (depth, columns))

@@ -85,7 +85,7 @@ def _parted(kernel: Kernel, dtype: str, place: tir.Var, width: tir.PrimExpr) -> 
     if kernel.choose.rarely(3):
         combine = kernel.choose.pick((make.logical_and, make.logical_or))
         condition = combine(condition, make.less(place, make.sub(width, 1)))
-    one, other = (tir.BufferLoad(dtype, each, (place,)) for each in (first, second))
+    one, other = (tir.BufferLoad(dtype, buffer, (place,)) for buffer in (first, second))
     return make.if_then_else(condition, one, other)
 
 

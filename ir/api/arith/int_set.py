@@ -75,19 +75,19 @@ IntSet = IntervalSet
 
 def intervals_of(sets: Mapping[tir.PrimExpr, IntervalSet]) -> dict[tir.Var, Interval]:
     """Return the intervals of variables."""
-    return {variable_of(name): each.interval for name, each in sets.items()}
+    return {variable_of(name): set_.interval for name, set_ in sets.items()}
 
 
 def union_lower_bound(sets: Sequence[IntervalSet]) -> IntervalSet:
     """Return the smallest interval around `sets`, skipping each set that does not touch the union of those before it."""
     joined: Interval | None = None
-    for each in sets:
-        if each.is_nothing():
+    for set_ in sets:
+        if set_.is_nothing():
             continue
         if joined is None:
-            joined = each.interval
-        elif touch(joined, each.interval):
-            joined = union(joined, each.interval)
+            joined = set_.interval
+        elif touch(joined, set_.interval):
+            joined = union(joined, set_.interval)
     return IntervalSet.of(joined)
 
 

@@ -117,8 +117,11 @@ def subspace_divide(
     if found is None:
         return []
     pairs = [
-        (iter_map.IterMark(each.outer, each.outer_extent), iter_map.IterMark(each.inner, each.inner_extent))
-        for each in found.divisions
+        (
+            iter_map.IterMark(division.outer, division.outer_extent),
+            iter_map.IterMark(division.inner, division.inner_extent),
+        )
+        for division in found.divisions
     ]
     zero = tir.IntImm("int32", 0)
     return [*pairs, (iter_map.IterMark(zero, found.outer_predicate), iter_map.IterMark(zero, found.inner_predicate))]

@@ -24,11 +24,11 @@ def well_formed(obj: IRModule | BaseFunc, check_struct_info: bool = True) -> boo
     """
     from ...verify import verify
 
-    found = [each for each in verify(obj) if each.severity == "error" or each.code == "E0432"]
+    found = [diagnostic for diagnostic in verify(obj) if diagnostic.severity == "error" or diagnostic.code == "E0432"]
     functions = obj.functions.values() if isinstance(obj, IRModule) else (obj,)
     if any(not is_normal(function) for function in functions if isinstance(function, relax.Function)):
         return False
-    return not any(check_struct_info or not each.code.startswith("E03") for each in found)
+    return not any(check_struct_info or not diagnostic.code.startswith("E03") for diagnostic in found)
 
 
 _COMPOUND = (relax.Call, relax.TupleGetItem, relax.If, relax.SeqExpr, relax.Function)
@@ -100,12 +100,17 @@ def all_vars(expr: Node) -> list[relax.Var]:
 
 def bound_vars(expr: Node) -> list[relax.Var]:
     """Return the graph-level variables that `expr` defines: parameters and bound variables."""
-    return [each for node in walk(expr) for each in defined_variables(node) if isinstance(each, relax.Var)]
+    return [
+        defined_variable
+        for node in walk(expr)
+        for defined_variable in defined_variables(node)
+        if isinstance(defined_variable, relax.Var)
+    ]
 
 
 def free_vars(expr: Node) -> list[relax.Var]:
     """Return the free graph-level variables of `expr`."""
-    return [each for each in free_variables(expr) if isinstance(each, relax.Var)]
+    return [variable for variable in free_variables(expr) if isinstance(variable, relax.Var)]
 
 
 def all_global_vars(expr: Node) -> list[GlobalVar]:
@@ -115,13 +120,18 @@ def all_global_vars(expr: Node) -> list[GlobalVar]:
 
 def defined_symbolic_vars(func: relax.Function) -> list[tir.Var]:
     """Return the symbolic dimensions that a function defines, in its parameters and by `R.match_cast`."""
-    found = (each for node in walk(func) for each in defined_variables(node) if isinstance(each, tir.Var))
+    found = (
+        defined_variable
+        for node in walk(func)
+        for defined_variable in defined_variables(node)
+        if isinstance(defined_variable, tir.Var)
+    )
     return list(dict.fromkeys(found))
 
 
 def free_symbolic_vars(func: relax.Function) -> list[tir.Var]:
     """Return the free symbolic dimensions of a function."""
-    return [each for each in free_variables(func) if isinstance(each, tir.Var)]
+    return [variable for variable in free_variables(func) if isinstance(variable, tir.Var)]
 
 
 def get_var2val(func: relax.Function) -> dict[relax.Var, relax.Expr]:
@@ -165,13 +175,15 @@ def estimate_memory_usage(mod: IRModule | relax.Function) -> str:
     Allocations of symbolic size are counted, but not included in the sum.
     """
     functions = mod.functions if isinstance(mod, IRModule) else {"main": mod}
-    return "\n".join(_memory_of(name, each) for name, each in functions.items() if isinstance(each, relax.Function))
+    return "\n".join(
+        _memory_of(name, function) for name, function in functions.items() if isinstance(function, relax.Function)
+    )
 
 
 def _memory_of(name: str, function: relax.Function) -> str:
     calls = [node for node in walk(function) if isinstance(node, relax.Call) and isinstance(node.op, Op)]
-    tensors = [_size_of(each) for each in calls if each.op in _TENSORS]
-    storage = [_size_of(each) for each in calls if each.op in (_STORAGE, _TENSORS[0])]
+    tensors = [_size_of(call) for call in calls if call.op in _TENSORS]
+    storage = [_size_of(call) for call in calls if call.op in (_STORAGE, _TENSORS[0])]
     before, after = (_total(sizes) for sizes in (tensors, storage))
     return f"{name}: tensors: {before}; planned memory: {after}"
 

@@ -100,7 +100,7 @@ VarBinding = node_constructor(relax.VarBinding)
 def If(cond: relax.Expr, true_branch: relax.Expr, false_branch: relax.Expr) -> relax.If:
     """`true_branch` if `cond` holds, else `false_branch`."""
     branches = (
-        each if isinstance(each, relax.SeqExpr) else relax.SeqExpr((), each) for each in (true_branch, false_branch)
+        expr if isinstance(expr, relax.SeqExpr) else relax.SeqExpr((), expr) for expr in (true_branch, false_branch)
     )
     return cast("relax.If", inferred(relax.If(cond, *branches)))
 

@@ -232,7 +232,7 @@ class _Rewriter(ValueRewriter):
         """Return the bindings that the mutator emits for a binding."""
         with self.collecting(self.in_dataflow) as new:
             self._mutator.visit_binding(binding)
-        self.bound |= {each.var: each.value for each in new}
+        self.bound |= {item.var: item.value for item in new}
         return new
 
     def again(self, binding: relax.Binding, value: Any) -> None:

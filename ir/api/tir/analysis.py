@@ -37,7 +37,7 @@ def verify_well_formed(obj: IRModule | BaseFunc, assert_mode: bool = True) -> bo
     """Whether a program is well-formed; with `assert_mode`, raise TvmsError with the errors if it is not."""
     from ...verify import verify
 
-    found = [each for each in verify(obj) if each.severity == "error"]
+    found = [diagnostic for diagnostic in verify(obj) if diagnostic.severity == "error"]
     if found and assert_mode:
         raise TvmsError(tuple(found))
     return not found

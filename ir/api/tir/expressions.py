@@ -176,7 +176,7 @@ def range_of(domain: Any) -> tir.Range:
     """Return a range, or a pair of its begin and end, as a range."""
     if isinstance(domain, tir.Range):
         return domain
-    begin, end = (plain_node(each) for each in domain)
+    begin, end = (plain_node(item) for item in domain)
     return tir.Range(begin, make.sub(end, begin))
 
 

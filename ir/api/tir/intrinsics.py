@@ -19,7 +19,7 @@ def intrinsic(name: str) -> Callable[..., tir.PrimExpr]:
         return _operator(name)
     row = ops.find_script(name)
     if row is None:
-        near = get_close_matches(name, (*ops.OPERATORS, *(each.script for each in ops.INTRINSICS.values())), 1)
+        near = get_close_matches(name, (*ops.OPERATORS, *(item.script for item in ops.INTRINSICS.values())), 1)
         raise AttributeError(f"there is no 'tir.{name}'" + (f"; did you mean 'tir.{near[0]}'?" if near else ""))
     return _intrinsic(name, row)
 
@@ -44,7 +44,7 @@ def _intrinsic(name: str, row: ops.Intrinsic) -> Callable[..., tir.PrimExpr]:
         if dtype is None and place != "none" and given:
             dtype = given.pop(0 if place == "first" else -1)
         values = {key: _argument(value) for key, value in named.items()}
-        return ops.build(row, [_argument(each) for each in given], values, dtype)
+        return ops.build(row, [_argument(item) for item in given], values, dtype)
 
     return _named(build, name, row.doc)
 

@@ -126,7 +126,10 @@ def decl_buffer(
 
 def stmt_seq(*statements: tir.Stmt | te.Value) -> tir.Stmt:
     """Return a sequence of statements as one statement; expressions among them are evaluated (TVM: `tir.stmt_seq`)."""
-    items = [each if isinstance(each, tir.Stmt) else tir.Evaluate(te.operand(each)) for each in statements]
+    items = [
+        statement if isinstance(statement, tir.Stmt) else tir.Evaluate(te.operand(statement))
+        for statement in statements
+    ]
     return items[0] if len(items) == 1 else tir.SeqStmt(tuple(items))
 
 

@@ -22,7 +22,7 @@ def is_affine(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> bool:
     if not loops:
         return True
     found = detect_iter_map(realize.iter_values, domains_of(loops), realize.predicate, IterMapLevel.SURJECTIVE)
-    return found.is_detected and all(not each.args or is_one(each.args[0].scale) for each in found.indices)
+    return found.is_detected and all(not index.args or is_one(index.args[0].scale) for index in found.indices)
 
 
 def runs_for_all(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> bool:
@@ -35,7 +35,7 @@ def runs_for_all(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> bool:
 
 def may_be_skipped(used: Sequence[tir.PrimExpr], loops: Sequence[tir.For]) -> bool:
     """Return whether a loop that none of the expressions `used` depends on may be without iterations."""
-    variables = {each for expr in used for each in walk(expr) if isinstance(each, tir.Var)}
+    variables = {node for expr in used for node in walk(expr) if isinstance(node, tir.Var)}
     for at, loop in enumerate(loops):
         around = domains_of(tuple(loops[:at]))  # the domain of the loop itself would imply that it has an iteration
         if loop.loop_var not in variables and not prove(make.greater_equal(loop.extent, 1), around).is_proven:

@@ -27,9 +27,9 @@ ALLOCATED = Condition(
 
 def allocating_block(program: Program, block: tir.Block, buffer: tir.Buffer) -> tir.Block:
     """Return the block that allocates `buffer`: `block` or one around it; refused if there is none (E0582)."""
-    for each in (block, *program.around(block)):
-        if isinstance(each, tir.Block) and any(own is buffer for own in each.alloc_buffers):
-            return each
+    for value in (block, *program.around(block)):
+        if isinstance(value, tir.Block) and any(own is buffer for own in value.alloc_buffers):
+            return value
     raise ALLOCATED.refuse(f"'{buffer.name}' is a parameter, or a view of another buffer", block)
 
 
@@ -53,7 +53,7 @@ def change_buffer(
 
     `access` is applied to the rewritten loads and stores.
     """
-    mapping = {pointer: change(each).data for pointer, each in pointers_of(site, buffer).items()}
+    mapping = {pointer: change(array).data for pointer, array in pointers_of(site, buffer).items()}
     made = set(mapping.values())
 
     def changed(node: Any) -> Node | None:
@@ -77,7 +77,7 @@ def with_scope(buffer: tir.Buffer, scope: str) -> tir.Buffer:
 
 def check_threads(program: Program, site: tir.Block, buffer: tir.Buffer) -> None:
     """Refuse a scope that hides writes from threads that read them (E0517) or that makes threads race (E0534)."""
-    touching = [each for each in walk_statements(site) if isinstance(each, tir.Block) and _touches(each, buffer)]
+    touching = [stmt for stmt in walk_statements(site) if isinstance(stmt, tir.Block) and _touches(stmt, buffer)]
     for loop in walk_statements(program.prim_func_of(site).body):
         if not isinstance(loop, tir.For) or loop.thread_binding is None:
             continue
@@ -85,13 +85,13 @@ def check_threads(program: Program, site: tir.Block, buffer: tir.Buffer) -> None
         if is_shared(buffer.scope, thread):
             check_independent(program, loop, thread)
             continue
-        under = [each for each in touching if each in inside]
-        outside = [each for each in touching if each not in inside and loop not in set(walk_statements(each))]
+        under = [stmt for stmt in touching if stmt in inside]
+        outside = [stmt for stmt in touching if stmt not in inside and loop not in set(walk_statements(stmt))]
         scope = Scope(loop)
-        for each in scope.readers.get(buffer, []):
-            before = [other.src for other in scope.before(each) if any(w.buffer is buffer for w in other.src.writes)]
-            if not before or not is_region_covered(program, scope, each):
-                outside.append(each)
+        for reader in scope.readers.get(buffer, []):
+            before = [other.src for other in scope.before(reader) if any(w.buffer is buffer for w in other.src.writes)]
+            if not before or not is_region_covered(program, scope, reader):
+                outside.append(reader)
         if under and outside:
             reason = f"each thread of {name_of(loop)} would have its own '{buffer.name}', and {name_of(outside[0])}"
             raise STAGE_PIPELINE.refuse(f"{reason} needs elements that another thread writes", outside[0], loop)

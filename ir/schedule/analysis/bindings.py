@@ -27,7 +27,7 @@ def check_fixed_domains(program: Program, block: tir.Block) -> None:
     """Refuse a block with an iterator whose domain varies with a loop around it (E0589)."""
     loops = {loop.loop_var for loop in program.loops_of(block)}
     for axis in block.iter_vars:
-        used = next((each for each in walk(axis.dom) if each in loops), None) if axis.dom is not None else None
+        used = next((node for node in walk(axis.dom) if node in loops), None) if axis.dom is not None else None
         if isinstance(used, tir.Var):
             reason = f"the domain of iterator '{axis.var.name}' of {name_of(block)} varies with loop '{used.name}'"
             raise FIXED_DOMAINS.refuse(reason, block)
@@ -36,7 +36,7 @@ def check_fixed_domains(program: Program, block: tir.Block) -> None:
 def check_bound_to_loops(block: tir.Block, loops: Sequence[tir.For]) -> None:
     """Refuse a block that uses the variable of one of `loops`, which it is to leave, other than in its bindings (E0589)."""
     variables = {loop.loop_var for loop in loops}
-    used = next((each for each in walk(block) if each in variables), None)
+    used = next((node for node in walk(block) if node in variables), None)
     if isinstance(used, tir.Var):
         reason = f"{name_of(block)} uses loop '{used.name}' without an iterator"
         raise FIXED_DOMAINS.refuse(reason, block, help=f"bind an iterator to '{used.name}'")
@@ -84,7 +84,9 @@ def simplified_bindings(
 
     def simplified(realize: tir.BlockRealize, domains: Domains) -> tir.BlockRealize:
         known = {
-            variable: each for variable, each in domains.items() if not (preserve_unit_iters and is_one(each.extent))
+            variable: domain
+            for variable, domain in domains.items()
+            if not (preserve_unit_iters and is_one(domain.extent))
         }
         values = tuple(iter_map_simplify(realize.iter_values, known, realize.predicate))
         if all(new is old for new, old in zip(values, realize.iter_values, strict=True)):

@@ -82,7 +82,7 @@ def divide(program: Program, block: tir.Block, inside: tuple[tir.For, ...], keep
     axes, values = list[tir.IterVar](), list[tir.PrimExpr]()
     own, bindings = list[tir.IterVar](), list[tir.PrimExpr]()
     mapping: dict[tir.Var, Node] = {}
-    far = [each for each in program.around(scope_root(program, block)) if isinstance(each, tir.For)]
+    far = [stmt for stmt in program.around(scope_root(program, block)) if isinstance(stmt, tir.For)]
     for axis, part in zip(block.iter_vars, parts.divisions, strict=True):
         outer = tir.IterVar(_up_to(part.outer_extent), replace(axis.var, name=f"{axis.var.name}_o"), axis.iter_type)
         told, start = part.outer, part.inner_start
@@ -129,13 +129,13 @@ def _up_to(extent: tir.PrimExpr) -> tir.Range:
 
 def with_indices(program: Program, node: _Stmt, mapping: Mapping[tir.Var, Node], known: Domains) -> _Stmt:
     """Return `node` with its iterators replaced, and the affected indices simplified."""
-    changed = {each for value in mapping.values() for each in walk(value) if isinstance(each, tir.Var)}
+    changed = {inner for value in mapping.values() for inner in walk(value) if isinstance(inner, tir.Var)}
 
     def change(node: Any) -> Node | None:
         if node in mapping:
             return mapping[node]
         if isinstance(node, tir.PrimExpr) and (is_int(node.dtype) or is_bool(node.dtype)):
-            return simplify(node, known) if any(each in changed for each in walk(node)) else None
+            return simplify(node, known) if any(inner in changed for inner in walk(node)) else None
         return None
 
     return program.rewrite(node, change)
@@ -154,12 +154,12 @@ def _relaxed(
 ) -> tuple[tir.BufferRegion, ...]:
     """Return the regions accessed when `axes`, and `loops` of blocks without iterators, range over their domains."""
     spans = {**domains_of(loops), **{axis.var: axis.dom for axis in axes if axis.dom is not None}}
-    domains = {variable: from_range(each.min, each.extent) for variable, each in spans.items()}
+    domains = {variable: from_range(span.min, span.extent) for variable, span in spans.items()}
     found: list[tir.BufferRegion] = []
-    for each in regions:
-        spans = [eval_set(from_range(axis.min, axis.extent), domains) for axis in each.region]
-        box = [cover(span, extent) for span, extent in zip(spans, each.buffer.shape, strict=True)]
-        found.append(tir.BufferRegion(each.buffer, tuple(box)))
+    for region in regions:
+        spans = [eval_set(from_range(axis.min, axis.extent), domains) for axis in region.region]
+        box = [cover(span, extent) for span, extent in zip(spans, region.buffer.shape, strict=True)]
+        found.append(tir.BufferRegion(region.buffer, tuple(box)))
     return tuple(found)
 
 

@@ -55,14 +55,14 @@ def reduced_outside(program: Program, block: tir.Block) -> tir.Var | None:
     """
     outside = fixed_domains(program, block, program.loops_of(block))
     for axis, value in zip(block.iter_vars, program.realize_of(block).iter_values, strict=True):
-        if axis.iter_type is COMM_REDUCE and any(each in outside for each in walk(value)):
+        if axis.iter_type is COMM_REDUCE and any(node in outside for node in walk(value)):
             return axis.var
     return None
 
 
 def _shared_output(block: tir.Block, writers: Scope) -> str | None:
     for region in block.writes:
-        others = [each for each in writers.writers.get(region.buffer, ()) if each is not block]
+        others = [writer for writer in writers.writers.get(region.buffer, ()) if writer is not block]
         if others:
             return f"{name_of(others[0])} also writes '{region.buffer.name}'"
     return None
@@ -74,11 +74,11 @@ def _reduction_index(block: tir.Block) -> str | None:
     written = {region.buffer for region in block.writes}
     for node in walk(block.body):
         if isinstance(node, tir.LetStmt | tir.Let):
-            if any(each in reduced for each in walk(node.value)):
+            if any(inner in reduced for inner in walk(node.value)):
                 reduced.add(node.var)
         elif isinstance(node, tir.BufferStore) and node.buffer in written:
             for index in node.indices:
-                used = next((each for each in walk(index) if each in reduced), None)
+                used = next((inner for inner in walk(index) if inner in reduced), None)
                 if isinstance(used, tir.Var):
                     return f"its reduction iterator '{used.name}' determines the element of '{node.buffer.name}'"
     return None

@@ -43,7 +43,7 @@ def accessed_buffer(block: tir.Block, index: int | str | tir.Buffer, writes: boo
                 f"index {index} is out of range: {name_of(block)} {verb} {len(regions)} buffers", block
             )
         return regions[index].buffer
-    found = [each.buffer for each in regions if each.buffer is index or each.buffer.name == index]
+    found = [region.buffer for region in regions if region.buffer is index or region.buffer.name == index]
     if len(dict.fromkeys(found)) != 1:
         name = index if isinstance(index, str) else index.name
         raise ACCESSED.refuse(f"{name_of(block)} {verb} no buffer '{name}'", block)
@@ -70,11 +70,11 @@ def spot_between(program: Program, scope: tir.Block, first: tir.Block, second: t
         return Spot(scope, after=scope_body(scope))
     around = set(program.around(first))
     child: tir.Stmt = program.realize_of(second)
-    for each in program.around(child):
-        if each in around:
+    for stmt in program.around(child):
+        if stmt in around:
             break
-        child = each
-    place = next(each for each in program.around(child) if isinstance(each, tir.For | tir.Block))
+        child = stmt
+    place = next(stmt for stmt in program.around(child) if isinstance(stmt, tir.For | tir.Block))
     return Spot(place, before=child)
 
 
@@ -93,7 +93,7 @@ def insert(program: Program, spot: Spot, statement: tir.Stmt) -> None:
     pair = (statement, at) if spot.before is not None else (at, statement)
     around = program.statement_around(at)
     if isinstance(around, tir.SeqStmt):
-        new = [each for old in around.seq for each in (pair if old is at else (old,))]
+        new = [stmt for old in around.seq for stmt in (pair if old is at else (old,))]
         program.replace(around, sequence(new))
     else:
         program.replace(at, sequence(pair))
@@ -105,9 +105,9 @@ def region_in(
     """Return a bounding box of a block's accesses to a buffer in one iteration of `place`, clipped to the buffer."""
     loops = program.loops_of(block)
     inner = loops[loops.index(place) + 1 :] if isinstance(place, tir.For) else loops
-    intervals = {variable: from_range(each.min, each.extent) for variable, each in domains_of(inner).items()}
+    intervals = {variable: from_range(domain.min, domain.extent) for variable, domain in domains_of(inner).items()}
     bound = bound_region(region, bindings_of(program.realize_of(block)))
-    spans = [eval_set(from_range(each.min, each.extent), intervals) for each in bound]
+    spans = [eval_set(from_range(range_.min, range_.extent), intervals) for range_ in bound]
     box = [cover(span, extent) for span, extent in zip(spans, region.buffer.shape, strict=True)]
     return clipped(box, region.buffer.shape, fixed_domains(program, block, inner))
 
@@ -133,18 +133,18 @@ def is_compact(program: Program, spot: Spot, scope: tir.Block, region: tuple[tir
 
     The region must not vary with loops outside of the scope, which a block can use only in its bindings.
     """
-    outside = {each.loop_var for each in program.around(scope) if isinstance(each, tir.For)}
-    return spot.place is scope and not any(each in outside for axis in region for each in walk(axis))
+    outside = {stmt.loop_var for stmt in program.around(scope) if isinstance(stmt, tir.For)}
+    return spot.place is scope and not any(node in outside for axis in region for node in walk(axis))
 
 
 def fixed_domains(program: Program, node: tir.Stmt, inner: tuple[tir.For, ...] = ()) -> dict[tir.Var, tir.Range]:
     """Return the domains of the loops and block iterators around `node`, except for `inner` loops."""
     found: dict[tir.Var, tir.Range] = {}
-    for each in program.around(node):
-        if isinstance(each, tir.For) and each not in inner:
-            found[each.loop_var] = tir.Range(each.min, each.extent)
-        elif isinstance(each, tir.Block):
-            found.update({axis.var: axis.dom for axis in each.iter_vars if axis.dom is not None})
+    for stmt in program.around(node):
+        if isinstance(stmt, tir.For) and stmt not in inner:
+            found[stmt.loop_var] = tir.Range(stmt.min, stmt.extent)
+        elif isinstance(stmt, tir.Block):
+            found.update({axis.var: axis.dom for axis in stmt.iter_vars if axis.dom is not None})
     return found
 
 
@@ -208,10 +208,12 @@ class Cache:
         inside: tuple[tir.PrimExpr, ...] = tuple(variables)
         outside, values = (
             inside,
-            tuple([make.add(axis.min, each) for axis, each in zip(self.region, loops, strict=True)]),
+            tuple([make.add(axis.min, var) for axis, var in zip(self.region, loops, strict=True)]),
         )
         if self.is_compact:
-            outside = tuple([make.add(axis.min, each) for axis, each in zip(self.region, variables, strict=True)])
+            outside = tuple(
+                [make.add(axis.min, variable) for axis, variable in zip(self.region, variables, strict=True)]
+            )
             values = tuple(loops)
         source, target = (self.original, self.buffer) if is_read else (self.buffer, self.original)
         there, here = (outside, inside) if is_read else (inside, outside)
@@ -228,7 +230,7 @@ class Cache:
 
 
 def _point(buffer: tir.Buffer, indices: tuple[tir.PrimExpr, ...]) -> tir.BufferRegion:
-    return tir.BufferRegion(buffer, tuple([tir.Range(each, make.const(1, each.dtype)) for each in indices]))
+    return tir.BufferRegion(buffer, tuple([tir.Range(index, make.const(1, index.dtype)) for index in indices]))
 
 
 def allocate(program: Program, scope: tir.Block, buffer: tir.Buffer) -> None:

@@ -17,7 +17,7 @@ def fresh_copy(node: tir.Stmt, mapping: dict[Any, Node], function: tir.PrimFunc)
     Loop variables, iterators and buffers defined in it are new, with the same names.
     """
     outside = set(defined_variables(function))
-    inside = [variable for each in walk(node) for variable in defined_variables(each) if variable not in outside]
+    inside = [variable for inner in walk(node) for variable in defined_variables(inner) if variable not in outside]
     renamed: dict[Any, Node] = {variable: replace(variable) for variable in inside}
     return substitute(node, {**renamed, **mapping})
 
@@ -26,9 +26,9 @@ def buffers_of(node: tir.Stmt) -> tuple[tir.Buffer, ...]:
     """Return the buffers that `node` accesses and does not allocate, in order of first occurrence."""
     found: dict[tir.Buffer, None] = {}
     own: set[tir.Buffer] = set()
-    for each in walk(node):
-        if isinstance(each, tir.Buffer):
-            found[each] = None
-        elif isinstance(each, tir.Block):
-            own.update(each.alloc_buffers, [match.buffer for match in each.match_buffers])
+    for inner in walk(node):
+        if isinstance(inner, tir.Buffer):
+            found[inner] = None
+        elif isinstance(inner, tir.Block):
+            own.update(inner.alloc_buffers, [match.buffer for match in inner.match_buffers])
     return tuple([buffer for buffer in found if buffer not in own])

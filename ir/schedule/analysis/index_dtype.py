@@ -19,9 +19,9 @@ def with_wide_indices(function: tir.PrimFunc) -> tir.PrimFunc:
         found = (node.loop_var,) if isinstance(node, tir.For) else (node.var,) if isinstance(node, tir.IterVar) else ()
         if isinstance(node, tir.Buffer):
             found = tuple(
-                [each for each in (*node.shape, *node.strides, node.elem_offset) if isinstance(each, tir.Var)]
+                [expr for expr in (*node.shape, *node.strides, node.elem_offset) if isinstance(expr, tir.Var)]
             )
-        variables.update({each: replace(each, dtype=_WIDE) for each in found if each not in variables})
+        variables.update({term: replace(term, dtype=_WIDE) for term in found if term not in variables})
     fit = IndexDtype(_WIDE, {}).fit
 
     def wide(node: Node) -> Node | None:
@@ -31,7 +31,7 @@ def with_wide_indices(function: tir.PrimFunc) -> tir.PrimFunc:
             case tir.For() | tir.Range():
                 return replace(node, min=make.cast(node.min, _WIDE), extent=make.cast(node.extent, _WIDE))
             case tir.Buffer(elem_offset=offset):
-                shape, strides = ([make.cast(each, _WIDE) for each in sizes] for sizes in (node.shape, node.strides))
+                shape, strides = ([make.cast(size, _WIDE) for size in sizes] for sizes in (node.shape, node.strides))
                 offset = None if offset is None else make.cast(offset, _WIDE)
                 return replace(node, shape=tuple(shape), strides=tuple(strides), elem_offset=offset)
             case _:

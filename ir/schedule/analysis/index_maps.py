@@ -81,7 +81,7 @@ def map_indices(
 ) -> tuple[tir.PrimExpr, ...]:
     """Return the image of an index (TVM: `IndexMap.map_indices`), simplified for variables in `domains`."""
     values = dict(zip(index_map.initial_indices, indices, strict=True))
-    return tuple([shortened(substitute(each, values), domains) for each in index_map.final_indices])
+    return tuple([shortened(substitute(final_index, values), domains) for final_index in index_map.final_indices])
 
 
 def shortened(index: tir.PrimExpr, domains: Mapping[tir.Var, tir.Range] | None = None) -> tir.PrimExpr:
@@ -95,11 +95,11 @@ def map_shape(index_map: tir.IndexMap, shape: Sequence[tir.PrimExpr]) -> tuple[t
     shifted, domains = _shifted(index_map, axes), {axis.variable: axis.domain for axis in axes}
     found = detect_iter_map(shifted, domains, None, IterMapLevel.NO_CHECK)
     if found.is_detected:
-        spans = [(each.base, _length(each)) for each in found.indices]
+        spans = [(index.base, _length(index)) for index in found.indices]
     else:
-        intervals = {variable: from_range(each.min, each.extent) for variable, each in domains.items()}
-        sets = [eval_set(from_range(each, make.const(1, each.dtype)), intervals) for each in shifted]
-        spans = [(each.min, None if each.max is None else make.add(make.sub(each.max, each.min), 1)) for each in sets if each.min is not None]  # fmt: skip
+        intervals = {variable: from_range(domain.min, domain.extent) for variable, domain in domains.items()}
+        sets = [eval_set(from_range(expr, make.const(1, expr.dtype)), intervals) for expr in shifted]
+        spans = [(set_.min, None if set_.max is None else make.add(make.sub(set_.max, set_.min), 1)) for set_ in sets if set_.min is not None]  # fmt: skip
     dtype = widest_dtype(*shape) if shape else "int32"
     sizes = [simplify(make.cast(size, dtype)) for low, size in spans if size is not None and _is_zero(low)]
     return tuple(sizes) if len(sizes) == len(shifted) else None
@@ -114,7 +114,7 @@ def inverse(index_map: tir.IndexMap, shape: Sequence[tir.PrimExpr]) -> Inverse |
     sizes = map_shape(index_map, shape)
     if sizes is None:
         return None
-    places = tuple([tir.Var(each.dtype, f"axis{at}") for at, each in enumerate(index_map.final_indices)])
+    places = tuple([tir.Var(final_index.dtype, f"axis{at}") for at, final_index in enumerate(index_map.final_indices)])
     bounds = {place: tir.Range(make.const(0, place.dtype), size) for place, size in zip(places, sizes, strict=True)}
     shifted, domains = _shifted(index_map, axes), {axis.variable: axis.domain for axis in axes}
     found = detect_iter_map(shifted, domains, None, IterMapLevel.BIJECTIVE)
@@ -168,14 +168,14 @@ def is_one_to_one(index_map: tir.IndexMap, shape: Sequence[tir.PrimExpr]) -> boo
     undone, sizes = inverse(index_map, shape), map_shape(index_map, shape)
     if undone is None or sizes is None or undone.has_padding:
         return False
-    count, places = (reduce(make.mul, each, make.const(1)) for each in (shape, sizes))
+    count, places = (reduce(make.mul, term, make.const(1)) for term in (shape, sizes))
     return prove(make.equal(count, places)).is_proven
 
 
 def _axes(index_map: tir.IndexMap, shape: Sequence[tir.PrimExpr]) -> list[_Axis]:
     axes: list[_Axis] = []
     for index, extent in zip(index_map.initial_indices, shape, strict=True):
-        divisions = [each for final in index_map.final_indices for each in _divisions(final, index)]
+        divisions = [division for final in index_map.final_indices for division in _divisions(final, index)]
         unit = lcm(1, *[divisor for _, divisor in divisions])
         starts = {shift % unit for shift, _ in divisions}
         start = starts.pop() if len(starts) == 1 else 0
@@ -198,7 +198,7 @@ def _divisions(index: tir.PrimExpr, variable: tir.Var) -> Iterator[tuple[int, in
 def _shifted(index_map: tir.IndexMap, axes: Sequence[_Axis]) -> list[tir.PrimExpr]:
     values = {axis.index: axis.element for axis in axes}
     domains = {axis.variable: axis.domain for axis in axes}
-    return [simplify(substitute(each, values), domains) for each in index_map.final_indices]
+    return [simplify(substitute(final_index, values), domains) for final_index in index_map.final_indices]
 
 
 def _length(index: IterSumExpr) -> tir.PrimExpr:

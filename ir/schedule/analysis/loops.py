@@ -30,7 +30,7 @@ def check_starts_at_zero(loop: tir.For) -> None:
 
 def widest_dtype(*expressions: tir.PrimExpr) -> str:
     """Return the widest integer dtype of the expressions."""
-    return f"int{max(parse_dtype(each.dtype).bits for each in expressions)}"
+    return f"int{max(parse_dtype(expression.dtype).bits for expression in expressions)}"
 
 
 def nest_of(node: tir.Stmt, depth: int) -> list[tir.For]:

@@ -89,7 +89,7 @@ class Matching:
         if start is None or len(indices) < len(others):
             raise self._differ(f"it accesses '{buffer.name}', which is not among its regions, or with fewer axes")
         offset = len(indices) - len(others)
-        wanted = [*start[:offset], *[self._shifted(each, at) for each, at in zip(others, start[offset:], strict=True)]]
+        wanted = [*start[:offset], *[self._shifted(expr, at) for expr, at in zip(others, start[offset:], strict=True)]]
         for index, place in zip(indices, wanted, strict=True):
             if not self._equal(index, place):
                 raise self._differ(f"expected index {simplify(place, self._domains)} of '{buffer.name}', got {index}")
@@ -101,8 +101,8 @@ class Matching:
             case tir.For(), tir.For():
                 self._loop(mine, other)
             case tir.SeqStmt(), tir.SeqStmt() if len(mine.seq) == len(other.seq):
-                for each, wanted in zip(mine.seq, other.seq, strict=True):
-                    self._statement(each, wanted)
+                for stmt, wanted in zip(mine.seq, other.seq, strict=True):
+                    self._statement(stmt, wanted)
             case tir.BufferStore(), tir.BufferStore() if mine.predicate is None and other.predicate is None:
                 self._access(mine.buffer, mine.indices, other.buffer, other.indices)
                 self._value(mine.value, other.value)
@@ -154,8 +154,8 @@ class Matching:
                 if not self._equal(mine, substitute(other, self._variables)):
                     raise self._differ(f"expected {substitute(other, self._variables)}, got {mine}")
             case _ if type(mine) is type(other) and _constant(mine) == _constant(other):
-                for each, wanted in zip(children(mine), children(other), strict=True):
-                    self._value(each, wanted)
+                for child, wanted in zip(children(mine), children(other), strict=True):
+                    self._value(child, wanted)
             case tir.PrimExpr(), tir.PrimExpr() if type(mine) is not type(other) and type(
                 mine := simplify(mine, self._domains)
             ) is type(other := simplify(other)):
@@ -170,7 +170,7 @@ class Matching:
 def _is_index(expr: tir.PrimExpr) -> bool:
     """Return whether an expression consists of indices only; these are compared by value, not by form."""
     return (is_int(expr.dtype) or is_bool(expr.dtype)) and not any(
-        isinstance(each, tir.BufferLoad | tir.Call | tir.Cast) for each in walk(expr)
+        isinstance(node, tir.BufferLoad | tir.Call | tir.Cast) for node in walk(expr)
     )
 
 

@@ -62,7 +62,7 @@ def move(program: Program, block: tir.Block, loop: tir.For, is_compute_at: bool,
     check_fixed_domains(program, block)
     _check_beside(program, block, loop, root)
     kept = {loop, *program.around(loop)}
-    check_bound_to_loops(block, [each for each in program.loops_of(block) if each not in kept])
+    check_bound_to_loops(block, [other for other in program.loops_of(block) if other not in kept])
     if is_compute_at:
         check_not_output(block, root)
     scope = Scope(root)
@@ -85,10 +85,10 @@ def _check_beside(program: Program, block: tir.Block, loop: tir.For, root: tir.B
     around = list(program.around(block))
     if loop in around:
         raise BESIDE.refuse(f"{name_of(loop)} is already around {name_of(block)}", loop, block)
-    for each in (*around[: around.index(root)], *program.around(loop)):
-        if each is root:
+    for stmt in (*around[: around.index(root)], *program.around(loop)):
+        if stmt is root:
             break
-        if not isinstance(each, _PLAIN):
+        if not isinstance(stmt, _PLAIN):
             raise UNCONDITIONAL.refuse(f"{name_of(block)} or {name_of(loop)} is under a condition", loop, block)
 
 
@@ -96,14 +96,14 @@ def _insertion_point(block: tir.Block, loop: tir.For, scope: Scope, is_compute_a
     """Return the index of the statement of the loop before which the block is inserted (TVM: `FindInsertionPoint`)."""
     producers, consumers = scope.producers(block), scope.consumers(block)
     under = blocks_under(loop)
-    inside = {each for part in under for each in part}
+    inside = {member for part in under for member in part}
     for needed, verb in ((consumers, "reads"), (producers, "writes")):
-        missing = next((each for each in needed if each not in inside), None)
+        missing = next((member for member in needed if member not in inside), None)
         if missing is not None and is_compute_at == (needed is consumers):
             what = f"what {name_of(block)} {'writes' if verb == 'reads' else 'reads'}"
             raise TOGETHER.refuse(f"{name_of(missing)}, which {verb} {what}, is not under it", loop, missing)
-    first = max([at + 1 for at, part in enumerate(under) if any(each in producers for each in part)], default=0)
-    last = min([at for at, part in enumerate(under) if any(each in consumers for each in part)], default=len(under))
+    first = max([at + 1 for at, part in enumerate(under) if any(member in producers for member in part)], default=0)
+    last = min([at for at, part in enumerate(under) if any(member in consumers for member in part)], default=len(under))
     if first > last:
         raise POSITION.refuse(
             f"producers and consumers of {name_of(block)} are interleaved under the loop", loop, block
@@ -121,14 +121,14 @@ def parts_of(loop: tir.For) -> tuple[tir.Stmt, ...]:
 
 def blocks_under(loop: tir.For) -> list[tuple[tir.Block, ...]]:
     """Return the outermost blocks in each child statement of a loop."""
-    return [(each.block,) if isinstance(each, tir.BlockRealize) else child_blocks(each) for each in parts_of(loop)]
+    return [(part.block,) if isinstance(part, tir.BlockRealize) else child_blocks(part) for part in parts_of(loop)]
 
 
 def _facts(program: Program, loop: tir.For) -> Facts:
     """Return the facts on variables in the body of `loop`; sizes of parameters are not negative."""
     sizes = [size for buffer in program.prim_func_of(loop).buffer_map.values() for size in buffer.shape]
     known: dict[tir.Var, Domain] = {
-        each: Interval(make.const(0, each.dtype), None) for each in sizes if isinstance(each, tir.Var)
+        size: Interval(make.const(0, size.dtype), None) for size in sizes if isinstance(size, tir.Var)
     }
     return Facts({**known, **fixed_domains(program, loop), **domains_of((loop,))})
 
@@ -143,14 +143,18 @@ def _regions(
     provided: dict[tir.Buffer, list[list[Interval]]] = {}
     required: dict[tir.Buffer, list[list[Interval]]] = {}
     for region in block.writes if is_compute_at else block.reads:
-        provided.setdefault(region.buffer, []).append([from_range(each.min, each.extent) for each in region.region])
+        provided.setdefault(region.buffer, []).append(
+            [from_range(range_.min, range_.extent) for range_ in region.region]
+        )
     for other in scope.consumers(block) if is_compute_at else scope.producers(block):
         values = bindings_of(program.realize_of(other))
         for region in other.reads if is_compute_at else other.writes:
             if region.buffer in provided:
                 relaxed = relaxed_loops(program, other, loop, region.buffer.scope if is_compute_at else "global")
-                domains = {each.loop_var: from_range(each.min, each.extent) for each in relaxed}
-                box = [eval_set(from_range(each.min, each.extent), domains) for each in bound_region(region, values)]
+                domains = {candidate.loop_var: from_range(candidate.min, candidate.extent) for candidate in relaxed}
+                box = [
+                    eval_set(from_range(range_.min, range_.extent), domains) for range_ in bound_region(region, values)
+                ]
                 required.setdefault(region.buffer, []).append(box)
     return provided, required
 
@@ -160,13 +164,13 @@ def relaxed_loops(program: Program, block: tir.Block, loop: tir.For, storage_sco
     loops = program.loops_of(block)
     inner = list(loops[loops.index(loop) + 1 :])
     tags = _RELAXED.get(storage_scope.split(".")[0], ())
-    for each in program.around(inner[0] if inner else program.realize_of(block)):
+    for stmt in program.around(inner[0] if inner else program.realize_of(block)):
         if (
-            isinstance(each, tir.For)
-            and each.thread_binding is not None
-            and each.thread_binding.thread_tag.startswith(tags)
+            isinstance(stmt, tir.For)
+            and stmt.thread_binding is not None
+            and stmt.thread_binding.thread_tag.startswith(tags)
         ):
-            inner.append(each)
+            inner.append(stmt)
     return tuple(inner)
 
 
@@ -184,10 +188,14 @@ def _nest(
     loops: list[tuple[tir.Var, tir.PrimExpr]] = []
     values: list[tir.PrimExpr] = []
     conditions = list[tir.PrimExpr]()
-    for axis, each in zip(block.iter_vars, domains, strict=True):
+    for axis, domain in zip(block.iter_vars, domains, strict=True):
         assert axis.dom is not None
-        assert each.domain is not None
-        span = axis.dom if each.domain.min is None or each.domain.max is None else cover(each.domain, axis.dom.extent)
+        assert domain.domain is not None
+        span = (
+            axis.dom
+            if domain.domain.min is None or domain.domain.max is None
+            else cover(domain.domain, axis.dom.extent)
+        )
         extent, value = facts.simplify(span.extent), span.min
         if unit_loops or not is_one(extent):
             variable = tir.Var(_wider(span.min.dtype, extent.dtype), f"ax{len(loops)}")
@@ -195,12 +203,12 @@ def _nest(
             facts.learn(variable, tir.Range(make.const(0, variable.dtype), extent))
             value = make.add(span.min, variable)
         values.append(value)
-        if each.bound is not None:
-            if each.bound.min is not None:
-                conditions.append(make.greater_equal(value, each.bound.min))
-            if each.bound.max is not None:
-                conditions.append(make.less(value, make.add(each.bound.max, 1)))
-    open_ones = [each for each in conditions if not facts.prove(each)]
+        if domain.bound is not None:
+            if domain.bound.min is not None:
+                conditions.append(make.greater_equal(value, domain.bound.min))
+            if domain.bound.max is not None:
+                conditions.append(make.less(value, make.add(domain.bound.max, 1)))
+    open_ones = [condition for condition in conditions if not facts.prove(condition)]
     predicate = facts.simplify(reduce(make.logical_and, open_ones, make.const(True, "bool")))
     trivia, inside = list[Trivia | None](), removed
     while isinstance(inside, tir.For):
@@ -229,7 +237,7 @@ def _insert(program: Program, loop: tir.For, nest: tir.Stmt, place: int, removed
 def _instances(program: Program, block: tir.Block) -> Place:
     """Return the set of values of the iterators of a block, as a region."""
     realize = program.realize_of(block)
-    points = tuple([tir.Range(each, make.const(1, each.dtype)) for each in realize.iter_values])
+    points = tuple([tir.Range(iter_value, make.const(1, iter_value.dtype)) for iter_value in realize.iter_values])
     return Place(points, domains_of(program.loops_of(block)), (realize.predicate,))
 
 
@@ -237,13 +245,13 @@ def _check_after(program: Program, block: tir.Block, before: Place, ran_for_all:
     """Refuse a move that changes iterations, restarts a reduction, or breaks a dependence (E0517, E0534, E0577, E0592)."""
     root = scope_root(program, block)
     scope, realize, loops = Scope(root), program.realize_of(block), program.loops_of(block)
-    for each in scope.dependencies:
-        if each.kind is DepKind.WAR and block in (each.src, each.dst):
-            reason = f"under the loop, {name_of(each.dst)} would write what {name_of(each.src)} has read"
-            raise STAGE_PIPELINE.refuse(reason, program.current(each.dst))
-    for each in (block, *scope.consumers(block)):
-        if not is_region_covered(program, scope, each):
-            raise STAGE_PIPELINE.refuse(f"under the loop, {name_of(each)} may read unwritten elements", each)
+    for dependency in scope.dependencies:
+        if dependency.kind is DepKind.WAR and block in (dependency.src, dependency.dst):
+            reason = f"under the loop, {name_of(dependency.dst)} would write what {name_of(dependency.src)} has read"
+            raise STAGE_PIPELINE.refuse(reason, program.current(dependency.dst))
+    for member in (block, *scope.consumers(block)):
+        if not is_region_covered(program, scope, member):
+            raise STAGE_PIPELINE.refuse(f"under the loop, {name_of(member)} may read unwritten elements", member)
     if not tells_iterators(block):
         raise DISTINCT_WRITES.refuse(f"different iterations of {name_of(block)} may write the same element", block)
     after = _instances(program, block)

@@ -68,7 +68,7 @@ def accesses(
         values, block = {**known, **bound}, node.block
         if opens_frames and is_frame(block):
             own = set(block.alloc_buffers)
-            yield from (each for each in accesses(block.body, inside, True, known) if each.buffer not in own)
+            yield from (access for access in accesses(block.body, inside, True, known) if access.buffer not in own)
             return
         for regions, is_write in ((block.reads, False), (block.writes, True)):
             for region in regions:
@@ -85,15 +85,15 @@ def accesses(
 def _outside_of_blocks(node: tir.Stmt, domains: Domains, known: Mapping[tir.Var, tir.PrimExpr]) -> Iterator[Access]:
     """Yield the accesses of a statement itself, without its child statements: loads in its operands, and its store."""
     skipped = {
-        id(each) for each in (*statements_in(node), *([node.block] if isinstance(node, tir.BlockRealize) else []))
+        id(value) for value in (*statements_in(node), *([node.block] if isinstance(node, tir.BlockRealize) else []))
     }
     touched = [] if not isinstance(node, tir.BufferStore) else [(node, True)]
-    parts = [each for each in children(node) if id(each) not in skipped]
-    touched += [(each, False) for part in parts for each in walk(part) if isinstance(each, tir.BufferLoad)]
+    parts = [child for child in children(node) if id(child) not in skipped]
+    touched += [(inner, False) for part in parts for inner in walk(part) if isinstance(inner, tir.BufferLoad)]
     for access, is_write in touched:
         one = make.const(1)
-        region = tuple([tir.Range(substitute(each, known), make.cast(one, each.dtype)) for each in access.indices])
-        if any(isinstance(each, tir.Ramp) for each in access.indices):
+        region = tuple([tir.Range(substitute(index, known), make.cast(one, index.dtype)) for index in access.indices])
+        if any(isinstance(index, tir.Ramp) for index in access.indices):
             region = full_region(access.buffer).region
         yield Access(tir.Block((), (), (), "", node), access.buffer, region, is_write, domains, node)
 
@@ -119,14 +119,14 @@ class Pair:
 
     def __init__(self, mine: Access, loops: Sequence[tir.For], other: Access, others: Sequence[tir.For]) -> None:
         theirs = [*[loop.loop_var for loop in others], *other.domains]
-        fresh = {each: tir.Var(each.dtype, f"{each.name}_") for each in theirs}
+        fresh = {variable: tir.Var(variable.dtype, f"{variable.name}_") for variable in theirs}
         self.mine = [loop.loop_var for loop in loops]
         self.other = [fresh[loop.loop_var] for loop in others]
         renamed = {fresh[variable]: substitute(domain, fresh) for variable, domain in other.domains.items()}
         domains: dict[tir.Var, tir.Range] = {**domains_of(tuple(loops)), **mine.domains, **renamed}
         domains.update({fresh[loop.loop_var]: tir.Range(loop.min, loop.extent) for loop in others})
         self.domains = domains
-        self.apart = _apart(mine.region, tuple([substitute(each, fresh) for each in other.region]))
+        self.apart = _apart(mine.region, tuple([substitute(range_, fresh) for range_ in other.region]))
 
     def is_apart(self, given: Sequence[tir.PrimExpr]) -> bool:
         """Return whether the accesses are proven to be disjoint if all of `given` hold."""
@@ -194,8 +194,8 @@ def check_kinds_hold(program: Program, block: tir.Block) -> None:
         return
     subject = Subject(program.prim_func_of(block))
     is_whole = check_axis_kinds(subject, block)
-    for each in subject.report.found:
-        raise IN_ORDER.refuse(each.message, block, help=each.help)
+    for diagnostic in subject.report.found:
+        raise IN_ORDER.refuse(diagnostic.message, block, help=diagnostic.help)
     if not is_whole:
         raise IN_ORDER.refuse(f"{name_of(block)} has too many accesses to compare its instances", block)
     facts[question] = True
@@ -232,7 +232,7 @@ def check_independent(program: Program, loop: tir.For, thread: str | None) -> No
     threadIdx, iterations of a reduction combine their partial results.
     """
     reduces = is_across_threads(thread)
-    found = [each for each in accesses(loop.body) if is_shared(each.buffer.scope, thread)]
+    found = [access for access in accesses(loop.body) if is_shared(access.buffer.scope, thread)]
     scope = Scope(loop)
     for index, mine in enumerate(found):
         for other in found[index:]:
@@ -259,19 +259,19 @@ def is_across_threads(thread: str | None) -> bool:
 def check_not_combined(realize: tir.BlockRealize, loops: Sequence[tir.For]) -> None:
     """Refuse a block with blocks or views in it whose reduction is over `loops`, which are bound to threadIdx (E0524)."""
     block = realize.block
-    if not block.match_buffers and not any(isinstance(each, tir.Block) for each in walk_statements(block.body)):
+    if not block.match_buffers and not any(isinstance(stmt, tir.Block) for stmt in walk_statements(block.body)):
         return
     for axis, value in zip(block.iter_vars, realize.iter_values, strict=True):
         for loop in loops if axis.iter_type is COMM_REDUCE else ():
-            if any(each is loop.loop_var for each in walk(value)):
+            if any(node is loop.loop_var for node in walk(value)):
                 reason = f"threads of {name_of(loop)} would share the reduction '{axis.var.name}' of {name_of(block)}, "
                 raise INDEPENDENT_ITERATIONS.refuse(reason + "which contains blocks or views", loop)
 
 
 def threads_around(program: Program, node: tir.Stmt) -> tuple[tir.For, ...]:
     """Return the loops around `node`, in its scope, that are bound to threadIdx."""
-    bound = [(each, each.thread_binding) for each in program.loops_of(node)]
-    return tuple([each for each, thread in bound if thread is not None and is_across_threads(thread.thread_tag)])
+    bound = [(loop, loop.thread_binding) for loop in program.loops_of(node)]
+    return tuple([loop for loop, thread in bound if thread is not None and is_across_threads(thread.thread_tag)])
 
 
 def check_concurrent_loops(program: Program, block: tir.Block) -> None:
@@ -302,9 +302,9 @@ def tells_iterators(block: tir.Block) -> bool:
     domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
     both = {**domains, **{fresh[variable]: domain for variable, domain in domains.items()}}
     for write in block.writes:
-        apart = _apart(write.region, tuple([substitute(each, fresh) for each in write.region]))
+        apart = _apart(write.region, tuple([substitute(range_, fresh) for range_ in write.region]))
         for axis in block.iter_vars:
-            is_index = any(each.min is axis.var for each in write.region)
+            is_index = any(range_.min is axis.var for range_ in write.region)
             differs = make.not_equal(axis.var, fresh[axis.var])
             if axis.iter_type is not COMM_REDUCE and not is_index and not prove(apart, both, (differs,)).is_proven:
                 return False
@@ -323,9 +323,9 @@ def _has_own_elements(program: Program, block: tir.Block, loop: tir.For) -> bool
     of_loop = [
         axis.var
         for axis, value in zip(block.iter_vars, realize.iter_values, strict=True)
-        if any(each is loop.loop_var for each in walk(value))
+        if any(node is loop.loop_var for node in walk(value))
     ]
-    return all(all(any(axis.min is each for axis in write.region) for each in of_loop) for write in block.writes)
+    return all(all(any(axis.min is var for axis in write.region) for var in of_loop) for write in block.writes)
 
 
 def _apart(a: tuple[tir.Range, ...], b: tuple[tir.Range, ...]) -> tir.PrimExpr:

@@ -37,7 +37,9 @@ def bindings_of(realize: tir.BlockRealize) -> dict[tir.Var, tir.PrimExpr]:
 
 def bound_region(region: tir.BufferRegion, values: Mapping[tir.Var, tir.PrimExpr]) -> tuple[tir.Range, ...]:
     """Return a region of a block in terms of the loops around it."""
-    return tuple([tir.Range(substitute(each.min, values), substitute(each.extent, values)) for each in region.region])
+    return tuple(
+        [tir.Range(substitute(range_.min, values), substitute(range_.extent, values)) for range_ in region.region]
+    )
 
 
 def surely_touched(region: tuple[tir.Range, ...], domains: Domains, predicate: tir.PrimExpr) -> Box | None:
@@ -46,10 +48,10 @@ def surely_touched(region: tuple[tir.Range, ...], domains: Domains, predicate: t
     TVM: `EstimateRegionLowerBound`.
     """
     if not domains:
-        return tuple([from_range(each.min, each.extent) for each in region]) if is_one(predicate) else None
+        return tuple([from_range(range_.min, range_.extent) for range_ in region]) if is_one(predicate) else None
     if not all(any(node in domains for node in walk(part)) for part in conjuncts(predicate)):
         return None  # whether anything is accessed depends on loops that are fixed
-    found = detect_iter_map([each.min for each in region], domains, predicate, IterMapLevel.SURJECTIVE)
+    found = detect_iter_map([range_.min for range_ in region], domains, predicate, IterMapLevel.SURJECTIVE)
     if not found.is_detected:
         return None
     box: list[Interval] = []
@@ -67,8 +69,8 @@ def surely_touched(region: tuple[tir.Range, ...], domains: Domains, predicate: t
 
 def possibly_touched(region: tuple[tir.Range, ...], domains: Domains) -> Box:
     """Return a bounding box of the accesses when loops range over `domains` (TVM: `EstimateRegionUpperBound`)."""
-    intervals = {variable: from_range(each.min, each.extent) for variable, each in domains.items()}
-    return tuple([eval_set(from_range(each.min, each.extent), intervals) for each in region])
+    intervals = {variable: from_range(domain.min, domain.extent) for variable, domain in domains.items()}
+    return tuple([eval_set(from_range(range_.min, range_.extent), intervals) for range_ in region])
 
 
 def covers(produced: Box | None, consumed: Box, shape: tuple[tir.PrimExpr, ...], domains: Domains) -> bool:
@@ -109,21 +111,21 @@ def _is_region_covered(program: Program, scope: Scope, consumer: tir.Block) -> b
         realize = program.realize_of(consumer)
         inner, outer = _loops_below(program, consumer, place)
         for read in consumer.reads:
-            writers = [(each, w) for each in producers for w in each.writes if w.buffer is read.buffer]
+            writers = [(producer, w) for producer in producers for w in producer.writes if w.buffer is read.buffer]
             if not writers:
                 continue
             sure = [
-                (each, write)
-                for each, write in writers
-                if is_surely_written(each, write) and not is_conditional(program, each, place, beside=consumer)
+                (block, write)
+                for block, write in writers
+                if is_surely_written(block, write) and not is_conditional(program, block, place, beside=consumer)
             ]
             consumed = possibly_touched(bound_region(read, bindings_of(realize)), domains_of(inner))
             if any(
-                covers(_produced(program, each, write, place), consumed, read.buffer.shape, domains_of(outer))
-                for each, write in sure
+                covers(_produced(program, block, write, place), consumed, read.buffer.shape, domains_of(outer))
+                for block, write in sure
             ):
                 continue
-            written = [_touched(program, each, write, place) for each, write in sure]
+            written = [_touched(program, block, write, place) for block, write in sure]
             wanted = _touched(program, consumer, read, place)
             if not is_covered(wanted, written, domains_of(outer)).is_proven:
                 return False
@@ -137,8 +139,8 @@ def is_surely_written(block: tir.Block, write: tir.BufferRegion) -> bool:
     or if it is a single store to one element of the region.
     """
     store = block.body
-    blocks = (each for each in walk_statements(block) if isinstance(each, tir.Block))
-    if isinstance(store, tir.IfThenElse) or any(EXPLICIT["write"] in each.annotations for each in blocks):
+    blocks = (stmt for stmt in walk_statements(block) if isinstance(stmt, tir.Block))
+    if isinstance(store, tir.IfThenElse) or any(EXPLICIT["write"] in stmt.annotations for stmt in blocks):
         return False
     if not isinstance(store, tir.BufferStore) or store.buffer is not write.buffer:
         return True
@@ -154,10 +156,10 @@ def is_conditional(program: Program, block: tir.Block, place: tir.Stmt, beside: 
     Conditions that are also around the block `beside` do not count.
     """
     shared = set[tir.Stmt]() if beside is None else set(program.around(beside))
-    for each in program.around(block):
-        if each is place:
+    for stmt in program.around(block):
+        if stmt is place:
             break
-        if isinstance(each, tir.IfThenElse | tir.While) and each not in shared:
+        if isinstance(stmt, tir.IfThenElse | tir.While) and stmt not in shared:
             return True
     return False
 
@@ -198,11 +200,11 @@ def _loops_below(
 
 def _by_common_place(program: Program, scope: Scope, consumer: tir.Block) -> Iterator[tuple[tir.Stmt, list[tir.Block]]]:
     """Yield the producers of a block, grouped by the innermost loop or block that contains both, innermost first."""
-    around = [each for each in program.around(consumer) if isinstance(each, tir.For | tir.Block)]
-    places: dict[tir.Stmt, list[tir.Block]] = {each: [] for each in around}
+    around = [stmt for stmt in program.around(consumer) if isinstance(stmt, tir.For | tir.Block)]
+    places: dict[tir.Stmt, list[tir.Block]] = {stmt: [] for stmt in around}
     for dependency in scope.before(consumer):
         if dependency.kind is DepKind.RAW:
-            common = next(each for each in program.around(dependency.src) if each in places)
+            common = next(stmt for stmt in program.around(dependency.src) if stmt in places)
             places[common].append(dependency.src)
     yield from ((place, producers) for place, producers in places.items() if producers)
 
@@ -210,11 +212,16 @@ def _by_common_place(program: Program, scope: Scope, consumer: tir.Block) -> Ite
 def why_no_stage_pipeline(program: Program, root: tir.Block) -> tuple[str, tuple[tir.Block, ...]] | None:
     """Return why a scope is not a stage pipeline, and the blocks that show it; None if it is one."""
     scope = Scope(root)
-    for each in scope.dependencies:
-        if each.kind is DepKind.WAR:
-            return f"{name_of(each.dst)} writes what {name_of(each.src)} has read", (each.dst, each.src)
+    for dependency in scope.dependencies:
+        if dependency.kind is DepKind.WAR:
+            return f"{name_of(dependency.dst)} writes what {name_of(dependency.src)} has read", (
+                dependency.dst,
+                dependency.src,
+            )
     for block in scope.blocks:
-        outside = next((each for each in (*block.reads, *block.writes) if scope.is_used_outside(each.buffer)), None)
+        outside = next(
+            (region for region in (*block.reads, *block.writes) if scope.is_used_outside(region.buffer)), None
+        )
         if outside is not None:
             return f"a statement outside of blocks uses '{outside.buffer.name}', as {name_of(block)} does", (block,)
         if not is_region_covered(program, scope, block):

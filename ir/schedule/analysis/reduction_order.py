@@ -27,7 +27,7 @@ def depends_on_order(block: tir.Block) -> bool:
     It does if, in the block or one inside it, a selected value decides over another element, as in an argmax that keeps
     the first of equal values, or if two steps are known not to commute.
     """
-    return any(isinstance(each, tir.Block) and _is_ordered(each) for each in walk(block))
+    return any(isinstance(node, tir.Block) and _is_ordered(node) for node in walk(block))
 
 
 def _is_ordered(block: tir.Block) -> bool:
@@ -35,7 +35,7 @@ def _is_ordered(block: tir.Block) -> bool:
     update = Update.of(block.body) if axes else None
     if not axes or (update is not None and update.is_plain()):
         return False
-    if len({each.buffer for each in walk(block.body) if isinstance(each, tir.BufferStore)}) < 2:
+    if len({node.buffer for node in walk(block.body) if isinstance(node, tir.BufferStore)}) < 2:
         return order_matters(block, axes) is not None
     reducer = reducer_of(block)
     return reducer is None or reducer.is_ordered
@@ -58,7 +58,7 @@ def check_same_order(realize: tir.BlockRealize, old: Sequence[tir.For], new: Seq
     """Refuse a new order of the loops of a reduction whose result may depend on it (E0534)."""
     pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
     values = [value for axis, value in pairs if axis.iter_type is COMM_REDUCE]
-    before, after = ([loop for loop in loops if any(uses(each, [loop]) for each in values)] for loops in (old, new))
+    before, after = ([loop for loop in loops if any(uses(value, [loop]) for value in values)] for loops in (old, new))
     if before != after:
         check_orderless(realize.block, *after)
 
@@ -106,6 +106,6 @@ def _later_iterations(
         else:
             same.append(make.equal(value, substitute(value, fresh)))
     for depth, loop in enumerate(loops):
-        order = [make.equal(each.loop_var, substitute(each.loop_var, fresh)) for each in loops[:depth]]
+        order = [make.equal(candidate.loop_var, substitute(candidate.loop_var, fresh)) for candidate in loops[:depth]]
         order.append(make.less(loop.loop_var, substitute(loop.loop_var, fresh)))
         yield both, [*same, *order], earlier, later

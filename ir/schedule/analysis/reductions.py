@@ -35,7 +35,7 @@ Values: TypeAlias = tuple[tir.PrimExpr, ...]
 
 def uses(node: Node, loops: Sequence[tir.For]) -> bool:
     """Return whether `node` contains the variable of one of `loops`."""
-    return any(each is loop.loop_var for each in walk(node) for loop in loops)
+    return any(inner is loop.loop_var for inner in walk(node) for loop in loops)
 
 
 def check_runs_once(
@@ -46,13 +46,13 @@ def check_runs_once(
     A repeated iteration would restart a reduction that is in progress.
     """
     _check_not_empty(realize, loops)
-    if not any(is_bijective(realize.iter_values, domains_of(each), realize.predicate) for each in (loops, below)):
+    if not any(is_bijective(realize.iter_values, domains_of(members), realize.predicate) for members in (loops, below)):
         raise STARTS_ALIKE.refuse(
             f"instances of {name_of(realize)} may execute more than once", below[0], realize.block
         )
-    for each in below:
-        if each not in dropped and (uses(each.min, dropped) or uses(each.extent, dropped)):
-            raise STARTS_ALIKE.refuse(f"the domain of {name_of(each)} varies with a reduction", each, realize.block)
+    for loop in below:
+        if loop not in dropped and (uses(loop.min, dropped) or uses(loop.extent, dropped)):
+            raise STARTS_ALIKE.refuse(f"the domain of {name_of(loop)} varies with a reduction", loop, realize.block)
 
 
 def _check_not_empty(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> None:
@@ -66,14 +66,14 @@ def _check_not_empty(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> N
         if axis.iter_type is tir.IterVarType.COMM_REDUCE and axis.dom is not None
     ]
     domains = domains_of(loops)
-    for each in loops:
-        own = [dom for dom, value in bound if uses(value, [each])]
-        if not own or prove(make.greater_equal(each.extent, 1), domains).is_proven:
+    for loop in loops:
+        own = [dom for dom, value in bound if uses(value, [loop])]
+        if not own or prove(make.greater_equal(loop.extent, 1), domains).is_proven:
             continue
-        is_empty = make.less_equal(each.extent, 0)
+        is_empty = make.less_equal(loop.extent, 0)
         if not any(prove(make.less_equal(dom.extent, 0), {}, (is_empty,)).is_proven for dom in own):
-            reason = f"{name_of(each)} may be empty, and then {name_of(realize)} initializes nothing"
-            raise STARTS_ALIKE.refuse(reason, each, realize.block)
+            reason = f"{name_of(loop)} may be empty, and then {name_of(realize)} initializes nothing"
+            raise STARTS_ALIKE.refuse(reason, loop, realize.block)
 
 
 def start_condition(
@@ -81,12 +81,12 @@ def start_condition(
 ) -> tir.PrimExpr:
     """Return the predicate of the reduction restricted to the `kept` loops."""
     parts = conjuncts(realize.predicate)
-    own = [each for each in parts if not uses(each, dropped)]
-    first: dict[tir.Var, Node] = {each.loop_var: each.min for each in dropped}
-    domains = {each: domain for each, domain in domains_of(loops).items() if each not in first}
-    for each in parts:
-        if each not in own and not prove(substitute(each, first), domains, own).is_proven:
-            reason = f"it is unknown whether '{each}' holds in the first iteration of the reduction"
+    own = [part for part in parts if not uses(part, dropped)]
+    first: dict[tir.Var, Node] = {loop.loop_var: loop.min for loop in dropped}
+    domains = {var: domain for var, domain in domains_of(loops).items() if var not in first}
+    for part in parts:
+        if part not in own and not prove(substitute(part, first), domains, own).is_proven:
+            reason = f"it is unknown whether '{part}' holds in the first iteration of the reduction"
             raise STARTS_ALIKE.refuse(reason, dropped[0], realize.block)
     return reduce(make.logical_and, reversed(own), _TRUE) if len(own) != 1 else own[0]
 
@@ -156,26 +156,26 @@ class Reduction(Struct, frozen=True):
     @property
     def identity(self) -> Values:
         """Initial values of the elements."""
-        return self.reducer.identity([each.dtype for each in self.elements])
+        return self.reducer.identity([element.dtype for element in self.elements])
 
 
 def reduction_of(block: tir.Block) -> Reduction:
     """Return the reduction of a block; refused if its reducer is unknown (E0579)."""
     inits, updates = _stores(block, block.init), _updates(block)
-    starts = {each.buffer: each for each in inits}
+    starts = {init.buffer: init for init in inits}
     if len(starts) != len(inits) or len(inits) != len(updates):
         raise KNOWN_REDUCER.refuse(f"T.init of {name_of(block)} and its update store different elements", block)
-    for each in updates:
-        start = starts.get(each.buffer)
+    for update in updates:
+        start = starts.get(update.buffer)
         if start is None or not structural_equal(start.indices, updates[0].indices):
-            reason = f"T.init of {name_of(block)} does not initialize the updated element of '{each.buffer.name}'"
+            reason = f"T.init of {name_of(block)} does not initialize the updated element of '{update.buffer.name}'"
             raise KNOWN_REDUCER.refuse(reason, block)
-        if not structural_equal(each.indices, updates[0].indices):
+        if not structural_equal(update.indices, updates[0].indices):
             raise KNOWN_REDUCER.refuse(f"{name_of(block)} updates elements at different indices", block)
-        if not structural_equal(each.buffer.shape, updates[0].buffer.shape):
+        if not structural_equal(update.buffer.shape, updates[0].buffer.shape):
             raise KNOWN_REDUCER.refuse(f"{name_of(block)} updates buffers of different shapes", block)
     for found in _reductions(updates):
-        if structural_equal(found.identity, tuple([starts[each.buffer].value for each in updates])):
+        if structural_equal(found.identity, tuple([starts[update.buffer].value for update in updates])):
             _check_values(block, found)
             return found
     raise KNOWN_REDUCER.refuse(f"T.init and the update of {name_of(block)} do not form a known reduction", block)
@@ -192,16 +192,16 @@ def reducer_of(block: tir.Block) -> Reducer | None:
 
 def _reductions(updates: Sequence[tir.BufferStore]) -> Iterator[Reduction]:
     """Yield a reduction for each reducer that the updates have the form of."""
-    elements = tuple([tir.BufferLoad(each.buffer.dtype, each.buffer, each.indices) for each in updates])
+    elements = tuple([tir.BufferLoad(update.buffer.dtype, update.buffer, update.indices) for update in updates])
     for reducer in _REDUCERS:
-        values = _new_values(reducer, elements, tuple([each.value for each in updates]))
+        values = _new_values(reducer, elements, tuple([update.value for update in updates]))
         if values is not None:
             yield Reduction(reducer, elements, values)
 
 
 def _stores(block: tir.Block, node: tir.Stmt | None) -> list[tir.BufferStore]:
     parts = node.seq if isinstance(node, tir.SeqStmt) else (node,)
-    found = [each for each in parts if isinstance(each, tir.BufferStore) and each.predicate is None]
+    found = [part for part in parts if isinstance(part, tir.BufferStore) and part.predicate is None]
     if len(found) != len(parts):
         raise KNOWN_REDUCER.refuse(f"{name_of(block)} does more than store elements", block)
     return found
@@ -219,7 +219,7 @@ def _updates(block: tir.Block) -> list[tir.BufferStore]:
         if len(stores) > 1:
             raise KNOWN_REDUCER.refuse(f"{name_of(block)} stores one element before it computes another", block)
         return stores
-    by_value = {each.value: each for each in stores}
+    by_value = {store.value: store for store in stores}
     if len(by_value) != len(stores) or by_value.keys() != variables.keys():
         raise KNOWN_REDUCER.refuse(f"{name_of(block)} does not store each of its variables once", block)
     return [
@@ -232,14 +232,14 @@ def _new_values(reducer: Reducer, elements: Values, combined: Values) -> Values 
     """Return the values that `reducer` combines with `elements`; None if the update does not have its form."""
     if reducer.size != len(elements):
         return None
-    x = tuple([tir.Var(each.dtype, f"x{index}") for index, each in enumerate(elements)])
-    y = tuple([tir.Var(each.dtype, f"y{index}") for index, each in enumerate(elements)])
+    x = tuple([tir.Var(element.dtype, f"x{index}") for index, element in enumerate(elements)])
+    y = tuple([tir.Var(element.dtype, f"y{index}") for index, element in enumerate(elements)])
     found: dict[Node, Node] = dict(zip(x, elements, strict=True))
     holes = set(y)
     pairs = zip(reducer.combine(x, y), combined, strict=True)
     if not all(_matches(pattern, value, holes, found) for pattern, value in pairs):
         return None
-    return tuple([value for each in y if isinstance(value := found.get(each), tir.PrimExpr)])
+    return tuple([value for var in y if isinstance(value := found.get(var), tir.PrimExpr)])
 
 
 def _matches(pattern: Node, value: Node, holes: set[tir.Var], found: dict[Node, Node]) -> bool:
@@ -256,9 +256,9 @@ def _matches(pattern: Node, value: Node, holes: set[tir.Var], found: dict[Node, 
 
 def _check_values(block: tir.Block, found: Reduction) -> None:
     """Refuse new values that depend on the elements, or on variables of the block (E0579)."""
-    own = {each.buffer for each in found.elements}
-    bound = {each.var for each in walk(block.body) if isinstance(each, tir.LetStmt)}
+    own = {element.buffer for element in found.elements}
+    bound = {node.var for node in walk(block.body) if isinstance(node, tir.LetStmt)}
     for value in found.values:
-        for each in walk(value):
-            if (isinstance(each, tir.BufferLoad) and each.buffer in own) or each in bound:
+        for node in walk(value):
+            if (isinstance(node, tir.BufferLoad) and node.buffer in own) or node in bound:
                 raise KNOWN_REDUCER.refuse(f"the new values of {name_of(block)} depend on its partial result", block)

@@ -102,7 +102,7 @@ class Reindexing(Struct, frozen=True):
             tuple(axes),
             (
                 tir.BufferRegion(source, _ranges(read)),
-                *(tir.BufferRegion(each.buffer, _ranges(each.indices)) for each in looked_up),
+                *(tir.BufferRegion(load.buffer, _ranges(load.indices)) for load in looked_up),
             ),
             (tir.BufferRegion(target, _ranges(written)),),
             name,
@@ -111,9 +111,9 @@ class Reindexing(Struct, frozen=True):
         nest: tir.Stmt = tir.BlockRealize(loops.values, loops.predicate, block)
         for variable, domain in reversed(list(loops.domains.items())):
             nest = tir.For(variable, domain.min, domain.extent, tir.ForKind.SERIAL, nest)
-        own: dict[Any, Node] = {each: replace(each) for each in (*loops.domains, *[axis.var for axis in axes])}
+        own: dict[Any, Node] = {var: replace(var) for var in (*loops.domains, *[axis.var for axis in axes])}
         nest = substitute(nest, own)
-        return nest, next(each for each in walk(nest) if isinstance(each, tir.Block))
+        return nest, next(node for node in walk(nest) if isinstance(node, tir.Block))
 
     def _instead(self, node: Node) -> Node | None:
         match node:
@@ -137,10 +137,10 @@ def access_indices(block: tir.Block, buffer: tir.Buffer) -> tuple[tir.PrimExpr, 
             if isinstance(node, tir.BufferLoad | tir.BufferStore) and node.buffer is buffer:
                 found.append(node.indices)
     check_not_opaque(block, buffer)
-    if not found or not all(structural_equal(each, found[0]) for each in found):
+    if not found or not all(structural_equal(terms, found[0]) for terms in found):
         raise ONE_POINT.refuse(f"{name_of(block)} accesses '{buffer.name}' at {len(found)} indices", block)
     own = {variable for part in inside for node in walk(part) for variable in defined_variables(node)}
-    varying = next((each for index in found[0] for each in walk(index) if each in own), None)
+    varying = next((inner for index in found[0] for inner in walk(index) if inner in own), None)
     if isinstance(varying, tir.Var):
         reason = f"{name_of(block)} accesses '{buffer.name}' at an index that varies with '{varying.name}' inside of it"
         raise ONE_POINT.refuse(reason, block)
@@ -149,7 +149,7 @@ def access_indices(block: tir.Block, buffer: tir.Buffer) -> tuple[tir.PrimExpr, 
 
 def used_axes(block: tir.Block, indices: Sequence[tir.PrimExpr]) -> tuple[tir.IterVar, ...]:
     """Return the iterators of a block that occur in indices."""
-    used = {each for index in indices for each in walk(index)}
+    used = {node for index in indices for node in walk(index)}
     return tuple([axis for axis in block.iter_vars if axis.var in used])
 
 
@@ -165,7 +165,7 @@ def renamed_buffer(buffer: tir.Buffer, name: str, shape: tuple[tir.PrimExpr, ...
 
 
 def _ranges(indices: Sequence[tir.PrimExpr]) -> tuple[tir.Range, ...]:
-    return tuple([tir.Range(each, make.const(1, each.dtype)) for each in indices])
+    return tuple([tir.Range(index, make.const(1, index.dtype)) for index in indices])
 
 
 def check_covers(program: Program, block: tir.Block) -> None:
@@ -184,7 +184,7 @@ def check_covers(program: Program, block: tir.Block) -> None:
 def _check_runs(program: Program, block: tir.Block, axes: Sequence[tir.IterVar]) -> None:
     """Refuse a block that may not execute for some values of `axes`, as a loop may be empty (E0552)."""
     bound = zip(block.iter_vars, program.realize_of(block).iter_values, strict=True)
-    used = {each for axis, value in bound if axis in axes for each in walk(value)}
+    used = {node for axis, value in bound if axis in axes for node in walk(value)}
     for loop in program.loops_of(block):
         if loop.loop_var not in used and not prove(make.greater_equal(loop.extent, 1)).is_proven:
             raise ALL_WRITTEN.refuse(f"{name_of(loop)} around {name_of(block)} may be empty", block, loop)
@@ -193,7 +193,7 @@ def _check_runs(program: Program, block: tir.Block, axes: Sequence[tir.IterVar])
 def _is_injective(indices: Sequence[tir.PrimExpr], axes: Sequence[tir.IterVar]) -> bool:
     """Return whether different values of the iterators give different indices. Offsets of indices do not matter."""
     starts = {axis.var: make.const(0, axis.var.dtype) for axis in axes}
-    shifted = [make.sub(each, substitute(each, starts)) for each in indices]
+    shifted = [make.sub(index, substitute(index, starts)) for index in indices]
     return inverse(tir.IndexMap(tuple(starts), tuple(shifted)), ends_of(axes)) is not None
 
 
@@ -201,4 +201,4 @@ def surely_stores(body: tir.Stmt, buffer: tir.Buffer) -> bool:
     """Return whether each execution of a block stores to a buffer."""
     if isinstance(body, tir.BufferStore):
         return body.buffer is buffer and body.predicate is None
-    return isinstance(body, tir.SeqStmt) and any(surely_stores(each, buffer) for each in statements_in(body))
+    return isinstance(body, tir.SeqStmt) and any(surely_stores(statement, buffer) for statement in statements_in(body))

@@ -34,10 +34,10 @@ _Vars = Sequence[tir.Var]
 
 def is_parameter(function: tir.PrimFunc, buffer: tir.Buffer) -> bool:
     """Return whether a buffer is a parameter, as opposed to allocated. Refused if it is a view (E0544)."""
-    if any(each is buffer for each in function.buffer_map.values()):
+    if any(array is buffer for array in function.buffer_map.values()):
         return True
     for node in walk(function.body):
-        if isinstance(node, tir.Block) and any(each is buffer for each in node.alloc_buffers):
+        if isinstance(node, tir.Block) and any(alloc_buffer is buffer for alloc_buffer in node.alloc_buffers):
             return False
     raise OPAQUE.refuse(f"'{buffer.name}' is a view of another buffer", argument="buffer")
 
@@ -73,22 +73,24 @@ class Relayout(Struct, frozen=True):
 
     def _declared(self, block: tir.Block) -> tir.Block | None:
         """Return a block that declares the new buffer, which its body already accesses."""
-        kept = [each for each in (*block.reads, *block.writes) if each.buffer is self.old]
-        if not kept and all(each is not self.old for each in block.alloc_buffers):
+        kept = [region for region in (*block.reads, *block.writes) if region.buffer is self.old]
+        if not kept and all(alloc_buffer is not self.old for alloc_buffer in block.alloc_buffers):
             return None
         reads, writes, _ = detect_regions(block, (self.new,)) if kept else ((), (), ())
         return replace(
             block,
             reads=self._regions(block.reads, reads),
             writes=self._regions(block.writes, writes),
-            alloc_buffers=tuple([self.new if each is self.old else each for each in block.alloc_buffers]),
+            alloc_buffers=tuple(
+                [self.new if alloc_buffer is self.old else alloc_buffer for alloc_buffer in block.alloc_buffers]
+            ),
         )
 
     def _regions(
         self, declared: tuple[tir.BufferRegion, ...], found: tuple[tir.BufferRegion, ...]
     ) -> tuple[tir.BufferRegion, ...]:
         (own,) = found or (full_region(self.new),)
-        return tuple([own if each.buffer is self.old else each for each in declared])
+        return tuple([own if region.buffer is self.old else region for region in declared])
 
 
 class PaddingFiller(Struct, frozen=True):
@@ -105,7 +107,7 @@ class PaddingFiller(Struct, frozen=True):
     def fill(self, program: Program, root: tir.Block) -> None:
         """Change the function with root block `root`."""
         old = self.relayout.old
-        nests = [each for each in _loops_in(root) if self._is_traversal(each)]
+        nests = [loop for loop in _loops_in(root) if self._is_traversal(loop)]
         for nest in nests:
             program.replace(nest, self._padded_nest(program, nest))
         if nests:
@@ -136,13 +138,13 @@ class PaddingFiller(Struct, frozen=True):
             case tir.BufferStore():
                 return body.buffer is self.relayout.old and body.predicate is None and _are(body.indices, loops)
             case tir.SeqStmt() | tir.For():
-                return all(self._writes_only(each, loops) for each in statements_in(body))
+                return all(self._writes_only(statement, loops) for statement in statements_in(body))
             case tir.BlockRealize():
                 at = _iterators_at(body, loops)
                 if at is None or not is_one(body.predicate) or body.block.alloc_buffers or body.block.match_buffers:
                     return False
                 inits = () if body.block.init is None else (body.block.init,)
-                return all(self._writes_only(each, at) for each in (*inits, body.block.body))
+                return all(self._writes_only(stmt, at) for stmt in (*inits, body.block.body))
             case _:
                 return False
 
@@ -172,7 +174,7 @@ class PaddingFiller(Struct, frozen=True):
             value = make.if_then_else(substitute(self.inverse.padding, at), fill, substitute(body.value, elements))
             return replace(body, buffer=self.relayout.new, indices=indices, value=value)
         if isinstance(body, tir.SeqStmt):
-            return replace(body, seq=tuple([self._padded(program, each, elements, at) for each in body.seq]))
+            return replace(body, seq=tuple([self._padded(program, stmt, elements, at) for stmt in body.seq]))
         result = replace(body, body=self._padded(program, body.body, elements, at))
         program.became[body] = result
         return result
@@ -184,9 +186,9 @@ class PaddingFiller(Struct, frozen=True):
         elements: Mapping[tir.Var, tir.PrimExpr],
         at: Mapping[tir.Var, tir.Var],
     ) -> tir.BlockRealize:
-        block, values = realize.block, tuple([substitute(each, elements) for each in realize.iter_values])
+        block, values = realize.block, tuple([substitute(iter_value, elements) for iter_value in realize.iter_values])
         axes = block.iter_vars
-        start = next((index for index, each in enumerate(realize.iter_values) if each in elements), None)
+        start = next((index for index, iter_value in enumerate(realize.iter_values) if iter_value in elements), None)
         if start is not None:
             fresh = {place: replace(place, name=f"v_{place.name}") for place in at}
             new = [
@@ -194,7 +196,7 @@ class PaddingFiller(Struct, frozen=True):
                 for place, size in zip(at, self.relayout.new.shape, strict=True)
             ]
             own = axes[start : start + len(elements)]
-            inside = [substitute(each, fresh) for each in elements.values()]
+            inside = [substitute(element, fresh) for element in elements.values()]
             elements = dict(zip([axis.var for axis in own], inside, strict=True))
             axes = (*axes[:start], *new, *axes[start + len(own) :])
             values = (*values[:start], *at.values(), *values[start + len(own) :])
@@ -203,7 +205,7 @@ class PaddingFiller(Struct, frozen=True):
         result = replace(
             block,
             iter_vars=axes,
-            reads=tuple([substitute(each, elements) for each in block.reads]),
+            reads=tuple([substitute(read, elements) for read in block.reads]),
             init=init,
             body=self._padded(program, block.body, elements, at),
         )
@@ -250,7 +252,7 @@ def _nest(variables: _Vars, extents: Sequence[tir.PrimExpr], body: tir.Stmt) -> 
 
 
 def _point(buffer: tir.Buffer, indices: Sequence[tir.PrimExpr]) -> tir.BufferRegion:
-    return tir.BufferRegion(buffer, tuple([tir.Range(each, make.const(1, each.dtype)) for each in indices]))
+    return tir.BufferRegion(buffer, tuple([tir.Range(index, make.const(1, index.dtype)) for index in indices]))
 
 
 def _are(indices: Sequence[tir.PrimExpr], variables: _Vars) -> bool:
@@ -263,7 +265,7 @@ def _iterators_at(realize: tir.BlockRealize, loops: _Vars) -> _Vars | None:
     They are the loop variables if no iterator is bound to them, or spatial iterators bound to them in the same order.
     """
     values, axes = realize.iter_values, realize.block.iter_vars
-    using = [at for at, value in enumerate(values) if any(each in loops for each in walk(value))]
+    using = [at for at, value in enumerate(values) if any(node in loops for node in walk(value))]
     if not using:
         return loops
     own = axes[using[0] : using[-1] + 1]
@@ -275,8 +277,8 @@ def _iterators_at(realize: tir.BlockRealize, loops: _Vars) -> _Vars | None:
 def _loops_in(node: tir.Stmt) -> Iterator[tir.For]:
     if isinstance(node, tir.For):
         yield node
-    for each in statements_in(node):
-        yield from _loops_in(each)
+    for statement in statements_in(node):
+        yield from _loops_in(statement)
 
 
 def _last_write(node: tir.Stmt, buffer: tir.Buffer, around: tuple[tuple[tir.Stmt, frozenset[tir.Var]], ...]) -> Any:
@@ -287,24 +289,24 @@ def _last_write(node: tir.Stmt, buffer: tir.Buffer, around: tuple[tuple[tir.Stmt
     """
     match node:
         case tir.BufferStore() if node.buffer is buffer:
-            used = {each for index in node.indices for each in walk(index) if isinstance(each, tir.Var)}
-            loops = [each for each, variables in around if isinstance(each, tir.For) and used & variables]
-            blocks = [each for each, _ in around if isinstance(each, tir.BlockRealize)]
+            used = {inner for index in node.indices for inner in walk(index) if isinstance(inner, tir.Var)}
+            loops = [stmt for stmt, variables in around if isinstance(stmt, tir.For) and used & variables]
+            blocks = [stmt for stmt, _ in around if isinstance(stmt, tir.BlockRealize)]
             return loops[0] if loops else (blocks or [node])[-1]
         case tir.For():
             around = (*around, (node, frozenset([node.loop_var])))
         case tir.BlockRealize():
             bound = bindings_of(node)
             grown = [
-                (each, known | {axis for axis, value in bound.items() if any(part in known for part in walk(value))})
-                for each, known in around
+                (stmt, known | {axis for axis, value in bound.items() if any(part in known for part in walk(value))})
+                for stmt, known in around
             ]
             around = (*grown, (node, frozenset()))
         case _:
             pass
     inits = (node.init,) if isinstance(node, tir.Block) and node.init is not None else ()
-    for each in reversed((*inits, *statements_in(node))):
-        found = _last_write(each, buffer, around)
+    for stmt in reversed((*inits, *statements_in(node))):
+        found = _last_write(stmt, buffer, around)
         if found is not None:
             return found
     return None

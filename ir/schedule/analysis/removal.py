@@ -30,13 +30,13 @@ def remove_leaf(program: Program, block: tir.Block) -> tir.Stmt:
         nest, around = around, program.statement_around(around)
     if not isinstance(around, tir.SeqStmt):
         raise ONLY_LEAF.refuse(f"nothing would remain in the place of {name_of(block)}", block)
-    program.replace(around, sequence([each for each in around.seq if each is not nest]))
+    program.replace(around, sequence([stmt for stmt in around.seq if stmt is not nest]))
     return nest
 
 
 def comments_in(node: Node) -> tuple[str, ...]:
     """Return all comments in `node`, in textual order."""
-    return tuple([line for each in walk(node) for line in _lines(getattr(each, "trivia", None))])
+    return tuple([line for inner in walk(node) for line in _lines(getattr(inner, "trivia", None))])
 
 
 def _lines(trivia: Trivia | None) -> tuple[str, ...]:
@@ -61,40 +61,43 @@ def check_not_opaque(node: tir.Stmt, buffer: tir.Buffer, copied_to: str | None =
     """
     stack: list[tuple[Node, bool]] = [(child, False) for child in children(node)]
     while stack:
-        each, is_declared = stack.pop()
-        if isinstance(each, tir.Block) and copied_to is not None:
-            is_declared = is_declared or any(region.buffer is buffer for region in (*each.reads, *each.writes))
-        if isinstance(each, tir.MatchBufferRegion) and each.source.buffer is buffer:
-            if not (is_declared and each.buffer.scope == copied_to):
-                raise OPAQUE.refuse(f"'{each.buffer.name}' is a view of a part of '{buffer.name}'")
-        elif isinstance(each, tir.Buffer):
-            if each is not buffer and each.data is buffer.data:
-                raise OPAQUE.refuse(f"'{each.name}' is also a view of '{buffer.name}'")
-        elif each is buffer.data:
+        part, is_declared = stack.pop()
+        if isinstance(part, tir.Block) and copied_to is not None:
+            is_declared = is_declared or any(region.buffer is buffer for region in (*part.reads, *part.writes))
+        if isinstance(part, tir.MatchBufferRegion) and part.source.buffer is buffer:
+            if not (is_declared and part.buffer.scope == copied_to):
+                raise OPAQUE.refuse(f"'{part.buffer.name}' is a view of a part of '{buffer.name}'")
+        elif isinstance(part, tir.Buffer):
+            if part is not buffer and part.data is buffer.data:
+                raise OPAQUE.refuse(f"'{part.name}' is also a view of '{buffer.name}'")
+        elif part is buffer.data:
             if not is_declared or buffer.strides:
                 raise OPAQUE.refuse(f"the address of '{buffer.name}' is used")
         else:
-            defines = (each.buffer_var,) if isinstance(each, tir.AllocateConst) else ()
-            stack.extend([(child, is_declared) for child in children(each) if child not in defines])
+            defines = (part.buffer_var,) if isinstance(part, tir.AllocateConst) else ()
+            stack.extend([(child, is_declared) for child in children(part) if child not in defines])
 
 
 def uses_address(block: tir.Block, buffer: tir.Buffer) -> bool:
     """Return whether a block uses the address of a buffer or of a view; only its regions then describe the accesses."""
-    pointers = {buffer.data, *[each.buffer.data for each in block.match_buffers if each.source.buffer is buffer]}
+    pointers = {
+        buffer.data,
+        *[match_buffer.buffer.data for match_buffer in block.match_buffers if match_buffer.source.buffer is buffer],
+    }
     stack = list(children(block.body))
     while stack:
-        each = stack.pop()
-        if each in pointers:
+        part = stack.pop()
+        if part in pointers:
             return True
-        if not isinstance(each, tir.Buffer):
-            stack.extend(children(each))
+        if not isinstance(part, tir.Buffer):
+            stack.extend(children(part))
     return False
 
 
 def without_buffer(program: Program, scope: tir.Block, buffer: tir.Buffer) -> None:
     """Remove the allocation of `buffer` from `scope`."""
     realize = program.realize_of(scope)
-    kept = tuple([each for each in scope.alloc_buffers if each is not buffer])
+    kept = tuple([alloc_buffer for alloc_buffer in scope.alloc_buffers if alloc_buffer is not buffer])
     block = replace(scope, alloc_buffers=kept)
     program.replace(realize, replace(realize, block=block), {scope: block})
 
@@ -104,6 +107,6 @@ def with_regions(block: tir.Block, visible: tuple[tir.Buffer, ...]) -> tir.Block
     known = [region.buffer for region in (*block.reads, *block.writes)]
     reads, writes, opaque = detect_regions(block, dict.fromkeys((*known, *visible)))
     for region in opaque:
-        reads = reads if any(each.buffer is region.buffer for each in reads) else (*reads, region)
-        writes = writes if any(each.buffer is region.buffer for each in writes) else (*writes, region)
+        reads = reads if any(read.buffer is region.buffer for read in reads) else (*reads, region)
+        writes = writes if any(write.buffer is region.buffer for write in writes) else (*writes, region)
     return replace(block, reads=reads, writes=writes)

@@ -63,19 +63,19 @@ class Scope:
 
     def before(self, block: tir.Block) -> list[Dependency]:
         """Return the dependences of `block` on others."""
-        return [each for each in self.dependencies if each.dst is block]
+        return [dependency for dependency in self.dependencies if dependency.dst is block]
 
     def after(self, block: tir.Block) -> list[Dependency]:
         """Return the dependences of others on `block`."""
-        return [each for each in self.dependencies if each.src is block]
+        return [dependency for dependency in self.dependencies if dependency.src is block]
 
     def producers(self, block: tir.Block) -> list[tir.Block]:
         """Return the preceding blocks that write what `block` reads or writes (TVM: `GetProducers`)."""
-        return _unique(each.src for each in self.before(block) if each.kind is not DepKind.WAR)
+        return _unique(dependency.src for dependency in self.before(block) if dependency.kind is not DepKind.WAR)
 
     def consumers(self, block: tir.Block) -> list[tir.Block]:
         """Return the following blocks that read or write what `block` writes (TVM: `GetConsumers`)."""
-        return _unique(each.dst for each in self.after(block) if each.kind is not DepKind.WAR)
+        return _unique(dependency.dst for dependency in self.after(block) if dependency.kind is not DepKind.WAR)
 
 
 def scope_root(program: Program, node: tir.Stmt) -> tir.Block:
@@ -88,7 +88,9 @@ def scope_root(program: Program, node: tir.Stmt) -> tir.Block:
 
 def is_output_block(block: tir.Block, scope: tir.Block) -> bool:
     """Return whether a block writes a buffer that is not allocated in its scope (TVM: `IsOutputBlock`)."""
-    return any(all(region.buffer is not each for each in scope.alloc_buffers) for region in block.writes)
+    return any(
+        all(region.buffer is not alloc_buffer for alloc_buffer in scope.alloc_buffers) for region in block.writes
+    )
 
 
 def _touched_outside(node: tir.Stmt) -> tuple[set[tir.Buffer], set[tir.Buffer]]:
@@ -101,8 +103,8 @@ def _touched_outside(node: tir.Stmt) -> tuple[set[tir.Buffer], set[tir.Buffer]]:
             continue
         inside = statements_in(statement)
         if not inside:
-            reads.update(each.buffer for each in walk(statement) if isinstance(each, tir.BufferLoad))
-            writes.update(each.buffer for each in walk(statement) if isinstance(each, tir.BufferStore))
+            reads.update(inner.buffer for inner in walk(statement) if isinstance(inner, tir.BufferLoad))
+            writes.update(inner.buffer for inner in walk(statement) if isinstance(inner, tir.BufferStore))
         stack.extend(inside)
     return reads, writes
 

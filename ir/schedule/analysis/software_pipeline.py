@@ -39,9 +39,9 @@ def _before(program: Program, before: IRModule, name: str, loop: tir.For) -> tir
     """Return the loop of the previous program that became `loop`."""
     if name not in before.functions:
         return None
-    loops = [each for each in walk(before.functions[name]) if isinstance(each, tir.For)]
-    same = (each for each in loops if follow(each, program.became) is loop)
-    return next(same, next((each for each in loops if each.loop_var is loop.loop_var), None))
+    loops = [node for node in walk(before.functions[name]) if isinstance(node, tir.For)]
+    same = (node for node in loops if follow(node, program.became) is loop)
+    return next(same, next((node for node in loops if node.loop_var is loop.loop_var), None))
 
 
 def _why_not(program: Program, loop: tir.For) -> NotPipelined | None:
@@ -61,13 +61,13 @@ def _why_not(program: Program, loop: tir.For) -> NotPipelined | None:
 def _used_here_alone(program: Program, loop: tir.For) -> list[tir.Buffer]:
     """Return the buffers allocated around a loop that only the loop uses, so that lowering can move them inside."""
     around = list(program.around(loop))
-    allocated = [buffer for each in around if isinstance(each, tir.Block) for buffer in each.alloc_buffers]
+    allocated = [buffer for stmt in around if isinstance(stmt, tir.Block) for buffer in stmt.alloc_buffers]
     outside, stack = set[object](), [around[-1] if around else loop]
-    inside = {each for each in walk(loop) if isinstance(each, tir.BufferLoad | tir.BufferStore)}
-    for each in walk(stack[0]):
-        if isinstance(each, tir.BufferLoad | tir.BufferStore) and each not in inside:
-            outside.add(each.buffer)
-    return [each for each in allocated if each not in outside]
+    inside = {node for node in walk(loop) if isinstance(node, tir.BufferLoad | tir.BufferStore)}
+    for node in walk(stack[0]):
+        if isinstance(node, tir.BufferLoad | tir.BufferStore) and node not in inside:
+            outside.add(node.buffer)
+    return [item for item in allocated if item not in outside]
 
 
 def _check_filled(program: Program, loop: tir.For, shared: list[tir.Buffer]) -> None:
@@ -76,7 +76,7 @@ def _check_filled(program: Program, loop: tir.For, shared: list[tir.Buffer]) -> 
     for block in scope.blocks:
         for read in block.reads:
             if read.buffer in shared and read.buffer in scope.writers:
-                writes = [each for each in scope.producers(block) if each in scope.writers[read.buffer]]
+                writes = [producer for producer in scope.producers(block) if producer in scope.writers[read.buffer]]
                 if not writes or not is_region_covered(program, scope, block):
                     reason = f"an iteration may read elements of '{read.buffer.name}' that an earlier one has written"
                     raise NotPipelined(

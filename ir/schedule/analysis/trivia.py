@@ -7,13 +7,13 @@ from ...base import Trivia
 
 def joined(*trivias: Trivia | None) -> Trivia | None:
     """Return the comments of merged statements, in order. Trailing comments except the last one move above."""
-    present = [each for each in trivias if each is not None]
+    present = [trivia for trivia in trivias if trivia is not None]
     if len(present) <= 1:
         return present[0] if present else None
     before: list[str] = []
-    for each in present[:-1]:
-        before.extend((*each.before, *((each.after,) if each.after else ())))
+    for trivia in present[:-1]:
+        before.extend((*trivia.before, *((trivia.after,) if trivia.after else ())))
     last = present[-1]
-    ends = tuple(comment for each in reversed(present) for comment in each.end)
-    parts = tuple(part for each in present for part in each.parts)
+    ends = tuple(comment for trivia in reversed(present) for comment in trivia.end)
+    parts = tuple(part for trivia in present for part in trivia.parts)
     return Trivia((*before, *last.before), last.after, ends, parts)

@@ -54,7 +54,7 @@ def sure_writes(
     """Return the elements of a buffer that `node` is certain to write: regions with their loops and conditions."""
     match node:
         case tir.BufferStore() if node.buffer is buffer and node.predicate is None:
-            point = tuple([tir.Range(substitute(each, values), make.const(1, each.dtype)) for each in node.indices])
+            point = tuple([tir.Range(substitute(index, values), make.const(1, index.dtype)) for index in node.indices])
             return [Place(point, domains, conditions)]
         case tir.For():
             domains = {**domains, node.loop_var: substitute(tir.Range(node.min, node.extent), values)}
@@ -62,8 +62,8 @@ def sure_writes(
             conditions = (*conditions, substitute(node.predicate, values))
             bound = {axis: substitute(value, values) for axis, value in bindings_of(node).items()}
             if uses_address(node.block, buffer):
-                declared = [bound_region(each, bound) for each in node.block.writes if each.buffer is buffer]
-                return [Place(each, domains, conditions) for each in declared]
+                declared = [bound_region(write, bound) for write in node.block.writes if write.buffer is buffer]
+                return [Place(members, domains, conditions) for members in declared]
             return sure_writes(node.block.body, buffer, domains, conditions, {**values, **bound})
         case tir.LetStmt():
             values = {**values, node.var: substitute(node.value, values)}
@@ -71,7 +71,11 @@ def sure_writes(
             return []
         case _:
             pass
-    return [place for each in statements_in(node) for place in sure_writes(each, buffer, domains, conditions, values)]
+    return [
+        place
+        for statement in statements_in(node)
+        for place in sure_writes(statement, buffer, domains, conditions, values)
+    ]
 
 
 def check_written_before(
@@ -94,7 +98,9 @@ def check_written_outside(program: Program, root: tir.Stmt, buffer: tir.Buffer) 
     if around is None or not isinstance(root, tir.Block):
         return
     outside = Scope(around)
-    writers = [each.src for each in outside.before(root) if each.src in outside.writers.get(buffer, ())]
+    writers = [
+        dependency.src for dependency in outside.before(root) if dependency.src in outside.writers.get(buffer, ())
+    ]
     if not writers:
         check_written_outside(program, around, buffer)
     elif not is_region_covered(program, outside, root):
@@ -110,8 +116,8 @@ def check_all_read(program: Program, copying: tir.Block) -> None:
     root, realize = scope_root(program, copying), program.realize_of(copying)
     scope = Scope(root)
     read = copying.reads[0]
-    written = [each for each in scope.before(copying) if each.kind is DepKind.RAW]
-    declared = next((each.region for each in root.reads if each.buffer is read.buffer), None)
+    written = [dependency for dependency in scope.before(copying) if dependency.kind is DepKind.RAW]
+    declared = next((region.region for region in root.reads if region.buffer is read.buffer), None)
     if written:
         is_filled = is_region_covered(program, scope, copying)
     else:

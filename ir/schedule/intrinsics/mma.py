@@ -27,9 +27,9 @@ def _place(kind: str, row: str, column: str, is_by_columns: bool = False) -> str
 
 
 def _function(name: str, buffers: list[str], reads: str, writes: str, body: str, variables: str = "") -> str:
-    head = [f"T.prim_func {name}({', '.join(f'{each.split()[0].lower()}: T.handle' for each in buffers)}):"]
-    head += [f"    {each} = T.int32()" for each in variables.split()]
-    head += [f"    {each}" for each in buffers]
+    head = [f"T.prim_func {name}({', '.join(f'{buffer.split()[0].lower()}: T.handle' for buffer in buffers)}):"]
+    head += [f"    {part} = T.int32()" for part in variables.split()]
+    head += [f"    {buffer}" for buffer in buffers]
     head += ['    with T.block("root"):', f"        T.reads({reads})", f"        T.writes({writes})"]
     return "\n".join([*head, *(f"        {line}" for line in body.split("\n"))]) + "\n"
 
@@ -77,8 +77,8 @@ def _multiply(name: str, kind: str, result: str, a_turned: bool, b_turned: bool)
     factors = [16 if a_turned else depth, depth if b_turned else 16, 16]
     sizes, kinds = (held, held, 8), (kind, kind, result)
     buffers = [
-        _matched(each, f"32, {size}", of, "warp", factor)
-        for each, size, of, factor in zip("ABC", sizes, kinds, factors, strict=True)
+        _matched(key, f"32, {size}", of, "warp", factor)
+        for key, size, of, factor in zip("ABC", sizes, kinds, factors, strict=True)
     ]
 
     def cast(value: str) -> str:
@@ -98,7 +98,7 @@ def _multiply(name: str, kind: str, result: str, a_turned: bool, b_turned: bool)
         f"C.data, C.elem_offset + tx * 8 + {half * 4}, False)"
         for half in (0, 1)
     )
-    whole = [f"{each}[0:32, 0:{size}]" for each, size in zip("ABC", sizes, strict=True)]
+    whole = [f"{key}[0:32, 0:{size}]" for key, size in zip("ABC", sizes, strict=True)]
     reads = ", ".join((whole[2], whole[0], whole[1]))
     desc = _function(f"{name}_desc", buffers, reads, whole[2], loops)
     return desc + "\n" + _function(f"{name}_impl", buffers, reads, whole[2], body)

@@ -88,7 +88,7 @@ def _sync(name: str, kind: str, result: str, is_turned: bool) -> str:
     with T.block("update"):
         vi, vj, vk = T.axis.remap("SSR", [i, j, k])
         C[vi, vj] = C[vi, vj] + {cast("A[vi, vk]")} * {cast(right)}"""
-    parts = ", ".join(f"{each}.data, {_index(each, each.lower() + '1')}" for each in "CABC")
+    parts = ", ".join(f"{key}.data, {_index(key, key.lower() + '1')}" for key in "CABC")
     buffers = [("A", kind, "wmma.matrix_a"), ("B", kind, "wmma.matrix_b"), ("C", result, "wmma.accumulator")]
     reads = f"C{_WHOLE}, A{_WHOLE}, B{_WHOLE}"
     return _both(name, buffers, reads, f"C{_WHOLE}", loops, f'T.tvm_mma_sync({parts}, dtype="handle")', "abc")

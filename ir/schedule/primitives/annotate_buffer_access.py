@@ -49,9 +49,9 @@ def annotate_buffer_access(
     key = EXPLICIT[buf_type]
     number = make.const(buffer_index)
     numbers = tuple(block.annotations.get(key, ()))
-    if all(each.value != buffer_index for each in numbers):
+    if all(item.value != buffer_index for item in numbers):
         numbers = (*numbers, number)
-    new = tuple([region if at == buffer_index else each for at, each in enumerate(regions)])
+    new = tuple([region if at == buffer_index else access for at, access in enumerate(regions)])
     declared = {f"{buf_type}s": new}
     program.replace(block, replace(block, annotations={**block.annotations, key: numbers}, **declared))
 
@@ -69,7 +69,7 @@ def unsafe_hide_buffer_access(program: Program, block: Block, buf_type: Text, bu
         if not 0 <= index < len(regions):
             reason = f"index {index} is out of range: {name_of(block)} {buf_type}s {len(regions)} buffers"
             raise ACCESSED.refuse(reason, block, argument="buf_index_array")
-    kept = tuple([each for at, each in enumerate(regions) if at not in buf_index_array])
+    kept = tuple([region for at, region in enumerate(regions) if at not in buf_index_array])
     declared = {f"{buf_type}s": kept}
     program.replace(block, replace(block, **declared))
 
@@ -104,7 +104,7 @@ def _in_a_row(function: Callable[..., Any], dimensions: int) -> Callable[..., An
         given = list(function(*args, **named))
         if len(given) != dimensions:
             return given
-        return [end for each in given for end in (each if isinstance(each, list | tuple) else (each, each + 1))]  # type: ignore[reportUnknownVariableType]
+        return [end for item in given for end in (item if isinstance(item, list | tuple) else (item, item + 1))]  # type: ignore[reportUnknownVariableType]
 
     return ends
 
@@ -169,5 +169,5 @@ def _accesses(node: Node, path: _Path) -> Iterator[_Access]:
             return
         case _:
             pass
-    for each in children(node):
-        yield from _accesses(each, path)
+    for child in children(node):
+        yield from _accesses(child, path)

@@ -70,7 +70,7 @@ def _blockize_blocks(program: Program, blocks: Sequence[tir.Block], keeps_units:
     )
     realize = whole.block("outer_" + "".join([f"{block.name_hint}_" for block in blocks]))
     check_not_combined(realize, threads_around(program, blocks[0]))
-    left = [realize if each is nests[0] else each for each in seq.seq if each is nests[0] or each not in nests]
+    left = [realize if stmt is nests[0] else stmt for stmt in seq.seq if stmt is nests[0] or stmt not in nests]
     program.replace(seq, sequence(left), {old: new for part in parts for old, new in part.became.items()})
     return realize.block
 
@@ -86,8 +86,8 @@ def _side_by_side(
     if other is not None:
         raise DIVISIBLE.refuse(f"{name_of(other)} is in another scope than {name_of(blocks[0])}", blocks[0], other)
     paths = [[program.realize_of(block), *program.around(program.realize_of(block))] for block in blocks]
-    shared = [each for each in paths[0] if all(each in path for path in paths)]
-    place = next(each for each in shared if isinstance(each, tir.For | tir.Block))
+    shared = [candidate for candidate in paths[0] if all(candidate in path for path in paths)]
+    place = next(item for item in shared if isinstance(item, tir.For | tir.Block))
     seq = shared[0]
     if not isinstance(seq, tir.SeqStmt):
         raise DIVISIBLE.refuse(
@@ -115,8 +115,8 @@ def _with_axes(program: Program, part: Divided, first: Divided, block: tir.Block
     return replace(
         part,
         nest=program.substitute(part.nest, names),
-        reads=tuple([substitute(each, names) for each in part.reads]),
-        writes=tuple([substitute(each, names) for each in part.writes]),
+        reads=tuple([substitute(read, names) for read in part.reads]),
+        writes=tuple([substitute(write, names) for write in part.writes]),
     )
 
 
@@ -127,6 +127,6 @@ def _extents(part: Divided) -> list[tir.PrimExpr]:
 def _united(regions: Sequence[tir.BufferRegion]) -> tuple[tir.BufferRegion, ...]:
     """Return the bounding box of the regions of each buffer."""
     boxes: dict[tir.Buffer, list[tuple[tir.Range, ...]]] = {}
-    for each in regions:
-        boxes.setdefault(each.buffer, []).append(each.region)
+    for region in regions:
+        boxes.setdefault(region.buffer, []).append(region.region)
     return tuple([tir.BufferRegion(buffer, hull(found, buffer.shape)) for buffer, found in boxes.items()])

@@ -38,7 +38,10 @@ def cache_index(
     if cse_thresh < 0:
         raise ARGUMENT.refuse(f"expected 0 or more, got {cse_thresh}", argument="cse_thresh", help="give 0 or more")
     loops = {loop.loop_var for loop in program.loops_of(block)}
-    caches = [_Cached(at, each, block, storage_scope) for at, each in enumerate(_candidates(block, loops, cse_thresh))]
+    caches = [
+        _Cached(at, candidate, block, storage_scope)
+        for at, candidate in enumerate(_candidates(block, loops, cse_thresh))
+    ]
     around = [program.realize_of(block), *program.around(program.realize_of(block))]
     inside = around[: around.index(scope)]
     before = inside[-2] if isinstance(inside[-1], tir.SeqStmt) else inside[-1]
@@ -60,10 +63,10 @@ class _Cached:
     """Expression of iterators, and the buffer that holds its value for all values of the iterators."""
 
     def __init__(self, number: int, value: tir.PrimExpr, block: tir.Block, scope: str) -> None:
-        used = dict.fromkeys(each for each in post_order(value) if isinstance(each, tir.Var))
+        used = dict.fromkeys(node for node in post_order(value) if isinstance(node, tir.Var))
         domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
-        self.number, self.value, self.domains = number, value, {each: domains[each] for each in used}
-        extents = tuple([each.extent for each in self.domains.values()])
+        self.number, self.value, self.domains = number, value, {node: domains[node] for node in used}
+        extents = tuple([domain.extent for domain in self.domains.values()])
         self.buffer = decl_buffer(extents, value.dtype, f"index_var_{number}", scope=scope)
 
     @property
@@ -71,14 +74,16 @@ class _Cached:
         return tir.BufferLoad(self.value.dtype, self.buffer, tuple(self.domains))
 
     def region(self, indices: tuple[tir.PrimExpr, ...]) -> tir.BufferRegion:
-        return tir.BufferRegion(self.buffer, tuple([tir.Range(each, make.const(1, each.dtype)) for each in indices]))
+        return tir.BufferRegion(self.buffer, tuple([tir.Range(index, make.const(1, index.dtype)) for index in indices]))
 
     def nest(self) -> tuple[tir.Stmt, tir.Block]:
         """Return the loop nest that fills the buffer, and its block."""
-        loops = [tir.Var(each.dtype, f"ax{at}") for at, each in enumerate(self.domains)]
-        variables = tuple([tir.Var(each.dtype, f"v{at}") for at, each in enumerate(self.domains)])
+        loops = [tir.Var(domain.dtype, f"ax{at}") for at, domain in enumerate(self.domains)]
+        variables = tuple([tir.Var(domain.dtype, f"v{at}") for at, domain in enumerate(self.domains)])
         value = substitute(self.value, dict(zip(self.domains, variables, strict=True)))
-        axes = [tir.IterVar(dom, each, DATA_PAR) for each, dom in zip(variables, self.domains.values(), strict=True)]
+        axes = [
+            tir.IterVar(dom, variable, DATA_PAR) for variable, dom in zip(variables, self.domains.values(), strict=True)
+        ]
         store = tir.BufferStore(self.buffer, value, variables)
         block = tir.Block(tuple(axes), (), (self.region(variables),), f"index_{self.number}", store)
         nest: tir.Stmt = tir.BlockRealize(tuple(loops), make.const(True, "bool"), block)
@@ -108,23 +113,23 @@ def _candidates(block: tir.Block, loops: set[tir.Var], least: int) -> list[tir.P
     """Return expressions of iterators that occur at least `least` times, longest first (TVM: `IndexInfoCollector`)."""
     iterators = {axis.var for axis in block.iter_vars if _starts_at_zero(axis, loops)}
     found: list[list[tir.PrimExpr]] = []
-    waiting = [each for store in _stores(block.body) for each in _computed(store.value, iterators)]
+    waiting = [expr for store in _stores(block.body) for expr in _computed(store.value, iterators)]
     waiting.sort(key=_size, reverse=True)
     while waiting:
         value = waiting.pop(0)
-        same = [value, *[each for each in waiting if structural_equal(each, value)]]
-        waiting = [each for each in waiting if not structural_equal(each, value)]
+        same = [value, *[expr for expr in waiting if structural_equal(expr, value)]]
+        waiting = [expr for expr in waiting if not structural_equal(expr, value)]
         if len(same) >= least:
             found.append(same)
         else:
-            parts = [part for each in same for child in children(each) for part in _computed(child, iterators)]
+            parts = [part for expr in same for child in children(expr) for part in _computed(child, iterators)]
             waiting = sorted([*waiting, *parts], key=_size, reverse=True)
-    return sorted([each[0] for each in found], key=_size, reverse=True)
+    return sorted([terms[0] for terms in found], key=_size, reverse=True)
 
 
 def _starts_at_zero(axis: tir.IterVar, loops: set[tir.Var]) -> bool:
     """Return whether the domain of an iterator starts at 0 and does not depend on `loops`."""
-    return axis.dom is not None and is_zero(axis.dom.min) and all(each not in loops for each in walk(axis.dom))
+    return axis.dom is not None and is_zero(axis.dom.min) and all(node not in loops for node in walk(axis.dom))
 
 
 def _stores(node: tir.Stmt) -> Iterator[tir.BufferStore]:
@@ -132,8 +137,8 @@ def _stores(node: tir.Stmt) -> Iterator[tir.BufferStore]:
     if isinstance(node, tir.BufferStore):
         yield node
     elif not isinstance(node, tir.BlockRealize):
-        for each in statements_in(node):
-            yield from _stores(each)
+        for statement in statements_in(node):
+            yield from _stores(statement)
 
 
 def _computed(node: Node, iterators: set[tir.Var]) -> Iterator[tir.PrimExpr]:
@@ -141,14 +146,14 @@ def _computed(node: Node, iterators: set[tir.Var]) -> Iterator[tir.PrimExpr]:
     if isinstance(node, tir.PrimExpr) and _is_computed(node, iterators):
         yield node
     else:
-        for each in children(node):
-            yield from _computed(each, iterators)
+        for child in children(node):
+            yield from _computed(child, iterators)
 
 
 def _is_computed(value: tir.PrimExpr, iterators: set[tir.Var]) -> bool:
-    variables = [each for each in walk(value) if isinstance(each, tir.Var)]
+    variables = [node for node in walk(value) if isinstance(node, tir.Var)]
     is_leaf = isinstance(value, tir.Var | tir.Ramp | tir.Broadcast) or not variables
-    return not is_leaf and all(each in iterators for each in variables) and Simplifier().is_total(value)
+    return not is_leaf and all(variable in iterators for variable in variables) and Simplifier().is_total(value)
 
 
 def _size(value: tir.PrimExpr) -> int:

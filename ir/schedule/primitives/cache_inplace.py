@@ -34,8 +34,8 @@ def cache_inplace(
     """
     buffer = accessed_buffer(block, read_buffer_index, writes=False)
     scope = scope_root(program, block)
-    read = next(each for each in block.reads if each.buffer is buffer)
-    written = next((each for each in block.writes if each.buffer is buffer), None)
+    read = next(region for region in block.reads if region.buffer is buffer)
+    written = next((write for write in block.writes if write.buffer is buffer), None)
     if written is None:
         raise IN_PLACE.refuse(f"{name_of(block)} does not write '{buffer.name}'", block)
     _check_no_views(block, buffer)
@@ -46,8 +46,8 @@ def cache_inplace(
     place = program.parent(block)
     assert place is not None
     known = Scope(scope)
-    is_made = any(buffer in each.alloc_buffers for each in program.around(block) if isinstance(each, tir.Block))
-    writers = [each.src for each in known.before(block) if each.src in known.writers.get(buffer, ())]
+    is_made = any(buffer in stmt.alloc_buffers for stmt in program.around(block) if isinstance(stmt, tir.Block))
+    writers = [dependency.src for dependency in known.before(block) if dependency.src in known.writers.get(buffer, ())]
     if is_made and not (writers and is_region_covered(program, known, block)):
         raise WRITTEN_BEFORE.refuse(
             f"{name_of(block)} may read elements of '{buffer.name}' that no block has written", block

@@ -47,22 +47,22 @@ def cache_read(
     root = scope_root(program, block)
     scope = Scope(root)
     writer = only_writer(scope, buffer)
-    readers = [each for each in scope.readers[buffer] if each is not writer]
+    readers = [member for member in scope.readers[buffer] if member is not writer]
     if consumer_blocks:
-        readers = [each for each in readers if each in consumer_blocks]
+        readers = [member for member in readers if member in consumer_blocks]
     check_not_opaque(root, buffer, storage_scope)
-    if writer is not None and readers and all(is_later(program, scope, writer, each) for each in readers):
+    if writer is not None and readers and all(is_later(program, scope, writer, member) for member in readers):
         writer = None
-    for each in readers:
-        check_written_before(program, scope, writer, each, buffer)
+    for member in readers:
+        check_written_before(program, scope, writer, member, buffer)
     if writer is None:
         spot = Spot(root, before=scope_body(root))
-        declared = next((each for each in root.reads if each.buffer is buffer), full_region(buffer))
+        declared = next((read for read in root.reads if read.buffer is buffer), full_region(buffer))
         check_in_bounds(program, root, declared)
         region = declared.region
     else:
         spot = spot_between(program, root, writer, readers[0] if readers else None)
-        written = next(each for each in writer.writes if each.buffer is buffer)
+        written = next(write for write in writer.writes if write.buffer is buffer)
         region = region_in(program, writer, written, spot.place)
         if not writes_all(program, writer, buffer, region, spot):
             reason = f"{name_of(writer)} may leave elements of '{buffer.name}' unwritten, which the copy would read"
@@ -70,8 +70,8 @@ def cache_read(
     cache = Cache(buffer, region, storage_scope, is_compact(program, spot, root, region))
     nest, copied = cache.copy(is_read=True)
     insert(program, spot, nest)
-    for each in readers:
-        reader = program.current(each)
+    for member in readers:
+        reader = program.current(member)
         program.replace(reader, cache.use(program, reader))
     allocate(program, program.current(root), cache.buffer)
     return copied
@@ -86,7 +86,7 @@ def only_writer(scope: Scope, buffer: tir.Buffer) -> tir.Block | None:
         raise ONE_WRITER.refuse(f"a statement outside of blocks uses '{buffer.name}'", *scope.blocks[:1])
     writers = list(dict.fromkeys(scope.writers.get(buffer, ())))
     if len(writers) > 1:
-        names = " and ".join([name_of(each) for each in writers])
+        names = " and ".join([name_of(writer) for writer in writers])
         raise ONE_WRITER.refuse(f"'{buffer.name}' is written by {names}", *writers)
     return writers[0] if writers else None
 

@@ -48,26 +48,26 @@ def cache_write(
     only_writer(scope, buffer)
     check_not_opaque(root, buffer, storage_scope)
     readers = list[tir.Block]()
-    for each in scope.readers.get(buffer, []):
-        if scope.blocks.index(each) > scope.blocks.index(block):
-            readers.append(each)
-        elif not (_reads_own(program, block, buffer) if each is block else is_later(program, scope, block, each)):
-            raise FRESH.refuse(f"{name_of(each)} reads earlier values of '{buffer.name}'", each)
+    for reader in scope.readers.get(buffer, []):
+        if scope.blocks.index(reader) > scope.blocks.index(block):
+            readers.append(reader)
+        elif not (_reads_own(program, block, buffer) if reader is block else is_later(program, scope, block, reader)):
+            raise FRESH.refuse(f"{name_of(reader)} reads earlier values of '{buffer.name}'", reader)
     check_starts_anew(program, block, buffer)
-    named = [each for each in readers if each in (consumer_blocks or ())]
-    for each in named:
-        check_written_before(program, scope, block, each, buffer)
-    others = [each for each in readers if each not in named]
+    named = [reader for reader in readers if reader in (consumer_blocks or ())]
+    for member in named:
+        check_written_before(program, scope, block, member, buffer)
+    others = [reader for reader in readers if reader not in named]
     spot = spot_between(program, root, block, others[0] if others else None)
-    written = next(each for each in block.writes if each.buffer is buffer)
+    written = next(write for write in block.writes if write.buffer is buffer)
     region = region_in(program, block, written, spot.place)
     if not writes_all(program, block, buffer, region, spot):
         raise ALL_WRITTEN.refuse(f"{name_of(block)} may leave elements of '{buffer.name}' unwritten", block)
     cache = Cache(buffer, region, storage_scope, is_compact(program, spot, root, region))
     nest, copied = cache.copy(is_read=False)
     insert(program, spot, nest)
-    for each in (block, *named):
-        now = program.current(each)
+    for member in (block, *named):
+        now = program.current(member)
         program.replace(now, cache.use(program, now))
     allocate(program, program.current(root), cache.buffer)
     return copied
@@ -81,7 +81,8 @@ def _reads_own(program: Program, block: tir.Block, buffer: tir.Buffer) -> bool:
         bool(readers)
         and not inside.is_used_outside(buffer)
         and all(
-            any(each.src in writers for each in inside.before(reader)) and is_region_covered(program, inside, reader)
+            any(dependency.src in writers for dependency in inside.before(reader))
+            and is_region_covered(program, inside, reader)
             for reader in readers
         )
     )

@@ -78,17 +78,17 @@ def decompose_padding(program: Program, block: Block, loop: Loop) -> tir.Block:
 
 def _check_nest(program: Program, block: tir.Block, loop: tir.For, below: Sequence[tir.For], scope: Scope) -> None:
     """Refuse nests in which the padding cannot be written first."""
-    for each in program.around(program.realize_of(block)):
-        if not isinstance(each, tir.For | tir.SeqStmt):
+    for stmt in program.around(program.realize_of(block)):
+        if not isinstance(stmt, tir.For | tir.SeqStmt):
             raise UNCONDITIONAL.refuse(f"{name_of(block)} is under a condition", block, loop)
-        if each is loop:
+        if stmt is loop:
             break
-    bound = next((each for each in below if each.thread_binding is not None), None)
+    bound = next((other for other in below if other.thread_binding is not None), None)
     if bound is not None:
         raise PADS.refuse(f"{name_of(bound)} is bound to a thread", bound, block)
     early = scope.blocks[: scope.blocks.index(block)]
     written = {region.buffer for region in block.writes}
-    reader = next((each for each in early if any(region.buffer in written for region in each.reads)), None)
+    reader = next((member for member in early if any(region.buffer in written for region in member.reads)), None)
     if reader is not None:
         reason = f"the padding of {name_of(block)} cannot be written first: {name_of(reader)} reads its output earlier"
         raise PADS.refuse(reason, block)
@@ -114,15 +114,15 @@ def _padding(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> _Padding:
         if prove(always, domains).is_proven:
             raise PADS.refuse(f"the condition of {name_of(block)} {word} holds", block)
     box = [_part(value, here, loops) for value in realize.iter_values]
-    if any(each is None for each in box):
+    if any(range_ is None for range_ in box):
         raise PADS.refuse(f"the iterations of {name_of(block)} outside of the padding are unknown", block)
-    return _Padding(store, here, inside, constant, tuple([each for each in box if each is not None]))
+    return _Padding(store, here, inside, constant, tuple([range_ for range_ in box if range_ is not None]))
 
 
 def _part(value: tir.PrimExpr, condition: tir.PrimExpr, loops: tuple[tir.For, ...]) -> tir.Range | None:
     """Return the range of `value` under a condition, from the comparisons in it; None if it is unknown."""
     domains = domains_of(loops)
-    span = evaluate(value, {each: from_range(domain.min, domain.extent) for each, domain in domains.items()})
+    span = evaluate(value, {var: from_range(domain.min, domain.extent) for var, domain in domains.items()})
     for part in conjuncts(condition):
         span = intersect(span, _limits(value, part, loops))
     if span.min is None or span.max is None:
@@ -148,11 +148,11 @@ def _chain(realize: tir.BlockRealize, below: Sequence[tir.For]) -> list[tir.For]
     """Return the innermost loops that contain nothing but the block."""
     chain: list[tir.For] = []
     child: tir.Stmt = realize
-    for each in reversed(below):
-        if each.body is not child:
+    for loop in reversed(below):
+        if loop.body is not child:
             break
-        chain.insert(0, each)
-        child = each
+        chain.insert(0, loop)
+        child = loop
     return chain
 
 
@@ -168,10 +168,10 @@ def _constant_nest(
     known = domains_of(outside[: len(outside) - len(below)])
     values = tuple([simplify(value, known) for value in realize.iter_values])
     nest: tir.Stmt = tir.BlockRealize(values, simplify(realize.predicate, known), filling)
-    for each in reversed(below):
-        nest = tir.For(each.loop_var, each.min, each.extent, tir.ForKind.SERIAL, nest)
+    for loop in reversed(below):
+        nest = tir.For(loop.loop_var, loop.min, loop.extent, tir.ForKind.SERIAL, nest)
     own: dict[tir.Var, Node] = {axis.var: replace(axis.var) for axis in axes}
-    own.update({each.loop_var: replace(each.loop_var) for each in below})
+    own.update({loop.loop_var: replace(loop.loop_var) for loop in below})
     return fresh_copy(nest, own, program.prim_func_of(block))
 
 
@@ -189,7 +189,7 @@ def _inside(
         domain = tir.Range(make.const(0, axis.var.dtype), part.extent)
         axes.append(tir.IterVar(domain, replace(axis.var), DATA_PAR))
         inside[axis.var] = make.add(axes[-1].var, part.min)
-        if isinstance(value, tir.Var) and any(each.loop_var is value for each in chain):
+        if isinstance(value, tir.Var) and any(loop.loop_var is value for loop in chain):
             ranges[value], moved[value] = domain, make.add(value, part.min)
             values.append(value)
         else:
@@ -202,15 +202,15 @@ def _inside(
     new = replace(with_indices(program, bare, inside, {}), iter_vars=tuple(axes))
     nest: tir.Stmt = replace(realize, iter_values=tuple(values), predicate=condition, block=new)
     became: dict[tir.Stmt, tir.Stmt | None] = {block: new}
-    for each in reversed(chain):
-        domain = ranges[each.loop_var]
-        nest = became[each] = replace(each, min=domain.min, extent=domain.extent, body=nest)
+    for loop in reversed(chain):
+        domain = ranges[loop.loop_var]
+        nest = became[loop] = replace(loop, min=domain.min, extent=domain.extent, body=nest)
     return nest, became
 
 
 def _points(values: Sequence[tir.PrimExpr], starts: Sequence[tir.Range]) -> tuple[tir.Range, ...]:
     one = [make.add(value, start.min) for value, start in zip(values, starts, strict=True)]
-    return tuple([tir.Range(each, make.const(1, each.dtype)) for each in one])
+    return tuple([tir.Range(expr, make.const(1, expr.dtype)) for expr in one])
 
 
 def _check_same(realize: tir.BlockRealize, loops: tuple[tir.For, ...], padding: _Padding, new: Place) -> None:

@@ -52,8 +52,8 @@ def decompose_reduction(program: Program, block: Block, loop: Loop) -> tir.Block
     _check_height(realize, loops[: loops.index(loop)], loop)
     below = loops[loops.index(loop) :]
     spatial = [index for index, axis in enumerate(block.iter_vars) if axis.iter_type is DATA_PAR]
-    kept = [each for each in below if any(uses(realize.iter_values[index], [each]) for index in spatial)]
-    dropped = [each for each in below if each not in kept]
+    kept = [other for other in below if any(uses(realize.iter_values[index], [other]) for index in spatial)]
+    dropped = [other for other in below if other not in kept]
     check_runs_once(realize, loops, below, dropped)
     predicate = start_condition(realize, loops, kept, dropped)
     _check_others(program, block, loop, Scope(scope))
@@ -63,7 +63,7 @@ def decompose_reduction(program: Program, block: Block, loop: Loop) -> tir.Block
     program.replace(block, update)
     current = program.current(loop)
     program.replace(current, sequence((nest, current)))
-    return next(each for each in walk(nest) if isinstance(each, tir.Block))
+    return next(node for node in walk(nest) if isinstance(node, tir.Block))
 
 
 def _check_height(realize: tir.BlockRealize, above: Sequence[tir.For], loop: tir.For) -> None:
@@ -105,7 +105,7 @@ def _init_block(program: Program, realize: tir.BlockRealize, spatial: Sequence[i
     bare = tir.Block(
         tuple([substitute(axis, fresh) for axis in axes]),
         (),
-        tuple([substitute(each, fresh) for each in block.writes]),
+        tuple([substitute(write, fresh) for write in block.writes]),
         f"{block.name_hint}_init",
         body,
         annotations=block.annotations,
@@ -118,12 +118,12 @@ def _nest(realize: tir.BlockRealize, loops: Sequence[tir.For]) -> tir.Stmt:
     """Return copies of `loops` around a block."""
     body: tir.Stmt = realize
     fresh: dict[tir.Var, Node] = {}
-    for each in reversed(loops):
-        variable = fresh[each.loop_var] = replace(each.loop_var, name=f"{each.loop_var.name}_init")
-        thread = each.thread_binding
+    for loop in reversed(loops):
+        variable = fresh[loop.loop_var] = replace(loop.loop_var, name=f"{loop.loop_var.name}_init")
+        thread = loop.thread_binding
         if thread is not None:
             thread = replace(thread, var=replace(thread.var))
-        body = tir.For(variable, each.min, each.extent, each.kind, body, thread_binding=thread)
+        body = tir.For(variable, loop.min, loop.extent, loop.kind, body, thread_binding=thread)
     return substitute(body, fresh)
 
 

@@ -72,7 +72,7 @@ def _check_fusable(program: Program, loops: tuple[tir.For, ...]) -> None:
         if outer is not None and outer.body is not loop:
             raise NESTED.refuse(_why_not_nested(program, outer, loop), loop, outer)
         check_starts_at_zero(loop)
-        used = next((each for each in walk(loop.extent) if each in variables), None)
+        used = next((node for node in walk(loop.extent) if node in variables), None)
         if isinstance(used, tir.Var):
             raise INDEPENDENT.refuse(f"the extent of {name_of(loop)} depends on '{used.name}'", loop)
         variables.add(loop.loop_var)

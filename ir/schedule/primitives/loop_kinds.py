@@ -80,8 +80,8 @@ def _run_as(program: Program, loop: tir.For, kind: tir.ForKind, thread: str | No
 
 def _check_threads(program: Program, loop: tir.For, axis: str) -> None:
     """Refuse an axis that an outer or inner loop is bound to, and different extents of one axis in one kernel."""
-    around = [each for each in program.around(loop) if isinstance(each, tir.For)]
-    root = next((each for each in reversed(around) if each.thread_binding is not None), loop)
+    around = [stmt for stmt in program.around(loop) if isinstance(stmt, tir.For)]
+    root = next((stmt for stmt in reversed(around) if stmt.thread_binding is not None), loop)
     inside = set(walk_statements(loop))
     first: dict[str, tir.For] = {axis: loop}
     for other in walk_statements(root):
@@ -100,7 +100,7 @@ def _check_threads(program: Program, loop: tir.For, axis: str) -> None:
 
 def _fills_shared(loop: tir.For) -> bool:
     """Return whether `loop` writes only shared memory, which the threads of a block can fill together."""
-    blocks = [each for each in walk_statements(loop.body) if isinstance(each, tir.Block)]
+    blocks = [stmt for stmt in walk_statements(loop.body) if isinstance(stmt, tir.Block)]
     written = [region.buffer.scope for block in blocks for region in block.writes]
     return bool(written) and all(scope.startswith("shared") for scope in written)
 
@@ -108,7 +108,7 @@ def _fills_shared(loop: tir.For) -> bool:
 def _check_independent(loop: tir.For, realize: tir.BlockRealize, across_threads: bool) -> None:
     allowed = (tir.IterVarType.DATA_PAR, *((tir.IterVarType.COMM_REDUCE,) if across_threads else ()))
     for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
-        if axis.iter_type not in allowed and any(each is loop.loop_var for each in walk(value)):
+        if axis.iter_type not in allowed and any(node is loop.loop_var for node in walk(value)):
             reason = f"it is in '{axis.var.name}' of {name_of(realize)}, which is {axis.iter_type.value}"
             raise INDEPENDENT_ITERATIONS.refuse(reason, loop, realize.block)
     check_not_combined(realize, (loop,))

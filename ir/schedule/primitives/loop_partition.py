@@ -62,7 +62,7 @@ def _check_not_reduced(loop: tir.For) -> None:
             continue
         for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
             is_reduced = axis.iter_type is tir.IterVarType.COMM_REDUCE
-            if is_reduced and any(each is loop.loop_var for each in walk(value)):
+            if is_reduced and any(node is loop.loop_var for node in walk(value)):
                 reason = f"{name_of(loop)} is in the reduction iterator '{axis.var.name}' of {name_of(realize)}"
                 raise NOT_REDUCED.refuse(reason, loop, realize.block)
 
@@ -71,18 +71,18 @@ def _ends(loop: tir.For, factors: tuple[tir.PrimExpr | None, ...]) -> list[int]:
     """Return the end of each part (TVM: `ConcreteScheduleNode::LoopPartition`)."""
     if not isinstance(loop.min, tir.IntImm) or not isinstance(loop.extent, tir.IntImm):
         raise CONSTANT.refuse(f"{name_of(loop)} has start {loop.min} and extent {loop.extent}", loop)
-    count = sum(each is None for each in factors)
+    count = sum(expr is None for expr in factors)
     if count > 1:
         raise ONE_INFERRED.refuse(f"{count} of its factors are None", loop, argument="factors")
     for index, factor in enumerate(factors):
         if factor is not None and (not isinstance(factor, tir.IntImm) or factor.value <= 0):
             raise POSITIVE.refuse(f"factor {index + 1} is {factor}", loop, argument="factors")
-    sizes = [None if each is None else _value(each) for each in factors]
-    total, extent = sum(each or 0 for each in sizes), loop.extent.value
+    sizes = [None if expr is None else _value(expr) for expr in factors]
+    total, extent = sum(size or 0 for size in sizes), loop.extent.value
     if total >= extent:
         reason = f"{name_of(loop)} has {extent} iterations, and the given parts have {total}"
         raise FITS.refuse(reason, loop, argument="factors")
-    lengths = [extent - total if each is None else each for each in sizes]
+    lengths = [extent - total if size is None else size for size in sizes]
     return list(accumulate([*lengths, *([] if count else [extent - total])], initial=loop.min.value))[1:]
 
 

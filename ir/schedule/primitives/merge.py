@@ -42,10 +42,10 @@ def merge(program: Program, *loops: Loop) -> tir.For:
         raise SAME_SCOPE.refuse(f"{name_of(nests[0][0])} and {name_of(other)} are not consecutive", nests[0][0], other)
     _check_order(parent, nests)
     merged, innermost = _merged(program, nests)
-    kept = [merged if each is nests[-1][0] else each for each in parent.seq]
+    kept = [merged if stmt is nests[-1][0] else stmt for stmt in parent.seq]
     outermost = {nest[0] for nest in nests[:-1]}
     became: dict[tir.Stmt, tir.Stmt | None] = dict.fromkeys([loop for nest in nests for loop in nest])
-    program.replace(parent, sequence([each for each in kept if each not in outermost]), became)
+    program.replace(parent, sequence([item for item in kept if item not in outermost]), became)
     return innermost
 
 

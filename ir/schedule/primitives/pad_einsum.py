@@ -77,7 +77,9 @@ def pad_einsum(program: Program, block: Block, padding: Integers) -> None:
     check_covers(program, block)
     _check_loops(program, block, padded)
     _check_harmless(block, padded)
-    copies = {each.buffer: _copy_of(each, padded) for each in (*block.reads, *block.writes) if _needs(each, padded)}
+    copies = {
+        access.buffer: _copy_of(access, padded) for access in (*block.reads, *block.writes) if _needs(access, padded)
+    }
     _widen(program, outermost, padded, copies)
     for region in block.reads:
         if region.buffer in copies:
@@ -98,7 +100,7 @@ def _nest_of(program: Program, block: tir.Block) -> tir.Stmt:
 
 
 def _check_padding(block: tir.Block, padding: tuple[int, ...]) -> None:
-    if len(padding) != len(block.iter_vars) or any(each < 1 for each in padding):
+    if len(padding) != len(block.iter_vars) or any(number < 1 for number in padding):
         reason = (
             f"expected {len(block.iter_vars)} positive sizes for the iterators of {name_of(block)}, got {list(padding)}"
         )
@@ -124,7 +126,7 @@ def _check_einsum(block: tir.Block) -> None:
     if not surely_stores(block.body, written[0]):
         raise ALL_WRITTEN.refuse(f"{name_of(block)} may leave elements of '{written[0].name}' unwritten", block)
     declared = {region.buffer for region in (*block.reads, *block.writes)}
-    hidden = next((each for each in buffers_of(block) if each not in declared), None)
+    hidden = next((other for other in buffers_of(block) if other not in declared), None)
     if hidden is not None:
         raise EINSUM.refuse(f"{name_of(block)} does not declare its accesses to '{hidden.name}'", block)
     domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
@@ -139,7 +141,7 @@ def _check_einsum(block: tir.Block) -> None:
             if not prove(fits).is_proven:
                 raise EINSUM.refuse(f"index {index} of '{buffer.name}' is not an iterator over {size}", block)
     spatial = {axis.var for axis in block.iter_vars if axis.iter_type is DATA_PAR}
-    used = {each for index in access_indices(block, written[0]) for each in walk(index)}
+    used = {node for index in access_indices(block, written[0]) for node in walk(index)}
     others = [axis for axis in block.iter_vars if axis.iter_type not in (DATA_PAR, COMM_REDUCE)]
     if others or not spatial <= used:
         raise EINSUM.refuse(
@@ -160,7 +162,7 @@ def _check_loops(program: Program, block: tir.Block, padded: _Padded) -> None:
     loops = {loop.loop_var: loop for loop in program.loops_of(block)}
     for axis, value in zip(block.iter_vars, program.realize_of(block).iter_values, strict=True):
         loop = loops.get(value) if isinstance(value, tir.Var) else None
-        alone = sum(value is each for each in program.realize_of(block).iter_values) == 1
+        alone = sum(value is iter_value for iter_value in program.realize_of(block).iter_values) == 1
         if axis.var in padded and not (
             loop is not None
             and alone
@@ -189,7 +191,7 @@ def _vanishes_where(block: tir.Block, axis: tir.Var) -> bool:
     if not (isinstance(store, tir.BufferStore) and isinstance(store.value, tir.Add) and block.init is not None):
         return False
     terms = (store.value.a, store.value.b)
-    rest = [each for each in terms if not (isinstance(each, tir.BufferLoad) and each.buffer is store.buffer)]
+    rest = [term for term in terms if not (isinstance(term, tir.BufferLoad) and term.buffer is store.buffer)]
     return len(rest) == 1 and _vanishes(rest[0], axis)
 
 
@@ -197,14 +199,14 @@ def _vanishes(value: tir.PrimExpr, axis: tir.Var) -> bool:
     """Return whether a value is 0, and not infinity times 0, if all loads whose index contains `axis` are 0."""
     match value:
         case tir.BufferLoad():
-            return any(each is axis for index in value.indices for each in walk(index))
+            return any(node is axis for index in value.indices for node in walk(index))
         case tir.Cast():
             return _vanishes(value.value, axis)
         case tir.Add() | tir.Sub():
             return _vanishes(value.a, axis) and _vanishes(value.b, axis)
         case tir.Mul():
             zeros = [
-                _vanishes(each, axis) or isinstance(each, tir.IntImm | tir.FloatImm) for each in (value.a, value.b)
+                _vanishes(expr, axis) or isinstance(expr, tir.IntImm | tir.FloatImm) for expr in (value.a, value.b)
             ]
             either = _vanishes(value.a, axis) or _vanishes(value.b, axis)
             return either and (all(zeros) or is_int(value.dtype))
@@ -263,7 +265,7 @@ def _copy(source: tir.Buffer, target: tir.Buffer, shape: tuple[tir.PrimExpr, ...
     value: tir.PrimExpr = make.buffer_load(source, variables)
     if inside:
         value = make.if_then_else(reduce(make.logical_and, inside), value, make.const(0, source.dtype))
-    point = tuple([tir.Range(each, make.const(1, each.dtype)) for each in variables])
+    point = tuple([tir.Range(variable, make.const(1, variable.dtype)) for variable in variables])
     reads, writes = (tir.BufferRegion(source, point),), (tir.BufferRegion(target, point),)
     block = tir.Block(tuple(axes), reads, writes, name, tir.BufferStore(target, value, variables))
     nest: tir.Stmt = tir.BlockRealize(tuple(loops), make.const(True, "bool"), block)

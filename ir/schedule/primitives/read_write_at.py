@@ -48,7 +48,7 @@ def read_at(
     """
     accesses = _LoopAccesses(program, loop, block, read_buffer_index, storage_scope, writes=False)
     at = accesses.reading[0]
-    if any(each >= at for each in accesses.writing):
+    if any(number >= at for number in accesses.writing):
         raise ONE_WAY.refuse(f"'{accesses.buffer.name}' is written after it is read", loop, block)
     return accesses.copy(range(at, len(accesses.under)), at)
 
@@ -64,12 +64,12 @@ def write_at(
     """
     accesses = _LoopAccesses(program, loop, block, write_buffer_index, storage_scope, writes=True)
     at = accesses.writing[-1]
-    if any(each > at for each in accesses.reading):
+    if any(number > at for number in accesses.reading):
         raise ONE_WAY.refuse(f"'{accesses.buffer.name}' is read after it is written", loop, block)
-    for each in (each for blocks in accesses.under for each in blocks):
-        if any(region.buffer is accesses.buffer for region in each.writes):
-            check_starts_anew(program, each, accesses.buffer)
-            _check_copied_if_empty(program, each, loop)
+    for item in (member for blocks in accesses.under for member in blocks):
+        if any(region.buffer is accesses.buffer for region in item.writes):
+            check_starts_anew(program, item, accesses.buffer)
+            _check_copied_if_empty(program, item, loop)
     accesses.check_all_written()
     return accesses.copy(range(at + 1), at + 1)
 
@@ -102,17 +102,17 @@ class _LoopAccesses:
         self.reading, self.writing = self._positions(False), self._positions(True)
         self.domains = {**domains_of((loop,)), **fixed_domains(program, loop)}
         spans = [
-            relaxed(region, self.buffer.shape, domains_of(relaxed_loops(program, each, loop, storage_scope)))
-            for each, region in self._uses()
+            relaxed(region, self.buffer.shape, domains_of(relaxed_loops(program, member, loop, storage_scope)))
+            for member, region in self._uses()
         ]
         self.box = clipped(hull(spans, self.buffer.shape), self.buffer.shape, self.domains)
 
     def _check_threads(self) -> None:
-        for each in walk_statements(self.loop):
-            thread = each.thread_binding if isinstance(each, tir.For) else None
+        for stmt in walk_statements(self.loop):
+            thread = stmt.thread_binding if isinstance(stmt, tir.For) else None
             if thread is not None and not is_shared(self.storage_scope, thread.thread_tag):
-                reason = f"each thread of {name_of(each)} would have its own copy"
-                raise STAGE_PIPELINE.refuse(reason, self.loop, each)
+                reason = f"each thread of {name_of(stmt)} would have its own copy"
+                raise STAGE_PIPELINE.refuse(reason, self.loop, stmt)
 
     def _positions(self, writes: bool) -> list[int]:
         """Return the indices of the child statements of the loop that write, or read, the buffer."""
@@ -124,7 +124,7 @@ class _LoopAccesses:
         ]
 
     def _uses(self) -> Iterator[tuple[tir.Block, tuple[tir.Range, ...]]]:
-        for block in (each for blocks in self.under for each in blocks):
+        for block in (member for blocks in self.under for member in blocks):
             values = bindings_of(self.program.realize_of(block))
             for region in block.writes if self.writes else block.reads:
                 if region.buffer is self.buffer:
@@ -143,9 +143,9 @@ class _LoopAccesses:
         The blocks in the statements `changed` that declare an access to the old buffer use the new one.
         """
         program, cache = self.program, Cache(self.buffer, self.box, self.storage_scope, is_compact=False)
-        blocks = [each for place in changed for each in self.under[place]]
-        users = [each for each in blocks if any(use.buffer is self.buffer for use in (*each.reads, *each.writes))]
-        used = {each: cache.use(program, each) for each in users}
+        blocks = [block for place in changed for block in self.under[place]]
+        users = [block for block in blocks if any(use.buffer is self.buffer for use in (*block.reads, *block.writes))]
+        used = {user: cache.use(program, user) for user in users}
         new = [program.substitute(part, used) for part in parts_of(self.loop)]
         realize = self._copying(cache)
         program.replace(self.loop, replace(self.loop, body=sequence((*new[:at], realize, *new[at:]))))
@@ -156,10 +156,10 @@ class _LoopAccesses:
     def _copying(self, cache: Cache) -> tir.BlockRealize:
         """Return the block that copies the box, with loops inside (TVM: `ReadWriteAtImpl::MakeBlock`)."""
         source, target = (cache.buffer, self.buffer) if self.writes else (self.buffer, cache.buffer)
-        loops_around = [each for each in self.program.around(self.loop) if isinstance(each, tir.For)]
+        loops_around = [stmt for stmt in self.program.around(self.loop) if isinstance(stmt, tir.For)]
         around = {loop.loop_var: loop for loop in (*loops_around, self.loop)}
-        named = [each for axis in self.box for each in walk(axis) if isinstance(each, tir.Var)]
-        used = dict.fromkeys(around[each] for each in named if each in around)
+        named = [node for axis in self.box for node in walk(axis) if isinstance(node, tir.Var)]
+        used = dict.fromkeys(around[node] for node in named if node in around)
         axes = [
             tir.IterVar(tir.Range(loop.min, loop.extent), tir.Var(loop.loop_var.dtype, f"v{at}"), DATA_PAR)
             for at, loop in enumerate(used)
@@ -167,7 +167,7 @@ class _LoopAccesses:
         own = {loop.loop_var: axis.var for loop, axis in zip(used, axes, strict=True)}
         box = tuple([substitute(axis, own) for axis in self.box])
         loops = [tir.Var(axis.extent.dtype, f"ax{at}") for at, axis in enumerate(box)]
-        places = tuple([make.add(axis.min, each) for axis, each in zip(box, loops, strict=True)])
+        places = tuple([make.add(axis.min, loop) for axis, loop in zip(box, loops, strict=True)])
         body: tir.Stmt = tir.BufferStore(target, make.buffer_load(source, places), places)
         for variable, axis in reversed(list(zip(loops, box, strict=True))):
             body = tir.For(variable, make.const(0, variable.dtype), axis.extent, tir.ForKind.SERIAL, body)
@@ -181,8 +181,8 @@ class _LoopAccesses:
         of = new if self.writes else self.buffer
         readers = [copying]
         if self.writes:
-            adds_up = [each for each in scope.writers[new] if each.init is not None]
-            readers = [each for each in scope.readers[new] if each is not copying and each not in adds_up]
-        for each in readers:
-            check_written_before(program, scope, next(iter(scope.writers.get(of, ())), None), each, of)
+            adds_up = [writer for writer in scope.writers[new] if writer.init is not None]
+            readers = [reader for reader in scope.readers[new] if reader is not copying and reader not in adds_up]
+        for reader in readers:
+            check_written_before(program, scope, next(iter(scope.writers.get(of, ())), None), reader, of)
         check_concurrent_loops(program, copying)

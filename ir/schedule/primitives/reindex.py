@@ -47,7 +47,7 @@ def reindex(program: Program, block: Block, buffer: AccessedBuffer) -> tir.Block
     check_stage_pipeline(program, scope)
     check_fixed_domains(program, block)
     domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
-    indices = tuple([shortened(each, domains) for each in access_indices(block, old)])
+    indices = tuple([shortened(access_index, domains) for access_index in access_indices(block, old)])
     axes = used_axes(block, indices)
     outermost = outermost_loop(program, block)
     new = renamed_buffer(old, f"{old.name}_reindex", ends_of(axes), old.scope)

@@ -68,7 +68,7 @@ def reindex_cache_write(
     scope = scope_root(program, block)
     known = Scope(scope)
     only_writer(known, buffer)
-    readers = [each for each in known.readers.get(buffer, []) if each is not block]
+    readers = [reader for reader in known.readers.get(buffer, []) if reader is not block]
     spot = spot_between(program, scope, block, readers[0] if readers else None)
     return _reindexed(program, block, buffer, storage_scope, index_map, spot, writes=True)
 
@@ -115,11 +115,11 @@ def _loops(program: Program, block: tir.Block, axes: tuple[tir.IterVar, ...], sp
     inner = around[around.index(spot.place) + 1 :] if isinstance(spot.place, tir.For) else around
     bound = dict(zip(block.iter_vars, realize.iter_values, strict=True))
     values = [bound[axis] for axis in axes]
-    used = {each for value in values for each in walk(value)}
+    used = {node for value in values for node in walk(value)}
     kept = [loop for loop in inner if loop.loop_var in used]
     left = {loop.loop_var for loop in inner if loop not in kept}
     conditions = (realize.predicate, *[part for loop in kept for part in (loop.min, loop.extent)])
-    if any(each in left for condition in conditions for each in walk(condition)):
+    if any(node in left for condition in conditions for node in walk(condition)):
         raise ONE_POINT.refuse(
             f"the predicate of {name_of(block)} depends on loops that are not around the copy", block
         )

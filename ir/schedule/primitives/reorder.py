@@ -45,11 +45,11 @@ def reorder(program: Program, *ordered_loops: Loop) -> None:
             check_affine_under(program, block, chain[0])
     new = _new_order(chain, ordered_loops)
     _check_domains(new)
-    for each in walk_statements(chain[-1].body):
-        if isinstance(each, tir.BlockRealize):
-            check_same_order(each, chain, new)
+    for stmt in walk_statements(chain[-1].body):
+        if isinstance(stmt, tir.BlockRealize):
+            check_same_order(stmt, chain, new)
             if new != chain:
-                check_kinds_hold(program, each.block)
+                check_kinds_hold(program, stmt.block)
     check_reorderable(chain[-1].body, chain, new)
     body = chain[-1].body
     became: dict[tir.Stmt, tir.Stmt | None] = {}
@@ -65,8 +65,8 @@ def _check_iterators(block: tir.Block) -> None:
             reason = f"iterator '{axis.var.name}' of {name_of(block)} is {axis.iter_type.value}"
             raise PLAIN_ITERATORS.refuse(reason, block)
     if is_frame(block):
-        for each in child_blocks(block):
-            _check_iterators(each)
+        for child_block in child_blocks(block):
+            _check_iterators(child_block)
 
 
 def check_once(loops: tuple[tir.For, ...]) -> None:
@@ -104,7 +104,7 @@ def _check_domains(new: list[tir.For]) -> None:
     inner: set[tir.Var] = set()
     for loop in reversed(new):
         for part in (loop.min, loop.extent):
-            used = next((each for each in walk(part) if each in inner), None)
+            used = next((node for node in walk(part) if node in inner), None)
             if isinstance(used, tir.Var):
                 reason = f"the domain of {name_of(loop)} depends on '{used.name}', which would be inside it"
                 raise DOMAINS_OUTSIDE.refuse(reason, loop)

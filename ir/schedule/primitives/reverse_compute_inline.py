@@ -75,10 +75,10 @@ def reverse_compute_inline(program: Program, block: Block) -> None:
 def _only_producer(block: tir.Block, scope: Scope) -> tuple[tir.Buffer, tir.Block]:
     written = list(dict.fromkeys(region.buffer for region in block.reads if region.buffer in scope.writers))
     if len(written) != 1:
-        names = ", ".join([f"'{each.name}'" for each in written]) or "nothing"
+        names = ", ".join([f"'{array.name}'" for array in written]) or "nothing"
         raise ONE_PRODUCER.refuse(f"{name_of(block)} reads {names} of the buffers computed in its scope", block)
     (buffer,) = written
-    writers, readers = scope.writers[buffer], [each for each in scope.readers[buffer] if each is not block]
+    writers, readers = scope.writers[buffer], [reader for reader in scope.readers[buffer] if reader is not block]
     if len(writers) != 1 or readers:
         other = (readers or writers)[-1]
         verb = "reads" if readers else "writes"
@@ -103,8 +103,8 @@ def _check_init(producer: tir.Block, made: tir.BufferStore, block: tir.Block) ->
     if init is None:
         return
     starts = init.indices if isinstance(init, tir.BufferStore) and init.buffer is made.buffer else None
-    goes_on = [each.indices for each in _loads(made.value, made.buffer)]
-    alike = all(structural_equal(each, made.indices) for each in (starts, *goes_on))
+    goes_on = [load.indices for load in _loads(made.value, made.buffer)]
+    alike = all(structural_equal(terms, made.indices) for terms in (starts, *goes_on))
     is_copied = isinstance(store, tir.BufferStore) and _loads(store, made.buffer) == [store.value]
     if not (alike and is_copied):
         raise NO_INIT.refuse(
@@ -113,7 +113,7 @@ def _check_init(producer: tir.Block, made: tir.BufferStore, block: tir.Block) ->
 
 
 def _loads(node: Node, buffer: tir.Buffer) -> list[tir.BufferLoad]:
-    return [each for each in walk(node) if isinstance(each, tir.BufferLoad) and each.buffer is buffer]
+    return [inner for inner in walk(node) if isinstance(inner, tir.BufferLoad) and inner.buffer is buffer]
 
 
 def _iterators(
@@ -127,7 +127,7 @@ def _iterators(
         raise SINGLE_STORE.refuse(f"{name_of(block)} is not a single store", block)
     check_value(block, store.value)
     loads = _loads(store, buffer)
-    if not loads or not all(structural_equal(each.indices, loads[0].indices) for each in loads):
+    if not loads or not all(structural_equal(load.indices, loads[0].indices) for load in loads):
         raise INVERTIBLE.refuse(f"{name_of(block)} reads '{buffer.name}' at several indices", block)
     read, domains = loads[0].indices, {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
     point = [tir.Range(index, make.const(1, index.dtype)) for index in read]

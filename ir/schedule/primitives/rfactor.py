@@ -68,9 +68,9 @@ def rfactor(program: Program, loop: Loop, factor_axis: Integer) -> tir.Block:
     reduction = reduction_of(block)
     _check_ties(block, reduction, reduced, loop)
     axis = _axis(factor_axis, reduction.elements[0].buffer)
-    dropped = [each for each in reduced if each is not loop]
+    dropped = [other for other in reduced if other is not loop]
     check_runs_once(realize, loops, loops[loops.index(reduced[0]) :], dropped)
-    predicate = start_condition(realize, loops, [each for each in loops if each not in dropped], dropped)
+    predicate = start_condition(realize, loops, [other for other in loops if other not in dropped], dropped)
     _check_first(block, loops, loop, predicate)
     parts = _Parts(realize, loop, reduction, axis)
     nest, first = parts.nest(loops)
@@ -92,12 +92,14 @@ def _reduced(realize: tir.BlockRealize, loops: tuple[tir.For, ...], loop: tir.Fo
     for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
         kinds[axis.iter_type].append(value)
     found: list[tir.For] = []
-    for each in loops:
-        is_unit = each is loop and is_one(loop.extent)
-        if is_unit or any(uses(value, [each]) for value in kinds[COMM_REDUCE]):
-            if any(uses(value, [each]) for value in kinds[DATA_PAR]):
-                raise APART.refuse(f"{name_of(each)} is in spatial and in reduction iterators", each, realize.block)
-            found.append(each)
+    for candidate in loops:
+        is_unit = candidate is loop and is_one(loop.extent)
+        if is_unit or any(uses(value, [candidate]) for value in kinds[COMM_REDUCE]):
+            if any(uses(value, [candidate]) for value in kinds[DATA_PAR]):
+                raise APART.refuse(
+                    f"{name_of(candidate)} is in spatial and in reduction iterators", candidate, realize.block
+                )
+            found.append(candidate)
     return found
 
 
@@ -115,25 +117,27 @@ def _check_nest(
         reason = "its extent varies" if uses(loop.extent, loops) else f"it is {loop.kind.value}"
         raise APART.refuse(f"{name_of(loop)} cannot be an axis of a buffer: {reason}", loop)
     inside: tir.Stmt = realize
-    for each in program.around(realize):
-        if isinstance(each, tir.SeqStmt) and (inside is not each.seq[0] or reduced[0] in program.around(each)):
+    for stmt in program.around(realize):
+        if isinstance(stmt, tir.SeqStmt) and (inside is not stmt.seq[0] or reduced[0] in program.around(stmt)):
             raise APART.refuse(f"the loops of {name_of(block)} contain another statement before it", loop, block)
-        if not isinstance(each, tir.For | tir.SeqStmt):
+        if not isinstance(stmt, tir.For | tir.SeqStmt):
             raise UNCONDITIONAL.refuse(f"{name_of(block)} is under a condition", loop, block)
-        inside = each
-        if each is loops[0]:
+        inside = stmt
+        if stmt is loops[0]:
             break
-    for each in reduced:
-        if each.kind not in (tir.ForKind.SERIAL, tir.ForKind.UNROLLED):
-            raise APART.refuse(f"{name_of(each)}, of the same reduction, is {each.kind.value}", each, loop)
+    for candidate in reduced:
+        if candidate.kind not in (tir.ForKind.SERIAL, tir.ForKind.UNROLLED):
+            raise APART.refuse(
+                f"{name_of(candidate)}, of the same reduction, is {candidate.kind.value}", candidate, loop
+            )
 
 
 def _check_first(block: tir.Block, loops: tuple[tir.For, ...], loop: tir.For, predicate: tir.PrimExpr) -> None:
     """Refuse a predicate that may exclude only the first iterations of `loop`: T.init executes in the first one (E0572)."""
     parts, domains = conjuncts(predicate), domains_of(loops)
-    for each in parts:
-        if uses(each, [loop]) and not prove(substitute(each, {loop.loop_var: loop.min}), domains, parts).is_proven:
-            reason = f"it is unknown whether '{each}' holds in the first iteration of {name_of(loop)}"
+    for part in parts:
+        if uses(part, [loop]) and not prove(substitute(part, {loop.loop_var: loop.min}), domains, parts).is_proven:
+            reason = f"it is unknown whether '{part}' holds in the first iteration of {name_of(loop)}"
             raise STARTS_ALIKE.refuse(reason, loop, block)
 
 
@@ -180,7 +184,7 @@ class _Parts(Struct):
     buffers: tuple[tir.Buffer, ...] = ()
 
     def __post_init__(self) -> None:
-        self.buffers = tuple([self._buffer(each.buffer) for each in self.reduction.elements])
+        self.buffers = tuple([self._buffer(element.buffer) for element in self.reduction.elements])
 
     def _buffer(self, buffer: tir.Buffer) -> tir.Buffer:
         name, shape = f"{buffer.name}_rf", self._with(buffer.shape, self.loop.extent)
@@ -206,20 +210,22 @@ class _Parts(Struct):
                 inside[axis.var] = variable = replace(axis.var)
                 axes.append((replace(axis, var=variable), value))
                 continue
-            for each in loops:
-                if each.loop_var not in of_loop and uses(value, [each]):
-                    new = self._axis_of(each, COMM_REDUCE)
-                    of_loop[each.loop_var] = new.var
-                    axes.append((new, each.loop_var))
+            for loop in loops:
+                if loop.loop_var not in of_loop and uses(value, [loop]):
+                    new = self._axis_of(loop, COMM_REDUCE)
+                    of_loop[loop.loop_var] = new.var
+                    axes.append((new, loop.loop_var))
             inside[axis.var] = substitute(value, of_loop)
-        indices = self._with(tuple([substitute(each, inside) for each in self.reduction.elements[0].indices]), own.var)
-        values = tuple([substitute(each, inside) for each in self.reduction.values])
+        indices = self._with(
+            tuple([substitute(index, inside) for index in self.reduction.elements[0].indices]), own.var
+        )
+        values = tuple([substitute(expr, inside) for expr in self.reduction.values])
         is_reduction = any(axis.iter_type is COMM_REDUCE for axis, _ in axes)
-        rename = dict(zip([each.buffer for each in self.reduction.elements], self.buffers, strict=True))
-        writes = tuple([self._region(rename[each.buffer], substitute(each, inside), own.var) for each in old.writes])
+        rename = dict(zip([element.buffer for element in self.reduction.elements], self.buffers, strict=True))
+        writes = tuple([self._region(rename[write.buffer], substitute(write, inside), own.var) for write in old.writes])
         block = tir.Block(
             tuple([axis for axis, _ in axes]),
-            tuple([substitute(each, inside) for each in old.reads]),
+            tuple([substitute(read, inside) for read in old.reads]),
             writes,
             f"{old.name_hint}_rf",
             self._update(self.buffers, indices, values) if is_reduction else _stores(self.buffers, indices, values),
@@ -227,15 +233,15 @@ class _Parts(Struct):
             annotations=old.annotations,
         )
         nest: tir.Stmt = tir.BlockRealize(tuple([value for _, value in axes]), self.realize.predicate, block)
-        fresh: dict[tir.Var, Node] = {each.loop_var: replace(each.loop_var) for each in loops}
-        for each in reversed(loops):
-            thread = each.thread_binding
+        fresh: dict[tir.Var, Node] = {loop.loop_var: replace(loop.loop_var) for loop in loops}
+        for loop in reversed(loops):
+            thread = loop.thread_binding
             thread = None if thread is None else replace(thread, var=replace(thread.var))
-            variable = fresh[each.loop_var]
+            variable = fresh[loop.loop_var]
             assert isinstance(variable, tir.Var)
-            nest = replace(each, loop_var=variable, body=nest, thread_binding=thread, trivia=None)
+            nest = replace(loop, loop_var=variable, body=nest, thread_binding=thread, trivia=None)
         nest = substitute(nest, fresh)
-        return nest, next(each for each in walk(nest) if isinstance(each, tir.Block))
+        return nest, next(node for node in walk(nest) if isinstance(node, tir.Block))
 
     def _region(self, buffer: tir.Buffer, region: tir.BufferRegion, index: tir.PrimExpr) -> tir.BufferRegion:
         one = tir.Range(index, make.const(1, index.dtype))
@@ -248,12 +254,12 @@ class _Parts(Struct):
         pairs = zip(old.iter_vars, self.realize.iter_values, strict=True)
         kept = [(axis, value) for axis, value in pairs if axis.iter_type is DATA_PAR]
         indices = elements[0].indices
-        parts = tuple([tir.BufferLoad(each.dtype, each, self._with(indices, own.var)) for each in self.buffers])
-        targets = tuple([each.buffer for each in elements])
+        parts = tuple([tir.BufferLoad(buffer.dtype, buffer, self._with(indices, own.var)) for buffer in self.buffers])
+        targets = tuple([element.buffer for element in elements])
         block = tir.Block(
             (own, *[axis for axis, _ in kept]),
-            tuple([_point(each) for each in parts]),
-            tuple([_point(each) for each in elements]),
+            tuple([_point(part) for part in parts]),
+            tuple([_point(element) for element in elements]),
             old.name_hint,
             self._update(targets, indices, parts),
             _stores(targets, indices, self.reduction.identity),
@@ -267,12 +273,12 @@ class _Parts(Struct):
         self, buffers: Sequence[tir.Buffer], indices: tuple[tir.PrimExpr, ...], values: tuple[tir.PrimExpr, ...]
     ) -> tir.Stmt:
         """Return the statements that combine elements with values. All elements are computed before any is stored."""
-        before = tuple([tir.BufferLoad(each.dtype, each, indices) for each in buffers])
+        before = tuple([tir.BufferLoad(buffer.dtype, buffer, indices) for buffer in buffers])
         combined = self.reduction.reducer.combine(before, values)
         if len(buffers) == 1:
             return _stores(buffers, indices, combined)
         variables = tuple(
-            [tir.Var(value.dtype, f"v_{each.name}") for each, value in zip(buffers, combined, strict=True)]
+            [tir.Var(value.dtype, f"v_{buffer.name}") for buffer, value in zip(buffers, combined, strict=True)]
         )
         body = _stores(buffers, indices, variables)
         for variable, value in reversed(list(zip(variables, combined, strict=True))):
@@ -287,4 +293,6 @@ def _stores(
 
 
 def _point(load: tir.BufferLoad) -> tir.BufferRegion:
-    return tir.BufferRegion(load.buffer, tuple([tir.Range(each, make.const(1, each.dtype)) for each in load.indices]))
+    return tir.BufferRegion(
+        load.buffer, tuple([tir.Range(index, make.const(1, index.dtype)) for index in load.indices])
+    )

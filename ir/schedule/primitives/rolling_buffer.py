@@ -91,10 +91,10 @@ def rolling_buffer(program: Program, block: Block, write_buffer_index: Integer) 
     _check_only_read(scope, block, buffer)
     consumers = scope.consumers(block)
     lowest = _common_loop(program, block, consumers)
-    for each in consumers:
-        if not is_region_covered(program, scope, each):
+    for consumer in consumers:
+        if not is_region_covered(program, scope, consumer):
             raise STAGE_PIPELINE.refuse(
-                f"{name_of(each)} may read elements that are not written in the same iteration", each
+                f"{name_of(consumer)} may read elements that are not written in the same iteration", consumer
             )
     windows = _windows(program, block, buffer, lowest)
     _check_written_before(program, block, buffer, lowest, windows)
@@ -104,21 +104,21 @@ def rolling_buffer(program: Program, block: Block, write_buffer_index: Integer) 
 
 def _check_only_read(scope: Scope, block: tir.Block, buffer: tir.Buffer) -> None:
     """Refuse a block with other dependences than those of readers (E0517), or not idempotent (E0520, E0592)."""
-    if block.init is None and any(each.buffer is buffer for each in block.reads):
+    if block.init is None and any(read.buffer is buffer for read in block.reads):
         raise COMPLETE_OR_REDUCTION.refuse(f"{name_of(block)} reads '{buffer.name}', which it writes", block)
     if not tells_iterators(block):
         raise DISTINCT_WRITES.refuse(f"different iterations of {name_of(block)} may write the same element", block)
-    for each in (*scope.before(block), *scope.after(block)):
-        if each.kind is not DepKind.RAW:
-            other = each.src if each.dst is block else each.dst
+    for dependency in (*scope.before(block), *scope.after(block)):
+        if dependency.kind is not DepKind.RAW:
+            other = dependency.src if dependency.dst is block else dependency.dst
             raise STAGE_PIPELINE.refuse(f"{name_of(block)} and {name_of(other)} write the same buffer", block, other)
 
 
 def _common_loop(program: Program, block: tir.Block, consumers: Sequence[tir.Block]) -> tir.For:
     """Return the innermost loop around a block and all its consumers; refused if there is none (E0585)."""
-    around = [set(program.loops_of(each)) for each in consumers]
+    around = [set(program.loops_of(consumer)) for consumer in consumers]
     for loop in reversed(program.loops_of(block)):
-        if consumers and all(loop in each for each in around):
+        if consumers and all(loop in members for members in around):
             return loop
     missing = f"no loop is around both {name_of(block)} and its consumers"
     raise UNDER_ONE_LOOP.refuse(missing, block, *consumers)
@@ -128,23 +128,23 @@ def _windows(program: Program, block: tir.Block, buffer: tir.Buffer, lowest: tir
     """Return the overlapping windows, that of the outermost loop first (TVM: `MatchRollingBuffer`)."""
     loops = program.loops_of(block)
     inner = domains_of(loops[loops.index(lowest) + 1 :])
-    write = next(each for each in block.writes if each.buffer is buffer)
+    write = next(region for region in block.writes if region.buffer is buffer)
     bound = bound_region(write, bindings_of(program.realize_of(block)))
     found: list[Window] = []
     for at, (axis, span) in enumerate(zip(bound, relaxed(bound, buffer.shape, inner), strict=True)):
         variable, stride = _stride(span.min)
-        loop = next((each for each in loops if each.loop_var is variable), None)
+        loop = next((other for other in loops if other.loop_var is variable), None)
         if loop is None or not isinstance(span.extent, tir.IntImm) or not 0 < stride < span.extent.value:
             continue
         place = simplify(substitute(axis.min, {loop.loop_var: make.const(0, loop.loop_var.dtype)}))
         found.append(Window(at, loop, span.extent.value, span.extent.value - stride, place))
     if not found:
         raise ROLLS.refuse(f"no two iterations of {name_of(lowest)} write overlapping parts of '{buffer.name}'", block)
-    for each in found:
-        check_starts_at_zero(each.loop)
-        if each.loop.kind not in _SERIAL:
-            raise ROLLS.refuse(f"iterations of {name_of(each.loop)} are not ordered", block, each.loop)
-    return sorted(found, key=lambda each: loops.index(each.loop))
+    for window in found:
+        check_starts_at_zero(window.loop)
+        if window.loop.kind not in _SERIAL:
+            raise ROLLS.refuse(f"iterations of {name_of(window.loop)} are not ordered", block, window.loop)
+    return sorted(found, key=lambda window: loops.index(window.loop))
 
 
 def _stride(start: tir.PrimExpr) -> tuple[tir.PrimExpr, int]:
@@ -168,21 +168,21 @@ def _check_written_before(
     inner = loops[loops.index(lowest) + 1 :]
     variables = {loop.loop_var for loop in inner}
     for axis, value in zip(block.iter_vars, realize.iter_values, strict=True):
-        outer = any(isinstance(each, tir.Var) and each not in variables for each in walk(value))
+        outer = any(isinstance(node, tir.Var) and node not in variables for node in walk(value))
         if axis.iter_type is COMM_REDUCE and outer:
             raise ROLLS.refuse(
                 f"the reduction into '{buffer.name}' is not complete after one iteration of {name_of(lowest)}", block
             )
-    write = next(each for each in block.writes if each.buffer is buffer)
+    write = next(other for other in block.writes if other.buffer is buffer)
     region, domains = bound_region(write, bindings_of(realize)), domains_of(inner)
-    for each in windows:
-        before = {each.loop.loop_var: make.sub(each.loop.loop_var, 1)}
+    for window in windows:
+        before = {window.loop.loop_var: make.sub(window.loop.loop_var, 1)}
         earlier = tuple([tir.Range(substitute(axis.min, before), axis.extent) for axis in region])
-        again = Place(region, domains, (realize.predicate, make.logical_not(each.is_new)))
+        again = Place(region, domains, (realize.predicate, make.logical_not(window.is_new)))
         by = Place(earlier, domains, (substitute(realize.predicate, before),))
         if not is_covered(again, [by], fixed_domains(program, block, inner)).is_proven:
-            reason = f"elements of '{buffer.name}' that the previous iteration of {name_of(each.loop)} has not written may be skipped"
-            raise ROLLS.refuse(reason, block, each.loop)
+            reason = f"elements of '{buffer.name}' that the previous iteration of {name_of(window.loop)} has not written may be skipped"
+            raise ROLLS.refuse(reason, block, window.loop)
 
 
 def _roll(
@@ -205,33 +205,41 @@ def _roll(
             case _:
                 return None
 
-    for each in blocks:
-        ordered = _in_order(each, buffer, rolled.axis)
-        program.replace(each, ordered)
+    for block in blocks:
+        ordered = _in_order(block, buffer, rolled.axis)
+        program.replace(block, ordered)
         program.replace(ordered, program.rewrite(ordered, instead))
     realize = program.realize_of(program.current(writer))
-    conditions = [each.is_new for each in sorted(windows, key=lambda each: each.axis)]
+    conditions = [other.is_new for other in sorted(windows, key=lambda window: window.axis)]
     predicate = realize.predicate
-    for each in conditions:
-        predicate = make.logical_and(predicate, each)
+    for condition in conditions:
+        predicate = make.logical_and(predicate, condition)
     program.replace(realize, replace(realize, predicate=predicate))
     now = program.current(root)
     program.replace(
-        now, replace(now, alloc_buffers=tuple([small if each is buffer else each for each in now.alloc_buffers]))
+        now,
+        replace(
+            now,
+            alloc_buffers=tuple(
+                [small if alloc_buffer is buffer else alloc_buffer for alloc_buffer in now.alloc_buffers]
+            ),
+        ),
     )
 
 
 def _in_order(block: tir.Block, buffer: tir.Buffer, axis: int) -> tir.Block:
     """Return a block whose spatial iterators in the index of the axis are marked as ordered."""
     used = {
-        each
+        node
         for region in (*block.writes, *block.reads)
         if region.buffer is buffer
-        for each in walk(region.region[axis].min)
+        for node in walk(region.region[axis].min)
     }
     axes = [
-        replace(each, iter_type=tir.IterVarType.OPAQUE) if each.var in used and each.iter_type is DATA_PAR else each
-        for each in block.iter_vars
+        replace(iter_var, iter_type=tir.IterVarType.OPAQUE)
+        if iter_var.var in used and iter_var.iter_type is DATA_PAR
+        else iter_var
+        for iter_var in block.iter_vars
     ]
     return replace(block, iter_vars=tuple(axes))
 

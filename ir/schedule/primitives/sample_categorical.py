@@ -19,7 +19,7 @@ def sample_categorical(program: Program, candidates: Integers, probs: Numbers, d
     if len(candidates) != len(probs):
         reason = f"got {len(candidates)} candidates and {len(probs)} probabilities"
         raise ARGUMENT.refuse(reason, argument="probs", help="give one for each candidate")
-    if any(each < 0 for each in probs) or not sum(probs) > 0:
+    if any(prob < 0 for prob in probs) or not sum(probs) > 0:
         help = "give numbers that are not negative, and not all 0"
         raise ARGUMENT.refuse(f"{list(probs)} are not valid probabilities", argument="probs", help=help)
     if decision is None:

@@ -81,7 +81,7 @@ def _kind(program: Program, loop: tir.For) -> tir.IterVarType:
     kinds: set[tir.IterVarType] = set()
     for block in program.child_blocks(loop):
         for axis, value in zip(block.iter_vars, program.realize_of(block).iter_values, strict=True):
-            if any(each is loop.loop_var for each in walk(value)):
+            if any(node is loop.loop_var for node in walk(value)):
                 kinds.add(axis.iter_type)
     if kinds <= {DATA_PAR}:
         return DATA_PAR

@@ -31,7 +31,9 @@ def set_axis_separator(program: Program, block: Block, buffer: AccessedBuffer, a
     assert name is not None
     function = program.prim_func_of(block)
     count = len(old.shape)
-    if list(axis_separators) != sorted(axis_separators) or any(not 0 <= each <= count for each in axis_separators):
+    if list(axis_separators) != sorted(axis_separators) or any(
+        not 0 <= axis_separator <= count for axis_separator in axis_separators
+    ):
         shown = list(axis_separators)
         help = f"give numbers from 0 to {count}, in order"
         raise ARGUMENT.refuse(
@@ -52,7 +54,7 @@ def separate(program: Program, name: str, buffer: tir.Buffer, axis_separators: t
             separators = axis_separators if fits else (0,) * len(axis_separators)
             renamed[view] = replace(view, axis_separators=separators)
     body = program.substitute(function.body, renamed)
-    parameters = {param: renamed.get(each, each) for param, each in function.buffer_map.items()}
+    parameters = {param: renamed.get(array, array) for param, array in function.buffer_map.items()}
     program.replace_function(name, replace(function, body=body, buffer_map=parameters))
 
 

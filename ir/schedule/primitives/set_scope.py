@@ -22,6 +22,6 @@ def set_scope(program: Program, block: Block, buffer_index: BufferIndex, storage
         return
     site = allocating_block(program, block, buffer)
     place = site.alloc_buffers.index(buffer)
-    change_buffer(program, site, buffer, lambda each: with_scope(each, storage_scope))
+    change_buffer(program, site, buffer, lambda array: with_scope(array, storage_scope))
     now = program.current(site)
     check_threads(program, now, now.alloc_buffers[place])

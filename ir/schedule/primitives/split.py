@@ -55,7 +55,7 @@ def split(
         value = make.add(make.mul(value, extent), variable)
     body = program.substitute(loop.body, {loop.loop_var: make.cast(value, loop.loop_var.dtype)})
     zero = make.const(0)
-    domains = {each: tir.Range(zero, extent) for each, extent in zip(variables, extents, strict=True)}
+    domains = {var: tir.Range(zero, extent) for var, extent in zip(variables, extents, strict=True)}
     condition = make.less(value, loop.extent)
     if not prove(condition, domains).is_proven:
         if disable_predication and not any(map(_is_scalable, extents)):
@@ -73,14 +73,14 @@ def split(
 
 def _inferred(loop: tir.For, factors: tuple[tir.PrimExpr | None, ...]) -> list[tir.PrimExpr]:
     """Return the extents of the new loops, including the inferred one (TVM: `ConcreteScheduleNode::Split`)."""
-    count = sum(each is None for each in factors)
+    count = sum(expr is None for expr in factors)
     if count > 1:
         raise ONE_INFERRED.refuse(f"{count} of its factors are None", loop, argument="factors")
     for index, factor in enumerate(factors):
         if isinstance(factor, tir.IntImm) and factor.value <= 0:
             raise POSITIVE.refuse(f"factor {index + 1} is {factor.value}", loop, argument="factors")
-    given = [None if each is None else _fitted(each, loop.extent.dtype) for each in factors]
-    known = [each for each in given if each is not None]
+    given = [None if expr is None else _fitted(expr, loop.extent.dtype) for expr in factors]
+    known = [expr for expr in given if expr is not None]
     product = reduce(make.mul, known, make.const(1))
     if not count and not _covers(known, loop.extent):
         short = simplify(product)
@@ -92,7 +92,7 @@ def _inferred(loop: tir.For, factors: tuple[tir.PrimExpr | None, ...]) -> list[t
         reason = f"{name_of(loop)} has {loop.extent} iterations, {relation} {short}"
         raise COVERS.refuse(reason, loop, argument="factors")
     inferred = simplify(make.ceildiv(loop.extent, product))
-    return [inferred if each is None else each for each in given]
+    return [inferred if expr is None else expr for expr in given]
 
 
 def _covers(factors: list[tir.PrimExpr], extent: tir.PrimExpr) -> bool:
@@ -108,7 +108,7 @@ def _covers(factors: list[tir.PrimExpr], extent: tir.PrimExpr) -> bool:
 
 
 def _is_scalable(extent: tir.PrimExpr) -> bool:
-    return any(isinstance(each, tir.Call) and each.op == Op("tir.vscale") for each in walk(extent))
+    return any(isinstance(node, tir.Call) and node.op == Op("tir.vscale") for node in walk(extent))
 
 
 def _fitted(factor: tir.PrimExpr, dtype: str) -> tir.PrimExpr:
@@ -123,7 +123,7 @@ def _guarded(program: Program, stmt: tir.Stmt, condition: tir.PrimExpr) -> tir.S
     """
     is_transparent = isinstance(stmt, tir.SeqStmt) or (
         isinstance(stmt, tir.For)
-        and not any(isinstance(each, tir.BufferLoad) for end in (stmt.min, stmt.extent) for each in walk(end))
+        and not any(isinstance(node, tir.BufferLoad) for end in (stmt.min, stmt.extent) for node in walk(end))
     )
     if isinstance(stmt, tir.BlockRealize):
         return replace(stmt, predicate=make.logical_and(stmt.predicate, condition))

@@ -42,13 +42,13 @@ def storage_align(
     if not _are_alignments(said):
         raise ALIGNMENTS.refuse(f"the annotation 'buffer_dim_align' of {name_of(block)} has another form", block)
     place = (buffer_index, axis % ndim)
-    known = {each[:2]: each[2:] for each in said} | {place: (factor, offset)}
+    known = {item[:2]: item[2:] for item in said} | {place: (factor, offset)}
     alignments = tuple([(*key, *value) for key, value in known.items()])
     program.replace(block, replace(block, annotations={**block.annotations, _KEY: alignments}))
 
 
 def _are_alignments(value: Any) -> bool:
     return isinstance(value, tuple) and all(
-        isinstance(each, tuple) and len(each) == 4 and all(type(number) is int for number in each)  # type: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-        for each in value  # type: ignore[reportUnknownVariableType]
+        isinstance(item, tuple) and len(item) == 4 and all(type(number) is int for number in item)  # type: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        for item in value  # type: ignore[reportUnknownVariableType]
     )

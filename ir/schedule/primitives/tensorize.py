@@ -87,7 +87,11 @@ def _implemented(program: Program, block: tir.Block, intrinsic: TensorIntrin, pl
         alloc_buffers=impl.alloc_buffers,
         annotations={**impl.annotations, **block.annotations},
     )
-    own: dict[Any, Node] = {each: replace(each) for each in defined_variables(function) if isinstance(each, tir.Var)}
+    own: dict[Any, Node] = {
+        defined_variable: replace(defined_variable)
+        for defined_variable in defined_variables(function)
+        if isinstance(defined_variable, tir.Var)
+    }
     inner = fresh_copy(replace(new, iter_vars=(), reads=(), writes=(), init=None), own, function)
     return replace(inner, iter_vars=block.iter_vars, reads=block.reads, writes=block.writes, init=block.init)
 
@@ -105,8 +109,8 @@ def _check_compact(
     impl: tir.Block, view: tir.Buffer, buffer: tir.Buffer, axes: list[tir.Range], place: tir.Stmt
 ) -> None:
     """Refuse a region that is not contiguous, if the intrinsic requires that."""
-    accesses = [each for each in walk(impl.body) if isinstance(each, tir.BufferLoad | tir.BufferStore)]
-    if view.strides or len(view.shape) < 2 or not any(each.buffer is view for each in accesses):
+    accesses = [node for node in walk(impl.body) if isinstance(node, tir.BufferLoad | tir.BufferStore)]
+    if view.strides or len(view.shape) < 2 or not any(access.buffer is view for access in accesses):
         return
     inner = list(zip(axes, buffer.shape, strict=True))[len(axes) - len(view.shape) + 1 :]
     if buffer.strides or any(str(axis.extent) != str(extent) for axis, extent in inner):

@@ -90,10 +90,12 @@ def transform_block_layout(program: Program, block: Block, index_map: IndexMap) 
         for at, (variable, size) in enumerate(zip(variables, sizes, strict=True))
     ]
     new = _over(
-        block, axes, [substitute(each, dict(zip(undone.places, variables, strict=True))) for each in undone.elements]
+        block,
+        axes,
+        [substitute(element, dict(zip(undone.places, variables, strict=True))) for element in undone.elements],
     )
     fresh = [replace(place, name=f"ax{at}") for at, place in enumerate(undone.places)]
-    elements = [substitute(each, dict(zip(undone.places, fresh, strict=True))) for each in undone.elements]
+    elements = [substitute(element, dict(zip(undone.places, fresh, strict=True))) for element in undone.elements]
     realize = program.realize_of(block)
     predicate = substitute(realize.predicate, dict(zip([loop.loop_var for loop in loops], elements, strict=True)))
     domains = {variable: axis.dom for variable, axis in zip(fresh, axes, strict=True) if axis.dom is not None}
@@ -126,7 +128,7 @@ def _check_reduction(block: tir.Block, change: tir.IndexMap) -> None:
     """Refuse to change the iterators of a reduction whose result may depend on their order."""
     kinds = zip(change.initial_indices, block.iter_vars, strict=True)
     reduced = [index for index, axis in kinds if axis.iter_type is COMM_REDUCE]
-    made = [each for each in change.final_indices if any(part in reduced for part in walk(each))]
+    made = [final_index for final_index in change.final_indices if any(part in reduced for part in walk(final_index))]
     if made != reduced:
         check_orderless(block)
 
@@ -136,7 +138,7 @@ def _kind(block: tir.Block, change: tir.IndexMap, at: int, size: tir.PrimExpr) -
     kinds = {
         axis.iter_type
         for axis, index in zip(block.iter_vars, change.initial_indices, strict=True)
-        if any(each is index for each in walk(change.final_indices[at]))
+        if any(node is index for node in walk(change.final_indices[at]))
     }
     if is_one(size):
         return DATA_PAR
@@ -154,7 +156,7 @@ def _over(block: tir.Block, axes: list[tir.IterVar], elements: list[tir.PrimExpr
     def simplified(node: Node) -> Node | None:
         match node:
             case tir.BufferLoad() | tir.BufferStore():
-                return replace(node, indices=tuple([shortened(each, domains) for each in node.indices]))
+                return replace(node, indices=tuple([shortened(index, domains) for index in node.indices]))
             case tir.Range():
                 return tir.Range(shortened(node.min, domains), shortened(node.extent, domains))
             case _:

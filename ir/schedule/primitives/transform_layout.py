@@ -99,13 +99,15 @@ def _moved(
 
 def _home(program: Program, block: tir.Block, buffer: tir.Buffer) -> tir.Block:
     """Return the block that allocates a buffer that `block` accesses, or the root block of the function for a parameter."""
-    blocks = [block, *[each for each in program.around(block) if isinstance(each, tir.Block)]]
-    return next((each for each in blocks if any(own is buffer for own in each.alloc_buffers)), blocks[-1])
+    blocks = [block, *[stmt for stmt in program.around(block) if isinstance(stmt, tir.Block)]]
+    return next((other for other in blocks if any(own is buffer for own in other.alloc_buffers)), blocks[-1])
 
 
 def change_buffer(program: Program, name: str, relayout: Relayout) -> None:
     """Replace the old buffer of a function by the new one, also as a parameter."""
     function = program.tree(name).function
     body = relayout.rewritten(program, function.body)
-    parameters = {param: relayout.new if each is relayout.old else each for param, each in function.buffer_map.items()}
+    parameters = {
+        param: relayout.new if buffer is relayout.old else buffer for param, buffer in function.buffer_map.items()
+    }
     program.replace_function(name, replace(function, body=body, buffer_map=parameters))

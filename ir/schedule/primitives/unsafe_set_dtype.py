@@ -31,8 +31,8 @@ def unsafe_set_dtype(program: Program, block: Block, buffer_index: BufferIndex, 
     site = allocating_block(program, block, buffer)
     _check_accessed_by_elements(site, buffer)
 
-    def changed(each: tir.Buffer) -> tir.Buffer:
-        return replace(each, dtype=dtype, data=data_pointer(each.data.name, dtype, each.scope))
+    def changed(array: tir.Buffer) -> tir.Buffer:
+        return replace(array, dtype=dtype, data=data_pointer(array.data.name, dtype, array.scope))
 
     def cast(node: Node) -> Node:
         if isinstance(node, tir.BufferStore):
@@ -48,7 +48,7 @@ def _check_accessed_by_elements(site: tir.Block, buffer: tir.Buffer) -> None:
     pointers = pointers_of(site, buffer)
     stack: list[Node] = [site]
     while stack:
-        each = stack.pop()
-        if each in pointers or (isinstance(each, tir.Call) and each.op == Op("tir.address_of")):
+        node = stack.pop()
+        if node in pointers or (isinstance(node, tir.Call) and node.op == Op("tir.address_of")):
             raise OPAQUE.refuse(f"the address of '{buffer.name}', or of another buffer next to it, is used")
-        stack.extend([] if isinstance(each, tir.Buffer) else children(each))
+        stack.extend([] if isinstance(node, tir.Buffer) else children(node))
