@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import Struct
 
 from ..ir.diagnostics import error
-from .runtime.specs import Place, kind_of
+from .runtime.specs import ArgumentContext, kind_of
 
 if TYPE_CHECKING:
     from .gpu.driver import Driver
@@ -98,7 +98,7 @@ def cuda(dev_id: int = 0) -> Device:
 
 def check_device(value: object, function: str, argument: str = "device") -> Device:
     """Return `value`, an existing device; TvmsError E0702 if it is not a device, E0721 if it does not exist."""
-    place = Place(argument, function)
+    place = ArgumentContext(argument, function)
     if not isinstance(value, Device):
         help = 'pass tvms.cpu() or tvms.device("cpu", 0)'
         raise place.fault("E0702", f"expected a device, got {kind_of(value)}", help)

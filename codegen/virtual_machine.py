@@ -20,7 +20,7 @@ from .device import Device, check_device, check_devices
 from .graph.observe import Profiler, Report, observed
 from .runtime.executable import Entry, Executable, compile
 from .runtime.ndarray import unwrap, wrap
-from .runtime.specs import Place, kind_of
+from .runtime.specs import ArgumentContext, kind_of
 from .runtime.timing import BenchmarkResult, Evaluator, warm_up
 from .target import Target
 
@@ -81,7 +81,7 @@ class VirtualMachine:
     def invoke_closure(self, closure: Callable[..., Any], *args: Any) -> Any:
         """Call a closure that a function returned; TvmsError E0702 if it is not a closure."""
         if not callable(closure):
-            place = Place("closure", "invoke_closure")
+            place = ArgumentContext("closure", "invoke_closure")
             raise place.fault(
                 "E0702", f"expected a closure, got {kind_of(closure)}", "pass a closure that a function returned"
             )
@@ -198,7 +198,7 @@ class VirtualMachine:
 def _check_executable(value: object) -> Executable:
     if not isinstance(value, Executable):
         message = f"expected an executable, got {kind_of(value)}"
-        raise Place("rt_mod", "VirtualMachine").fault("E0702", message, "compile it first: tvms.compile(mod)")
+        raise ArgumentContext("rt_mod", "VirtualMachine").fault("E0702", message, "compile it first: tvms.compile(mod)")
     return value
 
 

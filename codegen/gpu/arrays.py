@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..runtime.dlpack import capsule_of, describe, has_dlpack
-from ..runtime.specs import Place, kind_of
+from ..runtime.specs import ArgumentContext, kind_of
 from .driver import Array, Driver, find_driver
 
 CUDA = 2
@@ -73,7 +73,9 @@ class DeviceArray:
         """Overwrite the elements with those of an array of the same shape; return this array."""
         source = np.ascontiguousarray(np.asarray(here(source_array), self.dtype))
         if source.shape != self.shape:
-            raise Place("source_array", "copyfrom").fault("E0705", f"expected shape {self.shape}, got {source.shape}")
+            raise ArgumentContext("source_array", "copyfrom").fault(
+                "E0705", f"expected shape {self.shape}, got {source.shape}"
+            )
         self.driver.copy_in(self.address, source)
         self.tell_origin()
         return self
@@ -142,7 +144,7 @@ def is_on_device(value: Any) -> bool:
     return hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] == CUDA
 
 
-def on_device(value: Any, place: Place) -> DeviceArray:
+def on_device(value: Any, place: ArgumentContext) -> DeviceArray:
     """Return a GPU array of any library without a copy; E0702 or E0706 if it is unsuitable."""
     if isinstance(value, DeviceArray):
         return value

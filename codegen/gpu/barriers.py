@@ -27,7 +27,7 @@ from ..lower.rewriter import Rewriter, sequence
 from .allreduce import barrier
 from .async_copies import later_stores
 from .kernel import SYNC, Kernel, has_exchange, scope_of, size_of
-from .own_elements import Domains, Place, do_meet, variables
+from .own_elements import Domains, GuardedElement, do_meet, variables
 from .places import domains_of
 
 _POINTER, _IF = Op("tir.tvm_access_ptr"), Op("tir.if_then_else")
@@ -41,7 +41,7 @@ class _MemoryAccess(Struct, frozen=True, eq=False):
     data: tir.Var
     is_write: bool
     buffer: tir.Buffer | None = None
-    place: Place = Place(())
+    place: GuardedElement = GuardedElement(())
     is_later: bool = False
 
 
@@ -70,7 +70,7 @@ class _Inserter(Rewriter):
         self._written = {data for data in stores if scope_of(data) == "global"}
         self._since: list[_MemoryAccess] = []
         self._later = later_stores(kernel.body)
-        self._met: dict[tuple[Place, Place], bool | None] = {}
+        self._met: dict[tuple[GuardedElement, GuardedElement], bool | None] = {}
 
     def _sequence(self, stmt: tir.SeqStmt) -> tir.Stmt:
         return sequence([self.rewrite(part) for part in stmt.seq])
@@ -149,7 +149,7 @@ class _Inserter(Rewriter):
             if isinstance(part, tir.Call):
                 found += _by_pointers(part)
             elif _is_shared(part.buffer.data) or part.buffer.data in self._written:
-                is_write, place = isinstance(part, tir.BufferStore), Place(part.indices, conditions)
+                is_write, place = isinstance(part, tir.BufferStore), GuardedElement(part.indices, conditions)
                 found.append(_MemoryAccess(part.buffer.data, is_write, part.buffer, place, part in self._later))
         return found
 

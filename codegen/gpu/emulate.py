@@ -27,7 +27,7 @@ from ...ir.matrix_units import (
 from ..lower.rewriter import sequence
 from .allreduce import barrier
 from .kernel import Kernel, scope_of
-from .matrix_units import TRUE, ZERO, Calls, Place, loop, over, place_of, plus, rest, times
+from .matrix_units import TRUE, ZERO, Calls, MemoryRange, loop, over, place_of, plus, rest, times
 
 _TF32_BITS = 0xFFFFE000 - (1 << 32)
 """Mask of the bits of a float32 that tf32 keeps, as an int32."""
@@ -53,12 +53,12 @@ class _Emulator(Calls):
 
     # --- What a warp tells
 
-    def _told(self, dtype: str, count: int) -> Place:
+    def _told(self, dtype: str, count: int) -> MemoryRange:
         """Return shared memory for exchanges, with `count` elements per thread of the block."""
         data = tir.Var("handle", "told", tir.PointerType(tir.PrimType(dtype), "shared"))
-        return Place(data, dtype, ZERO)
+        return MemoryRange(data, dtype, ZERO)
 
-    def _around(self, told: dict[Place, int], parts: Sequence[tir.Stmt]) -> tir.Stmt:
+    def _around(self, told: dict[MemoryRange, int], parts: Sequence[tir.Stmt]) -> tir.Stmt:
         body = sequence(parts)
         for place, count in told.items():
             size = (tir.IntImm("int64", count * self._kernel.thread_count),)
@@ -118,12 +118,12 @@ class _Emulator(Calls):
         return self._around(dict(zip(told, counts, strict=True)), [*tell, wait, results, wait])
 
     def _sum_up(
-        self, target: Place, at: tir.PrimExpr, start: Place, start_at: tir.PrimExpr, length: int, kind: str,
+        self, target: MemoryRange, at: tir.PrimExpr, start: MemoryRange, start_at: tir.PrimExpr, length: int, kind: str,
         term: Callable[[tir.PrimExpr], tuple[tir.PrimExpr, tir.PrimExpr]], is_saturating: bool = False,
     ) -> tir.Stmt:  # fmt: skip
         """Return the sum of `length` products: integers wrap around, floats are rounded once."""
         dtype = "int64" if target.buffer.dtype == "int32" else "float32"
-        total = Place(tir.Var("handle", "total", tir.PointerType(tir.PrimType(dtype), "local")), dtype, ZERO)
+        total = MemoryRange(tir.Var("handle", "total", tir.PointerType(tir.PrimType(dtype), "local")), dtype, ZERO)
 
         def factor(value: tir.PrimExpr) -> tir.PrimExpr:
             value = make.cast(value, dtype)
@@ -154,7 +154,7 @@ class _Emulator(Calls):
             self._fragments[own] = self._fragments[stmt.buffer_var]
         return replace(stmt, buffer_var=own, body=self.rewrite(stmt.body))
 
-    def _tile(self, call: tir.Call, variable: Any, which: Any) -> tuple[Fragment, Place]:
+    def _tile(self, call: tir.Call, variable: Any, which: Any) -> tuple[Fragment, MemoryRange]:
         fragment = self._fragments.get(variable)
         if fragment is None:
             raise never_loaded(call, variable)

@@ -13,7 +13,7 @@ from ..lower.signature import size_variables, written_variables
 from ..names import mangle
 from ..runtime.prim_entry import bind_names
 from ..runtime.sizes import Slots
-from ..runtime.specs import Place, ScalarSpec
+from ..runtime.specs import ArgumentContext, ScalarSpec
 from .arrays import DeviceArray, from_host
 from .driver import find_driver
 from .dynamic_memory import dynamic_bytes
@@ -77,15 +77,15 @@ class DeviceEntry:
 
     def _parameter(
         self, param: tir.Var, source: tir.PrimFunc, written: set[tir.Var]
-    ) -> tuple[DeviceSpec | ScalarSpec, Place]:
+    ) -> tuple[DeviceSpec | ScalarSpec, ArgumentContext]:
         buffer = source.buffer_map.get(param)
         if buffer is None:
-            return ScalarSpec(param.dtype, self._slots[param]), Place(param.name, self.name, param.span)
+            return ScalarSpec(param.dtype, self._slots[param]), ArgumentContext(param.name, self.name, param.span)
         spec = DeviceSpec(
             buffer.dtype, buffer.shape, self._slots, strides=buffer.strides, is_written=buffer.data in written
         )
         name = buffer.name if param.name == f"{buffer.name}_handle" else param.name
-        return spec, Place(name, self.name, buffer.span or param.span)
+        return spec, ArgumentContext(name, self.name, buffer.span or param.span)
 
     def __call__(self, *args: Any, stream: Any = None, **named: Any) -> None:
         """Call with arrays and numbers, by position or by name, on `stream` if it is given.

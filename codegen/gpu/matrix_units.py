@@ -87,7 +87,7 @@ def expand_copies(kernel: Kernel) -> Kernel:
 # --- Memory, by pointers ----------------------------------------------------------------------------------------
 
 
-class Place:
+class MemoryRange:
     """Elements of `dtype` in the memory of `data`, starting at element `start`."""
 
     def __init__(self, data: tir.Var, dtype: str, start: tir.PrimExpr) -> None:
@@ -107,19 +107,21 @@ class Place:
         )
 
 
-def place_of(pointer: Any, offset: Any, dtype: str) -> Place:
+def place_of(pointer: Any, offset: Any, dtype: str) -> MemoryRange:
     """Return the elements from `offset` after `pointer`, where `offset` counts elements of `dtype`; E0606 if the pointer does
     not point into a buffer, or points into an element.
     """
     start = make.cast(offset, "int64")
     if isinstance(pointer, tir.Var):
-        return Place(pointer, dtype, start)
+        return MemoryRange(pointer, dtype, start)
     if isinstance(pointer, tir.Call) and name_of(pointer) == "tvm_access_ptr":
         kind, data, first, *_ = pointer.args
-        return Place(data, dtype, make.add(_elements(first, kind.dtype, dtype), start))  # type: ignore[arg-type]
+        return MemoryRange(data, dtype, make.add(_elements(first, kind.dtype, dtype), start))  # type: ignore[arg-type]
     if isinstance(pointer, tir.Call) and name_of(pointer) == "address_of":
         load: Any = pointer.args[0]
-        return Place(load.buffer.data, dtype, make.add(_elements(load.indices[0], load.buffer.dtype, dtype), start))
+        return MemoryRange(
+            load.buffer.data, dtype, make.add(_elements(load.indices[0], load.buffer.dtype, dtype), start)
+        )
     raise error(
         "E0606", "cannot determine the buffer of this pointer", getattr(pointer, "span", None), "use A.access_ptr"
     )
@@ -186,7 +188,7 @@ class _Expander(Calls):
         place = self._own(call, 1, count)
         return sequence([place.store(i, make.const(0, call.dtype)) for i in range(count)])
 
-    def _own(self, call: tir.Call, at: int, count: int) -> Place:
+    def _own(self, call: tir.Call, at: int, count: int) -> MemoryRange:
         """Return the elements of a thread at a pointer and an offset; in warp memory, each thread has `count`
         elements.
         """

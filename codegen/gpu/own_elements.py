@@ -27,7 +27,7 @@ Values = Mapping[tir.Var, tuple[int, int]]
 """The first value of each variable, and the number of its values."""
 
 
-class Place(Struct, frozen=True):
+class GuardedElement(Struct, frozen=True):
     """The element at `indices`, accessed only if all of the conditions hold."""
 
     indices: tuple[tir.PrimExpr, ...]
@@ -44,7 +44,7 @@ class Domains(Struct, frozen=True):
     others: Values
 
 
-def do_meet(a: Place, b: Place, domains: Domains) -> bool | None:
+def do_meet(a: GuardedElement, b: GuardedElement, domains: Domains) -> bool | None:
     """Return whether two threads access the same element, one at `a` and the other at `b`; None if unknown."""
     used = variables((*a.indices, *b.indices))
     fixed = [var for var in domains.fixed if var in used]
@@ -80,7 +80,7 @@ class _AccessedElements(Struct, frozen=True):
     is_certain: bool
 
 
-def _accessed_elements(place: Place, fixed: Sequence[tir.Var], domains: Domains) -> _AccessedElements | None:
+def _accessed_elements(place: GuardedElement, fixed: Sequence[tir.Var], domains: Domains) -> _AccessedElements | None:
     known = {**domains.threads, **domains.fixed, **domains.others}
     used = variables(place.indices)
     names = list(dict.fromkeys([*domains.threads, *fixed, *used]))

@@ -37,12 +37,12 @@ from ..lower.bounds import CHECKED_POSITION, Bounds, Safety
 from ..lower.pointers import Pointers, constant, element_size
 from ..lower.rewriter import Rewriter, sequence
 from .kernel import Kernel, scope_of
-from .matrix_units import ZERO, Place, over, place_of, plus, rest, times
+from .matrix_units import ZERO, MemoryRange, over, place_of, plus, rest, times
 from .places import domains_of
 from .warp_memory import lane_number
 
 _OPERATORS = ("ptx_cp_async", "ptx_mma", "ptx_ldmatrix", "mma_fill", "mma_store", *WHOLE_WARP)
-_Corner: TypeAlias = tuple[Place, tir.PrimExpr, int, tir.PrimExpr]
+_Corner: TypeAlias = tuple[MemoryRange, tir.PrimExpr, int, tir.PrimExpr]
 """An element that an operator reaches: element `index + row * stride` of a place."""
 
 
@@ -110,7 +110,7 @@ class _Checker(Rewriter):
         return result
 
     def _check(
-        self, call: tir.Call, place: Place, index: tir.PrimExpr, row: int, stride: tir.PrimExpr
+        self, call: tir.Call, place: MemoryRange, index: tir.PrimExpr, row: int, stride: tir.PrimExpr
     ) -> tir.Stmt | None:
         """Return the check of an element; None if it is proven to be inside."""
         data, size = place.buffer.data, element_size(place.buffer.dtype)
@@ -140,7 +140,7 @@ class _Checker(Rewriter):
 
     # --- What operators reach
 
-    def _row(self, place: Place, count: int) -> Iterator[_Corner]:
+    def _row(self, place: MemoryRange, count: int) -> Iterator[_Corner]:
         """Yield the ends of `count` elements."""
         for at in {0, count - 1} if count > 0 else ():
             yield place, tir.IntImm("int64", at), 0, ZERO

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...ir import tir
 from ..runtime.sizes import Frame, Slots
-from ..runtime.specs import Place, TensorSpec
+from ..runtime.specs import ArgumentContext, TensorSpec
 from .arrays import Array, DeviceArray, from_host, is_on_device, on_device
 
 ALIGNMENT = 16
@@ -25,7 +25,7 @@ class DeviceSpec:
     ) -> None:  # fmt: skip
         self._spec, self.is_written = TensorSpec(dtype, shape, slots, ndim, strides, is_written), is_written
 
-    def check(self, value: Any, place: Place, frame: Frame) -> DeviceArray:
+    def check(self, value: Any, place: ArgumentContext, frame: Frame) -> DeviceArray:
         """Return `value` as an array on the GPU, copied if it is in host memory; raise as `TensorSpec.check` does,
         E0717 if GPU memory is exhausted, and E0721 if there is no GPU.
         """
@@ -44,7 +44,7 @@ class DeviceSpec:
             raise place.fault("E0702", "the function writes it, but it is read-only", "pass a writeable array")
         return array
 
-    def check_deferred(self, value: Any, place: Place, frame: Frame) -> None:
+    def check_deferred(self, value: Any, place: ArgumentContext, frame: Frame) -> None:
         """Check the dimensions that are expressions, once every variable is bound."""
         self._spec.check_deferred(value, place, frame)
 

@@ -22,7 +22,7 @@ from ...ir.visit import walk
 from ..runtime.ndarray import unwrap, wrap
 from ..runtime.prim_entry import bind_names
 from ..runtime.sizes import Frame, Slots, compile_size
-from ..runtime.specs import Place
+from ..runtime.specs import ArgumentContext
 from .home import Home
 from .specs import Shape, Spec, declare_sizes, make_spec
 
@@ -39,7 +39,7 @@ class GraphEntry:
     def __init__(
         self,
         name: str,
-        parameters: Sequence[tuple[Spec, Place, int]],
+        parameters: Sequence[tuple[Spec, ArgumentContext, int]],
         slots: Slots,
         steps: Sequence[Step],
         result: Value,
@@ -104,7 +104,7 @@ class GraphCompiler:
         parameters = [
             (
                 make_spec(param.struct_info, self.slots, self.home),
-                Place(param.name_hint, name, param.span),
+                ArgumentContext(param.name_hint, name, param.span),
                 self.slot(param),
             )
             for param in function.params
@@ -141,7 +141,7 @@ class GraphCompiler:
             return assign
         declare_sizes(binding.struct_info, self.slots)
         spec = make_spec(binding.struct_info, self.slots, self.home)
-        place = Place(f"match_cast of '{binding.var.name_hint}'", "", binding.span)
+        place = ArgumentContext(f"match_cast of '{binding.var.name_hint}'", "", binding.span)
 
         def match(frame: Frame) -> None:
             frame[slot] = spec.check(value(frame), place, frame)

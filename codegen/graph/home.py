@@ -16,7 +16,7 @@ from ...ir import tir
 from ...ir.diagnostics import error
 from ..runtime.dlpack import Array
 from ..runtime.sizes import Frame, Slots
-from ..runtime.specs import Place, TensorSpec
+from ..runtime.specs import ArgumentContext, TensorSpec
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -26,8 +26,8 @@ class Spec(Protocol):
     rest.
     """
 
-    def check(self, value: Any, place: Place, frame: Frame) -> Any: ...
-    def check_deferred(self, value: Any, place: Place, frame: Frame) -> None: ...
+    def check(self, value: Any, place: ArgumentContext, frame: Frame) -> Any: ...
+    def check_deferred(self, value: Any, place: ArgumentContext, frame: Frame) -> None: ...
 
 
 class Home(Protocol):

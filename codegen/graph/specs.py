@@ -12,7 +12,7 @@ from ...ir.base import Span, StructInfo
 from ...ir.diagnostics import error
 from ...ir.numpy_dtype import numpy_dtype
 from ..runtime.sizes import Frame, Slots, compile_size
-from ..runtime.specs import Place, ScalarSpec, ShapeSpec, kind_of
+from ..runtime.specs import ArgumentContext, ScalarSpec, ShapeSpec, kind_of
 from .home import Home, Spec
 
 
@@ -25,11 +25,11 @@ class Shape(tuple[int, ...]):
 class AnySpec:
     """Any value."""
 
-    def check(self, value: Any, place: Place, frame: Frame) -> Any:
+    def check(self, value: Any, place: ArgumentContext, frame: Frame) -> Any:
         """Return `value`."""
         return value
 
-    def check_deferred(self, value: Any, place: Place, frame: Frame) -> None:
+    def check_deferred(self, value: Any, place: ArgumentContext, frame: Frame) -> None:
         """Do nothing."""
 
 
@@ -43,11 +43,11 @@ class NumberSpec(AnySpec):
         self._make = numpy_dtype(info.dtype).type
         self._declared = None if info.value is None or variable is not None else compile_size(info.value, slots)
 
-    def check(self, value: Any, place: Place, frame: Frame) -> Any:
+    def check(self, value: Any, place: ArgumentContext, frame: Frame) -> Any:
         """Return `value` as a NumPy scalar of the dtype."""
         return self._make(self._scalar.check(value, place, frame))
 
-    def check_deferred(self, value: Any, place: Place, frame: Frame) -> None:
+    def check_deferred(self, value: Any, place: ArgumentContext, frame: Frame) -> None:
         """Compare with the declared value."""
         if self._declared is not None and self._declared(frame) != value:
             raise place.fault("E0705", f"expected {self._declared(frame)}, got {value}")
@@ -60,7 +60,7 @@ class SizesSpec(AnySpec):
         self._ndim = info.ndim
         self._sizes = None if info.values is None else ShapeSpec(info.values, slots)
 
-    def check(self, value: Any, place: Place, frame: Frame) -> Shape:
+    def check(self, value: Any, place: ArgumentContext, frame: Frame) -> Shape:
         """Return `value` as a shape."""
         items = cast("Sequence[Any]", value) if isinstance(value, tuple | list) else None
         if items is None or not all(isinstance(item, int | np.integer) for item in items):
@@ -72,7 +72,7 @@ class SizesSpec(AnySpec):
             raise place.fault("E0704", f"expected a shape of {self._ndim} dimensions, got {tuple(shape)}")
         return shape
 
-    def check_deferred(self, value: Any, place: Place, frame: Frame) -> None:
+    def check_deferred(self, value: Any, place: ArgumentContext, frame: Frame) -> None:
         """Compare the sizes that are expressions."""
         if self._sizes is not None and not self._sizes.agrees(value, frame):
             raise self._sizes.fault(place, tuple(value), frame)
@@ -84,7 +84,7 @@ class TupleSpec:
     def __init__(self, fields: Sequence[Spec]) -> None:
         self._fields = tuple(fields)
 
-    def check(self, value: Any, place: Place, frame: Frame) -> tuple[Any, ...]:
+    def check(self, value: Any, place: ArgumentContext, frame: Frame) -> tuple[Any, ...]:
         """Return `value` with all fields checked."""
         if not isinstance(value, tuple | list):
             raise place.fault("E0702", f"expected a tuple, got {kind_of(value)}")
@@ -94,14 +94,14 @@ class TupleSpec:
         checked = zip(self._fields, items, _fields_of(place, len(items)), strict=True)
         return tuple(spec.check(item, where, frame) for spec, item, where in checked)
 
-    def check_deferred(self, value: Any, place: Place, frame: Frame) -> None:
+    def check_deferred(self, value: Any, place: ArgumentContext, frame: Frame) -> None:
         """Compare the rest in every field."""
         for spec, item, where in zip(self._fields, value, _fields_of(place, len(value)), strict=True):
             spec.check_deferred(item, where, frame)
 
 
-def _fields_of(place: Place, count: int) -> list[Place]:
-    return [Place(f"{place.argument}[{index}]", place.function, place.span) for index in range(count)]
+def _fields_of(place: ArgumentContext, count: int) -> list[ArgumentContext]:
+    return [ArgumentContext(f"{place.argument}[{index}]", place.function, place.span) for index in range(count)]
 
 
 def make_spec(info: StructInfo | None, slots: Slots, home: Home) -> Spec:

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from ...ir import tir
 from ...ir.access import detect_regions
-from ...ir.analysis.regions import Place, is_covered
+from ...ir.analysis.regions import RegionSet, is_covered
 from ...ir.software_pipeline import STAGE
 from ...ir.visit import substitute, walk
 from .rewriter import Rewriter
@@ -77,10 +77,10 @@ def _is_written_before(read: Use, uses: Sequence[Use], depth: int) -> bool:
         return False
     written = [place for use in uses if use.is_write for place in _earlier(use, read, uses, depth)]
     shared = {loop.loop_var: tir.Range(loop.min, loop.extent) for loop in read.loops()}
-    return is_covered(Place(_region(read.indices), {}, read.conditions), written, shared).is_proven
+    return is_covered(RegionSet(_region(read.indices), {}, read.conditions), written, shared).is_proven
 
 
-def _earlier(write: Use, read: Use, uses: Sequence[Use], depth: int) -> Iterator[Place]:
+def _earlier(write: Use, read: Use, uses: Sequence[Use], depth: int) -> Iterator[RegionSet]:
     """Yield what `write` has written before `read` executes: in earlier iterations of the loops around both, from
     scope `depth` on, and in the same iteration if `write` comes first.
     """
@@ -97,9 +97,9 @@ def _earlier(write: Use, read: Use, uses: Sequence[Use], depth: int) -> Iterator
     }
     for number, loop in enumerate(common):
         before = tir.LT("bool", names[loop.loop_var], loop.loop_var)
-        yield Place(region, domains, (*conditions, *_same(common[:number], names), before))
+        yield RegionSet(region, domains, (*conditions, *_same(common[:number], names), before))
     if uses.index(write) < uses.index(read):
-        yield Place(region, domains, (*conditions, *_same(common, names)))
+        yield RegionSet(region, domains, (*conditions, *_same(common, names)))
 
 
 def _same(loops: Sequence[tir.For], names: dict[tir.Var, tir.Var]) -> list[tir.PrimExpr]:

@@ -14,7 +14,7 @@ from ..device import CUDA, Device, check_device, cpu
 from ..gpu import arrays
 from ..gpu.arrays import DeviceArray
 from .dlpack import Array
-from .specs import Place, as_array
+from .specs import ArgumentContext, as_array
 
 
 class NDArray(np.ndarray[Any, Any]):
@@ -60,7 +60,7 @@ def empty(shape: Sequence[int], dtype: str = "float32", device: Device | None = 
 
 def from_dlpack(value: Any) -> NDArray | DeviceArray:
     """Return an array on the memory of `value`, which supports DLPack; TvmsError E0702 or E0718 if that fails."""
-    place = Place("value", "nd.from_dlpack")
+    place = ArgumentContext("value", "nd.from_dlpack")
     return arrays.on_device(value, place) if arrays.is_on_device(value) else as_array(value, place).view(NDArray)
 
 

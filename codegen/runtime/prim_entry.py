@@ -19,7 +19,7 @@ from .jit import Library, c_type, make_callable
 from .quick_call import REFUSED, make_quick_call
 from .signature import Signature
 from .sizes import Size, Slots, compile_size
-from .specs import Place, ScalarSpec, TensorSpec
+from .specs import ArgumentContext, ScalarSpec, TensorSpec
 
 PLAIN_CALLS = 4
 """Number of calls whose arguments are checked in Python. After these, machine code checks the common cases;
@@ -68,17 +68,17 @@ class PrimEntry:
 
     def _parameter(
         self, param: tir.Var, source: tir.PrimFunc, written: set[tir.Var]
-    ) -> tuple[TensorSpec | ScalarSpec | None, Place]:
+    ) -> tuple[TensorSpec | ScalarSpec | None, ArgumentContext]:
         buffer = source.buffer_map.get(param)
         if buffer is None:
-            place = Place(param.name, self.name, param.span)
+            place = ArgumentContext(param.name, self.name, param.span)
             return (None if param.dtype == "handle" else ScalarSpec(param.dtype, self._slots[param])), place
         self._check_offset(buffer)
         is_written = buffer.data in written
         spec = TensorSpec(buffer.dtype, buffer.shape, self._slots, strides=buffer.strides, is_written=is_written)
         made_up = param.name in (f"{buffer.name}_handle", f"var_{buffer.name}")
         name = buffer.name if made_up else param.name
-        return spec, Place(name, self.name, buffer.span or param.span)
+        return spec, ArgumentContext(name, self.name, buffer.span or param.span)
 
     def _check_offset(self, buffer: tir.Buffer) -> None:
         """Refuse a constant offset other than 0, since arrays start at their first element."""
@@ -86,9 +86,9 @@ class PrimEntry:
         if isinstance(offset, tir.IntImm) and offset.value != 0:
             raise error("E0606", f"argument '{buffer.name}' cannot start at element {offset.value}", buffer.span)
 
-    def _compile_offsets(self, source: tir.PrimFunc) -> list[tuple[Size, Place]]:
+    def _compile_offsets(self, source: tir.PrimFunc) -> list[tuple[Size, ArgumentContext]]:
         """Return the symbolic offsets, which are checked to be 0 when all sizes are bound."""
-        found: list[tuple[Size, Place]] = []
+        found: list[tuple[Size, ArgumentContext]] = []
         for param, (_, place) in zip(source.params, self.parameters, strict=True):
             buffer = source.buffer_map.get(param)
             if buffer is not None and not isinstance(buffer.elem_offset, tir.IntImm | None):
@@ -185,7 +185,7 @@ def _is_written(spec: object) -> bool:
     return isinstance(spec, TensorSpec) and spec.is_written
 
 
-def _raw(value: Any, place: Place) -> int:
+def _raw(value: Any, place: ArgumentContext) -> int:
     """Return the address of an array that is passed as an untyped pointer."""
     if not isinstance(value, np.ndarray):
         raise place.fault("E0702", f"expected an array, got {type(value).__name__}")

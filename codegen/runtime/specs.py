@@ -21,7 +21,7 @@ from .dlpack import Array, from_dlpack, has_dlpack, is_on_host
 from .sizes import Frame, Size, Slots, compile_size, size_text, size_variables_in
 
 
-class Place:
+class ArgumentContext:
     """The argument and function that a message is about."""
 
     def __init__(self, argument: str, function: str, span: Span | None = None) -> None:
@@ -71,7 +71,7 @@ class ShapeSpec:
         """Return whether the dimensions that are expressions agree."""
         return all(actual[axis] == size(frame) for axis, size in self._deferred)
 
-    def check_fit(self, place: Place, actual: tuple[int, ...], what: str = "dimension") -> None:
+    def check_fit(self, place: ArgumentContext, actual: tuple[int, ...], what: str = "dimension") -> None:
         """Raise E0703 if a number of `actual` does not fit in the dtype of its declaration."""
         for axis, dtype, most in self._limits:
             if actual[axis] > most:
@@ -79,7 +79,7 @@ class ShapeSpec:
                 said = f"{what} {axis} is {actual[axis]}, but '{declared}' has dtype {dtype}, whose maximum is {most}"
                 raise place.fault("E0703", said, "declare the size as int64")
 
-    def fault(self, place: Place, actual: tuple[int, ...], frame: Frame) -> TvmsError:
+    def fault(self, place: ArgumentContext, actual: tuple[int, ...], frame: Frame) -> TvmsError:
         """Return the error about the expected and the actual shape."""
         inner = ", ".join(map(size_text, self.declared))
         expected = f"({inner},)" if len(self.declared) == 1 else f"({inner})"
@@ -120,7 +120,7 @@ class TensorSpec:
         self._strides = ShapeSpec(strides, slots) if strides else None
         self._constant_strides = [step.value if isinstance(step, tir.IntImm) else None for step in strides]
 
-    def check(self, value: Any, place: Place, frame: Frame) -> Array:
+    def check(self, value: Any, place: ArgumentContext, frame: Frame) -> Array:
         """Return `value` as an array and bind its dimensions; raise an error if it does not match the declaration."""
         array = value if type(value) is np.ndarray else as_array(value, place)
         self.check_kind(array, place, frame)
@@ -134,7 +134,7 @@ class TensorSpec:
             raise place.fault("E0702", "the function writes it, but it is read-only", "pass a writeable array")
         return array
 
-    def check_kind(self, array: Any, place: Place, frame: Frame) -> None:
+    def check_kind(self, array: Any, place: ArgumentContext, frame: Frame) -> None:
         """Check the dtype, the dimensions and the declared strides of an array in any memory; bind symbolic ones."""
         if self._numpy_dtype is not None and array.dtype != self._numpy_dtype:
             help = f"convert it: x.astype({self._numpy_dtype})" if array.dtype.kind in "fiub" else None
@@ -151,7 +151,7 @@ class TensorSpec:
                 raise place.fault("E0706", f"strides of {steps} elements do not match the declaration")
             self._strides.check_fit(place, steps, "stride")
 
-    def check_deferred(self, value: Any, place: Place, frame: Frame) -> None:
+    def check_deferred(self, value: Any, place: ArgumentContext, frame: Frame) -> None:
         """Check the dimensions that are expressions, when every variable is bound."""
         if self.shape is not None and self.shape.has_deferred and not self.shape.agrees(value.shape, frame):
             raise self.shape.fault(place, value.shape, frame)
@@ -160,7 +160,7 @@ class TensorSpec:
             if not self._strides.agrees(steps, frame):
                 raise place.fault("E0706", f"strides of {steps} elements do not match the declaration")
 
-    def _steps(self, array: Any, place: Place) -> tuple[int, ...]:
+    def _steps(self, array: Any, place: ArgumentContext) -> tuple[int, ...]:
         """Return the strides in elements; the declared ones if the array has at most one element."""
         size = array.itemsize * self._lanes
         steps = array.strides[:-1] if self._lanes > 1 else array.strides
@@ -171,7 +171,7 @@ class TensorSpec:
         return tuple([known if free and known is not None else step // size for step, known, free in given])
 
 
-def as_array(value: Any, place: Place) -> Array:
+def as_array(value: Any, place: ArgumentContext) -> Array:
     """Return the NumPy array of `value`, possibly by DLPack, never a copy."""
     if isinstance(value, np.ndarray):
         return np.asarray(
@@ -202,7 +202,7 @@ class ScalarSpec:
         self._dtype, self._slot = dtype, slot
         self._convert: Callable[[Any], Any] = float if is_float(dtype) else bool if is_bool(dtype) else int
 
-    def check(self, value: Any, place: Place, frame: Frame) -> Any:
+    def check(self, value: Any, place: ArgumentContext, frame: Frame) -> Any:
         """Return `value` as a Python number; E0702 or E0703 if it does not have the dtype."""
         if isinstance(value, np.ndarray):
             array = cast("Array", value)

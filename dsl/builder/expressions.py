@@ -20,7 +20,7 @@ from . import operators
 from .budget import TEXT
 from .context import Context, Failed
 from .convert import Mismatch, constant, expression, is_dict, is_tuple
-from .forms import Closure, Form, MetadataTable, Method, ModuleReference, Namespace, Site
+from .forms import Closure, Form, FormUse, MetadataTable, Method, ModuleReference, Namespace
 from .remedies import elsewhere
 from .tir_access import access, no_buffer
 from .tir_attributes import attribute_of, call_function
@@ -84,10 +84,10 @@ def evaluate_call(context: Context, node: syntax.Call, target: syntax.Expr | Non
     values, nodes = evaluate_all(context, node.args)
     if isinstance(func, Form):
         named = [(keyword, evaluate(context, keyword.value)) for keyword in node.keywords]
-        return apply(Site(context, node, func.name, target), func, values, nodes, named)
+        return apply(FormUse(context, node, func.name, target), func, values, nodes, named)
     if isinstance(func, Method):
         named = [(keyword, evaluate(context, keyword.value)) for keyword in node.keywords]
-        site = Site(context, node, func.form.name, target)
+        site = FormUse(context, node, func.form.name, target)
         return apply(site, func.form, [func.receiver, *values], [node.func, *nodes], named)
     if node.keywords:
         raise context.error("E0105", "only forms of the language take arguments by name", node.keywords[0])
@@ -105,7 +105,7 @@ def opener(context: Context, head: syntax.Expr) -> Any:
 
 
 def apply(
-    site: Site,
+    site: FormUse,
     form: Form,
     values: Sequence[Any],
     nodes: Sequence[syntax.Expr],
@@ -158,7 +158,7 @@ def _subscript(context: Context, node: syntax.Subscript) -> Any:
         return access(context, owner, node, evaluate_indices(context, node))
     if isinstance(owner, Form):
         values, nodes = evaluate_all(context, node.indices)
-        return apply(Site(context, node, owner.name), owner, values, nodes)
+        return apply(FormUse(context, node, owner.name), owner, values, nodes)
     keys, _ = evaluate_all(context, node.indices)
     key = keys[0] if len(keys) == 1 else tuple(keys)
     if isinstance(owner, MetadataTable) and owner.key is None and isinstance(key, str):

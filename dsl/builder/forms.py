@@ -1,6 +1,6 @@
 """What a name can denote besides a value: a dialect (`T`), a form in it (`T.grid`), a module, a lambda.
 
-A form is declared once, by a typed Python function: `@form("T.where") def where(site: Site, predicate: Condition)`.
+A form is declared once, by a typed Python function: `@form("T.where") def where(site: FormUse, predicate: Condition)`.
 Its parameter names are TVM's; each annotation names a converter (`convert.CONVERTERS`) that checks the argument and
 converts it to what the function expects. The binding of arguments and all messages about them follow from the
 declaration.
@@ -71,7 +71,7 @@ class Meta(Struct, frozen=True, eq=False):
     value: Any
 
 
-class Parameter(signature.Parameter, frozen=True, eq=False, kw_only=True):
+class FormParameter(signature.Parameter, frozen=True, eq=False, kw_only=True):
     """A parameter of a form: its converter, and whether the argument may be None."""
 
     convert: Convert
@@ -83,9 +83,9 @@ class Form(Struct, frozen=True, eq=False):
 
     name: str
     build: Callable[..., Any]
-    signature: Signature[Parameter]
+    signature: Signature[FormParameter]
 
-    def call(self, site: Site, values: Sequence[Any], nodes: Sequence[syntax.Expr], named: Named = ()) -> Any:
+    def call(self, site: FormUse, values: Sequence[Any], nodes: Sequence[syntax.Expr], named: Named = ()) -> Any:
         """Bind arguments and build; a wrong argument is E0105 (number, name) or E0202 (kind).
 
         `values` are the evaluated positional arguments, `nodes` their expressions in the text.
@@ -115,7 +115,7 @@ class Form(Struct, frozen=True, eq=False):
 Named = Sequence[tuple[syntax.Keyword, Any]]
 
 
-class Site(Struct, frozen=True, eq=False):
+class FormUse(Struct, frozen=True, eq=False):
     """The use of a form: the call, and the target that its value is assigned to."""
 
     context: Context
@@ -227,7 +227,7 @@ def form(*names: str) -> Callable[[_Build], _Build]:
     return declare
 
 
-def signature_of(build: Callable[..., Any]) -> Signature[Parameter]:
+def signature_of(build: Callable[..., Any]) -> Signature[FormParameter]:
     """Return the parameters of a form: names, defaults, and converters by the annotations of its function."""
     code, defaults = build.__code__, build.__defaults__ or ()
     keyword_defaults = build.__kwdefaults__ or {}
@@ -244,14 +244,14 @@ def signature_of(build: Callable[..., Any]) -> Signature[Parameter]:
     return Signature(parameters)
 
 
-def _parameter(build: Callable[..., Any], name: str, required: bool, kind: ParameterKind = "plain") -> Parameter:
+def _parameter(build: Callable[..., Any], name: str, required: bool, kind: ParameterKind = "plain") -> FormParameter:
     annotation: str = build.__annotations__[name]
     known = annotation.removesuffix(" | None")
-    return Parameter(name.rstrip("_"), required, kind, convert=CONVERTERS[known], optional=known != annotation)
+    return FormParameter(name.rstrip("_"), required, kind, convert=CONVERTERS[known], optional=known != annotation)
 
 
 def _converted(
-    site: Site, index: int | None, parameter: Parameter, value: Any, node: syntax.Expr, name: str | None = None
+    site: FormUse, index: int | None, parameter: FormParameter, value: Any, node: syntax.Expr, name: str | None = None
 ) -> Any:
     if value is None and parameter.optional:
         return None

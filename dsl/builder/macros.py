@@ -14,7 +14,7 @@ from .budget import TEXT
 from .context import POISON, Context, TooManyErrors
 from .convert import CONVERTERS, Flag
 from .expressions import evaluate, opener
-from .forms import Form, Parameter, Site, form
+from .forms import Form, FormParameter, FormUse, form
 from .tir_frames import Expansion
 from .tir_statements import STATEMENTS, build_statements
 
@@ -22,7 +22,7 @@ MAX_NESTED = 200
 
 
 @form("T.macro", "T.inline")
-def macro(site: Site, func: Any = None, *, hygienic: Flag = True) -> bool:
+def macro(site: FormUse, func: Any = None, *, hygienic: Flag = True) -> bool:
     """`T.macro f(A, i):` opens a macro, whose statements replace each statement `f(…)`.
 
     Its names are resolved where it is defined or, with `hygienic=False`, where it is used. Its value: whether hygienic.
@@ -42,12 +42,12 @@ def define_macro(context: Context, definition: syntax.Definition) -> None:
     """Define the name of `definition`, whose head is `T.macro`, as a macro."""
     params = definition.params or ()
     defaults = {param.name: evaluate(context, param.default) for param in params if param.default is not None}
-    parameters = [Parameter(param.name, param.name not in defaults, convert=CONVERTERS["Any"]) for param in params]
+    parameters = [FormParameter(param.name, param.name not in defaults, convert=CONVERTERS["Any"]) for param in params]
     hygienic, scope, depth = _is_hygienic(context, definition), context.scope, context.scope.depth
     unused = context.unused_comments
     unused[definition.start] = comments_in(definition.body)
 
-    def use(site: Site, *values: Any, **named: Any) -> Expansion:
+    def use(site: FormUse, *values: Any, **named: Any) -> Expansion:
         arguments = defaults | dict(zip((param.name for param in params), values, strict=False)) | named
 
         def build() -> None:
@@ -71,7 +71,7 @@ def _is_hygienic(context: Context, definition: syntax.Definition) -> bool:
     return evaluate(context, call)
 
 
-def _check_limits(context: Context, site: Site, definition: syntax.Definition) -> None:
+def _check_limits(context: Context, site: FormUse, definition: syntax.Definition) -> None:
     if len(context.uses) >= MAX_NESTED:
         message = f"macros are nested more than {MAX_NESTED} deep"
         site.error("E0010", message, "break the recursion")

@@ -22,7 +22,7 @@ from . import relax_function, relax_statements, tir_calls, tir_literals, tir_new
 from .context import POISON, Context, Failed, Scope, TooManyErrors, target_names
 from .convert import Attributes, Integer, Text, is_tuple
 from .expressions import evaluate, opener
-from .forms import Closure, Form, ModuleReference, Site, form
+from .forms import Closure, Form, FormUse, ModuleReference, form
 from .imports import base_names, define_imports
 from .macros import MACROS, define_macro
 from .signatures import type_variable
@@ -40,12 +40,12 @@ _VERSION = re.compile(r"#\s*tvms\s+(\d+)\s*$")
 
 
 @form("I.ir_module")
-def ir_module(site: Site, mod: Any = None, check_well_formed: Any = True) -> None:
+def ir_module(site: FormUse, mod: Any = None, check_well_formed: Any = True) -> None:
     """`I.ir_module Name:` opens a module."""
 
 
 @form("R.function")
-def function(site: Site) -> None:
+def function(site: FormUse) -> None:
     """`R.function(private=True) f(…):` opens a graph function.
 
     `relax_function` reads its arguments.
@@ -53,7 +53,7 @@ def function(site: Site) -> None:
 
 
 @form("S.schedule")
-def schedule(site: Site) -> None:
+def schedule(site: FormUse) -> None:
     """`S.schedule name(function, target="llvm"):` opens a schedule of a loop function: a sequence of primitives.
 
     `schedules` reads its parameters and its body.
@@ -61,13 +61,13 @@ def schedule(site: Site) -> None:
 
 
 @form("I.module_attrs")
-def module_attrs(site: Site, attrs: Attributes) -> Attrs:
+def module_attrs(site: FormUse, attrs: Attributes) -> Attrs:
     """`I.module_attrs({"key": value})`: attributes of the module."""
     return attrs
 
 
 @form("I.module_global_infos")
-def module_global_infos(site: Site, global_infos: Attributes) -> dict[str, tuple[GlobalInfo, ...]]:
+def module_global_infos(site: FormUse, global_infos: Attributes) -> dict[str, tuple[GlobalInfo, ...]]:
     """`I.module_global_infos({"vdevice": [I.vdevice("llvm")]})`: objects that functions refer to by index."""
     for key, infos in global_infos.items():
         if not is_tuple(infos):
@@ -76,14 +76,14 @@ def module_global_infos(site: Site, global_infos: Attributes) -> dict[str, tuple
 
 
 @form("I.vdevice")
-def vdevice(site: Site, target: Any = None, vdevice_id: Integer = 0, memory_scope: Text = "global") -> VDevice:
+def vdevice(site: FormUse, target: Any = None, vdevice_id: Integer = 0, memory_scope: Text = "global") -> VDevice:
     """`I.vdevice("llvm", 0, "global")`: a virtual device."""
     config = {} if target is None else tir_calls.config_of(site, target, 0)
     return VDevice(config, vdevice_id, memory_scope, span=site.span)
 
 
 @form("I.dummy_global_info")
-def dummy_global_info(site: Site) -> GlobalInfo:
+def dummy_global_info(site: FormUse) -> GlobalInfo:
     """`I.dummy_global_info()`: a placeholder without information."""
     from ...ir.base import DummyGlobalInfo
 

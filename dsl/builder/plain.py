@@ -7,7 +7,7 @@ from typing import Any
 
 from ...ir.signature import describe
 from .convert import is_tuple
-from .forms import Form, Site, signature_of
+from .forms import Form, FormUse, signature_of
 
 _FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {
     "abs": (abs, "write T.abs(x)"),
@@ -21,7 +21,7 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {
 
 
 def _form(name: str, function: Callable[..., Any], help: str) -> Form:
-    def build(site: Site, *values: Any) -> Any:
+    def build(site: FormUse, *values: Any) -> Any:
         unknown = [value for value in values if not isinstance(value, bool | int | float | str) and not is_tuple(value)]
         if values and not unknown:
             try:

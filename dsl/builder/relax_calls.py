@@ -20,7 +20,7 @@ from .. import syntax
 from . import expressions, remedies
 from . import relax_values as values
 from .convert import Text
-from .forms import Closure, Form, Method, Site, form
+from .forms import Closure, Form, FormUse, Method, form
 from .relax_annotations import FORMS, build_struct_info, check_ndim, dtype_of, struct_info, struct_infos
 from .relax_arguments import Arguments, bind, parameters
 from .relax_blocks import BlockBuilder
@@ -159,7 +159,7 @@ def _extern_func(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> 
 
 
 @form("R.ExternFunc")
-def extern_func(site: Site, global_symbol: Text) -> relax.ExternFunc:
+def extern_func(site: FormUse, global_symbol: Text) -> relax.ExternFunc:
     """`f = R.ExternFunc("f")` among the functions of a module."""
     return relax.ExternFunc(global_symbol, struct_info=_EXTERN_INFO, span=site.span)
 

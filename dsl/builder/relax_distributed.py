@@ -12,7 +12,7 @@ from .. import syntax
 from ..device_types import DEVICE_TYPES
 from . import relax_values as values
 from .convert import Integer, Ints, integers
-from .forms import Site, form
+from .forms import FormUse, form
 from .relax_blocks import BlockBuilder
 
 _NodeT = TypeVar("_NodeT", bound=Node)
@@ -67,7 +67,7 @@ def placement(builder: BlockBuilder, node: syntax.Expr) -> relax.Placement:
 
 
 @form("R.device")
-def _device(site: Site, dev_type: Integer, dev_id: Integer = 0) -> VDevice:
+def _device(site: FormUse, dev_type: Integer, dev_id: Integer = 0) -> VDevice:
     """`R.device(2, 0)`: a device by the number of its type, for `R.hint_on_device`."""
     kind = next((kind for kind, number in DEVICE_TYPES.items() if number == dev_type), None)
     if kind is None:
@@ -77,7 +77,7 @@ def _device(site: Site, dev_type: Integer, dev_id: Integer = 0) -> VDevice:
 
 
 @form("R.device_mesh", "R.dist.device_mesh")
-def _device_mesh(site: Site, shape: Ints, device_ids: Any) -> relax.DeviceMesh:
+def _device_mesh(site: FormUse, shape: Ints, device_ids: Any) -> relax.DeviceMesh:
     """`R.device_mesh((2, 2), I.Range(0, 4))`: a grid of devices."""
     if isinstance(device_ids, tir.Range):
         return relax.DeviceMesh(shape, (), device_ids, span=site.span)

@@ -12,7 +12,7 @@ from .. import syntax
 from . import relax_values as values
 from .context import Context, Failed
 from .convert import Attributes
-from .forms import Site, form
+from .forms import FormUse, form
 from .relax_annotations import struct_info
 from .relax_arguments import bind as bind_arguments
 from .relax_arguments import parameters
@@ -220,19 +220,19 @@ def build_dataflow_body(builder: BlockBuilder, body: tuple[syntax.Stmt, ...], ou
 
 
 @form("R.dataflow")
-def dataflow(site: Site) -> None:
+def dataflow(site: FormUse) -> None:
     """`with R.dataflow():`, bindings without side effects; `R.output` lists those that are visible after it."""
     raise site.error("E0201", "R.dataflow opens a block", "write with R.dataflow():")
 
 
 @form("R.output")
-def output(site: Site, *variables: Any) -> None:
+def output(site: FormUse, *variables: Any) -> None:
     """`R.output(a, b)` at the end of a dataflow block: the variables that are visible after it."""
     raise site.error("E0201", "R.output is a statement, not a value", "write it at the end of a dataflow block")
 
 
 @form("R.func_attr")
-def func_attr(site: Site, attrs: Attributes) -> None:
+def func_attr(site: FormUse, attrs: Attributes) -> None:
     """`R.func_attr({"key": value})`: attributes of the function."""
     raise site.error("E0201", "R.func_attr is a statement, not a value", "write it at the start of a function")
 

@@ -16,7 +16,7 @@ from . import operators
 from .context import Context
 from .convert import is_tuple
 from .expressions import evaluate, evaluate_call, evaluate_indices, to_expr
-from .forms import Form, Meta, Site
+from .forms import Form, FormUse, Meta
 from .shadowing import check_assigned
 from .tir_access import check_rank, element_indices, no_buffer, store
 from .tir_frames import Body, Expansion, Frame, let_frame
@@ -106,7 +106,7 @@ def build_annotation(context: Context, node: syntax.Expr, target: syntax.Name) -
     """Return the variable or buffer named `target` that an annotation such as `T.int32` or `T.Buffer(…)` declares."""
     value = evaluate_for(context, node, target)
     if isinstance(value, Form):
-        return value.call(Site(context, node, value.name, target), (), ())
+        return value.call(FormUse(context, node, value.name, target), (), ())
     if isinstance(node, syntax.Subscript) and isinstance(value, tir.Var):
         return replace(value, name=target.id)
     if isinstance(node, syntax.Subscript) and isinstance(value, tir.Buffer):

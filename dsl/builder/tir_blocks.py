@@ -26,7 +26,7 @@ from .convert import (
     is_dict,
     is_tuple,
 )
-from .forms import Site, form
+from .forms import FormUse, form
 from .tir_frames import BlockFrame, InitFrame
 from .tir_loops import Domain
 
@@ -52,7 +52,7 @@ def region_of(value: Any, span: Any) -> tir.BufferRegion:
     return tir.BufferRegion(value.buffer, tuple(ranges), span=value.span)
 
 
-def block_of(site: Site) -> BlockFrame:
+def block_of(site: FormUse) -> BlockFrame:
     """Return the innermost block; raise E0201 if there is none."""
     function = site.function
     if not function.blocks:
@@ -62,13 +62,13 @@ def block_of(site: Site) -> BlockFrame:
 
 
 @form("T.block", "T.sblock")
-def block(site: Site, name: Text = "", no_realize: Flag = False) -> BlockFrame:
+def block(site: FormUse, name: Text = "", no_realize: Flag = False) -> BlockFrame:
     """`with T.block("name"):`, a part of the computation that is scheduled as a whole."""
     return BlockFrame(name, not no_realize)
 
 
 @form("T.init")
-def init(site: Site) -> InitFrame:
+def init(site: FormUse) -> InitFrame:
     """`with T.init():`, what the block does before its first reduction step."""
     if block_of(site).init is not None:
         raise site.error("E0209", "the block already has an init")
@@ -76,7 +76,7 @@ def init(site: Site) -> InitFrame:
 
 
 @form("T.where")
-def where(site: Site, predicate: Condition) -> None:
+def where(site: FormUse, predicate: Condition) -> None:
     """`T.where(predicate)`: the block runs only if the predicate holds."""
     frame = block_of(site)
     if frame.predicate is not None:
@@ -85,7 +85,7 @@ def where(site: Site, predicate: Condition) -> None:
 
 
 @form("T.reads")
-def reads(site: Site, *buffer_slices: Any) -> None:
+def reads(site: FormUse, *buffer_slices: Any) -> None:
     """`T.reads(A[i], B[0:16])`: all that the block reads."""
     frame = block_of(site)
     if frame.reads is not None:
@@ -94,7 +94,7 @@ def reads(site: Site, *buffer_slices: Any) -> None:
 
 
 @form("T.writes")
-def writes(site: Site, *buffer_slices: Any) -> None:
+def writes(site: FormUse, *buffer_slices: Any) -> None:
     """`T.writes(C[i])`: all that the block writes."""
     frame = block_of(site)
     if frame.writes is not None:
@@ -110,7 +110,7 @@ def _extent(axis: tir.PrimExpr) -> str:
     return str(axis.value) if isinstance(axis, tir.IntImm) else axis.name if isinstance(axis, tir.Var) else "…"
 
 
-def _regions(site: Site, slices: tuple[Any, ...]) -> tuple[tir.BufferRegion, ...]:
+def _regions(site: FormUse, slices: tuple[Any, ...]) -> tuple[tir.BufferRegion, ...]:
     if len(slices) == 1 and is_tuple(slices[0]):
         slices = slices[0]
     result: list[tir.BufferRegion] = []
@@ -124,13 +124,13 @@ def _regions(site: Site, slices: tuple[Any, ...]) -> tuple[tir.BufferRegion, ...
 
 
 @form("T.block_attr", "T.sblock_attr")
-def block_attr(site: Site, attrs: Attributes) -> None:
+def block_attr(site: FormUse, attrs: Attributes) -> None:
     """`T.block_attr({"key": value})`: attributes of the block; several calls are merged."""
     frame = block_of(site)
     frame.annotations = _merged(site, frame.annotations, attrs)
 
 
-def _merged(site: Site, old: Attrs, new: Attrs) -> Attrs:
+def _merged(site: FormUse, old: Attrs, new: Attrs) -> Attrs:
     merged = dict(old)
     for key, value in new.items():
         before = merged.get(key)
@@ -146,7 +146,7 @@ def _merged(site: Site, old: Attrs, new: Attrs) -> Attrs:
 # --- Axes -----------------------------------------------------------------------------------------------------
 
 
-def _axis(site: Site, kind: tir.IterVarType, dom: tir.Range, binding: tir.PrimExpr, dtype: str) -> tir.Var:
+def _axis(site: FormUse, kind: tir.IterVarType, dom: tir.Range, binding: tir.PrimExpr, dtype: str) -> tir.Var:
     if isinstance(binding, tir.IntImm) and dom.extent in site.function.loops:
         help = f"write {site.name}({binding.value}, {_extent(dom.extent)})"
         raise site.error("E0203", "the domain of an axis must precede its binding", help)
@@ -156,7 +156,7 @@ def _axis(site: Site, kind: tir.IterVarType, dom: tir.Range, binding: tir.PrimEx
 
 
 def _add_axis(
-    site: Site, kind: tir.IterVarType, dom: tir.Range, binding: tir.PrimExpr, dtype: str, name: str
+    site: FormUse, kind: tir.IterVarType, dom: tir.Range, binding: tir.PrimExpr, dtype: str, name: str
 ) -> tir.Var:
     frame = block_of(site)
     var = tir.Var(dtype, name, span=site.span)
@@ -166,31 +166,31 @@ def _add_axis(
 
 
 @form("T.axis.spatial", "T.axis.S")
-def spatial(site: Site, dom: Domain, binding: PrimExpr, dtype: DTypeName = "int32") -> tir.Var:
+def spatial(site: FormUse, dom: Domain, binding: PrimExpr, dtype: DTypeName = "int32") -> tir.Var:
     """An axis whose iterations are independent."""
     return _axis(site, tir.IterVarType.DATA_PAR, dom, binding, dtype)
 
 
 @form("T.axis.reduce", "T.axis.R")
-def reduce(site: Site, dom: Domain, binding: PrimExpr, dtype: DTypeName = "int32") -> tir.Var:
+def reduce(site: FormUse, dom: Domain, binding: PrimExpr, dtype: DTypeName = "int32") -> tir.Var:
     """An axis over which a result is accumulated."""
     return _axis(site, tir.IterVarType.COMM_REDUCE, dom, binding, dtype)
 
 
 @form("T.axis.scan")
-def scan(site: Site, dom: Domain, binding: PrimExpr, dtype: DTypeName = "int32") -> tir.Var:
+def scan(site: FormUse, dom: Domain, binding: PrimExpr, dtype: DTypeName = "int32") -> tir.Var:
     """An axis whose iterations run in order."""
     return _axis(site, tir.IterVarType.ORDERED, dom, binding, dtype)
 
 
 @form("T.axis.opaque")
-def opaque(site: Site, dom: Domain, binding: PrimExpr, dtype: DTypeName = "int32") -> tir.Var:
+def opaque(site: FormUse, dom: Domain, binding: PrimExpr, dtype: DTypeName = "int32") -> tir.Var:
     """An axis without known properties."""
     return _axis(site, tir.IterVarType.OPAQUE, dom, binding, dtype)
 
 
 @form("T.axis.remap")
-def remap(site: Site, kinds: Text, bindings: Exprs, dtype: DTypeName = "int32") -> tir.Var | tuple[tir.Var, ...]:
+def remap(site: FormUse, kinds: Text, bindings: Exprs, dtype: DTypeName = "int32") -> tir.Var | tuple[tir.Var, ...]:
     """`vi, vk = T.axis.remap("SR", [i, k])`: an axis for each loop variable, spatial or reduction."""
     block_name = block_of(site).name
     where = f"block '{block_name}' remaps {len(kinds)} ax{'e' if len(kinds) != 1 else 'i'}s \"{kinds}\""
@@ -216,7 +216,7 @@ def remap(site: Site, kinds: Text, bindings: Exprs, dtype: DTypeName = "int32") 
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
-def _axis_names(site: Site, kinds: str, where: str) -> list[str]:
+def _axis_names(site: FormUse, kinds: str, where: str) -> list[str]:
     count, target = len(kinds), site.target
     elements = target.elements if isinstance(target, syntax.Tuple | syntax.List) else None
     if elements is None or len(elements) == count or any(isinstance(element, syntax.Starred) for element in elements):

@@ -23,7 +23,7 @@ from .convert import (
     expression,
     is_tuple,
 )
-from .forms import Site, form
+from .forms import FormUse, form
 from .tir_access import store
 from .tir_frames import Frame, FunctionFrame
 
@@ -41,7 +41,7 @@ def strides_of(value: Any, span: Span | None) -> tuple[tir.PrimExpr | str, ...]:
 
 
 def make_buffer(
-    site: Site,
+    site: FormUse,
     shape: Shape,
     dtype: str = "float32",
     data: tir.Var | None = None,
@@ -78,7 +78,7 @@ def make_buffer(
 
 @form("T.Buffer", "T.buffer", "T.buffer_decl")
 def buffer(
-    site: Site,
+    site: FormUse,
     shape: Shape,
     dtype: DTypeName = "float32",
     data: Var | None = None,
@@ -98,7 +98,7 @@ def buffer(
 
 @form("T.match_buffer")
 def match_buffer(
-    site: Site,
+    site: FormUse,
     param: Any,
     shape: Shape | None = None,
     dtype: DTypeName = "float32",
@@ -138,7 +138,7 @@ def match_buffer(
     return made
 
 
-def _check_param(site: Site, param: tir.Var) -> None:
+def _check_param(site: FormUse, param: tir.Var) -> None:
     """Check that a parameter is a handle that has been neither matched (E0209) nor used (E0201) before."""
     place, known = site.argument("param", 0), site.function.buffer_map.get(param)
     if param.dtype != "handle":
@@ -152,7 +152,7 @@ def _check_param(site: Site, param: tir.Var) -> None:
 
 @form("T.alloc_buffer", "T.sblock_alloc_buffer")
 def alloc_buffer(
-    site: Site,
+    site: FormUse,
     shape: Shape,
     dtype: DTypeName = "float32",
     data: Var | None = None,
@@ -188,7 +188,7 @@ def alloc_buffer(
 
 
 @form("T.alloc_shared", "T.alloc_local")
-def alloc_scope(site: Site, shape: Shape, dtype: DTypeName = "float32") -> Frame:
+def alloc_scope(site: FormUse, shape: Shape, dtype: DTypeName = "float32") -> Frame:
     """`B = T.alloc_shared((128,))`: memory for the statements after it, in the scope `shared` or `local`."""
     made = make_buffer(site, shape, dtype, scope=site.name.removeprefix("T.alloc_"))
     site.function.allocated_buffers.append(made)
@@ -197,7 +197,7 @@ def alloc_scope(site: Site, shape: Shape, dtype: DTypeName = "float32") -> Frame
 
 @form("T.decl_buffer")
 def decl_buffer(
-    site: Site,
+    site: FormUse,
     shape: Shape,
     dtype: DTypeName = "float32",
     data: Var | None = None,
@@ -232,7 +232,7 @@ def declaration(function: FunctionFrame, made: tir.Buffer, allocate: bool, annot
 
 @form("T.buffer_store")
 def buffer_store(
-    site: Site, buffer: Buffer, value: PrimExpr, indices: Any, predicate: PrimExpr | None = None
+    site: FormUse, buffer: Buffer, value: PrimExpr, indices: Any, predicate: PrimExpr | None = None
 ) -> tir.Stmt:
     """`T.buffer_store(A, value, [i])`: the same as `A[i] = value`, with an optional predicate for each lane."""
     positions = indices if is_tuple(indices) else (indices,)

@@ -24,11 +24,11 @@ from .convert import (
     is_dict,
     is_tuple,
 )
-from .forms import NAMESPACES, Form, Parameter, Site, dtype_name, form, register, signature_of
+from .forms import NAMESPACES, Form, FormParameter, FormUse, dtype_name, form, register, signature_of
 
 
 def _intrinsic_form(name: str, row: ops.Intrinsic) -> Form:
-    def build(site: Site, *args: Any, **named: Any) -> tir.PrimExpr:
+    def build(site: FormUse, *args: Any, **named: Any) -> tir.PrimExpr:
         dtype, values = _split_dtype(site, row, args, named)
         return ops.build(
             row,
@@ -43,7 +43,7 @@ def _intrinsic_form(name: str, row: ops.Intrinsic) -> Form:
 
 
 def _split_dtype(
-    site: Site, row: ops.Intrinsic, args: Sequence[Any], named: dict[str, Any]
+    site: FormUse, row: ops.Intrinsic, args: Sequence[Any], named: dict[str, Any]
 ) -> tuple[str | None, Sequence[Any]]:
     """Return the dtype given in the call, and the other arguments."""
     place = row.dtype_location
@@ -58,7 +58,7 @@ def _split_dtype(
     return _dtype(site, args[index], site.argument("", index)), rest
 
 
-def _dtype(site: Site, value: Any, node: Any) -> str:
+def _dtype(site: FormUse, value: Any, node: Any) -> str:
     if value == "":
         return "void"
     try:
@@ -68,7 +68,7 @@ def _dtype(site: Site, value: Any, node: Any) -> str:
         raise site.error("E0202", message, mismatch.help, node) from None
 
 
-def _argument(site: Site, value: Any, index: int, name: str = "") -> tir.PrimExpr | Node:
+def _argument(site: FormUse, value: Any, index: int, name: str = "") -> tir.PrimExpr | Node:
     try:
         return argument(value, site.span)
     except Mismatch as mismatch:
@@ -80,12 +80,12 @@ def _operator_form(name: str, operator: Callable[..., tir.PrimExpr]) -> Form:
     """Return the form of an operator on expressions that promotes and folds."""
     names = operator.__code__.co_varnames[: operator.__code__.co_argcount - 1]
 
-    def build(site: Site, *args: tir.PrimExpr, dtype: Any = None, **named: tir.PrimExpr) -> tir.PrimExpr:
+    def build(site: FormUse, *args: tir.PrimExpr, dtype: Any = None, **named: tir.PrimExpr) -> tir.PrimExpr:
         return operator(*args, **named, span=site.span)
 
     update_wrapper(build, operator, assigned=("__doc__",))
-    parameters = [Parameter(key, convert=CONVERTERS["PrimExpr"]) for key in names]
-    dtype = Parameter("dtype", False, "named", convert=CONVERTERS["Any"])
+    parameters = [FormParameter(key, convert=CONVERTERS["PrimExpr"]) for key in names]
+    dtype = FormParameter("dtype", False, "named", convert=CONVERTERS["Any"])
     return Form(f"T.{name}", build, Signature([*parameters, dtype]))
 
 
@@ -101,31 +101,31 @@ for _name, _operator in ops.OPERATORS.items():
 
 
 @form("T.if_then_else")
-def if_then_else(site: Site, cond: Condition, t: PrimExpr, f: PrimExpr, *, dtype: Any = None) -> tir.PrimExpr:
+def if_then_else(site: FormUse, cond: Condition, t: PrimExpr, f: PrimExpr, *, dtype: Any = None) -> tir.PrimExpr:
     """`T.if_then_else(condition, a, b)`: evaluates only one side."""
     return make.if_then_else(cond, t, f, site.span)
 
 
 @form("T.min_value")
-def min_value(site: Site, dtype: DTypeName) -> tir.PrimExpr:
+def min_value(site: FormUse, dtype: DTypeName) -> tir.PrimExpr:
     """`T.min_value("float32")`: the least finite value."""
     return make.min_value(dtype, site.span)
 
 
 @form("T.max_value")
-def max_value(site: Site, dtype: DTypeName) -> tir.PrimExpr:
+def max_value(site: FormUse, dtype: DTypeName) -> tir.PrimExpr:
     """`T.max_value("float32")`: the greatest finite value."""
     return make.max_value(dtype, site.span)
 
 
 @form("T.infinity")
-def infinity(site: Site, dtype: DTypeName) -> tir.PrimExpr:
+def infinity(site: FormUse, dtype: DTypeName) -> tir.PrimExpr:
     """`T.infinity("float32")`: positive infinity."""
     return make.infinity(dtype, site.span)
 
 
 @form("T.reinterpret")
-def reinterpret(site: Site, *args: Any, dtype: Any = None) -> tir.PrimExpr:
+def reinterpret(site: FormUse, *args: Any, dtype: Any = None) -> tir.PrimExpr:
     """`T.reinterpret("int32", x)`, or `T.reinterpret(x, dtype="int32")`: the bits of `x` as another dtype."""
     row = ops.INTRINSICS["tir.reinterpret"]
     target, values = _split_dtype(site, row, args, {} if dtype is None else {"dtype": dtype})
@@ -137,7 +137,7 @@ def reinterpret(site: Site, *args: Any, dtype: Any = None) -> tir.PrimExpr:
 
 
 @form("T.address_of")
-def address_of(site: Site, obj: Any, *, dtype: Any = None) -> tir.PrimExpr:
+def address_of(site: FormUse, obj: Any, *, dtype: Any = None) -> tir.PrimExpr:
     """`T.address_of(A[0])`: a pointer to an element; of a buffer, to its first element."""
     if isinstance(obj, tir.Buffer):
         obj = make.buffer_load(obj, [make.const(0, extent.dtype) for extent in obj.shape], span=site.span)
@@ -145,13 +145,13 @@ def address_of(site: Site, obj: Any, *, dtype: Any = None) -> tir.PrimExpr:
 
 
 @form("T.llvm_lookup_intrinsic_id")
-def llvm_lookup_intrinsic_id(site: Site, name: Text) -> str:
+def llvm_lookup_intrinsic_id(site: FormUse, name: Text) -> str:
     """`T.llvm_lookup_intrinsic_id("llvm.fma.f32")`: an intrinsic of LLVM, by name."""
     return name
 
 
 @form("T.call_intrin")
-def call_intrin(site: Site, dtype: Any, func_name: Text, *args: Argument) -> tir.Call:
+def call_intrin(site: FormUse, dtype: Any, func_name: Text, *args: Argument) -> tir.Call:
     """`T.call_intrin("int32", "tir.clz", x)`: a call of an intrinsic by its registered name."""
     func_name = func_name.replace("tirx.", "tir.", 1)
     if ops.get(func_name) is None:
@@ -162,7 +162,7 @@ def call_intrin(site: Site, dtype: Any, func_name: Text, *args: Argument) -> tir
 
 
 @form("T.Call")
-def call_node(site: Site, dtype: Any, op: Any, args: Any) -> tir.Call:
+def call_node(site: FormUse, dtype: Any, op: Any, args: Any) -> tir.Call:
     """`T.Call("handle", "tir.tvm_tuple", [x])`: the plain node."""
     values = args if is_tuple(args) else (args,)
     if isinstance(op, str):
@@ -178,7 +178,7 @@ def _packed_form(name: str) -> Form:
     row = ops.find_script(name)
     assert row is not None
 
-    def build(site: Site, *args: Any, dtype: Any = None) -> tir.Call:
+    def build(site: FormUse, *args: Any, dtype: Any = None) -> tir.Call:
         values = [
             value if isinstance(value, tir.Buffer) else _argument(site, value, index)
             for index, value in enumerate(args)
@@ -194,13 +194,13 @@ for _name in ops.PACKED_CALLS:
 
 
 @form("T.target", "I.target")
-def target(site: Site, target_config: Any, host: Any = None) -> Target:
+def target(site: FormUse, target_config: Any, host: Any = None) -> Target:
     """`T.target({"kind": "cuda"}, host="llvm")`: a target of the compiler."""
     config = config_of(site, target_config, 0)
     return Target(config if host is None else {**config, "host": config_of(site, host, 1)}, span=site.span)
 
 
-def config_of(site: Site, config: Any, index: int) -> Attributes:
+def config_of(site: FormUse, config: Any, index: int) -> Attributes:
     """Return a target as attributes: "llvm -mcpu=native" gives kind and mcpu, "nvidia/a100" the tag."""
     if isinstance(config, Target):
         return config.attrs

@@ -14,7 +14,7 @@ from .. import syntax
 from .context import Context, Failed
 from .convert import Flag
 from .expressions import apply, evaluate
-from .forms import Form, Site, form
+from .forms import Form, FormUse, form
 from .signatures import check_no_value, check_private, matched_annotation, type_variables
 from .tir_assignments import build_annotation
 from .tir_frames import FunctionFrame
@@ -25,7 +25,7 @@ _TRUE = tir.IntImm("bool", 1)
 
 @form("T.prim_func")
 def prim_func(
-    site: Site,
+    site: FormUse,
     func: Any = None,
     private: Flag = False,
     check_well_formed: Flag = True,
@@ -83,7 +83,7 @@ def build_prim_func(context: Context, definition: syntax.Definition) -> tir.Prim
 def _is_private(context: Context, head: syntax.Expr | None) -> bool:
     assert head is not None
     value = evaluate(context, head)
-    return apply(Site(context, head, value.name), value, (), ()) if isinstance(value, Form) else bool(value)
+    return apply(FormUse(context, head, value.name), value, (), ()) if isinstance(value, Form) else bool(value)
 
 
 def return_type(context: Context, node: syntax.Expr | None) -> tir.Type | None:
@@ -92,7 +92,7 @@ def return_type(context: Context, node: syntax.Expr | None) -> tir.Type | None:
     if node is None or value is None:
         return None
     if isinstance(value, Form):
-        value = value.call(Site(context, node, value.name), (), ())
+        value = value.call(FormUse(context, node, value.name), (), ())
     if isinstance(value, tir.Var):
         return value.type_annotation or tir.PrimType(value.dtype)
     message = f"a loop function returns a scalar or nothing, not {describe(value)}"

@@ -8,7 +8,7 @@ from ...ir import make, tir
 from ...ir.dtype import is_float
 from ...ir.signature import describe
 from .convert import DTypeName, Flag, Mismatch, Text, expression
-from .forms import Form, Site, dtype_name, form, register, signature_of
+from .forms import Form, FormUse, dtype_name, form, register, signature_of
 
 _SCALARS = (
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
@@ -23,7 +23,7 @@ _NEWER = {"f16": "float16", "f32": "float32", "f64": "float64", "i8": "int8", "i
 def dtype_form(dtype: str) -> Form:
     """Return the form `T.<dtype>`; forms of vector dtypes are created on demand."""
 
-    def build(site: Site, expr: Any = None, is_size_var: Flag = False) -> tir.PrimExpr:
+    def build(site: FormUse, expr: Any = None, is_size_var: Flag = False) -> tir.PrimExpr:
         """`T.float32(0)`, `T.int64(x)`, `n = T.int32()`: a constant, a cast, or, without a value, a variable."""
         if expr is None:
             return _variable(site, dtype, None, is_size_var)
@@ -40,14 +40,14 @@ def dtype_form(dtype: str) -> Form:
     return Form(f"T.{dtype}", build, signature_of(build))
 
 
-def _special_float(site: Site, text: str, dtype: str) -> tir.PrimExpr:
+def _special_float(site: FormUse, text: str, dtype: str) -> tir.PrimExpr:
     if text not in ("inf", "-inf", "nan") or not is_float(dtype):
         help = 'a floating-point dtype takes "inf", "-inf" or "nan"'
         raise site.error("E0202", f"{site.name} does not accept '{text}'", help, site.argument("expr", 0))
     return make.const(float(text), dtype, site.span)
 
 
-def _variable(site: Site, dtype: str, annotation: tir.Type | None = None, is_size_var: bool = False) -> tir.Var:
+def _variable(site: FormUse, dtype: str, annotation: tir.Type | None = None, is_size_var: bool = False) -> tir.Var:
     kind = tir.SizeVar if is_size_var else tir.Var
     return kind(dtype, site.first_name, annotation, span=site.span)
 
@@ -60,7 +60,7 @@ for _short, _name in _NEWER.items():
 
 
 @form("T.handle")
-def handle(site: Site, dtype: Any = None, storage_scope: Text = "global", *, is_size_var: Flag = False) -> tir.Var:
+def handle(site: FormUse, dtype: Any = None, storage_scope: Text = "global", *, is_size_var: Flag = False) -> tir.Var:
     """`a: T.handle` and `T.handle("float32", "shared")`: a pointer, optionally with its element dtype and scope."""
     if dtype is None:
         return _variable(site, "handle", None, is_size_var)
@@ -69,7 +69,7 @@ def handle(site: Site, dtype: Any = None, storage_scope: Text = "global", *, is_
     return ptr(site, _dtype_argument(site, dtype), storage_scope, is_size_var)
 
 
-def _dtype_argument(site: Site, dtype: Any) -> str:
+def _dtype_argument(site: FormUse, dtype: Any) -> str:
     try:
         return dtype_name(dtype, None)
     except Mismatch as mismatch:
@@ -78,31 +78,31 @@ def _dtype_argument(site: Site, dtype: Any) -> str:
 
 
 @form("T.Ptr", "T.ptr", "T.buffer_var")
-def ptr(site: Site, dtype: DTypeName, storage_scope: Text = "global", is_size_var: Flag = False) -> tir.Var:
+def ptr(site: FormUse, dtype: DTypeName, storage_scope: Text = "global", is_size_var: Flag = False) -> tir.Var:
     """`T.Ptr[T.float32]`: a pointer to elements of a dtype."""
     return _variable(site, "handle", tir.PointerType(tir.PrimType(dtype), storage_scope), is_size_var)
 
 
 @form("T.TensorMap")
-def tensor_map(site: Site) -> tir.Var:
+def tensor_map(site: FormUse) -> tir.Var:
     """`T.TensorMap()`: a CUDA tensor map."""
     return _variable(site, "handle", tir.PointerType(tir.TensorMapType()))
 
 
 @form("T.Var")
-def var(site: Site, name: Text, dtype: DTypeName) -> tir.Var:
+def var(site: FormUse, name: Text, dtype: DTypeName) -> tir.Var:
     """`T.Var("n", "int32")`: a variable."""
     return tir.Var(dtype, name, span=site.span)
 
 
 @form("T.var")
-def older_var(site: Site, dtype: DTypeName, name: Text = "") -> tir.Var:
+def older_var(site: FormUse, dtype: DTypeName, name: Text = "") -> tir.Var:
     """`n = T.var("int32")`, the older spelling of `n = T.int32()`."""
     return tir.Var(dtype, site.first_name or name, span=site.span)
 
 
 @form("T.IntImm", "T.FloatImm")
-def immediate(site: Site, dtype: DTypeName, value: Any) -> tir.PrimExpr:
+def immediate(site: FormUse, dtype: DTypeName, value: Any) -> tir.PrimExpr:
     """`T.FloatImm("float16", 0.5)`: a constant."""
     if not isinstance(value, bool | int | float):
         message = f"argument 2, 'value' to {site.name}: expected a number, got {describe(value)}"
@@ -111,6 +111,6 @@ def immediate(site: Site, dtype: DTypeName, value: Any) -> tir.PrimExpr:
 
 
 @form("T.StringImm")
-def string(site: Site, value: Text) -> tir.StringImm:
+def string(site: FormUse, value: Text) -> tir.StringImm:
     """`T.StringImm("text")`: a string as an expression."""
     return tir.StringImm("handle", value, span=site.span)

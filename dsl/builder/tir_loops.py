@@ -8,7 +8,7 @@ from ...ir import make, tir
 from ...ir.base import Attrs, Span, Trivia
 from ...ir.dtype import is_int, parse_dtype
 from .convert import Attributes, Integer, Mismatch, PrimExpr, Text, converter, expression, is_tuple
-from .forms import Site, form
+from .forms import FormUse, form
 from .tir_difference import difference
 from .tir_frames import LoopFrame
 
@@ -37,7 +37,7 @@ def range_of(begin: tir.PrimExpr, end: tir.PrimExpr) -> tir.Range:
 
 
 def _loop(
-    site: Site,
+    site: FormUse,
     kind: tir.ForKind,
     start: tir.PrimExpr,
     stop: tir.PrimExpr | None,
@@ -74,7 +74,7 @@ def _loop(
     return LoopFrame(value, wrap)
 
 
-def _check_bounds(site: Site, *bounds: tir.PrimExpr) -> None:
+def _check_bounds(site: FormUse, *bounds: tir.PrimExpr) -> None:
     for bound in bounds:
         if not is_int(bound.dtype):
             help = 'write an integer, or convert it: T.Cast("int32", …)'
@@ -86,13 +86,13 @@ def _promoted(bound: tir.PrimExpr, dtype: str) -> tir.PrimExpr:
     return make.const(bound.value, dtype, bound.span) if isinstance(bound, tir.IntImm) else bound
 
 
-def _target_span(site: Site) -> Span:
+def _target_span(site: FormUse) -> Span:
     return site.context.span(site.target or site.node)
 
 
 @form("T.serial")
 def serial(
-    site: Site,
+    site: FormUse,
     start: PrimExpr,
     stop: PrimExpr | None = None,
     step: Integer = 1,
@@ -105,7 +105,7 @@ def serial(
 
 @form("T.parallel")
 def parallel(
-    site: Site,
+    site: FormUse,
     start: PrimExpr,
     stop: PrimExpr | None = None,
     step: Integer = 1,
@@ -118,7 +118,7 @@ def parallel(
 
 @form("T.vectorized")
 def vectorized(
-    site: Site,
+    site: FormUse,
     start: PrimExpr,
     stop: PrimExpr | None = None,
     step: Integer = 1,
@@ -131,7 +131,7 @@ def vectorized(
 
 @form("T.unroll")
 def unroll(
-    site: Site,
+    site: FormUse,
     start: PrimExpr,
     stop: PrimExpr | None = None,
     step: Integer = 1,
@@ -144,7 +144,7 @@ def unroll(
 
 @form("T.thread_binding")
 def thread_binding(
-    site: Site,
+    site: FormUse,
     start: PrimExpr,
     stop: Any = None,
     thread: Text | None = None,
@@ -162,7 +162,7 @@ def thread_binding(
 
 
 @form("T.grid")
-def grid(site: Site, *extents: PrimExpr) -> LoopFrame:
+def grid(site: FormUse, *extents: PrimExpr) -> LoopFrame:
     """A nest of serial loops from zero: `for i, j in T.grid(128, 128):`"""
     if not extents:
         raise site.error("E0105", "T.grid needs at least one extent", "give an extent for each loop")

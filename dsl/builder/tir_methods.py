@@ -12,27 +12,27 @@ from ...ir.buffers import elem_offset_of, index_dtype
 from ...ir.diagnostics import error
 from ...ir.dtype import MAX_LANES, lanes_of, with_lanes
 from .convert import DTypeName, Integer, Mask, PrimExpr, Shape, constant
-from .forms import Form, Site, signature_of
+from .forms import Form, FormUse, signature_of
 from .tir_buffers import decl_buffer
 from .tir_frames import Frame
 
 
 def vload(
-    site: Site, buffer: Any, begin: Shape, dtype: DTypeName | None = None, predicate: PrimExpr | None = None
+    site: FormUse, buffer: Any, begin: Shape, dtype: DTypeName | None = None, predicate: PrimExpr | None = None
 ) -> tir.BufferLoad:
     """`A.vload([i], "float32x4")`: a load with the lanes of the dtype (TVM: `Buffer.vload`)."""
     indices = make.vector_indices(begin, lanes_of(dtype or buffer.dtype) // lanes_of(buffer.dtype))
     return make.buffer_load(buffer, indices, predicate, span=site.span)
 
 
-def vstore(site: Site, buffer: Any, begin: Shape, value: PrimExpr, predicate: PrimExpr | None = None) -> tir.Stmt:
+def vstore(site: FormUse, buffer: Any, begin: Shape, value: PrimExpr, predicate: PrimExpr | None = None) -> tir.Stmt:
     """`A.vstore([i], value)`: a store with the lanes of `value` (TVM: `Buffer.vstore`)."""
     indices = make.vector_indices(begin, lanes_of(value.dtype) // lanes_of(buffer.dtype))
     return tir.BufferStore(buffer, value, indices, predicate, span=site.span)
 
 
 def access_ptr(
-    site: Site,
+    site: FormUse,
     buffer: Any,
     access_mask: Mask,
     ptr_type: DTypeName = "handle",
@@ -54,22 +54,22 @@ def access_ptr(
     return tir.Call(ptr_type, Op("tir.tvm_access_ptr"), arguments, span=site.span)
 
 
-def view(site: Site, buffer: Any, *shape: PrimExpr) -> Frame:
+def view(site: FormUse, buffer: Any, *shape: PrimExpr) -> Frame:
     """`B = A.view(4, 4)`: the same memory in another shape (TVM: `Buffer.view`)."""
     return decl_buffer(site, shape, buffer.dtype, data=buffer.data, scope=buffer.scope)
 
 
-def scope(site: Site, buffer: Any) -> str:
+def scope(site: FormUse, buffer: Any) -> str:
     """`A.scope()`: the storage scope."""
     return buffer.scope
 
 
-def astype(site: Site, value: Any, dtype: DTypeName) -> tir.PrimExpr:
+def astype(site: FormUse, value: Any, dtype: DTypeName) -> tir.PrimExpr:
     """`x.astype("float16")`: the value as another dtype."""
     return make.cast(value, dtype, site.span)
 
 
-def equal(site: Site, value: Any, other: PrimExpr) -> tir.PrimExpr:
+def equal(site: FormUse, value: Any, other: PrimExpr) -> tir.PrimExpr:
     """`x.equal(y)`: the comparison, folded if both are constants."""
     return make.equal(value, other, span=site.span)
 

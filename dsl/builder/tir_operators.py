@@ -9,7 +9,7 @@ from ...ir.base import Span
 from ...ir.dtype import lanes_of, with_lanes
 from ...ir.signature import describe, wrong_kind
 from .convert import Condition, DTypeName, Exprs, Mismatch, PrimExpr, constant, expression, is_tuple
-from .forms import Closure, Form, Site, form, register, signature_of
+from .forms import Closure, Form, FormUse, form, register, signature_of
 from .operators import compare
 from .tir_loops import range_of
 
@@ -29,14 +29,14 @@ _FUNCTIONS = {
 
 
 def _register_binary(name: str, combine: Any, doc: str | None) -> None:
-    def build(site: Site, a: Any, b: Any, *, dtype: Any = None) -> tir.PrimExpr:
+    def build(site: FormUse, a: Any, b: Any, *, dtype: Any = None) -> tir.PrimExpr:
         return combine(*_pair(site, a, b), site.span)
 
     build.__doc__ = doc
     register(f"T.{name}", Form(f"T.{name}", build, signature_of(build)))
 
 
-def _pair(site: Site, a: Any, b: Any) -> tuple[tir.PrimExpr, tir.PrimExpr]:
+def _pair(site: FormUse, a: Any, b: Any) -> tuple[tir.PrimExpr, tir.PrimExpr]:
     """Return both operands as expressions; a plain number becomes a constant."""
     values: list[tir.PrimExpr | float] = []
     for index, (value, name) in enumerate(((a, "a"), (b, "b"))):
@@ -72,44 +72,44 @@ for _name, _function in _FUNCTIONS.items():
 
 
 @form("T.Not")
-def logical_not(site: Site, a: Condition) -> tir.PrimExpr:
+def logical_not(site: FormUse, a: Condition) -> tir.PrimExpr:
     """`T.Not(a)`: the same as `not a`."""
     return tir.Not("bool", a, span=site.span)
 
 
 @form("T.Cast")
-def cast_node(site: Site, dtype: DTypeName, value: PrimExpr) -> tir.PrimExpr:
+def cast_node(site: FormUse, dtype: DTypeName, value: PrimExpr) -> tir.PrimExpr:
     """`T.Cast("float16", x)`: the plain node; a constant is not folded."""
     return tir.Cast(dtype, value, span=site.span)
 
 
 @form("T.cast")
-def cast(site: Site, value: PrimExpr, dtype: DTypeName) -> tir.PrimExpr:
+def cast(site: FormUse, value: PrimExpr, dtype: DTypeName) -> tir.PrimExpr:
     """`T.cast(x, "float16")`: the value as another dtype; a constant is folded."""
     return make.cast(value, dtype, site.span)
 
 
 @form("T.Select")
-def select(site: Site, condition: Condition, true_value: PrimExpr, false_value: PrimExpr) -> tir.PrimExpr:
+def select(site: FormUse, condition: Condition, true_value: PrimExpr, false_value: PrimExpr) -> tir.PrimExpr:
     """`T.Select(condition, a, b)`: evaluates both sides."""
     true_value, false_value = make.match_types(true_value, false_value, site.span)
     return tir.Select(true_value.dtype, condition, true_value, false_value, span=site.span)
 
 
 @form("T.Ramp", "T.ramp")
-def ramp(site: Site, base: PrimExpr, stride: PrimExpr, lanes: PrimExpr) -> tir.PrimExpr:
+def ramp(site: FormUse, base: PrimExpr, stride: PrimExpr, lanes: PrimExpr) -> tir.PrimExpr:
     """`T.Ramp(base, stride, lanes)`: base, base + stride, …"""
     return make.ramp(base, stride, lanes, site.span)
 
 
 @form("T.Broadcast", "T.broadcast")
-def broadcast(site: Site, value: PrimExpr, lanes: PrimExpr) -> tir.PrimExpr:
+def broadcast(site: FormUse, value: PrimExpr, lanes: PrimExpr) -> tir.PrimExpr:
     """`T.Broadcast(value, lanes)`: a vector whose lanes are copies of a scalar."""
     return make.broadcast(value, lanes, site.span)
 
 
 @form("T.Shuffle")
-def shuffle(site: Site, vectors: Exprs, indices: Exprs) -> tir.PrimExpr:
+def shuffle(site: FormUse, vectors: Exprs, indices: Exprs) -> tir.PrimExpr:
     """`T.Shuffle([a, b], [0, 5])`: elements of the concatenated vectors."""
     if not vectors or not indices:
         raise site.error("E0202", "T.Shuffle needs at least one vector and one index")
@@ -118,13 +118,13 @@ def shuffle(site: Site, vectors: Exprs, indices: Exprs) -> tir.PrimExpr:
 
 
 @form("T.Range", "I.Range")
-def range_node(site: Site, begin: PrimExpr, end: PrimExpr) -> tir.Range:
+def range_node(site: FormUse, begin: PrimExpr, end: PrimExpr) -> tir.Range:
     """`T.Range(begin, end)`: the integers from `begin` up to, but not including, `end`."""
     return range_of(begin, end)
 
 
 @form("T.comm_reducer")
-def comm_reducer(site: Site, combiner: Any, identity: Exprs) -> tir.CommReducer:
+def comm_reducer(site: FormUse, combiner: Any, identity: Exprs) -> tir.CommReducer:
     """`T.comm_reducer(lambda x, y: x + y, [T.float32(0)])`: how threads combine values, and the identity element."""
     if not isinstance(combiner, Closure):
         message = f"argument 1, 'combiner' to T.comm_reducer: expected a lambda, got {describe(combiner)}"
@@ -144,7 +144,7 @@ def comm_reducer(site: Site, combiner: Any, identity: Exprs) -> tir.CommReducer:
 
 @form("T.index_map")
 def index_map(
-    site: Site, mapping: Any, *, inverse_index_map: Any = None, index_dtype: DTypeName = "int64"
+    site: FormUse, mapping: Any, *, inverse_index_map: Any = None, index_dtype: DTypeName = "int64"
 ) -> tir.IndexMap:
     """`T.index_map(lambda i, j: (i // 16, j, i % 16))`: the position of each element in a new layout."""
     inverse = None if inverse_index_map is None else _index_map(site, inverse_index_map, index_dtype)
@@ -152,7 +152,7 @@ def index_map(
     return tir.IndexMap(made.initial_indices, made.final_indices, inverse, span=site.span)
 
 
-def _index_map(site: Site, mapping: Any, dtype: str) -> tir.IndexMap:
+def _index_map(site: FormUse, mapping: Any, dtype: str) -> tir.IndexMap:
     if not isinstance(mapping, Closure):
         raise site.error("E0202", f"{site.name}: expected a lambda, got {describe(mapping)}")
     variables = tuple(tir.Var(dtype, param.name, span=site.span) for param in mapping.node.params)

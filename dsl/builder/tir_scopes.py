@@ -24,7 +24,7 @@ from .convert import (
     is_dict,
     is_tuple,
 )
-from .forms import Form, Site, form
+from .forms import Form, FormUse, form
 from .operators import is_condition
 from .tir_blocks import Region
 from .tir_frames import Frame, assert_frame, let_frame
@@ -33,7 +33,7 @@ _TRUE = tir.IntImm("bool", 1)
 
 
 @form("T.func_attr")
-def func_attr(site: Site, attrs: Attributes) -> None:
+def func_attr(site: FormUse, attrs: Attributes) -> None:
     """`T.func_attr({"tir.noalias": True})`: attributes of the function."""
     function = site.function
     for key, value in attrs.items():
@@ -43,7 +43,7 @@ def func_attr(site: Site, attrs: Attributes) -> None:
 
 
 @form("T.evaluate")
-def evaluate(site: Site, value: Any) -> tir.Stmt:
+def evaluate(site: FormUse, value: Any) -> tir.Stmt:
     """`T.evaluate(value)`: evaluates an expression for its effect."""
     try:
         return tir.Evaluate(_value(value, site.span), span=site.span)
@@ -59,7 +59,7 @@ def _value(value: Any, span: Span) -> tir.PrimExpr:
 
 @form("T.allocate")
 def allocate(
-    site: Site,
+    site: FormUse,
     extents: Shape,
     dtype: DTypeName,
     scope: Text = "global",
@@ -78,7 +78,7 @@ def allocate(
 
 @form("T.allocate_const")
 def allocate_const(
-    site: Site, data: Any, dtype: DTypeName, extents: Ints, annotations: Attributes | None = None
+    site: FormUse, data: Any, dtype: DTypeName, extents: Ints, annotations: Attributes | None = None
 ) -> Frame:
     """`A = T.allocate_const([1, 2, 3], "int32", [3])`: memory with constant contents."""
     import numpy
@@ -108,7 +108,7 @@ def _plain(data: Any) -> Any:
 
 
 @form("T.attr")
-def attr(site: Site, node: Any, attr_key: Text | None = None, value: Any = None) -> Frame:
+def attr(site: FormUse, node: Any, attr_key: Text | None = None, value: Any = None) -> Frame:
     """`with T.attr(A.data, "key", value):`, or `T.attr({"key": value})` without a node: an attribute of the body."""
     pairs = node.items() if is_dict(node) else ((attr_key, value),)
     subject = tir.IntImm("int32", 0) if is_dict(node) else node
@@ -125,13 +125,13 @@ def attr(site: Site, node: Any, attr_key: Text | None = None, value: Any = None)
     return Frame(None, wrap)
 
 
-def _key(site: Site, key: Any) -> str:
+def _key(site: FormUse, key: Any) -> str:
     if not isinstance(key, str):
         raise site.error("E0105", "T.attr needs argument 2, 'attr_key'", 'write T.attr(node, "key", value)')
     return key
 
 
-def _said(site: Site, value: Any) -> tir.PrimExpr:
+def _said(site: FormUse, value: Any) -> tir.PrimExpr:
     try:
         return _value(value, site.span)
     except Mismatch:
@@ -140,7 +140,7 @@ def _said(site: Site, value: Any) -> tir.PrimExpr:
 
 
 @form("T.realize")
-def realize(site: Site, buffer_slice: Region, storage_scope: Text, condition: Condition = _TRUE) -> Frame:
+def realize(site: FormUse, buffer_slice: Region, storage_scope: Text, condition: Condition = _TRUE) -> Frame:
     """`T.realize(A[0:16], "local")`: the region of a buffer that is allocated."""
     buffer = buffer_slice.buffer
 
@@ -153,7 +153,7 @@ def realize(site: Site, buffer_slice: Region, storage_scope: Text, condition: Co
 
 
 @form("T.Assert")
-def assert_stmt(site: Site, condition: Condition, message: Text) -> Frame:
+def assert_stmt(site: FormUse, condition: Condition, message: Text) -> Frame:
     """`with T.Assert(n > 0, "n is positive"):`: an `assert` with an explicit body."""
     if not is_condition(condition):
         raise site.error("E0406", f"expected a bool condition, got {condition.dtype}", help="compare it with a value")
@@ -164,7 +164,7 @@ def assert_stmt(site: Site, condition: Condition, message: Text) -> Frame:
 
 
 @form("T.LetStmt")
-def let_stmt(site: Site, value: PrimExpr, type_annotation: Any = None, *, var: Var | None = None) -> Frame:
+def let_stmt(site: FormUse, value: PrimExpr, type_annotation: Any = None, *, var: Var | None = None) -> Frame:
     """`with T.LetStmt(value) as x:`, or with a given variable: `T.LetStmt(value, var=x)`."""
     if var is None and isinstance(type_annotation, Form):
         type_annotation = type_annotation.call(site, (), ())
@@ -174,13 +174,13 @@ def let_stmt(site: Site, value: PrimExpr, type_annotation: Any = None, *, var: V
 
 
 @form("T.bind", "T.Bind")
-def bind(site: Site, value: PrimExpr, type_annotation: Any = None, *, var: Var | None = None) -> Frame:
+def bind(site: FormUse, value: PrimExpr, type_annotation: Any = None, *, var: Var | None = None) -> Frame:
     """`x = T.bind(value)`, the newer name of `T.LetStmt`."""
     return let_stmt(site, value, type_annotation, var=var)
 
 
 @form("T.Let")
-def let_expr(site: Site, expr: PrimExpr, where: Any) -> tir.PrimExpr:
+def let_expr(site: FormUse, expr: PrimExpr, where: Any) -> tir.PrimExpr:
     """`T.Let(x + x, where={x: value})`: an expression in which a variable is bound to a value."""
     if not is_dict(where) or len(where) != 1:
         raise site.error("E0202", "argument 2, 'where' to T.Let: expected one variable and its value, as in {x: 1}")
@@ -192,7 +192,7 @@ def let_expr(site: Site, expr: PrimExpr, where: Any) -> tir.PrimExpr:
 
 
 @form("T.let")
-def let(site: Site, v: Var, value: PrimExpr, body: PrimExpr | None = None) -> Frame | tir.PrimExpr:
+def let(site: FormUse, v: Var, value: PrimExpr, body: PrimExpr | None = None) -> Frame | tir.PrimExpr:
     """`with T.let(x, value):`, or with a body the expression (the older spelling of T.LetStmt and T.Let)."""
     return let_frame(v, value) if body is None else tir.Let(body.dtype, v, value, body, span=site.span)
 
@@ -201,7 +201,7 @@ def let(site: Site, v: Var, value: PrimExpr, body: PrimExpr | None = None) -> Fr
 
 
 @form("T.iter_var")
-def iter_var(site: Site, v: Any, dom: Any, iter_type: Text, thread_tag: Text) -> tir.IterVar:
+def iter_var(site: FormUse, v: Any, dom: Any, iter_type: Text, thread_tag: Text) -> tir.IterVar:
     """`T.iter_var(tx, T.Range(0, 128), "ThreadIndex", "threadIdx.x")`: an iterator, for `T.attr`."""
     kinds = {
         "DataPar": tir.IterVarType.DATA_PAR, "CommReduce": tir.IterVarType.COMM_REDUCE,
@@ -220,7 +220,7 @@ def iter_var(site: Site, v: Any, dom: Any, iter_type: Text, thread_tag: Text) ->
 
 
 @form("T.env_thread")
-def env_thread(site: Site, thread_tag: Text, dtype: DTypeName = "int32") -> tir.Var:
+def env_thread(site: FormUse, thread_tag: Text, dtype: DTypeName = "int32") -> tir.Var:
     """`tx = T.env_thread("threadIdx.x")`: a thread index, launched later."""
     var = tir.Var(dtype, site.first_name, span=site.span)
     site.function.threads[var] = tir.IterVar(None, var, tir.IterVarType.THREAD_INDEX, thread_tag, span=site.span)
@@ -228,7 +228,7 @@ def env_thread(site: Site, thread_tag: Text, dtype: DTypeName = "int32") -> tir.
 
 
 @form("T.launch_thread")
-def launch_thread(site: Site, thread: Any, extent: PrimExpr) -> Frame:
+def launch_thread(site: FormUse, thread: Any, extent: PrimExpr) -> Frame:
     """`with T.launch_thread("blockIdx.x", 128) as bx:`, or `T.launch_thread(tx, 128)` of an env_thread."""
     if isinstance(thread, str):
         thread = env_thread(site, thread, extent.dtype)

@@ -19,7 +19,7 @@ from ...ir.diagnostics import Diagnostic
 from .. import syntax
 from .lexer import Lexer, LimitError, Line, Problem, Token
 from .mistakes import head_name, missing_body, resume_after, undecorated, unexpected, unexpected_indent
-from .place import Place
+from .place import UnexpectedToken
 from .tree import Tree
 
 MAX_TEXT = 16 * 2**20
@@ -123,7 +123,7 @@ class _Driver:
             return None
         self.cut(height)
         self.advance(tokens[:failed])  # advance again, without the reductions that preceded the error
-        self.report(unexpected(Place(self.lexer.text, tokens, failed, self.expected()), decorator))
+        self.report(unexpected(UnexpectedToken(self.lexer.text, tokens, failed, self.expected()), decorator))
         self.cut(self.height)
         self.broken_names.extend(head_name(self.lexer.text, first))
         self.dropped = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .lexer import Problem, Token
-from .place import HEAD, Place
+from .place import HEAD, UnexpectedToken
 
 STATEMENTS = {
     "async": "use `def`",
@@ -39,7 +39,7 @@ SIGNS = {
 PREFIXES = {"f": "an f-string", "b": "a bytes literal", "r": "a raw string", "u": "a string with a prefix"}
 
 
-def foreign_form(place: Place) -> Problem | None:
+def foreign_form(place: UnexpectedToken) -> Problem | None:
     """Return the problem of a form that is not part of the language, if `place` is in one."""
     return next((problem for rule in RULES if (problem := rule(place))), None)
 
@@ -48,14 +48,14 @@ def _refuse(form: str, at: Token, help: str) -> Problem:
     return Problem("E0013", f"{form} is not part of the language", at.start, at.end, help)
 
 
-def _statement(place: Place) -> Problem | None:
+def _statement(place: UnexpectedToken) -> Problem | None:
     kind, first = place.tokens[0]
     if kind == "NAME" and first.text in STATEMENTS and place.tokens[1][0] not in (".", "=", "[", ","):
         return _refuse(f"`{first.text}`", first, STATEMENTS[first.text])
     return None
 
 
-def _sign(place: Place) -> Problem | None:
+def _sign(place: UnexpectedToken) -> Problem | None:
     """Refuse a foreign sign that starts at the token or up to two tokens before it."""
     starts = [token.start for _, token in place.tokens[max(0, place.index - 2) : place.index + 1]]
     for sign, help in SIGNS.items():
@@ -67,14 +67,14 @@ def _sign(place: Place) -> Problem | None:
     return None
 
 
-def _prefixed_string(place: Place) -> Problem | None:
+def _prefixed_string(place: UnexpectedToken) -> Problem | None:
     prefix = place.previous
     if place.kind == "STRING" and prefix and prefix.end == place.token.start and not prefix.text.lower().strip("fbru"):
         return _refuse(PREFIXES[prefix.text[0].lower()], prefix, "write a plain string")
     return None
 
 
-def _operator(place: Place) -> Problem | None:
+def _operator(place: UnexpectedToken) -> Problem | None:
     if place.token.text == "is":
         return _refuse("`is`", place.token, "compare with `==`")
     following = place.tokens[place.index + 1 : place.index + 2]
@@ -83,7 +83,7 @@ def _operator(place: Place) -> Problem | None:
     return None
 
 
-def _in_brackets(place: Place) -> Problem | None:
+def _in_brackets(place: UnexpectedToken) -> Problem | None:
     kind, token, opening = place.kind, place.token, place.opening
     if kind == "*" and place.previous and place.previous.text == "import":
         return _refuse("`import *`", token, "name what to import")
@@ -100,7 +100,7 @@ def _in_brackets(place: Place) -> Problem | None:
     return None
 
 
-def _other_language(place: Place) -> Problem | None:
+def _other_language(place: UnexpectedToken) -> Problem | None:
     """Refuse loops, bodies, branches and declarations in the syntax of C and similar languages."""
     kind, token, previous = place.kind, place.token, place.previous
     first = place.tokens[0][1]
@@ -118,7 +118,7 @@ def _other_language(place: Place) -> Problem | None:
     return None
 
 
-def _chained_assignment(place: Place) -> Problem | None:
+def _chained_assignment(place: UnexpectedToken) -> Problem | None:
     earlier = place.tokens[: place.index]
     if (
         place.kind == "="
@@ -130,7 +130,7 @@ def _chained_assignment(place: Place) -> Problem | None:
     return None
 
 
-RULES: tuple[Callable[[Place], Problem | None], ...] = (
+RULES: tuple[Callable[[UnexpectedToken], Problem | None], ...] = (
     _statement,
     _sign,
     _prefixed_string,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from .foreign import foreign_form
 from .lexer import Problem, Token
-from .place import CLOSING, HEAD, OPENING, Place, Tokens, closed_last, opened_by
+from .place import CLOSING, HEAD, OPENING, Tokens, UnexpectedToken, closed_last, opened_by
 
 STATEMENT = frozenset({"with", "def", "class", "return", "assert", "while", "pass", "import", "from"})
 """Keywords that start a statement and never occur in brackets."""
@@ -66,7 +66,7 @@ def undecorated(decorator: Token) -> Problem:
     return Problem("E0016", message, decorator.start, decorator.end, "write one, or remove the decorator")
 
 
-def unexpected(place: Place, decorator: Token | None) -> Problem:
+def unexpected(place: UnexpectedToken, decorator: Token | None) -> Problem:
     """Return the problem of the token at `place`; `decorator` is the previous line, if it is one."""
     for rule in (foreign_form, _unclosed_string, _character, _head, _bracket, _number, _equal_sign):
         if problem := rule(place):
@@ -75,7 +75,7 @@ def unexpected(place: Place, decorator: Token | None) -> Problem:
     return undecorated(decorator) if decorator and not is_definition else _expected(place)
 
 
-def _unclosed_string(place: Place) -> Problem | None:
+def _unclosed_string(place: UnexpectedToken) -> Problem | None:
     if place.kind != "UNCLOSED":
         return None
     start, text = place.token.start, place.token.text
@@ -85,7 +85,7 @@ def _unclosed_string(place: Place) -> Problem | None:
     return Problem("E0006", message, start, end, f"close it with {text[:3] if triple else text[0]}")
 
 
-def _character(place: Place) -> Problem | None:
+def _character(place: UnexpectedToken) -> Problem | None:
     if place.kind != "INVALID":
         return None
     character, start, end = place.token.text, place.token.start, place.token.end
@@ -97,7 +97,7 @@ def _character(place: Place) -> Problem | None:
     return Problem("E0005", f"the character {shown} is not part of the language", start, end, help)
 
 
-def _head(place: Place) -> Problem | None:
+def _head(place: UnexpectedToken) -> Problem | None:
     """Recognize `T.prim_func(A: …):`, `T.prim_func f A: …` and `T.block("b"):`: no name, no parentheses, no `with`."""
     opener = next((token for kind, token in place.tokens if kind != "NAME" and token.text != "."), place.token)
     last = next((token for _, token in reversed(place.tokens) if token.text), place.token)
@@ -117,7 +117,7 @@ def _head(place: Place) -> Problem | None:
     return None
 
 
-def _number(place: Place) -> Problem | None:
+def _number(place: UnexpectedToken) -> Problem | None:
     """Recognize `0x1G` and `1.0f`: a name right after a number."""
     number = place.previous
     if place.kind != "NAME" or number is None or number.end != place.token.start or not number.text[:1].isdigit():
@@ -127,7 +127,7 @@ def _number(place: Place) -> Problem | None:
     return Problem("E0012", f"'{text}' is not a number", number.start, place.token.end, help)
 
 
-def _equal_sign(place: Place) -> Problem | None:
+def _equal_sign(place: UnexpectedToken) -> Problem | None:
     if place.kind == "=" and "BINARY" in place.expected:
         message = "an assignment is not allowed here"
         notes = () if place.opening else _ended(place)
@@ -135,7 +135,7 @@ def _equal_sign(place: Place) -> Problem | None:
     return None
 
 
-def _bracket(place: Place) -> Problem | None:
+def _bracket(place: UnexpectedToken) -> Problem | None:
     kind, token, opening = place.kind, place.token, place.opening
     if kind in CLOSING.values():
         if opening is None:
@@ -155,18 +155,18 @@ def _bracket(place: Place) -> Problem | None:
     return None
 
 
-def _inside(place: Place, opening: Token) -> Token:
+def _inside(place: UnexpectedToken, opening: Token) -> Token:
     """Return the text that is read as the contents of `opening`, including the bracket."""
     return Token(opening.start, place.previous.end if place.previous else opening.end)
 
 
-def _ended(place: Place, start: int = 0) -> tuple[tuple[str, Token], ...]:
+def _ended(place: UnexpectedToken, start: int = 0) -> tuple[tuple[str, Token], ...]:
     """Return a note at the last brackets closed before the place, from token `start` on: possibly too early."""
     closed = closed_last(place.tokens[start : place.index])
     return (("these brackets are closed before it", closed),) if closed else ()
 
 
-def _expected(place: Place) -> Problem:
+def _expected(place: UnexpectedToken) -> Problem:
     kind, token = place.kind, place.token
     if kind in ("else", "elif"):
         help = "indent it as its `if`, right below the body"
@@ -184,7 +184,7 @@ def _expected(place: Place) -> Problem:
     return Problem("E0008", message, token.start, token.end, _remedy(place, choices), notes)
 
 
-def _remedy(place: Place, choices: list[str]) -> str:
+def _remedy(place: UnexpectedToken, choices: list[str]) -> str:
     if place.opening and "," in place.expected:
         return "put a comma before it, or close the bracket"
     if place.kind == "NEWLINE":
@@ -194,7 +194,7 @@ def _remedy(place: Place, choices: list[str]) -> str:
     return f"write {choices[0]} before it, or {'start a new line' if WORDS['NEWLINE'] in choices else 'remove it'}"
 
 
-def _choices(place: Place) -> list[str]:
+def _choices(place: UnexpectedToken) -> list[str]:
     """Return the most helpful of the expected kinds, in words."""
     expected = place.expected
     if "pass" in expected:

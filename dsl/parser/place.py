@@ -17,7 +17,7 @@ HEAD = re.compile(r"(?:def|class|[\w.]+(?:\([^()\n]*\))?)[ \t]+(\w+)[ \t]*[(\[:]
 Tokens: TypeAlias = list[tuple[str, Token]]
 
 
-class Place(Struct, frozen=True):
+class UnexpectedToken(Struct, frozen=True):
     """The token `tokens[index]` of a logical line, where only the kinds `expected` fit."""
 
     text: str

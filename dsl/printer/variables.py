@@ -25,22 +25,22 @@ def variables_in(value: object) -> Iterator[tir.Var]:
             stack.extend([getattr(item, name) for name in item.__struct_fields__[1:]])
 
 
-class Place(Struct, frozen=True, eq=False):
+class TreePath(Struct, frozen=True, eq=False):
     """A node other than an expression, and its parent."""
 
     node: object
-    outer: Place | None
+    outer: TreePath | None
     depth: int
 
 
-def common_places(root: Node) -> dict[object, Place | None]:
+def common_places(root: Node) -> dict[object, TreePath | None]:
     """Return, for each variable and buffer, the innermost place in `root` that holds all its uses.
 
     Shared nodes are entered once (TVM: `IRDocsifierNode::SetCommonPrefix`). Iterative.
     """
-    found: dict[object, Place | None] = {}
+    found: dict[object, TreePath | None] = {}
     entered: set[int] = set()
-    path: list[Place] = []
+    path: list[TreePath] = []
     stack: list[tuple[object, int]] = [(root, 0)]
     while stack:
         item, depth = stack.pop()
@@ -56,7 +56,7 @@ def common_places(root: Node) -> dict[object, Place | None]:
                 continue
             entered.add(id(item))
             if not isinstance(item, tir.PrimExpr | tir.Buffer):
-                path.append(Place(item, path[-1] if path else None, depth))
+                path.append(TreePath(item, path[-1] if path else None, depth))
             names = item.__struct_fields__
             stack.extend((getattr(item, name), len(path)) for name in reversed(names) if name not in _ASIDE)
     return found
@@ -65,7 +65,7 @@ def common_places(root: Node) -> dict[object, Place | None]:
 _ASIDE = ("span", "trivia")
 
 
-def _common(place: Place | None, path: list[Place]) -> Place | None:
+def _common(place: TreePath | None, path: list[TreePath]) -> TreePath | None:
     while place is not None and not (place.depth < len(path) and path[place.depth] is place):
         place = place.outer
     return place

@@ -14,7 +14,7 @@ from msgspec import Struct
 from ...ir.ops.registry import REQUIRED, relax_ops
 from ...ir.signature import Signature
 from ..builder.convert import CONVERTERS
-from ..builder.forms import NAMESPACES, Form, Namespace, Parameter
+from ..builder.forms import NAMESPACES, Form, FormParameter, Namespace
 
 LEAF = {"expression": "A[i]", "operand": "x"}
 """Levels whose pieces nest in each other, with the innermost operand."""
@@ -166,7 +166,7 @@ def form_pieces() -> Iterator[Piece]:
                 yield Piece(member.name, "expression", f"{member.name}({_arguments(member.signature, kinds)})")
 
 
-def _arguments(signature: Signature[Parameter], kinds: dict[int, str]) -> str:
+def _arguments(signature: Signature[FormParameter], kinds: dict[int, str]) -> str:
     needed = [parameter for parameter in signature.positional if parameter.required]
     if signature.variadic is not None:
         needed += [signature.variadic] * 2

@@ -16,7 +16,7 @@ from ...ir.schedule.tree import statements_in
 _T = TypeVar("_T")
 
 
-class Site(Struct, frozen=True):
+class BlockSite(Struct, frozen=True):
     """A block, the loops around it in its scope, and that scope."""
 
     block: tir.Block
@@ -44,14 +44,14 @@ class Site(Struct, frozen=True):
         return any(read.buffer is write.buffer for read in self.block.reads for write in self.block.writes)
 
 
-def sites_of(module_function: tir.PrimFunc) -> list[Site]:
+def sites_of(module_function: tir.PrimFunc) -> list[BlockSite]:
     """Return the blocks of a function with a unique name, without the root block."""
-    found: list[Site] = []
+    found: list[BlockSite] = []
 
     def visit(node: tir.Stmt, loops: tuple[tir.For, ...], scope: tir.Block | None) -> None:
         match node:
             case tir.BlockRealize():
-                found.append(Site(node.block, loops, scope))
+                found.append(BlockSite(node.block, loops, scope))
                 visit(node.block.body, (), node.block)
             case tir.For():
                 visit(node.body, (*loops, node), scope)
@@ -76,16 +76,16 @@ class Offer:
     def pick(self, options: Sequence[_T]) -> _T:
         return self.random.choice(options)
 
-    def site(self, suits: Callable[[Site], Any] = lambda site: site.loops) -> Site | None:
+    def site(self, suits: Callable[[BlockSite], Any] = lambda site: site.loops) -> BlockSite | None:
         """Pick a block, usually one that suits."""
         fitting = [site for site in self.sites if suits(site)]
         options = fitting if fitting and self.random.random() < 0.95 else self.sites
         return self.pick(options) if options else None
 
-    def loops(self, site: Site | None) -> list[LoopRV]:
+    def loops(self, site: BlockSite | None) -> list[LoopRV]:
         return [] if site is None else self.schedule.get_loops(site.name)
 
-    def loop(self, site: Site | None, suits: Callable[[tir.For], bool] = lambda loop: True) -> LoopRV | None:
+    def loop(self, site: BlockSite | None, suits: Callable[[tir.For], bool] = lambda loop: True) -> LoopRV | None:
         """Pick a loop around a block, usually one that suits."""
         if site is None or not site.loops:
             return None
@@ -93,7 +93,7 @@ class Offer:
         at = self.pick(fitting if fitting and self.random.random() < 0.95 else range(len(site.loops)))
         return self.loops(site)[at]
 
-    def related(self, site: Site | None, consumers: bool) -> Site | None:
+    def related(self, site: BlockSite | None, consumers: bool) -> BlockSite | None:
         """Pick a consumer or a producer of a block."""
         if site is None or site.scope is None:
             return None

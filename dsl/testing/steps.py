@@ -15,7 +15,7 @@ from ...ir.equal import structural_equal
 from ...ir.schedule import LoopRV, Schedule
 from ...ir.schedule.declaration import PRIMITIVES, Argument, Primitive
 from ...ir.visit import walk
-from .sites import Offer, Site
+from .sites import BlockSite, Offer
 
 CHANGING = tuple(sorted(name for name, primitive in PRIMITIVES.items() if not primitive.is_query))
 """The primitives that change programs."""
@@ -54,7 +54,7 @@ def arguments(schedule: Schedule, name: str, number: int) -> dict[str, Any]:
     return given
 
 
-def _value(offer: Offer, site: Site | None, argument: Argument, primitive: Primitive) -> Any:
+def _value(offer: Offer, site: BlockSite | None, argument: Argument, primitive: Primitive) -> Any:
     pick = offer.pick
     match argument.kind.name:
         case "Block":
@@ -97,17 +97,17 @@ def _value(offer: Offer, site: Site | None, argument: Argument, primitive: Primi
             return pick((1, 2, True, "text"))
 
 
-def _name(site: Site | None) -> str | None:
+def _name(site: BlockSite | None) -> str | None:
     return None if site is None else site.name
 
 
-def _most_buffers(site: Site | None, primitive: str) -> int:
+def _most_buffers(site: BlockSite | None, primitive: str) -> int:
     """Return the last index into the reads or writes of a block."""
     regions = () if site is None else site.block.reads if "read" in primitive else site.block.writes
     return max(0, len(regions) - 1)
 
 
-def _several(offer: Offer, site: Site | None, reversed_share: float) -> list[LoopRV]:
+def _several(offer: Offer, site: BlockSite | None, reversed_share: float) -> list[LoopRV]:
     """Return a few consecutive loops around a block, in reverse order in the given share of cases."""
     loops = offer.loops(site)
     start = offer.random.randrange(max(1, len(loops) - 1))
@@ -115,7 +115,7 @@ def _several(offer: Offer, site: Site | None, reversed_share: float) -> list[Loo
     return some[::-1] if offer.random.random() < reversed_share else some
 
 
-def _accessed(offer: Offer, site: Site | None) -> tuple[str, int] | str:
+def _accessed(offer: Offer, site: BlockSite | None) -> tuple[str, int] | str:
     """Return a buffer that a block accesses, usually not a parameter, because callers know the layout of parameters."""
     if site is None:
         return "write"
@@ -128,19 +128,19 @@ def _accessed(offer: Offer, site: Site | None) -> tuple[str, int] | str:
     return offer.pick(found) if found else ("write", 99)
 
 
-def _reads_stage(site: Site) -> bool:
+def _reads_stage(site: BlockSite) -> bool:
     inside = () if site.scope is None else site.scope.alloc_buffers
     return any(read.buffer is buffer for read in site.block.reads for buffer in inside)
 
 
-def _pads(site: Site) -> bool:
+def _pads(site: BlockSite) -> bool:
     value = site.block.body.value if isinstance(site.block.body, tir.BufferStore) else None
     return (
         isinstance(value, tir.Call) and value.op == Op("tir.if_then_else") and isinstance(value.args[1], tir.BufferLoad)
     )
 
 
-def _rolls(site: Site) -> bool:
+def _rolls(site: BlockSite) -> bool:
     """Return whether the block is a stage that another block in its outermost loop reads."""
     written = {write.buffer for write in site.block.writes}
     return site.is_stage and any(
@@ -150,7 +150,7 @@ def _rolls(site: Site) -> bool:
     )
 
 
-_SUITS: dict[str, Callable[[Site], Any]] = {
+_SUITS: dict[str, Callable[[BlockSite], Any]] = {
     "compute_inline": lambda site: site.is_stage and not site.is_sum,
     "reverse_compute_inline": _reads_stage,
     "cache_inplace": lambda site: site.updates and not site.is_sum,
@@ -188,7 +188,7 @@ def _refactored(offer: Offer) -> dict[str, Any]:
     return {"loop": loop, "factor_axis": offer.pick((0, 0, 0, 1, -1, 3))}
 
 
-def _is_in(loop: tir.For, site: Site, kind: tir.IterVarType) -> bool:
+def _is_in(loop: tir.For, site: BlockSite, kind: tir.IterVarType) -> bool:
     values = _realize(site).iter_values
     return any(
         axis.iter_type is kind and any(node is loop.loop_var for node in walk(value))
@@ -196,7 +196,7 @@ def _is_in(loop: tir.For, site: Site, kind: tir.IterVarType) -> bool:
     )
 
 
-def _realize(site: Site) -> tir.BlockRealize:
+def _realize(site: BlockSite) -> tir.BlockRealize:
     around: tir.Stmt = site.loops[-1] if site.loops else site.scope or site.block
     return next(node for node in walk(around) if isinstance(node, tir.BlockRealize) and node.block is site.block)
 
@@ -227,7 +227,7 @@ def _side_by_side(offer: Offer) -> dict[str, Any]:
     return {"loops": [offer.loops(candidate)[depth] for candidate in both]}
 
 
-def _alike(one: Site, other: Site) -> list[int]:
+def _alike(one: BlockSite, other: BlockSite) -> list[int]:
     """Return the depth of the first loops that two blocks of a scope do not share, if these have equal extents."""
     shared = sum(a is b for a, b in zip(one.loops, other.loops, strict=False))
     if one is other or one.scope is not other.scope or shared >= min(len(one.loops), len(other.loops)):
@@ -303,7 +303,7 @@ def _widened(offer: Offer) -> dict[str, Any]:
     return {"block": _name(site), "buffer_index": 0, "dtype": _WIDER.get(old, "nothing")}
 
 
-def _goes_on(site: Site) -> bool:
+def _goes_on(site: BlockSite) -> bool:
     return bool(site.loops) and not site.is_sum and any(axis.iter_type is _REDUCE for axis in site.block.iter_vars)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TRUE = tir.IntImm("bool", 1)
 
 
-class Place(Struct, frozen=True):
+class RegionSet(Struct, frozen=True):
     """The union of a region over all values of the variables in `domains` for which `conditions` hold."""
 
     region: tuple[tir.Range, ...]
@@ -106,7 +106,7 @@ def are_disjoint(
 
 
 @deep
-def is_covered(wanted: Place, by: Sequence[Place], shared: Domains | None = None) -> Proof:
+def is_covered(wanted: RegionSet, by: Sequence[RegionSet], shared: Domains | None = None) -> Proof:
     """Prove that the union of `by` contains every element of `wanted`, for all values of other variables.
 
     Exact if regions and conditions are quasi-affine; `shared` bounds the variables that are common to all places.
@@ -123,7 +123,7 @@ def is_covered(wanted: Place, by: Sequence[Place], shared: Domains | None = None
     return Proof(Verdict.REFUTED, missing, "an element is not covered")
 
 
-def _uncovered(wanted: Place, by: Sequence[Place], shared: Domains) -> dict[tir.Var, int] | None:
+def _uncovered(wanted: RegionSet, by: Sequence[RegionSet], shared: Domains) -> dict[tir.Var, int] | None:
     """Return values of the free variables for which an element of `wanted` is in no place of `by`; None if there are none.
 
     A variable is free unless it is in the domains of a place. Raises `affine.GaveUp`.
@@ -137,7 +137,7 @@ def _uncovered(wanted: Place, by: Sequence[Place], shared: Domains) -> dict[tir.
     simplifier = Simplifier()
     with bounded():
 
-        def of(place: Place) -> isl.Set:
+        def of(place: RegionSet) -> isl.Set:
             conditions = list(map(simplifier.visit, _conditions(place, coordinates, shared)))
             return points(simplifier, conditions, [*free, *coordinates])
 
@@ -152,13 +152,13 @@ def _uncovered(wanted: Place, by: Sequence[Place], shared: Domains) -> dict[tir.
     return {variable: values[variable] for variable in free}
 
 
-def _variables(place: Place) -> list[tir.Var]:
+def _variables(place: RegionSet) -> list[tir.Var]:
     parts = [*place.conditions, *[end for axis in place.region for end in (axis.min, axis.extent)]]
     parts += [end for domain in place.domains.values() for end in (domain.min, domain.extent)]
     return [node for part in parts for node in walk(part) if isinstance(node, tir.Var)]
 
 
-def _conditions(place: Place, coordinates: Sequence[tir.Var], shared: Domains) -> list[tir.PrimExpr]:
+def _conditions(place: RegionSet, coordinates: Sequence[tir.Var], shared: Domains) -> list[tir.PrimExpr]:
     """Return the conditions under which the coordinates belong to an element of a place."""
     found = list(place.conditions)
     for variable, domain in (*shared.items(), *place.domains.items()):

@@ -14,10 +14,10 @@ from ..dtype import is_dtype
 from ..signature import BadArguments
 from . import tir_builtin, tir_device, tir_math
 from .registry import relax_ops
-from .tir_table import ARGUMENT_RULES, Effect, Intrinsic, Parameter
+from .tir_table import ARGUMENT_RULES, Effect, Intrinsic, IntrinsicParameter
 
 __all__ = [
-    "INTRINSICS", "OPERATORS", "PACKED_CALLS", "Effect", "Intrinsic", "Parameter", "build", "find_script", "get",
+    "INTRINSICS", "OPERATORS", "PACKED_CALLS", "Effect", "Intrinsic", "IntrinsicParameter", "build", "find_script", "get",
     "result_dtype",
 ]  # fmt: skip
 

@@ -8,8 +8,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from ..dtype import is_dtype
-from ..signature import Parameter as SignatureParameter
-from ..signature import Signature
+from ..signature import Parameter, Signature
 from .tir_kinds import KINDS
 
 Effect = Literal["annotation", "pure", "read", "update", "special", "embed", "jump", "opaque"]
@@ -24,7 +23,7 @@ REQUIRED = object()
 """Marks a parameter without a default."""
 
 
-class Parameter(Struct, frozen=True):
+class IntrinsicParameter(Struct, frozen=True):
     name: str
     kind: str
     """A name of `KINDS`, or the name of an earlier parameter whose dtype the argument must have."""
@@ -57,17 +56,17 @@ class Intrinsic(Struct, frozen=True, dict=True):
         return self.op or f"tir.{self.script}"
 
     @cached_property
-    def parameters(self) -> tuple[Parameter, ...]:
+    def parameters(self) -> tuple[IntrinsicParameter, ...]:
         """The parameters except the dtype."""
         return tuple([_parameter(text) for text in self.arguments.split()])
 
     @cached_property
-    def signature(self) -> Signature[SignatureParameter]:
+    def signature(self) -> Signature[Parameter]:
         """The signature of a call; its parameters are those of the table."""
         parameters = [
-            SignatureParameter(parameter.name, False, "variadic")
+            Parameter(parameter.name, False, "variadic")
             if parameter.variadic
-            else SignatureParameter(parameter.name, parameter.default is REQUIRED)
+            else Parameter(parameter.name, parameter.default is REQUIRED)
             for parameter in self.parameters
         ]
         return Signature(parameters)
@@ -95,14 +94,14 @@ class Intrinsic(Struct, frozen=True, dict=True):
 _DEFAULTS: dict[str, Any] = {"None": None, "False": False}
 
 
-def _parameter(text: str) -> Parameter:
+def _parameter(text: str) -> IntrinsicParameter:
     said, equals, default = text.partition("=")
     name, _, kind = said.partition(":")
     if name.startswith("*"):
-        return Parameter(name[1:], kind, variadic=True)
+        return IntrinsicParameter(name[1:], kind, variadic=True)
     if not equals:
-        return Parameter(name, kind)
-    return Parameter(name, kind, _DEFAULTS[default] if default in _DEFAULTS else int(default))
+        return IntrinsicParameter(name, kind)
+    return IntrinsicParameter(name, kind, _DEFAULTS[default] if default in _DEFAULTS else int(default))
 
 
 def check_row(row: Intrinsic) -> str | None:

@@ -52,7 +52,7 @@ class _Storage(Struct, eq=False):
     var: relax.Var | None = None
 
 
-Place: TypeAlias = tuple[_Storage, int]
+StorageSlot: TypeAlias = tuple[_Storage, int]
 """Storage, and the offset of a tensor in it, in bytes."""
 
 
@@ -121,12 +121,12 @@ def _first(pair: tuple[int, _Storage] | None) -> _Storage | None:
     return None if pair is None else pair[1]
 
 
-def _packed(body: relax.SeqExpr, tensors: Mapping[relax.Call, Tensor]) -> dict[relax.Call, Place]:
+def _packed(body: relax.SeqExpr, tensors: Mapping[relax.Call, Tensor]) -> dict[relax.Call, StorageSlot]:
     """Return a storage and offset for each tensor of known size in a block of `body`.
 
     Large tensors are placed first, each at the lowest offset that is free during its lifetime.
     """
-    places: dict[relax.Call, Place] = {}
+    places: dict[relax.Call, StorageSlot] = {}
     for block in body.blocks:
         position = {binding: number for number, binding in enumerate(block.bindings)}
         lives: dict[str, list[_Life]] = {}
@@ -167,7 +167,7 @@ def _lowest(life: _Life, placed: Sequence[_Life]) -> int:
 
 
 class _Rewriter(ValueRewriter):
-    def __init__(self, function: relax.Function, places: Mapping[relax.Call, Place]) -> None:
+    def __init__(self, function: relax.Function, places: Mapping[relax.Call, StorageSlot]) -> None:
         super().__init__(function)
         self._places = places
 

@@ -15,7 +15,7 @@ from .affine import all_of, any_of
 from .meetings import PRIVATE_SCOPES, how
 from .pairs import Claim, Twin, describe, meet
 from .partners import Partners, is_clear
-from .place import Inside, Iterate, Site
+from .place import AccessSite, Inside, Iterate
 from .subject import Subject, is_write
 
 DATA_PAR, COMM_REDUCE = tir.IterVarType.DATA_PAR, tir.IterVarType.COMM_REDUCE
@@ -52,10 +52,10 @@ def check_axis_kinds(subject: Subject, only: tir.Block | None = None) -> bool:
 
 
 def _pairs(
-    subject: Subject, realize: tir.BlockRealize, axes: list[tir.IterVar], sites: list[Site]
-) -> Iterator[tuple[Site, Site]]:
+    subject: Subject, realize: tir.BlockRealize, axes: list[tir.IterVar], sites: list[AccessSite]
+) -> Iterator[tuple[AccessSite, AccessSite]]:
     """Yield the pairs of a store and an access that may meet in instances that differ in `axes`."""
-    by_buffer: dict[tir.Buffer, list[Site]] = {}
+    by_buffer: dict[tir.Buffer, list[AccessSite]] = {}
     for site in sites if axes else ():
         if is_clear(subject, site):
             by_buffer.setdefault(site.node.buffer, []).append(site)
@@ -77,14 +77,14 @@ def _pairs(
                     yield first, second
 
 
-def _key(site: Site) -> tuple[object, ...]:
+def _key(site: AccessSite) -> tuple[object, ...]:
     """Return a key that accesses with equal indices share."""
     return tuple(map(key_of, site.node.indices))
 
 
-def _sites_by_block(subject: Subject, only: tir.Block | None) -> dict[tir.BlockRealize, list[Site]]:
+def _sites_by_block(subject: Subject, only: tir.Block | None) -> dict[tir.BlockRealize, list[AccessSite]]:
     """Return the accesses of each block that has axes to check, including those of nested blocks."""
-    found: dict[tir.BlockRealize, list[Site]] = {}
+    found: dict[tir.BlockRealize, list[AccessSite]] = {}
     for site in subject.flow.sites:
         if site.in_init or site.node.buffer.data not in subject.flow.owners:
             continue
@@ -94,13 +94,13 @@ def _sites_by_block(subject: Subject, only: tir.Block | None) -> dict[tir.BlockR
     return found
 
 
-def _are_separate(axes: list[tir.IterVar], sites: list[Site]) -> bool:
+def _are_separate(axes: list[tir.IterVar], sites: list[AccessSite]) -> bool:
     """Whether each axis is by itself an index at some position, the same in all accesses."""
     columns = list(zip(*[site.node.indices for site in sites], strict=True))
     return all(any(all(index is axis.var for index in column) for column in columns) for axis in axes)
 
 
-def _claim(subject: Subject, realize: tir.BlockRealize, axes: list[tir.IterVar], first: Site) -> Claim:
+def _claim(subject: Subject, realize: tir.BlockRealize, axes: list[tir.IterVar], first: AccessSite) -> Claim:
     """Return the condition that instances of a block differ in `axes`, for the accesses of a buffer like `first`."""
     flow, block = subject.flow, realize.block
     steps = list(first.place.steps())
@@ -124,7 +124,12 @@ def _claim(subject: Subject, realize: tir.BlockRealize, axes: list[tir.IterVar],
 
 
 def _depends(
-    subject: Subject, realize: tir.BlockRealize, axes: list[tir.IterVar], first: Site, second: Site, sites: list[Site]
+    subject: Subject,
+    realize: tir.BlockRealize,
+    axes: list[tir.IterVar],
+    first: AccessSite,
+    second: AccessSite,
+    sites: list[AccessSite],
 ) -> bool:
     """Report a dependence between instances of a block along `axes`; return whether there is one."""
     block = realize.block
@@ -146,7 +151,7 @@ def _depends(
     return True
 
 
-def _has_own_memory(step: Iterate, site: Site) -> bool:
+def _has_own_memory(step: Iterate, site: AccessSite) -> bool:
     """Whether the iterations of a loop over threads each have their own memory in the scope of a buffer."""
     side_by_side = how(step.loop) if isinstance(step.loop, tir.For) else None
     scope = site.node.buffer.scope

@@ -12,7 +12,7 @@ from ..diagnostics import Note, count
 from ..equal import structural_equal
 from ..idioms import is_zero
 from .affine import any_of
-from .place import BlockSite, Facts, Site
+from .place import AccessSite, BlockSite, Facts
 from .solve import Answer, Values
 from .subject import Subject, is_write
 
@@ -88,7 +88,7 @@ def _ask(subject: Subject, first: tir.PrimExpr, last: tir.PrimExpr, extent: tir.
     return subject.solver.ask(any_of(bad), facts, subject.solver.related(extent, ends, facts))
 
 
-def _report(subject: Subject, site: Site, axis: int, values: Values) -> None:
+def _report(subject: Subject, site: AccessSite, axis: int, values: Values) -> None:
     buffer = site.node.buffer
     size = subject.value(buffer.shape[axis], values)
     match len(buffer.shape), axis:

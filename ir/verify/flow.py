@@ -10,7 +10,7 @@ from ..analysis.const_bounds import Bounds, bounds_of, of_dtype
 from ..base import Node, Op
 from ..visit import Substitution, children, is_larger
 from .affine import conjuncts, is_affine
-from .place import UNKNOWN, BlockSite, Inside, Iterate, MatchSite, Place, Site, Unknown, Where
+from .place import UNKNOWN, AccessSite, BlockSite, Inside, Iterate, MatchSite, ProgramPoint, Unknown, Where
 
 _JUMPS = ("tir.ret", "tir.break_loop", "tir.continue_loop")
 _LAUNCHES = ("thread_extent", "virtual_thread")
@@ -39,18 +39,20 @@ class Flow:
     """
 
     def __init__(self, function: tir.PrimFunc) -> None:
-        self.sites: list[Site] = []
-        self.addresses: list[Site] = []
+        self.sites: list[AccessSite] = []
+        self.addresses: list[AccessSite] = []
         """The elements whose address is taken, except by prefetches, which may be out of bounds."""
         self.blocks: list[BlockSite] = []
         self.matches: list[MatchSite] = []
         self.domains: dict[tir.Var, tir.Range] = {}
         self._has_values = False
         self._substitution = Substitution()
-        self.owners: dict[tir.Var, Place] = {buffer.data: Place() for buffer in function.buffer_map.values()}
+        self.owners: dict[tir.Var, ProgramPoint] = {
+            buffer.data: ProgramPoint() for buffer in function.buffer_map.values()
+        }
         self._bounds: dict[tir.PrimExpr, Bounds] = {}
         self._in_init = False
-        self._visit(function.body, Place())
+        self._visit(function.body, ProgramPoint())
 
     def resolve(self, expr: tir.PrimExpr) -> tir.PrimExpr:
         """Return `expr` in terms of loop variables and parameters, with axes and let-bound variables replaced by their values."""
@@ -78,11 +80,11 @@ class Flow:
             self._bounds.clear()
         self.domains[var], self._bounds[var] = domain, inside
 
-    def _visit_all(self, nodes: Iterable[Node], place: Place) -> None:
+    def _visit_all(self, nodes: Iterable[Node], place: ProgramPoint) -> None:
         for node in nodes:
             self._visit(node, place)
 
-    def _visit(self, node: Node, place: Place) -> None:
+    def _visit(self, node: Node, place: ProgramPoint) -> None:
         match node:
             case tir.Var() | tir.IntImm() | tir.FloatImm():
                 return
@@ -91,7 +93,7 @@ class Flow:
                 if isinstance(node, tir.BufferStore):
                     self._visit(node.value, place)
                 here = place if node.predicate is None else place.then(UNKNOWN)
-                self.sites.append(Site(node, here, self._in_init))
+                self.sites.append(AccessSite(node, here, self._in_init))
             case tir.For():
                 self._visit_all((node.min, node.extent), place)
                 self._visit_loop(node, node.loop_var, tir.Range(node.min, node.extent), place)
@@ -127,7 +129,7 @@ class Flow:
                     [child for child in children(node) if isinstance(child, tir.PrimExpr | tir.Stmt)], place
                 )
 
-    def _visit_loop(self, loop: tir.For | tir.AttrStmt, var: tir.Var, domain: tir.Range, place: Place) -> None:
+    def _visit_loop(self, loop: tir.For | tir.AttrStmt, var: tir.Var, domain: tir.Range, place: ProgramPoint) -> None:
         domain = tir.Range(_bounded(self.resolve(domain.min)), _bounded(self.resolve(domain.extent)))
         if self.bounds(domain.extent).max <= 0:
             return
@@ -137,7 +139,7 @@ class Flow:
             place = place.then(UNKNOWN)
         self._visit(loop.body, place)
 
-    def _visit_sequence(self, node: tir.SeqStmt, place: Place) -> None:
+    def _visit_sequence(self, node: tir.SeqStmt, place: ProgramPoint) -> None:
         for stmt in node.seq:
             self._visit(stmt, place)
             match stmt:
@@ -147,13 +149,13 @@ class Flow:
                 case _:
                     pass
 
-    def _visit_choice(self, condition: tir.PrimExpr, first: Node, second: Node | None, place: Place) -> None:
+    def _visit_choice(self, condition: tir.PrimExpr, first: Node, second: Node | None, place: ProgramPoint) -> None:
         self._visit(condition, place)
         self._visit_where(condition, True, first, place)
         if second is not None:
             self._visit_where(condition, False, second, place)
 
-    def _visit_logic(self, node: tir.And | tir.Or, place: Place) -> None:
+    def _visit_logic(self, node: tir.And | tir.Or, place: ProgramPoint) -> None:
         """Visit the operands of a chain of `and` or `or`; each is evaluated only if those before it are true, or false."""
         kind, operands = type(node), list[tir.PrimExpr]()
         rest: tir.PrimExpr = node
@@ -168,13 +170,13 @@ class Flow:
             place = known
             self._visit(operand, place)
 
-    def _visit_where(self, condition: tir.PrimExpr, holds: bool, body: Node, place: Place) -> None:
+    def _visit_where(self, condition: tir.PrimExpr, holds: bool, body: Node, place: ProgramPoint) -> None:
         """Visit `body`, which runs if `condition` holds, or if it does not; skip it if that never happens."""
         known = self._where(condition, holds, place)
         if known is not None:
             self._visit(body, known)
 
-    def _where(self, condition: tir.PrimExpr, holds: bool, place: Place) -> Place | None:
+    def _where(self, condition: tir.PrimExpr, holds: bool, place: ProgramPoint) -> ProgramPoint | None:
         """Return the place inside `place` under `condition` or its negation; None if that never holds."""
         for part in conjuncts(self.resolve(condition), holds):
             if isinstance(part, tir.IntImm):
@@ -184,18 +186,18 @@ class Flow:
                 place = place.then(_step(part))
         return place
 
-    def _visit_call(self, node: tir.Call, place: Place) -> None:
+    def _visit_call(self, node: tir.Call, place: ProgramPoint) -> None:
         match node:
             case tir.Call(op=Op(name="tir.if_then_else"), args=(tir.PrimExpr() as condition, first, second)):
                 self._visit_choice(condition, first, second, place)
             case tir.Call(op=Op(name="tir.address_of"), args=(tir.BufferLoad() as load,)):
-                self.addresses.append(Site(load, place))
+                self.addresses.append(AccessSite(load, place))
             case tir.Call(op=Op(name="tir.address_of" | "tir.prefetch")):
                 return
             case _:
                 self._visit_all([arg for arg in node.args if isinstance(arg, tir.PrimExpr)], place)
 
-    def _visit_realize(self, node: tir.BlockRealize, place: Place) -> None:
+    def _visit_realize(self, node: tir.BlockRealize, place: ProgramPoint) -> None:
         block = node.block
         self._visit_all((*node.iter_values, node.predicate), place)
         for part in conjuncts(self.resolve(node.predicate), True):
@@ -217,7 +219,7 @@ class Flow:
             self._in_init = False
         self._visit(block.body, place)
 
-    def _at_start(self, block: tir.Block, place: Place) -> Place:
+    def _at_start(self, block: tir.Block, place: ProgramPoint) -> ProgramPoint:
         """Visit the init, which runs when all reduction axes are at the start of their domains."""
         for axis in block.iter_vars:
             if axis.iter_type is tir.IterVarType.COMM_REDUCE and axis.dom is not None:

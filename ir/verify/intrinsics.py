@@ -16,7 +16,7 @@ from ..dtype import MAX_LANES, int_range, lanes_of, parse_dtype, with_lanes
 from ..ops.llvm_intrinsics import is_llvm_intrinsic, nearest_llvm_intrinsic
 from ..ops.tir import get, result_dtype
 from ..ops.tir_kinds import KINDS, described, is_dtype_argument
-from ..ops.tir_table import ARGUMENT_RULES, Intrinsic, Parameter
+from ..ops.tir_table import ARGUMENT_RULES, Intrinsic, IntrinsicParameter
 from ..signature import BadArguments
 from .report import Report
 from .subject import Subject
@@ -59,7 +59,7 @@ def _check_call(row: Intrinsic, call: tir.Call, report: Report) -> None:
     _check_result(row, call, report)
 
 
-def _mismatch(row: Intrinsic, call: tir.Call, parameter: Parameter, argument: Node) -> tuple[str, str] | None:
+def _mismatch(row: Intrinsic, call: tir.Call, parameter: IntrinsicParameter, argument: Node) -> tuple[str, str] | None:
     """Return the expected kind and a remedy if `argument` does not match `parameter`."""
     kind = KINDS.get(parameter.kind)
     if kind is None:

@@ -12,7 +12,7 @@ from ..equal import structural_equal
 from ..visit import walk
 from .pairs import Stored
 from .partners import Partners, is_clear
-from .place import Iterate, Site
+from .place import AccessSite, Iterate
 from .solve import variables
 from .subject import Subject, is_write
 
@@ -41,8 +41,8 @@ class Meeting(Struct, frozen=True, eq=False):
     any reaches the second, within one iteration of the loops around both; None if the order is unknown.
     """
 
-    first: Site
-    second: Site
+    first: AccessSite
+    second: AccessSite
     is_ahead: bool | None = None
 
 
@@ -60,7 +60,7 @@ class Meetings(Struct, frozen=True, eq=False):
     is_complete: bool
 
 
-def meetings(subject: Subject, loop: tir.For, sites: list[Site], budget: Budget) -> Meetings:
+def meetings(subject: Subject, loop: tir.For, sites: list[AccessSite], budget: Budget) -> Meetings:
     """Return the pairs of `sites`, accesses in `loop`, that may conflict; accesses of a block's body come before those of its
     init. The search stops when `budget`, which it uses up, is exhausted.
 
@@ -76,7 +76,7 @@ def meetings(subject: Subject, loop: tir.For, sites: list[Site], budget: Budget)
     order = {site: number for number, site in enumerate(sites)}
 
     @cache
-    def is_own(site: Site) -> bool:
+    def is_own(site: AccessSite) -> bool:
         return _depends_on(subject, site, loop)
 
     sites = sorted([site for site in sites if is_clear(subject, site)], key=lambda site: site.in_init)
@@ -109,9 +109,9 @@ def meetings(subject: Subject, loop: tir.For, sites: list[Site], budget: Budget)
     return Meetings(found, is_complete=True)
 
 
-def _partners(subject: Subject, loop: tir.For, sites: list[Site]) -> dict[tir.Buffer, Partners]:
+def _partners(subject: Subject, loop: tir.For, sites: list[AccessSite]) -> dict[tir.Buffer, Partners]:
     """Return the accesses of each buffer that may meet in different iterations of `loop`."""
-    by_buffer: dict[tir.Buffer, list[Site]] = {}
+    by_buffer: dict[tir.Buffer, list[AccessSite]] = {}
     for site in sites:
         by_buffer.setdefault(site.node.buffer, []).append(site)
     steps = list(sites[0].place.steps()) if sites else []
@@ -126,7 +126,7 @@ def _partners(subject: Subject, loop: tir.For, sites: list[Site]) -> dict[tir.Bu
     }
 
 
-def _without_told(subject: Subject, loop: tir.For, sites: list[Site]) -> list[Site]:
+def _without_told(subject: Subject, loop: tir.For, sites: list[AccessSite]) -> list[AccessSite]:
     """Remove the accesses of buffers that are indexed in some dimension by the variable of `loop` in every access: each
     iteration accesses its own elements."""
     told: dict[tir.Buffer, set[int]] = {}
@@ -137,7 +137,7 @@ def _without_told(subject: Subject, loop: tir.For, sites: list[Site]) -> list[Si
     return [site for site in sites if not told[site.node.buffer]]
 
 
-def _depends_on(subject: Subject, site: Site, loop: tir.For) -> bool:
+def _depends_on(subject: Subject, site: AccessSite, loop: tir.For) -> bool:
     """Whether different iterations of `loop` may access different elements at `site`."""
     facts, outer = site.place.facts, loop.loop_var
     indices = [subject.flow.resolve(index) for index in site.node.indices]
@@ -146,7 +146,7 @@ def _depends_on(subject: Subject, site: Site, loop: tir.For) -> bool:
     return not site.place.is_certain or outer in variables((*indices, *facts.conditions, *ends))
 
 
-def _reduces(subject: Subject, site: Site, loop: tir.For) -> bool:
+def _reduces(subject: Subject, site: AccessSite, loop: tir.For) -> bool:
     """Whether `loop` is a reduction loop of the block at `site`."""
     realize = site.place.block
     axes = realize.block.iter_vars if realize is not None else ()

@@ -11,7 +11,7 @@ from ..analysis.update import Key, key_of
 from ..equal import structural_equal
 from ..visit import children, substitute, walk
 from .affine import all_of, any_of, is_affine
-from .place import Facts, Iterate, Site, Step, Where
+from .place import AccessSite, Facts, Iterate, Step, Where
 from .solve import Values
 from .subject import Subject, is_known, is_write
 
@@ -22,7 +22,7 @@ class Twin(Struct, frozen=True, eq=False):
     names: dict[tir.Var, tir.Var]
 
     @staticmethod
-    def of(site: Site, is_shared: Callable[[Step], bool]) -> Twin:
+    def of(site: AccessSite, is_shared: Callable[[Step], bool]) -> Twin:
         """Rename the loops around `site`, from the innermost to the first step that is shared with the first run."""
         names: dict[tir.Var, tir.Var] = {}
         for step in site.place.steps():
@@ -36,7 +36,7 @@ class Twin(Struct, frozen=True, eq=False):
         """Return `expr` in the second run."""
         return substitute(expr, self.names)
 
-    def facts(self, site: Site) -> Facts:
+    def facts(self, site: AccessSite) -> Facts:
         """Return the facts at `site` in the second run."""
         steps = list(site.place.steps())
         domains = {
@@ -65,7 +65,7 @@ class Claim(Struct, frozen=True, eq=False):
 
 
 def meet(
-    subject: Subject, claim: Claim, first: Site, second: Site, sites: Iterable[Site]
+    subject: Subject, claim: Claim, first: AccessSite, second: AccessSite, sites: Iterable[AccessSite]
 ) -> tuple[Twin, Values] | None:
     """Return a second run, and values for which both runs access one element: `first` by a store, `second` by any access.
 
@@ -100,7 +100,7 @@ def joined(*facts: Facts) -> Facts:
 
 
 def _writes_before(
-    subject: Subject, claim: Claim, twin: Twin, values: Values, read: Site, sites: Iterable[Site]
+    subject: Subject, claim: Claim, twin: Twin, values: Values, read: AccessSite, sites: Iterable[AccessSite]
 ) -> bool:
     """Whether the run that reads may itself have written the element."""
     pins = tuple([tir.EQ("bool", var, tir.IntImm(var.dtype, value)) for var, value in values.items()])
@@ -136,7 +136,7 @@ def _reads(value: tir.PrimExpr, buffer: tir.Buffer, indices: Sequence[tir.PrimEx
     )
 
 
-def _values_differ(subject: Subject, first: Site, second: Site, twin: Twin) -> tir.PrimExpr | None:
+def _values_differ(subject: Subject, first: AccessSite, second: AccessSite, twin: Twin) -> tir.PrimExpr | None:
     """Return a condition under which two stores write values that can differ, or None if there is none."""
     a, b = first.node, second.node
     assert isinstance(a, tir.BufferStore)
@@ -156,9 +156,9 @@ class Stored:
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
         self._classes: dict[Key, list[tir.PrimExpr]] = {}
-        self._known: dict[Site, tuple[bool, bool, bool, tir.PrimExpr]] = {}
+        self._known: dict[AccessSite, tuple[bool, bool, bool, tir.PrimExpr]] = {}
 
-    def may_differ(self, first: Site, second: Site) -> bool:
+    def may_differ(self, first: AccessSite, second: AccessSite) -> bool:
         """Whether two stores may conflict by their values, as `meet` judges it."""
         updates, decides, is_constant, value = self._of(first)
         _, also_decides, also_constant, other = self._of(second)
@@ -166,7 +166,7 @@ class Stored:
             return True
         return value is not other and (decides or also_decides or (is_constant and also_constant))
 
-    def _of(self, site: Site) -> tuple[bool, bool, bool, tir.PrimExpr]:
+    def _of(self, site: AccessSite) -> tuple[bool, bool, bool, tir.PrimExpr]:
         """Return whether a store is an update, whether loads or variables decide its value, whether that is constant, and the
         first value that is equal to it.
         """
@@ -184,12 +184,12 @@ class Stored:
         return found
 
 
-def writes_alike(subject: Subject, site: Site) -> bool:
+def writes_alike(subject: Subject, site: AccessSite) -> bool:
     """Whether two runs of a store to one element obviously write the same value."""
     return not (is_update(subject, site.node) or deciding(subject, site))
 
 
-def deciding(subject: Subject, site: Site) -> list[tir.PrimExpr]:
+def deciding(subject: Subject, site: AccessSite) -> list[tir.PrimExpr]:
     """Return the expressions that determine the value of a store, in addition to its indices."""
     store = site.node
     assert isinstance(store, tir.BufferStore)
@@ -217,7 +217,9 @@ def _deciding(subject: Subject, value: tir.PrimExpr) -> list[tir.PrimExpr]:
     return found
 
 
-def describe(subject: Subject, first: Site, second: Site, twin: Twin, values: Values, variables: list[tir.Var]) -> str:
+def describe(
+    subject: Subject, first: AccessSite, second: AccessSite, twin: Twin, values: Values, variables: list[tir.Var]
+) -> str:
     """Return "i = 0 and i = 1 both write A[0]" or "i = 0 writes A[1], which i = 1 reads", with the variables that differ."""
     there = twin.values(values)
     pairs = [(var.name, subject.value(var, values), subject.value(var, there)) for var in variables]

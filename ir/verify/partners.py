@@ -19,20 +19,20 @@ from ..analysis.update import key_of
 from ..visit import substitute
 from .affine import all_of, is_affine
 from .pairs import Twin
-from .place import Facts, Iterate, Place, Site, Step
+from .place import AccessSite, Facts, Iterate, ProgramPoint, Step
 from .subject import Subject, is_write
 
 FEW_PAIRS = 8
 """Number of pairs that are not worth grouping."""
 MOST_QUESTIONS = 128
 """Maximum number of questions per buffer. Ordinary buffers need one or two; accesses that do meet need all."""
-_Member: TypeAlias = tuple[int, Site, tuple[int, ...]]
+_Member: TypeAlias = tuple[int, AccessSite, tuple[int, ...]]
 """The number of an access, the access, and the constant terms of its indices."""
 _Names: TypeAlias = dict[tir.Var, tir.PrimExpr]
 _number = itemgetter(0)
 
 
-def is_clear(subject: Subject, site: Site) -> bool:
+def is_clear(subject: Subject, site: AccessSite) -> bool:
     """Whether an access certainly happens, at indices that proofs understand: conflicts of others are never certain."""
     return site.place.is_certain and all(is_affine(subject.flow.resolve(index)) for index in site.node.indices)
 
@@ -43,7 +43,7 @@ class _Form(Struct, frozen=True, eq=False):
     """
 
     is_write: bool
-    around: Place
+    around: ProgramPoint
     """The place around the loops, shared by both runs."""
     names: _Names
     domains: dict[tir.Var, tir.Range]
@@ -105,9 +105,9 @@ class Partners:
     def __init__(
         self,
         subject: Subject,
-        sites: list[Site],
-        shared: Callable[[Site], Callable[[Step], bool]],
-        apart: Callable[[Site, Twin], tir.PrimExpr],
+        sites: list[AccessSite],
+        shared: Callable[[AccessSite], Callable[[Step], bool]],
+        apart: Callable[[AccessSite, Twin], tir.PrimExpr],
     ) -> None:
         self._subject, self._shared, self._apart = subject, shared, apart
         self._numbers = {site: number for number, site in enumerate(sites)}
@@ -123,14 +123,14 @@ class Partners:
             for other in groups[number:]:
                 self._compare(group, other)
 
-    def __call__(self, store: Site) -> Iterator[Site]:
+    def __call__(self, store: AccessSite) -> Iterator[AccessSite]:
         """Yield the accesses that may meet `store`, in order."""
         for _, site, _ in merge(*self._found.get(self._numbers[store], ()), key=_number):
             yield site
 
     # --- Groups
 
-    def _groups(self, sites: list[Site]) -> list[_Group]:
+    def _groups(self, sites: list[AccessSite]) -> list[_Group]:
         found: dict[object, _Group] = {}
         for number, site in enumerate(sites):
             form, terms = self._form(site)
@@ -139,10 +139,10 @@ class Partners:
             found.setdefault(key, _Group(form, [])).members.append((number, site, terms))
         return list(found.values())
 
-    def _form(self, site: Site) -> tuple[_Form, tuple[int, ...]]:
+    def _form(self, site: AccessSite) -> tuple[_Form, tuple[int, ...]]:
         """Return the form of an access, and its constant terms."""
         is_shared, loops = self._shared(site), list[Iterate]()
-        around: Place | None = site.place
+        around: ProgramPoint | None = site.place
         while around is not None and around.step is not None and not is_shared(around.step):
             loops += [around.step] if isinstance(around.step, Iterate) else []
             around = around.parent
@@ -154,7 +154,7 @@ class Partners:
         terms = _Terms(self._var)
         resolve = self._subject.flow.resolve
         indices = tuple([terms.of_sum(substitute(resolve(index), names)) for index in site.node.indices])
-        form = _Form(is_write(site), around or Place(), names, domains, indices, tuple(terms.variables))
+        form = _Form(is_write(site), around or ProgramPoint(), names, domains, indices, tuple(terms.variables))
         return form, tuple(terms.values)
 
     def _var(self, name: str, number: int, dtype: str) -> tir.Var:

@@ -61,12 +61,12 @@ def _are_known(nodes: Iterable[Node]) -> bool:
         kinds.setdefault(type(node), []).append(node)
     for kind, some in kinds.items():
         for name, _, known, elements in _fields(kind):
-            values = [*map(operator.attrgetter(name), some)]
+            values: list[Any] = [*map(operator.attrgetter(name), some)]
             held = set(map(type, values))
             if tuple in held:
                 held.remove(tuple)
-                parts = chain.from_iterable(value for value in values if type(value) is tuple)
-                if not elements.issuperset(map(type, parts)):
+                tuples: Iterator[tuple[Any, ...]] = (value for value in values if type(value) is tuple)
+                if not elements.issuperset(map(type, chain.from_iterable(tuples))):
                     return False
             if not held <= known:
                 return False
@@ -127,7 +127,7 @@ def _wrong_parts(value: Any) -> Iterator[Any]:
         yield from (item for item in cast("Sequence[Any]", value) if not isinstance(item, Node))
     elif isinstance(value, Mapping):
         items = cast("Mapping[Any, Any]", value)
-        yield from (operand for operand in (*items, *items.values()) if not _plain(operand))
+        yield from (entry for entry in (*items, *items.values()) if not _plain(entry))
 
 
 def _wrong(node: Node, name: str, value: Any, near: Node) -> Diagnostic:

@@ -53,12 +53,12 @@ MAX_CONDITIONS = 64
 """Maximum number of recorded conditions of a place. If there are more, it is not certain that the place is reached."""
 
 
-class Place:
+class ProgramPoint:
     """A step, and the place before it. The empty place is the start of the function."""
 
     __slots__ = ("__dict__", "conditions", "is_certain", "parent", "step")
 
-    def __init__(self, parent: Place | None = None, step: Step | None = None) -> None:
+    def __init__(self, parent: ProgramPoint | None = None, step: Step | None = None) -> None:
         self.parent = parent
         self.step = step
         self.is_certain: bool = not isinstance(step, Unknown) and (parent is None or parent.is_certain)
@@ -66,15 +66,15 @@ class Place:
         self.conditions: int = isinstance(step, Where) + (0 if parent is None else parent.conditions)
         """Number of recorded conditions."""
 
-    def then(self, step: Step) -> Place:
+    def then(self, step: Step) -> ProgramPoint:
         """Return the place after `step`."""
         if isinstance(step, Where) and self.conditions == MAX_CONDITIONS:
             step = UNKNOWN
-        return self if isinstance(step, Unknown) and not self.is_certain else Place(self, step)
+        return self if isinstance(step, Unknown) and not self.is_certain else ProgramPoint(self, step)
 
     def steps(self) -> Iterator[Step]:
         """Yield the steps to this place, the innermost first."""
-        place: Place | None = self
+        place: ProgramPoint | None = self
         while place is not None:
             if place.step is not None:
                 yield place.step
@@ -93,11 +93,11 @@ class Place:
         return next((step.realize for step in self.steps() if isinstance(step, Inside)), None)
 
 
-class Site(Struct, frozen=True, eq=False):
+class AccessSite(Struct, frozen=True, eq=False):
     """An access and its place."""
 
     node: Access
-    place: Place
+    place: ProgramPoint
     in_init: bool = False
     """Whether the access is in a block's T.init."""
 
@@ -106,11 +106,11 @@ class BlockSite(Struct, frozen=True, eq=False):
     """A block and its place: where its predicate holds, but outside of its own step."""
 
     node: tir.BlockRealize
-    place: Place
+    place: ProgramPoint
 
 
 class MatchSite(Struct, frozen=True, eq=False):
     """A matched buffer and the place of its block."""
 
     node: tir.MatchBufferRegion
-    place: Place
+    place: ProgramPoint

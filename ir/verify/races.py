@@ -13,14 +13,14 @@ from ..analysis.iter_map import is_bijective
 from ..diagnostics import Note
 from .meetings import PRIVATE_SCOPES, Budget, How, Meeting, how, meetings
 from .pairs import Claim, Twin, deciding, describe, is_update, meet, writes_alike
-from .place import Iterate, Site
+from .place import AccessSite, Iterate
 from .solve import variables
 from .subject import Subject
 
 
 def check_races(subject: Subject) -> None:
     """Check the accesses in each loop with concurrent iterations; report one race per loop."""
-    loops: dict[tir.For, list[Site]] = {}
+    loops: dict[tir.For, list[AccessSite]] = {}
     for site in subject.flow.sites:
         for step in site.place.steps():
             if isinstance(step, Iterate) and isinstance(step.loop, tir.For) and how(step.loop):
@@ -36,7 +36,7 @@ def check_races(subject: Subject) -> None:
             subject.report.warn("E0444", message, loop, "split the loop: it has too many accesses to compare all pairs")
 
 
-def _is_private(subject: Subject, site: Site, loop: tir.For, side_by_side: How) -> bool:
+def _is_private(subject: Subject, site: AccessSite, loop: tir.For, side_by_side: How) -> bool:
     """Whether each iteration has its own memory: allocated inside the loop, or in a private scope."""
     buffer = site.node.buffer
     owner = subject.flow.owners.get(buffer.data)
@@ -47,7 +47,7 @@ def _is_private(subject: Subject, site: Site, loop: tir.For, side_by_side: How) 
     return side_by_side in ("blocks", "threads") and buffer.scope.startswith(PRIVATE_SCOPES)
 
 
-def _is_apart(subject: Subject, site: Site, var: tir.Var, outer: list[Iterate]) -> bool:
+def _is_apart(subject: Subject, site: AccessSite, var: tir.Var, outer: list[Iterate]) -> bool:
     """Whether iterations over `var` that store to one element obviously store the same value: the common case.
 
     The indices determine their variables, and either `var` is one of them, or no other variable determines the value.
@@ -78,7 +78,7 @@ def _told(indices: list[tir.PrimExpr]) -> set[tir.PrimExpr]:
     return {*indices, *[whole for whole, _ in parts[tir.FloorDiv] & parts[tir.FloorMod]]}
 
 
-def _races(subject: Subject, loop: tir.For, meeting: Meeting, sites: list[Site]) -> bool:
+def _races(subject: Subject, loop: tir.For, meeting: Meeting, sites: list[AccessSite]) -> bool:
     """Report a race of two accesses in different iterations of `loop`; return whether there is one."""
     var, first, second = loop.loop_var, meeting.first, meeting.second
     around = [step for step in first.place.steps() if isinstance(step, Iterate)]
@@ -107,7 +107,7 @@ def _races(subject: Subject, loop: tir.For, meeting: Meeting, sites: list[Site])
     return True
 
 
-def _is_in_turn(step: Iterate, other: Site) -> bool:
+def _is_in_turn(step: Iterate, other: AccessSite) -> bool:
     """Whether all iterations go through the loop of `step` in lockstep, and the loop is also around `other`."""
     is_serial = isinstance(step.loop, tir.For) and how(step.loop) is None
     return is_serial and any(item is step for item in other.place.steps())

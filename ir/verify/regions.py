@@ -12,7 +12,7 @@ from .. import tir
 from ..diagnostics import Note
 from ..equal import structural_equal
 from .affine import any_of, is_affine
-from .place import Inside, Place, Site
+from .place import AccessSite, Inside, ProgramPoint
 from .subject import Subject, is_write
 
 
@@ -31,7 +31,7 @@ def check_regions(subject: Subject) -> None:
                 break
 
 
-def _answerable(site: Site) -> Iterator[tir.Block]:
+def _answerable(site: AccessSite) -> Iterator[tir.Block]:
     """Yield the surrounding blocks that must declare an access, the innermost first; for loads, only the innermost.
 
     A block without axes and declarations, such as the root block, is not checked.
@@ -45,12 +45,12 @@ def _answerable(site: Site) -> Iterator[tir.Block]:
                 return
 
 
-def _is_inside(place: Place, block: tir.Block) -> bool:
+def _is_inside(place: ProgramPoint, block: tir.Block) -> bool:
     """Whether memory that is allocated at `place` belongs to a block."""
     return any(isinstance(step, Inside) and step.realize.block is block for step in place.steps())
 
 
-def _breaks(subject: Subject, site: Site, block: tir.Block) -> bool:
+def _breaks(subject: Subject, site: AccessSite, block: tir.Block) -> bool:
     """Report an access that no region of `block` covers; return whether anything was reported."""
     buffer = site.node.buffer
     regions = block.writes if is_write(site) else (*block.reads, *block.writes)
@@ -83,7 +83,7 @@ def _breaks(subject: Subject, site: Site, block: tir.Block) -> bool:
     return True
 
 
-def _covers(subject: Subject, region: tir.BufferRegion, site: Site) -> bool:
+def _covers(subject: Subject, region: tir.BufferRegion, site: AccessSite) -> bool:
     """Whether each index obviously lies in its range: it is the start of a nonempty one, or by constant bounds."""
     bounds = subject.flow.bounds
     for index, axis in zip(site.node.indices, region.region, strict=False):
@@ -94,7 +94,7 @@ def _covers(subject: Subject, region: tir.BufferRegion, site: Site) -> bool:
     return True
 
 
-def _outside(subject: Subject, regions: list[tir.BufferRegion], site: Site) -> tir.PrimExpr | None:
+def _outside(subject: Subject, regions: list[tir.BufferRegion], site: AccessSite) -> tir.PrimExpr | None:
     """Return the condition that an access is outside of all `regions`; None for a vector access."""
     resolve = subject.flow.resolve
     result: tir.PrimExpr | None = None

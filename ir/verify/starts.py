@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .. import make, tir
-from ..analysis.regions import Place as Region
+from ..analysis.regions import RegionSet as Region
 from ..analysis.regions import is_covered
 from ..base import Node
 from ..visit import walk
@@ -17,7 +17,7 @@ from .affine import is_affine
 from .meetings import how
 from .order import repetition_matters
 from .pairs import Twin, is_update
-from .place import Inside, Iterate, Site
+from .place import AccessSite, Inside, Iterate
 from .solve import Values, variables
 from .subject import Subject, is_write
 
@@ -30,9 +30,9 @@ def check_starts(subject: Subject) -> None:
     """Check the blocks that update elements: repetition of those with axes, initialization of all."""
     order = {site: number for number, site in enumerate(subject.flow.sites)}
     opaque = _opaque(subject)
-    updates = list[Site]()
-    starts: dict[tir.Buffer, list[Site]] = {}
-    inits: dict[tuple[tir.BlockRealize | None, tir.Buffer], list[Site]] = {}
+    updates = list[AccessSite]()
+    starts: dict[tir.Buffer, list[AccessSite]] = {}
+    inits: dict[tuple[tir.BlockRealize | None, tir.Buffer], list[AccessSite]] = {}
     for site in filter(is_write, subject.flow.sites):
         realize, buffer = site.place.block, site.node.buffer
         if site.in_init:
@@ -72,7 +72,7 @@ def _opaque(subject: Subject) -> set[tir.Var]:
 
 
 def _is_not_started(
-    subject: Subject, site: Site, inits: list[Site], starts: list[Site], order: dict[Site, int]
+    subject: Subject, site: AccessSite, inits: list[AccessSite], starts: list[AccessSite], order: dict[AccessSite, int]
 ) -> bool:
     """Report an update of an element that nothing has written before; return whether there is one. Writers are `starts`, the
     stores that are not updates; if the caller may have written the element, only `inits`, those of the block, are checked.
@@ -105,7 +105,7 @@ def _is_allocated(subject: Subject, buffer: tir.Buffer) -> bool:
     return buffer.data in subject.flow.owners and buffer.data not in given
 
 
-def _starts_plainly(realize: tir.BlockRealize, init: Site, update: Site) -> bool:
+def _starts_plainly(realize: tir.BlockRealize, init: AccessSite, update: AccessSite) -> bool:
     """Whether an init obviously starts what the block updates: the common case.
 
     Both have the same indices, which use no reduction axis, and loops of reduction axes are not used by other axes.
@@ -129,7 +129,9 @@ def _starts_plainly(realize: tir.BlockRealize, init: Site, update: Site) -> bool
     return is_from_zero and loops[True].isdisjoint(loops[False])
 
 
-def _missing(subject: Subject, site: Site, writers: list[Site], order: dict[Site, int]) -> Values | None:
+def _missing(
+    subject: Subject, site: AccessSite, writers: list[AccessSite], order: dict[AccessSite, int]
+) -> Values | None:
     """Return values for which `site` is reached although none of `writers` has stored its element before; None if that is not
     certain.
     """
@@ -165,7 +167,7 @@ def _element(index: tir.PrimExpr) -> tir.Range:
     return tir.Range(index, tir.IntImm(index.dtype, 1))
 
 
-def _before(site: Site, other: Site, twin: Twin, is_above: bool) -> list[list[tir.PrimExpr]]:
+def _before(site: AccessSite, other: AccessSite, twin: Twin, is_above: bool) -> list[list[tir.PrimExpr]]:
     """Return the cases in which `other`, in its own run, precedes or may precede `site`, each as a conjunction of conditions;
     concurrent iterations may run in any order.
 
@@ -188,7 +190,7 @@ def _before(site: Site, other: Site, twin: Twin, is_above: bool) -> list[list[ti
 # --- Repeated
 
 
-def _is_repeated(subject: Subject, site: Site) -> bool:
+def _is_repeated(subject: Subject, site: AccessSite) -> bool:
     """Report a loop that no axis uses and that repeats an update without a start in between; return whether there is one."""
     realize = site.place.block
     assert realize is not None
@@ -225,7 +227,7 @@ def _runs_in_turn(subject: Subject, step: Iterate) -> bool:
     return is_serial and subject.flow.bounds(step.domain.extent).min > 1
 
 
-def _is_stored_elsewhere(step: Iterate, site: Site) -> bool:
+def _is_stored_elsewhere(step: Iterate, site: AccessSite) -> bool:
     """Whether another statement in a loop stores to the buffer, so that it may start it again."""
     block = site.place.block
     assert block is not None

@@ -13,7 +13,7 @@ from ..exchanges import BARRIERS, SHUFFLES
 from ..visit import walk
 from .flow import Flow
 from .kernels import Kernel, kernels
-from .place import Site
+from .place import AccessSite
 from .report import Report
 from .solve import Solver, Values, variables
 
@@ -89,7 +89,7 @@ class Subject:
         missing = {var: 0 for var in variables((resolved,)) if var not in values}
         return evaluate(resolved, {**missing, **values}) or 0
 
-    def element(self, site: Site, values: Values) -> str:
+    def element(self, site: AccessSite, values: Values) -> str:
         """Return the element of an access, such as "A[0, 3]"; "…" denotes an index that depends on memory."""
         return f"{site.node.buffer.name}[{', '.join(self._index(index, values) for index in site.node.indices)}]"
 
@@ -112,7 +112,7 @@ class Subject:
         return ", ".join(f"{var.name} = {self.value(var, values)}" for var in shown)
 
 
-def is_write(site: Site) -> bool:
+def is_write(site: AccessSite) -> bool:
     """Whether an access is a store."""
     return isinstance(site.node, tir.BufferStore)
 

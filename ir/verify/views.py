@@ -16,7 +16,7 @@ from ..base import Op
 from ..dtype import parse_dtype
 from ..equal import structural_equal
 from .affine import any_of
-from .place import Site
+from .place import AccessSite
 from .subject import Subject, is_write
 
 _HELP = "check the shape, strides and elem_offset that the buffer was declared with"
@@ -139,7 +139,7 @@ def _is_as_large(owner: tir.Buffer, buffer: tir.Buffer) -> bool:
     return owner.dtype == buffer.dtype and structural_equal(mine, its)
 
 
-def _check_access(subject: Subject, site: Site, pointed: _Pointed) -> None:
+def _check_access(subject: Subject, site: AccessSite, pointed: _Pointed) -> None:
     buffer, facts = site.node.buffer, site.place.facts
     strides, first = _strides(buffer), _constant([_offset(buffer)])
     is_known = strides is not None and first is not None and pointed.extent is not None and pointed.offset is not None

@@ -19,7 +19,7 @@ from tvms.ir.analysis.dependence import (
 )
 from tvms.ir.analysis.evaluate import evaluate
 from tvms.ir.analysis.proof import Verdict
-from tvms.ir.analysis.regions import Place, are_disjoint, hull, is_covered, lies_in, relaxed
+from tvms.ir.analysis.regions import RegionSet, are_disjoint, hull, is_covered, lies_in, relaxed
 from tvms.ir.te import expr as te
 from tvms.ir.visit import walk
 
@@ -131,11 +131,11 @@ def test_regions() -> None:
     assert are_disjoint(tile, shifted).verdict is Verdict.PROVEN
     assert str(hull([tile, shifted], shape)[0].extent) == "32"
     element = (tir.Range((j + 1), make.const(1)),)
-    wanted = Place(element, {j: tir.Range(make.const(0), make.const(128))})  # type: ignore[dict-item]
-    tiles = Place((tile[0],), rows)  # type: ignore[arg-type]
+    wanted = RegionSet(element, {j: tir.Range(make.const(0), make.const(128))})  # type: ignore[dict-item]
+    tiles = RegionSet((tile[0],), rows)  # type: ignore[arg-type]
     proof = is_covered(wanted, [tiles])
     assert proof.verdict is Verdict.REFUTED
-    last = Place((tir.Range(make.const(128), make.const(1)),))
+    last = RegionSet((tir.Range(make.const(128), make.const(1)),))
     assert is_covered(wanted, [tiles, last]).verdict is Verdict.PROVEN
-    odd = Place(tiles.region, rows, ((i % 2 < 1),))  # type: ignore[arg-type]
+    odd = RegionSet(tiles.region, rows, ((i % 2 < 1),))  # type: ignore[arg-type]
     assert is_covered(tiles, [odd]).verdict is Verdict.REFUTED

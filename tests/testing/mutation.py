@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent))
-from mutation_sites import REACHED, Site, mutated_code, sample, sites_in
+from mutation_sites import REACHED, MutationSite, mutated_code, sample, sites_in
 from mutation_table import read
 from mutation_units import (
     ROOT,
@@ -89,7 +89,7 @@ class _Progress:
         return json.loads(self._memory.readline())
 
 
-def judge(site: Site, units: list[Unit], session: Session, functions: Functions) -> Verdict:
+def judge(site: MutationSite, units: list[Unit], session: Session, functions: Functions) -> Verdict:
     """Return the verdict on a mutant. A process that dies is replaced by one that continues with the next unit."""
     progress, chosen = _Progress(), list(_affordable(units))
     start, spent, failures, is_reached = 0, 0.0, dict[str, str](), False
@@ -109,7 +109,7 @@ def judge(site: Site, units: list[Unit], session: Session, functions: Functions)
 
 
 def _hunt(
-    site: Site, units: list[Unit], start: int, progress: _Progress, session: Session, functions: Functions
+    site: MutationSite, units: list[Unit], start: int, progress: _Progress, session: Session, functions: Functions
 ) -> None:
     """Plant a mutant, and run the units from `start` on: all until one fails, then the first ones of other laws."""
     reached = plant(site, functions)
@@ -140,7 +140,7 @@ def _affordable(units: list[Unit]) -> Iterator[Unit]:
             yield unit
 
 
-def plant(site: Site, functions: Functions) -> list[int]:
+def plant(site: MutationSite, functions: Functions) -> list[int]:
     """Replace the code of a function by the changed one. Return a list that gets an element once the changed place is reached."""
     reached: list[int] = []
 

@@ -21,7 +21,7 @@ HIT = "__segment_hit__"
 """Name of the global that each segment of an instrumented function calls."""
 
 
-class Site(NamedTuple):
+class MutationSite(NamedTuple):
     """A mutant: its file, the outermost function around the node, the number of the node in it, and the change."""
 
     file: str
@@ -173,13 +173,13 @@ _UNCHANGED = (ast.JoinedStr, ast.Raise, ast.Assert)
 """Texts of messages, errors, and assertions."""
 
 
-def sites_in(root: Path, folder: str) -> list[Site]:
+def sites_in(root: Path, folder: str) -> list[MutationSite]:
     """Return all mutants of the functions in a folder, or in a file, below `root`."""
     paths = [root / folder] if folder.endswith(".py") else sorted((root / folder).rglob("*.py"))
     return [site for path in paths for site in _sites_of(path, str(path.relative_to(root)))]
 
 
-def _sites_of(path: Path, file: str) -> Iterator[Site]:
+def _sites_of(path: Path, file: str) -> Iterator[MutationSite]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for name, function in _functions(tree):
         if name.rpartition(".")[2] in ("__repr__", "__str__"):
@@ -191,19 +191,19 @@ def _sites_of(path: Path, file: str) -> Iterator[Site]:
                 after = "pass" if isinstance(other, ast.Pass) else _shown(other)
                 copy = copies[change, before, after]
                 copies[change, before, after] += 1
-                yield Site(file, name, number, change, getattr(node, "lineno", 0), before, after, segment, copy)
+                yield MutationSite(file, name, number, change, getattr(node, "lineno", 0), before, after, segment, copy)
 
 
 def _shown(node: ast.AST | None) -> str:
     return "" if node is None else ast.unparse(ast.fix_missing_locations(deepcopy(node))).partition("\n")[0]
 
 
-def sample(sites: list[Site], count: int, seed: int) -> list[Site]:
+def sample(sites: list[MutationSite], count: int, seed: int) -> list[MutationSite]:
     """Return `count` mutants, with distinct nodes as far as possible."""
     order = random.Random(seed).sample(sites, len(sites))
     seen: set[tuple[str, str, int]] = set()
-    first: list[Site] = []
-    rest: list[Site] = []
+    first: list[MutationSite] = []
+    rest: list[MutationSite] = []
     for site in order:
         key = site[:3]
         (rest if key in seen else first).append(site)
@@ -224,7 +224,7 @@ class _Replace(ast.NodeTransformer):
         return ast.copy_location(ast.BoolOp(ast.Or(), [note, self.new]), node)  # type: ignore[list-item]
 
 
-def mutated_code(root: Path, site: Site) -> CodeType:
+def mutated_code(root: Path, site: MutationSite) -> CodeType:
     """Return the code of the function with the change in it."""
     path = root / site.file
     tree = ast.parse(path.read_text(encoding="utf-8"))

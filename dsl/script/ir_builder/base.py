@@ -16,7 +16,7 @@ from ....ir.operators import symbolic_equality
 from ....ir.visit import substitute
 from ... import syntax
 from ...builder.context import Context, Failed, Scope
-from ...builder.forms import Form, Site
+from ...builder.forms import Form, FormUse
 from ...builder.tir_frames import FunctionFrame
 
 PLACE = syntax.Name("")
@@ -91,7 +91,7 @@ class IRBuilder:
         values = [plain_nodes(value) for value in args]
         named = [(syntax.Keyword(key, PLACE), plain_nodes(value)) for key, value in keywords.items()]
         return self.attempt(
-            lambda: form.call(Site(self.context, PLACE, form.name), values, [PLACE] * len(values), named)
+            lambda: form.call(FormUse(self.context, PLACE, form.name), values, [PLACE] * len(values), named)
         )
 
     def attempt(self, build: Callable[[], Any]) -> Any:

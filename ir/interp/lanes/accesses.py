@@ -19,7 +19,7 @@ from ..memory import Array, Pointer, View
 from .arithmetic import LaneValue
 from .expressions import Expression, Memo, compile_lanes, is_active, meaning_of
 from .state import Doubt, Lanes, Refused
-from .views import LaneView, Place
+from .views import LaneView, Offsets
 
 FindView: TypeAlias = Callable[[Lanes], LaneView]
 
@@ -52,7 +52,7 @@ def _wrap(_: Lanes, view: View) -> LaneView:
     return LaneView(view)
 
 
-def _compile_places(access: Access) -> Callable[[Lanes, LaneView], Place]:
+def _compile_places(access: Access) -> Callable[[Lanes, LaneView], Offsets]:
     """Return a function to the position of the element in each lane; Doubt if an active lane leaves the buffer.
 
     In inactive lanes, the position is that of an arbitrary element.
@@ -63,7 +63,7 @@ def _compile_places(access: Access) -> Callable[[Lanes, LaneView], Place]:
     inside = [Memo(_check_index) for _ in indices]
     joined = Memo(_join)
 
-    def places(lanes: Lanes, view: LaneView) -> Place:
+    def places(lanes: Lanes, view: LaneView) -> Offsets:
         values = [
             check(lanes, index(lanes), extent) for index, check, extent in zip(indices, inside, view.shape, strict=True)
         ]
@@ -86,7 +86,7 @@ def _check_index(lanes: Lanes, index: LaneValue, extent: int) -> LaneValue:
     return np.where(outside, 0, index).astype(np.int64)
 
 
-def _join(lanes: Lanes, view: LaneView, *indices: LaneValue) -> Place:
+def _join(lanes: Lanes, view: LaneView, *indices: LaneValue) -> Offsets:
     if not view.is_countable:
         raise Refused
     place = view.origin + view.offset
@@ -143,7 +143,7 @@ def compile_lane_store(store: tir.BufferStore) -> Callable[[Lanes], None]:
     return write
 
 
-def _select(lanes: Lanes, place: Place, value: LaneValue, kind: np.dtype) -> tuple[Place, LaneValue]:
+def _select(lanes: Lanes, place: Offsets, value: LaneValue, kind: np.dtype) -> tuple[Offsets, LaneValue]:
     """Return the positions and values of the active lanes."""
     if not isinstance(place, np.ndarray) and not isinstance(value, np.ndarray) and lanes.mask is None:
         return place, value
@@ -156,6 +156,6 @@ def _select(lanes: Lanes, place: Place, value: LaneValue, kind: np.dtype) -> tup
     return np.broadcast_to(place, shape)[mask], chosen
 
 
-def _spread(place: Place, shape: tuple[int, ...]) -> Array:
+def _spread(place: Offsets, shape: tuple[int, ...]) -> Array:
     array = np.asarray(place)
     return array if array.shape == shape else np.broadcast_to(array, shape)

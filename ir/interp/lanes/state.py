@@ -12,7 +12,7 @@ import numpy as np
 from ... import tir
 from ..frame import Frame
 from ..memory import Array, Memory
-from .views import LaneView, Place
+from .views import LaneView, Offsets
 
 Mask = Array | None
 """The active lanes, as an array that broadcasts to the grid; None if all are active."""
@@ -100,7 +100,7 @@ class Undo:
         self._logged: dict[Memory, int] = {}
         self._snapshots: dict[Memory, Memory] = {}
 
-    def record(self, key: Any, view: LaneView, places: Place, mask: Mask, selected: Place) -> None:
+    def record(self, key: Any, view: LaneView, places: Offsets, mask: Mask, selected: Offsets) -> None:
         """Save the elements of `view` at `selected`, the active ones of `places`."""
         memory = view.memory
         last = self._last.get(key)
@@ -193,7 +193,7 @@ class Lanes(Frame):
 
     # --- Who touches what ---
 
-    def touch(self, key: Any, view: LaneView, places: Place, is_write: bool) -> None:
+    def touch(self, key: Any, view: LaneView, places: Offsets, is_write: bool) -> None:
         """Raise Conflict if another lane accessed one of the elements at `places` and at least one of the two writes it."""
         for level, scope in enumerate(self.scopes):
             last = scope.checked.get(key)
@@ -207,7 +207,7 @@ class Lanes(Frame):
             if isinstance(places, np.ndarray):
                 scope.checked[key] = (places, self.mask)
 
-    def _active(self, scope: Scope, places: Place) -> tuple[Array, Array]:
+    def _active(self, scope: Scope, places: Offsets) -> tuple[Array, Array]:
         """Return the active lanes of a scope and the positions that they access."""
         arrays = (scope.lanes, np.asarray(places))
         if self.mask is None:
@@ -226,7 +226,7 @@ class Lanes(Frame):
         return owners
 
 
-def _check_spread(scope: Scope, places: Place) -> None:
+def _check_spread(scope: Scope, places: Offsets) -> None:
     """Raise Conflict for a store that does not depend on a loop: it writes the same element in all its lanes."""
     rank = len(scope.shape)
     shape = places.shape if isinstance(places, np.ndarray) else ()

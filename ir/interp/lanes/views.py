@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from ..memory import Array, Memory, View
 
-Place: TypeAlias = Array | int
+Offsets: TypeAlias = Array | int
 """The position of an element in a memory, the same in all lanes or one for each."""
 
 MOST_PLACES = 1 << 62
@@ -25,17 +25,17 @@ class LaneView:
         "strides", "written",
     )  # fmt: skip
 
-    def __init__(self, view: View, base: Place = 0, size: int | None = None) -> None:
+    def __init__(self, view: View, base: Offsets = 0, size: int | None = None) -> None:
         self.memory: Memory = view.pointer.memory
         self.flat, self.written, self.dtype = view.flat, view.written, view.dtype
         self.shape, self.strides = view.shape, view.strides
-        self.offset: Place = view.offset
+        self.offset: Offsets = view.offset
         self.base, self.origin = base, view.base
         self.size = view.size if size is None else size
         self.start = 0 if view.pointer.offset % view.flat.itemsize == 0 else -1
         self._measure(view.offset, view.offset)
 
-    def part(self, offset: Place, lowest: int, highest: int, shape: tuple[int, ...]) -> LaneView:
+    def part(self, offset: Offsets, lowest: int, highest: int, shape: tuple[int, ...]) -> LaneView:
         """Return the view of a region with the last dimensions of this one; its offsets are within the given bounds."""
         other = LaneView.__new__(LaneView)
         for name in LaneView.__slots__:

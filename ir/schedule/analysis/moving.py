@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ... import make, tir
 from ...analysis.const_bounds import Domain
-from ...analysis.regions import Place, is_covered
+from ...analysis.regions import RegionSet, is_covered
 from ...base import Trivia
 from ...idioms import is_one, sequence
 from ...int_set import Interval, cover, eval_set, from_range
@@ -234,14 +234,14 @@ def _insert(program: Program, loop: tir.For, nest: tir.Stmt, place: int, removed
     program.replace(loop, replace(loop, body=body), gone)
 
 
-def _instances(program: Program, block: tir.Block) -> Place:
+def _instances(program: Program, block: tir.Block) -> RegionSet:
     """Return the set of values of the iterators of a block, as a region."""
     realize = program.realize_of(block)
     points = tuple([tir.Range(iter_value, make.const(1, iter_value.dtype)) for iter_value in realize.iter_values])
-    return Place(points, domains_of(program.loops_of(block)), (realize.predicate,))
+    return RegionSet(points, domains_of(program.loops_of(block)), (realize.predicate,))
 
 
-def _check_after(program: Program, block: tir.Block, before: Place, ran_for_all: bool, needs_all: bool) -> None:
+def _check_after(program: Program, block: tir.Block, before: RegionSet, ran_for_all: bool, needs_all: bool) -> None:
     """Refuse a move that changes iterations, restarts a reduction, or breaks a dependence (E0517, E0534, E0577, E0592)."""
     root = scope_root(program, block)
     scope, realize, loops = Scope(root), program.realize_of(block), program.loops_of(block)

@@ -12,7 +12,7 @@ from ... import make, tir
 from ...analysis.iter_map import IterMapLevel, detect_iter_map
 from ...analysis.iter_map_use import normalize_iter_map_to_expr
 from ...analysis.proof import prove
-from ...analysis.regions import Place, is_covered
+from ...analysis.regions import RegionSet, is_covered
 from ...equal import structural_equal
 from ...idioms import conjuncts, is_one
 from ...int_set import Interval, eval_set, from_range
@@ -164,7 +164,7 @@ def is_conditional(program: Program, block: tir.Block, place: tir.Stmt, beside: 
     return False
 
 
-def _touched(program: Program, block: tir.Block, region: tir.BufferRegion, place: tir.Stmt) -> Place:
+def _touched(program: Program, block: tir.Block, region: tir.BufferRegion, place: tir.Stmt) -> RegionSet:
     """Return the elements within the bounds of a buffer that a block accesses in one iteration of `place`."""
     realize = program.realize_of(block)
     inside: list[tir.Range] = []
@@ -173,7 +173,7 @@ def _touched(program: Program, block: tir.Block, region: tir.BufferRegion, place
         high = make.minimum(make.add(axis.min, axis.extent), extent)
         inside.append(tir.Range(low, make.sub(high, low)))
     inner, _ = _loops_below(program, block, place)
-    return Place(tuple(inside), domains_of(inner), (realize.predicate,))
+    return RegionSet(tuple(inside), domains_of(inner), (realize.predicate,))
 
 
 def _produced(program: Program, block: tir.Block, write: tir.BufferRegion, place: tir.Stmt) -> Box | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ... import make, tir
-from ...analysis.regions import Place, is_covered, lies_in, relaxed
+from ...analysis.regions import RegionSet, is_covered, lies_in, relaxed
 from ...visit import substitute
 from ..conditions import Condition, name_of
 from ..program import Program
@@ -41,7 +41,7 @@ def writes_all(
     loops = program.loops_of(block)
     inner = loops[loops.index(spot.place) + 1 :] if isinstance(spot.place, tir.For) else loops
     places = sure_writes(inner[0] if inner else program.realize_of(block), buffer)
-    return is_covered(Place(region), places, fixed_domains(program, block, inner)).is_proven
+    return is_covered(RegionSet(region), places, fixed_domains(program, block, inner)).is_proven
 
 
 def sure_writes(
@@ -50,12 +50,12 @@ def sure_writes(
     domains: Mapping[tir.Var, tir.Range] = {},
     conditions: tuple[tir.PrimExpr, ...] = (),
     values: Mapping[tir.Var, tir.PrimExpr] = {},
-) -> list[Place]:
+) -> list[RegionSet]:
     """Return the elements of a buffer that `node` is certain to write: regions with their loops and conditions."""
     match node:
         case tir.BufferStore() if node.buffer is buffer and node.predicate is None:
             point = tuple([tir.Range(substitute(index, values), make.const(1, index.dtype)) for index in node.indices])
-            return [Place(point, domains, conditions)]
+            return [RegionSet(point, domains, conditions)]
         case tir.For():
             domains = {**domains, node.loop_var: substitute(tir.Range(node.min, node.extent), values)}
         case tir.BlockRealize():
@@ -63,7 +63,7 @@ def sure_writes(
             bound = {axis: substitute(value, values) for axis, value in bindings_of(node).items()}
             if uses_address(node.block, buffer):
                 declared = [bound_region(write, bound) for write in node.block.writes if write.buffer is buffer]
-                return [Place(members, domains, conditions) for members in declared]
+                return [RegionSet(members, domains, conditions) for members in declared]
             return sure_writes(node.block.body, buffer, domains, conditions, {**values, **bound})
         case tir.LetStmt():
             values = {**values, node.var: substitute(node.value, values)}

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ... import make, tir
 from ...analysis.proof import prove
-from ...analysis.regions import Place, is_covered
+from ...analysis.regions import RegionSet, is_covered
 from ...base import Node, Op
 from ...idioms import conjuncts, sequence
 from ...int_set import EVERYTHING, Interval, evaluate, from_range, intersect
@@ -197,7 +197,7 @@ def _inside(
     condition = simplify(substitute(padding.condition, moved), ranges)
     if prove(condition, ranges).is_proven:
         condition = make.const(True, "bool")
-    _check_same(realize, loops, padding, Place(_points(values, padding.box), ranges, (condition,)))
+    _check_same(realize, loops, padding, RegionSet(_points(values, padding.box), ranges, (condition,)))
     bare = replace(block, iter_vars=(), body=replace(padding.store, value=padding.value))
     new = replace(with_indices(program, bare, inside, {}), iter_vars=tuple(axes))
     nest: tir.Stmt = replace(realize, iter_values=tuple(values), predicate=condition, block=new)
@@ -213,9 +213,9 @@ def _points(values: Sequence[tir.PrimExpr], starts: Sequence[tir.Range]) -> tupl
     return tuple([tir.Range(expr, make.const(1, expr.dtype)) for expr in one])
 
 
-def _check_same(realize: tir.BlockRealize, loops: tuple[tir.For, ...], padding: _Padding, new: Place) -> None:
+def _check_same(realize: tir.BlockRealize, loops: tuple[tir.For, ...], padding: _Padding, new: RegionSet) -> None:
     """Refuse new loops whose iterations are not exactly those of the block without padding."""
     points = tuple([tir.Range(value, make.const(1, value.dtype)) for value in realize.iter_values])
-    old = Place(points, domains_of(loops), (padding.condition,))
+    old = RegionSet(points, domains_of(loops), (padding.condition,))
     if not is_covered(old, [new]).is_proven or not is_covered(new, [old]).is_proven:
         raise PADS.refuse(f"the iterations of {name_of(realize)} outside of the padding are unknown", realize.block)

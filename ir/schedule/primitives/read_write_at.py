@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from ... import make, tir
-from ...analysis.regions import Place, hull, is_covered, relaxed
+from ...analysis.regions import RegionSet, hull, is_covered, relaxed
 from ...idioms import sequence
 from ...visit import substitute, walk
 from ..analysis.affine import may_be_skipped
@@ -133,7 +133,7 @@ class _LoopAccesses:
     def check_all_written(self) -> None:
         """Refuse a copy of elements that the blocks under the loop may leave unwritten (E0552)."""
         places = [place for part in parts_of(self.loop) for place in sure_writes(part, self.buffer)]
-        if not is_covered(Place(self.box), places, self.domains).is_proven:
+        if not is_covered(RegionSet(self.box), places, self.domains).is_proven:
             reason = f"the blocks under {name_of(self.loop)} may leave elements of '{self.buffer.name}' unwritten"
             raise ALL_WRITTEN.refuse(reason, self.loop)
 

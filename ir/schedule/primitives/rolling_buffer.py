@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ... import make, tir
-from ...analysis.regions import Place, is_covered, relaxed
+from ...analysis.regions import RegionSet, is_covered, relaxed
 from ...base import Node
 from ...simplify import simplify
 from ...visit import substitute, walk
@@ -178,8 +178,8 @@ def _check_written_before(
     for window in windows:
         before = {window.loop.loop_var: make.sub(window.loop.loop_var, 1)}
         earlier = tuple([tir.Range(substitute(axis.min, before), axis.extent) for axis in region])
-        again = Place(region, domains, (realize.predicate, make.logical_not(window.is_new)))
-        by = Place(earlier, domains, (substitute(realize.predicate, before),))
+        again = RegionSet(region, domains, (realize.predicate, make.logical_not(window.is_new)))
+        by = RegionSet(earlier, domains, (substitute(realize.predicate, before),))
         if not is_covered(again, [by], fixed_domains(program, block, inner)).is_proven:
             reason = f"elements of '{buffer.name}' that the previous iteration of {name_of(window.loop)} has not written may be skipped"
             raise ROLLS.refuse(reason, block, window.loop)
