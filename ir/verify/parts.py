@@ -65,7 +65,7 @@ def _are_known(nodes: Iterable[Node]) -> bool:
             held = set(map(type, values))
             if tuple in held:
                 held.remove(tuple)
-                tuples: Iterator[tuple[Any, ...]] = (value for value in values if type(value) is tuple)
+                tuples = cast("list[tuple[Any, ...]]", [value for value in values if type(value) is tuple])
                 if not elements.issuperset(map(type, chain.from_iterable(tuples))):
                     return False
             if not held <= known:
