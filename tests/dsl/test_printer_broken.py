@@ -55,7 +55,7 @@ def test_struct_info_with_another_rank_than_sizes_is_reported() -> None:
     call = relax.Call(Op("relax.nn.relu"), (x,))
     body = relax.SeqExpr((relax.BindingBlock((relax.VarBinding(y, call),)),), y, struct_info=info)
     found = verify(relax.Function((x,), body, info))
-    assert [each.message for each in found] == ["R.nn.relu gets 'x' with 1 size, but of rank 2"]
+    assert [diagnostic.message for diagnostic in found] == ["R.nn.relu gets 'x' with 1 size, but of rank 2"]
 
 
 def damages(module: IRModule) -> Iterator[tuple[Node, str, Any]]:
