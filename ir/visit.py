@@ -316,10 +316,12 @@ class Substitution:
     The value of a key must be set before the first node that contains the key is rewritten.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, mapping: Mapping[Any, Node] = {}) -> None:
         self._done: dict[int, Node] = {}
         self._kept: list[Node] = []
         """References to all rewritten nodes: an `id` is unique only while its node lives."""
+        for key, value in mapping.items():
+            self[key] = value
 
     def __setitem__(self, key: Node, value: Node) -> None:
         self._kept.append(key)

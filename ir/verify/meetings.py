@@ -60,7 +60,7 @@ class Meetings(Struct, frozen=True, eq=False):
     is_complete: bool
 
 
-def meetings(subject: Subject, loop: tir.For, sites: list[AccessSite], budget: Budget) -> Meetings:
+def meetings(subject: Subject, loop: tir.For, sites: list[AccessSite], stored: Stored, budget: Budget) -> Meetings:
     """Return the pairs of `sites`, accesses in `loop`, that may conflict; accesses of a block's body come before those of its
     init. The search stops when `budget`, which it uses up, is exhausted.
 
@@ -83,7 +83,7 @@ def meetings(subject: Subject, loop: tir.For, sites: list[AccessSite], budget: B
     stores = [
         site for site in sites if is_write(site) and not (side_by_side == "threads" and _reduces(subject, site, loop))
     ]
-    partners, stored = _partners(subject, loop, sites), Stored(subject)
+    partners = _partners(subject, loop, sites)
     pairs = ((first, second) for first in stores for second in partners[first.node.buffer](first))
     most = budget.meetings
     for first, second in pairs:

@@ -16,10 +16,11 @@ from msgspec import Struct
 
 from .. import tir
 from ..analysis.update import key_of
-from ..visit import substitute
+from ..visit import Substitution, substitute
 from .affine import all_of, is_affine
 from .pairs import Twin
 from .place import AccessSite, Facts, Iterate, ProgramPoint, Step
+from .solve import variables
 from .subject import Subject, is_write
 
 FEW_PAIRS = 8
@@ -38,8 +39,8 @@ def is_clear(subject: Subject, site: AccessSite) -> bool:
 
 
 class _Form(Struct, frozen=True, eq=False):
-    """The common form of a group: the indices and loops of its first access, with variables as constant terms and with loop
-    variables that depend only on the depth of their loops.
+    """The common form of a group: the indices of its first access and the loops that they depend on, with variables as
+    constant terms and with loop variables that depend only on the order of these loops.
     """
 
     is_write: bool
@@ -78,21 +79,19 @@ class _Group(Struct, frozen=True, eq=False):
         """Return the indices and the domains in a run with other variables. The values of a term form an arithmetic progression
         over a new variable.
         """
-        names, domains = dict(names), dict[tir.Var, tir.Range]()
+        renamed, domains = Substitution(names), dict[tir.Var, tir.Range]()
         for term, column in zip(self.form.terms, self.columns(), strict=True):
             first, step = min(column), gcd(*[value - min(column) for value in column])
-            names[term] = tir.IntImm(term.dtype, first)
+            value: tir.PrimExpr = tir.IntImm(term.dtype, first)
             if step:
                 count = tir.Var(term.dtype, term.name)
                 extent = tir.IntImm(term.dtype, (max(column) - first) // step + 1)
                 domains[count] = tir.Range(tir.IntImm(term.dtype, 0), extent)
-                scaled = tir.Mul(term.dtype, count, tir.IntImm(term.dtype, step))
-                names[term] = tir.Add(term.dtype, names[term], scaled)
+                value = tir.Add(term.dtype, value, tir.Mul(term.dtype, count, tir.IntImm(term.dtype, step)))
+            renamed[term] = value
         for var, domain in self.form.domains.items():
-            new = names.get(var, var)
-            assert isinstance(new, tir.Var)
-            domains[new] = tir.Range(substitute(domain.min, names), substitute(domain.extent, names))
-        return [substitute(index, names) for index in self.form.indices], domains
+            domains[renamed(var)] = tir.Range(renamed(domain.min), renamed(domain.extent))
+        return [renamed(index) for index in self.form.indices], domains
 
 
 class Partners:
@@ -146,14 +145,15 @@ class Partners:
         while around is not None and around.step is not None and not is_shared(around.step):
             loops += [around.step] if isinstance(around.step, Iterate) else []
             around = around.parent
+        resolved = [self._subject.flow.resolve(index) for index in site.node.indices]
         names: _Names = {}
         domains: dict[tir.Var, tir.Range] = {}
-        for depth, step in enumerate(reversed(loops)):
-            names[step.var] = var = self._var("i", depth, step.var.dtype)
-            domains[var] = tir.Range(substitute(step.domain.min, names), substitute(step.domain.extent, names))
+        renamed = Substitution()
+        for depth, step in enumerate(_deciding(loops, [*resolved, self._apart(site, Twin({}))])):
+            names[step.var] = renamed[step.var] = var = self._var("i", depth, step.var.dtype)
+            domains[var] = tir.Range(renamed(step.domain.min), renamed(step.domain.extent))
         terms = _Terms(self._var)
-        resolve = self._subject.flow.resolve
-        indices = tuple([terms.of_sum(substitute(resolve(index), names)) for index in site.node.indices])
+        indices = tuple([terms.of_sum(renamed(index)) for index in resolved])
         form = _Form(is_write(site), around or ProgramPoint(), names, domains, indices, tuple(terms.variables))
         return form, tuple(terms.values)
 
@@ -196,6 +196,16 @@ class Partners:
         outer = first.form.around.facts
         facts = Facts({**outer.domains, **domains, **others}, outer.conditions, is_certain=True)
         return all(map(is_affine, conditions)) and self._subject.solver.is_never(all_of(conditions), facts)
+
+
+def _deciding(loops: list[Iterate], expressions: list[tir.PrimExpr]) -> list[Iterate]:
+    """Return those of `loops`, given from the innermost, whose variables decide the values of `expressions`; the outermost first."""
+    found, used = list[Iterate](), variables(expressions)
+    for step in loops:
+        if step.var in used:
+            found.append(step)
+            used |= variables((step.domain.min, step.domain.extent))
+    return found[::-1]
 
 
 class _Terms:

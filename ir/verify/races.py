@@ -12,7 +12,7 @@ from .. import make, tir
 from ..analysis.iter_map import is_bijective
 from ..diagnostics import Note
 from .meetings import PRIVATE_SCOPES, Budget, How, Meeting, how, meetings
-from .pairs import Claim, Twin, deciding, describe, is_update, meet, writes_alike
+from .pairs import Claim, Stored, Twin, deciding, describe, is_update, meet, writes_alike
 from .place import AccessSite, Iterate
 from .solve import variables
 from .subject import Subject
@@ -25,12 +25,12 @@ def check_races(subject: Subject) -> None:
         for step in site.place.steps():
             if isinstance(step, Iterate) and isinstance(step.loop, tir.For) and how(step.loop):
                 loops.setdefault(step.loop, []).append(site)
-    budget = Budget()
+    stored, budget = Stored(subject), Budget()
     for loop, sites in loops.items():
         side_by_side = how(loop)
         assert side_by_side is not None
         shared = [site for site in sites if not _is_private(subject, site, loop, side_by_side)]
-        found = meetings(subject, loop, shared, budget)
+        found = meetings(subject, loop, shared, stored, budget)
         if not any(_races(subject, loop, meeting, shared) for meeting in found.pairs) and not found.is_complete:
             message = f"the iterations of the loop over '{loop.loop_var.name}' are not proven not to race"
             subject.report.warn("E0444", message, loop, "split the loop: it has too many accesses to compare all pairs")

@@ -82,6 +82,24 @@ def test_what_is_known_of_many_conditions_is_no_false_alarm() -> None:
     assert [diagnostic.code for diagnostic in verify(parse(few))] == ["E0414"]
 
 
+def test_nested_parallel_loops_with_branches_are_checked_at_once() -> None:
+    """Each loop compares the stores below it; loops that do not decide an element or a value are not part of a question."""
+
+    def nest(size: int, indent: str) -> str:
+        store = f"{indent}B[i] = A[i]\n"
+        if not size:
+            return store
+        inner = nest(size - 1, indent + "  ")
+        return f"{indent}for p{size} in T.parallel(4):\n{indent} if i < {size}:\n{inner}{indent} else:\n  {store}"
+
+    def text(size: int) -> str:
+        return HEAD + nest(size, " " * 8)
+
+    check_growth(
+        lambda module: verify(module, "races"), 12, lambda size: parse(text(size)), lambda size: len(text(size))
+    )
+
+
 def test_updates_below_many_loops_are_checked_at_once() -> None:
     """Which stores come before an update is asked case by case: one condition for all took time exponential in the loops."""
     loops = "".join(f"{' ' * (4 + k)}for i{k} in range(2):\n" for k in range(12))
