@@ -127,6 +127,6 @@ def _filled(node: relax.Constant, name: str, array: NDArray[Any]) -> relax.Const
 
 def names_tensors(module: IRModule) -> bool:
     """Return whether a graph function or an attribute of the module names a tensor without holding it."""
-    graphs = {name: each for name, each in module.functions.items() if isinstance(each, relax.Function)}
+    graphs = {name: function for name, function in module.functions.items() if isinstance(function, relax.Function)}
     nodes = walk(replace(module, functions=graphs))
     return any(isinstance(node, relax.Constant) and isinstance(node.data, Metadata) for node in nodes)

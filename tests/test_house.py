@@ -169,6 +169,11 @@ def test_nothing_is_left_for_later() -> None:
     assert {name: found for name, text in texts.items() if (found := UNFINISHED.findall(text))} == {}
 
 
+def test_variables_are_named_after_what_they_hold() -> None:
+    nodes = ((path, node) for path in SOURCES for node in ast.walk(tree_of(path)))
+    assert [name_of(path) for path, node in nodes if isinstance(node, ast.Name) and node.id == "each"] == []
+
+
 def test_every_package_is_listed() -> None:
     """A folder that is missing here would be missing from the wheel."""
     listed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
