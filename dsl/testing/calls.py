@@ -228,6 +228,22 @@ def windows(graph: Graph) -> None:
         add_call(graph, f"nn.max_pool{spatial}d({x.name}, {_numbers(graph, spatial, 1, 3)}, {attrs}, dilation={dilation})", x)  # fmt: skip
 
 
+_RESIZING = {
+    "method": ("nearest_neighbor", "linear", "cubic"),
+    "coordinate_transformation_mode": ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "tf_crop_and_resize"),
+    "rounding_method": ("round", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil"),
+}  # fmt: skip
+
+
+def resized(graph: Graph) -> None:
+    """Add a resized image, with any method and coordinates."""
+    x = _images(graph, 2, graph.choose.number(1, 2), least=1)
+    attrs = "".join(f', {name}="{graph.choose.pick(values)}"' for name, values in _RESIZING.items())
+    exclude, roi = graph.choose.number(0, 1), [graph.choose.pick((0.0, 1.0, 0.25, 1.5)) for _ in range(4)]
+    attrs += f", cubic_exclude={exclude}, roi=({', '.join(map(str, roi))}), extrapolation_value=2.5"
+    add_call(graph, f"image.resize2d({x.name}, R.shape({_shape(graph, 2, most=7)}){attrs})", x)
+
+
 def convolutions(graph: Graph) -> None:
     """Add a convolution or a transposed one, with arbitrary strides, padding, dilation and groups."""
     spatial, groups = graph.choose.pick((2, 1)), graph.choose.pick((1, 1, 2))
@@ -277,7 +293,7 @@ def moments(graph: Graph) -> None:
 
 
 CALLS: Sequence[Operator] = (
-    sliced, gathered, scattered, ordered, windows, convolutions, quotients, moments,
+    sliced, gathered, scattered, ordered, windows, resized, convolutions, quotients, moments,
 )  # fmt: skip
 
 

@@ -86,7 +86,6 @@ OPERATOR_REASONS: dict[str, str] = {
     ),
     **dict.fromkeys(("unique", "nonzero", "dynamic_strided_slice"), "sizes of the result depend on data; tests/ir has cases"),
     **dict.fromkeys(("nn.attention_var_len",), "tests/ir has cases"),
-    "image.resize2d": "not drawn yet: the interpreter and compiled code disagree next to infinities",
 }  # fmt: skip
 """Reasons why law `graph` need not meet an operator."""
 

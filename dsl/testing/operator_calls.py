@@ -76,6 +76,7 @@ CALLS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "nn.adaptive_avg_pool2d": ("R.nn.adaptive_avg_pool2d({0}, output_size=[2, 1])", ("f 1,b,3,4",)),
     "nn.adaptive_avg_pool3d": ("R.nn.adaptive_avg_pool3d({0}, output_size=[2, 1, 1])", ("f 1,b,3,2,2",)),
     "nn.pixel_shuffle": ("R.nn.pixel_shuffle({0}, upscale_factor=2)", ("f a,4,b,2",)),
+    "image.resize2d": ("R.image.resize2d({0}, R.shape([3, 5]))", ("f 1,b,2,4",)),
     "nn.pad": ("R.nn.pad({0}, pad_width=[1, 0, 0, 2])", ("f a,b",)),
     "nn.attention": ("R.nn.attention({0}, {1}, {2})", ("f 1,a,2,3", "f 1,b,2,3", "f 1,b,2,3")),
     "nn.attention_bias": ("R.nn.attention_bias({0}, {1}, {2}, {3})", ("f 1,a,2,3", "f 1,b,2,3", "f 1,b,2,3", "f 1,2,a,b")),

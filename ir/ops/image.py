@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, floor
 from typing import Any
 
 from msgspec import Struct
 
 from .. import te, tir
 from ..base import StructInfo
+from ..dtype import int_range, is_float, is_int
+from ..numpy_dtype import float_to_int
 from ..relax import ShapeExpr
 from .inference import Inference, dims_of, tensor_info
 from .layouts import layout_of, numpy_packed, numpy_unpacked, packed, unpacked, whole_dims
@@ -167,13 +168,23 @@ def _resize(a: Any) -> te.Tensor:
     scaled = _chosen(x, shape, rows, columns) if a.method == "nearest_neighbor" else _summed(x, shape, rows, columns)
 
     def value(*i: tir.PrimExpr) -> tir.PrimExpr:
-        result = scaled(*i)
-        if a.coordinate_transformation_mode == "tf_crop_and_resize":
-            inside = te.all(rows.inside(i[2]), columns.inside(i[3]))
-            result = te.if_then_else(inside, result, te.const(a.extrapolation_value, scaled.dtype))
-        return te.cast(result, a.result.dtype)
+        result = te.cast(scaled(*i), a.result.dtype)
+        if a.coordinate_transformation_mode != "tf_crop_and_resize":
+            return result
+        inside = te.all(rows.inside(i[2]), columns.inside(i[3]))
+        return te.if_then_else(
+            inside, result, te.const(_saturated(a.extrapolation_value, a.result.dtype), a.result.dtype)
+        )
 
     return packed(te.compute(shape, value, "resize"), a.layout, "NCHW")
+
+
+def _saturated(value: float, dtype: str) -> float:
+    """Return the number of `dtype` that is nearest to `value`, rounded towards zero."""
+    if not is_int(dtype):
+        return value
+    low, high = int_range(dtype)
+    return int(min(max(value, low), high))
 
 
 def _chosen(x: te.Tensor, shape: Sequence[tir.PrimExpr], rows: _Axis, columns: _Axis) -> te.Tensor:
@@ -191,74 +202,108 @@ def _summed(x: te.Tensor, shape: Sequence[tir.PrimExpr], rows: _Axis, columns: _
     return te.compute(shape, value, "resize_sum")
 
 
-# --- In NumPy: a matrix of weights for each axis --------------------------------------------------------------
+# --- In NumPy: the same taps and weights, in float32 ----------------------------------------------------------
+#
+# Whether a weight is exactly zero, and which elements are read, depends on rounding. As in PyTorch and ONNX, a tap of
+# weight zero counts: next to an infinity, it makes NaN. Only taps count.
 
 
-def _coordinate(a: Any, place: int, axis: int, length: int, size: int) -> float:
+def _coordinates(np: Any, a: Any, axis: int, length: int, size: int) -> Any:
+    """Return the source coordinate of each position of the result, as float32."""
+    place, whole = np.arange(size, dtype=np.float32), np.float32(length)
+    scale = whole / np.float32(size)
+    is_many = size > 1
     match a.coordinate_transformation_mode:
         case "align_corners":
-            return place * (length - 1) / (size - 1) if size > 1 else 0.0
+            return place * (whole - 1) / np.float32(max(size - 1, 1)) if is_many else 0 * place
         case "asymmetric":
-            return place * length / size
+            return place * scale
         case "tf_half_pixel_for_nn":
-            return (place + 0.5) * length / size
+            return (place + np.float32(0.5)) * scale
         case "tf_crop_and_resize":
-            start, end = a.roi[axis], a.roi[2 + axis]
-            whole = start + place * (end - start) / (size - 1) if size > 1 else (start + end) / 2
-            return whole * (length - 1)
+            start, end = np.float32(a.roi[axis]), np.float32(a.roi[2 + axis])
+            step = (end - start) * (whole - 1) / np.float32(max(size - 1, 1))
+            middle = (start + end) * (whole - 1) * np.float32(0.5)
+            return start * (whole - 1) + place * step if is_many else middle + 0 * place
         case mode:
-            return 0.0 if mode == "pytorch_half_pixel" and size == 1 else (place + 0.5) * length / size - 0.5
+            at = (place + np.float32(0.5)) * scale - np.float32(0.5)
+            return at if is_many or mode != "pytorch_half_pixel" else 0 * place
 
 
-def _nearest(a: Any, x: float) -> int:
-    method = a.rounding_method or ("round" if a.coordinate_transformation_mode == "align_corners" else "floor")
-    choices = {
-        "round": floor(x + 0.5) if x >= 0 else ceil(x - 0.5), "round_prefer_floor": ceil(x - 0.5), "round_prefer_ceil": floor(x + 0.5),
-        "floor": floor(x + _EPSILON), "ceil": ceil(x - _EPSILON),
-    }  # fmt: skip
-    return choices[method]
+def _nearest(np: Any, a: Any, x: Any) -> Any:
+    half, epsilon = np.float32(0.5), np.float32(_EPSILON)
+    match a.rounding_method or ("round" if a.coordinate_transformation_mode == "align_corners" else "floor"):
+        case "round_prefer_floor":
+            return np.ceil(x - half)
+        case "round_prefer_ceil":
+            return np.floor(x + half)
+        case "floor":
+            return np.floor(x + epsilon)
+        case "ceil":
+            return np.ceil(x - epsilon)
+        case _:
+            return np.where(x < 0, np.ceil(x - half), np.floor(x + half))
 
 
-def _cubic(alpha: float, distance: float) -> float:
-    """Return Keys' cubic convolution kernel."""
-    s = abs(distance)
-    if s <= 1:
-        return (alpha + 2) * s**3 - (alpha + 3) * s**2 + 1
-    return alpha * (s**3 - 5 * s**2 + 8 * s - 4) if s < 2 else 0.0
+def _numpy_kernel(np: Any, a: Any, x: Any, length: int) -> list[Any]:
+    """Return the weights of the elements around coordinates `x`, by tap."""
+    t = x - np.floor(x)
+    if a.method == "linear":
+        return [1 - t, t]
+    alpha, t2, t3 = np.float32(a.cubic_alpha), t * t, t * t * t
+    weights = [
+        alpha * (t3 - t2 * 2 + t),
+        (alpha + 2) * t3 - (alpha + 3) * t2 + 1,
+        (alpha * 2 + 3) * t2 - (alpha + 2) * t3 - alpha * t,
+        alpha * t2 - alpha * t3,
+    ]
+    if not a.cubic_exclude:
+        return weights
+    places = [np.floor(x) + offset for offset in (-1, 0, 1, 2)]
+    kept = [
+        np.where((place >= 0) & (place < length), weight, np.float32(0))
+        for place, weight in zip(places, weights, strict=True)
+    ]
+    total = kept[0] + kept[1] + kept[2] + kept[3]
+    return [weight / total for weight in kept]
 
 
-def _weights(np: Any, a: Any, axis: int, length: int, size: int) -> Any:
-    """Return the weight of every source element in every element of the result, along one axis."""
-    matrix = np.zeros((size, length))
-    for place in range(size):
-        x = _coordinate(a, place, axis, length, size)
-        if a.method == "nearest_neighbor":
-            taps = {_nearest(a, x): 1.0}
-        elif a.method == "linear":
-            taps = {floor(x): 1 - (x - floor(x)), floor(x) + 1: x - floor(x)}
-        else:
-            taps = {floor(x) + k: _cubic(a.cubic_alpha, x - floor(x) - k) for k in (-1, 0, 1, 2)}
-            if a.cubic_exclude:
-                taps = {at: weight for at, weight in taps.items() if 0 <= at < length}
-                taps = {at: weight / sum(taps.values()) for at, weight in taps.items()}
-        for at, weight in taps.items():
-            matrix[place, min(max(at, 0), length - 1)] += weight
-    return matrix
+def _taps(np: Any, a: Any, x: Any, length: int) -> list[tuple[Any, Any]]:
+    """Return the index and the weight of every tap, for each position of the result along one axis."""
+    first = np.floor(x) - (0 if a.method == "linear" else 1)
+    weights = _numpy_kernel(np, a, x, length)
+    return [(_clamped(np, first + tap, length), weight) for tap, weight in enumerate(weights)]
+
+
+def _clamped(np: Any, place: Any, length: int) -> Any:
+    return np.clip(place.astype("int64"), 0, length - 1)
 
 
 def _numpy_resize(np: Any, a: Any) -> Any:
     x = numpy_unpacked(np, a.data, a.layout, "NCHW")
     lengths, sizes = x.shape[2:], [int(size) for size in a.size]
-    rows, columns = (_weights(np, a, axis, lengths[axis], sizes[axis]) for axis in (0, 1))
-    result = np.einsum("yh,nchw,xw->ncyx", rows, x.astype("float64"), columns)
+    rows, columns = (_coordinates(np, a, axis, lengths[axis], sizes[axis]) for axis in (0, 1))
+    with np.errstate(all="ignore"):
+        if a.method == "nearest_neighbor":
+            ys, xs = (_clamped(np, _nearest(np, a, at), n) for at, n in zip((rows, columns), lengths, strict=True))
+            result = x[:, :, ys[:, None], xs]
+        else:
+            wide = x.astype(np.float32)
+            result = np.zeros((*x.shape[:2], *sizes), np.float32)
+            for ys, heights in _taps(np, a, rows, lengths[0]):
+                for xs, widths in _taps(np, a, columns, lengths[1]):
+                    result = result + wide[:, :, ys[:, None], xs] * (heights[:, None] * widths)
+        result = _converted(result, a.result_dtype)
     if a.coordinate_transformation_mode == "tf_crop_and_resize":
-        ats = [
-            np.array([_coordinate(a, n, axis, lengths[axis], sizes[axis]) for n in range(sizes[axis])])
-            for axis in (0, 1)
-        ]
-        inside = [(at >= 0) & (at <= length - 1) for at, length in zip(ats, lengths, strict=True)]
-        result = np.where(inside[0][:, None] & inside[1], result, a.extrapolation_value)
-    return numpy_packed(np, result.astype(a.result_dtype), a.layout, "NCHW")
+        inside = [(at >= 0) & (at <= length - 1) for at, length in zip((rows, columns), lengths, strict=True)]
+        outside = np.asarray(_saturated(a.extrapolation_value, str(a.result_dtype))).astype(a.result_dtype)
+        result = np.where(inside[0][:, None] & inside[1], result, outside)
+    return numpy_packed(np, result, a.layout, "NCHW")
+
+
+def _converted(x: Any, dtype: Any) -> Any:
+    is_rounded = is_float(str(x.dtype)) and is_int(str(dtype))
+    return float_to_int(x, str(dtype)) if is_rounded else x.astype(dtype)
 
 
 register(
