@@ -78,15 +78,18 @@ def draw_inputs(
     ranges: Mapping[str, Range],
     least: int = 0,
 ) -> Drawn:
-    """Like `random_inputs`, but also return the classes of the inputs. Symbolic dimensions are at least `least`."""
+    """Like `random_inputs`, but also return the classes of the inputs. Symbolic dimensions and scalar integers, which may be
+    sizes as well, are at least `least`, and at least 1 if the profile is "plain".
+    """
     from ...ir.interp.expressions import compile_expr
 
     known: Any = {}
+    least = 1 if profile == "plain" else least
 
     def dimension(size: tir.PrimExpr) -> int:
         for variable in free_variables(size):
             if isinstance(variable, tir.Var) and variable not in known:
-                options = range(1, 6) if profile == "plain" or len(known) > 1 else [n for n in _SIZES if n >= least]
+                options = range(least, 6) if profile == "plain" or len(known) > 1 else [n for n in _SIZES if n >= least]
                 known[variable] = (sizes or {}).get(variable.name, int(random.choice(options)))
         return int(compile_expr(size)(known))
 
@@ -94,7 +97,15 @@ def draw_inputs(
     shapes = [tuple([dimension(size) for size in argument.shape or ()]) for argument in arguments]
     named = [f"{variable.name} = {value}" for variable, value in known.items()]
     values = [
-        _value(argument, shape, random, integers, profile, constants, ranges.get(argument.name))
+        _value(
+            argument,
+            shape,
+            random,
+            (least, 6) if argument.shape is None else integers,
+            profile,
+            constants,
+            ranges.get(argument.name),
+        )
         for argument, shape in zip(arguments, shapes, strict=True)
     ]
     classes = [profile, *named]
@@ -118,7 +129,7 @@ def _value(
         typed = np.asarray(drawn).astype(numpy_dtype(argument.dtype))
         return typed[()] if argument.shape is None else typed
     value = _plain(argument, shape, random, integers)
-    if profile != "plain" and (is_float(argument.dtype) or (integers is None and argument.shape is not None)):
+    if profile != "plain" and (is_float(argument.dtype) or integers is None):
         return _with_edges(value, argument, random, _SHARE[profile], constants)
     return value
 
@@ -147,7 +158,7 @@ def _plain(
 ) -> Any:
     import numpy as np
 
-    dtype, (low, high) = argument.dtype, (1, 6) if argument.shape is None else integers or (-8, 9)
+    dtype, (low, high) = argument.dtype, integers or (-8, 9)
     if is_float(dtype):
         array = random.integers(-8, 9, shape) / 4
     elif is_bool(dtype):
@@ -281,9 +292,10 @@ def inputs(
 ) -> st.SearchStrategy[dict[str, Any]]:
     """Generate arguments of `function` by parameter name, in order: plain numbers and edge values of each dtype.
 
-    `sizes` gives symbolic sizes by name. `ranges` gives the minimum and maximum of parameters. `elements` gives
-    strategies for the elements of parameters; larger arrays repeat the drawn elements. `profiles` says how many edge
-    values there are: "plain", "sparse" or "dense". An unknown name is E0818.
+    `sizes` gives symbolic sizes by name. The others, and scalar integers, may be 0 unless the profile is "plain". `ranges`
+    gives the minimum and maximum of parameters. `elements` gives strategies for the elements of parameters; larger arrays
+    repeat the drawn elements. `profiles` says how many edge values there are: "plain", "sparse" or "dense". An unknown name
+    is E0818.
     """
     names = [argument.name for argument in arguments_of(function)]
     check_names("parameter", (*(ranges or {}), *(elements or {})), names)
@@ -296,7 +308,7 @@ def inputs(
 
         profile, seed = draw(st.sampled_from(known)), draw(st.integers(0, 2**32 - 1))
         random = np.random.default_rng(seed)
-        values = draw_inputs(function, random, sizes, integers, profile, constants, ranges or {}, least=1).values
+        values = draw_inputs(function, random, sizes, integers, profile, constants, ranges or {}).values
         found = dict(zip(names, values, strict=True))
         for name, strategy in (elements or {}).items():
             found[name] = _filled(found[name], draw(st.lists(strategy, min_size=1, max_size=_ELEMENTS)))

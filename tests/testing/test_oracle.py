@@ -94,6 +94,21 @@ T.prim_func main(A: T.Buffer((12,), "{dtype}"), B: T.Buffer((12,), "{dtype}")):
     assert any(_is_refuted(function(right), function(wrong), seed) for seed in range(5))
 
 
+@pytest.mark.parametrize("size", ["n", "m"])
+def test_a_loop_that_always_has_an_iteration_is_refuted(size: str) -> None:
+    def function(extent: str) -> tvms.IRModule:
+        text = f"""
+T.prim_func main(n: T.int32, a: T.handle, B: T.Buffer((9,), "int32")):
+    m = T.int32()
+    A = T.match_buffer(a, (m,), "int32")
+    for i in range({extent}):
+        B[i % 9] = B[i % 9] + 1
+"""
+        return tvms.parse(text)
+
+    assert any(_is_refuted(function(size), function(f"T.max({size}, 1)"), seed) for seed in range(100))
+
+
 def test_a_loop_that_ends_early_is_refuted() -> None:
     def function(extent: str) -> tvms.IRModule:
         text = f"""
