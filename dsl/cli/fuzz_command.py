@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import secrets
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -112,32 +111,30 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     if arguments.law not in LAWS:
         raise error("E0813", f"there is no law '{arguments.law}'", None, f"choose one of: {', '.join(LAWS)}")
-    from ..testing.campaign import BATCH, FILE_BATCH, Total, read_state, write_state
+    from ..testing.campaign import BATCH, FILE_BATCH, begin
 
-    if arguments.seed is None:
-        arguments.seed = secrets.randbits(32)
     file = None if arguments.file is None else read_source(arguments.file)
     if file is not None:
         result = _replay(arguments.law, file)
         if result is not None:
             return result
-    state = None if arguments.state is None else Path(arguments.state)
-    name = f"{arguments.law} {arguments.file or ''} --n {arguments.n} --seed {arguments.seed}"
-    total, done = read_state(state, name) if state else (Total(), set[int]())
+    path = None if arguments.state is None else Path(arguments.state)
+    state = begin(path, arguments.law, arguments.n, arguments.seed, arguments.file or "", file.text if file else "")
+    arguments.seed = state.seed
     most = BATCH if file is None else FILE_BATCH
     sizes = {number: min(most, arguments.n - start) for number, start in enumerate(range(0, arguments.n, most))}
-    left = {number: size for number, size in sizes.items() if number not in done}
+    left = {number: size for number, size in sizes.items() if number not in state.done}
     failure = None
-    with _progress(f"{arguments.law}, seed {arguments.seed}", total.checked, arguments.n) as report:
+    with _progress(f"{arguments.law}, seed {arguments.seed}", state.total.checked, arguments.n) as report:
         for batch in _batches(arguments, file, left, report):
-            total.add(batch)
+            state.total.add(batch)
             if batch.failure:
                 failure = batch.failure
                 break
-            done.add(batch.number)
-            if state:
-                write_state(state, name, total, done)
-    return _conclude(arguments, total, failure, is_from_file=file is not None)
+            state.done.add(batch.number)
+            if path:
+                state.write(path)
+    return _conclude(arguments, state.total, failure, is_from_file=file is not None)
 
 
 def _replay(name: str, file: Source) -> int | None:

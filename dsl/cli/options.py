@@ -323,7 +323,7 @@ def _add_fuzz(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", nargs="?", help="a .tvms file; the examples are its variants")
     parser.add_argument("--n", type=at_least(1), default=1000, metavar="N", help="number of examples (default: 1000)")
     parser.add_argument(
-        "--seed", type=at_least(0), metavar="S", help="the seed of the examples (default: a random one)"
+        "--seed", type=at_least(0), metavar="S", help="the seed of the examples (default: that of --state, else random)"
     )
     parser.add_argument("--jobs", type=at_least(1), default=1, metavar="J", help="number of processes (default: 1)")
     parser.add_argument("--state", metavar="FILE", help="store the progress in this file, and continue from it")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import secrets
 import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -17,8 +19,10 @@ import msgspec
 from hypothesis import HealthCheck, Phase, Verbosity, settings
 from hypothesis import strategies as st
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ...ir.base import Source
+from ...ir.diagnostics import error
 from ...ir.files import MIB, read_file, write_whole
 from .laws import find_law
 from .laws.law import Law
@@ -235,23 +239,55 @@ class Total(Struct):
 # --- Runs that go on where they were broken off ---------------------------------------------------------------
 
 
-class _State(Struct):
-    """Saved state of a run: its identity, its result so far, and the finished batches."""
+class State(Struct):
+    """Saved state of a run: what determines its examples, its result so far, and the finished batches."""
 
-    run: str
-    total: Total
-    done: set[int]
+    law: str
+    n: int
+    seed: int
+    file: str = ""
+    """Path of the file from which the examples are made; empty if there is none."""
+    digest: str = ""
+    """SHA-256 of the text of that file."""
+    total: Total = field(default_factory=Total)
+    done: set[int] = field(default_factory=set[int])
+
+    @property
+    def command(self) -> str:
+        """The command of the run, which gives the same examples again."""
+        return f"tvms fuzz {self.law} {f'{self.file} ' if self.file else ''}--n {self.n} --seed {self.seed}"
+
+    def write(self, path: Path) -> None:
+        """Save the state."""
+        write_whole(msgspec.json.encode(self), str(path))
 
 
-def read_state(path: Path, run: str) -> tuple[Total, set[int]]:
-    """Return the saved result and the finished batches of `run`; nothing if there is no file or it belongs to another run."""
+def begin(path: Path | None, law: str, n: int, seed: int | None, file: str, text: str) -> State:
+    """Return the state saved at `path`, or a new one if there is none. Without a seed, a saved run keeps its seed, and a
+    new one gets a random seed.
+
+    Raise E0819 if the file holds the state of a run with other examples, or something else.
+    """
+    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest() if file else ""
+    fresh = State(law, n, secrets.randbits(32) if seed is None else seed, file, digest)
+    saved = None if path is None else _read_state(path)
+    if saved is None:
+        return fresh
+    wanted = replace(fresh, seed=saved.seed) if seed is None else fresh
+    help = "give another file to --state, or delete this one"
+    if saved.command != wanted.command:
+        raise error("E0819", f"'{path}' holds the state of `{saved.command}`, not of `{wanted.command}`", None, help)
+    if saved.digest != digest:
+        raise error("E0819", f"'{file}' has changed since '{path}' was written", None, help)
+    return saved
+
+
+def _read_state(path: Path) -> State | None:
+    """Return the state in a file; None if the file does not exist."""
     try:
-        state = msgspec.json.decode(read_file(path, 64 * MIB), type=_State)
-    except (OSError, msgspec.DecodeError):
-        return Total(), set()
-    return (state.total, state.done) if state.run == run else (Total(), set())
-
-
-def write_state(path: Path, run: str, total: Total, done: set[int]) -> None:
-    """Save the result of `run` so far."""
-    write_whole(msgspec.json.encode(_State(run, total, done)), str(path))
+        return msgspec.json.decode(read_file(path, 64 * MIB), type=State)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.DecodeError) as problem:
+        help = "give another file to --state, or delete this one"
+        raise error("E0819", f"'{path}' does not hold the state of a run: {problem}", None, help) from None

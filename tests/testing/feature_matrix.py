@@ -8,33 +8,41 @@ any
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
-from typing import Any
 
-from tvms.testing.coverage import distribution, form_table, gaps
+import msgspec
+from tvms.testing.campaign import State
+from tvms.testing.coverage import GRAPH_LAWS, LOOP_LAWS, distribution, form_table, gaps
 from tvms.testing.matrix import tables
 
 PAGE = Path(__file__).parents[2] / "docs" / "fuzzing.md"
 
 
-def read(folder: str) -> dict[str, Any]:
-    """Return the states that `--state` saved in a folder, by law."""
-    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(Path(folder).glob("*.json"))}
+def read(folder: str) -> dict[str, State]:
+    """Return the states that `--state` saved in a folder, by law; stop if there are none."""
+    paths = sorted(Path(folder).glob("*.json"))
+    if not paths:
+        sys.exit(f"'{folder}' has no states of runs: run `tvms fuzz LAW --state {folder}/LAW.json` for each law first")
+    states = [msgspec.json.decode(path.read_bytes(), type=State) for path in paths]
+    return {state.law: state for state in states}
 
 
-def write(states: dict[str, Any]) -> None:
-    """Write the tables between the marks of the page."""
-    counts = {law: state["total"]["constructs"] for law, state in states.items()}
-    said = {law: f"{state['total']['checked']:,} examples of `tvms fuzz {' '.join(state['run'].split())}`" for law, state in states.items()}  # fmt: skip
+def write(states: dict[str, State]) -> None:
+    """Write the tables between the marks of the page; keep a table if the laws that it is about did not run."""
+    counts = {law: state.total.constructs for law, state in states.items()}
+    said = {law: f"{state.total.checked:,} examples of `{state.command}`" for law, state in states.items()}
     page = PAGE.read_text(encoding="utf-8")
     if "schedule" in states:
         page = replaced(page, "matrix", [f"{said['schedule']}:", "", *tables(counts["schedule"])])
-    runs = [f"{', '.join(said.values())}:", ""]
-    page = replaced(page, "forms", [*runs, *form_table(counts, graphs=False), "", *form_table(counts, graphs=True)])
+    missing = sorted({*LOOP_LAWS, *GRAPH_LAWS} - states.keys())
+    if missing:
+        print(f"the table of forms is kept: no runs of {', '.join(missing)}")
+    else:
+        runs = [f"{', '.join(said.values())}:", ""]
+        page = replaced(page, "forms", [*runs, *form_table(counts, graphs=False), "", *form_table(counts, graphs=True)])
     if "codegen" in states:
-        rows = distribution(counts["codegen"], states["codegen"]["total"]["checked"])
+        rows = distribution(counts["codegen"], states["codegen"].total.checked)
         page = replaced(page, "distribution", [f"{said['codegen']}:", "", *rows])
     PAGE.write_text(page, encoding="utf-8")
 
@@ -53,7 +61,7 @@ def main(arguments: list[str]) -> int:
     if "--check" not in arguments:
         write(states)
         return 0
-    found = gaps({law: state["total"]["constructs"] for law, state in states.items()})
+    found = gaps({law: state.total.constructs for law, state in states.items()})
     for gap in found:
         print(gap)
     return int(bool(found))

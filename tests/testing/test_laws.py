@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,8 @@ from tvms.dsl.cli import main
 from tvms.dsl.cli.fuzz_command import compiled
 from tvms.ir import tir
 from tvms.ir.base import Source
-from tvms.testing.campaign import Total, read_state, run_batch
+from tvms.ir.diagnostics import TvmsError
+from tvms.testing.campaign import Total, begin, run_batch
 from tvms.testing.laws import LAWS, find_law
 
 EXAMPLES = {"codegen": 30, "gpu": 3, "memory": 4, "format": 4, "simplify": 50}
@@ -54,17 +57,57 @@ def test_a_failure_is_shrunk_shown_and_kept(
 
 
 def test_a_run_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    state = tmp_path / "state.json"
-    command = ["fuzz", "simplify", "--n", "150", "--seed", "3", "--state", str(state)]
-    assert main(command) == 0
+    path = tmp_path / "state.json"
+    command = ["fuzz", "simplify", "--n", "150", "--state", str(path)]
+    assert main([*command, "--seed", "3"]) == 0
     first = capsys.readouterr().out
     assert re.fullmatch(
         r"simplify: 150 examples in \d+\.\d s \(\d+/s\), \d+ discarded, \d+ constructs, seed 3\n", first
     )
-    assert main(command) == 0
-    assert capsys.readouterr().out == first  # all batches were done
-    total, done = read_state(state, "simplify  --n 150 --seed 3")
-    assert (total.checked, done) == (150, {0, 1})
+    for again in ([*command, "--seed", "3"], command):  # the state has the seed
+        assert main(again) == 0
+        assert capsys.readouterr().out == first  # all batches were done
+    state = begin(path, "simplify", 150, None, "", "")
+    assert (state.total.checked, state.done, state.seed) == (150, {0, 1}, 3)
+
+
+@pytest.mark.parametrize(
+    ("law", "n", "seed", "file", "text", "reason"),
+    [
+        ("simplify", 150, 4, "a", "x", "'{0}' holds the state of `tvms fuzz simplify a --n 150 --seed 3`, not of `tvms fuzz simplify a --n 150 --seed 4`"),
+        ("simplify", 200, None, "a", "x", "'{0}' holds the state of `tvms fuzz simplify a --n 150 --seed 3`, not of `tvms fuzz simplify a --n 200 --seed 3`"),
+        ("passes", 150, None, "a", "x", "'{0}' holds the state of `tvms fuzz simplify a --n 150 --seed 3`, not of `tvms fuzz passes a --n 150 --seed 3`"),
+        ("simplify", 150, 3, "", "", "'{0}' holds the state of `tvms fuzz simplify a --n 150 --seed 3`, not of `tvms fuzz simplify --n 150 --seed 3`"),
+        ("simplify", 150, None, "a", "y", "'a' has changed since '{0}' was written"),
+    ],
+)  # fmt: skip
+def test_a_run_does_not_go_on_with_other_examples(
+    law: str, n: int, seed: int | None, file: str, text: str, reason: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "state.json"
+    begin(path, "simplify", 150, 3, "a", "x").write(path)
+    with pytest.raises(TvmsError) as told:
+        begin(path, law, n, seed, file, text)
+    (found,) = told.value.diagnostics
+    assert (found.code, found.message) == ("E0819", reason.format(path))
+    assert found.help == "give another file to --state, or delete this one"
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b'{"run": "simplify", "total": {}, "done": []}'])
+def test_a_file_that_is_no_state_is_kept(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "notes.json"
+    path.write_bytes(content)
+    assert main(["fuzz", "simplify", "--n", "1", "--state", str(path)]) == 2
+    assert path.read_bytes() == content
+
+
+def test_a_page_is_not_written_without_runs(tmp_path: Path) -> None:
+    script = Path(__file__).with_name("feature_matrix.py")
+    done = subprocess.run([sys.executable, str(script), str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"'{tmp_path}' has no states of runs: run `tvms fuzz LAW --state {tmp_path}/LAW.json` for each law first\n"
+    )
 
 
 def test_examples_that_are_not_what_they_should_be_fail_the_run() -> None:
