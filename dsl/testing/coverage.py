@@ -84,7 +84,7 @@ OPERATOR_REASONS: dict[str, str] = {
         (f"inspect.{name}" for name in ("tensor_dtype_code", "tensor_dtype_bits", "tensor_dtype_lanes", "tensor_ndim", "tensor_byte_offset",
                                         "tensor_elem_offset", "tensor_shape_i", "tensor_stride_i")), "results are scalars, not tensors",
     ),
-    **dict.fromkeys(("unique", "nonzero", "dynamic_strided_slice"), "sizes of the result depend on data; tests/ir has cases"),
+    **dict.fromkeys(("unique", "nonzero", "dynamic_strided_slice", "vision.all_class_non_max_suppression"), "sizes of the result depend on data; tests/ir has cases"),
     **dict.fromkeys(("nn.attention_var_len",), "tests/ir has cases"),
 }  # fmt: skip
 """Reasons why law `graph` need not meet an operator."""

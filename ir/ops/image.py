@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import product
+from math import prod
 from typing import Any
 
 from msgspec import Struct
@@ -27,28 +29,39 @@ _EPSILON = 1e-5
 """Tolerance for rounding errors in coordinates that should be integers, for floor and ceil."""
 
 
-def _complete_size(values: dict[str, Any]) -> None:
-    """Use a single number for height and width."""
-    size = values["size"]
-    if isinstance(size, ShapeExpr) and len(size.values) == 1:
-        values["size"] = ShapeExpr(size.values * 2, span=size.span)
+_LETTERS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
+"""The dimensions of images by the number of those that are resized."""
 
 
-def _infer_resize(a: Inference) -> StructInfo:
+def _complete(spatial: int) -> Callable[[dict[str, Any]], None]:
+    def complete(values: dict[str, Any]) -> None:
+        """Use a single number for all dimensions of the size, and for all coordinates of the region."""
+        size, roi = values["size"], values["roi"]
+        if isinstance(size, ShapeExpr) and len(size.values) == 1:
+            values["size"] = ShapeExpr(size.values * spatial, span=size.span)
+        if roi is None or isinstance(roi, int | float):
+            values["roi"] = (float(roi or 0),) * 2 * spatial
+
+    return complete
+
+
+def _infer_resize(a: Inference, letters: str) -> StructInfo:
     for name, choices in _CHOICES.items():
         if a.attr(name) not in choices:
             known = ", ".join(f'"{choice}"' for choice in choices if choice)
             raise a.fail("E0321", f'has no {name} "{a.attr(name)}"', f"choose one of {known}")
-    layout, size = layout_of(a, "layout", "NCHW"), a.shape("size")
+    layout, size, spatial = layout_of(a, "layout", letters), a.shape("size"), len(letters) - 2
+    if a.attr("coordinate_transformation_mode") == "tf_crop_and_resize" and len(a.attr("roi")) != 2 * spatial:
+        raise a.fail("E0321", f"needs {2 * spatial} values as 'roi', not {len(a.attr('roi'))}")
     info = a.rank("data", layout.ndim)
     dtype = info.dtype if a.attr("out_dtype") == "void" else a.attr("out_dtype")
     dims = dims_of(info)
-    if size.ndim not in (2, -1):
-        raise a.fail("E0323", f"needs a size of 2 dimensions, not {size.ndim}", None, a.argument("size"))
+    if size.ndim not in (spatial, -1):
+        raise a.fail("E0323", f"needs a size of {spatial} dimensions, not {size.ndim}", None, a.argument("size"))
     if dims is None or size.values is None:
         return tensor_info(None, dtype, layout.ndim, info.vdevice)
-    result = [*layout.primal(dims, "NCHW")[:2], *size.values]
-    return tensor_info(layout.split(result, "NCHW"), dtype, layout.ndim, info.vdevice)
+    result = [*layout.primal(dims, letters)[:2], *size.values]
+    return tensor_info(layout.split(result, letters), dtype, layout.ndim, info.vdevice)
 
 
 # --- As a tensor expression -----------------------------------------------------------------------------------
@@ -74,7 +87,7 @@ def _source(a: Any, x: tir.PrimExpr, axis: int, old: tir.PrimExpr, new: tir.Prim
         case "asymmetric":
             return place * scale
         case _:
-            start, end = _number(a.roi[axis]), _number(a.roi[2 + axis])
+            start, end = _number(a.roi[axis]), _number(a.roi[len(a.roi) // 2 + axis])
             step = (end - start) * (length - 1) / te.maximum(size - 1, 1)
             return te.if_then_else(new > 1, start * (length - 1) + place * step, (start + end) * (length - 1) * 0.5)
 
@@ -161,22 +174,23 @@ class _Axis(Struct):
         return te.all(_number(0) <= at, at <= te.cast(self.length - 1, "float32"))
 
 
-def _resize(a: Any) -> te.Tensor:
-    x = unpacked(a.data, a.layout, "NCHW")
-    shape = whole_dims(a.result.dims, a.layout, "NCHW")
-    rows, columns = (_Axis(a, n, x.shape[2 + n], shape[2 + n]) for n in (0, 1))
-    scaled = _chosen(x, shape, rows, columns) if a.method == "nearest_neighbor" else _summed(x, shape, rows, columns)
+def resized(a: Any, letters: str) -> te.Tensor:
+    """Return images, whose dimensions are `letters`, with the dimensions after the channels resized."""
+    x = unpacked(a.data, a.layout, letters)
+    shape = whole_dims(a.result.dims, a.layout, letters)
+    axes = [_Axis(a, number, x.shape[2 + number], shape[2 + number]) for number in range(len(letters) - 2)]
+    scaled = _chosen(x, shape, axes) if a.method == "nearest_neighbor" else _summed(x, shape, axes)
 
     def value(*i: tir.PrimExpr) -> tir.PrimExpr:
         result = te.cast(scaled(*i), a.result.dtype)
         if a.coordinate_transformation_mode != "tf_crop_and_resize":
             return result
-        inside = te.all(rows.inside(i[2]), columns.inside(i[3]))
+        inside = te.all(*(axis.inside(place) for axis, place in zip(axes, i[2:], strict=True)))
         return te.if_then_else(
             inside, result, te.const(_saturated(a.extrapolation_value, a.result.dtype), a.result.dtype)
         )
 
-    return packed(te.compute(shape, value, "resize"), a.layout, "NCHW")
+    return packed(te.compute(shape, value, "resize"), a.layout, letters)
 
 
 def _saturated(value: float, dtype: str) -> float:
@@ -187,17 +201,22 @@ def _saturated(value: float, dtype: str) -> float:
     return int(min(max(value, low), high))
 
 
-def _chosen(x: te.Tensor, shape: Sequence[tir.PrimExpr], rows: _Axis, columns: _Axis) -> te.Tensor:
-    return te.compute(shape, lambda *i: x(*i[:2], rows.nearest(i[2]), columns.nearest(i[3])), "resize_nearest")
+def _chosen(x: te.Tensor, shape: Sequence[tir.PrimExpr], axes: Sequence[_Axis]) -> te.Tensor:
+    def value(*i: tir.PrimExpr) -> tir.PrimExpr:
+        return x(*i[:2], *(axis.nearest(place) for axis, place in zip(axes, i[2:], strict=True)))
+
+    return te.compute(shape, value, "resize_nearest")
 
 
-def _summed(x: te.Tensor, shape: Sequence[tir.PrimExpr], rows: _Axis, columns: _Axis) -> te.Tensor:
-    y, z = (te.reduce_axis((te.const(0, "int64"), te.const(axis.taps, "int64")), "k") for axis in (rows, columns))
-    heights, widths = rows.weights(), columns.weights()
+def _summed(x: te.Tensor, shape: Sequence[tir.PrimExpr], axes: Sequence[_Axis]) -> te.Tensor:
+    taps = [te.reduce_axis((te.const(0, "int64"), te.const(axis.taps, "int64")), "k") for axis in axes]
+    weights = [axis.weights() for axis in axes]
 
     def value(*i: tir.PrimExpr) -> Any:
-        pixel = te.cast(x(*i[:2], rows.place(i[2], y.var), columns.place(i[3], z.var)), "float32")
-        return te.sum(pixel * (heights(i[2], y) * widths(i[3], z)), axis=[y, z])
+        along = list(zip(axes, i[2:], taps, weights, strict=True))
+        pixel = te.cast(x(*i[:2], *(axis.place(place, tap.var) for axis, place, tap, _ in along)), "float32")
+        factors = [weight(place, tap) for _, place, tap, weight in along]
+        return te.sum(pixel * prod(factors[1:], start=factors[0]), axis=taps)
 
     return te.compute(shape, value, "resize_sum")
 
@@ -221,7 +240,7 @@ def _coordinates(np: Any, a: Any, axis: int, length: int, size: int) -> Any:
         case "tf_half_pixel_for_nn":
             return (place + np.float32(0.5)) * scale
         case "tf_crop_and_resize":
-            start, end = np.float32(a.roi[axis]), np.float32(a.roi[2 + axis])
+            start, end = np.float32(a.roi[axis]), np.float32(a.roi[len(a.roi) // 2 + axis])
             step = (end - start) * (whole - 1) / np.float32(max(size - 1, 1))
             middle = (start + end) * (whole - 1) * np.float32(0.5)
             return start * (whole - 1) + place * step if is_many else middle + 0 * place
@@ -279,26 +298,28 @@ def _clamped(np: Any, place: Any, length: int) -> Any:
     return np.clip(place.astype("int64"), 0, length - 1)
 
 
-def _numpy_resize(np: Any, a: Any) -> Any:
-    x = numpy_unpacked(np, a.data, a.layout, "NCHW")
+def _numpy_resize(np: Any, a: Any, letters: str) -> Any:
+    x = numpy_unpacked(np, a.data, a.layout, letters)
     lengths, sizes = x.shape[2:], [int(size) for size in a.size]
-    rows, columns = (_coordinates(np, a, axis, lengths[axis], sizes[axis]) for axis in (0, 1))
+    ats = [_coordinates(np, a, axis, length, sizes[axis]) for axis, length in enumerate(lengths)]
     with np.errstate(all="ignore"):
         if a.method == "nearest_neighbor":
-            ys, xs = (_clamped(np, _nearest(np, a, at), n) for at, n in zip((rows, columns), lengths, strict=True))
-            result = x[:, :, ys[:, None], xs]
+            places = (_clamped(np, _nearest(np, a, at), length) for at, length in zip(ats, lengths, strict=True))
+            result = x[:, :, *np.ix_(*places)]
         else:
             wide = x.astype(np.float32)
             result = np.zeros((*x.shape[:2], *sizes), np.float32)
-            for ys, heights in _taps(np, a, rows, lengths[0]):
-                for xs, widths in _taps(np, a, columns, lengths[1]):
-                    result = result + wide[:, :, ys[:, None], xs] * (heights[:, None] * widths)
+            for taps in product(*(_taps(np, a, at, length) for at, length in zip(ats, lengths, strict=True))):
+                factors = np.ix_(*(weight for _, weight in taps))
+                pixel = wide[:, :, *np.ix_(*(place for place, _ in taps))]
+                result = result + pixel * prod(factors[1:], start=factors[0])
         result = _converted(result, a.result_dtype)
     if a.coordinate_transformation_mode == "tf_crop_and_resize":
-        inside = [(at >= 0) & (at <= length - 1) for at, length in zip((rows, columns), lengths, strict=True)]
+        inside = [(at >= 0) & (at <= length - 1) for at, length in zip(ats, lengths, strict=True)]
         outside = np.asarray(_saturated(a.extrapolation_value, str(a.result_dtype))).astype(a.result_dtype)
-        result = np.where(inside[0][:, None] & inside[1], result, outside)
-    return numpy_packed(np, result, a.layout, "NCHW")
+        shaped = (row.reshape(-1, *[1] * (len(inside) - 1 - axis)) for axis, row in enumerate(inside))
+        result = np.where(prod(shaped, start=np.True_), result, outside)
+    return numpy_packed(np, result, a.layout, letters)
 
 
 def _converted(x: Any, dtype: Any) -> Any:
@@ -306,26 +327,30 @@ def _converted(x: Any, dtype: Any) -> Any:
     return float_to_int(x, str(dtype)) if is_rounded else x.astype(dtype)
 
 
-register(
-    RelaxOp(
-        "relax.image.resize2d",
+def _resize_op(spatial: int, dims: str, rounding: str) -> RelaxOp:
+    letters = _LETTERS[spatial]
+    return RelaxOp(
+        f"relax.image.resize{spatial}d",
         (
             Param("data"),
             Param("size", "sizes"),
-            Param("roi", "value", (0.0, 0.0, 0.0, 0.0)),
-            Param("layout", "str", "NCHW"),
+            Param("roi", "value", (0.0,) * 2 * spatial),
+            Param("layout", "str", letters),
             Param("method", "str", "linear"),
             Param("coordinate_transformation_mode", "str", "half_pixel"),
-            Param("rounding_method", "str", "round"),
+            Param("rounding_method", "str", rounding),
             Param("cubic_alpha", "float", -0.75),
             Param("cubic_exclude", "int", 0),
             Param("extrapolation_value", "float", 0.0),
             Param("out_dtype", "dtype", None),
         ),
-        _infer_resize,
-        "Resize images to `size`, height and width.",
-        _numpy_resize,
-        _resize,
-        complete=_complete_size,
+        lambda a: _infer_resize(a, letters),
+        f"Resize images to `size`, {dims}.",
+        lambda np, a: _numpy_resize(np, a, letters),
+        lambda a: resized(a, letters),
+        complete=_complete(spatial),
     )
-)
+
+
+register(_resize_op(2, "height and width", "round"))
+register(_resize_op(3, "depth, height and width", ""))

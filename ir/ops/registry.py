@@ -161,7 +161,7 @@ class RelaxOp(Struct, frozen=True):
 _FAMILIES = (
     "unary", "binary", "create", "datatype", "manipulate", "joining", "indexing", "scatter", "collapse", "layout_transform", "linear_algebra", "activation",
     "normalization", "convolution", "pooling", "padding", "attention", "loss", "statistical", "search", "sorting", "qdq",
-    "image", "calls", "builtin", "grad", "distributed",
+    "image", "sampling", "vision", "calls", "builtin", "grad", "distributed",
 )  # fmt: skip
 _ops: dict[str, RelaxOp] = {}
 _families: dict[str, tuple[str, ...]] = {}
@@ -181,15 +181,14 @@ def register(op: RelaxOp) -> RelaxOp:
 
 
 def _computed(op: RelaxOp) -> Callable[..., Any]:
-    """Return a function that computes `op` from its arguments in the order of a call."""
+    """Return a function that computes `op` from its arguments and then its attributes, in the order of a call."""
 
     def compute(*args: Any) -> Any:
         import numpy as np
 
         assert op.numpy is not None
-        values = dict.fromkeys([param.name for param in op.arguments]) | dict(
-            zip([param.name for param in op.arguments], args, strict=False)
-        )
+        names = [param.name for param in (*op.arguments, *op.attributes)]
+        values = dict.fromkeys(names) | dict(zip(names, args, strict=False))
         return op.numpy(np, SimpleNamespace(**values))
 
     return compute

@@ -153,7 +153,7 @@ _RULES: Mapping[str, Rule] = {
     ),
     **dict.fromkeys(("relax.nn.softmax", "relax.nn.log_softmax", "relax.nn.prelu"), _along_axis),
     **dict.fromkeys([f"relax.{name}" for name in ("sum", "mean", "max", "min", "prod", "variance", "std")], _reduction),
-    "relax.image.resize2d": _with_layout,
+    **dict.fromkeys(("relax.image.resize2d", "relax.image.resize3d"), _with_layout),
     "relax.nn.batch_norm": _batch_norm,
     "relax.nn.layer_norm": _layer_norm,
     "relax.permute_dims": _permute_dims,

@@ -100,9 +100,10 @@ class _Legalizer:
 
 
 def _at_run_time(op: RelaxOp, call: Call) -> Call:
-    """Return the call of the function that computes `op`, if its arguments are known."""
+    """Return the call of the function that computes `op` from its arguments and its attributes, which are texts."""
     info = infer_struct_info(call)
-    args = (relax.ExternFunc(op.run_time_name), *call.args)
+    attributes = (relax.StringImm(call.attrs[param.name]) for param in op.attributes)
+    args = (relax.ExternFunc(op.run_time_name), *call.args, *attributes)
     return Call(Op("relax.call_pure_packed"), args, {}, (info,), span=call.span, struct_info=info)
 
 

@@ -30,7 +30,7 @@ _ALWAYS = frozenset(
 """Operators that are computed in float16, accumulating in `out_dtype`."""
 _FOLLOW = frozenset(
     ("broadcast_to", "concat", "expand_dims", "flatten", "layout_transform", "permute_dims", "reshape", "split", "squeeze",
-     "stack", "strided_slice", "image.resize2d", "nn.dropout", "nn.group_norm", "nn.instance_norm", "nn.layer_norm",
+     "stack", "strided_slice", "image.resize2d", "image.resize3d", "nn.dropout", "nn.group_norm", "nn.instance_norm", "nn.layer_norm",
      "nn.rms_norm", "nn.relu", "nn.gelu", "nn.gelu_tanh", "nn.silu", "nn.selu")
 )  # fmt: skip
 """Operators that are computed in float16 if all operands are float16, in addition to arithmetic and pooling."""

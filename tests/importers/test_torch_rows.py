@@ -181,9 +181,9 @@ def expected(name: str, call: Filled) -> list[Any]:
 def check_close(name: str, got: Any, want: Any, dtype: str) -> None:
     assert str(got.dtype) == str(want.dtype), f"{name}: {got.dtype}, not {want.dtype}"
     assert got.shape == want.shape, f"{name}: {got.shape}, not {want.shape}"
-    tolerance = TOLERANCES.get(dtype, 0.0)
-    if "float" not in str(want.dtype):
-        tolerance = 0.0
+    tolerance = 0.0
+    if "float" in str(want.dtype):
+        tolerance = max(TOLERANCES.get(dtype, 0.0), TOLERANCES[str(want.dtype)])
     scale = max(1.0, float(np.abs(want.astype("float64"))[np.isfinite(want.astype("float64"))].max(initial=0)))
     np.testing.assert_allclose(
         got.astype("float64"), want.astype("float64"), rtol=tolerance, atol=tolerance * scale, err_msg=name

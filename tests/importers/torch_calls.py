@@ -508,6 +508,24 @@ NETWORKS: dict[str, list[Call]] = {
 
 _D = "float32"
 IMAGES: dict[str, list[Call]] = {
+    "affine_grid_generator.default": [
+        call(f(2, 2, 3), [2, 3, 4, 5], False),
+        call(f(1, 2, 3), [1, 2, 3, 1], True),
+        call(f(1, 3, 4), [1, 2, 3, 4, 2], True),
+    ],
+    "grid_sampler.default": [call(f(2, 3, 4, 5), f(2, 3, 6, 2), 0, 0, False)],
+    "grid_sampler_2d.default": [
+        call(f(2, 3, 4, 5, dtype=dtype), f(2, 3, 6, 2, dtype=dtype), method, padding, corners)
+        for method, dtype in ((0, ""), (1, "float32"), (2, "float32"))
+        for padding in (0, 1, 2)
+        for corners in (False, True)
+    ],
+    "grid_sampler_3d.default": [
+        call(f(1, 2, 3, 4, 2, dtype=dtype), f(1, 3, 2, 4, 3, dtype=dtype), method, padding, corners)
+        for method, dtype in ((0, ""), (1, "float32"))
+        for padding in (0, 1, 2)
+        for corners in (False, True)
+    ],
     "upsample_nearest1d.default": [call(f(1, 2, 4), [7]), call(f(1, 2, 5), [7], 1.5)],
     "upsample_nearest1d.vec": [call(f(1, 2, 4), None, [2.0])],
     "upsample_nearest2d.default": _SPREAD,

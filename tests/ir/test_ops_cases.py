@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tvms.ir import relax
 from tvms.ir.ops.registry import relax_ops
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -79,6 +80,10 @@ def _range(name: str) -> Random:
     return positive(2, 3) if name in _POSITIVE else f(2, 3)
 
 
+_ROIS = relax.Constant(
+    np.array([(0, 1, 1, 9, 7), (1, -4, 2, 30, 3), (0, 3, 3, 3, 3), (1, 8, 6, 2, 1), (1, 40, 40, 50, 50)], "float32")
+)
+"""Regions: inside of an image, partly outside, empty, reversed, and outside."""
 CASES: list[Case] = [
     *((name, _range(name)) for name in _UNARY),
     *((name, f(2, 3, 4), f(3, 1)) for name in ("add", "subtract", "multiply", "maximum", "minimum", "log_add_exp")),
@@ -179,6 +184,23 @@ CASES: list[Case] = [
     *(("image.resize2d", f(1, 1, 4, 5), (3, 8), {"method": "nearest_neighbor", "rounding_method": rounding}) for rounding in ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "")),
     ("image.resize2d", f(1, 1, 4, 5), (6, 8), {"method": "cubic", "cubic_exclude": 1, "cubic_alpha": -0.5}),
     ("image.resize2d", i(1, 1, 4, 5, high=99, dtype="uint8"), (8, 10), {"out_dtype": "float32"}),
+    *(("image.resize3d", f(1, 2, 3, 4, 2), size, {"method": method}) for size in ((5, 2, 3), (2, 6, 2)) for method in ("nearest_neighbor", "linear", "cubic")),
+    *(("image.resize3d", f(1, 2, 3, 4, 1), (4, 3, 5), {"layout": "NDHWC", "method": method, "coordinate_transformation_mode": mode, "roi": (0.21, 0.0, -0.1, 0.7, 1.37, 0.9)}) for method in ("nearest_neighbor", "linear") for mode in ("align_corners", "pytorch_half_pixel", "tf_crop_and_resize")),
+    ("image.resize3d", f(1, 1, 2, 3, 4), 4, {"out_dtype": "float16"}),
+    *(("image.affine_grid", f(2, n, n + 1), size, {"align_corners": corners}) for n, size in ((2, (4, 3)), (2, (1, 5)), (3, (2, 3, 4))) for corners in (True, False)),
+    ("image.affine_grid", f(1, 2, 3, dtype="float16"), 3),
+    *(
+        ("image.grid_sample", f(2, 3, 4, 5), f(2, 2, 3, 6), {"method": method, "padding_mode": mode, "align_corners": corners})
+        for method in ("nearest", "bilinear", "bicubic") for mode in ("zeros", "border", "reflection") for corners in (False, True)
+    ),
+    *(("image.grid_sample", f(1, 2, 3, 4, 2), f(1, 3, 2, 3, 2), {"method": method, "padding_mode": mode, "layout": "NCDHW"}) for method in ("nearest", "bilinear") for mode in ("zeros", "border", "reflection")),
+    ("image.grid_sample", f(1, 4, 5, 3), f(1, 2, 2, 3), {"layout": "NHWC"}),
+    ("image.grid_sample", f(1, 1, 1, 4, dtype="float16"), f(1, 2, 5, 3), {"padding_mode": "reflection", "align_corners": True}),
+    *(("vision.roi_align", f(2, 3, 5, 6), _ROIS, size, 0.5, {"sample_ratio": ratio, "aligned": aligned, "mode": mode}) for size, ratio in ((2, 2), ((3, 2), -1), ((1, 2), 0)) for aligned in (False, True) for mode in ("avg", "max")),
+    ("vision.roi_align", f(2, 5, 6, 3, dtype="float16"), _ROIS, 2, 0.25, {"layout": "NHWC"}),
+    *(("vision.roi_pool", f(2, 3, 5, 6), _ROIS, size, scale) for size, scale in ((2, 0.5), ((3, 2), 0.25))),
+    ("vision.roi_pool", i(2, 1, 5, 6, low=-9, high=9, dtype="int32"), _ROIS, (2, 3), 0.5),
+    *(("vision.all_class_non_max_suppression", f(2, 6, 4), f(2, 3, 6), number(most, "int64"), number(0.3), number(0.1), {"output_format": form}) for most in (2, 9) for form in ("onnx", "tensorflow")),
     ("negative", i(5, high=9, dtype="uint8")),
     ("sign", i(5, high=3, dtype="uint8")),
     ("astype", number((float("nan"), float("inf"), -float("inf"), 3e9, -1.5)), "int32"),

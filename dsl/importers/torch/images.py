@@ -1,4 +1,4 @@
-"""Rows for upsampling in one to three dimensions, with torch's sample positions."""
+"""Rows for upsampling in one to three dimensions, with torch's sample positions, and for sampling at the positions of grids."""
 
 from __future__ import annotations
 
@@ -51,27 +51,15 @@ def _agrees(scale: float, old: Any, new: Any) -> bool:
 
 
 def _resized(c: Converter, x: relax.Expr, sizes: list[Any], method: str, corners: bool) -> relax.Expr:
-    """Resize two dimensions at a time; a single dimension becomes a row, and the depth is resized after height and width."""
-    *batch, last = dims_of(x)
+    """Resize two or three dimensions; a single dimension becomes a row."""
     if len(sizes) == 1:
+        *batch, last = dims_of(x)
         rows = op.reshape(x, [*batch, 1, last])
-        return op.reshape(_resized_2d(rows, [d.dim(1), sizes[0]], method, corners), c.shape)
-    if len(sizes) == 2:
-        return _resized_2d(x, sizes, method, corners)
-    images, channels, depth, height, width = dims_of(x)
-    flat = op.reshape(x, [images, d.multiply(channels, depth), height, width])
-    planes = _resized_2d(flat, sizes[1:], method, corners)
-    area = d.multiply(sizes[1], sizes[2])
-    columns = op.reshape(planes, [images, channels, depth, area])
-    return op.reshape(_resized_2d(columns, [sizes[0], area], method, corners), c.shape)
-
-
-def _resized_2d(x: relax.Expr, sizes: list[Any], method: str, corners: bool) -> relax.Expr:
+        return op.reshape(_resized(c, rows, [d.dim(1), sizes[0]], method, corners), c.shape)
     mode = "asymmetric" if method == "nearest" else "align_corners" if corners else "half_pixel"
     rounding = "floor" if method == "nearest" and not _divides(dims_of(x)[2:], sizes) else "round"
-    return op.image.resize2d(
-        x, sizes, method=_METHODS[method], coordinate_transformation_mode=mode, rounding_method=rounding
-    )
+    resize = op.image.resize2d if len(sizes) == 2 else op.image.resize3d
+    return resize(x, sizes, method=_METHODS[method], coordinate_transformation_mode=mode, rounding_method=rounding)
 
 
 def _divides(old: Sequence[Any], new: Sequence[Any]) -> bool:
@@ -143,6 +131,27 @@ def _antialiased(c: Converter, a: Any) -> relax.Expr:
     return x
 
 
+# --- Sampling at the positions of a grid ----------------------------------------------------------------------
+
+
+def _affine_grid(c: Converter, a: Any) -> relax.Expr:
+    """Move the coordinates, which are in the second dimension of the operator's result, to the last one."""
+    grid = op.image.affine_grid(a.theta, list(c.shape[1:-1]), a.align_corners)
+    return op.permute_dims(grid, [0, *range(2, rank_of(grid)), 1])
+
+
+def _grid_sample(c: Converter, a: Any) -> relax.Expr:
+    ndim = rank_of(a.input)
+    return op.image.grid_sample(
+        a.input,
+        op.permute_dims(a.grid, [0, ndim - 1, *range(1, ndim - 1)]),
+        ("bilinear", "nearest", "bicubic")[a.interpolation_mode],
+        "NCHW" if ndim == 4 else "NCDHW",
+        ("zeros", "border", "reflection")[a.padding_mode],
+        a.align_corners,
+    )
+
+
 _KINDS = (
     ("upsample_nearest{}d", "nearest", (1, 2, 3)), ("_upsample_nearest_exact{}d", "exact", (1, 2, 3)),
     ("upsample_linear{}d", "linear", (1,)), ("upsample_bilinear{}d", "linear", (2,)),
@@ -150,6 +159,8 @@ _KINDS = (
 )  # fmt: skip
 
 ROWS: dict[str, Convert] = {
+    "affine_grid_generator.default": _affine_grid,
+    **dict.fromkeys(("grid_sampler.default", "grid_sampler_2d.default", "grid_sampler_3d.default"), _grid_sample),
     **{
         f"{name.format(n)}.{overload}": _upsample(method)
         for name, method, spatial in _KINDS

@@ -1,0 +1,426 @@
+"""Operators of object detection (TVM: `relax/op/vision`, `topi/vision`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any
+
+from .. import te, tir
+from ..base import StructInfo
+from ..relax import TensorStructInfo, TupleStructInfo
+from . import dims as d
+from .inference import Inference, dims_of, tensor_info
+from .layouts import layout_of, numpy_packed, numpy_unpacked, packed, unpacked, whole_dims
+from .registry import Param, RelaxOp, register
+
+
+def _wide(*dtypes: str) -> str:
+    """Return the dtype of coordinates and sums."""
+    return "float64" if "float64" in dtypes else "float32"
+
+
+def _square(values: dict[str, Any]) -> None:
+    """Use a single number for height and width."""
+    size = values["pooled_size"]
+    if len(size) == 1:
+        values["pooled_size"] = tuple(size) * 2
+
+
+def _infer_regions(a: Inference, layouts: Sequence[str]) -> StructInfo:
+    if a.attr("layout") not in layouts:
+        raise a.fail(
+            "E0321", f"cannot work in the layout {a.attr('layout')} as 'layout'", f"use {' or '.join(layouts)}"
+        )
+    layout = layout_of(a, "layout", "NCHW")
+    info, rois = a.rank("data", 4), a.rank("rois", 2)
+    a.float_tensor("rois")
+    size = a.per_dimension("pooled_size", 2)
+    if min(size) < 1:
+        raise a.fail("E0321", f"needs positive numbers as 'pooled_size', not {list(size)}")
+    dims, regions = dims_of(info), dims_of(rois)
+    if regions is not None:
+        reason = f"needs 5 values for each region, but dimension 1 of 'rois' is {d.show_one(regions[1])}"
+        a.check_equal(regions[1], d.dim(5), reason, "give the number of the image, x1, y1, x2 and y2")
+    if dims is None or regions is None:
+        return tensor_info(None, info.dtype, 4, info.vdevice)
+    channels = layout.primal(dims, "NCHW")[1]
+    result = [regions[0], channels, d.dim(size[0]), d.dim(size[1])]
+    return tensor_info(layout.split(result, "NCHW"), info.dtype, 4, info.vdevice)
+
+
+# --- The mean or the maximum of samples -----------------------------------------------------------------------
+
+
+def _infer_roi_align(a: Inference) -> StructInfo:
+    if a.attr("mode") not in ("avg", "max"):
+        raise a.fail("E0321", f'has no mode "{a.attr("mode")}"', 'choose "avg" or "max"')
+    a.float_tensor("data")
+    return _infer_regions(a, ("NCHW", "NHWC"))
+
+
+class _Side:
+    """The height or the width of regions: where the samples are whose mean or maximum is an element of the result.
+
+    If `sample_ratio` is not positive, an element has as many samples as its length in pixels, rounded up. Several are more
+    than half a pixel apart, so that `taps` suffices for the first one, the last one, and those in the image.
+    """
+
+    def __init__(self, a: Any, number: int, length: tir.PrimExpr, wide: str) -> None:
+        self.a, self.number, self.length, self.wide = a, number, length, wide
+        self.size = int(a.pooled_size[number])
+        self.is_adaptive = a.sample_ratio <= 0
+        self.taps = length * 2 + 8 if self.is_adaptive else te.const(a.sample_ratio, "int64")
+
+    def _corner(self, roi: tir.PrimExpr, column: int) -> tir.PrimExpr:
+        value = te.cast(self.a.rois(roi, te.const(column, "int64")), self.wide)
+        return value * te.const(self.a.spatial_scale, self.wide)
+
+    def _spread(self, roi: tir.PrimExpr) -> tuple[tir.PrimExpr, tir.PrimExpr, tir.PrimExpr]:
+        """Return where a region begins, the length of its elements, and their number of samples."""
+        start, end = self._corner(roi, 2 - self.number), self._corner(roi, 4 - self.number)
+        length = end - start if self.a.aligned else te.maximum(end - start, 1)
+        step = length / te.const(self.size, self.wide)
+        return start, step, te.ceil(step) if self.is_adaptive else te.const(self.a.sample_ratio, self.wide)
+
+    def _position(self, roi: tir.PrimExpr, p: tir.PrimExpr, tap: tir.PrimExpr) -> tir.PrimExpr:
+        """Return the position of a sample of element `p`, moved into the image; -1 if it is outside, -2 if there is none."""
+        start, step, count = self._spread(roi)
+        gap = step / (te.maximum(count, 1) if self.is_adaptive else count)
+        first, k = start + te.cast(p, self.wide) * step, te.cast(tap, self.wide)
+        is_first, is_last = te.equal(tap, 0), te.equal(tap, self.taps - 1)
+        if self.is_adaptive:
+            k = te.maximum(te.floor((first * -1 - 1) / gap - 0.5), 0) + k
+            if self.a.mode == "max":
+                k = te.select(is_first, 0, te.select(is_last, count - 1, k))
+        at, length = first + (k + 0.5) * gap, te.cast(self.length, self.wide)
+        is_inside = te.all(te.const(-1, self.wide) <= at, at <= length)
+        outside, nowhere = te.const(-1, self.wide), te.const(-2, self.wide)
+        moved = te.select(is_inside, te.minimum(te.maximum(at, 0), length - 1), outside)
+        if not self.is_adaptive:
+            return moved
+        if self.a.mode == "max":  # The maximum of no samples is 0.
+            nowhere = te.select(is_first, outside, nowhere)
+        return te.select(te.all(k >= 0, k < count), moved, nowhere)
+
+    def positions(self) -> te.Tensor:
+        """Return the positions of all samples (region, element, tap)."""
+        shape = (self.a.rois.dims[0], te.const(self.size, "int64"), self.taps)
+        return te.compute(shape, self._position, "roi_align_position")
+
+    def weights(self) -> te.Tensor:
+        """Return the weight of each row or column of the image in the mean of the samples (region, element, row)."""
+        positions, tap = self.positions(), te.reduce_axis((te.const(0, "int64"), self.taps), "k")
+
+        def weight(roi: tir.PrimExpr, p: tir.PrimExpr, row: tir.PrimExpr) -> tir.PrimExpr:
+            at = positions(roi, p, tap)
+            near = te.maximum(te.const(1, self.wide) - te.abs(at - te.cast(row, self.wide)), 0)
+            return te.sum(te.select(at >= 0, near, te.const(0, self.wide)), axis=tap)
+
+        shape = (self.a.rois.dims[0], te.const(self.size, "int64"), self.length)
+        total = te.compute(shape, weight, "roi_align_weight")
+
+        def mean(roi: tir.PrimExpr, p: tir.PrimExpr, row: tir.PrimExpr) -> tir.PrimExpr:
+            return total(roi, p, row) / te.maximum(self._spread(roi)[2], 1)
+
+        return te.compute(shape, mean, "roi_align_mean")
+
+
+def _image_of(a: Any, roi: tir.PrimExpr) -> tir.PrimExpr:
+    return te.cast(a.rois(roi, te.const(0, "int64")), "int64")
+
+
+def _roi_align(a: Any) -> te.Tensor:
+    x, wide = unpacked(a.data, a.layout, "NCHW"), _wide(a.data.dtype, a.rois.dtype)
+    shape = whole_dims(a.result.dims, a.layout, "NCHW")
+    sides = [_Side(a, number, x.dims[2 + number], wide) for number in (0, 1)]
+    is_separable = sides[0].is_adaptive and a.mode == "avg"
+    result = _weighted(a, x, shape, sides) if is_separable else _sampled(a, x, shape, sides)
+    return packed(result, a.layout, "NCHW")
+
+
+def _weighted(a: Any, x: te.Tensor, shape: Sequence[tir.PrimExpr], sides: Sequence[_Side]) -> te.Tensor:
+    """Return the means as products with the weights of rows and of columns."""
+    (rows, columns), wide = [side.weights() for side in sides], sides[0].wide
+    y, z = (te.reduce_axis((te.const(0, "int64"), side.length), "k") for side in sides)
+
+    def over_rows(i: tir.PrimExpr, c: tir.PrimExpr, p: tir.PrimExpr, column: tir.PrimExpr) -> Any:
+        pixel = te.cast(x(_image_of(a, i), c, y, column), wide)
+        return te.sum(te.select(rows(i, p, y) > 0, pixel * rows(i, p, y), te.const(0, wide)), axis=y)
+
+    tall = te.compute((*shape[:3], sides[1].length), over_rows, "roi_align_rows")
+
+    def over_columns(i: tir.PrimExpr, c: tir.PrimExpr, p: tir.PrimExpr, q: tir.PrimExpr) -> Any:
+        weight = columns(i, q, z)
+        return te.sum(te.select(weight > 0, tall(i, c, p, z) * weight, te.const(0, wide)), axis=z)
+
+    return _as_result(a, te.compute(shape, over_columns, "roi_align"))
+
+
+def _sampled(a: Any, x: te.Tensor, shape: Sequence[tir.PrimExpr], sides: Sequence[_Side]) -> te.Tensor:
+    (rows, columns), wide = [side.positions() for side in sides], sides[0].wide
+    y, z = (te.reduce_axis((te.const(0, "int64"), side.taps), "k") for side in sides)
+    zero, is_mean = te.const(0, wide), a.mode == "avg"
+
+    def sample(i: Sequence[tir.PrimExpr]) -> tir.PrimExpr:
+        """Return the bilinear interpolation at one sample; -inf if there is none."""
+        at = (rows(i[0], i[2], y), columns(i[0], i[3], z))
+        low = [te.cast(te.maximum(place, 0), "int64") for place in at]
+        high = [te.minimum(place + 1, side.length - 1) for place, side in zip(low, sides, strict=True)]
+        high_part = [place - te.cast(first, wide) for place, first in zip(at, low, strict=True)]
+        total: tir.PrimExpr = zero
+        for row, row_part in ((low[0], high_part[0] * -1 + 1), (high[0], high_part[0])):
+            for column, part in ((low[1], high_part[1] * -1 + 1), (high[1], high_part[1])):
+                pixel = te.cast(x(_image_of(a, i[0]), i[1], row, column), wide)
+                total = total + te.select(row_part * part > 0, pixel * (row_part * part), zero)
+        value = te.select(te.all(at[0] >= 0, at[1] >= 0), total, zero)
+        exists = te.all(at[0] > -2, at[1] > -2)
+        return value if is_mean or not sides[0].is_adaptive else te.select(exists, value, te.least(wide))
+
+    def value(*i: tir.PrimExpr) -> Any:
+        return te.sum(sample(i), axis=[y, z]) if is_mean else te.max(sample(i), axis=[y, z])
+
+    reduced: te.Tensor = te.compute(shape, value, "roi_align")
+    if not is_mean:
+        return _as_result(a, reduced)
+    count = te.const(a.sample_ratio**2, wide)
+    return _as_result(a, te.compute(shape, lambda *i: reduced(*i) / count, "roi_align_mean"))
+
+
+def _as_result(a: Any, x: te.Tensor) -> te.Tensor:
+    return x if x.dtype == a.result.dtype else te.compute(x.dims, lambda *i: te.cast(x(*i), a.result.dtype), "roi_cast")
+
+
+def _numpy_samples(np: Any, a: Any, roi: Any, side: int) -> list[Any]:
+    """Return the positions of the samples of each element of a region along its height or its width."""
+    start, end = roi[2 - side] * a.spatial_scale, roi[4 - side] * a.spatial_scale
+    step = (end - start if a.aligned else max(end - start, 1)) / a.pooled_size[side]
+    count = a.sample_ratio if a.sample_ratio > 0 else max(int(np.ceil(step)), 0)
+    return [start + p * step + (np.arange(count) + 0.5) * step / max(count, 1) for p in range(a.pooled_size[side])]
+
+
+def _numpy_row(np: Any, at: float, length: int) -> Any:
+    """Return the weight of each row in a sample at `at`."""
+    row = np.zeros(length)
+    if -1 <= at <= length:
+        at = min(max(at, 0), length - 1)
+        low = int(at)
+        row[low] += 1 - (at - low)
+        row[min(low + 1, length - 1)] += at - low
+    return row
+
+
+def _numpy_sample(np: Any, image: Any, weights: Any) -> Any:
+    """Return the sum of the pixels that have a weight, for each channel."""
+    counts = weights > 0
+    return (image[:, counts] * weights[counts]).sum(1)
+
+
+def _numpy_roi_align(np: Any, a: Any) -> Any:
+    x = numpy_unpacked(np, a.data, a.layout, "NCHW").astype("float64")
+    result = np.zeros((len(a.rois), x.shape[1], *a.pooled_size))
+    for number, roi in enumerate(a.rois.astype("float64")):
+        sides = [_numpy_samples(np, a, roi, side) for side in (0, 1)]
+        weights = [
+            [np.array([_numpy_row(np, at, length) for at in places]).reshape(-1, length) for places in samples]
+            for samples, length in zip(sides, x.shape[2:], strict=True)
+        ]
+        for p, rows in enumerate(weights[0]):
+            for q, columns in enumerate(weights[1]):
+                values = [
+                    _numpy_sample(np, x[int(roi[0])], np.outer(row, column)) for row, column in product(rows, columns)
+                ]
+                if values:
+                    result[number, :, p, q] = np.mean(values, 0) if a.mode == "avg" else np.max(values, 0)
+    return numpy_packed(np, result.astype(a.result_dtype), a.layout, "NCHW")
+
+
+register(
+    RelaxOp(
+        "relax.vision.roi_align",
+        (
+            Param("data"),
+            Param("rois"),
+            Param("pooled_size", "ints"),
+            Param("spatial_scale", "float"),
+            Param("sample_ratio", "int", -1),
+            Param("aligned", "bool", False),
+            Param("layout", "str", "NCHW"),
+            Param("mode", "str", "avg"),
+        ),
+        _infer_roi_align,
+        "Return the regions `rois`, of shape (n, 5) with the number of the image, x1, y1, x2 and y2, resized to `pooled_size`: "
+        "means or maxima of `sample_ratio` interpolated samples in either direction.",
+        _numpy_roi_align,
+        _roi_align,
+        complete=_square,
+    )
+)
+
+
+# --- The maximum of pixels ------------------------------------------------------------------------------------
+
+
+def _infer_roi_pool(a: Inference) -> StructInfo:
+    return _infer_regions(a, ("NCHW",))
+
+
+def _bounds(a: Any, side: int, length: Any, math: Any, roi: Callable[[int], Any], p: Any) -> tuple[Any, Any]:
+    """Return the first position of element `p` of a region, and the one after the last, as floats from 0 to `length`."""
+    start, end = (math.floor(roi(column) * a.spatial_scale + 0.5) for column in (2 - side, 4 - side))
+    step = math.maximum(end - start + 1, 1) / a.pooled_size[side]
+    ends = (math.floor(p * step) + start, math.ceil((p + 1) * step) + start)
+    first, last = (math.minimum(math.maximum(place, 0), length) for place in ends)
+    return first, last
+
+
+def _roi_pool(a: Any) -> te.Tensor:
+    x, wide = a.data, _wide(a.rois.dtype)
+    y, z = (te.reduce_axis((te.const(0, "int64"), length), "k") for length in x.dims[2:])
+    least = te.least(x.dtype)
+
+    def bounds(side: int, i: tir.PrimExpr, p: tir.PrimExpr) -> tuple[tir.PrimExpr, tir.PrimExpr]:
+        def roi(column: int) -> tir.PrimExpr:
+            return te.cast(a.rois(i, te.const(column, "int64")), wide)
+
+        return _bounds(a, side, te.cast(x.dims[2 + side], wide), te, roi, te.cast(p, wide))
+
+    def within(side: int, i: tir.PrimExpr, p: tir.PrimExpr, place: tir.PrimExpr) -> tir.PrimExpr:
+        first, last = bounds(side, i, p)
+        return te.all(first <= te.cast(place, wide), te.cast(place, wide) < last)
+
+    def over_rows(i: tir.PrimExpr, c: tir.PrimExpr, p: tir.PrimExpr, column: tir.PrimExpr) -> Any:
+        return te.max(te.select(within(0, i, p, y.var), x(_image_of(a, i), c, y, column), least), axis=y)
+
+    tall = te.compute((*a.result.dims[:3], x.dims[3]), over_rows, "roi_pool_rows")
+
+    def over_columns(i: tir.PrimExpr, c: tir.PrimExpr, p: tir.PrimExpr, q: tir.PrimExpr) -> Any:
+        return te.max(te.select(within(1, i, q, z.var), tall(i, c, p, z), least), axis=z)
+
+    pooled = te.compute(a.result.dims, over_columns, "roi_pool_columns")
+
+    def value(i: tir.PrimExpr, c: tir.PrimExpr, p: tir.PrimExpr, q: tir.PrimExpr) -> tir.PrimExpr:
+        (top, bottom), (left, right) = bounds(0, i, p), bounds(1, i, q)
+        return te.select(te.all(top < bottom, left < right), pooled(i, c, p, q), te.const(0, x.dtype))
+
+    return te.compute(a.result.dims, value, "roi_pool")
+
+
+def _numpy_roi_pool(np: Any, a: Any) -> Any:
+    result = np.zeros((len(a.rois), a.data.shape[1], *a.pooled_size), a.data.dtype)
+    for number, roi in enumerate(a.rois.astype(_wide(str(a.rois.dtype)))):
+        for place in np.ndindex(*a.pooled_size):
+            ends = [
+                _bounds(a, side, a.data.shape[2 + side], np, roi.__getitem__, roi.dtype.type(place[side]))
+                for side in (0, 1)
+            ]
+            window = a.data[int(roi[0])][:, *(slice(int(first), int(last)) for first, last in ends)]
+            if window.size:
+                result[number, :, *place] = window.max((1, 2))
+    return result
+
+
+register(
+    RelaxOp(
+        "relax.vision.roi_pool",
+        (
+            Param("data"),
+            Param("rois"),
+            Param("pooled_size", "ints"),
+            Param("spatial_scale", "float"),
+            Param("layout", "str", "NCHW"),
+        ),
+        _infer_roi_pool,
+        "Return the maxima of `pooled_size` parts of the regions `rois`, of shape (n, 5) with the number of the image, x1, y1, x2 "
+        "and y2; 0 for parts without pixels.",
+        _numpy_roi_pool,
+        _roi_pool,
+        complete=_square,
+    )
+)
+
+
+# --- Suppression of boxes that overlap better ones ------------------------------------------------------------
+
+
+def _infer_suppression(a: Inference) -> StructInfo:
+    if a.attr("output_format") not in ("onnx", "tensorflow"):
+        raise a.fail("E0321", f'has no output_format "{a.attr("output_format")}"', 'choose "onnx" or "tensorflow"')
+    boxes, scores = a.rank("boxes", 3), a.rank("scores", 3)
+    for name in ("boxes", "scores"):
+        a.float_tensor(name)
+    for name in ("max_output_boxes_per_class", "iou_threshold", "score_threshold"):
+        a.rank(name, 0, 1)
+    places, dims = dims_of(boxes), dims_of(scores)
+    if places is not None:
+        a.check_equal(places[2], d.dim(4), f"needs boxes of 4 coordinates, not {d.show_one(places[2])}")
+    if places is not None and dims is not None:
+        for axis, other, what in ((0, 0, "images"), (1, 2, "boxes")):
+            reason = f"gets {d.show_one(places[axis])} {what} in 'boxes', but {d.show_one(dims[other])} in 'scores'"
+            a.check_equal(places[axis], dims[other], reason)
+    if a.attr("output_format") == "onnx":
+        count = tensor_info([d.dim(1)], "int64", -1, scores.vdevice)
+        return TupleStructInfo((tensor_info(None, "int64", 2, scores.vdevice), count))
+    if dims is None:
+        unknown = [
+            TensorStructInfo(None, dtype, ndim) for dtype, ndim in (("int64", 3), (scores.dtype, 2), ("int64", 1))
+        ]
+        return TupleStructInfo(tuple(unknown))
+    most = d.multiply(dims[1], dims[2])
+    parts = (([dims[0], most, d.dim(2)], "int64"), ([dims[0], most], scores.dtype), ([dims[0]], "int64"))
+    return TupleStructInfo(tuple(tensor_info(shape, dtype, -1, scores.vdevice) for shape, dtype in parts))
+
+
+def _kept(np: Any, a: Any, boxes: Any, scores: Any) -> list[int]:
+    """Return the boxes that are kept of one class, best first."""
+    most, overlap, least = (
+        np.asarray(value).reshape(-1)[0] for value in (a.max_output_boxes_per_class, a.iou_threshold, a.score_threshold)
+    )
+    low, high = np.minimum(boxes[:, :2], boxes[:, 2:]), np.maximum(boxes[:, :2], boxes[:, 2:])
+    area, kept = np.prod(high - low, 1), list[int]()
+    for number in np.argsort(-scores, kind="stable"):
+        if len(kept) >= most or not scores[number] > least:
+            break
+        sides = np.minimum(high[kept], high[number]) - np.maximum(low[kept], low[number])
+        common = np.prod(np.maximum(sides, 0), 1)
+        union = area[kept] + area[number] - common
+        ratio = np.where(union > 0, common / np.where(union > 0, union, 1), 0)
+        if not (ratio >= overlap).any():
+            kept.append(int(number))
+    return kept
+
+
+def _numpy_suppression(np: Any, a: Any) -> Any:
+    images, classes, count = a.scores.shape
+    kept = [[_kept(np, a, a.boxes[n], a.scores[n, c]) for c in range(classes)] for n in range(images)]
+    if a.output_format == "onnx":
+        rows = [(n, c, box) for n in range(images) for c in range(classes) for box in kept[n][c]]
+        return np.array(rows, "int64").reshape(-1, 3), np.array([len(rows)], "int64")
+    indices = np.zeros((images, classes * count, 2), "int64")
+    scores = np.zeros((images, classes * count), a.scores.dtype)
+    for n in range(images):
+        rows = [(c, box) for c in range(classes) for box in kept[n][c]]
+        for place, row in enumerate(rows):
+            indices[n, place], scores[n, place] = row, a.scores[n, *row]
+    return indices, scores, np.array([sum(map(len, of_image)) for of_image in kept], "int64")
+
+
+register(
+    RelaxOp(
+        "relax.vision.all_class_non_max_suppression",
+        (
+            Param("boxes"),
+            Param("scores"),
+            Param("max_output_boxes_per_class"),
+            Param("iou_threshold"),
+            Param("score_threshold"),
+            Param("output_format", "str", "onnx"),
+        ),
+        _infer_suppression,
+        "Return the boxes of each class of each image that score above `score_threshold` and overlap no better one by "
+        "`iou_threshold` or more, best first. For ONNX, return rows of image, class and box, and their number; for TensorFlow, return "
+        "rows of class and box for each image, their scores and their number, padded with zeros.",
+        _numpy_suppression,
+        at_run_time=True,
+    )
+)
