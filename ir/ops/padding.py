@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import te, tir
@@ -49,25 +49,39 @@ def _circular(place: tir.PrimExpr, length: tir.PrimExpr) -> tir.PrimExpr:
     return place % length
 
 
-_SOURCES: dict[str, tuple[str, Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]]] = {
-    "reflect": ("ReflectPadInput", _reflected),
-    "replicate": ("ReplicatePadInput", _replicated),
-    "circular": ("CircularPadInput", _circular),
+def _symmetric(place: tir.PrimExpr, length: tir.PrimExpr) -> tir.PrimExpr:
+    return te.select(place < 0, place * -1 - 1, te.select(place < length, place, length * 2 - 1 - place))
+
+
+_SOURCES: dict[str, Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]] = {
+    "reflect": _reflected,
+    "symmetric": _symmetric,
+    "replicate": _replicated,
+    "circular": _circular,
 }
-"""The block name of each mode, and the index of the source element for an index outside of a dimension."""
+"""The index of the source element for an index outside of a dimension, by mode."""
+
+
+def filled(x: te.Tensor, before: Sequence[int], after: Sequence[int], mode: str, name: str) -> te.Tensor:
+    """Return `x` padded with its own elements; the block is called `name`."""
+    parts = list(zip(x.shape, before, after, strict=True))
+
+    def element(*i: tir.PrimExpr) -> tir.PrimExpr:
+        return x(
+            *(
+                _SOURCES[mode](item - low, length) if low or high else item
+                for item, (length, low, high) in zip(i, parts, strict=True)
+            )
+        )
+
+    return te.compute([length + low + high if low or high else length for length, low, high in parts], element, name)
 
 
 def _pad(a: Any) -> te.Tensor:
     before, after = a.pad_width[::2], a.pad_width[1::2]
     if a.pad_mode == "constant":
         return padded(a.data, before, after, te.const(a.pad_value, a.data.dtype), "PadInput")
-    name, source = _SOURCES[a.pad_mode]
-
-    def element(*i: tir.PrimExpr) -> tir.PrimExpr:
-        parts = zip(i, a.data.shape, before, after, strict=True)
-        return a.data(*(source(item - low, length) if low or high else item for item, length, low, high in parts))
-
-    return te.compute(a.result.dims, element, name)
+    return filled(a.data, before, after, a.pad_mode, f"{a.pad_mode.title()}PadInput")
 
 
 def _numpy_pad(np: Any, a: Any) -> Any:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import image, nn
-from .arguments import argsort, sort, strided_slice, topk
+from . import image, nn, vision
+from .arguments import argsort, dyn_tile, sort, strided_slice, topk
 from .table import ROWS, function
 
-__all__ = ["argsort", "image", "nn", "sort", "strided_slice", "topk"]
+__all__ = ["argsort", "dyn_tile", "image", "nn", "sort", "strided_slice", "topk", "vision"]
 
 
 def __getattr__(name: str) -> Any:

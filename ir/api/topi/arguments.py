@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ... import te
+from ... import te, tir
 from .table import function
 
 
@@ -39,3 +39,15 @@ def topk(
 ) -> Any:
     """Return the `k` greatest elements along `axis`, or the least ones if `is_ascend`, and their indices."""
     return function("topk")(data, k, axis, ret_type, not is_ascend, dtype)
+
+
+def dyn_tile(a: te.Tensor, new_shape: Sequence[tir.PrimExpr | int], rdim: int) -> te.Tensor:
+    """Return `a` repeated along its axes until it has `new_shape`; `rdim` is the number of repetition counts, which TVM has as
+    a tensor. If there are more of them than axes, `a` gets further axes in front.
+    """
+    offset = max(rdim - a.ndim, 0)
+
+    def element(*i: tir.PrimExpr) -> tir.PrimExpr:
+        return a(*(place % length for place, length in zip(i[offset:], a.dims, strict=True)))
+
+    return te.compute(new_shape, element, "T_tile")

@@ -7,6 +7,7 @@ from functools import reduce
 from typing import Any, cast
 
 from ... import te, tir
+from ...ops.padding import filled
 from ...te import topi
 from .table import ROWS, function
 
@@ -94,6 +95,36 @@ def pad(
     return cast("te.Tensor", te.compute(shape, element, name))
 
 
+def _fill(mode: str) -> Callable[..., te.Tensor]:
+    def pad(
+        data: te.Tensor,
+        pad_before: Sequence[int],
+        pad_after: Sequence[int] | None = None,
+        name: str = f"{mode.title()}PadInput",
+    ) -> te.Tensor:
+        return filled(data, pad_before, pad_after if pad_after else pad_before, mode, name)
+
+    pad.__name__ = pad.__qualname__ = f"{mode}_pad"
+    pad.__doc__ = f"Return `data` padded with its elements in the mode {mode!r} of `R.nn.pad`."
+    return pad
+
+
+reflect_pad, replicate_pad, circular_pad = map(_fill, ("reflect", "replicate", "circular"))
+
+
+def mirror_pad(
+    data: te.Tensor,
+    pad_before: Sequence[int],
+    pad_after: Sequence[int] | None = None,
+    mode: str = "SYMMETRIC",
+    name: str = "MirrorPadInput",
+) -> te.Tensor:
+    """Return `data` padded with its mirror image; with "REFLECT", the outer elements are not repeated."""
+    if mode not in ("SYMMETRIC", "REFLECT"):
+        raise ValueError(f'topi.nn.mirror_pad: mode is {mode!r}; choose "SYMMETRIC" or "REFLECT"')
+    return filled(data, pad_before, pad_after if pad_after else pad_before, mode.lower(), name)
+
+
 def flatten(data: te.Tensor) -> te.Tensor:
     """Return `data` as a matrix with a row for each element of the first dimension."""
     return function("reshape")(data, (data.shape[0], reduce(lambda a, b: a * b, data.shape[1:])))
@@ -163,8 +194,8 @@ conv2d_nhwc = _conv2d("NHWC", "HWIO")
 depthwise_conv2d_nchw = _conv2d("NCHW", "OIHW", is_depthwise=True)
 
 _OWN = (
-    "adaptive_pool", "batch_flatten", "batch_matmul", "conv2d_nchw", "conv2d_nhwc", "dense", "depthwise_conv2d_nchw", "flatten", "global_pool",
-    "group_conv2d_nchw", "matmul", "pad", "pool1d", "pool2d", "pool3d",
+    "adaptive_pool", "batch_flatten", "batch_matmul", "circular_pad", "conv2d_nchw", "conv2d_nhwc", "dense", "depthwise_conv2d_nchw", "flatten",
+    "global_pool", "group_conv2d_nchw", "matmul", "mirror_pad", "pad", "pool1d", "pool2d", "pool3d", "reflect_pad", "replicate_pad",
 )  # fmt: skip
 
 

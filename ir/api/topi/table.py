@@ -26,7 +26,8 @@ _SAME = (
     "broadcast_to stack split repeat tile flip take where sum prod max min argmax argmin cumsum cumprod matmul einsum "
     "full full_like arange eye one_hot gather_nd meshgrid sort argsort topk strided_slice scatter_elements scatter_nd "
     "nn.relu nn.prelu nn.softmax nn.log_softmax nn.layer_norm nn.rms_norm nn.group_norm nn.instance_norm nn.batch_norm "
-    "nn.max_pool1d nn.max_pool2d nn.max_pool3d nn.avg_pool1d nn.avg_pool2d nn.avg_pool3d nn.adaptive_avg_pool2d image.resize2d"
+    "nn.max_pool1d nn.max_pool2d nn.max_pool3d nn.avg_pool1d nn.avg_pool2d nn.avg_pool3d nn.adaptive_avg_pool2d image.resize2d "
+    "image.resize3d image.affine_grid image.grid_sample vision.roi_align vision.roi_pool"
 )
 _OTHER = {
     "cast": "astype",
