@@ -32,6 +32,8 @@ def _infer_pad(a: Inference) -> StructInfo:
         length, most = d.value_of(dim), max(width[2 * axis], width[2 * axis + 1])
         if mode == "reflect" and length is not None and most >= length:
             raise a.fail("E0326", f"cannot reflect {most} elements of dimension {axis}, which is {length}")
+        if mode != "constant" and length == 0 and most > 0:
+            raise a.fail("E0326", f"cannot fill dimension {axis} with its elements, because it is 0")
     return tensor_info(
         [d.add(dim, width[2 * n] + width[2 * n + 1]) for n, dim in enumerate(dims)], info.dtype, -1, info.vdevice
     )
