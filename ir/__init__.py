@@ -50,6 +50,54 @@ def _bind_symbolic_vars(function: Any, values: Any) -> Any:
     return with_symbolic_vars(function, values)
 
 
+def _apply(name: str, *args: Any) -> Any:
+    from .building.values import apply
+
+    return apply(name, *args)
+
+
+def _call_function(function: Any, args: Any) -> Any:
+    from .building.values import call_function
+
+    return call_function(function, args)
+
+
+def _parts(value: Any) -> tuple[Any, ...]:
+    from .building.values import parts
+
+    return parts(value)
+
+
+def _combine(name: str, *values: Any) -> Any:
+    from . import make
+
+    return getattr(make, name)(*(make.operands(*values) if len(values) == 2 else map(make.operand, values)))
+
+
+def _cast(value: Any, dtype: str) -> Any:
+    from . import make
+
+    return make.cast(make.operand(value), dtype)
+
+
+def _access(buffer: Any, indices: Any) -> Any:
+    from .te.expr import access
+
+    return access(buffer, indices)
+
+
+def _load(buffer: Any, *args: Any) -> Any:
+    from .te.expr import load
+
+    return load(buffer, *args)
+
+
+def _store(buffer: Any, *args: Any) -> Any:
+    from .te.expr import store
+
+    return store(buffer, *args)
+
+
 def _topi(name: str, *operands: Any) -> Any:
     from .api import topi
 
@@ -62,6 +110,14 @@ hooks.define(
     check_operator=_check_operator,
     bind_params=_bind_params,
     bind_symbolic_vars=_bind_symbolic_vars,
+    apply=_apply,
+    call_function=_call_function,
+    parts=_parts,
+    combine=_combine,
+    cast=_cast,
+    access=_access,
+    load=_load,
+    store=_store,
     topi=_topi,
 )
 

@@ -90,7 +90,7 @@ class StructInfo(Node, frozen=True, eq=False):
         return hash(hooks.call("structural_hash", self))
 
 
-class RelaxExpr(GraphOperators, Node, frozen=True, eq=False, kw_only=True):
+class RelaxExpr(GraphOperators["RelaxExpr"], Node, frozen=True, eq=False, kw_only=True):
     """A graph-level value: `relax.Expr`, a function, or a reference to one (TVM: `tvm.ir.RelaxExpr`)."""
 
     struct_info: StructInfo | None = None

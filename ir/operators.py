@@ -7,14 +7,19 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, SupportsIndex, cast
+from typing import Any, Generic, SupportsIndex, TypeVar, cast
 
-if TYPE_CHECKING:
-    from .relax import Call, Expr
-    from .tir import BufferStore, PrimExpr
+from . import hooks
+
+Value = TypeVar("Value")
+"""The type of graph-level values."""
+Expression = TypeVar("Expression")
+"""The type of loop-level expressions."""
+Store = TypeVar("Store")
+"""The type of statements that store."""
 
 
-class GraphOperators:
+class GraphOperators(Generic[Value]):
     """Base class of graph-level values. A number that is combined with a tensor becomes a constant of its dtype.
 
     Like `relax.op`, the operators raise TvmsError for operands that do not fit, placed at the line of the caller.
@@ -22,101 +27,91 @@ class GraphOperators:
 
     __slots__ = ()
 
-    def __add__(self, other: object) -> Call:
+    def __add__(self, other: object) -> Value:
         return _apply("add", self, other)
 
-    def __radd__(self, other: object) -> Call:
+    def __radd__(self, other: object) -> Value:
         return _apply("add", other, self)
 
-    def __sub__(self, other: object) -> Call:
+    def __sub__(self, other: object) -> Value:
         return _apply("subtract", self, other)
 
-    def __rsub__(self, other: object) -> Call:
+    def __rsub__(self, other: object) -> Value:
         return _apply("subtract", other, self)
 
-    def __mul__(self, other: object) -> Call:
+    def __mul__(self, other: object) -> Value:
         return _apply("multiply", self, other)
 
-    def __rmul__(self, other: object) -> Call:
+    def __rmul__(self, other: object) -> Value:
         return _apply("multiply", other, self)
 
-    def __truediv__(self, other: object) -> Call:
+    def __truediv__(self, other: object) -> Value:
         return _apply("divide", self, other)
 
-    def __rtruediv__(self, other: object) -> Call:
+    def __rtruediv__(self, other: object) -> Value:
         return _apply("divide", other, self)
 
-    def __floordiv__(self, other: object) -> Call:
+    def __floordiv__(self, other: object) -> Value:
         return _apply("floor_divide", self, other)
 
-    def __rfloordiv__(self, other: object) -> Call:
+    def __rfloordiv__(self, other: object) -> Value:
         return _apply("floor_divide", other, self)
 
-    def __mod__(self, other: object) -> Call:
+    def __mod__(self, other: object) -> Value:
         return _apply("floor_mod", self, other)
 
-    def __rmod__(self, other: object) -> Call:
+    def __rmod__(self, other: object) -> Value:
         return _apply("floor_mod", other, self)
 
-    def __pow__(self, other: object) -> Call:
+    def __pow__(self, other: object) -> Value:
         return _apply("power", self, other)
 
-    def __rpow__(self, other: object) -> Call:
+    def __rpow__(self, other: object) -> Value:
         return _apply("power", other, self)
 
-    def __matmul__(self, other: object) -> Call:
+    def __matmul__(self, other: object) -> Value:
         return _apply("matmul", self, other)
 
-    def __neg__(self) -> Call:
+    def __neg__(self) -> Value:
         return _apply("negative", self)
 
-    def __lt__(self, other: object) -> Call:
+    def __lt__(self, other: object) -> Value:
         return _apply("less", self, other)
 
-    def __le__(self, other: object) -> Call:
+    def __le__(self, other: object) -> Value:
         return _apply("less_equal", self, other)
 
-    def __gt__(self, other: object) -> Call:
+    def __gt__(self, other: object) -> Value:
         return _apply("greater", self, other)
 
-    def __ge__(self, other: object) -> Call:
+    def __ge__(self, other: object) -> Value:
         return _apply("greater_equal", self, other)
 
-    def astype(self, dtype: str) -> Call:
+    def astype(self, dtype: str) -> Value:
         """Return this value converted to `dtype`."""
         return _apply("astype", self, dtype)
 
-    def __call__(self, *args: object) -> Call:
+    def __call__(self, *args: object) -> Value:
         """Return a call of this function."""
-        from .building.values import call_function
-
-        return call_function(cast("Expr", self), args)
+        return hooks.call("call_function", self, args)
 
     def __len__(self) -> int:
         """Return the number of fields of a tuple, or of dimensions of a shape."""
-        from .building.values import parts
-
-        return len(parts(cast("Expr", self)))
+        return len(hooks.call("parts", self))
 
     def __bool__(self) -> bool:
         """Return True: the truth of a symbolic value is unknown, and `if value:` asks whether it is None."""
         return True
 
     def __iter__(self) -> Iterator[Any]:
-        from .building.values import parts
-
-        return iter(parts(cast("Expr", self)))
+        return iter(hooks.call("parts", self))
 
     def __getitem__(self, index: int) -> Any:
-        from .building.values import parts
-
-        return parts(cast("Expr", self))[index]
+        return hooks.call("parts", self)[index]
 
 
-def _apply(name: str, *args: object) -> Call:
-    from .building.values import apply
-
-    return cast("Call", apply(name, *args))
+def _apply(name: str, *args: object) -> Any:
+    return hooks.call("apply", name, *args)
 
 
 _builds_comparisons = ContextVar("_builds_comparisons", default=False)
@@ -135,7 +130,7 @@ def symbolic_equality(is_on: bool = True) -> Generator[None]:
         _builds_comparisons.reset(token)
 
 
-class Arithmetic:
+class Arithmetic(Generic[Expression]):
     """Base class of expressions, and of iterators, whose operators use their variables.
 
     `==` compares by identity, except within `symbolic_equality`. Expressions have no truth value.
@@ -158,140 +153,126 @@ class Arithmetic:
             "with 'is None'"
         )
 
-    def __add__(self, other: Any) -> PrimExpr:
+    def __add__(self, other: Any) -> Expression:
         return _combine("add", self, other)
 
-    def __radd__(self, other: Any) -> PrimExpr:
+    def __radd__(self, other: Any) -> Expression:
         return _combine("add", other, self)
 
-    def __sub__(self, other: Any) -> PrimExpr:
+    def __sub__(self, other: Any) -> Expression:
         return _combine("sub", self, other)
 
-    def __rsub__(self, other: Any) -> PrimExpr:
+    def __rsub__(self, other: Any) -> Expression:
         return _combine("sub", other, self)
 
-    def __mul__(self, other: Any) -> PrimExpr:
+    def __mul__(self, other: Any) -> Expression:
         return _combine("mul", self, other)
 
-    def __rmul__(self, other: Any) -> PrimExpr:
+    def __rmul__(self, other: Any) -> Expression:
         return _combine("mul", other, self)
 
-    def __truediv__(self, other: Any) -> PrimExpr:
+    def __truediv__(self, other: Any) -> Expression:
         return _combine("div", self, other)
 
-    def __rtruediv__(self, other: Any) -> PrimExpr:
+    def __rtruediv__(self, other: Any) -> Expression:
         return _combine("div", other, self)
 
-    def __floordiv__(self, other: Any) -> PrimExpr:
+    def __floordiv__(self, other: Any) -> Expression:
         return _combine("floordiv", self, other)
 
-    def __rfloordiv__(self, other: Any) -> PrimExpr:
+    def __rfloordiv__(self, other: Any) -> Expression:
         return _combine("floordiv", other, self)
 
-    def __mod__(self, other: Any) -> PrimExpr:
+    def __mod__(self, other: Any) -> Expression:
         return _combine("floormod", self, other)
 
-    def __rmod__(self, other: Any) -> PrimExpr:
+    def __rmod__(self, other: Any) -> Expression:
         return _combine("floormod", other, self)
 
-    def __and__(self, other: Any) -> PrimExpr:
+    def __and__(self, other: Any) -> Expression:
         return _combine("bitwise_and", self, other)
 
-    def __or__(self, other: Any) -> PrimExpr:
+    def __or__(self, other: Any) -> Expression:
         return _combine("bitwise_or", self, other)
 
-    def __xor__(self, other: Any) -> PrimExpr:
+    def __xor__(self, other: Any) -> Expression:
         return _combine("bitwise_xor", self, other)
 
-    def __rand__(self, other: Any) -> PrimExpr:
+    def __rand__(self, other: Any) -> Expression:
         return _combine("bitwise_and", other, self)
 
-    def __ror__(self, other: Any) -> PrimExpr:
+    def __ror__(self, other: Any) -> Expression:
         return _combine("bitwise_or", other, self)
 
-    def __rxor__(self, other: Any) -> PrimExpr:
+    def __rxor__(self, other: Any) -> Expression:
         return _combine("bitwise_xor", other, self)
 
-    def __invert__(self: Any) -> PrimExpr:
-        from . import make
+    def __invert__(self: Any) -> Expression:
+        return hooks.call("combine", "bitwise_not", self)
 
-        return make.bitwise_not(make.operand(self))
-
-    def equal(self: Any, other: Any) -> PrimExpr:
+    def equal(self: Any, other: Any) -> Expression:
         """Return the comparison of this value with `other` as an expression."""
         return _combine("equal", self, other)
 
-    def __lshift__(self, other: Any) -> PrimExpr:
+    def __lshift__(self, other: Any) -> Expression:
         return _combine("left_shift", self, other)
 
-    def __rlshift__(self, other: Any) -> PrimExpr:
+    def __rlshift__(self, other: Any) -> Expression:
         return _combine("left_shift", other, self)
 
-    def __rshift__(self, other: Any) -> PrimExpr:
+    def __rshift__(self, other: Any) -> Expression:
         return _combine("right_shift", self, other)
 
-    def __rrshift__(self, other: Any) -> PrimExpr:
+    def __rrshift__(self, other: Any) -> Expression:
         return _combine("right_shift", other, self)
 
-    def __neg__(self: Any) -> PrimExpr:
-        from . import make
+    def __neg__(self: Any) -> Expression:
+        return hooks.call("combine", "neg", self)
 
-        return make.neg(make.operand(self))
-
-    def __lt__(self, other: Any) -> PrimExpr:
+    def __lt__(self, other: Any) -> Expression:
         return _combine("less", self, other)
 
-    def __le__(self, other: Any) -> PrimExpr:
+    def __le__(self, other: Any) -> Expression:
         return _combine("less_equal", self, other)
 
-    def __gt__(self, other: Any) -> PrimExpr:
+    def __gt__(self, other: Any) -> Expression:
         return _combine("greater", self, other)
 
-    def __ge__(self, other: Any) -> PrimExpr:
+    def __ge__(self, other: Any) -> Expression:
         return _combine("greater_equal", self, other)
 
-    def astype(self: Any, dtype: str) -> PrimExpr:
+    def astype(self: Any, dtype: str) -> Expression:
         """Return this value converted to `dtype`."""
-        from . import make
-
-        return make.cast(make.operand(self), dtype)
+        return hooks.call("cast", self, dtype)
 
 
-class Indexed:
+class Indexed(Generic[Expression, Store]):
     """Base class of buffers: access to elements and regions."""
 
     __slots__ = ()
 
     def __getitem__(self: Any, indices: Any) -> Any:
         """Return the element at `indices` as an expression, or a region if there are slices among them."""
-        from .te.expr import access
+        return hooks.call("access", self, _several(indices))
 
-        return access(self, _several(indices))
-
-    def vload(self: Any, begin: Any, dtype: str | None = None, predicate: Any = None) -> PrimExpr:
+    def vload(self: Any, begin: Any, dtype: str | None = None, predicate: Any = None) -> Expression:
         """Return a load of `dtype`, which may be a vector, from index `begin` on."""
-        from .te.expr import load
+        return hooks.call("load", self, _several(begin), dtype, predicate)
 
-        return load(self, _several(begin), dtype, predicate)
-
-    def vstore(self: Any, begin: Any, value: Any, predicate: Any = None) -> BufferStore:
+    def vstore(self: Any, begin: Any, value: Any, predicate: Any = None) -> Store:
         """Return the statement that stores `value`, which may be a vector, from index `begin` on."""
-        from .te.expr import store
-
-        return store(self, _several(begin), value, predicate)
+        return hooks.call("store", self, _several(begin), value, predicate)
 
 
 def _several(indices: Any) -> tuple[Any, ...]:
     return tuple(cast("Sequence[Any]", indices)) if isinstance(indices, list | tuple) else (indices,)
 
 
-def _combine(name: str, a: Any, b: Any) -> PrimExpr:
+def _combine(name: str, a: Any, b: Any) -> Any:
     """Return the node that `make.<name>` builds of two operands; NotImplemented if one of them is not an expression."""
-    from . import make
-
-    if not (isinstance(a, _OPERANDS) and isinstance(b, _OPERANDS)):
-        return NotImplemented
-    return getattr(make, name)(*make.operands(cast("Any", a), cast("Any", b)))
+    return (
+        hooks.call("combine", name, a, b) if isinstance(a, _OPERANDS) and isinstance(b, _OPERANDS) else NotImplemented
+    )
 
 
 _OPERANDS = (Arithmetic, int, float, SupportsIndex)

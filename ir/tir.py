@@ -46,7 +46,7 @@ class TensorMapType(Type, frozen=True, eq=False):
 # --- Expressions ----------------------------------------------------------------------------------------------
 
 
-class PrimExpr(Arithmetic, Node, frozen=True, eq=False):
+class PrimExpr(Arithmetic["PrimExpr"], Node, frozen=True, eq=False):
     """A loop-level value, with Python's operators. It compares by identity, like all nodes; `te.equal(a, b)` builds a comparison."""
 
     dtype: str
@@ -249,7 +249,7 @@ class BufferType(Enum):
     AUTO_BROADCAST = "auto_broadcast"
 
 
-class Buffer(Indexed, Node, frozen=True, eq=False):
+class Buffer(Indexed["PrimExpr", "BufferStore"], Node, frozen=True, eq=False):
     """A multi-dimensional view of the memory that `data` points to.
 
     `strides` and `elem_offset` count elements; empty strides mean compact, row-major.
@@ -297,7 +297,7 @@ class IterVarType(Enum):
     TENSORIZED = "tensorized"
 
 
-class IterVar(Arithmetic, Node, frozen=True, eq=False):
+class IterVar(Arithmetic[PrimExpr], Node, frozen=True, eq=False):
     dom: Range | None
     var: Var
     iter_type: IterVarType
