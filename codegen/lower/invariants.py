@@ -20,19 +20,23 @@ from ...ir import tir
 from ...ir.base import Op
 from ...ir.intern import has_effects, may_fault
 from ...ir.visit import children, walk
-from .rewriter import Rewriter, copy_of
+from .rewriter import Rewriter
 
 _LIKELY = Op("tir.likely")
 
 
 def hoist_conditions(func: tir.PrimFunc) -> tir.PrimFunc:
     """Return `func` with loop-invariant conditions hoisted."""
-    return replace(func, body=_Hoister(with_names=False).rewrite(func.body))
+    return _hoisted(func, with_names=False)
 
 
 def hoist_expressions(func: tir.PrimFunc) -> tir.PrimFunc:
     """Return `func` with loop-invariant conditions and variables hoisted."""
-    return replace(func, body=_Hoister(with_names=True).rewrite(func.body))
+    return _hoisted(func, with_names=True)
+
+
+def _hoisted(func: tir.PrimFunc, with_names: bool) -> tir.PrimFunc:
+    return replace(func, body=_Renamer().rewrite(_Hoister(with_names).rewrite(func.body)))
 
 
 class _Needs(Struct, frozen=True):
@@ -55,7 +59,8 @@ _ANY = tir.Var("handle", "any")
 class _Hoister(Rewriter):
     """Hoists out of one loop after the other, innermost first.
 
-    A value may pass many loops, so the facts about each value and each statement are computed once.
+    A value may pass many loops, so the facts about each value and each statement are computed once. The loops around both
+    branches of a condition have the same variable, until `_Renamer` renames them.
     """
 
     def __init__(self, with_names: bool) -> None:
@@ -73,7 +78,7 @@ class _Hoister(Rewriter):
         match loop.body:
             case tir.IfThenElse(condition=condition, then_case=then, else_case=other) as inner:
                 if self._is_invariant(condition, loop):
-                    rest = None if other is None else self._hoisted(_again(loop, other))
+                    rest = None if other is None else self._hoisted(replace(loop, body=other))
                     return replace(inner, then_case=self._hoisted(replace(loop, body=then)), else_case=rest)
             case tir.LetStmt(value=value, body=body) as inner if self._with_names and self._is_invariant(value, loop):
                 return replace(inner, body=self._hoisted(replace(loop, body=body)))
@@ -106,11 +111,22 @@ class _Hoister(Rewriter):
         return found
 
 
-def _again(loop: tir.For, body: tir.Stmt) -> tir.For:
-    """Return a copy of `loop` with another body and a fresh variable."""
-    again = copy_of(replace(loop, body=body), {})
-    assert isinstance(again, tir.For)
-    return again
+class _Renamer(Rewriter):
+    """Gives each loop a variable of its own."""
+
+    def __init__(self) -> None:
+        super().__init__({tir.For: self._for})
+        self._used: set[tir.Var] = set()
+
+    def _for(self, loop: tir.For) -> tir.Stmt:
+        var = loop.loop_var
+        if var not in self._used:
+            self._used.add(var)
+            return self.rebuild(loop)
+        self.values[var] = replace(var)
+        renamed = self.rebuild(loop)
+        del self.values[var]
+        return renamed
 
 
 def _needs_of(value: tir.PrimExpr) -> _Needs:

@@ -80,6 +80,22 @@ GPU_TEXTS: dict[str, Callable[[int], str]] = {
 }
 
 
+def test_loops_around_hoisted_branches_are_not_copied_again_and_again() -> None:
+    """Each `else` ends up in as many loops as there are around it, so the text has a character for about each of them."""
+
+    def nest(size: int, indent: str) -> str:
+        store = f"{indent}B[0] = A[0]\n"
+        if not size:
+            return store
+        inner = nest(size - 1, indent + "  ")
+        return f"{indent}for i{size} in range(2):\n{indent} if n < {size}:\n{inner}{indent} else:\n  {store}"
+
+    def text(size: int) -> str:
+        return HEAD.replace("T.prim_func f(", "T.prim_func f(n: T.int32, ") + nest(size, "    ")
+
+    check_growth(_compile, 12, lambda size: tvms.parse(text(size)), lambda size: len(text(size)))
+
+
 @pytest.mark.parametrize("name", GPU_TEXTS)
 def test_work_for_a_gpu_is_linear(name: str) -> None:
     check_growth(lambda module: lowered(module, "cuda"), 64, lambda size: tvms.parse(GPU_TEXTS[name](size)))
