@@ -78,7 +78,7 @@ OPERATOR_REASONS: dict[str, str] = {
     ),
     **dict.fromkeys(("invoke_closure", "invoke_pure_closure", "make_closure"), "created from inner functions, which the law draws"),
     **dict.fromkeys(("call_tir", "call_tir_with_grad"), "the functions of law `graph` are alone in their modules; law `roundtrip` draws calls"),
-    **dict.fromkeys(("call_tir_inplace", "assert_op"), "not drawn yet"),
+    **dict.fromkeys(("assert_op",), "not drawn yet"),
     **dict.fromkeys(("to_vdevice", "hint_on_device"), "needs several devices"),
     **dict.fromkeys(
         (f"inspect.{name}" for name in ("tensor_dtype_code", "tensor_dtype_bits", "tensor_dtype_lanes", "tensor_ndim", "tensor_byte_offset",

@@ -68,6 +68,8 @@ class Graph:
         self.choose, self.options = choose, options
         self.functions = functions
         """Loop-level functions of the module that double a vector of 4 float32."""
+        self.callees: list[str] | None = None
+        """Texts of the other loop-level functions that it calls; None if it has no module for them."""
         self.params: list[Value] = []
         self.values: list[Value] = []
         self.lines: list[str] = []
@@ -313,9 +315,11 @@ def graph_text(
     operators: Sequence[Operator] = OPERATORS,
     options: GraphOptions = DEFAULT,
     pattern: relax.Function | None = None,
+    callees: list[str] | None = None,
 ) -> str:
-    """Generate a function of a few operators as text without indentation."""
+    """Generate a function of a few operators as text without indentation. Add the functions that it calls to `callees`."""
     graph = Graph(choose, functions, options)
+    graph.callees = callees
     for _ in range(choose.number(0 if pattern else 1, 2 if pattern else 5)):
         choose.pick(operators)(graph)
     kept: list[Value] = []
@@ -334,7 +338,7 @@ def graph_text(
     symbolic = ["n = T.int64()"] if any("n" in value.shape for value in graph.params) else []
     head = ", ".join(f"{value.name}: {value.struct_info()}" for value in graph.params)
     lines = [f"R.function{'(private=True)' if is_private else ''} {name}({head}) -> {info}:"]
-    lines += [f"    {line}" for line in (*symbolic, *(["cls = Module"] if functions else []))]
+    lines += [f"    {line}" for line in (*symbolic, *(["cls = Module"] if functions or callees else []))]
     if is_dataflow:
         names = [f"gv{at or ''}" for at in range(len(results))]
         cut = choose.number(0, len(graph.lines)) if choose.rarely(4) else 0

@@ -9,12 +9,11 @@ from msgspec.structs import replace
 
 from ...ir import relax, tir
 from ...ir.base import BaseFunc, IRModule
-from ...ir.programs import as_module
 from ..load import parse
 from .choices import Choices
 from .cooperation import cooperative_programs
 from .graphs import graph_text
-from .networks import network_functions
+from .networks import network_modules
 from .prim_funcs import prim_func
 from .threads import thread_programs
 from .views import Views
@@ -62,8 +61,7 @@ def all_modules() -> st.SearchStrategy[IRModule]:
     """Generate modules of every kind: besides those of `modules()`, networks, kernels, and functions whose views may be
     wrong, which the verifier may refuse.
     """
-    networks = network_functions().map(as_module)
-    return st.one_of(modules(), modules(), networks, thread_programs() | cooperative_programs(), _views())
+    return st.one_of(modules(), modules(), network_modules(), thread_programs() | cooperative_programs(), _views())
 
 
 @st.composite

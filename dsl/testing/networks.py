@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from textwrap import indent
 
 from hypothesis import strategies as st
 
 from ...ir import relax
+from ...ir.base import IRModule
+from ...ir.programs import as_module
 from ..load import parse
-from .choices import Choices
+from .choices import Choices, drawn
 from .graphs import OPERATORS, Graph, Operator, Value, graph_text, listed
+from .overwriting import overwriting
 
 
 def image(graph: Graph) -> Value:
@@ -148,18 +152,46 @@ def inner_function(graph: Graph) -> None:
     graph.may_be_dataflow = False
 
 
-@st.composite
+_NETWORKS: tuple[Operator, ...] = (
+    convolution, pooling, batch_norm, layer_norm, products, branch, inner_function,
+    *[operator for operator in OPERATORS if operator is not listed],
+)  # fmt: skip
+
+
 def network_functions(
-    draw: st.DrawFn, training: bool | None = None, only: Sequence[Operator] | None = None
-) -> relax.Function:
+    training: bool | None = None, only: Sequence[Operator] | None = None
+) -> st.SearchStrategy[relax.Function]:
     """Generate functions of one to five operators, including those of networks.
 
     `training` says whether batch normalization uses the statistics of its data; None allows both. `only` restricts the
     operators.
     """
-    own: tuple[Operator, ...] = (convolution, pooling, batch_norm, layer_norm, products)
-    chosen = only or (*own, branch, inner_function, *[operator for operator in OPERATORS if operator is not listed])
-    operators = [partial(batch_norm, training=training) if item is batch_norm else item for item in chosen]
-    function = parse(graph_text(Choices(draw), operators=operators)).functions["main"]
-    assert isinstance(function, relax.Function)
-    return function
+
+    def drawn_function(choose: Choices) -> relax.Function:
+        function = parse(graph_text(choose, operators=_operators(training, only))).functions["main"]
+        assert isinstance(function, relax.Function)
+        return function
+
+    return drawn(drawn_function)
+
+
+def network_modules(
+    training: bool | None = None, only: Sequence[Operator] | None = None, overwrites: bool | None = None
+) -> st.SearchStrategy[IRModule]:
+    """Generate modules of a function like those of `network_functions`, which also overwrites operands by calls of other
+    functions: always, never, or, by default, sometimes.
+    """
+
+    def drawn_module(choose: Choices) -> IRModule:
+        operators, callees = _operators(training, only), list[str]()
+        is_chosen = overwrites is None and choose.rarely(4)
+        if (overwrites or is_chosen) and overwriting not in operators:
+            operators += (overwriting,) * (len(operators) // 2 + 1)
+        text = "\n".join([graph_text(choose, operators=operators, callees=callees), *callees])
+        return as_module(parse(f"I.ir_module Module:\n{indent(text, '    ')}" if callees else text))
+
+    return drawn(drawn_module)
+
+
+def _operators(training: bool | None, only: Sequence[Operator] | None) -> tuple[Operator, ...]:
+    return tuple([partial(batch_norm, training=training) if item is batch_norm else item for item in only or _NETWORKS])

@@ -165,7 +165,7 @@ COMMON = (
            'apply("nn.conv2d", *turned, strides=strides, padding=padding, dilation=dilation)'),
     Mutant("packed tensors that meet in one call share memory", "each_pass", "ir/passes/static_plan_block_memory.py",
            "if other.start <= life.end and life.start <= other.end", "if other.start < life.end and life.start < other.end"),
-    Mutant("bindings move across a call that overwrites what they read", "each_pass", "ir/passes/memory_order.py",
+    Mutant("bindings move across a call that overwrites what they read", "passes", "ir/passes/memory_order.py",
            "                needs[var] |= touching.get(variable, {})\n", ""),
 )  # fmt: skip
 """Bugs in common parts of the language."""

@@ -164,6 +164,8 @@ MUTANTS = (
     Mutant("a padded buffer is not copied back", "schedule", "ir/schedule/primitives/pad_einsum.py",
            "            insert(program, spot, _copy(new, region.buffer, region.buffer.shape, new.name))\n", ""),
     # --- Passes
+    Mutant("TopologicalSort forgets the order of in-place calls", "passes", "ir/passes/topological_sort.py",
+           "    for var, needed in memory.needs(block.bindings).items():\n        uses[var] |= needed\n", ""),
     Mutant("calls of one operator count as equal", "passes", "ir/passes/common_subexpressions.py",
            "alike = self._known.setdefault(structural_hash(binding.value), [])",
            "alike = self._known.setdefault(structural_hash(binding.value.op if isinstance(binding.value, relax.Call) else binding.value), [])\n"

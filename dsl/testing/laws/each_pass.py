@@ -11,8 +11,8 @@ from ....ir.base import IRModule, Source
 from ....ir.passes.instrument import VerifyEach
 from ....ir.passes.transform import PassContext
 from ..choices import Choices
-from ..networks import network_functions
-from ..oracle import Call, Execute, as_module, interpreted
+from ..networks import network_modules
+from ..oracle import Call, Execute, interpreted
 from ..smaller import programs_in
 from .law import Law
 from .passes import COMPLETE, TOGETHER, assert_kept, fitting, made
@@ -23,7 +23,7 @@ def _examples(draw: st.DrawFn, file: Source | None) -> IRModule:
     if file is not None:
         return draw(programs_in(file))
     training = Choices(draw).pick((False, True))
-    return as_module(draw(network_functions(training))).with_attr("training", training)
+    return draw(network_modules(training)).with_attr("training", training)
 
 
 def _check(module: IRModule, execute: Execute) -> None:

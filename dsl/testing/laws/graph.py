@@ -10,7 +10,7 @@ from ....ir.base import IRModule, Source
 from ...load import parse_source
 from ..calls import call_functions
 from ..graphs import graph_functions
-from ..networks import network_functions
+from ..networks import network_modules
 from ..oracle import Execute, as_module, assert_equivalent, profiles
 from ..smaller import programs_in
 from .law import Law, module_constructs
@@ -20,8 +20,9 @@ _Example: TypeAlias = tuple[IRModule, int]
 
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
-    functions = graph_functions() | network_functions() | call_functions()
-    return st.tuples(functions.map(as_module) if file is None else programs_in(file), st.integers(0, 99))
+    functions = graph_functions() | call_functions()
+    modules = functions.map(as_module) | network_modules()
+    return st.tuples(modules if file is None else programs_in(file), st.integers(0, 99))
 
 
 def _check(example: _Example, execute: Execute) -> None:

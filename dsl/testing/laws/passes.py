@@ -17,8 +17,9 @@ from ....ir.passes.transform import Pass, PassContext, Sequential, get_pass, pas
 from ...load import parse_source
 from ..choices import Choices
 from ..graphs import Operator
-from ..networks import batch_norm, convolution, network_functions, products
-from ..oracle import Execute, as_module, assert_equivalent, profiles
+from ..networks import batch_norm, convolution, network_modules, products
+from ..oracle import Execute, assert_equivalent, profiles
+from ..overwriting import overwriting
 from ..smaller import programs_in
 from .law import Law
 
@@ -61,6 +62,7 @@ SUBJECTS: tuple[tuple[Operator, tuple[str, ...]], ...] = (
     )),
     (batch_norm, tuple(TRAINING)),
     (convolution, ("ConvertLayout to NHWC",)),
+    (overwriting, ("TopologicalSort", "TopologicalSort breadth-first", "TopologicalSort from-outputs", "EliminateCommonSubexpr")),
 )  # fmt: skip
 """Passes that have an effect only on certain operators, with the generator of these operators."""
 
@@ -99,8 +101,8 @@ def _examples(draw: st.DrawFn, file: Source | None) -> _Example:
         names.append(name)
     else:
         names += choose.pick(TOGETHER) if choose.rarely(4) else [choose.pick(fitting(COMPLETE, training))]
-    functions = network_functions(training, subject and (subject,))
-    module = as_module(draw(functions)) if file is None else draw(programs_in(file))
+    drawn = network_modules(training, subject and (subject,), overwrites=subject is overwriting or None)
+    module = draw(drawn if file is None else programs_in(file))
     return _Example(module, tuple(names), choose.number(0, 99))
 
 
