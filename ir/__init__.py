@@ -98,6 +98,12 @@ def _store(buffer: Any, *args: Any) -> Any:
     return store(buffer, *args)
 
 
+def _external_functions(module: Any) -> Any:
+    from .backend.external import external_functions
+
+    return external_functions(module)
+
+
 def _topi(name: str, *operands: Any) -> Any:
     from .api import topi
 
@@ -118,6 +124,7 @@ hooks.define(
     access=_access,
     load=_load,
     store=_store,
+    external_functions=_external_functions,
     topi=_topi,
 )
 

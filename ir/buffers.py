@@ -1,4 +1,4 @@
-"""Construction of buffers."""
+"""Construction of buffers, and the buffers that a statement accesses."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from . import make, tir
 from .base import Span
+from .visit import walk
 
 
 def data_pointer(name: str, dtype: str, scope: str = "global", span: Span | None = None) -> tir.Var:
@@ -40,3 +41,15 @@ def packed_buffer(buffer: tir.Buffer, span: Span | None = None) -> tir.Call:
     rank, element = make.const(len(buffer.shape), span=span), make.const(0, buffer.dtype)
     arguments = (buffer.data, shape, strides, rank, element, elem_offset_of(buffer))
     return make.call("tir.tvm_stack_make_array", arguments, "handle", span)
+
+
+def buffers_of(node: tir.Stmt) -> tuple[tir.Buffer, ...]:
+    """Return the buffers that `node` accesses and does not allocate, in order of first occurrence."""
+    found: dict[tir.Buffer, None] = {}
+    own: set[tir.Buffer] = set()
+    for inner in walk(node):
+        if isinstance(inner, tir.Buffer):
+            found[inner] = None
+        elif isinstance(inner, tir.Block):
+            own.update(inner.alloc_buffers, [match.buffer for match in inner.match_buffers])
+    return tuple([buffer for buffer in found if buffer not in own])

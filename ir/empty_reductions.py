@@ -24,10 +24,8 @@ from . import make, tir
 from .access import detect_regions
 from .analysis.proof import prove
 from .base import Node
-from .idioms import conjuncts
-from .schedule.analysis.blocks import COMM_REDUCE
-from .schedule.analysis.copies import buffers_of
-from .schedule.analysis.reductions import uses
+from .buffers import buffers_of
+from .idioms import conjuncts, uses
 from .visit import children, rewrite, with_new_variables
 
 _TRUE: tir.PrimExpr = tir.IntImm("bool", 1)
@@ -71,7 +69,7 @@ def _may_be_empty(block: tir.Block, loops: _Loops, reduced: Sequence[tir.For]) -
     """
     if block.init is None:
         return []
-    domains = [axis.dom for axis in block.iter_vars if axis.iter_type is COMM_REDUCE]
+    domains = [axis.dom for axis in block.iter_vars if axis.iter_type is tir.IterVarType.COMM_REDUCE]
     extents = [domain.extent for domain in domains if domain is not None]
     unsure = [extent for extent in extents if not (isinstance(extent, tir.IntImm) and extent.value > 0)]
     return [make.less_equal(expr, make.const(0, expr.dtype)) for expr in unsure if not _has_steps(expr, loops, reduced)]
@@ -86,7 +84,7 @@ def _has_steps(extent: tir.PrimExpr, loops: _Loops, reduced: Sequence[tir.For]) 
 def _reduced(realize: tir.BlockRealize, loops: _Loops) -> list[tir.For]:
     """Return the loops of a reduction's iterators, and the loops whose domain depends on them."""
     pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
-    values = [value for axis, value in pairs if axis.iter_type is COMM_REDUCE]
+    values = [value for axis, value in pairs if axis.iter_type is tir.IterVarType.COMM_REDUCE]
     found: list[tir.For] = []
     for loop in loops:
         if any(uses(value, [loop]) for value in values) or uses(loop.min, found) or uses(loop.extent, found):
@@ -103,7 +101,7 @@ def _start(realize: tir.BlockRealize, below: _Loops, reduced: Sequence[tir.For])
     nest: list[tir.For] = []
     bound: dict[tir.IterVar, tir.PrimExpr] = {}
     for axis, value in zip(block.iter_vars, realize.iter_values, strict=True):
-        if axis.iter_type is COMM_REDUCE:
+        if axis.iter_type is tir.IterVarType.COMM_REDUCE:
             continue
         if axis.dom is not None and uses(value, reduced):
             value = tir.Var(axis.var.dtype, axis.var.name)

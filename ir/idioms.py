@@ -1,11 +1,13 @@
-"""Idioms of the loop level: the constants zero and one, conjunctions, and sequences of statements."""
+"""Idioms of the loop level: the constants zero and one, conjunctions, sequences of statements, and uses of loop variables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from . import tir
+from .base import Node
 from .dtype import is_bool
+from .visit import walk
 
 NOTHING = tir.Evaluate(tir.IntImm("int32", 0))
 """The empty statement."""
@@ -48,3 +50,8 @@ def sequence(statements: Iterable[tir.Stmt]) -> tir.Stmt:
     """Return statements as one flat statement, or the empty statement for none (TVM: `SeqStmt::Flatten`)."""
     flat = flattened(statements)
     return flat[0] if len(flat) == 1 else tir.SeqStmt(tuple(flat)) if flat else NOTHING
+
+
+def uses(node: Node, loops: Sequence[tir.For]) -> bool:
+    """Return whether `node` contains the variable of one of `loops`."""
+    return any(inner is loop.loop_var for inner in walk(node) for loop in loops)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backend.external import external_functions
+from .. import hooks
 from ..base import BaseFunc, IRModule
 from ..deep import deep
 from ..programs import as_module
@@ -50,7 +50,7 @@ def run(
     argument does not fit, E0707 to E0716 if the program faults.
     """
     module = check_types(as_module(module, entry))
-    external = external_functions(module)
+    external = hooks.call("external_functions", module)
     world = World(
         module,
         {**external, **(functions or {})},

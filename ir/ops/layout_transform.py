@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from .. import te, tir
 from ..base import StructInfo
 from ..dtype import is_int
-from ..te.index_dtype import IndexDtype
+from ..index_dtype import IndexDtype
 from ..visit import walk
 from . import dims as d
 from .inference import Inference, dims_of, same_as_first, tensor_info

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from .. import make, tir
 from ..dtype import is_float, is_int
-from ..te.index_dtype import IndexDtype
+from ..index_dtype import IndexDtype
 from ..visit import substitute, walk
 from .analysis.caching import ACCESSED
 from .arguments import Mismatch, Reading, elements, kind, read_integer

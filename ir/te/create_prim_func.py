@@ -11,10 +11,10 @@ from .. import make, tir
 from ..access import detect_regions, full_region
 from ..base import Node
 from ..buffers import decl_buffer
+from ..index_dtype import IndexDtype
 from ..visit import rewrite, substitute
 from .expr import operand
 from .extern import ExternOp
-from .index_dtype import IndexDtype
 from .tensor import ComputeOp, Operation, PlaceholderOp, Tensor
 
 _TRUE = tir.IntImm("bool", 1)

@@ -15,8 +15,9 @@ from ... import make, tir
 from ...access import detect_regions
 from ...analysis.iter_map_use import subspace_divide
 from ...base import Node
+from ...buffers import buffers_of
 from ...dtype import is_bool, is_int
-from ...idioms import is_one, is_zero
+from ...idioms import is_one, is_zero, uses
 from ...int_set import cover, eval_set, from_range
 from ...simplify import simplify
 from ...visit import walk
@@ -24,8 +25,8 @@ from ..conditions import Condition, name_of
 from ..program import Program
 from .bindings import Domains, domains_of
 from .blocks import COMM_REDUCE, DATA_PAR, check_reduction
-from .copies import buffers_of, fresh_copy
-from .reductions import check_runs_once, start_condition, uses
+from .copies import fresh_copy
+from .reductions import check_runs_once, start_condition
 from .scope import scope_root
 
 _Stmt = TypeVar("_Stmt", bound=tir.Stmt)

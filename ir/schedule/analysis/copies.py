@@ -20,15 +20,3 @@ def fresh_copy(node: tir.Stmt, mapping: dict[Any, Node], function: tir.PrimFunc)
     inside = [variable for inner in walk(node) for variable in defined_variables(inner) if variable not in outside]
     renamed: dict[Any, Node] = {variable: replace(variable) for variable in inside}
     return substitute(node, {**renamed, **mapping})
-
-
-def buffers_of(node: tir.Stmt) -> tuple[tir.Buffer, ...]:
-    """Return the buffers that `node` accesses and does not allocate, in order of first occurrence."""
-    found: dict[tir.Buffer, None] = {}
-    own: set[tir.Buffer] = set()
-    for inner in walk(node):
-        if isinstance(inner, tir.Buffer):
-            found[inner] = None
-        elif isinstance(inner, tir.Block):
-            own.update(inner.alloc_buffers, [match.buffer for match in inner.match_buffers])
-    return tuple([buffer for buffer in found if buffer not in own])

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from ... import make, tir
 from ...base import Node
-from ...te.index_dtype import IndexDtype
+from ...index_dtype import IndexDtype
 from ...visit import rewrite, walk
 
 _WIDE = "int64"

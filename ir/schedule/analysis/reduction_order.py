@@ -12,13 +12,14 @@ from ...analysis.iter_map import is_bijective
 from ...analysis.proof import prove
 from ...analysis.update import Update
 from ...base import Node
+from ...idioms import uses
 from ...verify.order import order_matters
 from ...visit import substitute, walk
 from ..conditions import IN_ORDER, name_of
 from .bindings import domains_of
 from .blocks import COMM_REDUCE
 from .needed import SOLVABLE
-from .reductions import reducer_of, uses
+from .reductions import reducer_of
 
 
 def depends_on_order(block: tir.Block) -> bool:

@@ -13,7 +13,7 @@ from ...analysis.iter_map import is_bijective
 from ...analysis.proof import prove
 from ...base import Node
 from ...equal import structural_equal
-from ...idioms import conjuncts
+from ...idioms import conjuncts, uses
 from ...visit import children, substitute, walk
 from ..conditions import Condition, Refused, name_of
 from .bindings import domains_of
@@ -31,11 +31,6 @@ STARTS_ALIKE = Condition(
 )
 _TRUE: tir.PrimExpr = tir.IntImm("bool", 1)
 Values: TypeAlias = tuple[tir.PrimExpr, ...]
-
-
-def uses(node: Node, loops: Sequence[tir.For]) -> bool:
-    """Return whether `node` contains the variable of one of `loops`."""
-    return any(inner is loop.loop_var for inner in walk(node) for loop in loops)
 
 
 def check_runs_once(

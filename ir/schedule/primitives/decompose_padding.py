@@ -11,7 +11,7 @@ from ... import make, tir
 from ...analysis.proof import prove
 from ...analysis.regions import RegionSet, is_covered
 from ...base import Node, Op
-from ...idioms import conjuncts, sequence
+from ...idioms import conjuncts, sequence, uses
 from ...int_set import EVERYTHING, Interval, evaluate, from_range, intersect
 from ...simplify import simplify
 from ...visit import substitute
@@ -21,7 +21,6 @@ from ..analysis.blocks import DATA_PAR, check_complete
 from ..analysis.copies import fresh_copy
 from ..analysis.order import tells_iterators
 from ..analysis.pipeline import bindings_of
-from ..analysis.reductions import uses
 from ..analysis.scope import Scope, scope_root
 from ..arguments import Block, Loop
 from ..conditions import COMPLETE, DISTINCT_WRITES, NOT_ROOT, SINGLE_STORE, UNCONDITIONAL, Condition, name_of

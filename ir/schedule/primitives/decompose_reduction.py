@@ -9,13 +9,14 @@ from msgspec.structs import replace
 from ... import tir
 from ...access import detect_regions
 from ...base import Node
-from ...idioms import sequence
+from ...buffers import buffers_of
+from ...idioms import sequence, uses
 from ...visit import substitute, walk
 from ..analysis.blocks import COMM_REDUCE, DATA_PAR, check_reduction
-from ..analysis.copies import buffers_of, fresh_copy
+from ..analysis.copies import fresh_copy
 from ..analysis.order import accesses
 from ..analysis.pipeline import is_region_covered
-from ..analysis.reductions import STARTS_ALIKE, check_runs_once, start_condition, uses
+from ..analysis.reductions import STARTS_ALIKE, check_runs_once, start_condition
 from ..analysis.scope import Scope, scope_root
 from ..arguments import Block, Loop
 from ..conditions import NOT_ROOT, REDUCTION, Condition, name_of

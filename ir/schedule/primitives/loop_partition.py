@@ -8,9 +8,10 @@ from msgspec.structs import replace
 
 from ... import make, tir
 from ...access import detect_regions
+from ...buffers import buffers_of
 from ...idioms import sequence
 from ...visit import rewrite, walk
-from ..analysis.copies import buffers_of, fresh_copy
+from ..analysis.copies import fresh_copy
 from ..analysis.loops import check_plain
 from ..arguments import Factors, Flag, Loop
 from ..conditions import ONE_INFERRED, PLAIN_LOOP, POSITIVE, Condition, name_of

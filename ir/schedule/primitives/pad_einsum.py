@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from ... import make, tir
 from ...analysis.proof import prove
 from ...base import Node
+from ...buffers import buffers_of
 from ...dtype import is_int
 from ...equal import structural_equal
 from ...simplify import simplify
@@ -17,7 +18,6 @@ from ...visit import walk
 from ..analysis.bindings import domains_of
 from ..analysis.blocks import COMM_REDUCE, DATA_PAR
 from ..analysis.caching import Spot, allocate, insert
-from ..analysis.copies import buffers_of
 from ..analysis.loops import ALONE, outermost_loop
 from ..analysis.pipeline import check_stage_pipeline
 from ..analysis.reindexing import ONE_POINT, access_indices, check_covers, renamed_buffer, surely_stores

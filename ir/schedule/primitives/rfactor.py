@@ -11,7 +11,7 @@ from ... import make, tir
 from ...analysis.proof import prove
 from ...base import Node, Trivia
 from ...buffers import data_pointer
-from ...idioms import conjuncts, is_one, sequence
+from ...idioms import conjuncts, is_one, sequence, uses
 from ...visit import substitute, walk
 from ..analysis.bindings import domains_of
 from ..analysis.blocks import COMM_REDUCE, DATA_PAR, check_reduction
@@ -25,7 +25,6 @@ from ..analysis.reductions import (
     check_runs_once,
     reduction_of,
     start_condition,
-    uses,
 )
 from ..analysis.removal import comments_in
 from ..analysis.scope import scope_root

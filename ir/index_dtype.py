@@ -7,8 +7,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .. import make, tir
-from ..visit import rewrite
+from . import make, tir
+from .visit import rewrite
 
 _INDEX_DTYPES = ("int32", "int64")
 
