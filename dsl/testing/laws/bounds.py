@@ -81,14 +81,14 @@ def _check(example: Example, execute: Execute) -> None:
         raise AssertionError(f"{wrong} was moved out of its buffer, but no fault was reported")
 
 
-def name_and_inputs(module: IRModule, seed: int) -> tuple[str, list[Any]]:
-    """Return the name of the first loop-level function of a module, and arguments for it."""
+def name_and_inputs(module: IRModule, seed: int, integers: tuple[int, int] = (-8, 9)) -> tuple[str, list[Any]]:
+    """Return the name of the first loop-level function of a module, and arguments for it with elements from `integers`."""
     import numpy as np
 
     name = loop_entry(module)
     function = module.functions[name]
     assert isinstance(function, tir.PrimFunc)
-    return name, random_inputs(function, np.random.default_rng(seed), integers=(-8, 9))
+    return name, random_inputs(function, np.random.default_rng(seed), integers=integers)
 
 
 def plant(module: IRModule, name: str, inputs: Sequence[Any], place: int) -> tuple[IRModule, Access] | None:
