@@ -35,7 +35,8 @@ REASONS: dict[str, str] = {
     **dict.fromkeys(("Shuffle", "BufferLoad.predicate", "BufferStore.predicate", "Call.annotations", "StringImm"), "created by vectorization, or part of calls that law `memory` draws"),
     **dict.fromkeys(("Buffer.data_alignment", "Buffer.buffer_type", "Buffer.axis_separators", "IndexMap"), "set only by schedule primitives, in law `schedule`"),
     **dict.fromkeys(("R.ObjectStructInfo", "R.FuncStructInfo.derive_func", "R.ExternFunc", "R.Function.is_pure", "R.FuncStructInfo.purity"), "part of calls of packed functions, whose code is unknown"),
-    **dict.fromkeys(("R.PrimStructInfo", "R.PrimValue", "R.StringImm", "R.DataTypeImm", "R.MatchCast"), "not drawn yet; tests/relax has cases"),
+    "R.StringImm": "only an argument of `R.print` and `R.assert_op`, which only impure functions call",
+    "R.DataTypeImm": "only an argument of allocations of storage, to which graphs are lowered",
     **dict.fromkeys(("R.Constant.name", "R.TensorStructInfo.vdevice", "PrimFunc.ret_type"), "needs a file of tensors, a device, or a function that returns; tests/relax and tests/tir have cases"),
 }  # fmt: skip
 """Reasons why no law needs to meet a form with its fields, or one of its fields."""
@@ -43,8 +44,7 @@ _INTEGERS = "the law draws functions of int32 without threads, whose results it 
 LAW_REASONS: dict[tuple[str, str], str] = {
     **dict.fromkeys(product(["order"], ("FloatImm", "Buffer.offset_factor", "IterVar.thread_tag", "For.thread_binding", "NE", "Buffer.strides", "Buffer.elem_offset")), _INTEGERS),
     **dict.fromkeys(product(["gradient"], ("R.If", "R.Tuple", "R.TupleGetItem", "R.TupleStructInfo", "R.BindingBlock", "R.Call.sinfo_args")), "gradients are defined for dataflow blocks with one result"),
-    **dict.fromkeys(product(["roundtrip"], ("R.If",)), "law `graph` draws branches"),
-    **dict.fromkeys(product(["graph"], ("R.Call.sinfo_args",)), "law `roundtrip` draws calls of loop functions"),
+    **dict.fromkeys(product(["gradient"], ("R.MatchCast", "R.PrimValue", "R.PrimStructInfo", "R.PrimStructInfo.value")), "gradients are of tensors, and no rule derives such bindings"),
 }  # fmt: skip
 """Reasons why one law need not meet a form or field."""
 SCHEDULE_REASONS: dict[str, str] = {
@@ -78,7 +78,7 @@ OPERATOR_REASONS: dict[str, str] = {
     ),
     **dict.fromkeys(("invoke_closure", "invoke_pure_closure", "make_closure"), "created from inner functions, which the law draws"),
     **dict.fromkeys(("call_tir", "call_tir_with_grad"), "the functions of law `graph` are alone in their modules; law `roundtrip` draws calls"),
-    **dict.fromkeys(("assert_op",), "not drawn yet"),
+    "assert_op": "has an effect, so that only impure functions call it",
     **dict.fromkeys(("to_vdevice", "hint_on_device"), "needs several devices"),
     **dict.fromkeys(
         (f"inspect.{name}" for name in ("tensor_dtype_code", "tensor_dtype_bits", "tensor_dtype_lanes", "tensor_ndim", "tensor_byte_offset",

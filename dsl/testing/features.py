@@ -188,7 +188,7 @@ _LET = ("elementwise", "reduction")
 FEATURES: Mapping[str, Feature] = {
     # --- Loops
     "late loop": Feature(tir.For, lambda n, _: not _is_zero(n.min), "a loop that does not start at 0", _LOOPED),
-    "extent 0": Feature(tir.For, lambda n, _: _is_size(n.extent, lambda v: v == 0), "a loop without iterations", _LONG),
+    "extent 0": Feature(tir.For, lambda n, _: _is_size(n.extent, lambda v: v == 0), "a loop without iterations", _PLAIN),
     "extent 1": Feature(tir.For, lambda n, _: _is_size(n.extent, lambda v: v == 1), "a loop with one iteration", _LOOPED),
     "long loop": Feature(tir.For, lambda n, _: _is_size(n.extent, lambda v: v > LONG), "more than 32 iterations", _LONG),
     "computed extent": Feature(tir.For, lambda n, a: _uses_loop(n.extent, a), "an extent made of another loop's variable", _LOOPED),

@@ -271,6 +271,13 @@ def call(graph: Graph) -> None:
         graph.bind(f"R.call_tir(cls.{name}, ({x.name},), out_sinfo={info})", (4,), "float32")
 
 
+def matched(graph: Graph) -> None:
+    """Add a check at run time that a value has the shape and dtype that it is known to have."""
+    x = graph.operand()
+    info = x.struct_info().replace('"n"', "n")
+    graph.bind(f"R.match_cast({x.name}, {info})", x.shape, x.dtype)
+
+
 def listed(graph: Graph) -> None:
     """Add a call of an operator of `operator_calls`, on parameters: some of the operators are discontinuous."""
     found = drawn_call(graph.choose, graph.exact)
@@ -292,13 +299,14 @@ OPERATORS: tuple[Operator, ...] = (
     reduce,
     binary,
     integers,
+    matched,
     listed,
     listed,
     listed,
 )
 OPERATOR_KINDS: dict[str, Operator] = {
     "unary": unary, "binary": binary, "matmul": matmul, "reduce": reduce, "arrange": arrange, "compare": compare,
-    "normalize": normalize, "pair": pair, "call": call, "integers": integers, "listed": listed,
+    "normalize": normalize, "pair": pair, "call": call, "integers": integers, "matched": matched, "listed": listed,
 }  # fmt: skip
 """Kinds of operators by name."""
 

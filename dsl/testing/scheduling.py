@@ -69,12 +69,13 @@ _KINDS = [
 ]
 
 
-_RARE = {
-    "repeated loop", "extent 0", "software pipeline", "rank 4", "matched matrix", "matched strides", "matched source", "opaque axis",
-    "condition", "init of several", "long loop",
-}  # fmt: skip
-"""Features that are rare in functions that are not required to have them."""
-_ASKED = [name for name in FEATURES if name not in _NEVER for _ in range(4 if name in _RARE else 1)]
+_OFTEN = {
+    **dict.fromkeys(("repeated loop", "rank 4", "opaque axis", "condition", "long loop"), 4),
+    **dict.fromkeys(("matched matrix", "matched strides", "matched source"), 6),
+    **dict.fromkeys(("extent 0", "init of several", "software pipeline"), 10),
+}
+"""How often a feature is required, relative to others. These are rare in functions that are not required to have them."""
+_ASKED = [name for name in FEATURES if name not in _NEVER for _ in range(_OFTEN.get(name, 1))]
 """Features that some functions are required to have."""
 
 
