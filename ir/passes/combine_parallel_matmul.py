@@ -1,21 +1,30 @@
-"""Combine products with the same left operand into one product (TVM: `CombineParallelMatmul`)."""
+"""Combine products with the same left operand, and the vectors added to them, into one (TVM: `CombineParallelMatmul`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from .. import relax, tir
-from ..base import IRModule, Op
+from ..base import IRModule, Op, Trivia
 from ..building.values import apply
 from ..deep import deep
 from ..infer import infer_struct_info
 from ..ops import dims as d
 from ..ops.inference import dims_of
+from ..schedule.analysis.trivia import joined
+from ..visit import walk
 from .rewriter import ValueRewriter
 from .transform import declare_pass, map_functions
 
-Check = Callable[[relax.Var, Sequence[relax.Var], Sequence[relax.Var], Mapping[relax.Var, relax.Expr]], bool]
-"""Predicate on a group: the left operand, the right operands, the biases (none yet), and all bindings of the block."""
+Check = Callable[
+    [relax.Var, Sequence[relax.Expr], Sequence[relax.Expr], Mapping[relax.Var, relax.Expr]],
+    bool,
+]
+"""Predicate on a group: the left operand, the right operands, the biases if all products have one, all bindings of the block."""
 
 
 @declare_pass("CombineParallelMatmul")
@@ -23,17 +32,27 @@ Check = Callable[[relax.Var, Sequence[relax.Var], Sequence[relax.Var], Mapping[r
 def combine_parallel_matmul(mod: IRModule, check: Check | None = None) -> IRModule:
     """Concatenate the right operands of products in a dataflow block that share the left one, and split the product.
 
-    All widths but one must be known, and the other dimensions must be equal. `check` may refuse a group.
+    If a vector is added to every product, which has no other use, the vectors are concatenated, too. All widths but one must
+    be known, and the other dimensions must be equal. `check` may refuse a group.
     """
     return map_functions(mod, relax.Function, lambda function: _Combiner(function, check).function(function))
+
+
+class _Group(Struct, frozen=True):
+    """Products that are combined, and the additions of vectors to them, or none."""
+
+    products: Sequence[relax.Binding]
+    sums: Sequence[relax.Binding] = ()
 
 
 class _Combiner(ValueRewriter):
     def __init__(self, function: relax.Function, check: Check | None) -> None:
         super().__init__(function)
         self._check = check
-        self._groups: dict[relax.Var, list[relax.Binding]] = {}
+        self._groups: dict[relax.Var, _Group] = {}
         self._parts: dict[relax.Var, relax.Expr] = {}
+        self._trivia: dict[relax.Var, Trivia | None] = {}
+        self._uses = Counter(node for node in walk(function) if isinstance(node, relax.Var))
 
     def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
         """Find the groups of a block before it is rewritten; each is computed at its first product."""
@@ -43,7 +62,7 @@ class _Combiner(ValueRewriter):
 
     def _find(self, block: relax.DataflowBlock) -> None:
         groups: dict[object, list[relax.Binding]] = {}
-        defined_since: dict[object, set[relax.Var]] = {}
+        defined_since: dict[object, set[relax.Expr]] = {}
         for binding in block.bindings:
             key = _key(binding)
             if key is not None and _right(binding) not in defined_since.setdefault(key, set()):
@@ -52,31 +71,84 @@ class _Combiner(ValueRewriter):
                 if known in groups:
                     names.add(binding.var)
         values = {binding.var: binding.value for binding in block.bindings}
-        for members in map(_with_one_symbolic, groups.values()):
+        for key, found in groups.items():
+            members = _with_one_symbolic(found)
+            sums = self._sums(block, members, defined_since[key])
+            biases = [_right(binding) for binding in sums]
             left, rights = _left(members[0]), [_right(binding) for binding in members]
-            if len(members) > 1 and (self._check is None or self._check(left, rights, (), values)):
-                self._groups |= dict.fromkeys([member.var for member in members], members)
+            if len(members) > 1 and (self._check is None or self._check(left, rights, biases, values)):
+                self._groups |= dict.fromkeys([member.var for member in members], _Group(members, sums))
+
+    def _sums(
+        self, block: relax.DataflowBlock, members: Sequence[relax.Binding], late: Set[relax.Expr]
+    ) -> list[relax.Binding]:
+        """Return the addition of a vector to each product, or none if one has another use or is not added to a vector."""
+        sums = {
+            binding.value.args[0]: binding
+            for binding in block.bindings
+            if isinstance(binding.value, relax.Call)
+            and binding.value.op == Op("relax.add")
+            and isinstance(binding, relax.VarBinding)
+        }
+        found = [sums.get(member.var) for member in members]
+        is_whole = all(
+            binding is not None
+            and self._uses[member.var] == 2
+            and _right(binding) not in late
+            and _is_bias(_right(binding), member)
+            for member, binding in zip(members, found, strict=True)
+        )
+        return [binding for binding in found if binding is not None] if is_whole else []
+
+    def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
+        """Return no product whose sum is replaced, only what is bound at the first one; its comments move to the sum."""
+        group = self._groups.get(binding.var)
+        if group is None or not group.sums:
+            trivia = joined(self._trivia.pop(binding.var, None), binding.trivia)
+            return super().binding(binding if trivia is binding.trivia else replace(binding, trivia=trivia))
+        place = [product.var for product in group.products].index(binding.var)
+        self._trivia[group.sums[place].var] = binding.trivia
+        with self.collecting(self.in_dataflow) as new:
+            if place == 0:
+                self._compute(binding, group)
+        return new
 
     def value(self, binding: relax.Binding) -> relax.Expr:
         """Return a part of the product of a group, which is computed on first use."""
-        if binding.var not in self._groups:
-            return binding.value
-        if binding.var not in self._parts:
-            self._compute(binding, self._groups[binding.var])
-        return self._parts[binding.var]
+        group = self._groups.get(binding.var)
+        if group is not None and binding.var not in self._parts:
+            self._compute(binding, group)
+        return self._parts.get(binding.var, binding.value)
 
-    def _compute(self, first: relax.Binding, members: Sequence[relax.Binding]) -> None:
+    def _compute(self, first: relax.Binding, group: _Group) -> None:
         assert isinstance(first.value, relax.Call)
-        rights = [self.use(_right(member)) for member in members]
-        widths = [_width(member) or 0 for member in members]
-        joined = apply("concat", rights, axis=len(_dims(rights[0])) - 1)
+        rights = [self.use(_right(member)) for member in group.products]
+        widths = [_width(member) or 0 for member in group.products]
+        factors = apply("concat", rights, axis=len(_dims(rights[0])) - 1)
         info = infer_struct_info(first.value)
         assert isinstance(info, relax.TensorStructInfo)
-        product = apply("matmul", first.value.args[0], joined, out_dtype=info.dtype)
+        product = apply("matmul", first.value.args[0], factors, out_dtype=info.dtype)
+        if group.sums:
+            product = apply(
+                "add", product, apply("concat", [self.use(_right(binding)) for binding in group.sums], axis=0)
+            )
         places = [sum(widths[: number + 1]) for number in range(len(widths))]
         parts = self.emit(apply("split", product, places[:-1], axis=len(_dims(first.value)) - 1))
-        for number, member in enumerate(members):
+        for number, member in enumerate(group.sums or group.products):
             self._parts[member.var] = relax.TupleGetItem(parts, number)
+
+
+def _is_bias(value: relax.Expr, product: relax.Binding) -> bool:
+    """Return whether `value` is a vector as wide as a product of known width."""
+    info, width = infer_struct_info(value), _width(product)
+    dims = dims_of(info) if isinstance(info, relax.TensorStructInfo) else None
+    return (
+        isinstance(value, relax.Var | relax.Constant)
+        and dims is not None
+        and len(dims) == 1
+        and width is not None
+        and d.value_of(dims[0]) == width
+    )
 
 
 def _key(binding: relax.Binding) -> object:
@@ -85,7 +157,9 @@ def _key(binding: relax.Binding) -> object:
     is_product = (
         isinstance(call, relax.Call) and call.op == Op("relax.matmul") and isinstance(binding, relax.VarBinding)
     )
-    if not is_product or not isinstance(call, relax.Call) or not all(isinstance(arg, relax.Var) for arg in call.args):
+    if not is_product or not isinstance(call, relax.Call) or not isinstance(call.args[0], relax.Var):
+        return None
+    if not isinstance(call.args[1], relax.Var | relax.Constant):
         return None
     infos = [infer_struct_info(value) for value in (*call.args, call)]
     if any(not isinstance(info, relax.TensorStructInfo) or dims_of(info) is None for info in infos):
@@ -111,9 +185,8 @@ def _left(binding: relax.Binding) -> relax.Var:
     return binding.value.args[0]
 
 
-def _right(binding: relax.Binding) -> relax.Var:
+def _right(binding: relax.Binding) -> relax.Expr:
     assert isinstance(binding.value, relax.Call)
-    assert isinstance(binding.value.args[1], relax.Var)
     return binding.value.args[1]
 
 

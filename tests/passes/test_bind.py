@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 import tvms
-from tvms.ir.passes.transform import get_pass
+from tvms.ir import relax
+from tvms.ir.base import Op
+from tvms.ir.passes.transform import Sequential, get_pass
+from tvms.ir.visit import walk
 
 PROGRAM = """\
 I.ir_module Module:
@@ -82,3 +85,33 @@ def test_what_does_not_exist_or_fit_is_refused(name: str, args: Any, message: st
     with pytest.raises(tvms.TvmsError) as caught:
         bound(name, *args)
     assert caught.value.diagnostics[0].message.startswith(message)
+
+
+def test_products_with_bound_weights_become_one() -> None:
+    """Weights and biases that are bound are concatenated once, not at every call."""
+    module = tvms.parse("""
+R.function main(x: R.Tensor(("n", 3), "float32"), q: R.Tensor((2, 3), "float32"), a: R.Tensor((2,), "float32"), k: R.Tensor((4, 3), "float32"), b: R.Tensor((4,), "float32")):
+    with R.dataflow():
+        qt = R.permute_dims(q)
+        lv = R.matmul(x, qt)
+        lv1 = R.add(lv, a)
+        kt = R.permute_dims(k)
+        lv2 = R.matmul(x, kt)
+        lv3 = R.add(lv2, b)
+        gv = (lv1, lv3)
+        R.output(gv)
+    return gv
+""")
+    random = np.random.default_rng(3)
+    shapes = {"q": (2, 3), "a": (2,), "k": (4, 3), "b": (4,)}
+    weights = {name: random.normal(size=shape).astype("float32") for name, shape in shapes.items()}
+    passes = ("FoldConstant", "CombineParallelMatmul", "FoldConstant")
+    joined = Sequential([get_pass(name) for name in passes])(get_pass("BindParams", "main", weights)(module))
+    function = joined["main"]
+    assert isinstance(function, relax.Function)
+    names = [node.op.name for node in walk(function) if isinstance(node, relax.Call) and isinstance(node.op, Op)]
+    assert sorted(names) == ["relax.add", "relax.matmul", "relax.split"]
+    x = random.normal(size=(5, 3)).astype("float32")
+    expected = x @ weights["q"].T + weights["a"], x @ weights["k"].T + weights["b"]
+    for found, wanted in zip(tvms.compile(joined)["main"](x), expected, strict=True):
+        np.testing.assert_allclose(np.asarray(found), wanted, 1e-5, 1e-6)

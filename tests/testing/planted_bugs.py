@@ -177,7 +177,7 @@ MUTANTS = (
     Mutant("a joined product is split at wrong offsets", "passes", "ir/passes/combine_parallel_matmul.py",
            "sum(widths[: number + 1])", "sum(widths[number + 1 :])"),
     Mutant("joined products are swapped", "passes", "ir/passes/combine_parallel_matmul.py",
-           "relax.TupleGetItem(parts, number)", "relax.TupleGetItem(parts, len(members) - 1 - number)"),
+           "relax.TupleGetItem(parts, number)", "relax.TupleGetItem(parts, len(widths) - 1 - number)"),
     Mutant("a transposed product keeps the order of its factors", "passes", "ir/passes/matmul_rewrites.py",
            'return apply("permute_dims", b), apply("permute_dims", a)', 'return apply("permute_dims", a), apply("permute_dims", b)'),
     Mutant("x (a + b) becomes x a + x a", "passes", "ir/passes/matmul_rewrites.py",
