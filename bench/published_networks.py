@@ -35,7 +35,12 @@ VISION = {
 def published() -> dict[str, Callable[[], Network]]:
     """Return the networks by name; the packages are imported when one is made."""
     vision = {name: lambda name=name, size=size: _classifier(name, size) for name, size in VISION.items()}
-    return vision | {"t5-small-encoder": _t5_encoder, "whisper-tiny-encoder": _whisper_encoder}
+    return vision | {
+        "t5-small-encoder": _t5_encoder,
+        "whisper-tiny-encoder": _whisper_encoder,
+        "bert-base-uncased": _bert,
+        "gpt2": _gpt2,
+    }
 
 
 def _classifier(name: str, size: int) -> Network:
@@ -52,7 +57,9 @@ def _t5_encoder() -> Network:
 
     transformers = transformers_module()
     config = transformers.T5Config(d_model=512, d_kv=64, d_ff=2048, num_layers=6, num_heads=8)
-    return _last_state(transformers.T5EncoderModel(config)), torch.randint(0, config.vocab_size, (1, 32))
+    return _result(transformers.T5EncoderModel(config), "last_hidden_state"), torch.randint(
+        0, config.vocab_size, (1, 32)
+    )
 
 
 def _whisper_encoder() -> Network:
@@ -61,7 +68,23 @@ def _whisper_encoder() -> Network:
     transformers = transformers_module()
     sizes = {"d_model": 384, "encoder_layers": 4, "encoder_attention_heads": 6, "encoder_ffn_dim": 1536}
     model = transformers.WhisperModel(transformers.WhisperConfig(decoder_layers=1, **sizes))
-    return _last_state(model.encoder), torch.randn(1, 80, 3000)
+    return _result(model.encoder, "last_hidden_state"), torch.randn(1, 80, 3000)
+
+
+def _bert() -> Network:
+    import torch
+
+    transformers = transformers_module()
+    config = transformers.BertConfig()
+    return _result(transformers.BertModel(config), "last_hidden_state"), torch.randint(0, config.vocab_size, (1, 64))
+
+
+def _gpt2() -> Network:
+    import torch
+
+    transformers = transformers_module()
+    config = transformers.GPT2Config(use_cache=False)
+    return _result(transformers.GPT2LMHeadModel(config), "logits"), torch.randint(0, config.vocab_size, (1, 64))
 
 
 def _without_vision_operators() -> None:
@@ -77,16 +100,16 @@ def transformers_module() -> Any:
     return import_module("transformers")
 
 
-def _last_state(model: Any) -> Any:
-    """Return a module that computes the last hidden state of a model of transformers."""
+def _result(model: Any, name: str) -> Any:
+    """Return a module that computes the result `name` of a model of transformers."""
     import torch
 
-    class LastState(torch.nn.Module):
+    class Result(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.model = model
 
         def forward(self, given: Any) -> Any:
-            return self.model(given).last_hidden_state
+            return getattr(self.model(given), name)
 
-    return LastState()
+    return Result()
