@@ -5,7 +5,7 @@ from __future__ import annotations
 from .tir_table import Intrinsic
 
 ROWS = (
-    Intrinsic("ret", "val:value", "arg0", "jump", "Return val from the function."),
+    Intrinsic("ret", "val:result", "arg0", "jump", "Return val from the function."),
     Intrinsic("break_loop", "", "int32", "jump", "End the innermost loop.", in_script=False),
     Intrinsic("continue_loop", "", "int32", "jump", "Continue with the next iteration.", in_script=False),
     Intrinsic("thread_return", "", "int32", "jump", "End this thread's part of the kernel.", in_script=False),

@@ -74,6 +74,7 @@ _HANDLE = "pass A.data, T.address_of(A[0]) or A.access_ptr(…)"
 KINDS: dict[str, Kind] = {
     "any": Kind("a value, a string or a dtype", lambda node: True, ""),
     "value": Kind("a value", _value(lambda dtype: dtype.code != "void"), "give a number or a handle"),
+    "result": Kind("a scalar or a handle", _value(lambda dtype: dtype.code != "void" and not _is_vector(dtype)), _SCALAR),
     "number": Kind("a number", _of(*_NUMBERS), "give a float, an integer or a bool", is_lanewise=True),
     "float": Kind("a float", _of("float", "bfloat"), _CAST.format("float32"), is_lanewise=True),
     "int": Kind("an integer", _of(*_INTEGERS), _CAST.format("int32"), is_lanewise=True),

@@ -46,7 +46,9 @@ def test_values(statement: str, expected: str, is_compiled: bool) -> None:
 
 
 INDEX = "E0707: A[4294967296] is outside the buffer: its dimension 0 has 4 elements"
+VECTOR = "E0443: T.ret takes a scalar or a handle as 'val', not float32x4"
 ERRORS = [
+    ("T.evaluate(T.ret(T.Broadcast(A[0], 4)))", VECTOR, VECTOR),
     ("A[E[2]] = 8.0", INDEX, INDEX),
     ("X = T.decl_buffer((2, 2), 'float32', data=A.data, strides=[1]); X[0, 0] = 1.0",
      "E0704: 'X' has 2 dimensions, but 1 strides", "E0606: buffer 'X' has 2 dimensions, but 1 strides"),
