@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable
-from itertools import islice
 from typing import TypeAlias
 
 from .. import tir
@@ -13,10 +12,10 @@ from ..base import Span
 from ..diagnostics import error
 from ..dtype import is_bool, is_float, is_int, parse_dtype
 from ..promote import Operand, cast, const, dtype_of, largest, match_types, smallest, to_expr, with_base
-from ..visit import walk
 from .operators import (
     add,
     call,
+    check_repeated,
     equal,
     greater,
     greater_equal,
@@ -32,8 +31,6 @@ from .operators import (
 
 Pair: TypeAlias = tuple[tir.PrimExpr, tir.PrimExpr]
 Comparison: TypeAlias = Callable[[Operand, Operand], tir.PrimExpr]
-LARGEST_REPEATED = 10_000
-"""Maximum size, in nodes, of an operand that is duplicated in the result: nesting duplicates grows exponentially."""
 
 
 def power(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
@@ -54,9 +51,7 @@ def abs(a: Operand, span: Span | None = None) -> tir.PrimExpr:
     if parsed.code in ("uint", "bool"):
         return a
     if parsed.code == "int":
-        if next(islice(walk(a), LARGEST_REPEATED, None), None) is not None:
-            help = "bind the operand to a variable first, as in x: T.int32 = …"
-            raise error("E0010", "T.abs of an integer duplicates its operand, which is too large", span, help)
+        check_repeated("T.abs of an integer", a, span)
         zero = const(0, a.dtype)
         minus = tir.IntImm(a.dtype, 0) if parsed.lanes == 1 else zero
         return select(greater_equal(a, zero), a, sub(minus, a, span), span)
@@ -103,12 +98,15 @@ def isinf(a: Operand, span: Span | None = None) -> tir.PrimExpr:
     a = to_expr(a, span)
     if not is_float(a.dtype):
         return const(False, with_base(a.dtype, "bool"), span)
+    check_repeated("T.isinf", a, span)
     is_infinite = equal(abs(a, span), infinity(a.dtype, span), span)
     return logical_and(is_infinite, logical_not(isnan(a, span), span), span)
 
 
 def isfinite(a: Operand, span: Span | None = None) -> tir.PrimExpr:
     """Return whether `a` is neither an infinity nor NaN."""
+    a = to_expr(a, span)
+    check_repeated("T.isfinite", a, span)
     return logical_and(logical_not(isinf(a, span), span), logical_not(isnan(a, span), span), span)
 
 

@@ -9,6 +9,7 @@ from ..base import Node, Op, Span
 from ..diagnostics import error
 from ..dtype import is_bool, is_int, parse_dtype
 from ..promote import Operand, const, match_types, to_expr, with_base
+from ..visit import is_larger
 
 
 def _binary(kind: type[tir.BinaryOp], a: Operand, b: Operand, span: Span | None) -> tir.PrimExpr:
@@ -84,7 +85,20 @@ def floormod(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
 
 def ceildiv(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
     """Return the integer quotient, rounded up: `(a + b - 1) // b`."""
+    b = to_expr(b, span)
+    check_repeated("T.ceildiv", b, span)
     return floordiv(sub(add(a, b, span), 1, span), b, span)
+
+
+LARGEST_REPEATED = 10_000
+"""Maximum size, in nodes, of an operand that is duplicated in the result: nesting duplicates grows exponentially."""
+
+
+def check_repeated(name: str, operand: tir.PrimExpr, span: Span | None) -> None:
+    """Refuse an operand that is too large to occur twice in the result of the function `name` (E0010)."""
+    if is_larger(operand, LARGEST_REPEATED):
+        help = f"bind the operand to a variable first, as in x: T.{operand.dtype} = …"
+        raise error("E0010", f"{name} duplicates its operand, which is too large", span or operand.span, help)
 
 
 def minimum(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:

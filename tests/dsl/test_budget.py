@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import time
 import tracemalloc
+from contextlib import suppress
+from itertools import product
 from textwrap import dedent
 
 import pytest
 from tvms.dsl.builder.budget import BASE
 from tvms.dsl.load import parse
+from tvms.ir import tir
+from tvms.ir.base import Node, Op
 from tvms.ir.diagnostics import TvmsError
+from tvms.ir.ops.tir import OPERATORS
+from tvms.ir.visit import children
 
 HEAD = 'T.prim_func f(A: T.Buffer((4,), "float32")):\n'
 
@@ -134,3 +140,41 @@ def test_functions_cost_the_same_beside_many_names() -> None:
 
     function = 'R.function f{k}(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):\n    return x\n'
     check_growth(lambda size: parse("".join(f"c{k} = {k}\n{function.format(k=k)}" for k in range(size))), 12)
+
+
+NESTS = {
+    "T.abs of an integer": ("T.Cast('int32', T.abs(", "))", "int32"),
+    "T.isinf": ("T.Cast('float32', T.isinf(", "))", "float32"),
+    "T.isfinite": ("T.Cast('float32', T.isfinite(", "))", "float32"),
+    "T.ceildiv": ("T.ceildiv(T.int32(7), ", ")", "int32"),
+}
+"""Nested operators whose results contain an operand more than once."""
+
+
+@pytest.mark.parametrize("name", NESTS)
+def test_nested_operators_that_repeat_an_operand_are_refused(name: str) -> None:
+    opened, closed, dtype = NESTS[name]
+    text = f"{HEAD.replace('float32', dtype)}    A[0] = {opened * 60}A[1] + A[2]{closed * 60}\n"
+    with pytest.raises(TvmsError) as caught:
+        parse(text)
+    (diagnostic,) = caught.value.diagnostics
+    assert (diagnostic.code, diagnostic.message, diagnostic.help) == (
+        "E0010",
+        f"{name} duplicates its operand, which is too large",
+        f"bind the operand to a variable first, as in x: T.{dtype} = …",
+    )
+
+
+def test_operators_that_repeat_an_operand_are_known() -> None:
+    def count(node: Node, wanted: Node) -> int:
+        return 1 if node is wanted else sum(count(child, wanted) for child in children(node))
+
+    found: set[str] = set()
+    dtypes = ("float32", "float16", "int32", "uint8", "int32x4", "bool")
+    for (name, operator), dtype, number in product(OPERATORS.items(), dtypes, (1, 2, 3)):
+        operands = [tir.Call(dtype, Op("tir.likely"), (tir.Var(dtype, f"x{k}"),)) for k in range(number)]
+        with suppress(TvmsError, TypeError, AttributeError, ValueError):
+            result = operator(*operands)
+            if any(count(result, operand) > 1 for operand in operands):
+                found.add(name)
+    assert found == {"abs", "fabs", "isinf", "isfinite", "ceildiv"}
