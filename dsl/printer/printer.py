@@ -93,8 +93,8 @@ class Printer:
         """Name of the next function, if its module determines it."""
         self.root: Node | None = None
         """The node that is searched for uses of free variables."""
-        self.places: dict[object, Any] | None = None
-        """Result of that search: the innermost place that holds all uses, by variable; None before the search."""
+        self.places: Any = None
+        """Result of that search, `variables.Places`; None before the search."""
         self.accessed: set[object] | None = None
         """Buffers in `root` that are used outside their declaration; None before the search."""
         self.inlined: set[object] = set()

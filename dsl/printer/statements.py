@@ -15,7 +15,7 @@ from .buffers import declaration, define_buffer, is_constant, producer_name, sli
 from .expressions import call, type_of
 from .literals import string
 from .printer import Printer, prints_lines
-from .variables import frame_to_declare_in, places_of, variables_in
+from .variables import frame_to_declare_in, holds_all_uses, variables_in
 
 _NAMED_LANES = (1, 4, 8, 16, 32, 64)
 """Lanes of the vector dtypes that have a name in TVM's `T`."""
@@ -316,7 +316,7 @@ def _launch_thread(printer: Printer, node: tir.AttrStmt, axis: tir.IterVar) -> t
     defines: tir.Var | None = None
     name = printer.name_of(axis.var)
     takes_dtype = axis.var.dtype == node.value.dtype
-    if name is None and takes_dtype and any(place is node for place in places_of(printer, axis.var)):
+    if name is None and takes_dtype and holds_all_uses(printer, node, axis.var):
         name, defines = string(axis.thread_tag), axis.var
     elif name is None:
         frame = frame_to_declare_in(printer, axis.var)

@@ -25,21 +25,34 @@ def variables_in(value: object) -> Iterator[tir.Var]:
             stack.extend([getattr(item, name) for name in item.__struct_fields__[1:]])
 
 
-class TreePath(Struct, frozen=True, eq=False):
-    """A node other than an expression, and its parent."""
+class TreePath(Struct, eq=False):
+    """A node other than an expression, and its parent. Nodes are numbered in the order in which they are entered."""
 
-    node: object
     outer: TreePath | None
     depth: int
+    number: int
+    last: int = -1
+    """The number of the last node below this one."""
 
 
-def common_places(root: Node) -> dict[object, TreePath | None]:
-    """Return, for each variable and buffer, the innermost place in `root` that holds all its uses.
+class Places(Struct, frozen=True, eq=False):
+    """Where the variables and buffers below a node are used. Shared nodes are entered once."""
 
-    Shared nodes are entered once (TVM: `IRDocsifierNode::SetCommonPrefix`). Iterative.
-    """
-    found: dict[object, TreePath | None] = {}
-    entered: set[int] = set()
+    common: dict[object, TreePath | None]
+    """The innermost place that holds all uses of a variable or buffer."""
+    paths: dict[int, TreePath]
+    """The places of nodes, by their identity."""
+
+    def holds(self, node: object, used: object) -> bool:
+        """Return whether all uses of `used`, a variable or buffer, are below `node`."""
+        outer, inner = self.paths.get(id(node)), self.common.get(used)
+        return outer is not None and inner is not None and outer.number <= inner.number <= outer.last
+
+
+def places_in(root: Node | None) -> Places:
+    """Return the places in `root` (TVM: `IRDocsifierNode::SetCommonPrefix`). Iterative."""
+    places = Places({}, {})
+    found, entered = places.common, set[int]()
     path: list[TreePath] = []
     stack: list[tuple[object, int]] = [(root, 0)]
     while stack:
@@ -49,17 +62,25 @@ def common_places(root: Node) -> dict[object, TreePath | None]:
         elif isinstance(item, dict):
             stack.extend((child, depth) for pair in cast("dict[Any, Any]", item).items() for child in pair)
         elif isinstance(item, Node):
-            del path[depth:]
+            _leave(path, depth, len(places.paths))
             if isinstance(item, tir.Var | tir.Buffer):
                 found[item] = _common(found[item], path) if item in found else path[-1] if path else None
             if id(item) in entered:
                 continue
             entered.add(id(item))
             if not isinstance(item, tir.PrimExpr | tir.Buffer):
-                path.append(TreePath(item, path[-1] if path else None, depth))
+                path.append(TreePath(path[-1] if path else None, depth, len(places.paths)))
+                places.paths[id(item)] = path[-1]
             names = item.__struct_fields__
             stack.extend((getattr(item, name), len(path)) for name in reversed(names) if name not in _ASIDE)
-    return found
+    _leave(path, 0, len(places.paths))
+    return places
+
+
+def _leave(path: list[TreePath], depth: int, entered: int) -> None:
+    """Shorten `path` to `depth` after `entered` nodes."""
+    while len(path) > depth:
+        path.pop().last = entered - 1
 
 
 _ASIDE = ("span", "trivia")
@@ -71,17 +92,19 @@ def _common(place: TreePath | None, path: list[TreePath]) -> TreePath | None:
     return place
 
 
-def places_of(printer: Printer, node: object) -> Iterator[object]:
-    """Yield the nodes that hold all uses of a variable or buffer, innermost first."""
-    if printer.places is None:
-        printer.places = common_places(printer.root) if printer.root is not None else {}
-    place = printer.places.get(node)
-    while place is not None:
-        yield place.node
-        place = place.outer
+def holds_all_uses(printer: Printer, node: object, used: object) -> bool:
+    """Return whether all uses of a variable or buffer are below `node`."""
+    return _places(printer).holds(node, used)
 
 
 def frame_to_declare_in(printer: Printer, node: object) -> Frame:
     """Return the innermost open frame that holds all uses of `node` (TVM: `FindLowestVarDef`)."""
-    frames = {id(frame.node): frame for frame in reversed(printer.frames)}
-    return next((frames[id(place)] for place in places_of(printer, node) if id(place) in frames), printer.frames[0])
+    places, frames = _places(printer), printer.frames
+    inner = next((frame.node for frame in reversed(frames) if places.holds(frame.node, node)), None)
+    return frames[0] if inner is None else next(frame for frame in frames if frame.node is inner)
+
+
+def _places(printer: Printer) -> Places:
+    if printer.places is None:
+        printer.places = places_in(printer.root)
+    return printer.places

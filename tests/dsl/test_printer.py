@@ -9,6 +9,7 @@ import random
 import struct
 
 import pytest
+import tvms
 from tvms.dsl.printer.literals import identifier, short_float, string, tvm_float
 from tvms.dsl.printer.printer import EXPRESSIONS, STATEMENTS
 from tvms.dsl.testing.growth import check_growth
@@ -313,3 +314,18 @@ def test_printing_takes_few_calls() -> None:
     found = check_growth(lambda node: node.script("tvm-0.21"), 1000, nest)
     characters = len(nest(2).script("tvm-0.21")) - len(nest(1).script("tvm-0.21"))
     assert found.calls_of_one < 4 * characters
+
+
+def test_declarations_among_many_lets_take_linear_work() -> None:
+    """The text declares a free variable in the innermost scope that holds its uses, which has many statements inside."""
+
+    def text(size: int) -> str:
+        lines = "".join(
+            f"  z{k} = i * {k} + 1\n  v{k} = T.var('float32')\n  A[i] = T.Let(v{k} + A[i], where={{v{k}: A[i]}})\n"
+            for k in range(size)
+        )
+        return f"T.prim_func f(A: T.Buffer((16,), 'float32')):\n for i in range(16):\n{lines}"
+
+    check_growth(
+        lambda module: module.script("tvm-0.27"), 48, lambda size: tvms.parse(text(size)), lambda size: len(text(size))
+    )
