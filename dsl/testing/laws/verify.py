@@ -94,6 +94,10 @@ def _with_domain(realize: tir.BlockRealize, late: int) -> Node | None:
     if not axes or not isinstance(realize.iter_values[0], tir.Var) or axes[0].dom is None:
         return None
     extent = axes[0].dom.extent
+    if any(
+        axis.dom is not None and isinstance(axis.dom.extent, tir.IntImm) and axis.dom.extent.value == 0 for axis in axes
+    ):
+        return None  # the block never runs
     if not isinstance(extent, tir.IntImm) or extent.value < 2 or not isinstance(realize.predicate, tir.IntImm):
         return None
     start = make.add(axes[0].dom.min, make.const(late, axes[0].dom.min.dtype))

@@ -55,8 +55,9 @@ def together(kernel: Kernel, last: bool) -> tir.Stmt:
         value = _changed(kernel, value)
         block = kernel.block("part", axes, tir.BufferStore(memory, value, indices_of(axes)))
         parts.append(nest(kernel, columns, block, outer=(index,)))
-    kernel.readable += [middle, target]
     is_pipeline = middle in kernel.allocated and size_of(shape[0]) is not None and kernel.wants("software pipeline", 2)
+    # A buffer that two stages of a pipeline access is allocated inside the loop, so that nothing reads it afterwards.
+    kernel.readable += [target] if is_pipeline and follows else [middle, target]
     notes = PIPELINE if is_pipeline else {}
     return tir.For(loop, kernel.const(start), shape[0], tir.ForKind.SERIAL, sequence(parts), annotations=notes)
 
