@@ -128,6 +128,8 @@ class Arithmetic:
         if not factors or room <= 0:
             return None
         most = int(room / factors)
+        if not most:
+            return None
         if most >= _LARGEST_PRODUCT:
             return frozenset((product, _LARGEST if len(product) == 1 else _LARGEST_PRODUCT) for product in found)
         return frozenset((product, max(most - most % _STEP, min(most, _STEP))) for product in found)

@@ -155,3 +155,23 @@ def test_a_view_of_a_size_that_wrapped_around_is_checked() -> None:
         with pytest.raises(tvms.TvmsError) as caught:
             call(result.copy(), result, 2**30, 1000)
         assert [diagnostic.code for diagnostic in caught.value.diagnostics] == ["E0707"], way
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for i, j in T.grid(n, m):\n        A[i] = A[i] + i * m + j",
+        "S = T.alloc_buffer((n, m), 'int8')\n    for i, j in T.grid(n, m):\n        S[i, j] = A[i]\n        A[i] = S[i, j]",
+        "for f in range(n * m):\n        A[f // m] = f % m",
+        "for i in range(n):\n        if i * m < 9:\n            A[i] = i * m",
+    ],
+)
+def test_products_of_a_size_and_a_scalar_have_no_limit_of_zero(body: str, dtype: str) -> None:
+    text = f"T.prim_func main(a: T.handle, m: T.{dtype}):\n    n = T.{dtype}()\n    A = T.match_buffer(a, (n,), '{dtype}')\n    {body}\n"
+    expected: Any = None
+    for way, call in ways(text).items():
+        result = np.arange(5).astype(dtype)
+        call(result, 3)
+        expected = result if expected is None else expected
+        np.testing.assert_array_equal(result, expected, err_msg=way)
