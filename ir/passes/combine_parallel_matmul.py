@@ -32,7 +32,7 @@ Check = Callable[
 def combine_parallel_matmul(mod: IRModule, check: Check | None = None) -> IRModule:
     """Concatenate the right operands of products in a dataflow block that share the left one, and split the product.
 
-    If a vector is added to every product, which has no other use, the vectors are concatenated, too. All widths but one must
+    If a vector is added to every product, which has no other use, the vectors are also concatenated. All widths but one must
     be known, and the other dimensions must be equal. `check` may refuse a group.
     """
     return map_functions(mod, relax.Function, lambda function: _Combiner(function, check).function(function))
