@@ -68,6 +68,18 @@ def test_numbers_from_tensors(compute: Compute, random: np.random.Generator) -> 
             np.testing.assert_allclose(np.asarray(got), want.numpy(), rtol=1e-6)
 
 
+def test_a_number_that_is_only_returned_keeps_its_dtype() -> None:
+    class Item(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x.item()
+
+    x = torch.tensor([0.1])
+    module = from_exported_program(torch.export.export(Item(), (x,)))
+    (number,) = tvms.compile(module)["main"](x.numpy())
+    assert np.asarray(number).dtype == np.float32
+    assert float(np.asarray(number)) == x.item()
+
+
 class Steep(nn.Module):
     def forward(self, x: Any, y: Any) -> Any:
         return nn.functional.leaky_relu(y, x.sum().item())

@@ -304,11 +304,15 @@ def _meshgrid(c: Converter, a: Any) -> list[relax.Expr]:
 
 
 def _item(c: Converter, a: Any) -> Any:
-    """Return the element of a tensor: a float as a tensor of float64, an integer as a size that later bindings can use."""
+    """Return the element of a tensor: an integer as a size that later bindings can use, a float as a tensor, which has dtype
+    float64 for arithmetic.
+    """
     size = c.node.meta["val"]
     if "float" in dtype_of(a.self):
         x = a.self if rank_of(a.self) < 2 else op.reshape(a.self, [1])
-        return c.emit(c.cast(op.take(x, const(0, "int64"), 0) if rank_of(x) else x, "float64"))
+        element = op.take(x, const(0, "int64"), 0) if rank_of(x) else x
+        is_returned = all(user.op == "output" for user in c.node.users)
+        return c.emit(element if is_returned else c.cast(element, "float64"))
     if not hasattr(size, "node"):
         raise c.unsupported("makes a number of the model from a tensor", "keep it a tensor")
     shape = c.emit(op.tensor_to_shape(c.cast(op.reshape(a.self, [1]), "int64")), "_shape")
