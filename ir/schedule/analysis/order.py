@@ -229,14 +229,15 @@ def check_independent(program: Program, loop: tir.For, thread: str | None) -> No
 
     On a `thread` axis, some storage scopes are private to an iteration. A complete block may compute an element in
     several iterations, as the value is the same; its readers must then find it written in their own iteration. On
-    threadIdx, iterations of a reduction combine their partial results.
+    threadIdx, iterations of a reduction over the loop combine their partial results.
     """
     reduces = is_across_threads(thread)
     found = [access for access in accesses(loop.body) if is_shared(access.buffer.scope, thread)]
     scope = Scope(loop)
     for index, mine in enumerate(found):
         for other in found[index:]:
-            if not mine.touches(other) or _may_meet(program, scope, mine, other, reduces):
+            combines = reduces and _is_reduced_over(program, mine.block, loop)
+            if not mine.touches(other) or _may_meet(program, scope, mine, other, combines):
                 continue
             is_same = mine.block is other.block and mine.outside is None
             if is_same and _has_own_elements(program, mine.block, loop):
@@ -254,6 +255,15 @@ def check_independent(program: Program, loop: tir.For, thread: str | None) -> No
 def is_across_threads(thread: str | None) -> bool:
     """Return whether the threads of an axis combine their partial results of a reduction."""
     return thread is not None and thread.startswith("threadIdx")
+
+
+def _is_reduced_over(program: Program, block: tir.Block, loop: tir.For) -> bool:
+    """Return whether a reduction iterator of `block` is bound to `loop`."""
+    values = program.realize_of(block).iter_values
+    return any(
+        axis.iter_type is COMM_REDUCE and any(node is loop.loop_var for node in walk(value))
+        for axis, value in zip(block.iter_vars, values, strict=True)
+    )
 
 
 def check_not_combined(realize: tir.BlockRealize, loops: Sequence[tir.For]) -> None:
