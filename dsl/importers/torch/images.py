@@ -1,4 +1,4 @@
-"""Rows for upsampling in one to three dimensions, with torch's sample positions, and for sampling at the positions of grids."""
+"""Rows for upsampling, for sampling at the positions of grids, and for regions of images, with torch's sample positions."""
 
 from __future__ import annotations
 
@@ -152,6 +152,24 @@ def _grid_sample(c: Converter, a: Any) -> relax.Expr:
     )
 
 
+# --- Regions (torchvision) ------------------------------------------------------------------------------------
+
+
+def _roi_align(c: Converter, a: Any) -> relax.Expr:
+    """Move aligned regions by half a pixel, which the operator of the graph does not do."""
+    rois, size = a.rois, (a.pooled_height, a.pooled_width)
+    if a.aligned:
+        rois = op.subtract(rois, const([0.0, *[0.5 / a.spatial_scale] * 4], dtype_of(rois)))
+    return op.vision.roi_align(a.input, rois, size, a.spatial_scale, a.sampling_ratio, a.aligned)
+
+
+def _roi_pool(c: Converter, a: Any) -> Any:
+    def places() -> relax.Expr:
+        raise c.unsupported("takes the positions of maxima", "use only the first result")
+
+    return op.vision.roi_pool(a.input, a.rois, (a.pooled_height, a.pooled_width), a.spatial_scale), places
+
+
 _KINDS = (
     ("upsample_nearest{}d", "nearest", (1, 2, 3)), ("_upsample_nearest_exact{}d", "exact", (1, 2, 3)),
     ("upsample_linear{}d", "linear", (1,)), ("upsample_bilinear{}d", "linear", (2,)),
@@ -159,6 +177,8 @@ _KINDS = (
 )  # fmt: skip
 
 ROWS: dict[str, Convert] = {
+    "torchvision.roi_align.default": _roi_align,
+    "torchvision.roi_pool.default": _roi_pool,
     "affine_grid_generator.default": _affine_grid,
     **dict.fromkeys(("grid_sampler.default", "grid_sampler_2d.default", "grid_sampler_3d.default"), _grid_sample),
     **{
