@@ -179,7 +179,7 @@ def run(arguments: argparse.Namespace) -> None:
             some = units.get((site.file, site.segment), [])
             is_new = not line or arguments.again
             verdict = judge(site, [unit for unit in some if is_new or unit.judge == "tests"], session, functions)
-            entry = {"room": room, "name": site.name, "line": site.line, **verdict._asdict()}
+            entry = {"room": room, "name": site.name, "line": site.line, "seed": arguments.seed, **verdict._asdict()}
             if line:
                 entry["is_reached"] |= line["is_reached"]
                 entry["asked"] = sorted({*entry["asked"], *line["asked"]})

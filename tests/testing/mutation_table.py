@@ -91,11 +91,33 @@ def _share(part: int, whole: int) -> str:
     return f"{part / whole:.0%}" if whole else "–"
 
 
+def sample_of(lines: dict[str, Line]) -> str:
+    """Return a sentence about the sample of a record: the number of mutants, their seeds, and the laws that judged them."""
+    seeds = ", ".join(str(seed) for seed in sorted({line["seed"] for line in lines.values() if "seed" in line}))
+    laws = ", ".join(f"`{law}`" for law in sorted({law for line in lines.values() for law in line["asked"]}))
+    return (
+        f"A sample of {len(lines)} mutants (seed {seeds or 'unknown'}), judged by the laws {laws}, each with the examples of a few "
+        "seconds of processor time. A mutant that no example reaches counts as not killed."
+    )
+
+
+def survived(lines: dict[str, Line]) -> list[str]:
+    """Return the list of the mutants that were reached and not detected, with the class and the reason of each, if known."""
+    known = survivors()
+    rows = ["Survivors:", ""]
+    for line in lines.values():
+        if not line["judge"] and line["is_reached"]:
+            kind, reason = known.get(line["name"], ("open", "nobody has explained it yet"))
+            rows.append(f"- `{line['name']}` – {kind}: {reason}")
+    return rows
+
+
 def written(page: str, lines: dict[str, Line]) -> str:
-    """Return the page with both tables between their marks."""
+    """Return the page with the tables and the survivors between their marks."""
     start, end = "<!-- mutants: tests/testing/mutation_table.py -->", "<!-- end of mutants -->"
     before, _, rest = page.partition(start)
-    return before + "\n".join([start, "", *outcomes(lines), "", *rates(lines), "", end]) + rest.partition(end)[2]
+    parts = [sample_of(lines), "", *outcomes(lines), "", *rates(lines), "", *survived(lines)]
+    return before + "\n".join([start, "", *parts, "", end]) + rest.partition(end)[2]
 
 
 def main(arguments: list[str]) -> None:

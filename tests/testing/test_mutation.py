@@ -153,7 +153,7 @@ def test_a_unit_that_dies_kills_the_mutant(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 RECORD: dict[str, mutation_table.Line] = {
-    name: {"name": name, "room": room, "judge": judge, "laws": laws, "asked": ["order", "simplify"], "is_reached": reached}
+    name: {"name": name, "room": room, "judge": judge, "laws": laws, "asked": ["order", "simplify"], "is_reached": reached, "seed": 7}
     for name, room, judge, laws, reached in (
         ("a", "ir", "simplify", ["order", "simplify"], True),
         ("b", "ir", "tests", [], True),
@@ -175,7 +175,10 @@ def test_tables_count_what_became_of_mutants(monkeypatch: pytest.MonkeyPatch) ->
     assert mutation_table.rates(RECORD)[2:] == ["| `order` | 1 / 1 | 1 / 5 |", "| `simplify` | 0 / 1 | 1 / 5 |"]
     page = "before\n<!-- mutants: tests/testing/mutation_table.py -->\nold\n<!-- end of mutants -->\nafter"
     lines = mutation_table.written(page, RECORD).splitlines()
-    assert (lines[0], lines[-1], len(lines)) == ("before", "after", 16)
+    assert (lines[0], lines[-1], len(lines)) == ("before", "after", 23)
+    assert "- `c` – equivalent: it is sorted anyway" in lines
+    assert "- `f` – open: nobody has explained it yet" in lines
+    assert lines[3].startswith("A sample of 6 mutants (seed 7), judged by the laws `order`, `simplify`, ")
 
 
 def test_survivors_have_a_class_and_a_reason() -> None:
