@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ... import tir
+from ... import make, tir
 from ...analysis.iter_map import IterMapLevel, detect_iter_map
 from ...analysis.iter_map_use import inverse_affine_iter_map
+from ...analysis.proof import prove
 from ...base import Node
 from ...idioms import is_one, is_zero
 from ...intern import has_effects
@@ -142,7 +143,10 @@ def _inverse(block: tir.Block, store: tir.BufferStore) -> tuple[tuple[tir.Var, .
         raise INVERTIBLE.refuse(f"{name_of(block)} may not compute each element exactly once", block)
     values = inverse_affine_iter_map(found.indices, places)
     for axis in block.iter_vars:
-        if axis.dom is not None and is_one(axis.dom.extent):
+        if axis.dom is not None and (axis.var not in values or is_one(axis.dom.extent)):
+            # An iterator that no index depends on has one value; the extent may be computed.
+            if not prove(make.equal(axis.dom.extent, make.const(1, axis.dom.extent.dtype)), {}).is_proven:
+                raise INVERTIBLE.refuse(f"{name_of(block)} may not compute each element exactly once", block)
             values[axis.var] = axis.dom.min
     return places, values
 
