@@ -60,10 +60,9 @@ def _check_not_empty(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> N
         for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
         if axis.iter_type is tir.IterVarType.COMM_REDUCE and axis.dom is not None
     ]
-    domains = domains_of(loops)
-    for loop in loops:
+    for index, loop in enumerate(loops):
         own = [dom for dom, value in bound if uses(value, [loop])]
-        if not own or prove(make.greater_equal(loop.extent, 1), domains).is_proven:
+        if not own or prove(make.greater_equal(loop.extent, 1), domains_of(loops[:index])).is_proven:
             continue
         is_empty = make.less_equal(loop.extent, 0)
         if not any(prove(make.less_equal(dom.extent, 0), {}, (is_empty,)).is_proven for dom in own):

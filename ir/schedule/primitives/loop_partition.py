@@ -8,9 +8,11 @@ from msgspec.structs import replace
 
 from ... import make, tir
 from ...access import detect_regions
+from ...analysis.proof import prove
 from ...buffers import buffers_of
-from ...idioms import sequence
-from ...visit import rewrite, walk
+from ...idioms import sequence, uses
+from ...visit import rewrite
+from ..analysis.bindings import domains_of
 from ..analysis.copies import fresh_copy
 from ..analysis.loops import check_plain
 from ..arguments import Factors, Flag, Loop
@@ -38,7 +40,7 @@ def loop_partition(program: Program, loop: Loop, factors: Factors, preserve_unit
     those below it are copied to every part.
     """
     check_plain(loop)
-    _check_not_reduced(loop)
+    _check_not_reduced(program, loop)
     ends = _ends(loop, factors)
     names = [block.name_hint for block in child_blocks(loop)]
     name = f"{names[0] if names else 'loop'}_{loop.loop_var.name}"
@@ -57,15 +59,24 @@ def loop_partition(program: Program, loop: Loop, factors: Factors, preserve_unit
     return parts
 
 
-def _check_not_reduced(loop: tir.For) -> None:
+def _check_not_reduced(program: Program, loop: tir.For) -> None:
     for realize in walk_statements(loop.body):
         if not isinstance(realize, tir.BlockRealize) or realize.block.init is None:
             continue
+        around = program.loops_of(realize.block)
         for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
-            is_reduced = axis.iter_type is tir.IterVarType.COMM_REDUCE
-            if is_reduced and any(node is loop.loop_var for node in walk(value)):
+            if axis.iter_type is not tir.IterVarType.COMM_REDUCE:
+                continue
+            if uses(value, [loop]):
                 reason = f"{name_of(loop)} is in the reduction iterator '{axis.var.name}' of {name_of(realize)}"
                 raise NOT_REDUCED.refuse(reason, loop, realize.block)
+            for index, outer in enumerate(around[: around.index(loop)] if loop in around else ()):
+                runs = prove(make.greater_equal(outer.extent, 1), domains_of(around[:index])).is_proven
+                if uses(value, [outer]) and not runs:
+                    reason = (
+                        f"{name_of(outer)} may be empty, and then no part initializes what {name_of(realize)} reduces"
+                    )
+                    raise NOT_REDUCED.refuse(reason, outer, realize.block)
 
 
 def _ends(loop: tir.For, factors: tuple[tir.PrimExpr | None, ...]) -> list[int]:
