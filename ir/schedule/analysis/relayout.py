@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ... import make, tir
 from ...access import detect_regions, full_region
 from ...base import GlobalVar, Node, Op
+from ...dtype import lanes_of
 from ...equal import structural_equal
 from ...idioms import is_one
 from ...visit import substitute, walk
@@ -63,13 +64,22 @@ class Relayout(Struct, frozen=True):
         def moved(node: Node) -> Node | None:
             match node:
                 case tir.BufferLoad() | tir.BufferStore() if node.buffer is self.old:
-                    return replace(node, buffer=self.new, indices=map_indices(self.index_map, node.indices, domains))
+                    indices = map_indices(self.index_map, node.indices, domains)
+                    self._check_vector(node, indices)
+                    return replace(node, buffer=self.new, indices=indices)
                 case tir.Block():
                     return self._declared(node)
                 case _:
                     return None
 
         return program.rewrite(body, moved)
+
+    def _check_vector(self, node: tir.BufferLoad | tir.BufferStore, indices: Sequence[tir.PrimExpr]) -> None:
+        """Refuse an access of a vector that is not along the last dimension of the new buffer (E0544)."""
+        vectors = [index for index in node.indices if lanes_of(index.dtype) != 1]
+        others = [part for index in indices[:-1] for part in walk(index)]
+        if vectors and (indices[-1] is not vectors[0] or any(lanes_of(part.dtype) != 1 for part in others)):
+            raise OPAQUE.refuse(f"a vector of '{self.old.name}' is not along one dimension of the new layout", node)
 
     def _declared(self, block: tir.Block) -> tir.Block | None:
         """Return a block that declares the new buffer, which its body already accesses."""
