@@ -260,8 +260,12 @@ def _numpy_folded(np: Any, a: Any, x: Any, length: int) -> Any:
         return x
     if a.padding_mode == "reflection":
         low, span = (0.0, length - 1) if a.align_corners else (-0.5, length)
-        phase = np.mod(x - low, 2 * span) if span else x * 0
-        x = np.where(phase > span, 2 * span - phase, phase) + low if span else phase
+        safe, low = x.dtype.type(max(span, 1)), x.dtype.type(low)
+        distance = np.abs(x - low)
+        flips = np.floor(distance / safe)
+        rest = distance - flips * safe
+        is_even = flips == np.floor(flips * x.dtype.type(0.5)) * 2
+        x = np.where(is_even, rest + low, safe - rest + low) if span else np.zeros_like(x)
     return np.clip(x, 0, length - 1)
 
 

@@ -167,10 +167,13 @@ def _sampled(a: Any, x: te.Tensor, shape: Sequence[tir.PrimExpr], sides: Sequenc
         at = (rows(i[0], i[2], y), columns(i[0], i[3], z))
         low = [te.cast(te.maximum(place, 0), "int64") for place in at]
         high = [te.minimum(place + 1, side.length - 1) for place, side in zip(low, sides, strict=True)]
-        high_part = [place - te.cast(first, wide) for place, first in zip(at, low, strict=True)]
+        parts = [
+            ((place - te.cast(first, wide)) * -1 + 1, (te.cast(first + 1, wide) - place) * -1 + 1)
+            for place, first in zip(at, low, strict=True)
+        ]
         total: tir.PrimExpr = zero
-        for row, row_part in ((low[0], high_part[0] * -1 + 1), (high[0], high_part[0])):
-            for column, part in ((low[1], high_part[1] * -1 + 1), (high[1], high_part[1])):
+        for row, row_part in zip((low[0], high[0]), parts[0], strict=True):
+            for column, part in zip((low[1], high[1]), parts[1], strict=True):
                 pixel = te.cast(x(_image_of(a, i[0]), i[1], row, column), wide)
                 total = total + te.select(row_part * part > 0, pixel * (row_part * part), zero)
         value = te.select(te.all(at[0] >= 0, at[1] >= 0), total, zero)
@@ -191,23 +194,29 @@ def _as_result(a: Any, x: te.Tensor) -> te.Tensor:
     return x if x.dtype == a.result.dtype else te.compute(x.dims, lambda *i: te.cast(x(*i), a.result.dtype), "roi_cast")
 
 
-def _numpy_samples(np: Any, a: Any, roi: Any, side: int) -> list[Any]:
-    """Return the positions of the samples of each element of a region along its height or its width."""
-    start, end = roi[2 - side] * a.spatial_scale, roi[4 - side] * a.spatial_scale
-    step = (end - start if a.aligned else max(end - start, 1)) / a.pooled_size[side]
-    count = a.sample_ratio if a.sample_ratio > 0 else max(int(np.ceil(step)), 0)
-    return [start + p * step + (np.arange(count) + 0.5) * step / max(count, 1) for p in range(a.pooled_size[side])]
+def _numpy_positions(np: Any, a: Any, roi: Any, side: int, length: int) -> tuple[Any, Any]:
+    """Return the positions of the samples (element, tap) of a region as `_Side.positions`, and their number."""
+    wide, is_adaptive = roi.dtype.type, a.sample_ratio <= 0
+    start, end = (roi[column] * wide(a.spatial_scale) for column in (2 - side, 4 - side))
+    step = (end - start if a.aligned else np.maximum(end - start, wide(1))) / wide(a.pooled_size[side])
+    count = np.ceil(step) if is_adaptive else wide(a.sample_ratio)
+    gap = step / np.maximum(count, wide(1))
+    first = start + np.arange(a.pooled_size[side], dtype=roi.dtype)[:, None] * step
+    k = np.arange(length * 2 + 8 if is_adaptive else a.sample_ratio, dtype=roi.dtype) + first * 0
+    if is_adaptive:
+        k = np.maximum(np.floor((first * -1 - 1) / gap - wide(0.5)), 0) + np.arange(k.shape[1], dtype=roi.dtype)
+        if a.mode == "max":
+            k[:, 0], k[:, -1] = 0, count - 1
+    at = first + (k + wide(0.5)) * gap
+    moved = np.where((at >= -1) & (at <= length), np.minimum(np.maximum(at, 0), length - 1), -1)
+    exists = (k >= 0) & (k < count) if is_adaptive else np.ones(k.shape, "bool")
+    nowhere = np.where((np.arange(k.shape[1]) == 0) & (a.mode == "max"), -1, -2)
+    return np.where(exists, moved, nowhere), count
 
 
-def _numpy_row(np: Any, at: float, length: int) -> Any:
-    """Return the weight of each row in a sample at `at`."""
-    row = np.zeros(length)
-    if -1 <= at <= length:
-        at = min(max(at, 0), length - 1)
-        low = int(at)
-        row[low] += 1 - (at - low)
-        row[min(low + 1, length - 1)] += at - low
-    return row
+def _numpy_row(np: Any, at: Any, length: int) -> Any:
+    """Return the weight of each row in a sample at `at`; no weights if it is outside."""
+    return np.maximum(1 - np.abs(np.arange(length, dtype=at.dtype) - at), 0) * (at >= 0)
 
 
 def _numpy_sample(np: Any, image: Any, weights: Any) -> Any:
@@ -219,19 +228,23 @@ def _numpy_sample(np: Any, image: Any, weights: Any) -> Any:
 def _numpy_roi_align(np: Any, a: Any) -> Any:
     x = numpy_unpacked(np, a.data, a.layout, "NCHW").astype("float64")
     result = np.zeros((len(a.rois), x.shape[1], *a.pooled_size))
-    for number, roi in enumerate(a.rois.astype("float64")):
-        sides = [_numpy_samples(np, a, roi, side) for side in (0, 1)]
-        weights = [
-            [np.array([_numpy_row(np, at, length) for at in places]).reshape(-1, length) for places in samples]
-            for samples, length in zip(sides, x.shape[2:], strict=True)
-        ]
-        for p, rows in enumerate(weights[0]):
-            for q, columns in enumerate(weights[1]):
-                values = [
-                    _numpy_sample(np, x[int(roi[0])], np.outer(row, column)) for row, column in product(rows, columns)
-                ]
-                if values:
-                    result[number, :, p, q] = np.mean(values, 0) if a.mode == "avg" else np.max(values, 0)
+    for number, roi in enumerate(a.rois.astype(_wide(str(a.data.dtype), str(a.rois.dtype)))):
+        (ys, rows), (zs, columns) = (_numpy_positions(np, a, roi, side, x.shape[2 + side]) for side in (0, 1))
+        total = float(np.maximum(rows, 1)) * float(np.maximum(columns, 1))
+        for p, q in np.ndindex(*a.pooled_size):
+            pairs = [
+                (y, z)
+                for y, z in product(ys[p], zs[q])
+                if y > -2 and z > -2 and (a.mode == "max" or (y >= 0 and z >= 0))
+            ]
+            values = [
+                _numpy_sample(
+                    np, x[int(roi[0])], np.outer(_numpy_row(np, y, x.shape[2]), _numpy_row(np, z, x.shape[3]))
+                )
+                for y, z in pairs
+            ]
+            if values:
+                result[number, :, p, q] = np.sum(values, 0) / total if a.mode == "avg" else np.max(values, 0)
     return numpy_packed(np, result.astype(a.result_dtype), a.layout, "NCHW")
 
 
@@ -314,7 +327,11 @@ def _numpy_roi_pool(np: Any, a: Any) -> Any:
                 _bounds(a, side, a.data.shape[2 + side], np, roi.__getitem__, roi.dtype.type(place[side]))
                 for side in (0, 1)
             ]
-            window = a.data[int(roi[0])][:, *(slice(int(first), int(last)) for first, last in ends)]
+            within = [
+                (np.arange(length) >= first) & (np.arange(length) < last)
+                for length, (first, last) in zip(a.data.shape[2:], ends, strict=True)
+            ]
+            window = a.data[int(roi[0])][:, within[0]][:, :, within[1]]
             if window.size:
                 result[number, :, *place] = window.max((1, 2))
     return result
