@@ -97,7 +97,7 @@ def sample_of(lines: dict[str, Line]) -> str:
     laws = ", ".join(f"`{law}`" for law in sorted({law for line in lines.values() for law in line["asked"]}))
     return (
         f"A sample of {len(lines)} mutants (seed {seeds or 'unknown'}), judged by the laws {laws}, each with the examples of a few "
-        "seconds of processor time. A mutant that no example reaches counts as not killed."
+        "seconds of processor time, and what they accept by some of the tests. A mutant that nothing reaches counts as not killed."
     )
 
 
