@@ -78,8 +78,11 @@ class Relayout(Struct, frozen=True):
         """Refuse an access of a vector that is not along the last dimension of the new buffer (E0544)."""
         vectors = [index for index in node.indices if lanes_of(index.dtype) != 1]
         others = [part for index in indices[:-1] for part in walk(index)]
-        if vectors and (indices[-1] is not vectors[0] or any(lanes_of(part.dtype) != 1 for part in others)):
-            raise OPAQUE.refuse(f"a vector of '{self.old.name}' is not along one dimension of the new layout", node)
+        if vectors and (
+            indices[-1] is not vectors[0]
+            or any(isinstance(part, tir.PrimExpr) and lanes_of(part.dtype) != 1 for part in others)
+        ):
+            raise OPAQUE.refuse(f"a vector of '{self.old.name}' is not along one dimension of the new layout")
 
     def _declared(self, block: tir.Block) -> tir.Block | None:
         """Return a block that declares the new buffer, which its body already accesses."""
