@@ -39,7 +39,10 @@ when it compiles something. `tests/test_house.py` enforces this.
   tables, so that no grammar is compiled when a program starts.
 - [`ir`](../ir) defines programs and their meaning: immutable nodes ([`tir.py`](../ir/tir.py) for loops,
   [`relax.py`](../ir/relax.py) for graphs), the verifier, the reference interpreter, simplification and proofs, schedule
-  primitives and graph passes. It knows neither text nor machines: printing goes through a hook ([`script.py`](../ir/script.py)).
+  primitives and graph passes. It knows neither text nor machines: printing goes through a hook ([`hooks.py`](../ir/hooks.py)).
+  It has floors, lowest first: nodes, arithmetic, verifier and interpreter, schedule, graph, and the mirror of TVM's Python API.
+  A module imports only its own floor and those below; `tests/test_floors.py` also imports each floor with those above absent.
+  No modules import each other, lazily or not (`tests/test_cycles.py`).
 - [`dsl`](../dsl) turns text into programs and back, and reports mistakes.
 - [`codegen`](../codegen) turns programs into machine code, for processors and GPUs, and runs it.
 
