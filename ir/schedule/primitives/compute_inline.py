@@ -139,16 +139,21 @@ def _inverse(block: tir.Block, store: tir.BufferStore) -> tuple[tuple[tir.Var, .
         return places, dict(zip(variables, places, strict=True))
     domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
     found = detect_iter_map(store.indices, domains, None, IterMapLevel.BIJECTIVE)
-    if not found.is_detected:
+    values = inverse_affine_iter_map(found.indices, places) if found.is_detected else {}
+    # an iterator that no index depends on must have one value; the extent may be computed
+    others = {
+        axis.var: axis.dom
+        for axis in block.iter_vars
+        if axis.dom is not None and (axis.var not in values or is_one(axis.dom.extent))
+    }
+    if not (found.is_detected and all(map(_has_one_value, others.values()))):
         raise INVERTIBLE.refuse(f"{name_of(block)} may not compute each element exactly once", block)
-    values = inverse_affine_iter_map(found.indices, places)
-    for axis in block.iter_vars:
-        if axis.dom is not None and (axis.var not in values or is_one(axis.dom.extent)):
-            # An iterator that no index depends on has one value; the extent may be computed.
-            if not prove(make.equal(axis.dom.extent, make.const(1, axis.dom.extent.dtype)), {}).is_proven:
-                raise INVERTIBLE.refuse(f"{name_of(block)} may not compute each element exactly once", block)
-            values[axis.var] = axis.dom.min
+    values.update({var: domain.min for var, domain in others.items()})
     return places, values
+
+
+def _has_one_value(domain: tir.Range) -> bool:
+    return prove(make.equal(domain.extent, make.const(1, domain.extent.dtype)), {}).is_proven
 
 
 def _is_unit(axis: tir.IterVar) -> bool:
