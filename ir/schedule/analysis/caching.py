@@ -19,6 +19,7 @@ from ...simplify import simplify
 from ...visit import walk
 from ..conditions import Condition, name_of
 from ..program import Program
+from ..tree import walk_statements
 from .bindings import domains_of
 from .pipeline import bindings_of, bound_region
 from .removal import check_not_opaque
@@ -61,13 +62,15 @@ class Spot(Struct, frozen=True):
     after: tir.Stmt | None = None
 
 
-def spot_between(program: Program, scope: tir.Block, first: tir.Block, second: tir.Block | None) -> Spot:
-    """Return the position between two blocks right before the second; without a second, the end of the scope.
+def spot_between(
+    program: Program, scope: tir.Block, first: tir.Block, second: tir.Block | None, buffer: tir.Buffer
+) -> Spot:
+    """Return the position between two blocks right before the second; without a second, the end of the scope of `buffer`.
 
     TVM: `CacheLocDetector`.
     """
     if second is None:
-        return Spot(scope, after=scope_body(scope))
+        return Spot(scope, after=scope_body(scope, buffer))
     around = set(program.around(first))
     child: tir.Stmt = program.realize_of(second)
     for stmt in program.around(child):
@@ -78,9 +81,12 @@ def spot_between(program: Program, scope: tir.Block, first: tir.Block, second: t
     return Spot(place, before=child)
 
 
-def scope_body(scope: tir.Block) -> tir.Stmt:
-    """Return the body of a scope, below its declarations."""
-    body = scope.body
+def scope_body(scope: tir.Block, buffer: tir.Buffer | None = None) -> tir.Stmt:
+    """Return the body of a scope, below its declarations: if the scope declares `buffer`, the part in which it is visible."""
+    declared = (
+        stmt for stmt in walk_statements(scope.body) if isinstance(stmt, tir.DeclBuffer) and stmt.buffer is buffer
+    )
+    body = next(declared, scope.body)
     while isinstance(body, tir.AllocateConst | tir.DeclBuffer):
         body = body.body
     return body

@@ -56,12 +56,12 @@ def cache_read(
     for member in readers:
         check_written_before(program, scope, writer, member, buffer)
     if writer is None:
-        spot = Spot(root, before=scope_body(root))
+        spot = Spot(root, before=scope_body(root, buffer))
         declared = next((read for read in root.reads if read.buffer is buffer), full_region(buffer))
         check_in_bounds(program, root, declared)
         region = declared.region
     else:
-        spot = spot_between(program, root, writer, readers[0] if readers else None)
+        spot = spot_between(program, root, writer, readers[0] if readers else None, buffer)
         written = next(write for write in writer.writes if write.buffer is buffer)
         region = region_in(program, writer, written, spot.place)
         if not writes_all(program, writer, buffer, region, spot):

@@ -58,7 +58,7 @@ def cache_write(
     for member in named:
         check_written_before(program, scope, block, member, buffer)
     others = [reader for reader in readers if reader not in named]
-    spot = spot_between(program, root, block, others[0] if others else None)
+    spot = spot_between(program, root, block, others[0] if others else None, buffer)
     written = next(write for write in block.writes if write.buffer is buffer)
     region = region_in(program, block, written, spot.place)
     if not writes_all(program, block, buffer, region, spot):

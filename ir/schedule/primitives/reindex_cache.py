@@ -51,7 +51,11 @@ def reindex_cache_read(
     buffer = accessed_buffer(block, read_buffer_index, writes=False)
     scope = scope_root(program, block)
     writer = only_writer(Scope(scope), buffer)
-    spot = Spot(scope, before=scope_body(scope)) if writer is None else spot_between(program, scope, writer, block)
+    spot = (
+        Spot(scope, before=scope_body(scope, buffer))
+        if writer is None
+        else spot_between(program, scope, writer, block, buffer)
+    )
     return _reindexed(program, block, buffer, storage_scope, index_map, spot, writes=False)
 
 
@@ -69,7 +73,7 @@ def reindex_cache_write(
     known = Scope(scope)
     only_writer(known, buffer)
     readers = [reader for reader in known.readers.get(buffer, []) if reader is not block]
-    spot = spot_between(program, scope, block, readers[0] if readers else None)
+    spot = spot_between(program, scope, block, readers[0] if readers else None, buffer)
     return _reindexed(program, block, buffer, storage_scope, index_map, spot, writes=True)
 
 
