@@ -60,8 +60,8 @@ def largest(dtype: str) -> float:
 def const(value: float | bool, dtype: str | None = None, span: Span | None = None) -> tir.PrimExpr:
     """Return the constant `value`, broadcast if `dtype` is a vector dtype.
 
-    The default dtypes are TVM's: bool, int32 (int64 for values that int32 cannot hold), float32. A value that `dtype`
-    cannot hold is E0231, a dtype without constants E0233. A float is truncated to an integer dtype.
+    The default dtypes are TVM's: bool, int32 (int64 for values that int32 cannot hold), float32. A float is
+    truncated to an integer dtype. Raises E0231 for a value that `dtype` cannot hold, E0233 for a dtype without constants.
     """
     if dtype is None:
         dtype = _dtype_of_number(value)

@@ -45,7 +45,7 @@ class Feature(Struct, frozen=True):
     holds: Callable[[Any, Around], bool]
     doc: str
     stages: tuple[str, ...] = ()
-    """Stages that can have the feature. If empty, all stages with loops can."""
+    """Stages that can have the feature; if empty, every stage with loops can."""
     blocks: int = 1
     """Minimum number of blocks."""
 

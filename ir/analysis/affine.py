@@ -48,7 +48,7 @@ def bounded() -> Generator[None]:
 def solve(simplifier: Simplifier, conditions: Sequence[tir.PrimExpr]) -> dict[tir.Var, int] | None:
     """Return values of the variables that satisfy all of `conditions`, in normal form, within the bounds of `simplifier`.
 
-    None means that there are certainly none. The values are a solution only if there are no unknowns. Raises `GaveUp`.
+    None means that no values satisfy them. The values are a solution only if there are no unknowns. Raises `GaveUp`.
     """
     with bounded():
         leaves = list(dict.fromkeys(leaf for condition in conditions for leaf in _leaves(simplifier, condition)))

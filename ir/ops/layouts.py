@@ -143,7 +143,7 @@ def numpy_unpacked(np: Any, x: Any, text: str, letters: str) -> Any:
 
 
 def numpy_packed(np: Any, x: Any, text: str, letters: str) -> Any:
-    """Return `packed` of an array."""
+    """Return the elements of an array in the packed layout `text`, as `packed` does for tensors."""
     layout = _known(text)
     places = [layout.places(letter) for letter in letters]
     factors = {letter: layout.factor(letter) for letter in letters}
