@@ -57,10 +57,12 @@ class _Lowerer(Rewriter):
 
 
 def _allocate(buffer: tir.Buffer, body: tir.Stmt) -> tir.Stmt:
-    """Allocate the span of the buffer: with strides, up to the last element that any index reaches."""
+    """Allocate the span of the buffer: with strides, up to the last element that any index reaches, if it has elements."""
     one: tir.PrimExpr = tir.IntImm("int64", 1)
     extents = buffer.shape or (one,)
     if buffer.strides:
         steps = zip(buffer.shape, strides_of(buffer), strict=True)
-        extents = (reduce(add, [multiply(make.sub(widen(n), one), step) for n, step in steps], one),)
+        span = reduce(add, [multiply(make.sub(widen(n), one), step) for n, step in steps], one)
+        is_empty = reduce(make.logical_or, [make.equal(n, make.const(0, n.dtype)) for n in buffer.shape])
+        extents = (make.select(is_empty, make.const(0, span.dtype), span),)
     return tir.Allocate(buffer.data, buffer.dtype, extents, TRUE, tir.DeclBuffer(buffer, body), span=buffer.span)

@@ -76,7 +76,9 @@ def compile_allocation(buffer: tir.Buffer) -> Callable[[Frame], None]:
 
     def allocate(frame: Frame) -> None:
         sizes, steps = shape(frame), strides(frame)
-        count = 1 + sum((size - 1) * step for size, step in zip(sizes, steps, strict=True)) if steps else prod(sizes)
+        count = prod(sizes)
+        if steps and count > 0:
+            count = 1 + sum((size - 1) * step for size, step in zip(sizes, steps, strict=True))
         frame[buffer.data] = new_memory(frame, buffer.dtype, (*sizes, count), buffer.scope, buffer.name, buffer)
         declare(frame)
 

@@ -541,3 +541,30 @@ T.prim_func main(k: T.int32, A: T.Buffer((4,), "int32")):
         np.testing.assert_array_equal(array, [3, 0, 1, 7] if k == 0 else [3, 7, 1, 2])
     else:
         assert said == f"E0707: {index[0]}[{k}] is outside the buffer: its dimension 0 has 4 elements"
+
+
+@pytest.mark.parametrize("sizes", [(0, 3), (3, 0), (0, 0), (2, 3), (-1, 3), (-1, -1), (-2, 0)], ids=str)
+@pytest.mark.parametrize("strides", ["(m * 3 + 1, 2)", "(m, 1)", "(1, n)"])
+def test_strided_buffers_may_be_empty(strides: str, sizes: tuple[int, int]) -> None:
+    text = f"""T.prim_func main(A: T.Buffer((1,), "int32"), n: T.int32, m: T.int32):
+    B = T.alloc_buffer((n, m), "int32", strides={strides})
+    for i, j in T.grid(n, m):
+        B[i, j] = 1
+    for i, j in T.grid(n, m):
+        A[0] = A[0] + B[i, j]
+"""
+
+    def outcome(call: Any) -> Any:
+        array = np.zeros(1, "i4")
+        try:
+            call(array)
+        except tvms.TvmsError as problem:
+            return problem.diagnostics[0].code
+        return int(array[0])
+
+    module = tvms.parse(text)
+    found = [outcome(lambda array: run(module, "main", (array, *sizes)))]
+    found += [
+        outcome(lambda array, level=level: tvms.compile(module, level=level)["main"](array, *sizes)) for level in (0, 3)
+    ]
+    assert found == [sizes[0] * sizes[1] if min(sizes) >= 0 else "E0717"] * 3
