@@ -112,7 +112,7 @@ class _Hoister(Rewriter):
 
 
 class _Renamer(Rewriter):
-    """Gives each loop a variable of its own."""
+    """Renames loop variables that several loops define."""
 
     def __init__(self) -> None:
         super().__init__({tir.For: self._for})

@@ -69,7 +69,7 @@ class Graph:
         self.functions = functions
         """Loop-level functions of the module that double a vector of 4 float32."""
         self.callees: list[str] | None = None
-        """Texts of the other loop-level functions that it calls; None if it has no module for them."""
+        """The texts of the other loop functions that it calls; None if there is no module to hold them."""
         self.params: list[Value] = []
         self.values: list[Value] = []
         self.lines: list[str] = []

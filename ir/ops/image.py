@@ -111,13 +111,7 @@ def _kernel(a: Any, x: tir.PrimExpr, length: tir.PrimExpr) -> list[tir.PrimExpr]
     t = x - te.floor(x)
     if a.method == "linear":
         return [_number(1) - t, t]
-    alpha, t2, t3 = _number(a.cubic_alpha), t * t, t * t * t
-    weights = [
-        alpha * (t3 - t2 * 2 + t),
-        (alpha + 2) * t3 - (alpha + 3) * t2 + 1,
-        (alpha * 2 + 3) * t2 - (alpha + 2) * t3 - alpha * t,
-        alpha * t2 - alpha * t3,
-    ]
+    weights = _cubic_weights(t, _number(a.cubic_alpha))
     if not a.cubic_exclude:
         return weights
     places = [te.floor(x) + offset for offset in (-1, 0, 1, 2)]
@@ -125,6 +119,17 @@ def _kernel(a: Any, x: tir.PrimExpr, length: tir.PrimExpr) -> list[tir.PrimExpr]
     kept = [te.select(inside, weight, _number(0)) for inside, weight in zip(seen, weights, strict=True)]
     total = kept[0] + kept[1] + kept[2] + kept[3]
     return [weight / total for weight in kept]
+
+
+def _cubic_weights(t: Any, alpha: Any) -> list[Any]:
+    """Return the weights of the four neighbors at distance `t` from the second one: expressions or arrays (Keys, 1981)."""
+    t2, t3 = t * t, t * t * t
+    return [
+        alpha * (t3 - t2 * 2 + t),
+        (alpha + 2) * t3 - (alpha + 3) * t2 + 1,
+        (alpha * 2 + 3) * t2 - (alpha + 2) * t3 - alpha * t,
+        alpha * t2 - alpha * t3,
+    ]
 
 
 class _Axis(Struct):
@@ -269,13 +274,7 @@ def _numpy_kernel(np: Any, a: Any, x: Any, length: int) -> list[Any]:
     t = x - np.floor(x)
     if a.method == "linear":
         return [1 - t, t]
-    alpha, t2, t3 = np.float32(a.cubic_alpha), t * t, t * t * t
-    weights = [
-        alpha * (t3 - t2 * 2 + t),
-        (alpha + 2) * t3 - (alpha + 3) * t2 + 1,
-        (alpha * 2 + 3) * t2 - (alpha + 2) * t3 - alpha * t,
-        alpha * t2 - alpha * t3,
-    ]
+    weights = _cubic_weights(t, np.float32(a.cubic_alpha))
     if not a.cubic_exclude:
         return weights
     places = [np.floor(x) + offset for offset in (-1, 0, 1, 2)]

@@ -101,7 +101,7 @@ class _Combiner(ValueRewriter):
         return [binding for binding in found if binding is not None] if is_whole else []
 
     def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
-        """Return no product whose sum is replaced, only what is bound at the first one; its comments move to the sum."""
+        """Drop a product whose sum is replaced, and compute the group at its first product; comments move to the sum."""
         group = self._groups.get(binding.var)
         if group is None or not group.sums:
             trivia = joined(self._trivia.pop(binding.var, None), binding.trivia)

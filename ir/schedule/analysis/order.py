@@ -12,6 +12,7 @@ from ...access import full_region
 from ...analysis.iter_map import IterMapLevel, detect_iter_map
 from ...analysis.proof import prove
 from ...equal import structural_equal
+from ...idioms import uses
 from ...verify.axis_kinds import check_axis_kinds
 from ...verify.subject import Subject
 from ...visit import children, substitute, walk
@@ -261,7 +262,7 @@ def _is_reduced_over(program: Program, block: tir.Block, loop: tir.For) -> bool:
     """Return whether a reduction iterator of `block` is bound to `loop`."""
     values = program.realize_of(block).iter_values
     return any(
-        axis.iter_type is COMM_REDUCE and any(node is loop.loop_var for node in walk(value))
+        axis.iter_type is COMM_REDUCE and uses(value, [loop])
         for axis, value in zip(block.iter_vars, values, strict=True)
     )
 
@@ -273,7 +274,7 @@ def check_not_combined(realize: tir.BlockRealize, loops: Sequence[tir.For]) -> N
         return
     for axis, value in zip(block.iter_vars, realize.iter_values, strict=True):
         for loop in loops if axis.iter_type is COMM_REDUCE else ():
-            if any(node is loop.loop_var for node in walk(value)):
+            if uses(value, [loop]):
                 reason = f"threads of {name_of(loop)} would share the reduction '{axis.var.name}' of {name_of(block)}, "
                 raise INDEPENDENT_ITERATIONS.refuse(reason + "which contains blocks or views", loop)
 
@@ -331,9 +332,7 @@ def _has_own_elements(program: Program, block: tir.Block, loop: tir.For) -> bool
     if not detect_iter_map(realize.iter_values, domains, realize.predicate, IterMapLevel.BIJECTIVE).is_detected:
         return False
     of_loop = [
-        axis.var
-        for axis, value in zip(block.iter_vars, realize.iter_values, strict=True)
-        if any(node is loop.loop_var for node in walk(value))
+        axis.var for axis, value in zip(block.iter_vars, realize.iter_values, strict=True) if uses(value, [loop])
     ]
     return all(all(any(axis.min is var for axis in write.region) for var in of_loop) for write in block.writes)
 

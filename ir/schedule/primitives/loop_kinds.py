@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from ... import make, tir
 from ...analysis.proof import prove
-from ...visit import walk
+from ...idioms import uses
 from ..analysis.blocks import check_compact_dataflow
 from ..analysis.order import check_independent, check_not_combined, is_across_threads
 from ..arguments import Loop, Text
@@ -108,7 +108,7 @@ def _fills_shared(loop: tir.For) -> bool:
 def _check_independent(loop: tir.For, realize: tir.BlockRealize, across_threads: bool) -> None:
     allowed = (tir.IterVarType.DATA_PAR, *((tir.IterVarType.COMM_REDUCE,) if across_threads else ()))
     for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
-        if axis.iter_type not in allowed and any(node is loop.loop_var for node in walk(value)):
+        if axis.iter_type not in allowed and uses(value, [loop]):
             reason = f"it is in '{axis.var.name}' of {name_of(realize)}, which is {axis.iter_type.value}"
             raise INDEPENDENT_ITERATIONS.refuse(reason, loop, realize.block)
     check_not_combined(realize, (loop,))

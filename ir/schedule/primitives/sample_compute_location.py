@@ -5,8 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from ... import tir
-from ...idioms import is_one
-from ...visit import walk
+from ...idioms import is_one, uses
 from ..analysis.blocks import COMM_REDUCE, DATA_PAR
 from ..analysis.scope import Scope, scope_root
 from ..arguments import Block, Integer
@@ -81,7 +80,7 @@ def _kind(program: Program, loop: tir.For) -> tir.IterVarType:
     kinds: set[tir.IterVarType] = set()
     for block in program.child_blocks(loop):
         for axis, value in zip(block.iter_vars, program.realize_of(block).iter_values, strict=True):
-            if any(node is loop.loop_var for node in walk(value)):
+            if uses(value, [loop]):
                 kinds.add(axis.iter_type)
     if kinds <= {DATA_PAR}:
         return DATA_PAR
