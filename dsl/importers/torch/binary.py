@@ -9,7 +9,8 @@ from typing import Any
 from ....ir import relax
 from ....ir.api.relax import op
 from ....ir.building.values import const
-from .converter import Convert, Converter, dtype_of, is_floating
+from ..values import dtype_of, is_floating
+from .converter import Convert, Converter
 from .elementwise import number
 
 Combine = Callable[[Any, Any], relax.Expr]

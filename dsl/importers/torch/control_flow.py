@@ -10,7 +10,8 @@ from ....ir.api.relax import op
 from ....ir.base import GlobalVar, StructInfo
 from ....ir.infer import infer_struct_info
 from ....ir.ops import dims as d
-from .converter import Convert, Converter, dims_of
+from ..values import dims_of
+from .converter import Convert, Converter
 
 OPERATORS = ("cond", "while_loop", "map_impl")
 """Operators that need branches, which dataflow blocks cannot contain."""

@@ -10,13 +10,14 @@ from typing import Any, TypeAlias, cast
 from msgspec.structs import replace
 
 from ....ir import relax, tir
-from ....ir.base import BaseFunc, GlobalVar
+from ....ir.base import Span
 from ....ir.building.block_builder import BlockBuilder
-from ....ir.building.values import apply, const
+from ....ir.building.values import const
 from ....ir.diagnostics import Diagnostic, TvmsError, error
 from ....ir.infer import infer_struct_info
-from ....ir.ops import dims as d
 from ....ir.ops.inference import tensor_info
+from ..bindings import Bindings
+from ..values import dtype_of, is_floating, rank_of
 from .library import constant_of, dtype_name, library
 from .places import Places
 from .symbols import Symbols, is_symbolic
@@ -25,7 +26,7 @@ Convert: TypeAlias = Callable[["Converter", Any], Any]
 """Row of the table: a function of the converter and the named arguments that returns a value or a tuple of values."""
 
 
-class Converter:
+class Converter(Bindings):
     """Converts the nodes of one graph, in order, to bindings of the function that `builder` builds."""
 
     def __init__(
@@ -37,7 +38,7 @@ class Converter:
         custom: Mapping[Any, Callable[[Any, Converter], Any]] | None = None,
         names: set[str] | None = None,
     ) -> None:
-        self.block_builder = builder
+        super().__init__(builder, names)
         self.symbols = symbols
         self.env: dict[Any, Any] = {}
         """The values of the converted nodes (TVM: `BaseFXGraphImporter.env`)."""
@@ -46,8 +47,6 @@ class Converter:
         self._rows = rows
         self._custom = custom or {}
         self._places = Places(nodes)
-        self._names: set[str] = set() if names is None else names
-        self._emitted: dict[int, tuple[relax.Expr, relax.Var]] = {}
 
     def inner(self, graph_module: Any) -> Converter:
         """Return a converter for a graph that is the body of a branch or a loop: a separate function."""
@@ -76,7 +75,7 @@ class Converter:
     def convert(self, node: Any) -> None:
         """Convert one node that calls a function, and record its value."""
         self.node = node
-        self._emitted = {}
+        self.start_node()
         try:
             self.env[node] = self._converted(node)
         except TvmsError as problem:
@@ -195,47 +194,13 @@ class Converter:
         for size in expected.shape:
             self.symbols.bind(size)
         known = tensor_info(self.symbols.dims(expected.shape), info.dtype)
-        return self.block_builder.match_cast(value, known, self.unique(self._places.name(self.node)))
+        return self.block_builder.match_cast(value, known, self.unique(self.value_name()))
 
-    def emit(self, expr: relax.Expr, suffix: str = "") -> relax.Var:
-        """Bind `expr`, and the calls that are its arguments, to variables named after the module of the node."""
-        if isinstance(expr, relax.Var):
-            return expr
-        known = self._emitted.get(id(expr))
-        if known is None:
-            name = self._places.name(self.node) + suffix
-            bound = self._with_arguments(expr)
-            variable = self.block_builder.emit(replace(bound, span=self._places.span(self.node)), self.unique(name))
-            known = self._emitted[id(expr)] = (expr, variable)
-        return known[1]
+    def value_name(self) -> str:
+        return self._places.name(self.node)
 
-    def _with_arguments(self, expr: relax.Expr) -> relax.Expr:
-        match expr:
-            case relax.Call():
-                return replace(expr, args=tuple(self._argument(arg) for arg in expr.args))
-            case relax.Tuple():
-                return replace(expr, fields=tuple(self._argument(field) for field in expr.fields))
-            case relax.TupleGetItem():
-                return replace(expr, tuple_value=self._argument(expr.tuple_value))
-            case _:
-                return expr
-
-    def _argument(self, arg: relax.Expr) -> relax.Expr:
-        if isinstance(arg, relax.Tuple):
-            return self._with_arguments(arg)
-        if isinstance(arg, relax.Call):
-            op = getattr(arg.op, "name", None) or getattr(arg.op, "name_hint", "value")
-            return self.emit(arg, f"_{op.rpartition('.')[2]}")
-        return self.emit(arg) if isinstance(arg, relax.TupleGetItem) else arg
-
-    def unique(self, name: str) -> str:
-        """Return `name`, with a number if it is already used."""
-        chosen, number = name, 0
-        while chosen in self._names:
-            number += 1
-            chosen = f"{name}_{number}"
-        self._names.add(chosen)
-        return chosen
+    def value_span(self) -> Span | None:
+        return self._places.span(self.node)
 
     # --- What rows ask for ------------------------------------------------------------------------------------
 
@@ -249,18 +214,12 @@ class Converter:
         """Dtype of the result, as torch inferred it."""
         return dtype_name(self.node.meta["val"].dtype)
 
-    def cast(self, value: relax.Expr, dtype: str) -> relax.Expr:
-        """Return a tensor as `dtype`, unchanged if it has that dtype; bool means that an element is not zero."""
-        if dtype_of(value) == dtype:
-            return value
-        return apply("not_equal", value, 0) if dtype == "bool" else apply("astype", value, dtype)
-
     def tensor(self, value: Any, dtype: str) -> relax.Expr:
         """Return a tensor, a number or a symbolic size as a tensor of `dtype`."""
         if isinstance(value, relax.Expr):
             return self.cast(value, dtype)
         if isinstance(value, tir.PrimExpr):
-            return self.cast(apply("full", (), relax.PrimValue(value), value.dtype), dtype)
+            return self.full(value, dtype)
         return const(value, dtype)
 
     def promoted(self, *values: Any) -> list[relax.Expr]:
@@ -280,10 +239,6 @@ class Converter:
     def floating(self, value: relax.Expr) -> relax.Expr:
         """Return an integer tensor as float32, as torch's mathematical functions do; others unchanged."""
         return value if is_floating(dtype_of(value)) else self.cast(value, "float32")
-
-    def add_function(self, function: BaseFunc, name: str) -> GlobalVar:
-        """Add a function to the module and return the reference to it."""
-        return self.block_builder.add_func(function, name)
 
     def unsupported(self, reason: str, help: str) -> TvmsError:
         """Return the error E1004 for the current node, which no program can express."""
@@ -335,45 +290,6 @@ def _numbers_in_tensors(target: Any, given: SimpleNamespace) -> list[str]:
     schema = getattr(target, "_schema", None)
     numbers = [argument.name for argument in schema.arguments if "Tensor" not in str(argument.type)] if schema else []
     return [name for name in numbers if isinstance(getattr(given, name), relax.Expr)]
-
-
-def info_of(value: relax.Expr) -> relax.TensorStructInfo:
-    """Return the struct info of a tensor."""
-    info = infer_struct_info(value)
-    assert isinstance(info, relax.TensorStructInfo), info
-    return info
-
-
-def dtype_of(value: relax.Expr) -> str:
-    """Return the dtype of a tensor."""
-    return info_of(value).dtype
-
-
-def dims_of(value: relax.Expr) -> tuple[tir.PrimExpr, ...]:
-    """Return the dimensions of a tensor."""
-    shape = info_of(value).shape
-    assert isinstance(shape, relax.ShapeExpr)
-    return shape.values
-
-
-def rank_of(value: relax.Expr) -> int:
-    """Return the number of dimensions of a tensor."""
-    return info_of(value).ndim
-
-
-def is_floating(dtype: str) -> bool:
-    """Return whether a dtype is a floating-point dtype."""
-    return "float" in dtype
-
-
-def axis_of(axis: int, rank: int) -> int:
-    """Return an axis counted from the front; a scalar tensor is treated as having one dimension."""
-    return axis + max(rank, 1) if axis < 0 else axis
-
-
-def static(value: Any) -> int | None:
-    """Return a size if it is a number, or None."""
-    return value if isinstance(value, int) else d.value_of(value)
 
 
 def _stand_in(value: Any) -> Any:

@@ -8,7 +8,8 @@ from typing import Any
 from ....ir import relax
 from ....ir.api.relax import op
 from ....ir.ops import dims as d
-from .converter import Convert, Converter, dims_of, rank_of
+from ..values import dims_of, rank_of
+from .converter import Convert, Converter
 
 
 def repeated(value: int | Sequence[int], count: int) -> list[int]:

@@ -8,7 +8,8 @@ from ....ir import make, relax
 from ....ir.api.relax import op
 from ....ir.building.values import const
 from ....ir.ops import dims as d
-from .converter import Convert, Converter, dims_of, dtype_of, is_floating, static
+from ..values import dims_of, dtype_of, is_floating, static
+from .converter import Convert, Converter
 
 
 def _filled(value: float | None) -> Convert:

@@ -9,7 +9,8 @@ from ....ir import relax
 from ....ir.api.relax import op
 from ....ir.building.values import const
 from ....ir.dtype import int_range
-from .converter import Convert, Converter, dtype_of, is_floating, rank_of
+from ..values import dtype_of, is_floating, rank_of
+from .converter import Convert, Converter
 
 
 def _plain(name: str) -> Convert:

@@ -16,10 +16,10 @@ from ....ir.diagnostics import error
 from ....ir.ops import dims as d
 from ....ir.ops.inference import tensor_info
 from ....ir.visit import free_variables
+from ..bindings import identifier
 from .control_flow import has_control_flow
 from .converter import Converter
 from .library import check_kind, constant_of, dtype_name, library
-from .places import identifier
 from .support import prepared
 from .symbols import Symbols, declared_names, is_symbolic, symbols_of
 from .table import ROWS

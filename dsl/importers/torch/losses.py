@@ -6,7 +6,8 @@ from typing import Any
 
 from ....ir import relax
 from ....ir.api.relax import op
-from .converter import Convert, Converter, dims_of, dtype_of, is_floating, rank_of, static
+from ..values import dims_of, dtype_of, is_floating, rank_of, static
+from .converter import Convert, Converter
 from .elementwise import number
 
 _REDUCTIONS = ("none", "mean", "sum")

@@ -9,7 +9,8 @@ from ....ir import relax
 from ....ir.api.relax import op
 from ....ir.building.values import const
 from ....ir.ops import dims as d
-from .converter import Convert, Converter, dims_of, dtype_of, rank_of
+from ..values import dims_of, dtype_of, rank_of
+from .converter import Convert, Converter
 from .elementwise import number
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ....ir.base import Source, Span
+from ..bindings import identifier
 from .library import library
 
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
@@ -65,11 +66,6 @@ def operator_of(node: Any) -> str:
     """Return the name of the operator of a node without its overload: `conv2d`."""
     name = getattr(node.target, "__name__", None) or str(node.target)
     return identifier(name.partition(".")[0]).strip("_") or "value"
-
-
-def identifier(text: str) -> str:
-    """Return `text` with everything but letters, digits and underscores replaced by underscores."""
-    return re.sub(r"\W+", "_", text).strip("_")
 
 
 def _line_of(source: Source, line: int) -> Span | None:

@@ -10,7 +10,8 @@ from ....ir.api.relax import op
 from ....ir.building.values import const
 from ....ir.dtype import int_range
 from ....ir.ops import dims as d
-from .converter import Convert, Converter, dims_of, dtype_of, is_floating, rank_of
+from ..values import dims_of, dtype_of, is_floating, rank_of
+from .converter import Convert, Converter
 from .convolution import in_batch, repeated
 from .elementwise import number
 from .shapes import sliced

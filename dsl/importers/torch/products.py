@@ -8,7 +8,8 @@ from typing import Any
 from ....ir import relax
 from ....ir.api.relax import op
 from ....ir.building.values import const
-from .converter import Convert, Converter, dims_of, dtype_of, rank_of
+from ..values import dims_of, dtype_of, rank_of
+from .converter import Convert, Converter
 from .elementwise import number
 
 

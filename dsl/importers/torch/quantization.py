@@ -7,7 +7,8 @@ from typing import Any
 from ....ir import relax
 from ....ir.api.relax import op
 from ....ir.building.values import const
-from .converter import Convert, Converter, axis_of, dtype_of, rank_of
+from ..values import axis_of, dtype_of, rank_of
+from .converter import Convert, Converter
 
 
 def _inverse(c: Converter, scale: Any) -> relax.Expr:

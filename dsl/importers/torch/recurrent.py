@@ -20,7 +20,8 @@ from ....ir.base import Op
 from ....ir.ops import dims as d
 from ....ir.ops.inference import tensor_info
 from ...load import parse
-from .converter import Convert, Converter, dims_of, dtype_of
+from ..values import dims_of, dtype_of
+from .converter import Convert, Converter
 from .library import library
 
 

@@ -10,7 +10,8 @@ from ....ir import relax, tir
 from ....ir.api.relax import op
 from ....ir.building.values import const
 from ....ir.ops import dims as d
-from .converter import Convert, Converter, axis_of, dims_of, dtype_of, is_floating, rank_of
+from ..values import axis_of, dims_of, dtype_of, is_floating, rank_of
+from .converter import Convert, Converter
 from .elementwise import number
 
 Reduce = Callable[[relax.Expr, Any, bool], relax.Expr]

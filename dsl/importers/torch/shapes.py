@@ -8,7 +8,8 @@ from ....ir import relax, tir
 from ....ir.api.relax import op
 from ....ir.building.values import const
 from ....ir.ops import dims as d
-from .converter import Convert, Converter, axis_of, dims_of, dtype_of, rank_of, static
+from ..values import axis_of, dims_of, dtype_of, rank_of, static
+from .converter import Convert, Converter
 from .elementwise import number
 
 _END = 2**62

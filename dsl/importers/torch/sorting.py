@@ -7,7 +7,8 @@ from typing import Any
 from ....ir import relax
 from ....ir.api.relax import op
 from ....ir.ops import dims as d
-from .converter import Convert, Converter, axis_of, dims_of, dtype_of, rank_of, static
+from ..values import axis_of, dims_of, dtype_of, rank_of, static
+from .converter import Convert, Converter
 
 
 def _comparable(c: Converter, x: relax.Expr) -> relax.Expr:
