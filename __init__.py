@@ -109,6 +109,8 @@ _ALIASES = {
     "tvms.relax.dpl": "tvms.ir.dpl",
     "tvms.relax.transform": "tvms.ir.passes.catalogue",
     "tvms.relax.frontend.nn": "tvms.ir.nn",
+    "tvms.relax.frontend.onnx": "tvms.dsl.importers.onnx",
+    "tvms.relax.frontend.onnx.backend": "tvms.dsl.importers.onnx.backend",
     "tvms.relax.frontend.torch": "tvms.dsl.importers.torch",
     "tvms.script": "tvms.dsl.script",
     "tvms.relax.vm_build": "tvms.codegen.virtual_machine",

@@ -308,6 +308,7 @@ CODES: dict[str, str] = {
     "E1003": "an import that differs from its model",
     "E1004": "model part that depends on unknown values",
     "E1005": "model tensor of an unsupported dtype or layout",
+    "E1006": "a model graph or node that is malformed",
 }
 
 RETIRED: dict[str, str] = {

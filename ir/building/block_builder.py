@@ -36,6 +36,19 @@ class _Frame(Struct):
     """Variables that were bound to arguments, by the identity of the value."""
 
 
+class Branch(Struct):
+    """The body of a branch; `result`, its value, is set while it is built."""
+
+    result: Expr | None = None
+    blocks: list[relax.BindingBlock] = []
+
+    def sequence(self) -> relax.SeqExpr:
+        """Return the branch for `relax.If`."""
+        if self.result is None:
+            raise RuntimeError("the branch has no result; set its attribute 'result' where it is built")
+        return cast("relax.SeqExpr", inferred(relax.SeqExpr(tuple(self.blocks), self.result)))
+
+
 class _FunctionScope(Struct):
     """The function that is being built."""
 
@@ -116,6 +129,25 @@ class BlockBuilder:
         yield
         self._end_block()
         self._frames.append(_Frame(False))
+
+    @contextmanager
+    def branch(self) -> Generator[Branch]:
+        """Build a branch of a condition in a `with`, which sees the variables around it; set its `result` there.
+
+        RuntimeError in a dataflow block, which cannot contain branches.
+        """
+        if self._frame().is_dataflow:
+            raise RuntimeError("a dataflow block cannot contain branches; end it before the condition")
+        scope, branch = self._scope(), Branch()
+        outer, scope.blocks = scope.blocks, branch.blocks
+        self._frames.append(_Frame(False))
+        try:
+            yield branch
+            self._end_block()
+            self._frames.append(_Frame(False))
+        finally:
+            self._frames.pop()
+            scope.blocks = outer
 
     def _end_block(self) -> None:
         frame = self._frame()

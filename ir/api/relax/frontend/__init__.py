@@ -1,5 +1,5 @@
-"""Frontends for graph-level programs (TVM: `tvm.relax.frontend`): `nn`, modules as in PyTorch, and `torch`, the importer of
-PyTorch models.
+"""Frontends for graph-level programs (TVM: `tvm.relax.frontend`): `nn`, modules as in PyTorch, and `onnx` and `torch`, the
+importers of ONNX and PyTorch models.
 """
 
 from __future__ import annotations
@@ -32,6 +32,6 @@ def __getattr__(name: str) -> object:
     """Import the importers on first use; they belong to a package that `ir` must not import."""
     from importlib import import_module
 
-    if name != "torch":
+    if name not in ("onnx", "torch"):
         raise AttributeError(f"module 'tvms.relax.frontend' has no attribute '{name}'")
-    return import_module("tvms.relax.frontend.torch")
+    return import_module(f"tvms.relax.frontend.{name}")

@@ -1,0 +1,383 @@
+"""Conversion of the nodes of an ONNX graph to bindings: inputs and attributes by name, sizes that are known, names of values."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ....ir import relax, tir
+from ....ir.base import IRModule
+from ....ir.building.block_builder import BlockBuilder
+from ....ir.building.values import apply, const
+from ....ir.diagnostics import TvmsError, error
+from ....ir.infer import infer_struct_info
+from ....ir.ops import dims as d
+from ....ir.ops.inference import tensor_info
+from ..bindings import Bindings, identifier
+from ..values import dims_of, dtype_of
+from .functions import body_of
+from .rows import Convert, Table
+from .shape_folding import folded_sizes
+from .signatures import attribute_value, signature_of
+from .tensors import constant_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Value: TypeAlias = relax.Expr | None
+"""A value of the model; None for an optional input or output that is omitted."""
+_SMALL = 4096
+"""Maximum number of elements of tensors that are computed during the import."""
+_MALFORMED = (AttributeError, TypeError, ValueError, LookupError, ArithmeticError, AssertionError)
+"""Errors of rows that get inputs or attributes which the operator cannot have."""
+
+
+class Scope(Struct):
+    """What names mean in one graph or function body."""
+
+    values: ChainMap[str, Value]
+    opsets: Mapping[str, int]
+    prefix: str = ""
+    """Prefix of the names of variables."""
+    attributes: Mapping[str, Any] = {}
+    """Attributes of the function that is expanded, by name, as messages of the model."""
+
+
+class Converter(Bindings):
+    """Converts the nodes of a model, in order, to bindings of the function that `block_builder` builds."""
+
+    def __init__(
+        self,
+        builder: BlockBuilder,
+        table: Table,
+        opsets: Mapping[str, int],
+        functions: Mapping[tuple[str, str, str], Any],
+        names: set[str] | None = None,
+    ) -> None:
+        super().__init__(builder, names)
+        self.node: Any = None
+        """The current node."""
+        self.inputs: list[Value] = []
+        """The inputs of the current node in order."""
+        self.opset = 0
+        """The version of the operator set of the current node."""
+        self.version = 0
+        """The first version of the operator set with the signature of the current node's operator."""
+        self._place: int = 0
+        self.scope = Scope(ChainMap(), opsets)
+        self._table = table
+        self._functions = functions
+        self._expanding: list[tuple[str, str, str]] = []
+        self._elements: dict[relax.Expr, NDArray[Any]] = {}
+        """The elements of integer tensors that are computed from sizes: integers and symbolic expressions."""
+
+    # --- Nodes ------------------------------------------------------------------------------------------------
+
+    def run(self, nodes: Iterable[Any]) -> None:
+        """Convert nodes in order, and record their outputs."""
+        for node in nodes:
+            self.convert(node)
+
+    def convert(self, node: Any) -> None:
+        """Convert one node."""
+        outer = self.node, self.inputs, self.opset, self.version, self._place, self._emitted
+        self.node, self._place, self._emitted = node, 0, {}
+        try:
+            outputs = self._converted(node)
+            if len(outputs) < sum(1 for name in node.output if name):
+                raise error("E1006", f"it has {len(node.output)} outputs, but the operator has {len(outputs)}")
+            for name, value in zip(node.output, outputs, strict=False):
+                if name:
+                    self._define(name, value)
+        except TvmsError as problem:
+            raise self._placed(problem) from None
+        except _MALFORMED as problem:
+            raise self._placed(error("E1006", f"its inputs or attributes do not fit: {_reason(problem)}")) from problem
+        finally:
+            self.node, self.inputs, self.opset, self.version, self._place, self._emitted = outer
+
+    def _define(self, name: str, value: Value) -> None:
+        if name in self.scope.values.maps[0]:
+            raise error("E1006", f"its output '{name}' already has a value", None, "give every value a name of its own")
+        self.scope.values[name] = value
+
+    def _placed(self, problem: TvmsError) -> TvmsError:
+        """Return `problem` with the name of the node, unless it already has the name of an inner one."""
+        found = [
+            diagnostic
+            if diagnostic.message.startswith("node ")
+            else replace(diagnostic, message=f"{self.described()}: {diagnostic.message}")
+            for diagnostic in problem.diagnostics
+        ]
+        return TvmsError(tuple(found))
+
+    def described(self) -> str:
+        """Return the name, the operator, the domain and the version of the current node, for messages."""
+        name = self.node.name or ", ".join(name for name in self.node.output if name)
+        domain = self.node.domain or "ai.onnx"
+        return (
+            f"node '{name}' ({self.node.op_type} of {domain}, version {self.scope.opsets.get(domain_of(self.node), 0)})"
+        )
+
+    def _converted(self, node: Any) -> Sequence[Value]:
+        """Return the outputs of a node."""
+        domain = domain_of(node)
+        opset = self.opset = self.scope.opsets.get(domain, 0)
+        values = self.inputs = [self._value(name) for name in node.input]
+        local = self._functions.get((domain, node.op_type, getattr(node, "overload", "")))
+        if local is not None:
+            return self._expanded(local, values, {attribute.name: attribute for attribute in node.attribute})
+        row = self._table.find(node.op_type, domain, opset)
+        signature = signature_of(node.op_type, domain, opset) or (row and row.signature)
+        if signature is None:
+            raise self._unknown(domain, opset)
+        self.version = signature.version
+        given = signature.arguments(values, self._attributes(node))
+        if (sizes := folded_sizes(self, given)) is not None:
+            return [self.from_elements(sizes, "int64")]
+        if row is not None:
+            return self._finished(row.convert, given)
+        function = body_of(node, domain, opset, values)
+        if function is None:
+            raise error("E1001", "the operator has no converter", None, "express it by operators of docs/onnx.md")
+        return self._expanded(function, values, {attribute.name: attribute for attribute in node.attribute})
+
+    def _unknown(self, domain: str, opset: int) -> TvmsError:
+        if not opset:
+            known = ", ".join(f"'{name or 'ai.onnx'}'" for name in self.scope.opsets)
+            return error("E1006", "the model does not import the operator's domain", None, f"it imports {known}")
+        return error("E1001", "the operator is unknown", None, "define it as a function of the model")
+
+    def _value(self, name: str) -> Value:
+        if not name:
+            return None
+        if name not in self.scope.values:
+            reason = f"its input '{name}' has no value"
+            raise error("E1006", reason, None, "nodes must follow those that compute their inputs, without cycles")
+        return self.scope.values[name]
+
+    def _attributes(self, node: Any) -> dict[str, Any]:
+        """Return the attributes of a node; those that refer to attributes of the expanded function are looked up there."""
+        found: dict[str, Any] = {}
+        for attribute in node.attribute:
+            given = self.scope.attributes.get(attribute.ref_attr_name) if attribute.ref_attr_name else attribute
+            if given is not None:
+                found[attribute.name] = attribute_value(given)
+        return found
+
+    def _finished(self, convert: Convert, given: SimpleNamespace) -> list[Value]:
+        """Return the outputs that a row computes, bound to variables, or as constants if they are small and known."""
+        made = convert(self, given)
+        outputs: Sequence[Any] = cast("Sequence[Any]", made) if isinstance(made, tuple | list) else (made,)
+        is_constant = all(value is None or isinstance(value, relax.Constant) for value in self.inputs)
+        return [self._output(place, output, is_constant) for place, output in enumerate(outputs)]
+
+    def _output(self, place: int, output: Any, is_constant: bool) -> Value:
+        if output is None or output in self._elements or isinstance(output, relax.Constant):
+            return output
+        if place >= len(self.node.output) or not self.node.output[place]:
+            return None
+        if is_constant and (folded := _evaluated(output)) is not None:
+            return folded
+        self._place = place
+        return self.known_shape(self.emit(output))
+
+    def known_shape(self, value: relax.Var) -> relax.Var:
+        """Return a tensor as a variable whose dimensions have names; they are checked and bound at run time."""
+        info = value.struct_info
+        if not isinstance(info, relax.TensorStructInfo) or isinstance(info.shape, relax.ShapeExpr):
+            return value
+        if info.ndim == -1:
+            raise self.unsupported("the rank of its output depends on data", "make the rank known")
+        name = self.unique(self.value_name())
+        dims = [self.new_size(f"{name}_dim{axis}") for axis in range(info.ndim)]
+        return self.block_builder.match_cast(value, tensor_info(dims, info.dtype), name)
+
+    def new_size(self, name: str) -> tir.Var:
+        """Return a new symbolic size."""
+        return tir.Var("int64", self.unique(name))
+
+    # --- Functions and subgraphs ------------------------------------------------------------------------------
+
+    def _expanded(self, function: Any, values: Sequence[Value], given: Mapping[str, Any]) -> list[Value]:
+        """Return the outputs of the body of a function, which is converted in place."""
+        key = (function.domain, function.name, getattr(function, "overload", ""))
+        if key in self._expanding:
+            raise error("E1006", f"the function '{function.name}' calls itself", None, "use Loop")
+        if len(values) > len(function.input):
+            raise error("E1006", f"it has {len(values)} inputs, but the function takes {len(function.input)}")
+        resolved = {name: self._resolved(attribute) for name, attribute in given.items()}
+        attributes = {attribute.name: attribute for attribute in function.attribute_proto}
+        attributes |= {name: attribute for name, attribute in resolved.items() if attribute is not None}
+        padded = [*values, *[None] * (len(function.input) - len(values))]
+        opsets = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in function.opset_import}
+        prefix = self.value_name() + "_"
+        self._expanding.append(key)
+        try:
+            with self.inner_scope(dict(zip(function.input, padded, strict=True)), opsets, prefix, attributes):
+                self.run(function.node)
+                return [self._value(name) for name in function.output]
+        finally:
+            self._expanding.pop()
+
+    def subgraph(self, graph: Any, inputs: Sequence[Value]) -> list[relax.Expr]:
+        """Return the outputs of a subgraph, which is converted in place with `inputs`."""
+        if len(graph.input) != len(inputs):
+            raise error("E1006", f"the graph '{graph.name}' has {len(graph.input)} inputs, but must have {len(inputs)}")
+        values: dict[str, Value] = {given.name: value for given, value in zip(graph.input, inputs, strict=True)}
+        values |= {initializer.name: constant_of(initializer) for initializer in graph.initializer}
+        with self.inner_scope(values):
+            self.run(graph.node)
+            return self.results(graph)
+
+    def results(self, graph: Any) -> list[relax.Expr]:
+        """Return the values of a graph's outputs; E1006 if one has none."""
+        found: list[relax.Expr] = []
+        for output in graph.output:
+            value = self.scope.values.get(output.name)
+            if value is None:
+                raise error("E1006", f"the graph's output '{output.name}' has no value", None, "compute it by a node")
+            found.append(value)
+        return found
+
+    def _resolved(self, attribute: Any) -> Any:
+        return self.scope.attributes.get(attribute.ref_attr_name) if attribute.ref_attr_name else attribute
+
+    @contextmanager
+    def inner_scope(
+        self,
+        values: Mapping[str, Value],
+        opsets: Mapping[str, int] | None = None,
+        prefix: str = "",
+        attributes: Mapping[str, Any] | None = None,
+    ) -> Generator[None]:
+        """Convert a subgraph, which sees the values around it, in a `with`; with `opsets`, the body of a function, which does
+        not.
+        """
+        outer = self.scope
+        if opsets is None:
+            self.scope = replace(outer, values=outer.values.new_child(dict(values)))
+        else:
+            self.scope = Scope(ChainMap(dict(values)), opsets, prefix, attributes or {})
+        try:
+            yield
+        finally:
+            self.scope = outer
+
+    # --- Names ------------------------------------------------------------------------------------------------
+
+    def value_name(self) -> str:
+        """Return the name of the current output as an identifier."""
+        name = self.node.output[self._place] if self._place < len(self.node.output) else ""
+        return self.scope.prefix + (variable_name(name) or self.node.op_type.lower())
+
+    # --- What rows ask for ------------------------------------------------------------------------------------
+
+    def array(self, value: Value, what: str) -> NDArray[Any]:
+        """Return the elements of a tensor that must be constant; E1004, which calls it `what`, otherwise."""
+        if not isinstance(value, relax.Constant):
+            raise self.unsupported(f"{what} must be constant", "make it an initializer of the model")
+        return cast("NDArray[Any]", value.data)
+
+    def ints(self, value: Value, what: str) -> list[int]:
+        """Return the elements of an integer tensor that must be constant, in row-major order."""
+        return [int(element) for element in self.array(value, what).reshape(-1)]
+
+    def elements(self, value: Value) -> NDArray[Any] | None:
+        """Return the elements of a tensor if they are known: an array, of objects if some are symbolic expressions of sizes."""
+        if isinstance(value, relax.Constant):
+            return cast("NDArray[Any]", value.data)
+        return None if value is None else self._elements.get(value)
+
+    def sizes(self, value: relax.Expr | list[int]) -> list[int | tir.PrimExpr]:
+        """Return the elements of an integer tensor of at most one dimension, or an attribute, as numbers and expressions.
+
+        What is only known at run time gets the name of a new symbolic size. E1004 if the number of elements is unknown.
+        """
+        if isinstance(value, list):
+            return list(value)
+        known = self.elements(value)
+        if known is not None:
+            return [as_size(element) for element in known.reshape(-1)]
+        count = d.value_of(d.product(dims_of(value)))
+        if count is None:
+            raise self.unsupported("the number of sizes depends on data", "make their number known")
+        flat = value if len(dims_of(value)) == 1 else apply("reshape", value, relax.ShapeExpr((d.dim(count),)))
+        shape = self.emit(apply("tensor_to_shape", self.cast(flat, "int64")), "_sizes")
+        names = [self.new_size(f"{self.value_name()}_size{place}") for place in range(count)]
+        self.block_builder.match_cast(shape, relax.ShapeStructInfo(tuple(names), count), self.unique("sizes"))
+        return list(names)
+
+    def from_elements(self, elements: NDArray[Any], dtype: str) -> relax.Expr:
+        """Return the tensor of an array of numbers and symbolic expressions: a constant if all are numbers."""
+        numbers = [as_size(element) for element in elements.reshape(-1)]
+        if all(isinstance(number, int) for number in numbers):
+            return const(np.array(numbers, dtype="int64").reshape(elements.shape), dtype)
+        if elements.ndim == 0:
+            made = self.full(d.as_dim(numbers[0]), dtype)
+        else:
+            shape = relax.ShapeExpr(tuple(d.as_dim(number) for number in numbers))
+            made = self.cast(apply("shape_to_tensor", shape), dtype)
+            if elements.ndim > 1:
+                made = apply("reshape", made, relax.ShapeExpr(tuple(map(d.dim, elements.shape))))
+        self._elements[made] = elements
+        return made
+
+    def tensor(self, value: Any, like: relax.Expr) -> relax.Expr:
+        """Return a number, or a tensor of another dtype, as a tensor of the dtype of `like`."""
+        return self.cast(value, dtype_of(like)) if isinstance(value, relax.Expr) else const(value, dtype_of(like))
+
+    def shape(self, dims: Iterable[int | tir.PrimExpr]) -> relax.ShapeExpr:
+        """Return dimensions as an argument of an operator."""
+        return relax.ShapeExpr(tuple(d.as_dim(dim) for dim in dims))
+
+    def unsupported(self, reason: str, help: str) -> TvmsError:
+        """Return the error E1004 for the current node, which no program can express."""
+        return error("E1004", reason, None, help)
+
+
+def domain_of(node: Any) -> str:
+    """Return the domain of a node's operator; that of the standard is ""."""
+    return "" if node.domain == "ai.onnx" else node.domain
+
+
+def variable_name(name: str) -> str:
+    """Return the name of a value as an identifier."""
+    found = identifier(name)
+    return f"value_{found}" if found[:1].isdigit() else found
+
+
+def as_size(element: Any) -> int | tir.PrimExpr:
+    """Return an element of an array of sizes as a number if it is known."""
+    if isinstance(element, tir.PrimExpr):
+        found = d.value_of(d.simplify(element)) if element.dtype == "int64" else None
+        return element if found is None else found
+    return int(element)
+
+
+def _reason(problem: Exception) -> str:
+    return (str(problem).strip() or type(problem).__name__).splitlines()[0]
+
+
+def _evaluated(expr: Any) -> relax.Constant | None:
+    """Return the value of an expression of constants, if it is small and can be computed."""
+    from ....ir.interp import run
+
+    info = infer_struct_info(expr)
+    if not isinstance(info, relax.TensorStructInfo) or not isinstance(info.shape, relax.ShapeExpr):
+        return None
+    count = d.value_of(d.product(info.shape.values))
+    if count is None or count > _SMALL:
+        return None
+    function = relax.Function((), relax.SeqExpr((), expr), info)
+    try:
+        return const(run(IRModule({"constant": function}), "constant", []))
+    except TvmsError:
+        return None  # the error is reported when the program executes

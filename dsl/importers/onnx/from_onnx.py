@@ -1,0 +1,156 @@
+"""ONNX models as modules (TVM: `relax.frontend.onnx.from_onnx`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+from ....ir import relax, tir
+from ....ir.base import Attrs, IRModule
+from ....ir.building.block_builder import BlockBuilder
+from ....ir.deep import deep
+from ....ir.diagnostics import error
+from ....ir.ops import dims as d
+from ....ir.ops.inference import tensor_info
+from ....ir.passes.dead_code import remove_unused_bindings
+from ....ir.passes.transform import map_functions
+from ..bindings import identifier
+from ..values import info_of
+from .control_flow import has_control_flow
+from .converter import Converter, variable_name
+from .library import library
+from .table import TABLE
+from .tensors import constant_of, dtype_name
+
+Sizes = Sequence[int | str | tir.PrimExpr]
+"""The dimensions of an input; texts name symbolic sizes."""
+
+
+@deep
+def from_onnx(
+    model: Any,
+    shape_dict: Mapping[str, Sizes] | None = None,
+    dtype_dict: str | Mapping[str, str] | None = None,
+    opset: int | None = None,
+    keep_params_in_input: bool = False,
+    sanitize_input_names: bool = True,
+) -> IRModule:
+    """Return the module whose function `main` computes what an `onnx.ModelProto` computes.
+
+    Dimensions with a name (`dim_param`) become symbolic sizes of that name; `shape_dict` gives other dimensions by input name.
+    `dtype_dict` gives other dtypes, one for all inputs or by input name. `opset` reads the operators of the standard by another
+    version than the model's. Initializers are constants with their names; with `keep_params_in_input`, they are inputs after
+    those of the model, and the attribute "params" of the function holds their values (`detach_params`). With
+    `sanitize_input_names`, names of inputs that are not identifiers become identifiers.
+    A single result is returned as it is, several as a tuple.
+
+    Raises TvmsError: E0702 if the argument is not a model, E0812 if onnx is not installed, E1001 for operators without a
+    converter, E1002 for models that cannot be read, E1004 for what depends on unknown values, E1005 for dtypes that programs
+    do not support, E1006 for malformed nodes.
+    """
+    if not isinstance(model, library().ModelProto):
+        reason = f"the model is of type {type(model).__name__}, not ModelProto"
+        raise error("E0702", reason, None, "load it first: onnx.load(path)")
+    return _Importer(
+        model, shape_dict or {}, dtype_dict or {}, opset, keep_params_in_input, sanitize_input_names
+    ).module()
+
+
+class _Importer:
+    """Imports one model."""
+
+    def __init__(
+        self,
+        model: Any,
+        shapes: Mapping[str, Sizes],
+        dtypes: str | Mapping[str, str],
+        opset: int | None,
+        keep_params: bool,
+        sanitize: bool,
+    ) -> None:
+        self._graph = model.graph
+        self._shapes, self._dtypes, self._keep_params, self._sanitize = shapes, dtypes, keep_params, sanitize
+        self._builder = BlockBuilder()
+        self._sizes: dict[str, tir.Var] = {}
+        self._params: list[tuple[relax.Var, relax.Constant]] = []
+        opsets = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in model.opset_import}
+        if opset is not None:
+            opsets[""] = opset
+        functions = {(f.domain, f.name, getattr(f, "overload", "")): f for f in model.functions}
+        self._converter = Converter(self._builder, TABLE, opsets, functions)
+
+    def module(self) -> IRModule:
+        """Return the module."""
+        values, inputs = self._converter.scope.values, self._inputs()
+        for initializer in self._graph.initializer:
+            values[initializer.name] = self._parameter(initializer)
+        params = [variable for variable, _ in self._params]
+        attrs: Attrs = {"num_input": len(inputs)}
+        if self._keep_params:
+            attrs["params"] = tuple(constant for _, constant in self._params)
+        with self._builder.function("main", [*inputs, *params], attrs):
+            with nullcontext() if has_control_flow(self._graph) else self._builder.dataflow():
+                self._converter.run(self._graph.node)
+                found = self._converter.results(self._graph)
+                result = found[0] if len(found) == 1 else relax.Tuple(tuple(found))
+                if not isinstance(result, relax.Constant):
+                    in_dataflow = self._builder.current_block_is_dataflow()
+                    result = self._builder.emit_output(result) if in_dataflow else self._builder.emit(result)
+            self._builder.emit_func_output(result)
+        module = self._builder.get()
+        return map_functions(module, relax.Function, lambda function: remove_unused_bindings(function, module))
+
+    # --- Inputs -----------------------------------------------------------------------------------------------
+
+    def _inputs(self) -> list[relax.Var]:
+        initialized = {initializer.name for initializer in self._graph.initializer}
+        variables: list[relax.Var] = []
+        for given in self._graph.input:
+            if given.name not in initialized:
+                variables.append(self._input(given))
+                self._converter.scope.values[given.name] = variables[-1]
+        return variables
+
+    def _input(self, given: Any) -> relax.Var:
+        kind = given.type.tensor_type
+        if not given.type.HasField("tensor_type"):
+            raise error("E1004", f"the input '{given.name}' is not a tensor", None, "pass tensors")
+        name = self._converter.unique(input_name(given.name) if self._sanitize else given.name)
+        dtype = self._dtypes if isinstance(self._dtypes, str) else self._dtypes.get(given.name)
+        if given.name in self._shapes:
+            dims = [self._given_size(size) for size in self._shapes[given.name]]
+        elif kind.HasField("shape"):
+            dims = [self._size(dim, f"{name}_dim{axis}") for axis, dim in enumerate(kind.shape.dim)]
+        else:
+            raise error("E1004", f"the rank of the input '{given.name}' is unknown", None, "give it in shape_dict")
+        return relax.Var(name, struct_info=tensor_info(dims, dtype or dtype_name(kind.elem_type)))
+
+    def _size(self, dim: Any, name: str) -> tir.PrimExpr:
+        if dim.HasField("dim_value") and dim.dim_value >= 0:
+            return d.dim(dim.dim_value)
+        return self._named_size(identifier(dim.dim_param) or name)
+
+    def _given_size(self, size: int | str | tir.PrimExpr) -> tir.PrimExpr:
+        return self._named_size(size) if isinstance(size, str) else d.as_dim(size)
+
+    def _named_size(self, name: str) -> tir.Var:
+        if name not in self._sizes:
+            self._sizes[name] = self._converter.new_size(variable_name(name))
+        return self._sizes[name]
+
+    def _parameter(self, initializer: Any) -> relax.Expr:
+        constant = constant_of(initializer)
+        if not self._keep_params:
+            return constant
+        name = self._converter.unique(input_name(initializer.name) if self._sanitize else initializer.name)
+        variable = relax.Var(name, struct_info=info_of(constant))
+        self._params.append((variable, constant))
+        return variable
+
+
+def input_name(name: str) -> str:
+    """Return the name of an input as an identifier (TVM: `ONNXGraphImporter._sanitize_name`)."""
+    found = re.sub(r"\W", "_", name)
+    return found if found[:1].isalpha() or found[:1] == "_" else f"input_{found}"

@@ -1,0 +1,14 @@
+"""The table of converters: an operator, its domain and the versions of the domain that a row converts.
+
+To add an operator, add a row to the file of its family: a function of the converter, and of the inputs and attributes by the
+names of the ONNX standard. It returns a value, or a tuple of values for several outputs. docs/onnx.md lists the operators.
+"""
+
+from __future__ import annotations
+
+from . import control_flow, elementwise, products, shapes
+from .rows import Table
+
+FAMILIES = (elementwise, products, shapes, control_flow)
+
+TABLE = Table(family.ROWS for family in FAMILIES)

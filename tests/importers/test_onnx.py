@@ -1,0 +1,77 @@
+"""The importer of ONNX models: names, sizes, constants, subgraphs and functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx", reason="onnx, the extra 'onnx', is not installed")
+
+import tvms  # noqa: E402  # after the check that there is anything to test
+from tvms.relax.frontend.onnx import backend, from_onnx  # noqa: E402
+
+
+def parsed(text: str, opset: int = 18) -> Any:
+    return onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : {opset}, "own" : 1]>\n{text}')
+
+
+def test_sizes_have_names_and_arithmetic_on_them_is_folded() -> None:
+    model = parsed("""g (float[batch, 3, 4] x, float[4, 8] w) => (float[batch, 24] z) {
+        y = MatMul(x, w)
+        all = Shape(y)
+        first = Constant<value_ints = [0]>()
+        rows = Gather(all, first)
+        rest = Constant<value_ints = [-1]>()
+        sizes = Concat<axis = 0>(rows, rest)
+        flat = Reshape(y, sizes)
+        z = Add(flat, flat)
+    }""")
+    module = from_onnx(model)
+    assert module.script() == (
+        "#tvms 1\n\n"
+        "I.ir_module Module:\n"
+        '    R.function main(x: R.Tensor(("batch", 3, 4), "float32"), w: R.Tensor((4, 8), "float32"))'
+        ' -> R.Tensor(("batch", 24), "float32"):\n'
+        "        batch = T.int64()\n"
+        '        R.func_attr({"num_input": 2})\n'
+        "        with R.dataflow():\n"
+        "            y = R.matmul(x, w)\n"
+        "            flat = R.reshape(y, R.shape([batch, 24]))\n"
+        "            z = R.add(flat, flat)\n"
+        "            gv = z\n"
+        "            R.output(gv)\n"
+        "        return gv\n"
+    )
+    x, w = np.ones((2, 3, 4), "float32"), np.ones((4, 8), "float32")
+    (made,) = backend.run_model(model, [x, w])
+    np.testing.assert_array_equal(made, np.full((2, 24), 8, "float32"))
+
+
+@pytest.mark.parametrize("test", [True, False])
+def test_conditions(test: bool) -> None:
+    model = parsed("""g (bool test, float[2] x) => (float[2] z) {
+        z = If (test) <
+            then_branch = yes () => (float[2] a) { a = Add(x, x) },
+            else_branch = no () => (float[2] b) { b = Relu(x) }
+        >
+    }""")
+    (made,) = backend.run_model(model, [np.array(test), np.array([-1, 2], "float32")])
+    np.testing.assert_array_equal(made, [-2, 4] if test else [0, 2])
+
+
+def test_functions_of_the_model_are_expanded() -> None:
+    model = parsed("""g (float[2] x) => (float[2] z) { z = own.twice(x) }
+        <domain: "own", opset_import: ["" : 18]> twice (a) => (b) { b = Add(a, a) }""")
+    assert "z_b = R.add(x, x)" in from_onnx(model).script()
+
+
+def test_an_error_names_the_node() -> None:
+    model = parsed("g (float[2] x) => (float[2] z) { [my_node] z = Add(x, missing) }")
+    with pytest.raises(tvms.TvmsError) as problem:
+        from_onnx(model)
+    assert str(problem.value) == (
+        "error[E1006]: node 'my_node' (Add of ai.onnx, version 18): its input 'missing' has no value\n"
+        "  = help: nodes must follow those that compute their inputs, without cycles"
+    )
