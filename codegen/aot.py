@@ -21,14 +21,14 @@ from ..ir.diagnostics import error
 from ..ir.dtype import parse_dtype
 from ..ir.files import memory_limit, read_file, write_together
 from ..ir.sanitize import c_comment, symbol, visible
-from .build import Built, Settings, build, lower_module, prepare
+from .build import Built, Settings, lower_module, prepare
 from .llvm.api import ir
-from .llvm.backend import optimize, to_object
+from .llvm.backend import objects_in, optimize, to_object
 from .llvm.faults import POSITION, Fault
 from .llvm.types import I32, POINTER
 from .lower.signature import size_variables
 from .names import mangle
-from .runtime.executable import machine_code
+from .runtime.executable import build_image
 from .runtime.sizes import size_text
 from .runtime.threads import OPENMP, SERIAL, find_openmp
 from .target import Target, TargetLike, get_target
@@ -115,12 +115,12 @@ def shared_library(
 ) -> bytes:
     """Return the loop functions of a program as a shared library; TvmsError E0608 if it cannot be linked."""
     chosen, how = get_target(target), settings or Settings()
-    built = build(prepare(program, chosen), chosen, how)
-    kernels = machine_code(built, chosen, how)
+    built, image = build_image(prepare(program, chosen), chosen, how, for_c=True)
+    kernels = {f"kernels{number}": part for number, part in enumerate(objects_in(image))}
     messages = to_object(optimize(_messages(built, chosen), chosen), chosen)
     has_openmp = find_openmp() is not None
     runtime = to_object(optimize(OPENMP if has_openmp else SERIAL, chosen), chosen)
-    return _link({"kernels": kernels, "messages": messages, "runtime": runtime}, ["-fopenmp"] if has_openmp else [])
+    return _link({**kernels, "messages": messages, "runtime": runtime}, ["-fopenmp"] if has_openmp else [])
 
 
 def _link(objects: dict[str, bytes], options: list[str]) -> bytes:

@@ -1,7 +1,7 @@
 """Compiled modules as files: the text of the program, its machine code, and a manifest.
 
     b"tvms compiled module 4\\n" · signature of the manifest · SHA-256 of signature and manifest
-    · length of the manifest, 8 bytes · manifest, JSON · text · tensors · object file
+    · length of the manifest, 8 bytes · manifest, JSON · text · tensors · object files
 
 The manifest holds the hashes of the parts after it. The signature is an HMAC with the user's secret
 (`secret`), bound to a purpose: any module, or the cache entry of one key. Hashes detect damage; only the
@@ -29,7 +29,7 @@ from .secret import NO_SIGNATURE, SIZE, is_signed, sign
 from .target import Target
 
 MAGIC = b"tvms compiled module "
-FORMAT = 5
+FORMAT = 6
 _HASH_BYTES, _LENGTH_BYTES = 32, 8
 
 MODULE = "module"
@@ -70,7 +70,7 @@ class Manifest(Struct, frozen=True):
     text: tuple[int, str]
     tensors: tuple[int, str]
     image: tuple[int, str]
-    """The length in bytes and SHA-256 of each part: the program's text, its tensors and the object file."""
+    """The length in bytes and SHA-256 of each part: the program's text, its tensors and the object files."""
 
 
 def version() -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import get_args, get_type_hints
 
 from msgspec import Struct
@@ -20,7 +20,7 @@ from ..ir.verify import check_types
 from ..ir.visit import walk
 from .gpu.lower import lower_for_gpu
 from .graph.native import NativeFunction, native_functions
-from .llvm.module import EmittedModule, emit_module
+from .llvm.module import EmittedModule, ModuleEmitter
 from .lower import Bounds, Safety, guard_indices, lower_blocks, lower_loops
 from .lower.wrapping import limit_sizes
 from .pipeline import lower_graphs
@@ -88,31 +88,72 @@ def prepare(program: IRModule | BaseFunc, target: Target) -> IRModule:
     return lower_graphs(apply_schedules(check_types(as_module(program)), target.name), target)
 
 
-def build(module: IRModule, target: Target, settings: Settings, for_c: bool = True) -> Built:
+def build(
+    module: IRModule, target: Target, settings: Settings, for_c: bool = True, take: Callable[[str], None] | None = None
+) -> Built:
     """Build a prepared module for `target`. Graph functions become machine code if `Settings.native` is true; C
     entries are emitted if `for_c` is true.
+
+    With `take`, the LLVM IR of large modules is passed on in parts, while others are still lowered; `Built.emitted` is
+    the last part.
 
     Raises TvmsError with everything that cannot be compiled (E0601 to E0607), from all functions.
     """
     natives = native_functions(module) if settings.native else {}
     drivers = {name: native.driver for name, native in natives.items()}
-    kernels, decisions, safety, stats = lower_module(module, target, settings, drivers)
+    writer = _Writer(target, settings, for_c, None if target.order else take)
+    kernels, decisions, safety, stats = lower_module(module, target, settings, drivers, writer.add)
     announce("write LLVM IR")
-    start = time.perf_counter()
-    emitted = emit_module(kernels, target, settings.threads, for_c)
-    stats["emit"] = time.perf_counter() - start
+    emitted = writer.finish()
+    stats["lower"] -= writer.early
+    stats["emit"] = writer.early + writer.late
     sources = loop_level_functions(module) | drivers
     signatures = {name: signature_of(sources[name], kernel) for name, kernel in kernels.items()}
     signatures |= {name: replace(signatures[name], written=native.written) for name, native in natives.items()}
     return Built(module, signatures, natives, emitted, decisions, safety, stats)
 
 
+class _Writer:
+    """Emits kernels as they are lowered if their IR is passed on in parts, and all at the end otherwise."""
+
+    def __init__(self, target: Target, settings: Settings, for_c: bool, take: Callable[[str], None] | None) -> None:
+        self._kernels: dict[str, tir.PrimFunc] = {}
+        self._emitter = ModuleEmitter(self._kernels, target, settings.threads, for_c, take)
+        self._is_early, self._left = take is not None, list[str]()
+        self.early = self.late = 0.0
+        """Seconds of work in `add` and in `finish`."""
+
+    def add(self, name: str, kernel: tir.PrimFunc) -> None:
+        """Emit a lowered function; one that calls others waits for `finish`, when all are known."""
+        start = time.perf_counter()
+        self._kernels[name] = kernel
+        if self._is_early and not _callees(kernel):
+            self._emitter.add(name)
+        else:
+            self._left.append(name)
+        self.early += time.perf_counter() - start
+
+    def finish(self) -> EmittedModule:
+        """Emit the rest; TvmsError with everything that the target cannot do."""
+        start = time.perf_counter()
+        for name in self._left:
+            self._emitter.add(name)
+        emitted = self._emitter.finish()
+        self.late = time.perf_counter() - start
+        return emitted
+
+
 def lower_module(
-    module: IRModule, target: Target, settings: Settings, drivers: Mapping[str, tir.PrimFunc] = {}
+    module: IRModule,
+    target: Target,
+    settings: Settings,
+    drivers: Mapping[str, tir.PrimFunc] = {},
+    take: Callable[[str, tir.PrimFunc], None] | None = None,
 ) -> tuple[dict[str, tir.PrimFunc], dict[str, tuple[Decision, ...]], dict[str, Safety], dict[str, float]]:
     """Return the loop functions as kernels, with decisions, proofs, and the time in seconds.
 
-    `drivers` are lowered with them; they never pass overlapping arguments.
+    `drivers` are lowered with them; they never pass overlapping arguments. `take` receives each kernel as soon as it is
+    lowered.
     """
     start = time.perf_counter()
     kernels: dict[str, tir.PrimFunc] = {}
@@ -125,15 +166,18 @@ def lower_module(
         try:
             if target.arch and name not in drivers:
                 kernels[name], decisions[name], safety[name] = lower_for_gpu(function, name, target, settings.bounds)
-                continue
-            bounds = "trust" if name in drivers else settings.bounds
-            may_move = settings.schedule and (name not in called or bool(function.attrs.get("tir.noalias")))
-            loops = guarded_loops(function, bounds, functions, target if may_move else None)
-            safety[name] = loops.safety
-            decisions |= {name: loops.decisions} if loops.decisions else {}
-            kernels[name] = lower_loops(loops.scheduled or loops.plain)
+            else:
+                bounds = "trust" if name in drivers else settings.bounds
+                may_move = settings.schedule and (name not in called or bool(function.attrs.get("tir.noalias")))
+                loops = guarded_loops(function, bounds, functions, target if may_move else None)
+                safety[name] = loops.safety
+                decisions |= {name: loops.decisions} if loops.decisions else {}
+                kernels[name] = lower_loops(loops.scheduled or loops.plain)
         except TvmsError as problem:
             problems.extend(problem.diagnostics)
+            continue
+        if take is not None:
+            take(name, kernels[name])
     if problems:
         raise TvmsError(problems)
     return kernels, decisions, safety, {"lower": time.perf_counter() - start}
@@ -184,6 +228,10 @@ def loop_level_functions(module: IRModule) -> dict[str, tir.PrimFunc]:
 
 def called_functions(module: IRModule) -> set[str]:
     """Return the names of the functions that loop functions call."""
-    bodies = [function.body for function in loop_level_functions(module).values()]
-    calls = (node for body in bodies for node in walk(body) if isinstance(node, tir.Call))
+    return {name for function in loop_level_functions(module).values() for name in _callees(function)}
+
+
+def _callees(function: tir.PrimFunc) -> set[str]:
+    """Return the names of the functions that `function` calls."""
+    calls = (node for node in walk(function.body) if isinstance(node, tir.Call))
     return {call.op.name_hint for call in calls if isinstance(call.op, GlobalVar)}

@@ -88,6 +88,11 @@ class Target(Struct, frozen=True, eq=False):
         return _machine(self.triple, self.cpu, self.features, min(level, self.level))
 
     @property
+    def layout(self) -> tuple[str, str]:
+        """Return the triple and the data layout of modules, by LLVM's names."""
+        return _layout(self.triple, self.cpu, self.features)
+
+    @property
     def processor(self) -> Machine:
         """Return the properties of the machine for default schedules."""
         triple, cpu, features = self.words
@@ -119,6 +124,12 @@ def _machine(triple: str, cpu: str, features: str, level: int) -> Any:
     if not cpu:
         cpu, features = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
     return target.create_target_machine(cpu=cpu, features=features, opt=level, reloc="pic", codemodel="default")
+
+
+@cache
+def _layout(triple: str, cpu: str, features: str) -> tuple[str, str]:
+    machine = _machine(triple, cpu, features, 3)
+    return machine.triple, str(machine.target_data)
 
 
 TARGETS: dict[str, Target] = {KIND: Target(KIND)}

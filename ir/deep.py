@@ -72,10 +72,15 @@ def nested(function: Callable[_P, _R], name: str, span: Span | None) -> Callable
             finally:
                 _state.calls = depth
 
-        needs_room = depth == _PLAIN_CALLS and not getattr(_state, "has_room", False)
+        needs_room = depth == _PLAIN_CALLS and not has_big_stack()
         return run_with_big_stack(run) if needs_room else run()
 
     return call
+
+
+def has_big_stack() -> bool:
+    """Return whether the current thread is one of `run_with_big_stack`."""
+    return getattr(_state, "has_room", False)
 
 
 def run_with_big_stack(thunk: Callable[[], _R]) -> _R:

@@ -6,8 +6,13 @@ If LLVM rejects the IR, the compiler has a bug; the user's program is not at fau
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
+import msgspec
+
+from ...ir.deep import has_big_stack
 from ...ir.passes.transform import announce
 from .api import binding
 
@@ -39,6 +44,53 @@ def to_object(module: Any, target: Target, level: int = 3) -> bytes:
     """Return the object file of an optimized module."""
     announce("make machine code")
     return target.machine_at(level).emit_object(module)
+
+
+class ObjectWriter:
+    """Turns LLVM IR into object files in a thread, while the caller lowers and emits the next functions.
+
+    LLVM runs without Python's lock. There is one such thread, because llvmlite permits one call of LLVM at a time. A caller
+    with a big stack (`ir.deep`) does the work itself, since its programs may nest too deep for the stack of another thread.
+    """
+
+    def __init__(self, target: Target, level: int) -> None:
+        self._target, self._level = target, level
+        self._thread = None if has_big_stack() else ThreadPoolExecutor(1, "tvms-llvm")
+        self._objects: list[Future[bytes]] = []
+
+    def add(self, text: str) -> None:
+        """Start to translate a module."""
+        if self._thread is not None:
+            self._objects.append(self._thread.submit(self._translate, text))
+            return
+        done: Future[bytes] = Future()
+        done.set_result(self._translate(text))
+        self._objects.append(done)
+
+    def finish(self, text: str) -> bytes:
+        """Translate a last module, and return the object files of all, for `objects_in`."""
+        last = self._translate(text)
+        return msgspec.msgpack.encode([*(made.result() for made in self._objects), last])
+
+    def _translate(self, text: str) -> bytes:
+        return to_object(optimize(text, self._target, self._level), self._target, self._level)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._thread is not None:
+            self._thread.shutdown(cancel_futures=True)
+
+
+def objects_in(image: bytes) -> list[bytes]:
+    """Return the object files that `ObjectWriter.finish` packed; ValueError if the bytes are damaged."""
+    try:
+        return msgspec.msgpack.decode(image, type=list[bytes])
+    except msgspec.MsgspecError as problem:
+        raise ValueError(f"it is not a list of object files: {problem}") from None
 
 
 def to_assembly(module: Any, target: Target, level: int = 3) -> str:

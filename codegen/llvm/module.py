@@ -8,7 +8,7 @@ to the fault record of the call (`faults`). Programs in C call `tvms_<name>`, wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
@@ -41,24 +41,65 @@ class EmittedModule(Struct, frozen=True):
 def emit_module(
     kernels: Mapping[str, tir.PrimFunc], target: Target, threads: int = 0, for_c: bool = True
 ) -> EmittedModule:
-    """Emit lowered functions by name, with entries for C programs if `for_c` is true.
+    """Emit lowered functions by name as one module, with entries for C programs if `for_c` is true.
 
     Parallel loops use `threads` threads (0: the target's number). TvmsError with everything that the target cannot
     do, from all functions.
     """
-    intrinsics = {**CPU, **SIMULATED} if target.order else CPU
-    module = LLVMModule(kernels, target, threads, intrinsics)
-    problems: list[Diagnostic] = []
-    for name, function in kernels.items():
+    emitter = ModuleEmitter(kernels, target, threads, for_c)
+    for name in kernels:
+        emitter.add(name)
+    return emitter.finish()
+
+
+class ModuleEmitter:
+    """Emits lowered functions one by one.
+
+    With `take`, the result is several LLVM modules of about `_PART` instructions each. Each is passed to `take` as soon
+    as it is complete, so that LLVM can work on it while other functions are lowered and emitted. Without `take`, it is
+    one module.
+    """
+
+    def __init__(
+        self,
+        kernels: Mapping[str, tir.PrimFunc],
+        target: Target,
+        threads: int = 0,
+        for_c: bool = True,
+        take: Callable[[str], None] | None = None,
+    ) -> None:
+        """`kernels` are the lowered functions by name; they may be added to it until they are emitted or called."""
+        self._kernels, self._target, self._threads, self._for_c, self._take = kernels, target, threads, for_c, take
+        self._faults: list[Fault] = []
+        self._problems: list[Diagnostic] = []
+        self._module = self._new_module()
+
+    def add(self, name: str) -> None:
+        """Emit kernel `name`, whose callees are known. What the target cannot do is reported by `finish`."""
+        if self._take is not None and self._module.instruction_count() > _PART:
+            if not self._problems:
+                self._take(str(self._module.module))
+            self._module = self._new_module()
         try:
-            kernel = _emit_kernel(module, name, function)
-            if for_c:
-                _emit_c_function(module, name, kernel)
+            kernel = _emit_kernel(self._module, name, self._kernels[name])
+            if self._for_c:
+                _emit_c_function(self._module, name, kernel)
         except TvmsError as problem:
-            problems.extend(problem.diagnostics)
-    if problems:
-        raise TvmsError(problems)
-    return EmittedModule(str(module.module), tuple(module.faults))
+            self._problems.extend(problem.diagnostics)
+
+    def finish(self) -> EmittedModule:
+        """Return the module, or the part that was not passed on; TvmsError with what the target cannot do."""
+        if self._problems:
+            raise TvmsError(self._problems)
+        return EmittedModule(str(self._module.module), tuple(self._faults))
+
+    def _new_module(self) -> LLVMModule:
+        intrinsics = {**CPU, **SIMULATED} if self._target.order else CPU
+        return LLVMModule(self._kernels, self._target, self._threads, intrinsics, self._faults)
+
+
+_PART = 2_000
+"""Instructions after which a part of a module is complete: LLVM optimizes that many in about 0.1 s."""
 
 
 FAST_MATH_ATTRIBUTE = "tir.fast_math"

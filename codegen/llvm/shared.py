@@ -28,14 +28,22 @@ def result_type(function: tir.PrimFunc) -> LLVMType | None:
 class LLVMModule:
     """An LLVM module whose functions are `kernels`."""
 
-    def __init__(self, kernels: Mapping[str, tir.PrimFunc], target: Target, threads: int, intrinsics: Emitters) -> None:
+    def __init__(
+        self,
+        kernels: Mapping[str, tir.PrimFunc],
+        target: Target,
+        threads: int,
+        intrinsics: Emitters,
+        faults: list[Fault] | None = None,
+    ) -> None:
+        """`faults` are those of other modules with the same numbering of statuses; new ones are appended to them."""
         self.kernels, self.target, self.threads = kernels, target, threads or target.threads
         self.intrinsics = intrinsics
         self.module: Any = ir.Module("tvms")
-        self.module.triple, self.module.data_layout = target.machine.triple, str(target.machine.target_data)
+        self.module.triple, self.module.data_layout = target.layout
         self.propagates_apart = str(self.module.triple).startswith(("x86", "i686"))
         """Whether a maximum that propagates NaN takes several instructions."""
-        self.faults: list[Fault] = []
+        self.faults: list[Fault] = [] if faults is None else faults
         self._functions: dict[str, Value] = {}
 
     def declare(self, name: str) -> Value:
@@ -48,6 +56,11 @@ class LLVMModule:
             kind = ir.FunctionType(I32, [*params, POINTER])
             self._functions[name] = ir.Function(self.module, kind, kernel_symbol(name))
         return self._functions[name]
+
+    def instruction_count(self) -> int:
+        """Return the number of LLVM instructions of all functions."""
+        functions = self.module.functions
+        return sum(len(block.instructions) for function in functions for block in function.blocks)
 
     def fault(self, code: str, message: str, span: Span | None) -> int:
         """Return the status of a new fault."""

@@ -37,7 +37,7 @@ def address_reader() -> Callable[[Any], int]:
     field = builder.gep(interface, [I32(0), I32(_DATA)], source_etype=ARRAY_INTERFACE)
     builder.ret(builder.ptrtoint(builder.load(field, typ=POINTER), I64))
     image = to_object(optimize(str(module), target), target)
-    addresses, keep_alive = link_symbols(image, ["tvms_address"], target)
+    addresses, keep_alive = link_symbols([image], ["tvms_address"], target)
     reader = ctypes.PYFUNCTYPE(ctypes.c_size_t, ctypes.py_object)(addresses["tvms_address"])
     reader.keep_alive = keep_alive  # type: ignore[attr-defined]
     return reader

@@ -35,7 +35,7 @@ from ..graph.entries import Entry, compile_graphs
 from ..graph.home import HOST, Home
 from ..graph.native import native_functions
 from ..graph.native_entry import NativeEntry
-from ..llvm.backend import optimize, to_assembly, to_object
+from ..llvm.backend import ObjectWriter, objects_in, optimize, to_assembly, to_object
 from ..llvm.faults import Fault
 from ..llvm.module import EmittedModule
 from ..lower import Bounds
@@ -150,17 +150,23 @@ def _build(module: IRModule, target: Target, settings: Settings, cache: Cache | 
     if found is not None:
         manifest, image = found
         return _restored(module, manifest), image
-    built, start = build(module, target, settings, for_c=False), time.perf_counter()
-    image = machine_code(built, target, settings)
-    built.stats["llvm"] = time.perf_counter() - start
+    built, image = build_image(module, target, settings, for_c=False)
     if cache is not None:
         cache.keep(key, built, image, target, settings)
     return built, image
 
 
-def machine_code(built: Built, target: Target, settings: Settings) -> bytes:
-    """Return the object file of a built module."""
-    return to_object(optimize(built.emitted.text, target, settings.level), target, settings.level)
+def build_image(module: IRModule, target: Target, settings: Settings, for_c: bool) -> tuple[Built, bytes]:
+    """Build a prepared module and return it with its object files (`objects_in`).
+
+    LLVM works on parts of a large module while the others are lowered. `stats["llvm"]` is the time that remains after that.
+    """
+    with ObjectWriter(target, settings.level) as writer:
+        built = build(module, target, settings, for_c, writer.add)
+        start = time.perf_counter()
+        image = writer.finish(built.emitted.text)
+    built.stats["llvm"] = time.perf_counter() - start
+    return built, image
 
 
 def _restored(module: IRModule, manifest: Manifest) -> Built:
@@ -171,13 +177,13 @@ def _restored(module: IRModule, manifest: Manifest) -> Built:
 
 
 def link_built(built: Built, image: bytes, target: Target, settings: Settings) -> Executable:
-    """Return the executable of a module whose kernels, and drivers of native functions, are in the object file
+    """Return the executable of a module whose kernels, and drivers of native functions, are in the object files
     `image`.
 
     TvmsError E0617 if the code does not run on this processor.
     """
     check_runs_here(target)
-    module, natives, library = built.module, built.natives, link(image, built.signatures, target)
+    module, natives, library = built.module, built.natives, link(objects_in(image), built.signatures, target)
     entries: dict[str, Entry] = {}
     for name, signature in built.signatures.items():
         source = natives[name].driver if name in natives else module.functions[name]
@@ -259,7 +265,7 @@ def _linked_on_trust(module: IRModule, contents: Contents, target: Target, name:
         raise refused(name, "its manifest names other functions than its text")
     try:
         return link_built(built, contents.image, target, contents.manifest.settings)
-    except RuntimeError as problem:
+    except (RuntimeError, ValueError) as problem:
         raise refused(name, f"its machine code cannot be linked: {problem}") from None
 
 

@@ -39,26 +39,32 @@ class Library(Struct, frozen=True):
     """Address of the two numbers that determine the order of simulated threads."""
 
 
-def link(image: bytes, names: Iterable[str], target: Target) -> Library:
-    """Link an object file of kernels in memory."""
+def link(objects: Sequence[bytes], names: Iterable[str], target: Target) -> Library:
+    """Link object files of kernels in memory."""
     symbols = {name: kernel_symbol(name) for name in names}
-    runtime = {PARALLEL: _parallel_entry()} if PARALLEL.encode() in image else {}
-    states = [PATTERN] if PATTERN.encode() in image else []
-    addresses, keep_alive = link_symbols(image, [*symbols.values(), *states], target, runtime)
+    runtime = {PARALLEL: _parallel_entry()} if _mention(objects, PARALLEL) else {}
+    states = [PATTERN] if _mention(objects, PATTERN) else []
+    addresses, keep_alive = link_symbols(objects, [*symbols.values(), *states], target, runtime)
     kernels = {name: addresses[symbol] for name, symbol in symbols.items()}
     return Library(kernels, keep_alive, addresses.get(PATTERN))
 
 
+def _mention(objects: Sequence[bytes], symbol: str) -> bool:
+    """Return whether an object file defines or uses `symbol`."""
+    return any(symbol.encode() in image for image in objects)
+
+
 def link_symbols(
-    image: bytes, symbols: Sequence[str], target: Target, given: Mapping[str, int] = {}
+    objects: Sequence[bytes], symbols: Sequence[str], target: Target, given: Mapping[str, int] = {}
 ) -> tuple[dict[str, int], Any]:
-    """Return the addresses of `symbols` in an object file, and an object that must be kept alive while they are
-    used.
+    """Return the addresses of `symbols` in object files, and an object that must be kept alive while they are used.
 
     Undefined symbols are resolved from `given`, by address, and from this process: the C library.
     """
     jit = binding.create_lljit_compiler(target.machine)
-    builder = binding.JITLibraryBuilder().add_object_img(image).add_current_process()
+    builder = binding.JITLibraryBuilder().add_current_process()
+    for image in objects:
+        builder.add_object_img(image)
     for symbol in symbols:
         builder.export_symbol(symbol)
     for symbol, address in given.items():
@@ -75,7 +81,7 @@ def _parallel_entry() -> int:
         return ThreadPool().address
     ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)
     target = TARGETS["llvm"]
-    addresses, keep_alive = link_symbols(to_object(optimize(OPENMP, target), target), [PARALLEL], target)
+    addresses, keep_alive = link_symbols([to_object(optimize(OPENMP, target), target)], [PARALLEL], target)
     _KEPT.append(keep_alive)
     return addresses[PARALLEL]
 

@@ -58,7 +58,7 @@ def make_quick_call(
     text = caller.emit(checks_overlap)
     target = TARGETS["llvm"]
     image = to_object(optimize(text, target, 1), target)
-    addresses, keep_alive = link_symbols(image, [_SYMBOL], target, {_KERNEL: kernel})
+    addresses, keep_alive = link_symbols([image], [_SYMBOL], target, {_KERNEL: kernel})
     function = ctypes.PYFUNCTYPE(ctypes.py_object, *[ctypes.py_object] * (len(plain) - len(bound)))(addresses[_SYMBOL])
     function.keep_alive = keep_alive  # type: ignore[attr-defined]
     return function

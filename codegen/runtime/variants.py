@@ -103,7 +103,7 @@ def _compiled(lowered: Sequence[_Lowered], target: Target) -> list[Ways]:
             continue
         emitted = emit_module(kernels, target, for_c=False)
         for level in levels:
-            library = link(to_object(optimize(emitted.text, target, level), target, level), kernels, target)
+            library = link([to_object(optimize(emitted.text, target, level), target, level)], kernels, target)
             for at, (variant, some) in enumerate(zip(lowered, own, strict=True)):
                 part = Library({name: library.addresses[f"{at}.{name}"] for name in some}, library.keep_alive)
                 entries = _entries(variant, some, part, emitted.faults, target, level)

@@ -105,7 +105,7 @@ class FakeDriver:
             whole = emulate_matrix_units(expand_copies(replace(kernel, axes=axes)))
             plain = tir.PrimFunc(params, simulate(whole, is_ascending=False))
             emitted = emit_module({"kernel": plain}, target)
-            library = link(to_object(optimize(emitted.text, target, 1), target), ["kernel"], target)
+            library = link([to_object(optimize(emitted.text, target, 1), target)], ["kernel"], target)
             types = [*(c_type(param.dtype) for param in params), ctypes.c_void_p]
             call = ctypes.CFUNCTYPE(ctypes.c_int32, *types)
             self._made[kernel, grid] = call(library.addresses["kernel"]), emitted.faults, library
