@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 
 from msgspec.structs import replace
 
@@ -13,7 +14,7 @@ from ...ir.building.values import apply
 from .values import dtype_of
 
 
-class Bindings:
+class Bindings(ABC):
     """Binds the values of a model's nodes in the function that `block_builder` builds."""
 
     def __init__(self, block_builder: BlockBuilder, names: set[str] | None = None) -> None:
@@ -21,9 +22,9 @@ class Bindings:
         self._names: set[str] = set() if names is None else names
         self._emitted: dict[int, tuple[relax.Expr, relax.Var]] = {}
 
+    @abstractmethod
     def value_name(self) -> str:
         """Return the name of the values of the current node."""
-        raise NotImplementedError
 
     def value_span(self) -> Span | None:
         """Return the position of the current node in the source of the model, if it has one."""

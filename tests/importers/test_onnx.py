@@ -42,7 +42,7 @@ def test_sizes_have_names_and_arithmetic_on_them_is_folded() -> None:
         "            z = R.add(flat, flat)\n"
         "            gv = z\n"
         "            R.output(gv)\n"
-        "        return gv\n"
+        "        return gv"
     )
     x, w = np.ones((2, 3, 4), "float32"), np.ones((4, 8), "float32")
     (made,) = backend.run_model(model, [x, w])

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, cast
 
-import numpy as np
-
 from .from_onnx import from_onnx
 from .library import library
 
@@ -25,6 +23,8 @@ class Prepared:
 
 
 def _array(value: Any) -> Any:
+    import numpy as np
+
     if isinstance(value, tuple | list):
         return [_array(item) for item in cast("Sequence[Any]", value)]
     return None if value is None else np.asarray(value)
@@ -57,6 +57,8 @@ def run_node(
     node: Any, inputs: Sequence[Any], device: str = "CPU", outputs_info: Any = None, **kwargs: Any
 ) -> tuple[Any, ...]:
     """Compile a model of a single node in the newest version of the operator set, and run it once."""
+    import numpy as np
+
     onnx = library()
     helper, values = onnx.helper, [np.asarray(value) for value in inputs]
     names = [name for name in node.input if name]

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -25,7 +24,7 @@ from ..values import dims_of, dtype_of
 from .functions import body_of
 from .rows import Convert, Table
 from .shape_folding import folded_sizes
-from .signatures import attribute_value, signature_of
+from .signatures import attribute_value, domain_of, signature_of
 from .tensors import constant_of
 
 if TYPE_CHECKING:
@@ -140,7 +139,7 @@ class Converter(Bindings):
             raise self._unknown(domain, opset)
         self.version = signature.version
         given = signature.arguments(values, self._attributes(node))
-        if (sizes := folded_sizes(self, given)) is not None:
+        if (sizes := folded_sizes(node, values, self.elements, given)) is not None:
             return [self.from_elements(sizes, "int64")]
         if row is not None:
             return self._finished(row.convert, given)
@@ -317,6 +316,8 @@ class Converter(Bindings):
 
     def from_elements(self, elements: NDArray[Any], dtype: str) -> relax.Expr:
         """Return the tensor of an array of numbers and symbolic expressions: a constant if all are numbers."""
+        import numpy as np
+
         numbers = [as_size(element) for element in elements.reshape(-1)]
         if all(isinstance(number, int) for number in numbers):
             return const(np.array(numbers, dtype="int64").reshape(elements.shape), dtype)
@@ -341,11 +342,6 @@ class Converter(Bindings):
     def unsupported(self, reason: str, help: str) -> TvmsError:
         """Return the error E1004 for the current node, which no program can express."""
         return error("E1004", reason, None, help)
-
-
-def domain_of(node: Any) -> str:
-    """Return the domain of a node's operator; that of the standard is ""."""
-    return "" if node.domain == "ai.onnx" else node.domain
 
 
 def variable_name(name: str) -> str:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from .signatures import Signature
 
-if TYPE_CHECKING:
-    from .converter import Converter
-
-Convert: TypeAlias = "Callable[[Converter, Any], Any]"
+Convert: TypeAlias = Callable[[Any, Any], Any]
 """A function of the converter and the inputs and attributes by name, which returns a value, or a tuple of values for several
 outputs."""
 _Convert = TypeVar("_Convert", bound=Convert)

@@ -42,6 +42,11 @@ class Signature(Struct, frozen=True):
         return SimpleNamespace(**found)
 
 
+def domain_of(node: Any) -> str:
+    """Return the domain of a node's operator; that of the standard is ""."""
+    return "" if node.domain == "ai.onnx" else node.domain
+
+
 @lru_cache(maxsize=1024)
 def signature_of(operator: str, domain: str, opset: int) -> Signature | None:
     """Return the signature of an operator that the ONNX standard declares, in version `opset` of its domain, or None."""
