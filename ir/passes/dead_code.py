@@ -28,8 +28,8 @@ def eliminate_dead_code(mod: IRModule, entry_functions: Sequence[str] | None = N
             raise error("E0905", f"the module has no function '{name}'", help=f"it has {', '.join(mod.functions)}")
     entries = {*named, *[name for name, function in mod.functions.items() if is_public(function)]}
     mod = remove_unused_functions(mod, entries)
-    mod = map_functions(mod, relax.Function, lambda function: remove_unused_bindings(function, mod))
-    return remove_unused_functions(mod, entries)
+    live = map_functions(mod, relax.Function, lambda function: remove_unused_bindings(function, mod))
+    return live if live is mod else remove_unused_functions(live, entries)
 
 
 def is_public(function: BaseFunc) -> bool:

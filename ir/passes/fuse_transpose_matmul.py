@@ -87,9 +87,11 @@ class _Rewriter(BindingRewriter):
 
 def _transposition(function: tir.PrimFunc) -> Axes | None:
     """Return the axes of a function that only transposes its first parameter; None for other functions."""
+    if len(function.params) != 2:
+        return None
     blocks = _blocks(function)
     stores = [node for block in blocks for node in walk(block) if isinstance(node, tir.BufferStore)]
-    if len(function.params) != 2 or len(blocks) != 1 or len(stores) != 1:
+    if len(blocks) != 1 or len(stores) != 1:
         return None
     source, result = (function.buffer_map.get(param) for param in function.params)
     (store,), (block,), value = stores, blocks, stores[0].value

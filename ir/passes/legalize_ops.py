@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 from msgspec.structs import replace
 
@@ -15,6 +15,7 @@ from ..deep import deep
 from ..diagnostics import TvmsError
 from ..function_table import FunctionTable, numbered
 from ..infer import infer_struct_info
+from ..ops.inference import dims_of
 from ..ops.registry import RelaxOp, find
 from ..relax import Call, Expr, ShapeExpr
 from .transform import declare_pass
@@ -46,6 +47,8 @@ class _Legalizer:
         self._table = FunctionTable(module.functions)
         self._taken = len(module.functions)
         self._bound: dict[relax.Var, Expr] = {}
+        self._known: dict[str, tuple[str, tuple[int, ...]]] = {}
+        """The function of each key of calls (`_key`), and the positions of its arguments among those of the call."""
 
     def take_new(self) -> dict[str, BaseFunc]:
         """Return the functions added since the last call."""
@@ -89,14 +92,54 @@ class _Legalizer:
             return _at_run_time(op, call)
         if op is None or op.compute is None:
             return call
+        key = _key(call)
+        if key is not None and key in self._known:
+            name, positions = self._known[key]
+            return _call_tir(call, name, tuple(call.args[position] for position in positions))
         lowered = _lower(op, call, self._bound)
         if lowered is None:
             return call
         name = self._table.add(lowered.function, numbered(op.prim_func_name))
-        extra = (ShapeExpr(lowered.variables),) if lowered.variables else ()
-        args = (GlobalVar(name), relax.Tuple(lowered.args), *extra)
-        result = infer_struct_info(call)
-        return Call(Op("relax.call_tir"), args, {}, (result,), span=call.span, struct_info=result)
+        if key is not None:
+            self._known[key] = name, tuple(call.args.index(arg) for arg in lowered.args)
+        return _call_tir(call, name, lowered.args, lowered.variables)
+
+
+def _call_tir(call: Call, name: str, args: tuple[Expr, ...], variables: tuple[tir.PrimExpr, ...] = ()) -> Call:
+    """Return the call of a function that computes `call`; `variables` are the sizes that no argument determines."""
+    result = infer_struct_info(call)
+    extra = (ShapeExpr(variables),) if variables else ()
+    return Call(
+        Op("relax.call_tir"),
+        (GlobalVar(name), relax.Tuple(args), *extra),
+        {},
+        (result,),
+        span=call.span,
+        struct_info=result,
+    )
+
+
+def _key(call: Call) -> str | None:
+    """Return a text that is equal for calls that the same function computes; None if the sizes are not all constant, or if
+    an argument is not a variable.
+    """
+    args: list[Any] = []
+    for arg in call.args:
+        info = arg.struct_info
+        if not isinstance(arg, relax.Var) or not isinstance(info, relax.TensorStructInfo):
+            return None
+        sizes = [(dim.value, dim.dtype) for dim in dims_of(info) or () if isinstance(dim, tir.IntImm)]
+        if len(sizes) != info.ndim:
+            return None
+        args.append((info.dtype, sizes))
+    return repr((call.op, call.attrs, args)) if all(map(_is_plain, call.attrs.values())) else None
+
+
+def _is_plain(value: Any) -> bool:
+    """Return whether `repr` tells a value of an attribute from all others."""
+    if isinstance(value, tuple | list):
+        return all(map(_is_plain, cast("Sequence[Any]", value)))
+    return isinstance(value, str | int | float | None)
 
 
 def _at_run_time(op: RelaxOp, call: Call) -> Call:
