@@ -15,8 +15,13 @@
 
 from __future__ import annotations
 
+import difflib
+import re
+import subprocess
+import sys
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 from msgspec import Struct
@@ -27,7 +32,54 @@ from .gpu.architectures import ARCHITECTURES, DEFAULT, MODELS
 from .gpu.orders import ORDERS
 from .llvm.api import binding
 from .machine import Machine, machine_of
-from .processor import KIND, ask, unknown
+
+KIND = "llvm"
+"""The kind of the targets that are processors."""
+
+
+def _unknown(what: str, help: str) -> TvmsError:
+    """Return the error that processors have no `what`."""
+    return error("E0601", f"the target '{KIND}' has no {what}", None, help)
+
+
+class Answer(Struct, frozen=True):
+    """LLVM's description of a processor; `runs_here` tells whether this machine has all features that its code
+    may use.
+    """
+
+    vector_bytes: int
+    has_fma: bool
+    runs_here: bool
+
+
+@cache
+def _ask(triple: str, cpu: str, features: str) -> Answer:
+    """Query LLVM about a processor; an empty `triple` means this machine. E0601 if LLVM does not know it."""
+    script = str(Path(__file__).with_name("trial.py"))
+    command = [sys.executable, "-P", script, triple, cpu, features]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    names, _, rest = done.stderr.partition("Available features")
+    if not rest:
+        raise _unknown(f"machine '{triple}'", "give -mtriple in LLVM's form, such as aarch64-linux-gnu")
+    _check_known("processor", cpu, names)
+    for feature in features.split(",") if features else ():
+        if feature[:1] not in ("+", "-"):
+            raise _unknown(f"feature '{feature}'", "prefix a feature with + to enable or - to disable it")
+        _check_known("feature", feature[1:], rest)
+    if done.returncode:
+        reason = done.stderr.strip().splitlines()[-1].removeprefix("LLVM ERROR: ")
+        raise _unknown(f"code for the processor '{cpu}' as described", f"LLVM says: {reason}")
+    size, has_fma, runs = map(int, done.stdout.split())
+    return Answer(size, bool(has_fma), bool(runs))
+
+
+def _check_known(what: str, name: str, listed: str) -> None:
+    known = re.findall(r"^  (\S+) +- ", listed, re.MULTILINE)
+    if name not in known:
+        near = difflib.get_close_matches(name, known, 1)
+        help = f"did you mean '{near[0]}'?" if near else f"LLVM knows of {len(known)}, such as '{known[-1]}'"
+        raise _unknown(f"{what} '{name}'", help)
+
 
 FAST_MATH = {"fast-math": "fast"} | {
     f"fast-math-{flag}": flag for flag in ("nnan", "ninf", "nsz", "arcp", "contract", "reassoc")
@@ -98,7 +150,7 @@ class Target(Struct, frozen=True, eq=False):
         triple, cpu, features = self.words
         machine = machine_of(features, triple)
         if self.cpu and not self.arch:
-            answer = ask(self.triple, cpu, features)
+            answer = _ask(self.triple, cpu, features)
             registers = 32 if answer.vector_bytes == 64 else machine.registers
             machine = replace(machine, vector_bytes=answer.vector_bytes, registers=registers, has_fma=answer.has_fma)
         return replace(machine, threads=self.threads) if self.threads else machine
@@ -203,12 +255,12 @@ def _processor(options: Mapping[str, str]) -> Target:
             fast += [FAST_MATH[name]] if _is_on(name, value) else []
         elif name not in (*_NATIVE, *_PROCESSOR_IGNORED):
             known = ", ".join(f"-{key}" for key in (*_NATIVE, *_NUMBERS, *FAST_MATH))
-            raise unknown(f"option '-{name}'", f"it has: {known}")
+            raise _unknown(f"option '-{name}'", f"it has: {known}")
     triple, cpu, features = (options.get(name, "") for name in _NATIVE)
     if triple or features:
         cpu = cpu or "generic"
     if cpu:
-        ask(triple, cpu, features)
+        _ask(triple, cpu, features)
     threads, level = numbers.get("num-cores", 0), numbers.get("opt-level", 3)
     return Target(KIND, triple, cpu, features, threads=threads, level=level, fast_math=tuple(fast))
 
@@ -216,19 +268,19 @@ def _processor(options: Mapping[str, str]) -> Target:
 def _number(name: str, value: str) -> int:
     low, high = _NUMBERS[name]
     if not value.isdecimal() or not low <= int(value) <= high:
-        raise unknown(f"-{name} of '{value}'", f"give a number from {low} to {high}")
+        raise _unknown(f"-{name} of '{value}'", f"give a number from {low} to {high}")
     return int(value)
 
 
 def _is_on(name: str, value: str) -> bool:
     if value.lower() not in ("", "0", "1", "false", "true"):
-        raise unknown(f"-{name} of '{value}'", "omit the value, or give 0 or 1")
+        raise _unknown(f"-{name} of '{value}'", "omit the value, or give 0 or 1")
     return value.lower() in ("", "1", "true")
 
 
 def check_runs_here(target: Target) -> None:
     """Raise E0617 if code for `target` may use features that this processor lacks."""
-    if target.cpu and not ask(target.triple, target.cpu, target.features).runs_here:
+    if target.cpu and not _ask(target.triple, target.cpu, target.features).runs_here:
         here = get_target(KIND).words[1]
         reason = f"code for '{target.text}' does not run on this processor ('{here}')"
         raise error(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from difflib import get_close_matches
 from typing import Any
 
@@ -10,10 +11,11 @@ from msgspec.structs import replace
 
 from ...ir import tir
 from ...ir.base import Op
+from ...ir.signature import describe
 from .. import syntax
-from . import plain
 from .context import Context
-from .forms import NAMESPACES, MetadataTable, Namespace
+from .convert import is_tuple
+from .forms import NAMESPACES, Form, FormUse, MetadataTable, Namespace, signature_of
 
 _PACKAGES = sys.stdlib_module_names | {
     "tvm", "tvms", "numpy", "ml_dtypes", "torch", "pytest", "scipy", "onnx", "jax", "typing_extensions", "tvm_ffi",
@@ -27,13 +29,41 @@ _OF_SCRIPT = (
 """Names in `tvm.script`."""
 
 
+_FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {
+    "abs": (abs, "write T.abs(x)"),
+    "float": (float, 'write T.Cast("float32", x) to convert an expression'),
+    "int": (int, 'write T.Cast("int32", x) to convert an expression'),
+    "len": (len, "write A.shape[0] for the extent of the first dimension of buffer A"),
+    "max": (max, "write T.max(a, b)"),
+    "min": (min, "write T.min(a, b)"),
+}
+"""Python functions of plain numbers, computed when the text is read: the function, and the remedy for arguments that are known only when the program runs."""
+
+
+def _form(name: str, function: Callable[..., Any], help: str) -> Form:
+    def build(site: FormUse, *values: Any) -> Any:
+        unknown = [value for value in values if not isinstance(value, bool | int | float | str) and not is_tuple(value)]
+        if values and not unknown:
+            try:
+                return function(*values)
+            except (TypeError, ValueError, OverflowError):
+                pass
+        given = f", not {describe((unknown or values)[0])}" if values else ""
+        raise site.error("E0202", f"{name} takes plain numbers{given}", help)
+
+    return Form(name, build, signature_of(build))
+
+
+_PLAIN_FORMS = {name: _form(name, function, help) for name, (function, help) in _FUNCTIONS.items()}
+
+
 def base_names() -> dict[str, Any]:
     """Return the names that are defined without any import."""
     names: dict[str, Any] = {letter: NAMESPACES[letter] for letter in ("I", "T", "R", "S") if letter in NAMESPACES}
     names |= {name: NAMESPACES[letter] for name, letter in _DIALECTS.items()}
     names |= {word: tir.Call("int32", Op(f"tir.{word}_loop"), ()) for word in ("break", "continue")}
     names["range"] = replace(NAMESPACES["T"].members["serial"], name="range")
-    return names | plain.FORMS | {"tvm": _tvm(), "metadata": MetadataTable()}
+    return names | _PLAIN_FORMS | {"tvm": _tvm(), "metadata": MetadataTable()}
 
 
 def _tvm() -> Namespace:

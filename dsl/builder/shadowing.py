@@ -3,7 +3,7 @@
 In the text, an assignment in a loop looks as if it changed the variable outside. In the IR it defines another
 variable, which ends with the body. Native texts that do this are therefore refused, and so are decorated functions
 whose TVM version is unknown. In TVM 0.21 the assignment defines another variable: its texts are read that way, with a
-warning. In TVM 0.27 a variable is a buffer of one element, and the assignment stores to it (`tir_scalars`).
+warning. In TVM 0.27 a variable is a buffer of one element, and the assignment stores to it (`tir_assignments`).
 """
 
 from __future__ import annotations

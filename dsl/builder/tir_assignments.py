@@ -7,8 +7,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...ir import tir
+from ...ir import make, tir
 from ...ir.base import Trivia
+from ...ir.buffers import data_pointer
 from ...ir.diagnostics import TvmsError
 from ...ir.signature import describe
 from .. import syntax
@@ -19,8 +20,8 @@ from .expressions import evaluate, evaluate_call, evaluate_indices, to_expr
 from .forms import Form, FormUse, Meta
 from .shadowing import check_assigned
 from .tir_access import check_rank, element_indices, no_buffer, store
+from .tir_buffers import declaration
 from .tir_frames import Body, Expansion, Frame, let_frame
-from .tir_scalars import assign_scalar, declare_scalar
 
 _Assignment = syntax.Assign | syntax.AnnAssign | syntax.AugAssign
 
@@ -77,8 +78,10 @@ def assign_annotated(context: Context, node: syntax.AnnAssign) -> None:
     if not isinstance(var, tir.Var):
         raise context.error("E0202", f"expected the type of a variable, got {describe(var)}", annotation)
     if context.is_newer_tvm and not is_let and var.dtype != "handle":
-        declare_scalar(context, target, var.dtype, node)
-        return None if node.value is None else assign_scalar(context, target, to_expr(context, value, node.value), node)
+        _declare_scalar(context, target, var.dtype, node)
+        return (
+            None if node.value is None else _assign_scalar(context, target, to_expr(context, value, node.value), node)
+        )
     check_assigned(context, target, value, node)
     return _bind_typed(context, var, value, node)
 
@@ -120,7 +123,7 @@ def _bind(context: Context, target: syntax.Expr, value: Any, node: _Assignment, 
     if isinstance(value, Expansion):
         raise context.error("E0207", f"macro {describe(value)} has no value", source, "use it as a statement")
     if isinstance(target, syntax.Name) and _is_scalar(context, value):
-        return assign_scalar(context, target, to_expr(context, value, source), node)
+        return _assign_scalar(context, target, to_expr(context, value, source), node)
     _check_alias(context, target, value, node)
     check_assigned(context, target, value, node)
     if isinstance(value, Meta):
@@ -243,3 +246,36 @@ def _store(context: Context, target: syntax.Subscript, value: Any, node: _Assign
     except TvmsError as refused:
         raise context.report(refused, node) from None
     context.tir.body.add(made if node.trivia is None else replace(made, trivia=node.trivia))
+
+
+_ALIGNMENT = 64
+_ONE, _ZERO = tir.IntImm("int32", 1), tir.IntImm("int32", 0)
+
+
+def _scalar_of(context: Context, name: str) -> tir.Buffer | None:
+    """Return the buffer that an assignment to `name` stores to: any buffer of one element, or None."""
+    known: Any = context.scope.get(name)
+    buffer = known.buffer if isinstance(known, tir.BufferLoad) else known
+    is_single = isinstance(buffer, tir.Buffer) and [getattr(extent, "value", None) for extent in buffer.shape] == [1]
+    return buffer if is_single else None
+
+
+def _declare_scalar(context: Context, name: syntax.Name, dtype: str, node: syntax.Stmt) -> tir.Buffer:
+    """Define `name` as the element of a new buffer."""
+    check_assigned(context, name, None, node)
+    function, span = context.tir, context.span(name)
+    data = data_pointer(name.id, dtype, "local", span)
+    made = tir.Buffer(data, dtype, (_ONE,), name.id, data_alignment=_ALIGNMENT, scope="local", span=span)
+    function.allocated_buffers.append(made)
+    function.body.open(declaration(function, made, allocate=True), context.span(node), node.trivia)
+    context.scope.define(name.id, make.buffer_load(made, (_ZERO,), span=span))
+    return made
+
+
+def _assign_scalar(context: Context, name: syntax.Name, value: tir.PrimExpr, node: syntax.Stmt) -> None:
+    """Build `x = value`: a store to the variable `x`, or to a new one; `x: T.int32 = value` declares a new one."""
+    known = _scalar_of(context, name.id)
+    buffer = _declare_scalar(context, name, value.dtype, node) if known is None else known
+    made = store(buffer, value, (_ZERO,), None, context.span(node))
+    is_declared = known is None or isinstance(node, syntax.AnnAssign)
+    context.tir.body.add(made if is_declared else replace(made, trivia=node.trivia))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...ir import tir
+from ...ir import make, tir
 from ...ir.base import Attrs, Span, Trivia
 from ...ir.buffers import data_pointer, index_dtype
 from ...ir.signature import describe
@@ -238,3 +238,23 @@ def buffer_store(
     positions = indices if is_tuple(indices) else (indices,)
     places = [expression(position, site.span) for position in positions]
     return store(buffer, value, places, predicate, site.span)
+
+
+@form("T.masked_load")
+def masked_load(site: FormUse, dtype: DTypeName, buffer: Buffer, *indices_and_mask: PrimExpr) -> tir.BufferLoad:
+    """`T.masked_load("float32x4", A, T.Ramp(0, 1, 4), mask)`: loads the lanes that a mask selects."""
+    *indices, mask = _with_mask(site, indices_and_mask)
+    return make.buffer_load(buffer, indices, mask, span=site.span)
+
+
+@form("T.masked_store")
+def masked_store(site: FormUse, buffer: Buffer, value: PrimExpr, *indices_and_mask: PrimExpr) -> tir.Stmt:
+    """`T.masked_store(A, value, T.Ramp(0, 1, 4), mask)`: stores the lanes that a mask selects."""
+    *indices, mask = _with_mask(site, indices_and_mask)
+    return store(buffer, value, indices, mask, site.span)
+
+
+def _with_mask(site: FormUse, values: tuple[tir.PrimExpr, ...]) -> tuple[tir.PrimExpr, ...]:
+    if len(values) < 2:
+        raise site.error("E0105", f"{site.name} needs an index and a mask", "give the indices first, then the mask")
+    return values

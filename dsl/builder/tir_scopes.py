@@ -1,4 +1,4 @@
-"""Frames other than loops and blocks: allocations, attributes, bindings, threads; and `T.evaluate`."""
+"""Frames other than loops and blocks: allocations, attributes, bindings, threads; and the statements `T.evaluate` and `T.Return`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from ...ir import make, tir
-from ...ir.base import Span, Trivia
+from ...ir.base import Op, Span, Trivia
 from ...ir.equal import structural_equal
 from ...ir.signature import describe
 from .convert import (
@@ -24,7 +24,7 @@ from .convert import (
     is_dict,
     is_tuple,
 )
-from .forms import Form, FormUse, form
+from .forms import Form, FormUse, Meta, form
 from .operators import is_condition
 from .tir_blocks import Region
 from .tir_frames import Frame, assert_frame, let_frame
@@ -55,6 +55,12 @@ def evaluate(site: FormUse, value: Any) -> tir.Stmt:
 
 def _value(value: Any, span: Span) -> tir.PrimExpr:
     return tir.StringImm("handle", value, span=span) if isinstance(value, str) else expression(value, span)
+
+
+@form("T.Return")
+def return_(site: FormUse, value: PrimExpr) -> tir.Stmt:
+    """`T.Return(value)`: the same as `return value`."""
+    return tir.Evaluate(tir.Call(value.dtype, Op("tir.ret"), (value,), span=site.span), span=site.span)
 
 
 @form("T.allocate")
@@ -171,6 +177,12 @@ def let_stmt(site: FormUse, value: PrimExpr, type_annotation: Any = None, *, var
     if var is None and isinstance(type_annotation, tir.Var):
         var = tir.Var(type_annotation.dtype, site.first_name, type_annotation.type_annotation, span=site.span)
     return let_frame(tir.Var(value.dtype, site.first_name, span=site.span) if var is None else var, value)
+
+
+@form("T.meta_var", "I.meta_var")
+def meta_var(site: FormUse, value: Any) -> Any:
+    """`x = T.meta_var(value)`: another name for a value, not a variable."""
+    return value if site.target is None else Meta(value)
 
 
 @form("T.bind", "T.Bind")

@@ -10,7 +10,8 @@ import errno
 import os
 import re
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from importlib import import_module, metadata
 from typing import NoReturn
 
@@ -100,7 +101,7 @@ def _run(argv: list[str]) -> int:
     choose_colors(arguments.color)
     command = import_module(f"{__name__}.{arguments.command}_command")
     if getattr(arguments, "watch", False):
-        return _watch(command.run, arguments)
+        return _run_again(command.run, arguments)
     if getattr(arguments, "sandbox", False):
         from .sandbox import Limits, run_inside
 
@@ -109,10 +110,8 @@ def _run(argv: list[str]) -> int:
     return command.run(arguments)
 
 
-def _watch(run: Callable[[argparse.Namespace], int], arguments: argparse.Namespace) -> int:
+def _run_again(run: Callable[[argparse.Namespace], int], arguments: argparse.Namespace) -> int:
     """Run a command whenever its files change."""
-    from .watch import watch
-
     paths = getattr(arguments, "paths", None) or [arguments.file]
     if getattr(arguments, "sandbox", False):
         raise UsageError("--watch runs outside of --sandbox", help="use only one of them")
@@ -188,3 +187,30 @@ def _open_closed_streams() -> None:
 def _forget_output() -> None:
     """Redirect standard output to the null device, so that Python's final flush does not fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+_INTERVAL = 0.25
+"""Seconds between two checks of the files."""
+
+
+def watch(
+    run: Callable[[], int], files: Callable[[], Iterable[str]], pause: Callable[[float], None] = time.sleep
+) -> int:
+    """Call `run` now and whenever one of `files` changes, appears or disappears; only KeyboardInterrupt ends it."""
+    seen: dict[str, tuple[int, int] | None] | None = None
+    while True:
+        now = {file: _state(file) for file in files()}
+        if now != seen:
+            seen = now
+            run()
+            say("watching for changes; Ctrl-C ends")
+        pause(_INTERVAL)
+
+
+def _state(file: str) -> tuple[int, int] | None:
+    """Return the modification time and size of a file; None if it does not exist."""
+    try:
+        status = os.stat(file)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size

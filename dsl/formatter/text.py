@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from ..parser.comments import columns
 from ..parser.lexer import Line, as_read
 from .breaks import INDENT, broken_brackets
-from .kept import Kept, is_skipped
 from .line import LogicalLine
 
 MAX_BLANK_LINES = 2
@@ -30,7 +29,7 @@ class _Writer:
         """Original indentation of the open blocks."""
         self.lines: list[str] = []
         self.at_block_start = True
-        self.kept = Kept()
+        self.kept = _Kept()
 
     def write(self, lines: Iterable[Line]) -> str:
         end = 0
@@ -52,7 +51,7 @@ class _Writer:
             end = newline.start + len(comment)
             self.lines.append(self.kept.moved(before) + self.text[start:end])
             self.at_block_start = False
-        elif is_skipped(comment):
+        elif _is_skipped(comment):
             self.lines.append(" " * self.indent() + self.text[start:end])
         else:
             self.lines.extend(_logical_line(LogicalLine(self.text, tokens), self.indent(), self.line_length))
@@ -125,3 +124,45 @@ def _logical_line(line: LogicalLine, indent: int, line_length: int | None) -> li
             current.append(" " * line.spaced[index])
         current.append(text)
     return [*lines, "".join(current)]
+
+
+_DIRECTIVE = re.compile(r"#\s*fmt:\s*(off|on|skip)(?!\S)")
+
+
+def _directive(comment: str) -> str:
+    match = _DIRECTIVE.match(comment)
+    return match[1] if match else ""
+
+
+def _is_skipped(comment: str) -> bool:
+    """Return whether a comment at the end of a logical line exempts that line from formatting."""
+    return _directive(comment) == "skip"
+
+
+class _Kept:
+    """Whether the current part is exempt from formatting: from `# fmt: off` to `# fmt: on` or the end of the block."""
+
+    def __init__(self) -> None:
+        self.level: int | None = None
+        """Level of the block that contains `# fmt: off`."""
+        self.shift = 0
+        """Number of columns by which the lines move, because the enclosing block moves."""
+
+    def begin(self, comment: str, level: int, shift: int) -> None:
+        """Process a comment on a line of its own."""
+        if _directive(comment) == "off":
+            self.level, self.shift = level, shift
+
+    def goes_on(self, level: int, comment: str = "") -> bool:
+        """Return whether the exemption continues after a line at `level`, which may be a comment."""
+        if self.level is not None and (level < self.level or (level == self.level and _directive(comment) == "on")):
+            self.level = None
+        return self.level is not None
+
+    def moved(self, line: str) -> str:
+        """Return a comment line, or the white space before a statement, at the new indentation of its block."""
+        if not self.shift:
+            return line
+        content = line.lstrip(" \t\f")
+        column, _ = columns(line[: len(line) - len(content)])
+        return " " * max(0, column + self.shift) + content

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
 from ...ir.deep import deep
 from ...ir.relax import Constant
+from ...ir.sanitize import emit, visible, wants_color, write_program
 from .dialects import DIALECTS
-from .marks import with_carets
 from .modules import print_node
 from .options import read_options
-from .show import show
+from .printer import END_MARK, MARK
 
 __all__ = ["DIALECTS", "script", "script_with_constants", "show", "underline"]
 
@@ -34,7 +36,7 @@ def script(node: Any, dialect: str = "tvms", **options: Any) -> str:
         raise ValueError(f"'{dialect}' is not a dialect: choose one of {', '.join(DIALECTS)}")
     chosen = read_options(options)
     text = print_node(node, DIALECTS[dialect], options=chosen)
-    return with_carets(text) if chosen.print_line_numbers else text
+    return _with_carets(text) if chosen.print_line_numbers else text
 
 
 @deep
@@ -47,4 +49,57 @@ def script_with_constants(node: Any, dialect: str = "tvms") -> tuple[str, dict[s
 @deep
 def underline(node: Any, places: Iterable[Any]) -> str:
     """Return `node` as text with line numbers, and carets under the loops and blocks in `places`."""
-    return with_carets(print_node(node, DIALECTS["tvms"], places))
+    return _with_carets(print_node(node, DIALECTS["tvms"], places))
+
+
+_MARKED = re.compile(f"{MARK}([^{END_MARK}]*){END_MARK}")
+
+
+def _with_carets(text: str) -> str:
+    """Return `text` with line numbers, and a line of carets under every line with marks."""
+    lines = text.split("\n")
+    width = len(str(len(lines)))
+    shown: list[str] = []
+    for number, line in enumerate(lines, 1):
+        carets = ""
+        for index, mark in enumerate(_MARKED.finditer(line)):
+            carets = carets.ljust(mark.start() - 2 * index) + "^" * len(mark[1])
+        plain = _MARKED.sub(r"\1", line)
+        shown.append(f" {number:{width}} | {plain}".rstrip())
+        if carets:
+            shown.append(f" {'':{width}} | {carets}")
+    return "\n".join(shown)
+
+
+def show(
+    node: Any,
+    dialect: str = "tvms",
+    color: bool | None = None,
+    style: str | None = None,
+    black_format: bool = False,
+    **options: Any,
+) -> None:
+    """Print `node`: as HTML in a notebook, colored in a terminal, else plain; `options` are those of `script`.
+
+    `color` forces colors on or off; by default they follow the terminal, NO_COLOR and FORCE_COLOR. The colors are
+    those of the terminal, and the layout is canonical; `style` and `black_format` (TVM's arguments) have no effect.
+    """
+    from ..highlighting import to_ansi, to_html
+
+    text = script(node, dialect, **options)
+    if color is None and _in_notebook():
+        display = import_module("IPython.display")
+        display.display(display.HTML(to_html(visible(text, keep="\n\t"))))
+        return
+    if color is None:
+        color = wants_color(sys.stdout)
+    if color:
+        emit(to_ansi(visible(text, keep="\n\t")))
+    else:
+        write_program(f"{text}\n")
+
+
+def _in_notebook() -> bool:
+    shell = sys.modules.get("IPython")
+    instance = shell.get_ipython() if shell is not None else None
+    return type(instance).__name__ == "ZMQInteractiveShell"

@@ -6,8 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from .pages import diagnostics, language, operators, passes
-from .schedules import schedules
+from .pages import diagnostics, language, operators, passes, schedules
 from .textmate import textmate
 
 ROOT = Path(__file__).parents[2]

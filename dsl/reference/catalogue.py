@@ -27,7 +27,6 @@ SECTIONS = {
     "tir_literals": "Dtypes, variables and constants",
     "tir_operators": "Operators by name",
     "tir_calls": "Calls and targets",
-    "tir_newest": "Forms of the newest TVM",
     "tir_math": "Intrinsics: numbers",
     "tir_builtin": "Intrinsics: control, memory, calls",
     "tir_device": "Intrinsics: devices",

@@ -1,7 +1,8 @@
-"""The reference as Markdown: language, operators, passes, diagnostics."""
+"""The reference as Markdown: language, operators, passes, diagnostics, schedule primitives."""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
@@ -13,6 +14,8 @@ from ...ir.ops.registry import RelaxOp, families, relax_ops
 from ...ir.passes.pipelines import PIPELINES
 from ...ir.passes.transform import Pass
 from ...ir.passes.transform import passes as declared_passes
+from ...ir.schedule.declaration import PRIMITIVES, Argument, Primitive
+from ...ir.schedule.primitives import load
 from .catalogue import SECTIONS, Entry, forms
 
 _FOLDER = Path(__file__).parent
@@ -108,3 +111,58 @@ def diagnostics() -> str:
     lines += ["", "## Retired codes", "", "No diagnostic has these codes any more.", ""]
     lines += [f"- **{code}**, now {text}" for code, text in RETIRED.items()]
     return "\n".join(lines) + "\n"
+
+
+_CASES = Path(__file__).parents[2] / "tests" / "schedule" / "cases"
+_INTRODUCTION = """\
+A schedule changes how a loop function executes, but not what it computes. It is written next to the function, as
+`S.schedule name(function, target="llvm"):`, or in Python as calls of the same names on `tvms.Schedule(module)`.
+
+`tvms schedule FILE` prints the scheduled functions of a file, with `--explain` the effect of each step; `tvms compile` and
+`tvms run` apply the schedule of the target. If a precondition does not hold, the step is refused with an error code and the
+program stays unchanged. Apache TVM has no text for schedules: the TVM dialects omit them.
+"""
+_CASE = re.compile(
+    r"# === .*\n# --- before\n([\s\S]*?)\n# --- schedule\n([\s\S]*?)\n# --- after\n([\s\S]*?)(?=\n# ===|\Z)"
+)
+
+
+def schedules() -> str:
+    """Return the page of the schedule primitives."""
+    load()
+    lines = [_NOTE, "# Schedules", "", _INTRODUCTION]
+    named = sorted(PRIMITIVES.items())
+    changing = [other for _, other in named if not other.is_query]
+    queries = [other for _, other in named if other.is_query]
+    lines += [f"{len(changing)} primitives and {len(queries)} queries.", "", "## Queries", ""]
+    lines += [f"- `{_step(query)}` — {' '.join(query.doc.split())}" for query in queries]
+    for primitive in changing:
+        lines += ["", f"## {primitive.name}", "", f"`{_step(primitive)}`", "", primitive.doc]
+        lines += [*_requires(primitive), *_example(primitive)]
+    return "\n".join(lines) + "\n"
+
+
+def _step(primitive: Primitive) -> str:
+    return f"S.{primitive.name}({', '.join(map(_parameter, primitive.arguments))})"
+
+
+def _parameter(argument: Argument) -> str:
+    if argument.variadic:
+        return f"*{argument.name}"
+    return argument.name if argument.required else f"{argument.name}={argument.default!r}"
+
+
+def _requires(primitive: Primitive) -> Iterator[str]:
+    if primitive.requires:
+        yield from ("", "Requires:", "")
+    for condition in primitive.requires:
+        yield f"- **{condition.code}** {condition.holds}; else: {condition.remedy}"
+
+
+def _example(primitive: Primitive) -> Iterator[str]:
+    """Yield the first example: the program before, the steps, the program after."""
+    path = _CASES / f"{primitive.name}.tvms"
+    case = _CASE.match(path.read_text(encoding="utf-8")) if path.exists() else None
+    if case is not None:
+        for text, title in zip(case.groups(), ("Before", "Steps", "After"), strict=True):
+            yield from ("", f"{title}:", "", "```python", text.strip("\n"), "```")

@@ -19,14 +19,14 @@ from typing import Any
 from msgspec import Struct
 
 from .. import tir
+from ..base import Node, Op
 from ..deep import deep
 from ..int_set import Interval
-from ..intern import joined
+from ..intern import is_pure_call, joined
 from ..simplify import Simplifier
 from ..visit import walk
 from .const_bounds import Bounds, Domain, Domains, ends
 from .evaluate import evaluate
-from .question import question
 
 MAX_POINTS = 2048
 """Maximum number of tested points: smaller domains are tested completely, larger ones at random points."""
@@ -65,7 +65,7 @@ def prove(condition: tir.PrimExpr, domains: Domains | None = None, given: Sequen
     Variables without a domain range over their dtype; the ends of a domain may be symbolic. Index expressions
     (int32, int64) are assumed not to overflow.
     """
-    key, variables = question(condition, domains or {}, given)
+    key, variables = _question(condition, domains or {}, given)
     known = _cache.get(key)
     if known is None:
         found = _prove(condition, domains or {}, given)
@@ -234,3 +234,44 @@ def _points(bounds: Sequence[Bounds], is_small: bool) -> Iterator[Sequence[int]]
             else random.randint(max(bound.min, -16), min(bound.max, 16))
             for bound in bounds
         ]
+
+
+def _question(
+    condition: tir.PrimExpr, domains: Domains, given: Sequence[tir.PrimExpr]
+) -> tuple[tuple[Any, ...], tuple[tir.Var, ...]]:
+    """Return the key of the question whether `condition` holds, and its variables, in the order in which the key numbers them.
+
+    A question that contains a node that is not compared by structure, such as a buffer load, has a unique key.
+    """
+    ranges = [(v, d.min, d.max if isinstance(d, Interval) else d.extent) for v, d in domains.items()]
+    parts: list[Node | None] = [condition, *given, *[part for range_ in ranges for part in range_]]
+    key: list[Any] = [len(given), *map(type, domains.values())]
+    numbers: dict[tir.Var, int] = {}
+    stack = parts[::-1]
+    while stack:
+        match node := stack.pop():
+            case tir.Var():
+                key.append(numbers.get(node) or (type(node), node.dtype))
+                numbers.setdefault(node, len(numbers) + 1)
+            case tir.IntImm():
+                key.append((node.value, node.dtype))
+            case tir.BinaryOp():
+                key += (type(node), node.dtype)
+                stack += (node.b, node.a)
+            case tir.Not():
+                key += (tir.Not, node.dtype)
+                stack.append(node.a)
+            case tir.Cast():
+                key += (tir.Cast, node.dtype)
+                stack.append(node.value)
+            case tir.Select():
+                key += (tir.Select, node.dtype)
+                stack += (node.false_value, node.true_value, node.condition)
+            case tir.Call(op=Op(name=name)) if is_pure_call(node) and not node.annotations:
+                key += (name, node.dtype, len(node.args))
+                stack += reversed(node.args)
+            case None:
+                key.append(None)
+            case _:
+                return (*key, *parts), ()
+    return tuple(key), tuple(numbers)

@@ -1,4 +1,4 @@
-"""Threads are asked only where there is enough to do (`codegen.llvm.work`)."""
+"""Threads are asked only where there is enough to do (`codegen.llvm.parallel`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import tvms
-from tvms.codegen.llvm.work import statements_run
+from tvms.codegen.llvm.parallel import statements_run
 from tvms.ir import tir
 from tvms.ir.simplify import simplify
 from tvms.ir.visit import walk

@@ -7,9 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tvms.dsl.cli import COMMANDS, main
+from tvms.dsl.cli import COMMANDS, main, watch
 from tvms.dsl.cli.options import SHELLS
-from tvms.dsl.cli.watch import watch
 
 
 def test_a_new_program_is_fine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
