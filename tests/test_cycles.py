@@ -11,9 +11,33 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from test_house import ROOT, SOURCES, imports_in
+from test_house import FILE_SOFT, ROOT, SOURCES, imports_in, name_of
 
 Graph = Mapping[str, Mapping[str, int]]
+
+SHORT = 80
+"""Maximum number of lines of a short file."""
+ONE_PER_FILE = {
+    "codegen/gpu/rules": "rule",
+    "codegen/lower": "pass",
+    "dsl/importers/onnx": "family of operators",
+    "dsl/importers/torch": "family of operators",
+    "dsl/script/ir_builder": "module of TVM",
+    "dsl/testing": "module of TVM",
+    "dsl/testing/stages": "family of stages",
+    "ir/api/arith": "module of TVM",
+    "ir/api/relax": "module of TVM",
+    "ir/api/tir": "module of TVM",
+    "ir/api/topi": "module of TVM",
+    "ir/make": "family of constructors",
+    "ir/passes": "pass",
+    "ir/schedule/primitives": "primitive",
+    "ir/simplify": "family of operators",
+    "ir/verify": "law",
+}
+"""Folders with one noun per file, however short; one module of the folder lists them."""
+PROGRAM = "grammar/generate.py"
+"""A program: `python -m tvms.grammar.generate`."""
 
 
 def module_of(path: Path) -> str:
@@ -76,6 +100,31 @@ def test_no_modules_import_each_other() -> None:
 def test_components_of_a_known_graph() -> None:
     graph = {"a": {"b": 1}, "b": {"c": 1}, "c": {"a": 1, "d": 2}, "d": {"e": 1}, "e": {}, "f": {"g": 1}, "g": {"f": 1}}
     assert components(graph) == [("f", "g"), ("a", "b", "c")]
+
+
+def short_files() -> dict[str, str]:
+    """Return the short files with one importer in their folder that would fit into it, with that importer."""
+    paths = {module_of(path): path for path in SOURCES}
+    importers: dict[str, set[str]] = {}
+    for name, imported in import_graph().items():
+        for other in imported:
+            importers.setdefault(other, set()).add(name)
+    lengths = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in paths.items()}
+    found: dict[str, str] = {}
+    for name, users in importers.items():
+        (user, *others), path = sorted(users), paths[name]
+        is_alone = not others and paths[user].parent == path.parent and path.name != "__init__.py"
+        if is_alone and lengths[name] <= SHORT and lengths[name] + lengths[user] <= FILE_SOFT:
+            found[name_of(path)] = name_of(paths[user])
+    return found
+
+
+def test_a_short_file_with_one_importer_belongs_in_that_importer() -> None:
+    found = short_files()
+    folders = {file: file.rpartition("/")[0] for file in found}
+    assert {file: user for file, user in found.items() if folders[file] not in ONE_PER_FILE and file != PROGRAM} == {}
+    unused = set(ONE_PER_FILE) - set(folders.values())
+    assert unused == set(), "these folders have no short file: remove them from ONE_PER_FILE"
 
 
 def main() -> None:
