@@ -46,7 +46,7 @@ def prepared(case: Any, mode: str) -> Callable[[Sequence[Any]], Sequence[Any]]:
     if mode != "interpret":
         return backend.prepare(model, **SETTINGS[mode]).run
     module = from_onnx(model)
-    return backend.Prepared(lambda *inputs: run(module, "main", list(inputs))).run
+    return backend.Prepared(lambda *inputs: run(module, "main", list(inputs)), len(model.graph.output)).run
 
 
 def model_of(case: Any) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Generator
+from contextlib import contextmanager
 
 from msgspec.structs import replace
 
@@ -33,6 +35,15 @@ class Bindings(ABC):
     def start_node(self) -> None:
         """Forget the expressions that the rows of earlier nodes emitted."""
         self._emitted = {}
+
+    @contextmanager
+    def own_variables(self) -> Generator[None]:
+        """In a `with`, bind expressions that are already bound around it again: for a branch or a function of its own."""
+        outer, self._emitted = self._emitted, {}
+        try:
+            yield
+        finally:
+            self._emitted = outer
 
     def emit(self, expr: relax.Expr, suffix: str = "") -> relax.Var:
         """Bind `expr`, and the calls that are its arguments, to variables named after the current node."""

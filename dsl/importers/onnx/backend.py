@@ -13,13 +13,13 @@ from .library import library
 class Prepared:
     """A compiled model (onnx: `BackendRep`)."""
 
-    def __init__(self, function: Any) -> None:
-        self._function = function
+    def __init__(self, function: Any, outputs: int = 1) -> None:
+        self._function, self._outputs = function, outputs
 
     def run(self, inputs: Sequence[Any], **kwargs: Any) -> tuple[Any, ...]:
-        """Return the outputs for inputs in the order of the model's, as arrays."""
-        made = self._function(*inputs)
-        return tuple(_array(value) for value in (cast("Sequence[Any]", made) if isinstance(made, tuple) else (made,)))
+        """Return the outputs for inputs in the order of the model's, as arrays, lists of arrays, and None."""
+        made = self._function(*map(_array, inputs))
+        return tuple(map(_array, (made,) if self._outputs == 1 else made))
 
 
 def _array(value: Any) -> Any:
@@ -45,7 +45,7 @@ def prepare(model: Any, device: str = "CPU", **kwargs: Any) -> Prepared:
 
     Raises TvmsError as `from_onnx` does.
     """
-    return Prepared(import_module("tvms").compile(from_onnx(model), **kwargs)["main"])
+    return Prepared(import_module("tvms").compile(from_onnx(model), **kwargs)["main"], len(model.graph.output))
 
 
 def run_model(model: Any, inputs: Sequence[Any], device: str = "CPU", **kwargs: Any) -> tuple[Any, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -21,9 +21,11 @@ from ....ir.ops import dims as d
 from ....ir.ops.inference import tensor_info
 from ..bindings import Bindings, identifier
 from ..values import dims_of, dtype_of
+from .captures import Captures
 from .functions import body_of
+from .kinds import Kind, TensorKind, described, kind_of_info
 from .rows import Convert, Table
-from .shape_folding import folded_sizes
+from .shape_folding import folded_sizes, objects
 from .signatures import attribute_value, domain_of, signature_of
 from .tensors import constant_of
 
@@ -70,10 +72,12 @@ class Converter(Bindings):
         self.version = 0
         """The first version of the operator set with the signature of the current node's operator."""
         self._place: int = 0
-        self.scope = Scope(ChainMap(), opsets)
+        self.scope: Scope = Scope(ChainMap[str, Value](), opsets)
         self._table = table
         self._functions = functions
         self._expanding: list[tuple[str, str, str]] = []
+        self._kinds: dict[relax.Expr, Kind] = {}
+        """The kinds of values that are not tensors of numbers."""
         self._elements: dict[relax.Expr, NDArray[Any]] = {}
         """The elements of integer tensors that are computed from sizes: integers and symbolic expressions."""
 
@@ -142,11 +146,25 @@ class Converter(Bindings):
         if (sizes := folded_sizes(node, values, self.elements, given)) is not None:
             return [self.from_elements(sizes, "int64")]
         if row is not None:
+            if not row.takes_objects:
+                self._check_tensors()
             return self._finished(row.convert, given)
         function = body_of(node, domain, opset, values)
         if function is None:
             raise error("E1001", "the operator has no converter", None, "express it by operators of docs/onnx.md")
         return self._expanded(function, values, {attribute.name: attribute for attribute in node.attribute})
+
+    def _check_tensors(self) -> None:
+        """Raise E1006 if an input is not a tensor of numbers, E1004 if its rank is unknown."""
+        for name, value in zip(self.node.input, self.inputs, strict=True):
+            info = None if value is None else infer_struct_info(value)
+            if value is not None and not isinstance(info, relax.TensorStructInfo):
+                reason = (
+                    f"its input '{name}' is {described(self.kind(value))}, but the operator takes tensors of numbers"
+                )
+                raise error("E1006", reason)
+            if isinstance(info, relax.TensorStructInfo) and info.ndim == -1:
+                raise self.unsupported(f"the rank of its input '{name}' is unknown", "declare its shape in the model")
 
     def _unknown(self, domain: str, opset: int) -> TvmsError:
         if not opset:
@@ -183,21 +201,53 @@ class Converter(Bindings):
             return output
         if place >= len(self.node.output) or not self.node.output[place]:
             return None
+        self._place = place
         if is_constant and (folded := _evaluated(output)) is not None:
             return folded
-        self._place = place
-        return self.known_shape(self.emit(output))
+        if isinstance(output, relax.Tuple):
+            return relax.Tuple(tuple(map(self._bound, output.fields)))
+        return self._bound(output)
 
-    def known_shape(self, value: relax.Var) -> relax.Var:
-        """Return a tensor as a variable whose dimensions have names; they are checked and bound at run time."""
-        info = value.struct_info
-        if not isinstance(info, relax.TensorStructInfo) or isinstance(info.shape, relax.ShapeExpr):
+    def _bound(self, value: relax.Expr) -> relax.Expr:
+        """Return a value as a constant or a variable of the same kind."""
+        if isinstance(value, relax.Constant):
             return value
-        if info.ndim == -1:
-            raise self.unsupported("the rank of its output depends on data", "make the rank known")
+        variable = self.known_shape(self.emit(value))
+        if value in self._kinds:
+            self._kinds[variable] = self._kinds[value]
+        return variable
+
+    def size_elements(self, value: relax.Expr) -> NDArray[Any] | None:
+        """Return the elements of a tensor that is computed from sizes, or None for other values."""
+        return self._elements.get(value)
+
+    def known_shape(self, value: relax.Var) -> relax.Expr:
+        """Return a tensor as a variable whose dimensions have names, which are bound at run time; others unchanged."""
+        info = value.struct_info
+        if not isinstance(info, relax.TensorStructInfo) or isinstance(info.shape, relax.ShapeExpr) or info.ndim == -1:
+            return value
+        return self.declared(value, TensorKind(info.dtype, (None,) * info.ndim))
+
+    def declared(self, value: relax.Expr, kind: Kind | None) -> relax.Expr:
+        """Return a value as one of the given kind: a tensor's dtype and sizes are checked at run time, and unknown sizes get names."""
+        if not isinstance(kind, TensorKind) or kind.dtype == "string":
+            return self.with_kind(value, kind)
         name = self.unique(self.value_name())
-        dims = [self.new_size(f"{name}_dim{axis}") for axis in range(info.ndim)]
-        return self.block_builder.match_cast(value, tensor_info(dims, info.dtype), name)
+        sizes = [
+            self.new_size(f"{name}_dim{axis}") if n is None else d.as_dim(n) for axis, n in enumerate(kind.sizes or ())
+        ]
+        info = tensor_info(None if kind.sizes is None else sizes, kind.dtype)
+        return self.block_builder.match_cast(value, info, name)
+
+    def kind(self, value: relax.Expr) -> Kind | None:
+        """Return the kind of a value; None if it is unknown."""
+        return self._kinds.get(value) or kind_of_info(infer_struct_info(value))
+
+    def with_kind(self, value: relax.Expr, kind: Kind | None) -> relax.Expr:
+        """Return a value of `R.Object` after recording its kind."""
+        if kind is not None:
+            self._kinds[value] = kind
+        return value
 
     def new_size(self, name: str) -> tir.Var:
         """Return a new symbolic size."""
@@ -226,13 +276,15 @@ class Converter(Bindings):
         finally:
             self._expanding.pop()
 
-    def subgraph(self, graph: Any, inputs: Sequence[Value]) -> list[relax.Expr]:
-        """Return the outputs of a subgraph, which is converted in place with `inputs`."""
+    def subgraph(
+        self, graph: Any, inputs: Sequence[Value], captures: Callable[[relax.Expr], relax.Expr] | None = None
+    ) -> list[relax.Expr]:
+        """Return the outputs of a subgraph, which is converted in place with `inputs`; `captures` replaces values around it."""
         if len(graph.input) != len(inputs):
             raise error("E1006", f"the graph '{graph.name}' has {len(graph.input)} inputs, but must have {len(inputs)}")
         values: dict[str, Value] = {given.name: value for given, value in zip(graph.input, inputs, strict=True)}
         values |= {initializer.name: constant_of(initializer) for initializer in graph.initializer}
-        with self.inner_scope(values):
+        with self.inner_scope(values, captures=captures):
             self.run(graph.node)
             return self.results(graph)
 
@@ -256,12 +308,16 @@ class Converter(Bindings):
         opsets: Mapping[str, int] | None = None,
         prefix: str = "",
         attributes: Mapping[str, Any] | None = None,
+        captures: Callable[[relax.Expr], relax.Expr] | None = None,
     ) -> Generator[None]:
         """Convert a subgraph, which sees the values around it, in a `with`; with `opsets`, the body of a function, which does
-        not.
+        not. `captures` replaces the values around that the subgraph uses.
         """
         outer = self.scope
-        if opsets is None:
+        if captures is not None:
+            around = Captures(outer.values, captures)
+            self.scope = replace(outer, values=ChainMap(dict(values), around))
+        elif opsets is None:
             self.scope = replace(outer, values=outer.values.new_child(dict(values)))
         else:
             self.scope = Scope(ChainMap(dict(values)), opsets, prefix, attributes or {})
@@ -330,6 +386,10 @@ class Converter(Bindings):
                 made = apply("reshape", made, relax.ShapeExpr(tuple(map(d.dim, elements.shape))))
         self._elements[made] = elements
         return made
+
+    def from_size(self, size: tir.PrimExpr) -> relax.Expr:
+        """Return a size as a tensor of int64 without dimensions."""
+        return self.from_elements(objects(size).reshape(()), "int64")
 
     def tensor(self, value: Any, like: relax.Expr) -> relax.Expr:
         """Return a number, or a tensor of another dtype, as a tensor of the dtype of `like`."""

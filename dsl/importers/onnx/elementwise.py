@@ -23,4 +23,4 @@ def _cast(c: Converter, a: Any) -> relax.Expr:
     return c.cast(a.input, dtype_name(a.to))
 
 
-ROWS.add({"Relu": lambda c, a: op.nn.relu(a.X), "Identity": lambda c, a: a.input}, since=1)
+ROWS.add({"Relu": lambda c, a: op.nn.relu(a.X)}, since=1)

@@ -20,9 +20,10 @@ from ..bindings import identifier
 from ..values import info_of
 from .control_flow import has_control_flow
 from .converter import Converter, variable_name
+from .kinds import TensorKind, kind_of_type
 from .library import library
 from .table import TABLE
-from .tensors import constant_of, dtype_name
+from .tensors import constant_of
 
 Sizes = Sequence[int | str | tir.PrimExpr]
 """The dimensions of an input; texts name symbolic sizes."""
@@ -115,9 +116,12 @@ class _Importer:
 
     def _input(self, given: Any) -> relax.Var:
         kind = given.type.tensor_type
-        if not given.type.HasField("tensor_type"):
-            raise error("E1004", f"the input '{given.name}' is not a tensor", None, "pass tensors")
         name = self._converter.unique(input_name(given.name) if self._sanitize else given.name)
+        found = kind_of_type(given.type)
+        if not isinstance(found, TensorKind) or found.dtype == "string":
+            variable = relax.Var(name, struct_info=relax.ObjectStructInfo())
+            self._converter.with_kind(variable, found)
+            return variable
         dtype = self._dtypes if isinstance(self._dtypes, str) else self._dtypes.get(given.name)
         if given.name in self._shapes:
             dims = [self._given_size(size) for size in self._shapes[given.name]]
@@ -125,7 +129,7 @@ class _Importer:
             dims = [self._size(dim, f"{name}_dim{axis}") for axis, dim in enumerate(kind.shape.dim)]
         else:
             raise error("E1004", f"the rank of the input '{given.name}' is unknown", None, "give it in shape_dict")
-        return relax.Var(name, struct_info=tensor_info(dims, dtype or dtype_name(kind.elem_type)))
+        return relax.Var(name, struct_info=tensor_info(dims, dtype or found.dtype))
 
     def _size(self, dim: Any, name: str) -> tir.PrimExpr:
         if dim.HasField("dim_value") and dim.dim_value >= 0:

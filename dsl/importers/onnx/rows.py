@@ -27,6 +27,8 @@ class Row(Struct, frozen=True):
     convert: Convert
     signature: Signature | None = None
     """For operators that the standard does not declare."""
+    takes_objects: bool = False
+    """Whether inputs may be sequences, optional values, texts, and tensors of unknown rank."""
 
 
 class Family:
@@ -39,12 +41,17 @@ class Family:
         return iter(self._rows)
 
     def row(
-        self, *operators: str, since: int = 1, domain: str = "", signature: Signature | None = None
+        self,
+        *operators: str,
+        since: int = 1,
+        domain: str = "",
+        signature: Signature | None = None,
+        takes_objects: bool = False,
     ) -> Callable[[_Convert], _Convert]:
         """Make the decorated function the converter of `operators`, from version `since` of the domain on."""
 
         def register(convert: _Convert) -> _Convert:
-            self._rows += [Row(operator, domain, since, convert, signature) for operator in operators]
+            self._rows += [Row(operator, domain, since, convert, signature, takes_objects) for operator in operators]
             return convert
 
         return register

@@ -6,9 +6,9 @@ names of the ONNX standard. It returns a value, or a tuple of values for several
 
 from __future__ import annotations
 
-from . import control_flow, elementwise, products, shapes
+from . import control_flow, elementwise, loops, products, sequences, shapes
 from .rows import Table
 
-FAMILIES = (elementwise, products, shapes, control_flow)
+FAMILIES = (elementwise, products, shapes, sequences, control_flow, loops)
 
 TABLE = Table(family.ROWS for family in FAMILIES)
