@@ -23,6 +23,17 @@ def domains_of(loops: tuple[tir.For, ...]) -> dict[tir.Var, tir.Range]:
     return {loop.loop_var: tir.Range(loop.min, loop.extent) for loop in loops}
 
 
+def fixed_domains(program: Program, node: tir.Stmt, inner: tuple[tir.For, ...] = ()) -> dict[tir.Var, tir.Range]:
+    """Return the domains of the loops and block iterators around `node`, except for `inner` loops."""
+    found: dict[tir.Var, tir.Range] = {}
+    for stmt in program.around(node):
+        if isinstance(stmt, tir.For) and stmt not in inner:
+            found[stmt.loop_var] = tir.Range(stmt.min, stmt.extent)
+        elif isinstance(stmt, tir.Block):
+            found.update({axis.var: axis.dom for axis in stmt.iter_vars if axis.dom is not None})
+    return found
+
+
 def check_fixed_domains(program: Program, block: tir.Block) -> None:
     """Refuse a block with an iterator whose domain varies with a loop around it (E0589)."""
     loops = {loop.loop_var for loop in program.loops_of(block)}

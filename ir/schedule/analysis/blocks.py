@@ -12,7 +12,7 @@ from ...visit import walk
 from ..conditions import COMPACT, COMPLETE, COMPLETE_OR_REDUCTION, NOT_OUTPUT, REDUCTION, Condition, name_of
 from ..program import Program
 from .affine import is_affine_block
-from .caching import fixed_domains
+from .bindings import fixed_domains
 from .scope import Scope, is_output_block
 
 DATA_PAR, COMM_REDUCE = tir.IterVarType.DATA_PAR, tir.IterVarType.COMM_REDUCE

@@ -20,7 +20,7 @@ from ...visit import walk
 from ..conditions import Condition, name_of
 from ..program import Program
 from ..tree import walk_statements
-from .bindings import domains_of
+from .bindings import domains_of, fixed_domains
 from .pipeline import bindings_of, bound_region
 from .removal import check_not_opaque
 
@@ -141,17 +141,6 @@ def is_compact(program: Program, spot: Spot, scope: tir.Block, region: tuple[tir
     """
     outside = {stmt.loop_var for stmt in program.around(scope) if isinstance(stmt, tir.For)}
     return spot.place is scope and not any(node in outside for axis in region for node in walk(axis))
-
-
-def fixed_domains(program: Program, node: tir.Stmt, inner: tuple[tir.For, ...] = ()) -> dict[tir.Var, tir.Range]:
-    """Return the domains of the loops and block iterators around `node`, except for `inner` loops."""
-    found: dict[tir.Var, tir.Range] = {}
-    for stmt in program.around(node):
-        if isinstance(stmt, tir.For) and stmt not in inner:
-            found[stmt.loop_var] = tir.Range(stmt.min, stmt.extent)
-        elif isinstance(stmt, tir.Block):
-            found.update({axis.var: axis.dom for axis in stmt.iter_vars if axis.dom is not None})
-    return found
 
 
 def check_in_bounds(program: Program, scope: tir.Block, region: tir.BufferRegion) -> None:

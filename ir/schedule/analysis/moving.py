@@ -20,9 +20,8 @@ from ...int_set import Interval, cover, eval_set, from_range
 from ..conditions import DISTINCT_WRITES, STAGE_PIPELINE, UNCONDITIONAL, Condition, name_of
 from ..program import Program, child_blocks
 from .affine import runs_for_all
-from .bindings import check_bound_to_loops, check_fixed_domains, domains_of
+from .bindings import check_bound_to_loops, check_fixed_domains, domains_of, fixed_domains
 from .blocks import check_complete_or_reduction, check_not_output
-from .caching import fixed_domains
 from .needed import SOLVABLE, Facts, IteratorDomain, needed_iterations
 from .order import check_concurrent_loops, tells_iterators
 from .pipeline import bindings_of, bound_region, check_stage_pipeline, is_region_covered

@@ -22,9 +22,9 @@ from ..layout_arguments import INJECTIVE
 from ..program import Program
 from ..tree import statements_in
 from .affine import check_affine, fills
-from .bindings import domains_of
+from .bindings import domains_of, fixed_domains
 from .blocks import DATA_PAR
-from .caching import IN_BOUNDS, Spot, allocate, fixed_domains, insert
+from .caching import IN_BOUNDS, Spot, allocate, insert
 from .index_maps import inverse
 from .removal import check_not_opaque
 from .scope import Scope

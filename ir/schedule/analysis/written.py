@@ -10,9 +10,9 @@ from ...visit import substitute
 from ..conditions import Condition, name_of
 from ..program import Program
 from ..tree import statements_in
-from .bindings import domains_of
+from .bindings import domains_of, fixed_domains
 from .blocks import reduced_outside
-from .caching import Spot, fixed_domains
+from .caching import Spot
 from .pipeline import bindings_of, bound_region, is_conditional, is_region_covered
 from .removal import uses_address
 from .scope import DepKind, Scope, scope_root

@@ -14,7 +14,8 @@ from ...analysis.proof import prove
 from ...base import Node, Op
 from ...simplify import simplify
 from ...visit import children
-from ..analysis.caching import ACCESSED, fixed_domains
+from ..analysis.bindings import fixed_domains
+from ..analysis.caching import ACCESSED
 from ..analysis.index_maps import map_indices
 from ..analysis.pipeline import EXPLICIT
 from ..arguments import Block, Integer, Integers, Text

@@ -8,7 +8,8 @@ from ... import tir
 from ...analysis.regions import lies_in
 from ...idioms import is_one
 from ...visit import walk
-from ..analysis.caching import ACCESSED, Cache, Spot, accessed_buffer, allocate, fixed_domains, insert, region_in
+from ..analysis.bindings import fixed_domains
+from ..analysis.caching import ACCESSED, Cache, Spot, accessed_buffer, allocate, insert, region_in
 from ..analysis.pipeline import is_region_covered
 from ..analysis.removal import OPAQUE
 from ..analysis.scope import Scope, scope_root

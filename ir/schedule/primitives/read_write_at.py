@@ -11,9 +11,9 @@ from ...analysis.regions import RegionSet, hull, is_covered, relaxed
 from ...idioms import sequence
 from ...visit import substitute, walk
 from ..analysis.affine import may_be_skipped
-from ..analysis.bindings import domains_of
+from ..analysis.bindings import domains_of, fixed_domains
 from ..analysis.blocks import DATA_PAR
-from ..analysis.caching import ACCESSED, Cache, accessed_buffer, allocate, clipped, fixed_domains
+from ..analysis.caching import ACCESSED, Cache, accessed_buffer, allocate, clipped
 from ..analysis.moving import blocks_under, parts_of, relaxed_loops
 from ..analysis.order import check_concurrent_loops, is_shared
 from ..analysis.pipeline import bindings_of, bound_region, check_stage_pipeline

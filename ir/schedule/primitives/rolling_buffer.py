@@ -13,9 +13,9 @@ from ...analysis.regions import RegionSet, is_covered, relaxed
 from ...base import Node
 from ...simplify import simplify
 from ...visit import substitute, walk
-from ..analysis.bindings import domains_of
+from ..analysis.bindings import domains_of, fixed_domains
 from ..analysis.blocks import COMM_REDUCE, DATA_PAR, check_not_output
-from ..analysis.caching import ACCESSED, accessed_buffer, fixed_domains
+from ..analysis.caching import ACCESSED, accessed_buffer
 from ..analysis.loops import check_starts_at_zero
 from ..analysis.order import check_concurrent_loops, tells_iterators
 from ..analysis.pipeline import bindings_of, bound_region, is_region_covered
