@@ -9,7 +9,7 @@ from . import tir
 from .base import Node, Op
 from .dtype import is_int, parse_dtype
 from .ops.tir import get
-from .visit import children, field_names, post_order, rewrite, walk
+from .visit import children, field_names, post_order, rewrite_recording, walk
 
 
 def is_index(dtype: str) -> bool:
@@ -66,10 +66,13 @@ class Nodes:
         return self.by_key.setdefault(self._key(expr), expr)
 
     def intern_all(self, expr: tir.PrimExpr) -> tir.PrimExpr:
-        """Return the interned node equal to `expr`; its operands need not be interned."""
+        """Return the interned node equal to `expr`; its operands need not be interned. Buffers stay the same objects."""
         found = expr if isinstance(expr, tir.Var) else self._known.get(expr)
         if found is None:
-            found = rewrite(expr, lambda node: self.intern(node) if isinstance(node, tir.PrimExpr) else None)
+            buffers = {node: node for node in walk(expr) if isinstance(node, tir.Buffer)}
+            found, _ = rewrite_recording(
+                expr, lambda node: self.intern(node) if isinstance(node, tir.PrimExpr) else None, buffers
+            )
             self._known[expr] = found
         return found
 

@@ -77,13 +77,16 @@ def divide(program: Program, block: tir.Block, inside: tuple[tir.For, ...], keep
     if parts is None:
         reason = "combine inner and outer loops, or do not have stride 1"
         raise DIVISIBLE.refuse(f"the iterators of {name_of(block)} {reason}", block)
+    far = [stmt for stmt in program.around(scope_root(program, block)) if isinstance(stmt, tir.For)]
+    if uses(parts.inner_predicate, far):
+        reason = "which the new block can use only in its bindings"
+        raise DIVISIBLE.refuse(f"the predicate of {name_of(block)} uses a loop outside of its scope, {reason}", block)
     if block.init is not None:
         check_reduction(program, block, scope_root(program, block))
         check_runs_once(realize, loops, inside or loops, [])
     axes, values = list[tir.IterVar](), list[tir.PrimExpr]()
     own, bindings = list[tir.IterVar](), list[tir.PrimExpr]()
     mapping: dict[tir.Var, Node] = {}
-    far = [stmt for stmt in program.around(scope_root(program, block)) if isinstance(stmt, tir.For)]
     for axis, part in zip(block.iter_vars, parts.divisions, strict=True):
         outer = tir.IterVar(_up_to(part.outer_extent), replace(axis.var, name=f"{axis.var.name}_o"), axis.iter_type)
         told, start = part.outer, part.inner_start
@@ -130,14 +133,17 @@ def _up_to(extent: tir.PrimExpr) -> tir.Range:
 
 def with_indices(program: Program, node: _Stmt, mapping: Mapping[tir.Var, Node], known: Domains) -> _Stmt:
     """Return `node` with its iterators replaced, and the affected indices simplified."""
-    changed = {inner for value in mapping.values() for inner in walk(value) if isinstance(inner, tir.Var)}
+    changed = {inner for value in mapping.values() for inner in walk(value)}
 
     def change(node: Any) -> Node | None:
         if node in mapping:
             return mapping[node]
-        if isinstance(node, tir.PrimExpr) and (is_int(node.dtype) or is_bool(node.dtype)):
-            return simplify(node, known) if any(inner in changed for inner in walk(node)) else None
-        return None
+        is_index = isinstance(node, tir.PrimExpr) and (is_int(node.dtype) or is_bool(node.dtype))
+        if not is_index or not any(inner in changed for inner in walk(node)):
+            return None
+        short = simplify(node, known)
+        changed.add(short)
+        return short
 
     return program.rewrite(node, change)
 
