@@ -14,7 +14,7 @@ from ...base import GlobalVar, Node, Op
 from ...dtype import lanes_of
 from ...equal import structural_equal
 from ...idioms import is_one
-from ...visit import substitute, walk
+from ...visit import rewrite, substitute, walk
 from ..conditions import Condition
 from ..program import Program
 from ..tree import statements_in
@@ -184,13 +184,25 @@ class PaddingFiller(Struct, frozen=True):
         if isinstance(body, tir.BufferStore):
             indices = tuple(at.values())
             (fill,) = map_indices(self.value, indices)
-            value = make.if_then_else(substitute(self.inverse.padding, at), fill, substitute(body.value, elements))
+            own = substitute(self._of_element(body, indices), elements)
+            value = make.if_then_else(substitute(self.inverse.padding, at), fill, own)
             return replace(body, buffer=self.relayout.new, indices=indices, value=value)
         if isinstance(body, tir.SeqStmt):
             return replace(body, seq=tuple([self._padded(program, stmt, elements, at) for stmt in body.seq]))
         result = replace(body, body=self._padded(program, body.body, elements, at))
         program.became[body] = result
         return result
+
+    def _of_element(self, store: tir.BufferStore, indices: tuple[tir.PrimExpr, ...]) -> tir.PrimExpr:
+        """Return the value of a store that becomes one at `indices`; an update reads the element that it replaces."""
+        element = make.buffer_load(self.relayout.new, indices)
+
+        def moved(node: Node) -> Node | None:
+            if isinstance(node, tir.BufferLoad) and node.buffer is store.buffer and _are(node.indices, store.indices):
+                return element
+            return None
+
+        return rewrite(store.value, moved)
 
     def _padded_block(
         self,
@@ -268,7 +280,7 @@ def _point(buffer: tir.Buffer, indices: Sequence[tir.PrimExpr]) -> tir.BufferReg
     return tir.BufferRegion(buffer, tuple([tir.Range(index, make.const(1, index.dtype)) for index in indices]))
 
 
-def _are(indices: Sequence[tir.PrimExpr], variables: _Vars) -> bool:
+def _are(indices: Sequence[tir.PrimExpr], variables: Sequence[tir.PrimExpr]) -> bool:
     return len(indices) == len(variables) and all(a is b for a, b in zip(indices, variables, strict=True))
 
 
