@@ -65,7 +65,7 @@ def decompose_padding(program: Program, block: Block, loop: Loop) -> tir.Block:
         raise AROUND.refuse(f"{name_of(loop)} is not around {name_of(block)}", loop, block, argument="loop")
     below = loops[loops.index(loop) :]
     _check_nest(program, block, loop, below, Scope(scope))
-    padding = _padding(realize, loops)
+    padding = _padding(realize, loops, [stmt for stmt in program.around(scope) if isinstance(stmt, tir.For)])
     nest = _constant_nest(program, realize, below, padding)
     chain = _chain(realize, below)
     inside, became = _inside(program, realize, loops, chain, padding)
@@ -95,7 +95,8 @@ def _check_nest(program: Program, block: tir.Block, loop: tir.For, below: Sequen
         raise DISTINCT_WRITES.refuse(f"different iterations of {name_of(block)} may write the same element", block)
 
 
-def _padding(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> _Padding:
+def _padding(realize: tir.BlockRealize, loops: tuple[tir.For, ...], far: Sequence[tir.For]) -> _Padding:
+    """Return the padding of a block below `loops`, in a scope below the `far` ones."""
     block, domains = realize.block, domains_of(loops)
     store = block.body
     if not isinstance(store, tir.BufferStore) or store.predicate is not None or block.init is not None:
@@ -112,14 +113,20 @@ def _padding(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> _Padding:
     for always, word in ((here, "always"), (make.logical_not(here), "never")):
         if prove(always, domains).is_proven:
             raise PADS.refuse(f"the condition of {name_of(block)} {word} holds", block)
-    box = [_part(value, here, loops) for value in realize.iter_values]
+    pairs = zip(block.iter_vars, realize.iter_values, strict=True)
+    box = [_part(axis, value, here, loops, far) for axis, value in pairs]
     if any(range_ is None for range_ in box):
         raise PADS.refuse(f"the iterations of {name_of(block)} outside of the padding are unknown", block)
     return _Padding(store, here, inside, constant, tuple([range_ for range_ in box if range_ is not None]))
 
 
-def _part(value: tir.PrimExpr, condition: tir.PrimExpr, loops: tuple[tir.For, ...]) -> tir.Range | None:
-    """Return the range of `value` under a condition, from the comparisons in it; None if it is unknown."""
+def _part(
+    axis: tir.IterVar, value: tir.PrimExpr, condition: tir.PrimExpr, loops: tuple[tir.For, ...], far: Sequence[tir.For]
+) -> tir.Range | None:
+    """Return the range of `value` under a condition, from the comparisons in it; None if it is unknown.
+
+    It is the domain of the iterator if the range varies with a `far` loop, which the block can use only in its bindings.
+    """
     domains = domains_of(loops)
     span = evaluate(value, {var: from_range(domain.min, domain.extent) for var, domain in domains.items()})
     for part in conjuncts(condition):
@@ -127,7 +134,8 @@ def _part(value: tir.PrimExpr, condition: tir.PrimExpr, loops: tuple[tir.For, ..
     if span.min is None or span.max is None:
         return None
     least = simplify(span.min, domains)
-    return tir.Range(least, simplify(make.add(make.sub(span.max, least), 1), domains))
+    extent = simplify(make.add(make.sub(span.max, least), 1), domains)
+    return axis.dom if uses(least, far) or uses(extent, far) else tir.Range(least, extent)
 
 
 def _limits(value: tir.PrimExpr, condition: tir.PrimExpr, loops: tuple[tir.For, ...]) -> Interval:
