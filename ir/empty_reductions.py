@@ -36,7 +36,7 @@ def start_empty_reductions(func: tir.PrimFunc) -> tir.PrimFunc:
     """Return `func` with a statement before each possibly empty reduction that executes its `T.init` if it is empty."""
     starts: dict[tir.Var, list[tir.Stmt]] = {}
     for realize, loops in _blocks(func.body):
-        reduced = _reduced(realize, loops)
+        reduced = loops_of_reduction(realize, loops)
         empty = _may_be_empty(realize.block, loops, reduced)
         if empty and reduced:
             start = _start(realize, loops[loops.index(reduced[0]) :], reduced)
@@ -81,7 +81,7 @@ def _has_steps(extent: tir.PrimExpr, loops: _Loops, reduced: Sequence[tir.For]) 
     return prove(make.greater_equal(extent, make.const(1, extent.dtype)), spans).is_proven
 
 
-def _reduced(realize: tir.BlockRealize, loops: _Loops) -> list[tir.For]:
+def loops_of_reduction(realize: tir.BlockRealize, loops: Sequence[tir.For]) -> list[tir.For]:
     """Return the loops of a reduction's iterators, and the loops whose domain depends on them."""
     pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
     values = [value for axis, value in pairs if axis.iter_type is tir.IterVarType.COMM_REDUCE]

@@ -12,6 +12,7 @@ from .. import make, tir
 from ..analysis.regions import RegionSet as Region
 from ..analysis.regions import is_covered
 from ..base import Node
+from ..empty_reductions import loops_of_reduction
 from ..visit import walk
 from .affine import is_affine
 from .meetings import how
@@ -150,13 +151,31 @@ def _missing(
         renamed = twin.facts(writer)
         own = {twin.names[var]: renamed.domains[twin.names[var]] for var in twin.names}
         region = tuple([_element(twin(index)) for index in there])
-        by += [
-            Region(region, own, (*renamed.conditions, *way))
-            for way in _before(site, writer, twin, order[writer] < order[site])
-        ]
+        ways = _before(site, writer, twin, order[writer] < order[site])
+        by += [Region(region, own, (*renamed.conditions, *way)) for way in ways]
+        absent = {twin(var) for var in _loops_that_may_be_empty(writer, there, site)}
+        if absent:
+            own = {var: domain for var, domain in own.items() if var not in absent}
+            sure = [condition for condition in renamed.conditions if absent.isdisjoint(variables([condition]))]
+            by += [Region(region, own, (*sure, *way)) for way in ways]
     wanted = Region(tuple(map(_element, indices)), {}, (*facts.conditions, *subject.solver.given))
     found = is_covered(wanted, by, facts.domains)
     return dict(found.counterexample) if found.is_refuted and found.counterexample is not None else None
+
+
+def _loops_that_may_be_empty(init: AccessSite, indices: list[tir.PrimExpr], site: AccessSite) -> set[tir.Var]:
+    """Return the loops of the reduction of a T.init, which executes also if they have no iterations.
+
+    There are none if one of them is around `site`, or if the `indices` of the T.init depend on them.
+    """
+    realize = init.place.block
+    if not init.in_init or realize is None:
+        return set()
+    steps = list(init.place.steps())
+    loops = [step.loop for step in reversed(steps) if isinstance(step, Iterate) and isinstance(step.loop, tir.For)]
+    found = {loop.loop_var for loop in loops_of_reduction(realize, loops)}
+    around = {step.var for step in site.place.steps() if isinstance(step, Iterate)}
+    return found if found.isdisjoint(around | variables(indices)) else set()
 
 
 def _are_known(expressions: Iterable[tir.PrimExpr]) -> bool:

@@ -193,6 +193,26 @@ T.prim_func f(A: T.Buffer((4, 8), "int32"), C: T.Buffer((4,), "int32")):
     assert verify(parse(text), "races") == ()
 
 
+def test_an_empty_reduction_starts_its_elements() -> None:
+    text = """
+T.prim_func f(A: T.Buffer((4, "m"), "int32"), m: T.int32):
+    C = T.alloc_buffer((4,), "int32")
+    for i, k in T.grid(4, m):
+        with T.block("sum"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = 0
+            C[vi] = C[vi] + A[vi, vk]
+    for i in range(4):
+        with T.block("update"):
+            vi = T.axis.spatial(4, i)
+            C[vi] = C[vi] + 1
+"""
+    assert verify(parse(text), "races") == ()
+    shorter = text.replace("T.grid(4, m)", "T.grid(3, m)")
+    assert [diagnostic.code for diagnostic in verify(parse(shorter), "races")] == ["E0429"]
+
+
 def test_any_depth() -> None:
     inner: tir.Stmt = tir.BufferStore(BUFFER, deep(10_000, make.const(0)), (make.const(0),))
     for _ in range(10_000):
