@@ -23,6 +23,7 @@ from ..tree import walk_statements
 from .bindings import domains_of, fixed_domains
 from .pipeline import bindings_of, bound_region
 from .removal import check_not_opaque
+from .speculation import evaluable_box
 
 ACCESSED = Condition(
     "E0547", "the block reads or writes the selected buffer", "give an index into T.reads or T.writes, from 0"
@@ -114,8 +115,9 @@ def region_in(
     intervals = {variable: from_range(domain.min, domain.extent) for variable, domain in domains_of(inner).items()}
     bound = bound_region(region, bindings_of(program.realize_of(block)))
     spans = [eval_set(from_range(range_.min, range_.extent), intervals) for range_ in bound]
-    box = [cover(span, extent) for span, extent in zip(spans, region.buffer.shape, strict=True)]
-    return clipped(box, region.buffer.shape, fixed_domains(program, block, inner))
+    shape = region.buffer.shape
+    box = evaluable_box(program, place, [cover(span, size) for span, size in zip(spans, shape, strict=True)], shape)
+    return clipped(box, shape, fixed_domains(program, block, inner))
 
 
 def clipped(

@@ -16,7 +16,7 @@ from ...analysis.const_bounds import Domain
 from ...analysis.regions import RegionSet, is_covered
 from ...base import Trivia
 from ...idioms import is_one, sequence
-from ...int_set import Interval, cover, eval_set, from_range
+from ...int_set import EVERYTHING, Interval, cover, eval_set, from_range
 from ..conditions import DISTINCT_WRITES, STAGE_PIPELINE, UNCONDITIONAL, Condition, name_of
 from ..program import Program, child_blocks
 from .affine import runs_for_all
@@ -28,6 +28,7 @@ from .pipeline import bindings_of, bound_region, check_stage_pipeline, is_region
 from .reduction_order import check_in_order, check_starts_first
 from .removal import remove_leaf
 from .scope import DepKind, Scope, is_output_block, scope_root
+from .speculation import is_evaluable
 from .trivia import joined
 
 BESIDE = Condition(
@@ -154,6 +155,7 @@ def _regions(
                 box = [
                     eval_set(from_range(range_.min, range_.extent), domains) for range_ in bound_region(region, values)
                 ]
+                box = [axis if is_evaluable(program, loop, axis.min, axis.max) else EVERYTHING for axis in box]
                 required.setdefault(region.buffer, []).append(box)
     return provided, required
 

@@ -237,7 +237,7 @@ def check_independent(program: Program, loop: tir.For, thread: str | None) -> No
     scope = Scope(loop)
     for index, mine in enumerate(found):
         for other in found[index:]:
-            combines = reduces and _is_reduced_over(program, mine.block, loop)
+            combines = reduces and mine.outside is None and _is_reduced_over(program, mine.block, loop)
             if not mine.touches(other) or _may_meet(program, scope, mine, other, combines):
                 continue
             is_same = mine.block is other.block and mine.outside is None

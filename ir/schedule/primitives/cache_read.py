@@ -22,6 +22,7 @@ from ..analysis.caching import (
 )
 from ..analysis.removal import OPAQUE, check_not_opaque
 from ..analysis.scope import Scope, scope_root
+from ..analysis.speculation import evaluable_box
 from ..analysis.written import WRITTEN_BEFORE, check_written_before, writes_all
 from ..arguments import Block
 from ..buffer_arguments import Blocks, BufferIndex, StorageScope
@@ -58,8 +59,8 @@ def cache_read(
     if writer is None:
         spot = Spot(root, before=scope_body(root, buffer))
         declared = next((read for read in root.reads if read.buffer is buffer), full_region(buffer))
-        check_in_bounds(program, root, declared)
-        region = declared.region
+        region = evaluable_box(program, root, declared.region, buffer.shape)
+        check_in_bounds(program, root, tir.BufferRegion(buffer, region))
     else:
         spot = spot_between(program, root, writer, readers[0] if readers else None, buffer)
         written = next(write for write in writer.writes if write.buffer is buffer)

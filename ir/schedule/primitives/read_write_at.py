@@ -20,6 +20,7 @@ from ..analysis.pipeline import bindings_of, bound_region, check_stage_pipeline
 from ..analysis.reductions import STARTS_ALIKE
 from ..analysis.removal import OPAQUE, check_not_opaque
 from ..analysis.scope import Scope, scope_root
+from ..analysis.speculation import evaluable_box
 from ..analysis.written import ALL_WRITTEN, FRESH, WRITTEN_BEFORE, check_starts_anew, check_written_before, sure_writes
 from ..arguments import Block, Loop
 from ..buffer_arguments import BufferIndex, StorageScope
@@ -105,7 +106,8 @@ class _LoopAccesses:
             relaxed(region, self.buffer.shape, domains_of(relaxed_loops(program, member, loop, storage_scope)))
             for member, region in self._uses()
         ]
-        self.box = clipped(hull(spans, self.buffer.shape), self.buffer.shape, self.domains)
+        shape = self.buffer.shape
+        self.box = clipped(evaluable_box(program, loop, hull(spans, shape), shape), shape, self.domains)
 
     def _check_threads(self) -> None:
         for stmt in walk_statements(self.loop):
