@@ -10,20 +10,22 @@ from ...idioms import is_one
 from ...visit import walk
 from ..analysis.bindings import fixed_domains
 from ..analysis.caching import ACCESSED, Cache, Spot, accessed_buffer, allocate, insert, region_in
-from ..analysis.pipeline import is_region_covered
+from ..analysis.order import check_concurrent_loops
+from ..analysis.pipeline import EXPLICIT, is_region_covered
 from ..analysis.removal import OPAQUE
 from ..analysis.scope import Scope, scope_root
 from ..analysis.written import ALL_WRITTEN, WRITTEN_BEFORE
 from ..arguments import Block
 from ..buffer_arguments import BufferIndex, StorageScope
-from ..conditions import NOT_ROOT, Condition, name_of
+from ..conditions import IN_ORDER, NOT_ROOT, Condition, name_of
 from ..declaration import primitive
 from ..program import Program
+from ..tree import walk_statements
 
 IN_PLACE = Condition("E0564", "the block both reads and writes the buffer", "cache_read or cache_write it")
 
 
-@primitive(requires=(ACCESSED, NOT_ROOT, IN_PLACE, OPAQUE, ALL_WRITTEN, WRITTEN_BEFORE), results=("block that copies in", "block that copies out"))  # fmt: skip
+@primitive(requires=(ACCESSED, NOT_ROOT, IN_PLACE, OPAQUE, ALL_WRITTEN, WRITTEN_BEFORE, IN_ORDER), results=("block that copies in", "block that copies out"))  # fmt: skip
 def cache_inplace(
     program: Program, block: Block, read_buffer_index: BufferIndex, storage_scope: StorageScope
 ) -> list[tir.Block]:
@@ -44,6 +46,11 @@ def cache_inplace(
     if not lies_in(written.region, read.region, domains).is_proven:
         reason = f"{name_of(block)} may leave elements of '{buffer.name}' unchanged without reading them"
         raise ALL_WRITTEN.refuse(reason, block)
+    blocks = (stmt for stmt in walk_statements(block) if isinstance(stmt, tir.Block))
+    is_derived = all(EXPLICIT["read"] not in stmt.annotations for stmt in blocks)
+    if not is_derived and not lies_in(read.region, written.region, domains).is_proven:
+        reason = f"{name_of(block)} declares to read elements of '{buffer.name}' that other iterations may write"
+        raise IN_ORDER.refuse(reason, block, help="copy the buffer first, and use annotate_buffer_access after it")
     place = program.parent(block)
     assert place is not None
     known = Scope(scope)
@@ -67,6 +74,7 @@ def cache_inplace(
     insert(program, Spot(place, before=program.realize_of(program.current(block))), copy_in)
     insert(program, Spot(place, after=program.realize_of(program.current(block))), copy_out)
     allocate(program, program.current(scope), cache.buffer)
+    check_concurrent_loops(program, program.current(first))
     return [first, last]
 
 
