@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from . import make, tir
 from .base import Node, Op
 from .deep import deep
-from .int_set import Interval, cover, eval_set, evaluate, from_range, intersect, point, union
+from .int_set import EVERYTHING, Interval, cover, eval_set, evaluate, from_range, intersect, point, union
 from .linear import linear
 from .visit import children, substitute, walk
 
@@ -24,15 +24,16 @@ def detect_regions(block: tir.Block, visible: Iterable[tir.Buffer]) -> tuple[Reg
     """Return the regions that `block` reads, writes, and accesses through pointers.
 
     Only buffers in `visible` count. They are listed in the order of their first access. Variables of loops inside the
-    block are relaxed to their domains; nested blocks count by their declared `reads` and `writes`. If the block has an
-    `init`, a buffer that it writes is not listed as read: that read is part of the reduction.
+    block are relaxed to their domains; nested blocks count by their declared `reads` and `writes`. An axis is covered
+    completely if its bounds depend on memory that the block defines or writes. If the block has an `init`, a buffer that
+    it writes is not listed as read: that read is part of the reduction.
     """
     detector = _Detector({buffer.data: buffer for buffer in visible})
     detector.visit_block(block)
-    writes = detector.writes.regions()
+    writes = detector.writes.regions(detector.changed)
     written = {region.buffer for region in writes} if block.init is not None else set[tir.Buffer]()
-    reads = tuple([region for region in detector.reads.regions() if region.buffer not in written])
-    return reads, writes, detector.opaque.regions()
+    reads = tuple([region for region in detector.reads.regions(detector.changed) if region.buffer not in written])
+    return reads, writes, detector.opaque.regions(detector.changed)
 
 
 class _Accesses:
@@ -47,8 +48,17 @@ class _Accesses:
             region = [union(a, b) for a, b in zip(known, region, strict=True)]
         self.found[buffer] = region
 
-    def regions(self) -> Regions:
-        return tuple([tir.BufferRegion(buffer, _covered(buffer, region)) for buffer, region in self.found.items()])
+    def regions(self, changed: Container[tir.Var]) -> Regions:
+        """Return the regions. Bounds that depend on the memory in `changed` are unknown outside of the block."""
+
+        def known(axis: Interval) -> Interval:
+            nodes = (node for end in (axis.min, axis.max) if end is not None for node in walk(end))
+            loads = (node for node in nodes if isinstance(node, tir.BufferLoad))
+            return EVERYTHING if any(load.buffer.data in changed for load in loads) else axis
+
+        return tuple(
+            [tir.BufferRegion(buffer, _covered(buffer, list(map(known, axes)))) for buffer, axes in self.found.items()]
+        )
 
 
 def _covered(buffer: tir.Buffer, region: Sequence[Interval]) -> tuple[tir.Range, ...]:
@@ -62,8 +72,12 @@ class _Detector:
         self.domains: dict[tir.Var, Interval] = {}
         self.lets: dict[tir.Var, tir.PrimExpr] = {}
         self.reads, self.writes, self.opaque = _Accesses(), _Accesses(), _Accesses()
+        self.changed: set[tir.Var] = set()
+        """The memory that the block defines or writes."""
 
     def visit_block(self, block: tir.Block) -> None:
+        self.changed.update([buffer.data for buffer in block.alloc_buffers])
+        self.changed.update([match.buffer.data for match in block.match_buffers])
         for match in block.match_buffers:
             if match.source.buffer.data in self.visible:
                 self.matches[match.buffer.data] = match
@@ -86,12 +100,14 @@ class _Detector:
         match node:
             case tir.Var():
                 if node in self.visible:
+                    self.changed.add(node)
                     buffer = self.visible[node]
                     self._add(self.opaque, buffer, [from_range(r.min, r.extent) for r in full_region(buffer).region])
             case tir.BufferLoad():
                 self._add(self.reads, node.buffer, self._intervals(node.indices))
                 self._visit_all(node.indices)
             case tir.BufferStore():
+                self.changed.add(node.buffer.data)
                 self._add(self.writes, node.buffer, self._intervals(node.indices))
                 self._visit_all((node.value, *node.indices))
             case tir.For():
@@ -112,9 +128,13 @@ class _Detector:
                 self._visit_realize(node)
             case tir.Let():
                 self._visit_all((node.value, node.body))
-            case tir.DeclBuffer() | tir.AllocateConst() | tir.BufferRealize():
+            case tir.AllocateConst():
+                self.changed.add(node.buffer_var)
+                self.visit(node.body)
+            case tir.DeclBuffer() | tir.BufferRealize():
                 self.visit(node.body)
             case tir.Allocate():
+                self.changed.add(node.buffer_var)
                 self._visit_all((*node.extents, node.body, node.condition))
             case tir.AttrStmt():
                 self._visit_all((node.value, node.body))
@@ -148,6 +168,7 @@ class _Detector:
     def _visit_realize(self, node: tir.BlockRealize) -> None:
         """Add the declared regions of a nested block; its body is not analysed."""
         values = dict(zip([axis.var for axis in node.block.iter_vars], node.iter_values, strict=False))
+        self.changed.update([region.buffer.data for region in node.block.writes])
         for accesses, regions in ((self.reads, node.block.reads), (self.writes, node.block.writes)):
             for region in regions:
                 axes = [from_range(substitute(r.min, values), substitute(r.extent, values)) for r in region.region]

@@ -150,6 +150,20 @@ def test_points_stay_as_written() -> None:
     assert substitute(node, {}) is node
 
 
+@pytest.mark.parametrize("first", ["J[vi] = 3 - vi", "K[vi] = 3 - vi"])
+def test_bounds_in_memory_that_the_block_changes_are_unknown(first: str) -> None:
+    text = f"""
+T.prim_func f(A: T.Buffer((4,), "float32"), J: T.Buffer((4,), "int32"), K: T.Buffer((4,), "int32"), B: T.Buffer((4,), "float32")):
+    for i in range(4):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            {first}
+            B[vi] = A[J[vi] % 4]
+"""
+    (block,) = [node for node in walk(parse(text).functions["f"]) if isinstance(node, tir.Block) and node.iter_vars]
+    assert str(block.reads[0]) == ("A[0:4]" if first.startswith("J") else "A[J[vi] % 4]")
+
+
 def test_any_depth() -> None:
     buffer = tir.Buffer(tir.Var("handle", "p"), "int32", (make.const(8),), "P")
     block = tir.Block((), (), (), "b", tir.BufferStore(buffer, deep(10_000, X), (deep(10_000, Y),)))
