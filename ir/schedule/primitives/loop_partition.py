@@ -15,8 +15,9 @@ from ...visit import rewrite
 from ..analysis.bindings import domains_of
 from ..analysis.copies import fresh_copy
 from ..analysis.loops import check_plain
+from ..analysis.order import check_concurrent_loops
 from ..arguments import Factors, Flag, Loop
-from ..conditions import ONE_INFERRED, PLAIN_LOOP, POSITIVE, Condition, name_of
+from ..conditions import IN_ORDER, ONE_INFERRED, PLAIN_LOOP, POSITIVE, Condition, name_of
 from ..declaration import primitive
 from ..program import Program, child_blocks
 from ..tree import walk_statements
@@ -29,7 +30,9 @@ NOT_REDUCED = Condition(
 _TRUE = tir.IntImm("bool", 1)
 
 
-@primitive(requires=(PLAIN_LOOP, NOT_REDUCED, CONSTANT, ONE_INFERRED, POSITIVE, FITS), results=("part",))
+@primitive(
+    requires=(PLAIN_LOOP, NOT_REDUCED, CONSTANT, ONE_INFERRED, POSITIVE, FITS, IN_ORDER), results=("part",)
+)
 def loop_partition(program: Program, loop: Loop, factors: Factors, preserve_unit_iters: Flag = True) -> list[tir.For]:
     """Divide a loop into consecutive loops with the extents `factors`, one of which may be None. Remaining iterations
     form one more loop.
@@ -55,7 +58,9 @@ def loop_partition(program: Program, loop: Loop, factors: Factors, preserve_unit
         start = end
     parts[0] = replace(parts[0], trivia=loop.trivia)
     stmts = [_block(f"{name}{index}_partition", part) for index, part in enumerate(parts)]
-    program.replace(loop, _block(f"{name}_common", sequence(stmts)), {loop: None})
+    common = _block(f"{name}_common", sequence(stmts))
+    program.replace(loop, common, {loop: None})
+    check_concurrent_loops(program, common.block)
     return parts
 
 
