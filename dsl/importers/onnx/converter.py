@@ -27,13 +27,15 @@ from .kinds import Kind, TensorKind, described, kind_of_info
 from .rows import Convert, Table
 from .shape_folding import folded_sizes, objects
 from .signatures import attribute_value, domain_of, signature_of
-from .tensors import constant_of
+from .tensors import Tensors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Value: TypeAlias = relax.Expr | None
 """A value of the model; None for an optional input or output that is omitted."""
+MOST_NODES = 100_000
+"""Maximum number of nodes, including those of functions that are expanded."""
 _SMALL = 4096
 """Maximum number of elements of tensors that are computed during the import."""
 _MALFORMED = (AttributeError, TypeError, ValueError, LookupError, ArithmeticError, AssertionError)
@@ -60,9 +62,9 @@ class Converter(Bindings):
         table: Table,
         opsets: Mapping[str, int],
         functions: Mapping[tuple[str, str, str], Any],
-        names: set[str] | None = None,
+        tensors: Tensors,
     ) -> None:
-        super().__init__(builder, names)
+        super().__init__(builder)
         self.node: Any = None
         """The current node."""
         self.inputs: list[Value] = []
@@ -75,6 +77,8 @@ class Converter(Bindings):
         self.scope: Scope = Scope(ChainMap[str, Value](), opsets)
         self._table = table
         self._functions = functions
+        self.tensors = tensors
+        self._count = 0
         self._expanding: list[tuple[str, str, str]] = []
         self._kinds: dict[relax.Expr, Kind] = {}
         """The kinds of values that are not tensors of numbers."""
@@ -92,7 +96,10 @@ class Converter(Bindings):
         """Convert one node."""
         outer = self.node, self.inputs, self.opset, self.version, self._place, self._emitted
         self.node, self._place, self._emitted = node, 0, {}
+        self._count += 1
         try:
+            if self._count > MOST_NODES:
+                raise self.unsupported(f"the model has more than {MOST_NODES} nodes", "split it")
             outputs = self._converted(node)
             if len(outputs) < sum(1 for name in node.output if name):
                 raise error("E1006", f"it has {len(node.output)} outputs, but the operator has {len(outputs)}")
@@ -186,7 +193,7 @@ class Converter(Bindings):
         for attribute in node.attribute:
             given = self.scope.attributes.get(attribute.ref_attr_name) if attribute.ref_attr_name else attribute
             if given is not None:
-                found[attribute.name] = attribute_value(given)
+                found[attribute.name] = attribute_value(given, self.tensors)
         return found
 
     def _finished(self, convert: Convert, given: SimpleNamespace) -> list[Value]:
@@ -283,7 +290,7 @@ class Converter(Bindings):
         if len(graph.input) != len(inputs):
             raise error("E1006", f"the graph '{graph.name}' has {len(graph.input)} inputs, but must have {len(inputs)}")
         values: dict[str, Value] = {given.name: value for given, value in zip(graph.input, inputs, strict=True)}
-        values |= {initializer.name: constant_of(initializer) for initializer in graph.initializer}
+        values |= {initializer.name: self.tensors.constant(initializer) for initializer in graph.initializer}
         with self.inner_scope(values, captures=captures):
             self.run(graph.node)
             return self.results(graph)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any
+from os import PathLike
+from typing import Any, cast
 
 from ....ir import relax, tir
 from ....ir.base import Attrs, IRModule
@@ -20,10 +21,11 @@ from ..bindings import identifier
 from ..values import info_of
 from .control_flow import has_control_flow
 from .converter import Converter, variable_name
+from .files import Model, read_model
 from .kinds import TensorKind, kind_of_type
 from .library import library
 from .table import TABLE
-from .tensors import constant_of
+from .tensors import Tensors
 
 Sizes = Sequence[int | str | tir.PrimExpr]
 """The dimensions of an input; texts name symbolic sizes."""
@@ -38,8 +40,9 @@ def from_onnx(
     keep_params_in_input: bool = False,
     sanitize_input_names: bool = True,
 ) -> IRModule:
-    """Return the module whose function `main` computes what an `onnx.ModelProto` computes.
+    """Return the module whose function `main` computes what a model computes: an `onnx.ModelProto`, or the path of a file.
 
+    Large weights of a file, and those in files beside it, are mapped to memory, and read when they are used.
     Dimensions with a name (`dim_param`) become symbolic sizes of that name; `shape_dict` gives other dimensions by input name.
     `dtype_dict` gives other dtypes, one for all inputs or by input name. `opset` reads the operators of the standard by another
     version than the model's. Initializers are constants with their names; with `keep_params_in_input`, they are inputs after
@@ -51,11 +54,15 @@ def from_onnx(
     converter, E1002 for models that cannot be read, E1004 for what depends on unknown values, E1005 for dtypes that programs
     do not support, E1006 for malformed nodes.
     """
-    if not isinstance(model, library().ModelProto):
+    if isinstance(model, str | PathLike):
+        found = read_model(cast("str | PathLike[str]", model))
+    elif isinstance(model, library().ModelProto):
+        found = Model(model)
+    else:
         reason = f"the model is of type {type(model).__name__}, not ModelProto"
-        raise error("E0702", reason, None, "load it first: onnx.load(path)")
+        raise error("E0702", reason, None, "pass a path, or load it first: onnx.load(path)")
     return _Importer(
-        model, shape_dict or {}, dtype_dict or {}, opset, keep_params_in_input, sanitize_input_names
+        found, shape_dict or {}, dtype_dict or {}, opset, keep_params_in_input, sanitize_input_names
     ).module()
 
 
@@ -64,23 +71,22 @@ class _Importer:
 
     def __init__(
         self,
-        model: Any,
+        model: Model,
         shapes: Mapping[str, Sizes],
         dtypes: str | Mapping[str, str],
         opset: int | None,
         keep_params: bool,
         sanitize: bool,
     ) -> None:
-        self._graph = model.graph
+        proto = model.proto
+        self._graph = proto.graph
+        self._tensors = Tensors(model)
         self._shapes, self._dtypes, self._keep_params, self._sanitize = shapes, dtypes, keep_params, sanitize
         self._builder = BlockBuilder()
         self._sizes: dict[str, tir.Var] = {}
         self._params: list[tuple[relax.Var, relax.Constant]] = []
-        opsets = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in model.opset_import}
-        if opset is not None:
-            opsets[""] = opset
-        functions = {(f.domain, f.name, getattr(f, "overload", "")): f for f in model.functions}
-        self._converter = Converter(self._builder, TABLE, opsets, functions)
+        functions = {(f.domain, f.name, getattr(f, "overload", "")): f for f in proto.functions}
+        self._converter = Converter(self._builder, TABLE, _opsets(proto, opset), functions, self._tensors)
 
     def module(self) -> IRModule:
         """Return the module."""
@@ -145,13 +151,26 @@ class _Importer:
         return self._sizes[name]
 
     def _parameter(self, initializer: Any) -> relax.Expr:
-        constant = constant_of(initializer)
+        constant = self._tensors.constant(initializer)
         if not self._keep_params:
             return constant
         name = self._converter.unique(input_name(initializer.name) if self._sanitize else initializer.name)
         variable = relax.Var(name, struct_info=info_of(constant))
         self._params.append((variable, constant))
         return variable
+
+
+def _opsets(proto: Any, opset: int | None) -> dict[str, int]:
+    """Return the versions of the operator sets that a model imports; E1002 if the standard's is newer than the package onnx."""
+    found = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in proto.opset_import}
+    if opset is not None or not found:
+        found[""] = 1 if opset is None else opset
+    newest = library().defs.onnx_opset_version()
+    if not 1 <= found.get("", 1) <= newest:
+        reason = f"it needs version {found['']} of ai.onnx, but onnx {library().__version__} has versions 1 to {newest}"
+        help = f"export it for version {newest}, or read it as such: opset={newest}"
+        raise error("E1002", f"the model cannot be read: {reason}", None, help)
+    return found
 
 
 def input_name(name: str) -> str:

@@ -10,8 +10,9 @@ from typing import Any
 from msgspec import Struct
 
 from ....ir.diagnostics import error
+from .files import Model
 from .library import library
-from .tensors import constant_of
+from .tensors import Tensors
 
 
 class Signature(Struct, frozen=True):
@@ -71,10 +72,10 @@ def schema_of(operator: str, domain: str, opset: int) -> Any:
 def _default(attribute: Any) -> Any:
     """Return the default of an attribute, None if it has none."""
     value = attribute.default_value
-    return None if value.type == library().AttributeProto.UNDEFINED else attribute_value(value)
+    return None if value.type == library().AttributeProto.UNDEFINED else attribute_value(value, Tensors(Model(None)))
 
 
-def attribute_value(attribute: Any) -> Any:
+def attribute_value(attribute: Any, tensors: Tensors) -> Any:
     """Return an attribute as a number, text, constant, or list of these; graphs and types stay messages of the model."""
     kinds = library().AttributeProto
     match attribute.type:
@@ -83,7 +84,7 @@ def attribute_value(attribute: Any) -> Any:
         case kinds.STRINGS:
             return [_text(item) for item in attribute.strings]
         case kinds.TENSOR:
-            return constant_of(attribute.t)
+            return tensors.constant(attribute.t)
         case kinds.FLOAT:
             return attribute.f
         case kinds.INT:
@@ -95,7 +96,7 @@ def attribute_value(attribute: Any) -> Any:
         case kinds.GRAPH:
             return attribute.g
         case kinds.TENSORS:
-            return [constant_of(item) for item in attribute.tensors]
+            return [tensors.constant(item) for item in attribute.tensors]
         case kinds.SPARSE_TENSOR:
             return attribute.sparse_tensor
         case kinds.TYPE_PROTO:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from math import prod
+from typing import TYPE_CHECKING, Any, cast
 
 from ....ir import relax
 from ....ir.building.values import inferred
 from ....ir.diagnostics import error
-from ....ir.dtype import is_dtype
+from ....ir.dtype import is_dtype, parse_dtype
+from ....ir.numpy_dtype import numpy_dtype
+from .files import Model
 from .library import library
 
 if TYPE_CHECKING:
@@ -40,23 +43,92 @@ def onnx_dtype(dtype: str) -> int:
     return library().TensorProto.DataType.Value(names.get(dtype, dtype.upper()))
 
 
-def constant_of(tensor: Any) -> relax.Constant:
-    """Return a tensor of the model as a constant with its name."""
-    return named_constant(array_of(tensor), tensor.name or None)
+_MOST_DIMENSIONS = 32
+"""Maximum number of dimensions of a tensor."""
+_LISTS = {
+    "FLOAT": "float_data",
+    "DOUBLE": "double_data",
+    "INT64": "int64_data",
+    "UINT64": "uint64_data",
+    "UINT32": "uint64_data",
+}
+"""The fields with the elements of tensors that are not stored as bytes; those of other dtypes are in `int32_data`."""
+
+
+class Tensors:
+    """The tensors of one model."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    def constant(self, tensor: Any) -> relax.Constant:
+        """Return a tensor of the model as a constant with its name."""
+        return named_constant(self.array(tensor), tensor.name or None)
+
+    def array(self, tensor: Any) -> NDArray[Any]:
+        """Return a tensor of numbers as an array, without a copy if it is in a file.
+
+        E1002 if its data do not fit its shape, E1005 if programs do not support its dtype.
+        """
+        dtype, count = dtype_name(tensor.data_type), _count(tensor)
+        is_external = tensor.data_location == library().TensorProto.EXTERNAL
+        if tensor.HasField("segment"):
+            raise error("E1002", f"the tensor '{tensor.name}' is a segment of another one")
+        if is_external:
+            return _from_bytes(tensor, self._model.bytes_of(tensor), dtype, count)
+        return _in_message(tensor, dtype, count)
+
+
+def _count(tensor: Any) -> int:
+    """Return the number of elements of a tensor; E1002 if it has too many dimensions or a negative one."""
+    if any(dim < 0 for dim in tensor.dims) or len(tensor.dims) > _MOST_DIMENSIONS:
+        raise error("E1002", f"the tensor '{tensor.name}' has the shape {list(tensor.dims)[:_MOST_DIMENSIONS]}")
+    return prod(tensor.dims)
+
+
+def _in_message(tensor: Any, dtype: str, count: int) -> NDArray[Any]:
+    """Return a tensor whose elements are in the message, as bytes or as a list."""
+    import numpy as np
+
+    if tensor.HasField("raw_data"):
+        return _from_bytes(tensor, np.frombuffer(tensor.raw_data, np.uint8), dtype, count)
+    field = _LISTS.get(library().TensorProto.DataType.Name(tensor.data_type), "int32_data")
+    per_item = 8 // parse_dtype(dtype).bits if parse_dtype(dtype).bits < 8 else 1
+    found, needed = len(getattr(tensor, field)), -(-count // per_item)
+    if found != needed:
+        raise error("E1002", f"the tensor '{tensor.name}' has {found} elements, but its shape has {count}")
+    try:
+        return cast("NDArray[Any]", library().numpy_helper.to_array(tensor))
+    except (ValueError, TypeError, OverflowError) as problem:
+        raise error("E1002", f"the tensor '{tensor.name}' cannot be read: {problem}") from None
+
+
+def _from_bytes(tensor: Any, raw: NDArray[Any], dtype: str, count: int) -> NDArray[Any]:
+    """Return a tensor whose elements are stored one after the other; those of less than 8 bits share bytes."""
+    import numpy as np
+
+    bits = 8 if dtype == "bool" else parse_dtype(dtype).bits
+    needed = -(-count * bits // 8)
+    if raw.size != needed:
+        raise error("E1002", f"the tensor '{tensor.name}' has {raw.size} bytes, but its shape needs {needed}")
+    if bits < 8:
+        per_byte = 8 // bits
+        codes = raw[:, None] >> np.arange(0, 8, bits, dtype=np.uint8) & np.uint8((1 << bits) - 1)
+        raw = _widened(codes.reshape(-1)[:count], dtype, bits) if per_byte > 1 else raw
+    made = raw.view(numpy_dtype(dtype)).reshape(tuple(tensor.dims))
+    return np.require(made, requirements="A")
+
+
+def _widened(codes: NDArray[Any], dtype: str, bits: int) -> NDArray[Any]:
+    """Return codes of less than 8 bits as bytes: signed integers with their sign, floats unchanged."""
+    import numpy as np
+
+    if dtype.startswith("int"):
+        shift = np.uint8(8 - bits)
+        return (codes << shift).view(np.int8) >> shift.view(np.int8)
+    return codes
 
 
 def named_constant(array: NDArray[Any], name: str | None) -> relax.Constant:
     """Return an array as a constant with the name `name` in the sidecar."""
-    made = inferred(relax.Constant(array, name))
-    assert isinstance(made, relax.Constant)
-    return made
-
-
-def array_of(tensor: Any) -> NDArray[Any]:
-    """Return a tensor of the model as an array; E1002 if its data do not fit its shape."""
-    numpy_helper = library().numpy_helper
-    dtype_name(tensor.data_type)
-    try:
-        return numpy_helper.to_array(tensor)
-    except (ValueError, TypeError) as problem:
-        raise error("E1002", f"the tensor '{tensor.name}' cannot be read: {problem}") from None
+    return cast("relax.Constant", inferred(relax.Constant(array, name)))
