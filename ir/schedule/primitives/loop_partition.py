@@ -30,9 +30,7 @@ NOT_REDUCED = Condition(
 _TRUE = tir.IntImm("bool", 1)
 
 
-@primitive(
-    requires=(PLAIN_LOOP, NOT_REDUCED, CONSTANT, ONE_INFERRED, POSITIVE, FITS, IN_ORDER), results=("part",)
-)
+@primitive(requires=(PLAIN_LOOP, NOT_REDUCED, CONSTANT, ONE_INFERRED, POSITIVE, FITS, IN_ORDER), results=("part",))
 def loop_partition(program: Program, loop: Loop, factors: Factors, preserve_unit_iters: Flag = True) -> list[tir.For]:
     """Divide a loop into consecutive loops with the extents `factors`, one of which may be None. Remaining iterations
     form one more loop.
