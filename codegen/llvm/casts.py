@@ -4,7 +4,7 @@ Integers wrap around. Floats are rounded towards zero when they are converted to
 range becomes the nearest bound, and NaN becomes zero. Every value but zero converts to true. Conversion to
 bfloat16 rounds to nearest even, as in ml_dtypes.
 
-8-bit floats are converted by lookup tables that ml_dtypes computes, since no processor has instructions for all of
+Floats of at most 8 bits, stored in a byte each, are converted by lookup tables that ml_dtypes computes, since no processor has instructions for all of
 them. The table to float32 has 256 entries. The table from float32 has 65,536 entries, indexed by the upper half of the
 bits; the last bit of the index is set if the lower half is not zero (round to odd), so that rounding the index gives
 the same result as rounding the float32.
@@ -33,13 +33,13 @@ def emit_cast(builder: Builder, value: Value, source: str, target: str, span: Sp
     if "handle" in (from_type.code, to_type.code):
         return _cast_pointer(builder, value, llvm_type)
     wide = with_lanes("float32", to_type.lanes)
-    if from_type.name == "bfloat16" or _is_float8(source):
-        widen = _widen_float8(builder, value, source) if _is_float8(source) else _widen_bfloat16(builder, value)
+    if from_type.name == "bfloat16" or _is_tiny_float(source):
+        widen = _widen_tiny_float(builder, value, source) if _is_tiny_float(source) else _widen_bfloat16(builder, value)
         return emit_cast(builder, widen, wide, target, span)
     if to_type.name == "bfloat16":
         return _round_to_bfloat16(builder, emit_cast(builder, value, source, wide, span))
-    if _is_float8(target):
-        return _round_to_float8(builder, emit_cast(builder, value, source, wide, span), target)
+    if _is_tiny_float(target):
+        return _round_to_tiny_float(builder, emit_cast(builder, value, source, wide, span), target)
     if to_type.code == "bool":
         return _is_not_zero(builder, value, source)
     if (from_type.name, to_type.name) == ("float64", "float16"):
@@ -116,22 +116,22 @@ def _round_to_bfloat16(builder: Builder, value: Value) -> Value:
 _BYTE, _HALF, _WORD, _FLOAT = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.FloatType()
 
 
-def _is_float8(dtype: str) -> bool:
-    """Return whether `dtype` is an 8-bit float."""
+def _is_tiny_float(dtype: str) -> bool:
+    """Return whether `dtype` is a float of at most 8 bits."""
     parsed = parse_dtype(dtype)
-    return parsed.code == "float" and parsed.bits == 8
+    return parsed.code == "float" and parsed.bits <= 8
 
 
-def _widen_float8(builder: Builder, value: Value, dtype: str) -> Value:
-    """Convert an 8-bit float of `dtype`, or a vector of them, to float32."""
+def _widen_tiny_float(builder: Builder, value: Value, dtype: str) -> Value:
+    """Convert a small float of `dtype`, or a vector of them, to float32."""
     name = parse_dtype(dtype).name
     table = np.arange(256, dtype=np.uint8).view(numpy_dtype(name)).astype(np.float32)
     address = constant_array(builder, table, f"{name}.to.float32")
     return by_lane(builder, value, lambda lane: _look_up(builder, address, lane, _FLOAT))
 
 
-def _round_to_float8(builder: Builder, value: Value, dtype: str) -> Value:
-    """Convert a float32, or a vector of them, to the nearest 8-bit float of `dtype`."""
+def _round_to_tiny_float(builder: Builder, value: Value, dtype: str) -> Value:
+    """Convert a float32, or a vector of them, to the nearest float of `dtype`."""
     name = parse_dtype(dtype).name
     with np.errstate(all="ignore"):
         halves = np.arange(1 << 16, dtype=np.uint32) << 16

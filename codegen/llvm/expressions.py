@@ -311,7 +311,15 @@ class ExpressionEmitter(ABC):
 
     def from_memory(self, value: Value, dtype: str) -> Value:
         """Return a value as it is in a register; any byte of a bool but 0 is true."""
-        return self.builder.icmp_unsigned("!=", value, number(value.type, 0)) if is_bool(dtype) else value
+        if is_bool(dtype):
+            return self.builder.icmp_unsigned("!=", value, number(value.type, 0))
+        narrow = register_type(dtype)
+        return value if narrow == value.type else self.builder.trunc(value, narrow)
+
+    def to_memory(self, value: Value, dtype: str, span: Span | None) -> Value:
+        """Return a value as it is in memory."""
+        wide = memory_type(dtype, span)
+        return value if wide == value.type else self.builder.zext(value, wide)
 
     def check_predicate(self, access: tir.BufferLoad | tir.BufferStore) -> None:
         """Raise E0606 if the mask of an access has another number of lanes: LLVM would abort."""

@@ -14,18 +14,18 @@ from msgspec import Struct
 
 from ...ir import tir
 from ...ir.diagnostics import error
-from ...ir.dtype import is_bool, lanes_of
+from ...ir.dtype import lanes_of, with_lanes
 from ...ir.jumps import BREAK, has_jump
 from ..names import local_name
 from . import vectors
 from .api import Value, ir
 from .casts import emit_cast
 from .constants import constant_array
-from .expressions import RECORD_POINTER, ExpressionEmitter, scalar_of
+from .expressions import RECORD_POINTER, ExpressionEmitter
 from .masks import masked_store
 from .operators import intrinsic, kind_of, number
 from .shared import LLVMModule, result_type
-from .types import I32, I64, POINTER, element_bytes, memory_type
+from .types import I32, I64, POINTER, element_bytes
 
 ALIGNMENT = 64
 """Alignment in bytes of memory that kernels allocate: a cache line, and the widest vector."""
@@ -266,12 +266,11 @@ class StatementEmitter(ExpressionEmitter):
         self.run(stmt.body)
 
     def _store(self, stmt: tir.BufferStore) -> None:
-        value = self.emit(stmt.value)
-        if lanes_of(stmt.value.dtype) == 1 and lanes_of(stmt.indices[0].dtype) > 1:
-            value = vectors.splat(self.builder, value, lanes_of(stmt.indices[0].dtype))
-        if is_bool(stmt.buffer.dtype):
-            dtype = stmt.value.dtype
-            value = self.builder.zext(value, memory_type(dtype, stmt.span))
+        value, lanes = self.emit(stmt.value), lanes_of(stmt.value.dtype)
+        if lanes == 1 and lanes_of(stmt.indices[0].dtype) > 1:
+            lanes = lanes_of(stmt.indices[0].dtype)
+            value = vectors.splat(self.builder, value, lanes)
+        value = self.to_memory(value, with_lanes(stmt.value.dtype, lanes), stmt.span)
         self.check_predicate(stmt)
         address, align = self.contiguous_address(stmt), self.alignment(stmt)
         if address is not None and stmt.predicate is None:
@@ -280,10 +279,10 @@ class StatementEmitter(ExpressionEmitter):
         if address is not None and stmt.predicate is not None and lanes_of(stmt.indices[0].dtype) > 1:
             masked_store(self.builder, value, address, self.emit(stmt.predicate), align)
             return
-        lanes = zip(
+        elements = zip(
             vectors.split(self.builder, value), self.lane_addresses(stmt), self._masks(stmt, value), strict=True
         )
-        for lane, place, mask in lanes:
+        for lane, place, mask in elements:
             with self.builder.if_then(mask):
                 self.builder.store(lane, place, align=align)
 
@@ -297,9 +296,7 @@ class StatementEmitter(ExpressionEmitter):
         (operand,) = call.args
         if not isinstance(operand, tir.PrimExpr) or self.result_pointer is None:
             raise error("E0606", "this function cannot return a value", call.span)
-        value = self.emit(operand)
-        if is_bool(scalar_of(operand.dtype)):
-            value = self.builder.zext(value, memory_type(operand.dtype))
+        value = self.to_memory(self.emit(operand), operand.dtype, operand.span)
         self.builder.store(value, self.result_pointer, align=element_bytes(operand.dtype))
         self.leave(number(I32, 0))
         return number(I32, 0)

@@ -1,7 +1,8 @@
 """Dtypes as LLVM types, in registers and in memory.
 
-Only bool differs: i1 in a register, one byte in memory, of which any value but 0 is true. bfloat16 and the 8-bit floats are bit patterns
-(i16, i8) in both; `codegen.lower.small_floats` leaves only conversions of them.
+Only bool and integers of 2 or 4 bits differ: i1, i2 or i4 in a register, one byte in memory. Any value of a bool's byte but 0 is true;
+of an integer's byte, the lowest bits count, and the others are stored as zero (as in ml_dtypes). bfloat16 and the floats of at most
+8 bits are bit patterns (i16, i8) in both; `codegen.lower.small_floats` leaves only conversions of them.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ def _scalar_type(dtype: DType, in_memory: bool) -> LLVMType | None:
     if dtype.code == "bool":
         return ir.IntType(8) if in_memory else I1
     if dtype.code in ("int", "uint"):
-        return ir.IntType(dtype.bits) if dtype.bits in (8, 16, 32, 64) else None
-    if dtype.name.startswith("float8"):
+        bits = max(dtype.bits, 8) if in_memory else dtype.bits
+        return ir.IntType(bits) if dtype.bits in (2, 4, 8, 16, 32, 64) else None
+    if dtype.code == "float" and dtype.bits <= 8:
         return ir.IntType(8)
     return _FLOATS.get(dtype.name)
 

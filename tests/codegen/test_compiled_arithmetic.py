@@ -7,17 +7,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tvms.ir.dtype import int_range, parse_dtype
 from tvms.ir.numpy_dtype import numpy_dtype
 
-INTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-FLOATS = ("float16", "float32", "float64", "bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e3m4")
+INTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "int2", "int4", "uint2", "uint4")
+FLOATS = (
+    "float16", "float32", "float64", "bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e3m4", "float4_e2m1fn", "float6_e3m2fn",
+)  # fmt: skip
 COMMON = (
     "A[i] + B[i]", "A[i] - B[i]", "A[i] * B[i]", "T.min(A[i], B[i])", "T.max(A[i], B[i])",
     "T.if_then_else(A[i] < B[i], A[i], B[i])", "T.Select(A[i] >= B[i], A[i], B[i])",
 )  # fmt: skip
 OF_INTS = (
     "A[i] // B[i]", "A[i] % B[i]", "T.truncdiv(A[i], B[i])", "T.truncmod(A[i], B[i])", "A[i] & B[i]", "A[i] | B[i]",
-    "A[i] ^ B[i]", "~A[i]", "A[i] >> {dtype}(3)", "A[i] << {dtype}(3)",
+    "A[i] ^ B[i]", "~A[i]", "A[i] >> {dtype}({shift})", "A[i] << {dtype}({shift})",
 )  # fmt: skip
 OF_FLOATS = (
     "A[i] / B[i]", "T.sqrt(T.abs(A[i]))", "T.floor(A[i])", "T.ceil(A[i])", "T.round(A[i])", "T.trunc(A[i])",
@@ -35,7 +38,7 @@ def loops(dtype: str, operators: tuple[str, ...], size: int = 21) -> str:
     params.append(f'C: T.Buffer(({3 * len(operators)}, {size}), "{dtype}")')
     lines = [f"T.prim_func main({', '.join(params)}):"]
     for row, operator in enumerate(operators):
-        value = operator.format(dtype=f"T.{dtype}")
+        value = operator.format(dtype=f"T.{dtype}", shift=min(3, parse_dtype(dtype).bits // 2))
         for column, loop in enumerate(("range", "T.vectorized", "T.unroll")):
             lines += [f"    for i in {loop}({size}):", f"        C[{3 * row + column}, i] = {value}"]
     return "\n".join(lines) + "\n"
@@ -50,12 +53,12 @@ def test_operators_are_exact(agree: Callable[..., Any], numbers: Callable[..., A
 
 @pytest.mark.parametrize("dtype", [d for d in INTS if d.startswith("int")])
 def test_division_of_the_least_integer_wraps_around(agree: Callable[..., Any], dtype: str) -> None:
-    least = np.iinfo(dtype).min
-    a, b = np.full(21, least, dtype), np.full(21, -1, dtype)
+    kind, (least, _) = numpy_dtype(dtype), int_range(dtype)
+    a, b = np.full(21, least, kind), np.full(21, -1, kind)
     operators = ("A[i] // B[i]", "A[i] % B[i]", "T.truncdiv(A[i], B[i])", "T.truncmod(A[i], B[i])")
-    _, (_, _, c) = agree(loops(dtype, operators), a, b, np.zeros((12, 21), dtype))
-    assert (c[0] == least).all()
-    assert (c[3] == 0).all()
+    _, (_, _, c) = agree(loops(dtype, operators), a, b, np.zeros((12, 21), kind))
+    assert (c[0] == kind.type(least)).all()
+    assert (c[3] == kind.type(0)).all()
 
 
 @pytest.mark.parametrize("source", [*INTS, *FLOATS, "bool"])

@@ -190,8 +190,6 @@ REFUSED: dict[str, tuple[str, str]] = {
              "S_1[tx] = A[tx]", "B[tx] = S_1[tx]"), "E0614",
     ),
     "integers of one bit": (store("A[tx]", "uint1"), "E0604"),
-    "integers of four bits": (store('A[tx] + T.Cast("int4", 1)', "int4"), "E0604"),
-    "floats of four bits": (store("A[tx]", "float4_e2m1fn"), "E0604"),
 }  # fmt: skip
 
 LONG = "a" * 2000
@@ -207,6 +205,8 @@ ACCEPTED: dict[str, str] = {
         + "    B[tx] = A[tx]\n"
         for what, symbol in (("a quote", 'a\\"; .entry b'), ("a line", "a\\n.entry b()"), ("a zero", "a\\x00b"), ("nothing", ""))
     },
+    "integers of four bits": store('A[tx] + T.Cast("int4", 1)', "int4"),
+    "floats of four bits": store("A[tx]", "float4_e2m1fn"),
     "a sum of many": store("+".join(["A[tx]"] * 2000)),
     "a vector of many": HEAD.format("float32").replace("32,", "4096,")
     + '    for i in T.thread_binding(1, thread="threadIdx.x"):\n        for j in T.vectorized(4096):\n            B[j] = A[j]\n',
