@@ -29,8 +29,8 @@ from .llvm.types import I32, POINTER
 from .lower.signature import size_variables
 from .names import mangle
 from .runtime.executable import build_image
+from .runtime.pool import pool_text
 from .runtime.sizes import size_text
-from .runtime.threads import OPENMP, SERIAL, find_openmp
 from .target import Target, TargetLike, get_target
 
 COMPILERS = ("cc", "gcc", "clang")
@@ -118,12 +118,11 @@ def shared_library(
     built, image = build_image(prepare(program, chosen), chosen, how, for_c=True)
     kernels = {f"kernels{number}": part for number, part in enumerate(objects_in(image))}
     messages = to_object(optimize(_messages(built, chosen), chosen), chosen)
-    has_openmp = find_openmp() is not None
-    runtime = to_object(optimize(OPENMP if has_openmp else SERIAL, chosen), chosen)
-    return _link({**kernels, "messages": messages, "runtime": runtime}, ["-fopenmp"] if has_openmp else [])
+    pool = to_object(optimize(pool_text(chosen.layout[0]), chosen), chosen)
+    return _link({**kernels, "messages": messages, "pool": pool})
 
 
-def _link(objects: dict[str, bytes], options: list[str]) -> bytes:
+def _link(objects: dict[str, bytes]) -> bytes:
     compiler = next((path for path in map(shutil.which, COMPILERS) if path), None)
     if compiler is None:
         help = f"install one of {', '.join(COMPILERS)}, or write an object file with --emit obj"
@@ -133,7 +132,7 @@ def _link(objects: dict[str, bytes], options: list[str]) -> bytes:
             files = {str(Path(folder, f"{name}.o")): image for name, image in objects.items()}
             write_together([(image, path) for path, image in files.items()])
             result = Path(folder, "library.so")
-            command = [compiler, "-shared", "-o", str(result), *files, *options, "-lm"]
+            command = [compiler, "-shared", "-o", str(result), *files, "-pthread", "-lm"]
             done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
             if done.returncode:
                 reason = (done.stderr.strip() or f"{compiler} exited with status {done.returncode}").splitlines()[-1]

@@ -14,7 +14,7 @@ from .aot import COMPILERS
 from .artifact import version
 from .gpu.ptxas import find_ptxas
 from .llvm.api import binding
-from .runtime.threads import find_openmp, thread_count
+from .runtime.threads import thread_count
 from .target import get_target
 
 
@@ -34,13 +34,12 @@ def examine() -> tuple[Finding, ...]:
     vectors = f"vectors of {machine.vector_bytes * 8} bits, {machine.registers} registers"
     caches = f"{machine.l1_bytes >> 10} KiB and {machine.l2_bytes >> 10} KiB of cache per core"
     compiler = next(filter(None, map(shutil.which, COMPILERS)), "")
-    openmp, driver = find_openmp() or "", ctypes.util.find_library("cuda") or ""
+    driver = ctypes.util.find_library("cuda") or ""
     return (
         Finding("tvms", f"{version()}, Python {sys.version.split()[0]}, {platform.system()}"),
         Finding("processor", f"{cpu} ({triple}): {vectors}, {caches}"),
         Finding("LLVM", ".".join(map(str, binding.llvm_version_info))),
         Finding("threads", f"{thread_count()} (set TVMS_NUM_THREADS or OMP_NUM_THREADS to change it)"),
-        Finding("OpenMP", openmp, "install libgomp: parallel loops start faster with it"),
         Finding("C compiler", compiler, "install gcc or clang: --emit so needs one"),
         Finding("GPU driver", driver, "install the driver of an NVIDIA GPU: GPU kernels need it"),
         Finding("ptxas", find_ptxas() or "", "pip install nvidia-cuda-nvcc: it reports the resources of GPU kernels"),

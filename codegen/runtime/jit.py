@@ -16,7 +16,8 @@ from ..llvm.backend import optimize, to_object
 from ..llvm.parallel import PARALLEL
 from ..names import kernel_symbol
 from ..target import TARGETS, Target
-from .threads import OPENMP, ThreadPool, find_openmp
+from .pool import THREADS, pool_text
+from .threads import thread_count
 
 _CTYPES: dict[str, Any] = {
     "handle": ctypes.c_void_p, "bool": ctypes.c_bool, "float32": ctypes.c_float, "float64": ctypes.c_double,
@@ -75,19 +76,13 @@ def link_symbols(
 
 @cache
 def _parallel_entry() -> int:
-    """Return the address of the runtime of parallel loops in this process."""
-    name = find_openmp()
-    if name is None:
-        return ThreadPool().address
-    ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)
+    """Return the address of the thread pool of this process."""
     target = TARGETS["llvm"]
-    addresses, keep_alive = link_symbols([to_object(optimize(OPENMP, target), target)], [PARALLEL], target)
-    _KEPT.append(keep_alive)
+    image = to_object(optimize(pool_text(target.layout[0]), target), target)
+    addresses, code = link_symbols([image], [PARALLEL, THREADS], target)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))  # never freed, not even at exit: workers execute it
+    ctypes.c_int32.from_address(addresses[THREADS]).value = thread_count()
     return addresses[PARALLEL]
-
-
-_KEPT: list[Any] = []
-"""Machine code that is never freed."""
 
 
 def make_callable(library: Library, name: str, arguments: Sequence[Any]) -> Any:

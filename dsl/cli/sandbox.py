@@ -88,10 +88,7 @@ def _explain(limits: Limits, ended_by: signal.Signals, seconds: float, is_late: 
 
 def _run_in_child(limits: Limits, run: Callable[[], int]) -> int:
     """Restrict this process, and return the exit code of `run`."""
-    from ...codegen.runtime.threads import find_openmp
-
     try:
-        find_openmp()  # locating the library starts other programs
         _set_limits(limits)
         if not deny_system_calls():
             say("note: seccomp is not available: the sandbox limits resources, but denies no system calls", sys.stderr)

@@ -1,0 +1,76 @@
+"""Threads beside the threads of other libraries: products called alone, after a call of NumPy or torch, and after idle gaps.
+
+    python bench/threads.py [--threads N] [--torch] [SIZE ...]
+
+Each row is a float32 product of SIZE × SIZE matrices. The columns are medians of wall-clock times in milliseconds, on one thread
+and on N, and their ratio; a ratio below 1 means that more threads are slower. All variants run in alternation, in one process.
+NumPy's and torch's threads spin for a while after a call, on the core that our second thread needs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tvms
+
+TEXT = """
+T.prim_func main(A: T.Buffer(({n}, {n}), "float32"), B: T.Buffer(({n}, {n}), "float32"), C: T.Buffer(({n}, {n}), "float32")):
+    T.func_attr({{"tir.noalias": True}})
+    for i, j, k in T.grid({n}, {n}, {n}):
+        with T.block("matmul"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+"""
+ROUNDS = 25
+
+
+def measure(size: int, threads: int, others: dict[str, Callable[[np.ndarray, np.ndarray], Any]]) -> None:
+    """Print the rows of one size."""
+    module = tvms.parse(TEXT.format(n=size))
+    versions = {count: tvms.compile(module, threads=count) for count in (1, threads)}
+    random = np.random.default_rng(0)
+    a, b = (random.random((size, size), np.float32) for _ in range(2))
+    c = np.empty_like(a)
+    for name, other in others.items():
+        times: dict[int, list[float]] = {count: [] for count in versions}
+        for _ in range(ROUNDS):
+            for count, executable in versions.items():
+                other(a, b)
+                start = time.perf_counter()
+                executable["main"](a, b, c)
+                times[count].append(time.perf_counter() - start)
+        one, several = (statistics.median(found) * 1e3 for found in times.values())
+        print(f"{size:5}  {name:16} {one:9.3f} {several:9.3f} {one / several:7.2f}", flush=True)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sizes", nargs="*", type=int, default=[64, 256, 512, 1024])
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--torch", action="store_true", help="alternate with torch as well")
+    arguments = parser.parse_args()
+    others: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
+        "alone": lambda a, b: None,
+        "after np.matmul": np.matmul,
+        "after 1 ms": lambda a, b: time.sleep(0.001),
+        "after 50 ms": lambda a, b: time.sleep(0.05),
+    }
+    if arguments.torch:
+        import torch
+
+        others["after torch"] = lambda a, b: torch.from_numpy(a) @ torch.from_numpy(b)
+    print(f"{'size':>5}  {'called':16} {'1 thread':>9} {f'{arguments.threads} threads':>9} {'ratio':>7}")
+    for size in arguments.sizes:
+        measure(size, arguments.threads, others)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""The thread pool of parallel loops, in LLVM IR over POSIX threads.
+
+A loop is a job. Its iterations are divided into one slot of consecutive iterations per thread, and each slot into pieces. The
+calling thread starts with the first slot, a worker with the slot of its number; whoever has finished a slot takes pieces of the
+others. The caller waits only for workers that are executing a piece: a worker that comes late, because another program or
+another library's thread occupies its core, finds nothing left to do and delays nobody.
+
+A worker that is stopped in the middle of a piece does delay its caller. If that takes long, the machine has no core to spare:
+the next loop runs on its calling thread alone, after another long delay the next three, and so on, up to 63.
+
+Workers are started when a loop first needs them. An idle worker spins for some microseconds, so that the next loop of a network
+finds it awake, and then sleeps. Jobs of several threads, and of loops inside of parallel loops, share the workers. After a fork,
+the child starts workers of its own.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from string import Template
+
+from ..llvm.parallel import PARALLEL
+
+THREADS = "tvms_thread_count"
+"""Symbol of the default number of threads, an i32; if it is 0, the environment and then the number of cores decide."""
+
+_NUMBERS = {"PIECES": 8, "SPINS": 2_000, "MOST_ALONE": 63, "LONG": 50_000}
+"""Constants of the pool:
+
+- `PIECES` of a slot. More balance the load better, but cost an atomic operation each.
+- `SPINS`: checks of an idle worker for a new job before it sleeps, and of a caller for the end of the last pieces.
+- `MOST_ALONE`: maximum number of loops that run on one thread after a loop whose caller waited long.
+- `LONG`: nanoseconds that a caller may always wait for the last pieces; beyond, half of the time of its own pieces is long.
+"""
+_PAUSES = {
+    **dict.fromkeys(("x86_64", "i386", "i686"), ("llvm.x86.sse2.pause()", "llvm.x86.sse2.pause()")),
+    **dict.fromkeys(("aarch64", "arm64"), ("llvm.aarch64.hint(i32)", "llvm.aarch64.hint(i32 1)")),
+}
+"""The instruction of a spinning thread by architecture, as the declaration and the call of LLVM's intrinsic."""
+
+
+def pool_text(triple: str) -> str:
+    """Return the runtime for the machine of `triple` as LLVM IR: it defines `PARALLEL` and `THREADS`."""
+    processors, clock = (58, 6) if "apple" in triple else (84, 1)  # _SC_NPROCESSORS_ONLN, CLOCK_MONOTONIC
+    declared, called = _PAUSES.get(triple.partition("-")[0], ("", ""))
+    return Template(Path(__file__).with_name("pool.ll").read_text()).substitute(
+        _NUMBERS, PARALLEL=PARALLEL, THREADS=THREADS, PROCESSORS=processors, CLOCK=clock,
+        PAUSE=f"declare void @{declared}" if declared else "", PAUSE_CALL=f"call void @{called}" if called else "",
+    )  # fmt: skip
