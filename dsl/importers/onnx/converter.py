@@ -352,6 +352,10 @@ class Converter(Bindings):
         """Return the elements of an integer tensor that must be constant, in row-major order."""
         return [int(element) for element in self.array(value, what).reshape(-1)]
 
+    def axes(self, given: relax.Expr | list[int]) -> list[int]:
+        """Return axes that are an attribute or, in later versions of an operator, a constant."""
+        return list(given) if isinstance(given, list) else self.ints(given, "the axes")
+
     def elements(self, value: Value) -> NDArray[Any] | None:
         """Return the elements of a tensor if they are known: an array, of objects if some are symbolic expressions of sizes."""
         if isinstance(value, relax.Constant):

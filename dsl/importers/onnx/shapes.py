@@ -1,4 +1,4 @@
-"""Rows for operators that change shapes and select elements."""
+"""Rows for operators that change shapes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from ....ir import relax
 from ....ir.api.relax import op
 from ....ir.building.values import const
 from ....ir.ops import dims as d
-from ..values import dims_of
+from ..slicing import repeated
+from ..values import axis_of, dims_of, rank_of
 from .converter import Converter
 from .rows import Family
 
@@ -25,13 +26,103 @@ def _reshape(c: Converter, a: Any) -> relax.Expr:
     if -1 in sizes:
         place = sizes.index(-1)
         rest = d.product([d.as_dim(size) for size in (*sizes[:place], *sizes[place + 1 :])])
+        if d.value_of(rest) == 0:
+            raise ValueError("the size that is -1 is ambiguous, because another size is 0")
         sizes[place] = d.floordiv(d.product(dims), rest)
     return op.reshape(a.data, c.shape(sizes))
 
 
-@ROWS.row("Gather")
-def _gather(c: Converter, a: Any) -> relax.Expr:
-    return op.take(a.data, a.indices, a.axis)
+@ROWS.row("Flatten")
+def _flatten(c: Converter, a: Any) -> relax.Expr:
+    dims = dims_of(a.input)
+    axis = a.axis + len(dims) if a.axis < 0 else a.axis
+    return op.reshape(a.input, c.shape((d.product(dims[:axis]), d.product(dims[axis:]))))
+
+
+@ROWS.row("Squeeze")
+def _squeeze(c: Converter, a: Any) -> relax.Expr:
+    """Remove dimensions of size 1; by default all, of which symbolic ones are not."""
+    dims = dims_of(a.data)
+    if a.axes is None:
+        axes = [axis for axis, dim in enumerate(dims) if d.is_one(dim)]
+    else:
+        axes = [axis_of(axis, len(dims)) for axis in c.axes(a.axes)]
+    if any(d.value_of(dims[axis]) not in (1, None) for axis in axes):
+        raise ValueError(f"the axes {axes} of a tensor of shape {d.show(dims)} are not all of size 1")
+    kept = [dim for axis, dim in enumerate(dims) if axis not in axes]
+    if any(not d.is_one(dims[axis]) for axis in axes):
+        return op.reshape(a.data, c.shape(kept))
+    return op.squeeze(a.data, axes) if axes else a.data
+
+
+@ROWS.row("Unsqueeze")
+def _unsqueeze(c: Converter, a: Any) -> relax.Expr:
+    axes = c.axes(a.axes)
+    rank = rank_of(a.data) + len(axes)
+    return op.expand_dims(a.data, [axis_of(axis, rank) for axis in axes]) if axes else a.data
+
+
+@ROWS.row("Transpose")
+def _transpose(c: Converter, a: Any) -> relax.Expr:
+    return op.permute_dims(a.data, a.perm) if rank_of(a.data) else a.data
+
+
+@ROWS.row("Expand")
+def _expand(c: Converter, a: Any) -> relax.Expr:
+    """Broadcast in both directions; a size that is only known at run time is the larger one."""
+    dims, sizes = list(dims_of(a.input)), [d.as_dim(size) for size in c.sizes(a.shape)]
+    rank = max(len(dims), len(sizes))
+    dims, sizes = ([d.dim(1)] * (rank - len(part)) + part for part in (dims, sizes))
+    whole = [old if d.is_one(new) or (d.value_of(new) is None and not d.is_one(old)) else new
+             for old, new in zip(dims, sizes, strict=True)]  # fmt: skip
+    return op.broadcast_to(a.input, c.shape(whole))
+
+
+@ROWS.row("Tile", since=6)
+def _tile(c: Converter, a: Any) -> relax.Expr:
+    return repeated(a.input, c.sizes(a.repeats)) if rank_of(a.input) else a.input
+
+
+@ROWS.row("Tile")
+def _tile_along_axis(c: Converter, a: Any) -> relax.Expr:
+    """Before version 6, the inputs are one axis and the number of copies."""
+    (axis,), (count,) = c.ints(a.axis, "the axis"), c.sizes(a.tiles)
+    counts: list[Any] = [1] * rank_of(a.input)
+    counts[axis] = count
+    return repeated(a.input, counts)
+
+
+@ROWS.row("Concat", since=4)
+def _concat(c: Converter, a: Any) -> relax.Expr:
+    return op.concat(a.inputs, axis_of(a.axis, rank_of(a.inputs[0]))) if len(a.inputs) > 1 else a.inputs[0]
+
+
+@ROWS.row("Concat")
+def _concat_channels(c: Converter, a: Any) -> relax.Expr:
+    """Before version 4, the axis is optional."""
+    a.axis = 1 if a.axis is None else a.axis
+    return _concat(c, a)
+
+
+@ROWS.row("DepthToSpace")
+def _depth_to_space(c: Converter, a: Any) -> relax.Expr:
+    batch, channels, height, width = dims_of(a.input)
+    size, depth = a.blocksize, d.floordiv(channels, a.blocksize**2)
+    is_columns = getattr(a, "mode", "DCR") == "CRD"
+    split = (batch, depth, size, size, height, width) if is_columns else (batch, size, size, depth, height, width)
+    order = [0, 1, 4, 2, 5, 3] if is_columns else [0, 3, 4, 1, 5, 2]
+    moved = op.permute_dims(op.reshape(a.input, c.shape(split)), order)
+    return op.reshape(moved, c.shape((batch, depth, d.multiply(height, size), d.multiply(width, size))))
+
+
+@ROWS.row("SpaceToDepth")
+def _space_to_depth(c: Converter, a: Any) -> relax.Expr:
+    batch, channels, height, width = dims_of(a.input)
+    size = a.blocksize
+    rows, columns = d.floordiv(height, size), d.floordiv(width, size)
+    split = op.reshape(a.input, c.shape((batch, channels, rows, size, columns, size)))
+    moved = op.permute_dims(split, [0, 3, 5, 1, 2, 4])
+    return op.reshape(moved, c.shape((batch, d.multiply(channels, size**2), rows, columns)))
 
 
 @ROWS.row("Constant")

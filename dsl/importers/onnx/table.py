@@ -6,9 +6,37 @@ names of the ONNX standard. It returns a value, or a tuple of values for several
 
 from __future__ import annotations
 
-from . import control_flow, elementwise, loops, products, sequences, shapes
+from . import (
+    control_flow,
+    conversions,
+    creation,
+    cutting,
+    elementwise,
+    indexing,
+    loops,
+    operands,
+    products,
+    reductions,
+    selection,
+    sequences,
+    shapes,
+)
 from .rows import Table
 
-FAMILIES = (elementwise, products, shapes, sequences, control_flow, loops)
+FAMILIES = (
+    control_flow,
+    conversions,
+    creation,
+    cutting,
+    elementwise,
+    indexing,
+    loops,
+    operands,
+    products,
+    reductions,
+    selection,
+    sequences,
+    shapes,
+)
 
 TABLE = Table(family.ROWS for family in FAMILIES)

@@ -9,6 +9,7 @@ from ....ir import relax
 from ....ir.api.relax import op
 from ....ir.building.values import const
 from ....ir.dtype import int_range
+from ..formulas import expm1, log1p
 from ..values import dtype_of, is_floating, rank_of
 from .converter import Convert, Converter
 
@@ -45,23 +46,11 @@ def _log_of(base: float) -> Convert:
 
 
 def _expm1(c: Converter, a: Any) -> relax.Expr:
-    """Return exp(x) - 1; for tiny x, where the difference would lose precision, x * (1 + x / 2)."""
-    x = c.floating(a.self)
-    small = op.multiply(
-        x, op.add(op.multiply(x, op.add(op.multiply(x, number(1 / 6, x)), number(0.5, x))), number(1, x))
-    )
-    is_small = op.less(op.abs(x), number(1e-3 if dtype_of(x) == "float32" else 1e-5, x))
-    return op.where(is_small, small, op.subtract(op.exp(x), number(1, x)))
+    return expm1(c.floating(a.self))
 
 
 def _log1p(c: Converter, a: Any) -> relax.Expr:
-    """Return log(1 + x), with a correction for the rounding error of the sum."""
-    x = c.floating(a.self)
-    total = op.add(x, number(1, x))
-    kept = op.subtract(total, number(1, x))
-    corrected = op.multiply(op.log(total), op.divide(x, kept))
-    is_plain = op.logical_or(op.equal(kept, number(0, x)), op.isinf(total))
-    return op.where(is_plain, op.where(op.isinf(total), op.log(total), x), corrected)
+    return log1p(c.floating(a.self))
 
 
 def _reciprocal(c: Converter, a: Any) -> relax.Expr:
@@ -127,20 +116,14 @@ def _gelu(c: Converter, a: Any) -> relax.Expr:
 
 def _elu(c: Converter, a: Any) -> relax.Expr:
     x = a.self
-    negative = op.multiply(_less_one(c, op.multiply(x, number(a.input_scale, x))), number(a.alpha, x))
+    negative = op.multiply(expm1(op.multiply(x, number(a.input_scale, x))), number(a.alpha, x))
     scaled = op.where(op.greater(x, number(0, x)), x, negative)
     return scaled if a.scale == 1 else op.multiply(scaled, number(a.scale, x))
 
 
-def _less_one(c: Converter, x: relax.Expr) -> relax.Expr:
-    from types import SimpleNamespace
-
-    return _expm1(c, SimpleNamespace(self=x))
-
-
 def _celu(c: Converter, a: Any) -> relax.Expr:
     x = a.self
-    negative = op.multiply(_less_one(c, op.divide(x, number(a.alpha, x))), number(a.alpha, x))
+    negative = op.multiply(expm1(op.divide(x, number(a.alpha, x))), number(a.alpha, x))
     return op.where(op.greater(x, number(0, x)), x, negative)
 
 
@@ -172,21 +155,15 @@ def _softplus(c: Converter, a: Any) -> relax.Expr:
     return op.nn.softplus(a.self, float(a.beta), float(a.threshold))
 
 
-def _log_one_more(c: Converter, x: relax.Expr) -> relax.Expr:
-    from types import SimpleNamespace
-
-    return _log1p(c, SimpleNamespace(self=x))
-
-
 def _mish(c: Converter, a: Any) -> relax.Expr:
     x = a.self
-    soft = op.where(op.greater(x, number(20, x)), x, _log_one_more(c, op.exp(x)))
+    soft = op.where(op.greater(x, number(20, x)), x, log1p(op.exp(x)))
     return op.multiply(x, op.tanh(soft))
 
 
 def _log_sigmoid(c: Converter, a: Any) -> relax.Expr:
     x = a.self
-    return op.subtract(op.minimum(x, number(0, x)), _log_one_more(c, op.exp(op.negative(op.abs(x)))))
+    return op.subtract(op.minimum(x, number(0, x)), log1p(op.exp(op.negative(op.abs(x)))))
 
 
 def _threshold(c: Converter, a: Any) -> relax.Expr:

@@ -8,10 +8,10 @@ from ....ir import relax, tir
 from ....ir.api.relax import op
 from ....ir.building.values import const
 from ....ir.ops import dims as d
+from ..slicing import position, sliced
 from ..values import axis_of, dims_of, dtype_of, rank_of, static
 from .converter import Convert, Converter
 from .elementwise import number
-from .shapes import position, sliced
 
 
 def _embedding(c: Converter, a: Any) -> relax.Expr:

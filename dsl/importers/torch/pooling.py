@@ -10,11 +10,11 @@ from ....ir.api.relax import op
 from ....ir.building.values import const
 from ....ir.dtype import int_range
 from ....ir.ops import dims as d
+from ..slicing import sliced
 from ..values import dims_of, dtype_of, is_floating, rank_of
 from .converter import Convert, Converter
 from .convolution import in_batch, repeated
 from .elementwise import number
-from .shapes import sliced
 
 
 def _windows(a: Any, spatial: int) -> dict[str, Any]:
