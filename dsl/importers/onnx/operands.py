@@ -42,7 +42,9 @@ def _along_axis(convert: Convert, left: str, right: str) -> Convert:
         if a.broadcast and a.axis is not None and rank_of(y):
             behind = rank_of(x) - axis_of(a.axis, rank_of(x)) - rank_of(y)
             if behind < 0:
-                raise ValueError(f"the second operand has {rank_of(y)} dimensions, too many for axis {a.axis}")
+                raise ValueError(
+                    f"the second operand has {rank_of(y)} dimensions, which do not fit behind axis {a.axis}"
+                )
             setattr(a, right, op.reshape(y, c.shape((*dims_of(y), *[1] * behind))))
         return convert(c, a)
 

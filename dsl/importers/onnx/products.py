@@ -1,4 +1,4 @@
-"""Rows for products and convolutions."""
+"""Rows for products of matrices."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 from ....ir import relax
 from ....ir.api.relax import op
-from ....ir.ops import dims as d
-from ..values import dims_of, rank_of
+from ....ir.building.values import const
+from ..values import dtype_of, is_floating
 from .converter import Converter
 from .rows import Family
 
@@ -19,30 +19,24 @@ def _matmul(c: Converter, a: Any) -> relax.Expr:
     return op.matmul(a.A, a.B)
 
 
-@ROWS.row("Conv")
-def _conv(c: Converter, a: Any) -> relax.Expr:
-    spatial = rank_of(a.X) - 2
-    kernel = [d.value_of(dim) for dim in dims_of(a.W)[2:]]
-    strides, dilations = a.strides or [1] * spatial, a.dilations or [1] * spatial
-    if a.auto_pad not in ("NOTSET", "VALID"):
-        raise c.unsupported(f"auto_pad is {a.auto_pad}", "give the pads as numbers")
-    pads = a.pads if a.pads and a.auto_pad == "NOTSET" else [0] * 2 * spatial
-    convolve = (op.nn.conv1d, op.nn.conv2d, op.nn.conv3d)[len(kernel) - 1]
-    made = convolve(a.X, a.W, strides, pads, dilations, a.group)
-    if a.B is None:
-        return made
-    return op.add(made, op.reshape(a.B, c.shape((1, -1, *[1] * spatial))))
+@ROWS.row("Gemm")
+def _gemm(c: Converter, a: Any) -> relax.Expr:
+    """Return `alpha * A @ B + beta * C`, of matrices that may be transposed."""
+    left, right = (
+        op.permute_dims(x, [1, 0]) if is_transposed else x for x, is_transposed in ((a.A, a.transA), (a.B, a.transB))
+    )
+    made = _scaled(c, op.matmul(left, right), a.alpha)
+    return made if a.C is None else op.add(made, _scaled(c, a.C, a.beta))
 
 
-@ROWS.row("Softmax", since=13)
-def _softmax(c: Converter, a: Any) -> relax.Expr:
-    return op.nn.softmax(a.input, a.axis)
+def _scaled(c: Converter, x: relax.Expr, factor: float) -> relax.Expr:
+    if factor == 1:
+        return x
+    if is_floating(dtype_of(x)):
+        return op.multiply(x, const(factor, dtype_of(x)))
+    return c.cast(op.multiply(c.cast(x, "float64"), const(factor, "float64")), dtype_of(x))
 
 
-@ROWS.row("Softmax")
-def _softmax_of_matrix(c: Converter, a: Any) -> relax.Expr:
-    """Before version 13, the dimensions from `axis` on are one."""
-    dims = dims_of(a.input)
-    axis = a.axis + len(dims) if a.axis < 0 else a.axis
-    flat = op.reshape(a.input, c.shape((d.product(dims[:axis]), d.product(dims[axis:]))))
-    return op.reshape(op.nn.softmax(flat, 1), c.shape(dims))
+@ROWS.row("Einsum")
+def _einsum(c: Converter, a: Any) -> relax.Expr:
+    return op.einsum(a.Inputs, a.equation.replace(" ", ""))

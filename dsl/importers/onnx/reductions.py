@@ -110,13 +110,3 @@ def _cumulative(c: Converter, a: Any) -> relax.Expr:
     x = op.flip(a.x, axis) if a.reverse else a.x
     made = scan(x, axis, exclusive=bool(a.exclusive))
     return op.flip(made, axis) if a.reverse else made
-
-
-@ROWS.row("Hardmax", since=13)
-def _hardmax(c: Converter, a: Any) -> relax.Expr:
-    """Return 1 at the first maximum along the axis, and 0 elsewhere."""
-    x, axis = a.input, axis_of(a.axis, rank_of(a.input))
-    best = op.argmax(x, axis, True)
-    places = op.arange(0, dims_of(x)[axis], 1, "int64")
-    column = op.reshape(places, c.shape((-1, *[1] * (rank_of(x) - axis - 1))))
-    return c.cast(op.equal(column, best), dtype_of(x))

@@ -9,6 +9,7 @@ from ....ir import relax
 from ....ir.api.relax import op
 from ....ir.building.values import const
 from ....ir.ops import dims as d
+from ..interpolation import interpolated
 from ..values import dims_of, dtype_of, rank_of
 from .converter import Convert, Converter
 from .library import library
@@ -79,7 +80,7 @@ def _sampled(c: Converter, x: relax.Expr, scales: list[float | None], method: st
         old, new = d.value_of(dims_of(x)[axis]), d.value_of(c.shape[axis])
         if old is None or new is None:
             raise c.unsupported("scales images of a size that is not known by a fraction", "make the size static")
-        x = _along(x, axis, _weights(method, old, new, scales[axis - 2]))
+        x = interpolated(x, axis, _weights(method, old, new, scales[axis - 2]))
     return x
 
 
@@ -96,23 +97,6 @@ def _weights(method: str, old: int, new: int, scale: float | None) -> Any:
     else:
         made = torch.ops.aten.upsample_nearest1d(unit, [new], scale)
     return made[0].T.numpy()
-
-
-def _along(x: relax.Expr, axis: int, weights: Any) -> relax.Expr:
-    import numpy as np
-
-    taps = int((weights != 0).sum(1).max())
-    order = np.argsort(weights == 0, 1, kind="stable")[:, :taps]
-    total: relax.Expr | None = None
-    for tap in range(taps):
-        taken = op.take(x, const(order[:, tap].astype("int64")), axis)
-        factor = np.take_along_axis(weights, order[:, tap : tap + 1], 1)[:, 0]
-        if not (factor == 1).all():
-            shape = [-1, *[1] * (rank_of(x) - axis - 1)]
-            taken = op.multiply(taken, const(factor.reshape(shape), dtype_of(x)))
-        total = taken if total is None else op.add(total, taken)
-    assert total is not None
-    return total
 
 
 def _antialiased(c: Converter, a: Any) -> relax.Expr:

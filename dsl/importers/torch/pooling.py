@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from math import inf
 from typing import Any, cast
 
 from ....ir import relax
 from ....ir.api.relax import op
-from ....ir.building.values import const
-from ....ir.dtype import int_range
 from ....ir.ops import dims as d
+from ..maxima import maximum_places
 from ..slicing import sliced
-from ..values import dims_of, dtype_of, is_floating, rank_of
+from ..values import dims_of, rank_of
 from .converter import Convert, Converter
 from .convolution import in_batch, repeated
 from .elementwise import number
@@ -62,35 +60,14 @@ def _max_with_indices(spatial: int) -> Convert:
 
 def _max_indices(c: Converter, a: Any, spatial: int) -> relax.Expr:
     """Return the index of the maximum of each window, in the flattened data of a channel."""
-    import numpy
-
-    np: Any = numpy
-
     x, is_single = in_batch(a.self, spatial)
     windows = _windows(a, spatial)
     sizes = [d.value_of(dim) for dim in dims_of(x)[2:]]
     counts = [d.value_of(dim) for dim in _shape(c)[-spatial:]]
     if None in sizes:
         raise c.unsupported("asks for places in data whose size is not known", "make the size static")
-    lowest = -inf if is_floating(dtype_of(x)) else int_range(dtype_of(x))[0]
-    column = x
-    place = np.zeros((), "int64")
-    inside = np.ones((), bool)
-    for axis, (size, count) in enumerate(zip(sizes, counts, strict=True)):
-        starts = np.arange(count) * windows["strides"][axis] - windows["padding"][axis]
-        source = starts[:, None] + np.arange(windows["pool_size"][axis]) * windows["dilation"][axis]
-        is_in = (source >= 0) & (source < size)
-        column = op.take(column, const(np.where(is_in, source, 0)), 2 + 2 * axis)
-        place = place[..., None, None] * size + source
-        inside = inside[..., None, None] & is_in
-    order = [*range(0, 2 * spatial, 2), *range(1, 2 * spatial, 2)]
-    flat = [1, 1, *counts, -1]
-    hidden = op.where(const(inside), column, const(lowest, dtype_of(x)))
-    hidden = op.permute_dims(hidden, [0, 1, *(2 + axis for axis in order)])
-    best = op.argmax(op.reshape(hidden, [*dims_of(x)[:2], *counts, -1]), -1, True)
-    places = np.transpose(place, order).reshape(flat)
-    every = op.broadcast_to(const(places), [*dims_of(x)[:2], *counts, places.shape[-1]])
-    found = op.squeeze(op.gather_elements(every, best, -1), [-1])
+    parts = tuple(windows[name] for name in ("pool_size", "strides", "dilation", "padding"))
+    found = maximum_places(x, cast("list[int]", sizes), cast("list[int]", counts), cast("Any", parts))
     return op.squeeze(found, [0]) if is_single else found
 
 

@@ -1,0 +1,46 @@
+"""Rows for sampling at the positions of grids, and for regions of images."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....ir import relax
+from ....ir.api.relax import op
+from ....ir.building.values import const
+from ..values import dtype_of, rank_of
+from .converter import Converter
+from .rows import Family
+
+ROWS = Family()
+_METHODS = {
+    "linear": "bilinear", "bilinear": "bilinear", "nearest": "nearest", "cubic": "bicubic", "bicubic": "bicubic",
+}  # fmt: skip
+
+
+@ROWS.row("GridSample")
+def _grid_sample(c: Converter, a: Any) -> relax.Expr:
+    rank = rank_of(a.X)
+    if rank not in (4, 5):
+        raise c.unsupported(f"it samples data of {rank} dimensions", "use 4 or 5")
+    grid = op.permute_dims(a.grid, [0, rank - 1, *range(1, rank - 1)])
+    layout = "NCHW" if rank == 4 else "NCDHW"
+    return op.image.grid_sample(a.X, grid, _METHODS[a.mode], layout, a.padding_mode, bool(a.align_corners))
+
+
+@ROWS.row("AffineGrid")
+def _affine_grid(c: Converter, a: Any) -> relax.Expr:
+    grid = op.image.affine_grid(a.theta, c.shape(c.sizes(a.size)[2:]), bool(a.align_corners))
+    return op.permute_dims(grid, [0, *range(2, rank_of(grid)), 1])
+
+
+@ROWS.row("RoiAlign")
+def _roi_align(c: Converter, a: Any) -> relax.Expr:
+    """Move regions by half a pixel if coordinates are those of centers, as before version 16 they were not."""
+    rois, dtype = a.rois, dtype_of(a.rois)
+    is_aligned = getattr(a, "coordinate_transformation_mode", "output_half_pixel") == "half_pixel"
+    if is_aligned:
+        rois = op.subtract(rois, const(0.5 / a.spatial_scale, dtype))
+    images = op.reshape(c.cast(a.batch_indices, dtype), c.shape((-1, 1)))
+    size = (a.output_height, a.output_width)
+    ratio = a.sampling_ratio or -1
+    return op.vision.roi_align(a.X, op.concat([images, rois], 1), size, a.spatial_scale, ratio, is_aligned, mode=a.mode)
