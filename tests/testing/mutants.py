@@ -1,7 +1,8 @@
 """Evaluation of the fuzzer: bugs are planted in tvms, and the law that should find each is timed.
 
     python tests/testing/mutants.py            plant all bugs in turn, and write the tables of docs/fuzzing.md
-    python tests/testing/mutants.py NAME…      only those whose name begins with NAME, or all of a list: planted, outside
+    python tests/testing/mutants.py NAME…      only those whose name begins with NAME, or all of a list: planted, outside, blind
+    python tests/testing/mutants.py --seed N …  on other examples
 
 A bug replaces a line of the source. It is planted when the module is imported, in a child process; no file of the source
 changes. Rows of the tables are replaced as soon as they are known; rows of other bugs are kept.
@@ -20,18 +21,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent))
+from blind_bugs import BLIND
 from outside_bugs import OUTSIDE
 from planted_bugs import MUTANTS, Mutant
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "fuzzing.md"
-LISTS = {"planted": MUTANTS, "outside": OUTSIDE}
+LISTS = {"planted": MUTANTS, "outside": OUTSIDE, "blind": BLIND}
 """Lists of bugs, by the name of their table."""
-BUGS = (*MUTANTS, *OUTSIDE)
+BUGS = (*MUTANTS, *OUTSIDE, *BLIND)
 SECONDS = 60.0
 """Processor time within which a bug must be found, in seconds."""
 SEED = 2
-"""Seed of the examples. Without a bug, they find nothing."""
+"""Default seed of the examples. Without a bug, they find nothing."""
 
 
 NOT_FOUND = "not found"
@@ -72,7 +74,7 @@ class Sighting(NamedTuple):
     reason: str
 
 
-def hunt(law: str, seconds: float, first: int) -> Sighting:
+def hunt(law: str, seconds: float, first: int, seed: int = SEED) -> Sighting:
     """Check batches of a law, from `first` on, until one fails or the time is over, in this process with its planted bug."""
     from tvms.dsl.cli.fuzz_command import compiled, compiled_together
     from tvms.testing.campaign import run_batch
@@ -80,7 +82,7 @@ def hunt(law: str, seconds: float, first: int) -> Sighting:
     start, checked, number = time.process_time(), 0, first
     while True:
         try:
-            batch = run_batch(law, None, SEED, number, 25, compiled, compiled_together, is_shrunk=False)
+            batch = run_batch(law, None, seed, number, 25, compiled, compiled_together, is_shrunk=False)
             reason = batch.failure.reason if batch.failure else ""
             checked += batch.checked + (batch.failure is not None)
         except Exception as problem:  # the bug breaks even the generator
@@ -91,19 +93,19 @@ def hunt(law: str, seconds: float, first: int) -> Sighting:
         number += 1
 
 
-def hunt_apart(mutant: Mutant, seconds: float = SECONDS) -> Sighting:
+def hunt_apart(mutant: Mutant, seconds: float = SECONDS, seed: int = SEED) -> Sighting:
     """Hunt a planted bug in a child process. Failures of the same examples without the bug do not count."""
     first, checked, spent = 0, 0, 0.0
     while True:
-        found = _in_process(str(BUGS.index(mutant)), mutant.law, seconds - spent, first)
+        found = _in_process(str(BUGS.index(mutant)), mutant.law, seconds - spent, first, seed)
         first, checked, spent = found.batch + 1, checked + found.checked, spent + found.seconds
-        is_known = found.reason and spent < seconds and _in_process("", mutant.law, 0.0, found.batch).reason
+        is_known = found.reason and spent < seconds and _in_process("", mutant.law, 0.0, found.batch, seed).reason
         if not is_known:
             return Sighting(found.batch, checked, spent, found.reason)
 
 
-def _in_process(planted: str, law: str, seconds: float, first: int) -> Sighting:
-    command = [sys.executable, __file__, "--hunt", planted, law, str(seconds), str(first)]
+def _in_process(planted: str, law: str, seconds: float, first: int, seed: int) -> Sighting:
+    command = [sys.executable, __file__, "--hunt", planted, law, str(seconds), str(first), str(seed)]
     before = _seconds_of_children()
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode < 0:  # wrong machine code has killed it; the number of examples is unknown
@@ -121,12 +123,12 @@ def _seconds_of_children() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def main(names: list[str]) -> None:
+def main(names: list[str], seed: int = SEED) -> None:
     """Plant bugs, and write their rows."""
     for table, bugs in LISTS.items():
         for bug in bugs:
             if not names or table in names or any(bug.name.startswith(name) for name in names):
-                found = hunt_apart(bug)
+                found = hunt_apart(bug, seed=seed)
                 write(table, bug.name, _row(bug, found))
                 print(f"{bug.name}: {_seconds(found)}\n    {found.reason[:160]!r}", flush=True)
 
@@ -157,9 +159,11 @@ def write(table: str, name: str, row: str) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--hunt"]:
-        planted, law, seconds, first = sys.argv[2:]
+        planted, law, seconds, first, chosen = sys.argv[2:]
         if planted:
             sys.meta_path.insert(0, _Planter(BUGS[int(planted)]))
-        print(*hunt(law, float(seconds), int(first)), sep="\t")
+        print(*hunt(law, float(seconds), int(first), int(chosen)), sep="\t")
+    elif sys.argv[1:2] == ["--seed"]:
+        main(sys.argv[3:], int(sys.argv[2]))
     else:
         main(sys.argv[1:])
