@@ -15,6 +15,7 @@ from ...ir.numpy_dtype import numpy_dtype
 from ..llvm.faults import RECORD_WORDS, Fault, status_in
 from ..lower.signature import size_variables
 from .addresses import address_reader
+from .dlpack import Array
 from .jit import Library, c_type, make_callable
 from .quick_call import REFUSED, make_quick_call
 from .signature import Signature
@@ -165,11 +166,11 @@ class PrimEntry:
     def _find_overlap(self, addresses: list[Any], values: list[Any]) -> tuple[int, int] | None:
         """Return the positions of a written argument and of another one that overlaps it."""
         for index in self._alone:
-            start, end = addresses[index], addresses[index] + values[index].nbytes
+            start, end = addresses[index], addresses[index] + _span_of(values[index])
             for other, value in enumerate(values):
                 if other == index or type(value) is not np.ndarray:
                     continue
-                if addresses[other] < end and start < addresses[other] + value.nbytes:
+                if addresses[other] < end and start < addresses[other] + _span_of(value):
                     return index, other
         return None
 
@@ -179,6 +180,14 @@ class PrimEntry:
         message = f"the function writes it, but it overlaps argument '{self.parameters[other][1].argument}' in memory"
         help = "pass arrays that do not overlap, or drop tir.noalias from the function"
         raise self.parameters[index][1].fault("E0719", message, help)
+
+
+def _span_of(array: Array) -> int:
+    """Return the number of bytes from the start of an array to the end of its last element; strides are not negative."""
+    if array.flags.c_contiguous:
+        return array.nbytes
+    steps = zip(array.shape, array.strides, strict=True)
+    return sum((size - 1) * step for size, step in steps) + array.itemsize if array.size else 0
 
 
 def _is_written(spec: object) -> bool:

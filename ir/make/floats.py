@@ -66,10 +66,11 @@ def _rounding(name: str, meaning: Callable[[float], float]) -> Callable[[Operand
         if is_int(a.dtype) or is_bool(a.dtype):
             return a
         if isinstance(a, tir.FloatImm):
-            return const(meaning(a.value) if math.isfinite(a.value) else a.value, a.dtype, span)
+            value = math.copysign(meaning(a.value), a.value) if math.isfinite(a.value) else a.value
+            return const(value, a.dtype, span)
         return call(f"tir.{name}", (a,), a.dtype, span)
 
-    make.__doc__ = f"`T.{name}` of a float; an integer is returned unchanged."
+    make.__doc__ = f"`T.{name}` of a float, which keeps the sign of a zero; an integer is returned unchanged."
     return make
 
 

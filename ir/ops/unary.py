@@ -178,7 +178,7 @@ def _infer_clip(a: Inference) -> StructInfo:
 def _clip(a: Any) -> Any:
     def value(x: tir.PrimExpr) -> tir.PrimExpr:
         low, high = (te.cast(bound, x.dtype) for bound in (a.min, a.max))
-        return te.maximum(te.minimum(x, high), low)
+        return te.minimum(te.maximum(x, low), high)
 
     return topi.elementwise(a.x, value)
 
@@ -188,7 +188,7 @@ register(
         "relax.clip",
         (Param("x"), Param("min", "prim"), Param("max", "prim")),
         _infer_clip,
-        "Clamp every element of `x` to `min` and `max`.",
+        "Clamp every element of `x` to `min` and `max`; if `min` exceeds `max`, the result is `max`.",
         lambda np, a: np.clip(a.x, a.min, a.max).astype(a.x.dtype),
         _clip,
         prim_func="tir_clip",

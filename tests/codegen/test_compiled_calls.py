@@ -209,3 +209,25 @@ def test_threads_may_call_at_once(compiled: tvms.Executable) -> None:
     for thread in threads:
         thread.join()
     assert all((result == 2 * index).all() for index, result in enumerate(results))
+
+
+STRIDED = """
+T.prim_func main(a: T.handle, b: T.handle):
+    T.func_attr({"tir.noalias": True})
+    A = T.match_buffer(a, (4, 4), "float32", strides=(8, 1))
+    B = T.match_buffer(b, (4, 4), "float32", strides=(8, 1))
+    for i, j in T.grid(4, 4):
+        B[i, j] = A[i, j] * T.float32(2)
+"""
+
+
+@pytest.mark.parametrize(("start", "is_refused"), [(16, True), (27, True), (28, False)])
+def test_the_span_of_strided_arguments_may_not_overlap(start: int, is_refused: bool) -> None:
+    """An array with strides reaches further than its number of bytes: here, 28 elements instead of 16."""
+    memory = np.zeros(64, "f4")
+    a, b = (np.lib.stride_tricks.as_strided(memory[at:], (4, 4), (32, 4)) for at in (0, start))
+    function = tvms.compile(tvms.parse(STRIDED))["main"]
+    if is_refused:
+        assert message(function, a, b).startswith("error[E0719]: argument 'b' of 'main'")
+    else:
+        function(a, b)

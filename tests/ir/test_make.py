@@ -1,6 +1,7 @@
 """Smart constructors: dtypes as TVM promotes them, constants as TVM folds them, and folding never changes a value."""
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -102,6 +103,14 @@ def test_floats_fold_in_their_precision() -> None:
     assert value(make.mul(make.const(3e38, "float32"), make.const(3e38, "float32"))) == math.inf
     half = make.add(make.const(0.5, "float16"), make.const(0.25, "float16"))
     assert isinstance(half, tir.Add)
+
+
+@given(st.floats(allow_nan=False), st.sampled_from((make.floor, make.ceil, make.trunc, make.round_even)))
+def test_rounding_keeps_the_sign_of_zeros(number: float, rounding: Any) -> None:
+    """A folded constant is what `T.ceil` and the like compute: -0.0 for -0.5."""
+    rounded = value(rounding(tir.FloatImm("float64", number)))
+    assert math.copysign(1.0, rounded) == math.copysign(1.0, number)
+    assert math.isinf(number) or abs(rounded - number) <= 1
 
 
 def test_minus_is_a_product_and_numbers_have_tvms_dtypes() -> None:

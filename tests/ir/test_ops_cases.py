@@ -100,6 +100,7 @@ CASES: list[Case] = [
     ("bitwise_not", i(2, 3, dtype="int32")),
     ("floor", i(2, 3)),
     ("clip", f(2, 3), -1.0, 1.0),
+    ("clip", f(2, 3), 1.0, -1.0),
     *((name, f(2, 3, 4), {"axis": [1], "keepdims": keep}) for name in _REDUCE for keep in (False, True)),
     *((name, f(2, 3, 4)) for name in _REDUCE),
     *((name, f(2, 3), {"axis": []}) for name in _REDUCE),  # over no axis
