@@ -17,6 +17,12 @@ from .text import layout
 POSITIONS = frozenset({"start", "end", "name_start", "name_end"})
 
 
+MOST_ROUNDS = 3
+"""Maximum number of layouts until one is stable. A comment in the middle of a line that is broken moves into the first broken
+bracket, which may make another break unnecessary.
+"""
+
+
 def format_text(text: str, name: str = "<string>", line_length: int | None = None) -> str:
     """Return `text` in its canonical layout, with names, sugar and comments unchanged.
 
@@ -27,13 +33,18 @@ def format_text(text: str, name: str = "<string>", line_length: int | None = Non
     source = Source(name, text)
     before, lines = _parsed(source)
     formatted = layout(text, lines, line_length)
-    if formatted == text:
-        return text
-    after, lines = _parsed(Source(name, formatted))
-    if not _same(before, after) or layout(formatted, lines, line_length) != formatted:
-        help = "please report this text; it is not changed"
-        raise error("E0017", "the layout of this text cannot be changed safely", Span(source, 0, 0), help)
-    return formatted
+    for _ in range(MOST_ROUNDS):
+        if formatted == text:
+            return text
+        after, lines = _parsed(Source(name, formatted))
+        again = layout(formatted, lines, line_length)
+        if not _same(before, after):
+            break
+        if again == formatted:
+            return formatted
+        formatted = again
+    help = "please report this text; it is not changed"
+    raise error("E0017", "the layout of this text cannot be changed safely", Span(source, 0, 0), help)
 
 
 def _parsed(source: Source) -> tuple[syntax.File, list[Line]]:

@@ -98,8 +98,10 @@ class _Declaration:
             keywords["strides"] = self._strides()
         offset = buffer.elem_offset
         offset_is_new = isinstance(offset, tir.Var) and self._is_new(offset) and self._inline(offset, "elem_offset")
-        if not offset_is_new and not is_zero_offset(offset):
-            keywords["elem_offset"] = printer.expr(buffer.elem_offset)
+        if not offset_is_new and not (is_zero_offset(offset) and buffer.offset_factor == 1):
+            keywords["elem_offset"] = (
+                "0" if offset is None else printer.expr(offset)
+            )  # a factor alone makes a new offset
         if buffer.scope != "global":
             keywords["scope"] = string(buffer.scope)
         if buffer.data_alignment != ALIGNMENT:

@@ -80,7 +80,7 @@ def _casts(dtypes: tuple[str, ...]) -> dict[Operation, Operation | None]:
         return choose.pick(_COMPARISONS)(grow(kind), grow(kind))
 
     counted = _counted if "int32" in dtypes else None
-    return {_cast: cast if others else None, _narrowing: None, _comparison: compare, _counted: counted}
+    return {_cast: cast if others else None, _narrowing: None, _recast: None, _comparison: compare, _counted: counted}
 
 
 def expression(
@@ -140,7 +140,9 @@ def index_expression(choose: Choices, leaves: Leaves, size: int, parts: Parts | 
 def _index_operation(
     choose: Choices, value: tir.PrimExpr, constant: tir.PrimExpr, other: Callable[[], tir.PrimExpr]
 ) -> tir.PrimExpr:
-    match choose.number(0, 10):
+    match choose.number(0, 11):
+        case 11:
+            return _alike(choose, value, other(), choose.pick((constant, make.neg(constant))))
         case 0 | 1:
             return make.floordiv(value, constant)
         case 2 | 3:
@@ -159,6 +161,21 @@ def _index_operation(
         case _:
             condition = choose.pick((make.less, make.less_equal, make.equal))(value, constant)
             return make.select(condition, other(), value)
+
+
+_SHARED = (
+    make.floordiv, make.truncdiv, make.floormod, make.truncmod, make.mul, make.minimum, make.maximum, make.add, make.sub,
+)  # fmt: skip
+_JOINED = (make.minimum, make.maximum, make.add, make.sub)
+
+
+def _alike(choose: Choices, a: tir.PrimExpr, b: tir.PrimExpr, common: tir.PrimExpr) -> tir.PrimExpr:
+    """Join two operations of one kind that share an operand, which rewrites take out: `T.min(a // c, b // c)`."""
+    share, join = choose.pick(_SHARED), choose.pick(_JOINED)
+    if choose.rarely(5):
+        condition = make.less(common, a)
+        return join(make.select(condition, a, b), make.select(condition, b, common))
+    return join(share(a, common), share(b, common))
 
 
 # --- Operations of every family -------------------------------------------------------------------------------
@@ -182,6 +199,11 @@ def _narrowing(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
     return make.cast(make.cast(grow(dtype), choose.pick(INTS if is_int(dtype) else FLOATS)), dtype)
 
 
+def _recast(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
+    """Cast from any dtype over any other one."""
+    return make.cast(make.cast(grow(choose.pick(DTYPES)), choose.pick(DTYPES)), dtype)
+
+
 def _let(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
     variable = tir.Var(dtype, choose.fresh("x"))
     body = make.add(variable, grow(dtype)) if not is_bool(dtype) else make.logical_and(variable, grow(dtype))
@@ -198,6 +220,12 @@ def _division(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
     if choose.rarely(3):
         return divide(grow(dtype), make.maximum(grow(dtype), make.const(1, dtype)))
     return divide(grow(dtype), make.const(choose.number(2, 7) * choose.pick(signs), dtype))
+
+
+def _pair(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
+    """Join two operations that share a constant."""
+    signs = (1,) if parse_dtype(dtype).code == "uint" else (1, -1)
+    return _alike(choose, grow(dtype), grow(dtype), make.const(choose.number(2, 7) * choose.pick(signs), dtype))
 
 
 def _shift(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
@@ -255,9 +283,15 @@ _ARITHMETIC: tuple[_Row, ...] = (
     ("add", _binary(make.add)), ("sub", _binary(make.sub)), ("mul", _binary(make.mul)), ("min", _binary(make.minimum)),
     ("max", _binary(make.maximum)),
 )  # fmt: skip
-_COMMON: tuple[_Row, ...] = (("choice", _choice), ("cast", _cast), ("cast", _narrowing), ("let", _let))
+_COMMON: tuple[_Row, ...] = (
+    ("choice", _choice),
+    ("cast", _cast),
+    ("cast", _narrowing),
+    ("cast", _recast),
+    ("let", _let),
+)
 _INT: tuple[_Row, ...] = (
-    *_ARITHMETIC, *(3 * [("division", _division)]), ("bits", _bits), *(2 * [("shift", _shift)]), *_COMMON, ("abs", _absolute),
+    *_ARITHMETIC, *(3 * [("division", _division)]), ("pair", _pair), ("bits", _bits), *(2 * [("shift", _shift)]), *_COMMON, ("abs", _absolute),
     ("complement", _complement), ("popcount", _counted),
 )  # fmt: skip
 _FLOAT: tuple[_Row, ...] = (*_ARITHMETIC, ("division", _quotient), ("rounding", _rounded), *_COMMON, ("abs", _absolute))

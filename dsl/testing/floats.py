@@ -9,6 +9,8 @@ a formula.
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import strategies as st
 from msgspec import Struct
 
@@ -16,7 +18,7 @@ from .choices import Choices
 
 DTYPES = ("float32", "float32", "float64", "float16", "bfloat16")
 CONSTANTS = (
-    "0.0", "-0.0", "1.0", "-1.0", "0.5", "2.5", "6.0", '"inf"', '"-inf"', '"nan"', "1e-40", "3e38", "2147483648.0"
+    "0.0", "-0.0", "1.0", "-1.0", "0.5", "2.5", "6.0", "-0.5", '"inf"', '"-inf"', '"nan"', "1e-40", "3e38", "-3e38", "2147483648.0"
 )  # fmt: skip
 INTEGERS = ("int32", "int8", "uint8", "int64", "uint32", "int16")
 EXACT = ("sqrt", "floor", "ceil", "trunc", "round", "nearbyint", "abs")
@@ -76,6 +78,26 @@ class Program(Struct, frozen=True):
         """Whether the law defines the sign of each zero of a result."""
         return self.is_exact and not any(name in self.text for name in EXTREMA)
 
+    def unfolded(self) -> tuple[str, str, tuple[str, ...]] | None:
+        """Return the text with a vector `K` in place of its constants, their dtype, and the constants; None if there are none.
+
+        Nothing can be folded in it.
+        """
+        found = [(match[1], match[2]) for match in _CONSTANT.finditer(self.text)]
+        if not found or self.kind != "formula" or len({dtype for dtype, _ in found}) > 1:
+            return None
+        places = iter(range(len(found)))
+        text = _CONSTANT.sub(lambda match: f"K[{next(places)}]", self.text)
+        declared = f'K: T.Buffer(({len(found)},), "{found[0][0]}")'
+        return (
+            text.replace("main(", f"main({declared}, ", 1),
+            found[0][0],
+            tuple([value.strip('"') for _, value in found]),
+        )
+
+
+_CONSTANT = re.compile(r'T\.(float32|float64|float16|bfloat16)\(("[a-z-]+"|-?[\d.e+-]+)\)')
+
 
 @st.composite
 def float_programs(draw: st.DrawFn) -> Program:
@@ -103,7 +125,7 @@ class _Formula:
                 return self.constant()
 
     def constant(self) -> str:
-        known = CONSTANTS[:-3] if self.dtype == "float16" else CONSTANTS
+        known = CONSTANTS[:-4] if self.dtype == "float16" else CONSTANTS
         return f"T.{self.dtype}({self.choose.pick(known)})"
 
     def value(self, size: int) -> str:
@@ -112,7 +134,9 @@ class _Formula:
         a, b = self.value(size - 1), self.value((size - 1) // 2)
         if self.choose.rarely(2):
             a, b = b, a
-        match self.choose.number(0, 8):
+        match self.choose.number(0, 9):
+            case 9:
+                return self.folded()
             case 0 | 1 | 2:
                 return f"({a} {self.choose.pick(('+', '-', '*', '/'))} {b})"
             case 3:
@@ -129,6 +153,19 @@ class _Formula:
                 return f'T.Cast("{self.dtype}", T.Cast("{other}", {a}))' if other != self.dtype else a
             case _:
                 return f"({a} {self.choose.pick(('*', '+', '-', '/'))} {self.constant()})"
+
+    def folded(self) -> str:
+        """Return an operation on constants."""
+        a, b = self.constant(), self.constant()
+        match self.choose.number(0, 5):
+            case 0 | 1 | 2:
+                return f"({a} {self.choose.pick(('+', '-', '*', '/'))} {b})"
+            case 3:
+                return f"(T.{self.choose.pick(('max', 'min'))}({a}, {b}) + T.{self.dtype}(0.0))"
+            case 4:
+                return f"T.{self.choose.pick(EXACT)}({a})"
+            case _:
+                return f"T.Select({a} {self.choose.pick(('<', '<=', '>', '>=', '==', '!='))} {b}, {a}, {self.leaf()})"
 
     def condition(self, size: int) -> str:
         a, b = self.value((size - 1) // 2), self.value((size - 1) // 2)

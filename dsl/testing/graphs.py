@@ -73,6 +73,8 @@ class Graph:
         self.params: list[Value] = []
         self.values: list[Value] = []
         self.lines: list[str] = []
+        self.is_pure = True
+        """Whether no line calls an impure function."""
         self.may_be_dataflow = True
         """Whether all lines are allowed in a dataflow block. Branches are not."""
 
@@ -245,9 +247,13 @@ def normalize(graph: Graph) -> None:
 
 
 def pair(graph: Graph) -> None:
-    """Add a tuple and one of its elements."""
+    """Add a tuple of one or two values, possibly with its elements in another order, and one of its elements."""
     x, y = graph.operand(), graph.operand()
     name, place = graph.choose.fresh("pair"), graph.choose.number(0, 1)
+    if graph.choose.rarely(4):
+        graph.lines.append(f"{name} = ({x.name},)")
+        graph.bind(f"{name}[0]", x.shape, x.dtype)
+        return
     if graph.choose.rarely(3):
         outer = graph.choose.fresh("pair")
         graph.lines.append(f"{outer} = (({x.name}, {y.name}), ({y.name}, {x.name}))")
@@ -256,6 +262,10 @@ def pair(graph: Graph) -> None:
         graph.bind(f"{name}[{1 - place}]", (x, y)[place].shape, (x, y)[place].dtype)
         return
     graph.lines.append(f"{name} = ({x.name}, {y.name})")
+    if graph.choose.rarely(4):
+        swapped = graph.choose.fresh("pair")
+        graph.lines.append(f"{swapped} = ({name}[1], {name}[0])")
+        name, x, y = swapped, y, x
     graph.bind(f"{name}[{place}]", (x, y)[place].shape, (x, y)[place].dtype)
 
 
@@ -345,7 +355,8 @@ def graph_text(
     info = infos[0] if len(infos) == 1 else f"R.Tuple({', '.join(infos)})"
     symbolic = ["n = T.int64()"] if any("n" in value.shape for value in graph.params) else []
     head = ", ".join(f"{value.name}: {value.struct_info()}" for value in graph.params)
-    lines = [f"R.function{'(private=True)' if is_private else ''} {name}({head}) -> {info}:"]
+    said = ", ".join([*(["private=True"] if is_private else []), *([] if graph.is_pure else ["pure=False"])])
+    lines = [f"R.function{said and f'({said})'} {name}({head}) -> {info}:"]
     lines += [f"    {line}" for line in (*symbolic, *(["cls = Module"] if functions or callees else []))]
     if is_dataflow:
         names = [f"gv{at or ''}" for at in range(len(results))]

@@ -136,15 +136,17 @@ def branch(graph: Graph) -> None:
 
 
 def inner_function(graph: Graph) -> None:
-    """Add a call of an inner function, which may capture a variable."""
+    """Add a call of an inner function, which may capture a variable, or be declared as impure."""
     x = graph.operand(lambda value: value.is_float and value.is_static)
     if not x.is_float or not x.is_static:
         return
     name, param, result = graph.choose.fresh("inner"), graph.choose.fresh("p"), graph.choose.fresh("q")
     other = graph.operand(lambda value: value == x, x.shape) if graph.choose.rarely(2) else None
     used = other.name if other is not None and other.dtype == x.dtype else param
+    declared = "(pure=False)" if graph.choose.rarely(5) else ""
+    graph.is_pure &= not declared
     graph.lines += [
-        f"R.function {name}({param}: {x.struct_info()}) -> {x.struct_info()}:",
+        f"R.function{declared} {name}({param}: {x.struct_info()}) -> {x.struct_info()}:",
         f"    {result} = R.add({param}, {used})",
         f"    return {result}",
     ]

@@ -43,7 +43,9 @@ def commented_texts(draw: st.DrawFn, text: str | None = None) -> str:
 
 @st.composite
 def loose_texts(draw: st.DrawFn, text: str | None = None) -> str:
-    """Generate commented texts with extra spaces, blank lines, and bracketed lists over several lines with comments."""
+    """Generate commented texts with extra spaces, blank lines, and bracketed lists over several lines with comments. Some keep
+    the layout of a part (`# fmt: off`), some are indented by tabs.
+    """
     choose, parts, depth = Choices(draw), list[str](), 0
     for token in TOKEN.findall(draw(commented_texts(text))):
         depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(token, 0)
@@ -53,7 +55,27 @@ def loose_texts(draw: st.DrawFn, text: str | None = None) -> str:
             parts.append("\n" * choose.number(1, 3) + token)
         else:
             parts.append(token)
-    return "".join(parts)
+    loose = "".join(parts)
+    loose = _kept(choose, loose.splitlines()) if choose.rarely(4) else loose
+    return _TABS.sub(lambda match: "\t" * (len(match[0]) // 4), loose) if choose.rarely(4) else loose
+
+
+_TABS = re.compile(r"^(?: {4})+", re.MULTILINE)
+
+
+def _kept(choose: Choices, lines: list[str]) -> str:
+    """Return a text with `# fmt: off` above a line, `# fmt: on` above a later one as deep, or `# fmt: skip` at the end of a line."""
+    place = choose.number(0, len(lines) - 1)
+    if choose.number(0, 2) == 0 and lines[place].strip() and "#" not in lines[place]:
+        lines[place] += "  # fmt: skip"
+        return "\n".join(lines) + "\n"
+    margin = lines[place][: len(lines[place]) - len(lines[place].lstrip())]
+    later = [at for at, line in enumerate(lines) if at > place and line.strip() and line.startswith(margin)]
+    as_deep = [at for at in later if not lines[at][len(margin) :].startswith(" ")]
+    if as_deep and choose.number(0, 1):
+        lines.insert(choose.pick(as_deep), f"{margin}# fmt: on")
+    lines.insert(place, f"{margin}# fmt: off")
+    return "\n".join(lines) + "\n"
 
 
 # --- Damage ---------------------------------------------------------------------------------------------------

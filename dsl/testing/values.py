@@ -65,6 +65,11 @@ def neighbors(constants: Iterable[float], dtype: str) -> Any:
     return np.array([value for value in whole if low <= value <= high], kind)
 
 
+def some_of(edges: Any, random: np.random.Generator) -> Any:
+    """Return all of `edges`, or sometimes only one to three of them, so that whole rows are equal."""
+    return random.choice(edges, int(random.integers(1, 4))) if len(edges) and random.random() < 0.25 else edges
+
+
 def adversarial(
     dtype: str, shape: tuple[int, ...], random: np.random.Generator, constants: Iterable[float] = ()
 ) -> Any:

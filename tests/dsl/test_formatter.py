@@ -182,3 +182,11 @@ def test_any_spacing_gives_the_same_layout(seed: int, line_length: int | None) -
 ), max_leaves=30), st.sampled_from([None, 1, 10, 30]))  # fmt: skip
 def test_any_nest_of_brackets_is_laid_out_stably(text: str, line_length: int | None) -> None:
     assert WORDS.findall(format_text(text, line_length=line_length)) == WORDS.findall(text)
+
+
+def test_a_comment_that_moves_into_another_bracket() -> None:
+    """The first break puts the comment into the condition, which then needs no break of its own."""
+    text = "x = f(T.if_then_else(0 <= vi -  # in\n1 and 0 <= 4 - (vj - 2) and 4 - (vj - 2) < 5, A, T.float32(0)))\n"
+    formatted = format_text(text, line_length=40)
+    assert format_text(formatted, line_length=40) == formatted
+    assert "# in\n" in formatted

@@ -99,3 +99,11 @@ def test_offsets_and_strides_keep_their_dtypes(sizes: tuple[tir.PrimExpr, ...], 
         other = replace(buffer, shape=sizes, strides=strides, elem_offset=tir.Var(offset, "o"))
         changed = IRModule({"f": replace(function, buffer_map=dict.fromkeys(function.buffer_map, other))}, name="")
         assert structural_equal(parse_text(changed.script(dialect)), changed), changed.script()
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_factor_beside_an_offset_of_zero(dialect: str) -> None:
+    """A buffer with an `offset_factor` and no offset would get a new variable as its offset."""
+    text = 'T.prim_func f(a: T.handle):\n    A = T.match_buffer(a, (4,), "float32", elem_offset=0, offset_factor=8)\n    T.evaluate(A[0])\n'
+    module = parse_text(text)
+    assert structural_equal(parse_text(module.script(dialect)), module), module.script(dialect)

@@ -169,9 +169,6 @@ FIRST = (
     Mutant("a vector is divided by zero in lanes that are off", "codegen", "codegen/lower/vectorize.py",
            "        if self._mask is not None and isinstance(node, _DIVISIONS) and not isinstance(node.b, tir.IntImm):\n"
            "            raise _Declined  # a masked lane must not divide by zero\n", ""),
-    # for j in range(4): for i in T.vectorized(4): A[i] = A[j] + 1
-    Mutant("another variable counts as the same index in a vectorized loop", "codegen", "codegen/lower/vectorize.py",
-           "map_free_vars=False)", "map_free_vars=True)"),
     # T.Cast("float16", x) for the float64 x = 1 + 2**-11 + 2**-40
     Mutant("float64 is rounded twice to float16", "codegen", "codegen/llvm/casts.py",
            "builder.bitcast(builder.or_(cut, builder.zext(is_inexact, word)), near.type)", "near"),

@@ -42,11 +42,19 @@ def _check(text: str, execute: Execute) -> None:
 
 def _constructs(text: str) -> Iterable[str]:
     return {
-        kind for kind, sign in (("comment", "#"), ("broken bracket", "(\n"), ("blank lines", "\n\n\n")) if sign in text
+        kind
+        for kind, sign in (
+            ("comment", "#"),
+            ("broken bracket", "(\n"),
+            ("blank lines", "\n\n\n"),
+            ("kept layout", "# fmt: off"),
+            ("tabs", "\n\t"),
+        )
+        if sign in text
     }
 
 
 LAW = Law(
     _examples, _check, read=lambda source: source.text, constructs=_constructs,
-    expected=frozenset({"comment"}),
+    expected=frozenset({"comment", "kept layout", "tabs"}),
 )  # fmt: skip

@@ -1,9 +1,12 @@
-"""Any text is either a program that prints, or has errors with a reason, a position and a remedy."""
+"""Any text is either a program that prints, or has errors with a reason, a position and a remedy. A text that is also Python
+computes what Python does.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 from hypothesis import strategies as st
 
@@ -14,7 +17,9 @@ from ....ir.verify import verify
 from ...diagnostics import render
 from ...load import parse_source
 from ...reports import FORMATS
+from ..choices import drawn
 from ..oracle import Execute
+from ..python_texts import PythonText, python_text
 from ..texts import damaged_texts
 from .law import Law
 
@@ -24,8 +29,14 @@ WHOLE_FILE = ("E0001", "E0002", "E0003", "E0004")
 """Codes of errors without a position in the text."""
 
 
-def _examples(file: Source | None) -> st.SearchStrategy[str]:
-    return damaged_texts(None if file is None else file.text)
+_Example: TypeAlias = str | PythonText
+
+
+def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
+    damaged = damaged_texts(None if file is None else file.text)
+    if file is not None:
+        return damaged
+    return drawn(lambda choose: python_text(choose) if choose.rarely(3) else choose.draw(damaged))
 
 
 def _errors_of(text: str) -> Sequence[Diagnostic]:
@@ -39,8 +50,10 @@ def _errors_of(text: str) -> Sequence[Diagnostic]:
     return found
 
 
-def _check(text: str, execute: Execute) -> None:
-    start = time.process_time()
+def _check(example: _Example, execute: Execute) -> None:
+    if isinstance(example, PythonText):
+        return _check_meaning(example)
+    text, start = example, time.process_time()
     found = _errors_of(text)
     seconds = time.process_time() - start
     assert seconds < SECONDS, f"took {seconds:.1f} s"
@@ -49,6 +62,19 @@ def _check(text: str, execute: Execute) -> None:
     assert render(found, color=True) or not found
     for report in FORMATS.values():
         report(found)
+    return None
+
+
+def _check_meaning(example: PythonText) -> None:
+    import numpy as np
+
+    from ....ir.interp import run
+
+    module = parse_source(Source("example.tvms", example.text))
+    memory = np.zeros(len(example.expected()), "int32")
+    run(module, "main", [memory, example.x, example.y])
+    found = memory.tolist()
+    assert found == example.expected(), f"computes {found}, but Python computes {example.expected()}"
 
 
 def check_diagnostic(diagnostic: Diagnostic, text: str) -> None:
@@ -62,11 +88,13 @@ def check_diagnostic(diagnostic: Diagnostic, text: str) -> None:
         )
 
 
-def _constructs(text: str) -> Iterable[str]:
-    return {error.code for error in _errors_of(text)} or {"no error"}
+def _constructs(example: _Example) -> Iterable[str]:
+    if isinstance(example, PythonText):
+        return {"Python"}
+    return {error.code for error in _errors_of(example)} or {"no error"}
 
 
 LAW = Law(
-    _examples, _check, read=lambda source: source.text, constructs=_constructs,
-    expected=frozenset(["E0008", "E0009", "E0012", "E0101", "E0103", "E0105", "E0235"]),
+    _examples, _check, read=lambda source: PythonText.read(source.text) or source.text, constructs=_constructs,
+    expected=frozenset(["Python", "E0008", "E0009", "E0012", "E0101", "E0103", "E0105", "E0235"]),
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TypeAlias
 
 from hypothesis import strategies as st
@@ -10,7 +11,9 @@ from ....ir.base import IRModule, Source
 from ....ir.equal import first_difference, structural_equal
 from ...load import parse, parse_source
 from ...printer import DIALECTS
+from ..choices import drawn
 from ..constructs import LOOP_LEVEL
+from ..details import detailed
 from ..modules import all_modules
 from ..oracle import Execute
 from .law import Law, module_constructs
@@ -21,7 +24,7 @@ _Example: TypeAlias = tuple[IRModule, str]
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
     programs = all_modules() if file is None else st.just(parse_source(file))
-    return st.tuples(programs, st.sampled_from(tuple(DIALECTS)))
+    return drawn(lambda choose: (detailed(choose, choose.draw(programs)), choose.pick(tuple(DIALECTS))))
 
 
 def _check(example: _Example, execute: Execute) -> None:
@@ -32,7 +35,13 @@ def _check(example: _Example, execute: Execute) -> None:
     if not has_left_out and not structural_equal(module, again, map_free_vars=True):
         place = first_difference(module, again, map_free_vars=True)
         raise AssertionError(f"{dialect}: parses as a different program; the first difference is {place}")
-    assert again.script(dialect) == printed, f"{dialect}: prints differently after parsing"
+    reprinted = again.script(dialect)
+    if reprinted != printed:
+        pairs = zip_longest(printed.splitlines(), reprinted.splitlines(), fillvalue="")
+        before, after = next(pair for pair in pairs if pair[0] != pair[1])
+        raise AssertionError(
+            f"{dialect}: prints differently after parsing: {after.strip()!r} instead of {before.strip()!r}"
+        )
 
 
 LAW = Law(
