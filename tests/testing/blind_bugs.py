@@ -43,7 +43,7 @@ FIRST = (
     Mutant("a broken subscript gets a trailing comma", "format", "dsl/formatter/line.py",
            'is_display = self.texts[opening] != "(" and self.is_bare(opening)', 'is_display = self.texts[opening] != "("'),
     # Under a block that moves, a line after "# fmt: off" is indented by a tab.
-    Mutant("a tab is one column wide where the layout is kept", "format", "dsl/formatter/kept.py",
+    Mutant("a tab is one column wide where the layout is kept", "format", "dsl/formatter/text.py",
            "column, _ = columns(line[: len(line) - len(content)])", "column = len(line) - len(content)"),
     # A comment after two nested loops, as deep as the function.
     Mutant("a comment leaves one block at a time", "format", "dsl/formatter/text.py",

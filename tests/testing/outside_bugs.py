@@ -7,7 +7,7 @@ from planted_bugs import Mutant
 RARE = (
     # --- Text
     Mutant("a declaration with strides loses its elem_offset", "roundtrip", "dsl/printer/buffers.py",
-           "if not offset_is_new and not is_zero_offset(offset):",
+           "if not offset_is_new and not (is_zero_offset(offset) and buffer.offset_factor == 1):",
            "if not offset_is_new and not is_zero_offset(offset) and not buffer.strides:"),
     Mutant("a parameter with an elem_offset is printed as a plain one", "roundtrip", "dsl/printer/prim_functions.py",
            "        and is_zero_offset(buffer.elem_offset)\n", ""),
