@@ -11,13 +11,13 @@ from msgspec.structs import replace
 
 from ..ir import tir
 from ..ir.annotations import fits
-from ..ir.base import BaseFunc, GlobalVar, IRModule
+from ..ir.base import BaseFunc, IRModule
 from ..ir.diagnostics import ArgumentError, Diagnostic, TvmsError, error
+from ..ir.function_table import mentions_of
 from ..ir.passes.transform import announce, observed
 from ..ir.programs import as_module
 from ..ir.schedule.apply import apply_schedules
 from ..ir.verify import check_types
-from ..ir.visit import walk
 from .gpu.lower import lower_for_gpu
 from .graph.native import NativeFunction, native_functions
 from .llvm.module import EmittedModule, ModuleEmitter
@@ -127,7 +127,7 @@ class _Writer:
         """Emit a lowered function; one that calls others waits for `finish`, when all are known."""
         start = time.perf_counter()
         self._kernels[name] = kernel
-        if self._is_early and not _callees(kernel):
+        if self._is_early and not mentions_of(kernel).called:
             self._emitter.add(name)
         else:
             self._left.append(name)
@@ -228,10 +228,5 @@ def loop_level_functions(module: IRModule) -> dict[str, tir.PrimFunc]:
 
 def called_functions(module: IRModule) -> set[str]:
     """Return the names of the functions that loop functions call."""
-    return {name for function in loop_level_functions(module).values() for name in _callees(function)}
-
-
-def _callees(function: tir.PrimFunc) -> set[str]:
-    """Return the names of the functions that `function` calls."""
-    calls = (node for node in walk(function.body) if isinstance(node, tir.Call))
-    return {call.op.name_hint for call in calls if isinstance(call.op, GlobalVar)}
+    functions = loop_level_functions(module).values()
+    return {name for function in functions for name in mentions_of(function).called}

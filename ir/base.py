@@ -166,7 +166,7 @@ class Attributed(Struct, frozen=True, eq=False):
         return getattr(self, "attrs")  # noqa: B009
 
 
-class BaseFunc(RelaxExpr, Attributed, frozen=True, eq=False, kw_only=True):
+class BaseFunc(RelaxExpr, Attributed, frozen=True, eq=False, kw_only=True, weakref=True):
     """A function of a module: `tir.PrimFunc`, `relax.Function` or `relax.ExternFunc`."""
 
     attrs: Attrs = {}

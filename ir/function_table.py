@@ -1,13 +1,19 @@
-"""A table of functions for a growing module: equal functions are stored once, each under a unique name."""
+"""A table of functions for a growing module: equal functions are stored once, each under a unique name. The functions that a
+function mentions.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
+
+from msgspec import Struct
 
 from . import relax, tir
-from .base import BaseFunc
+from .base import BaseFunc, GlobalVar
 from .equal import structural_equal, structural_hash
+from .visit import children, walk
 
 
 class FunctionTable:
@@ -77,6 +83,31 @@ def _outline(function: BaseFunc) -> Any:
 
 def _outline_of_buffer(buffer: tir.Buffer) -> Any:
     return buffer.dtype, tuple(size.value if isinstance(size, tir.IntImm) else None for size in buffer.shape)
+
+
+class Mentions(Struct, frozen=True):
+    """The names of the functions that a function mentions."""
+
+    called: frozenset[str]
+    passed: frozenset[str]
+    """Those that it uses as values, among them the kernels of `call_tir`."""
+
+
+_mentions: WeakKeyDictionary[BaseFunc, Mentions] = WeakKeyDictionary()
+
+
+def mentions_of(function: BaseFunc) -> Mentions:
+    """Return the functions that `function` mentions; they are determined once for each function."""
+    known = _mentions.get(function)
+    if known is None:
+        called, passed = set[str](), set[str]()
+        for node in walk(function):
+            callee = node.op if isinstance(node, relax.Call | tir.Call) else None
+            for child in children(node):
+                if isinstance(child, GlobalVar):
+                    (called if child is callee else passed).add(child.name_hint)
+        known = _mentions[function] = Mentions(frozenset(called), frozenset(passed))
+    return known
 
 
 def numbered(hint: str) -> Iterable[str]:

@@ -8,8 +8,9 @@ from msgspec.structs import replace
 
 from .. import relax
 from ..base import BaseFunc, GlobalVar, IRModule, Node
+from ..function_table import mentions_of
 from ..infer import function_struct_info
-from ..visit import children, rewrite, walk
+from ..visit import rewrite, walk
 from .canonicalize_bindings import canonicalize_bindings
 from .dead_code import eliminate_dead_code, is_public
 from .normalize import normalize
@@ -17,13 +18,7 @@ from .normalize import normalize
 
 def functions_only_called(mod: IRModule) -> dict[str, relax.Function]:
     """Return the private graph functions of `mod` that are only called, and not used as values."""
-    passed = {
-        child.name_hint
-        for function in mod.functions.values()
-        for node in walk(function)
-        for child in children(node)
-        if isinstance(child, GlobalVar) and not (isinstance(node, relax.Call) and node.op is child)
-    }
+    passed = {name for function in mod.functions.values() for name in mentions_of(function).passed}
     return {
         name: function
         for name, function in mod.functions.items()

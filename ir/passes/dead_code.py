@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from .. import relax
-from ..base import BaseFunc, GlobalVar, IRModule, Node
+from ..base import BaseFunc, IRModule, Node
 from ..deep import deep
 from ..diagnostics import error
+from ..function_table import mentions_of
 from ..purity import is_pure_call
 from ..visit import walk
 from .transform import declare_pass, map_functions
@@ -45,7 +46,8 @@ def remove_unused_functions(mod: IRModule, entries: Iterable[str]) -> IRModule:
         name = pending.pop()
         if name not in reached and name in mod:
             reached[name] = None
-            pending += [node.name_hint for node in walk(mod[name]) if isinstance(node, GlobalVar)]
+            mentions = mentions_of(mod[name])
+            pending += (*mentions.called, *mentions.passed)
     if len(reached) == len(mod.functions):
         return mod
     return replace(mod, functions={name: function for name, function in mod.functions.items() if name in reached})
