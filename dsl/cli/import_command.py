@@ -1,4 +1,4 @@
-"""`tvms import MODEL`: a PyTorch model as a program, checked against torch."""
+"""`tvms import MODEL`: an ONNX or PyTorch model as a program, checked against the model."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from .reporting import UsageError
 
 if TYPE_CHECKING:
     from ...ir.base import IRModule
+    from ..importers.differences import Difference
 
 _SEED = 0
 
@@ -28,6 +29,7 @@ class Input(Struct, frozen=True):
     name: str
     sizes: tuple[str, ...]
     dtype: str
+    """Empty if it is not given."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -36,14 +38,49 @@ class Input(Struct, frozen=True):
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Import a model, compare it with torch, and write it."""
+    """Import a model, compare it with its reference, and write it."""
+    inputs = [_input(text) for text in arguments.input]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch warns about its own code
-        return _run(arguments)
+        return (_run_onnx if arguments.model.endswith(".onnx") else _run_torch)(arguments, inputs)
 
 
-def _run(arguments: argparse.Namespace) -> int:
-    inputs = [_input(text) for text in arguments.input]
+def _run_onnx(arguments: argparse.Namespace, inputs: Sequence[Input]) -> int:
+    from ..importers.onnx.compare import compare, random_inputs
+    from ..importers.onnx.from_onnx import from_onnx
+
+    shapes = {operand.name: [_size(size) for size in operand.sizes] for operand in inputs}
+    dtypes = {operand.name: operand.dtype for operand in inputs if operand.dtype}
+    with progress():
+        module = from_onnx(arguments.model, shapes, dtypes)
+    if arguments.check:
+        with progress():
+            given = random_inputs(module, _SEED)
+            reference, found = compare(arguments.model, module, given, _execute)
+        _tell(found, reference)
+    write_module(module, "tvms", arguments.output)
+    return 0
+
+
+def _size(size: str) -> int | str:
+    return int(size) if size.isdecimal() else size
+
+
+def _execute(compared: IRModule, arrays: Sequence[Any]) -> Any:
+    from ...codegen import compile
+
+    return compile(compared)["main"](*arrays)
+
+
+def _tell(found: Sequence[Difference], reference: str) -> None:
+    """Print the largest differences from a reference."""
+    for part in found:
+        size = f"with magnitudes up to {part.scale:.3g}"
+        said = f"'{part.name}' agrees with {reference}: the largest difference is {part.largest:.3g}, {size}"
+        say(said, sys.stderr)
+
+
+def _run_torch(arguments: argparse.Namespace, inputs: Sequence[Input]) -> int:
     program = _program(arguments.model, inputs)
     from ..importers.torch.exported_program import ProgramImporter
     from ..importers.torch.support import prepared
@@ -66,7 +103,7 @@ def _input(text: str) -> Input:
     is_valid = equals and name.isidentifier() and all(part.isdecimal() or part.isidentifier() for part in parts)
     if not is_valid or not is_dtype(dtype or "float32"):
         raise UsageError(f"--input '{text}' is not NAME=SIZES:DTYPE", help="write it as x=1x3x224x224:float32")
-    return Input(name, parts, dtype or "float32")
+    return Input(name, parts, dtype)
 
 
 def _program(model: str, inputs: Sequence[Input]) -> Any:
@@ -102,23 +139,14 @@ def _exported(name: str, made: Any, inputs: Sequence[Input]) -> Any:
 
 
 def _zeros(torch: Any, given: Input) -> Any:
-    return torch.zeros(given.shape, dtype=getattr(torch, given.dtype))
+    return torch.zeros(given.shape, dtype=getattr(torch, given.dtype or "float32"))
 
 
 def _check(program: Any, module: IRModule, inputs: Sequence[Input]) -> None:
     """Compare the module with torch on random inputs, and print the largest differences."""
-    from ...codegen import compile
     from ..importers.torch.compare import compare, random_inputs
-
-    def execute(compared: IRModule, arrays: Sequence[Any]) -> Any:
-        return compile(compared)["main"](*arrays)
 
     shapes = {operand.name: operand.shape for operand in inputs}
     with progress():
-        found = compare(program, module, random_inputs(program, _SEED, shapes), execute)
-    for difference in found:
-        size = f"with magnitudes up to {difference.scale:.3g}"
-        say(
-            f"'{difference.name}' agrees with torch: the largest difference is {difference.largest:.3g}, {size}",
-            sys.stderr,
-        )
+        found = compare(program, module, random_inputs(program, _SEED, shapes), _execute)
+    _tell(found, "torch")

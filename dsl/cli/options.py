@@ -101,7 +101,9 @@ def _add_convert(parser: argparse.ArgumentParser) -> None:
 
 def _add_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "model", metavar="MODEL", help="a .pt2 file, or package.module:function, which executes that code of your own"
+        "model",
+        metavar="MODEL",
+        help="a .onnx or .pt2 file, or package.module:function, which executes that code of your own",
     )
     parser.add_argument("-o", "--output", metavar="OUT", help="write to this file, and the weights beside it")
     parser.add_argument(
@@ -112,7 +114,10 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
         help="an input of the model, such as x=1x3x224x224:float32; a size that is a name varies",
     )
     parser.add_argument(
-        "--no-check", dest="check", action="store_false", help="do not compare the import with torch on random inputs"
+        "--no-check",
+        dest="check",
+        action="store_false",
+        help="do not compare the import with the model on random inputs",
     )
 
 

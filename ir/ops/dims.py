@@ -94,6 +94,16 @@ def is_greater(a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
     return (_difference(a, b) or 0) > 0
 
 
+def least(a: tir.PrimExpr) -> int | None:
+    """Return a lower bound of `a` if all variables in it are sizes, which are not negative; None if there is none."""
+    atoms = _Atoms()
+    polynomial = _polynomial(a, atoms)
+    if any(factor < 0 for monomial, factor in polynomial.items() if monomial):
+        return None
+    used = {number for monomial in polynomial for number in monomial}
+    return polynomial.get((), 0) if all(isinstance(atoms.nodes[number], tir.Var) for number in used) else None
+
+
 def is_one(dim: tir.PrimExpr) -> bool:
     return isinstance(dim, tir.IntImm) and dim.value == 1
 

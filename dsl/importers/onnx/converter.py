@@ -26,7 +26,7 @@ from .functions import body_of
 from .kinds import Kind, TensorKind, described, kind_of_info
 from .rows import Convert, Table
 from .shape_folding import folded_sizes, objects
-from .signatures import attribute_value, domain_of, signature_of
+from .signatures import attribute_value, domain_of, name_of, signature_of
 from .tensors import Tensors
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class Converter(Bindings):
 
     def described(self) -> str:
         """Return the name, the operator, the domain and the version of the current node, for messages."""
-        name = self.node.name or ", ".join(name for name in self.node.output if name)
+        name = self.node.name or ", ".join(map(str, filter(None, self.node.output)))
         domain = self.node.domain or "ai.onnx"
         return (
             f"node '{name}' ({self.node.op_type} of {domain}, version {self.scope.opsets.get(domain_of(self.node), 0)})"
@@ -138,6 +138,8 @@ class Converter(Bindings):
 
     def _converted(self, node: Any) -> Sequence[Value]:
         """Return the outputs of a node."""
+        for name in (node.name, node.op_type, node.domain, *node.input, *node.output):
+            name_of(name)
         domain = domain_of(node)
         opset = self.opset = self.scope.opsets.get(domain, 0)
         values = self.inputs = [self._value(name) for name in node.input]
@@ -151,7 +153,7 @@ class Converter(Bindings):
         self.version = signature.version
         given = signature.arguments(values, self._attributes(node))
         if (sizes := folded_sizes(node, values, self.elements, given)) is not None:
-            return [self.from_elements(sizes, "int64")]
+            return [self.from_elements(*part) for part in sizes]
         if row is not None:
             if not row.takes_objects:
                 self._check_tensors()

@@ -24,6 +24,7 @@ from .converter import Converter, variable_name
 from .files import Model, read_model
 from .kinds import TensorKind, kind_of_type
 from .library import library
+from .signatures import name_of
 from .table import TABLE
 from .tensors import Tensors
 
@@ -122,7 +123,7 @@ class _Importer:
 
     def _input(self, given: Any) -> relax.Var:
         kind = given.type.tensor_type
-        name = self._converter.unique(input_name(given.name) if self._sanitize else given.name)
+        name = self._converter.unique(input_name(given.name) if self._sanitize else name_of(given.name))
         found = kind_of_type(given.type)
         if not isinstance(found, TensorKind) or found.dtype == "string":
             variable = relax.Var(name, struct_info=relax.ObjectStructInfo())
@@ -140,7 +141,7 @@ class _Importer:
     def _size(self, dim: Any, name: str) -> tir.PrimExpr:
         if dim.HasField("dim_value") and dim.dim_value >= 0:
             return d.dim(dim.dim_value)
-        return self._named_size(identifier(dim.dim_param) or name)
+        return self._named_size(identifier(name_of(dim.dim_param)) or name)
 
     def _given_size(self, size: int | str | tir.PrimExpr) -> tir.PrimExpr:
         return self._named_size(size) if isinstance(size, str) else d.as_dim(size)
@@ -154,7 +155,7 @@ class _Importer:
         constant = self._tensors.constant(initializer)
         if not self._keep_params:
             return constant
-        name = self._converter.unique(input_name(initializer.name) if self._sanitize else initializer.name)
+        name = self._converter.unique(input_name(initializer.name) if self._sanitize else name_of(initializer.name))
         variable = relax.Var(name, struct_info=info_of(constant))
         self._params.append((variable, constant))
         return variable
@@ -175,5 +176,5 @@ def _opsets(proto: Any, opset: int | None) -> dict[str, int]:
 
 def input_name(name: str) -> str:
     """Return the name of an input as an identifier (TVM: `ONNXGraphImporter._sanitize_name`)."""
-    found = re.sub(r"\W", "_", name)
+    found = re.sub(r"\W", "_", name_of(name))
     return found if found[:1].isalpha() or found[:1] == "_" else f"input_{found}"

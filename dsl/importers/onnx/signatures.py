@@ -110,3 +110,10 @@ def _text(value: bytes) -> str:
         return value.decode()
     except UnicodeDecodeError:
         raise error("E1006", "a text in its attributes is not valid UTF-8") from None
+
+
+def name_of(value: str | bytes) -> str:
+    """Return a name in a model; E1006 if it is not text: protocol buffers return the bytes of damaged names."""
+    if isinstance(value, bytes):
+        raise error("E1006", f"the name {value[:60]!r} is not valid UTF-8", None, "rename it")
+    return value

@@ -5,35 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
-from msgspec import Struct
-
 from ....ir.base import IRModule
-from ....ir.diagnostics import TvmsError, error
+from ....ir.diagnostics import TvmsError
+from ..differences import Difference, difference, error_of
 from .exported_program import ProgramImporter
-from .library import array_of, dtype_name, library
+from .library import array_of, library
 from .places import Places
 
 Execute: TypeAlias = Callable[[IRModule, Sequence[Any]], Any]
 """Executes the function `main` of a module."""
 
-TOLERANCES = {"float64": 1e-6, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1}
-"""Tolerance by dtype, relative to the largest magnitude in a tensor, if that is above 1."""
 _INTEGERS = 2
 """Exclusive upper bound of random integers, small enough for valid indices of most tables."""
-
-
-class Difference(Struct, frozen=True):
-    """The difference between a result and torch's."""
-
-    name: str
-    largest: float
-    scale: float
-    tolerance: float
-
-    @property
-    def is_close(self) -> bool:
-        """Return whether the difference is within the tolerance of the dtype."""
-        return self.largest <= self.tolerance * max(1.0, self.scale)
 
 
 def random_inputs(program: Any, seed: int, shapes: Mapping[str, Sequence[int]] | None = None) -> list[Any]:
@@ -72,11 +55,10 @@ def compare(program: Any, module: IRModule, inputs: Sequence[Any], execute: Exec
     arrays = [_as_argument(value) for value in inputs]
     results, values = _run(program, inputs)
     found = _differences(_returned_names(program), execute(module, arrays), results)
-    if all(difference.is_close for difference in found):
+    if all(part.is_close for part in found):
         return found
-    raise _first_difference(program, arrays, values, execute) or _error(
-        max(found, key=lambda difference: difference.largest), None
-    )
+    largest = max(found, key=lambda part: part.largest)
+    raise _first_difference(program, arrays, values, execute) or error_of(largest, "torch", None)
 
 
 def _as_argument(value: Any) -> Any:
@@ -120,21 +102,7 @@ def _run(program: Any, inputs: Sequence[Any]) -> tuple[list[Any], dict[Any, Any]
 def _differences(names: Sequence[str], made: Any, wanted: Sequence[Any]) -> list[Difference]:
     several = cast("Sequence[Any]", made) if isinstance(made, tuple | list) else [made]
     triples = zip(names, several, wanted, strict=False)
-    return [_difference(name, got, want) for name, got, want in triples if isinstance(want, library().Tensor)]
-
-
-def _difference(name: str, got: Any, want: Any) -> Difference:
-    import numpy as np
-
-    expected, computed = array_of(want).astype("float64"), np.asarray(got).astype("float64")
-    if expected.shape != computed.shape:
-        return Difference(name, float("inf"), 0.0, 0.0)
-    both_nan = np.isnan(expected) & np.isnan(computed)
-    with np.errstate(invalid="ignore"):
-        distance = np.where(both_nan | (expected == computed), 0.0, np.abs(expected - computed))
-    largest = float(np.nan_to_num(distance, nan=np.inf, posinf=np.inf).max(initial=0.0))
-    finite = np.abs(expected[np.isfinite(expected)])
-    return Difference(name, largest, float(finite.max(initial=0.0)), TOLERANCES.get(dtype_name(want.dtype), 0.0))
+    return [difference(name, got, array_of(want)) for name, got, want in triples if isinstance(want, library().Tensor)]
 
 
 def _first_difference(
@@ -146,12 +114,7 @@ def _first_difference(
     places = Places(program.graph.nodes)
     for node, got in zip(importer.traced, execute(module, arrays), strict=True):
         if isinstance(values[node], library().Tensor):
-            difference = _difference(places.name(node), got, values[node])
-            if not difference.is_close:
-                return _error(difference, places.span(node))
+            found = difference(places.name(node), got, array_of(values[node]))
+            if not found.is_close:
+                return error_of(found, "torch", places.span(node))
     return None
-
-
-def _error(difference: Difference, span: Any) -> TvmsError:
-    reason = f"'{difference.name}' differs from torch by {difference.largest:.3g}, with magnitudes up to {difference.scale:.3g}"
-    return error("E1003", reason, span, "please report it with the model; --no-check imports without this check")
