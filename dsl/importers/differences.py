@@ -1,4 +1,4 @@
-"""Differences between what an imported module computes and what its model computes."""
+"""Differences between the results of an imported module and those of its model."""
 
 from __future__ import annotations
 

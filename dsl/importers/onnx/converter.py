@@ -130,7 +130,7 @@ class Converter(Bindings):
 
     def described(self) -> str:
         """Return the name, the operator, the domain and the version of the current node, for messages."""
-        name = self.node.name or ", ".join(map(str, filter(None, self.node.output)))
+        name = self.node.name or ", ".join(str(output) for output in self.node.output if output)
         domain = self.node.domain or "ai.onnx"
         return (
             f"node '{name}' ({self.node.op_type} of {domain}, version {self.scope.opsets.get(domain_of(self.node), 0)})"
