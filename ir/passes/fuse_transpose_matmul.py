@@ -17,6 +17,7 @@ from .. import relax, tir
 from ..base import GlobalVar, IRModule, Node, Op
 from ..deep import deep
 from ..function_table import FunctionTable, numbered
+from ..ops import dims as d
 from ..visit import rewrite, walk
 from .memory_order import MemoryOrder
 from .rewriter import BindingRewriter
@@ -100,7 +101,9 @@ def _transposition(function: tir.PrimFunc) -> Axes | None:
     variables = [axis.var for axis in block.iter_vars]
     if {*store.indices} != {*variables} or {*value.indices} != {*variables} or len(value.indices) != len(variables):
         return None
-    return tuple(value.indices.index(index) for index in store.indices)
+    axes = tuple(value.indices.index(index) for index in store.indices)
+    sizes = zip(store.buffer.shape, (value.buffer.shape[axis] for axis in axes), strict=True)
+    return axes if all(d.is_equal(size, other) for size, other in sizes) else None  # a slice has other sizes
 
 
 def _blocks(function: tir.PrimFunc) -> list[tir.Block]:
