@@ -35,13 +35,18 @@ def _spatial(c: Converter, x: relax.Expr) -> int:
 
 @ROWS.row("Conv")
 def _conv(c: Converter, a: Any) -> relax.Expr:
-    convolve = _CONVOLUTIONS[_spatial(c, a.X)]
-    windows = windows_of(c, a, a.X, [d.value_of(dim) for dim in dims_of(a.W)[2:]])
-    data, pads = a.X, windows.pads
+    return _with_bias(c, convolution(c, a, a.X, a.W), a.B)
+
+
+def convolution(c: Converter, a: Any, data: relax.Expr, weight: relax.Expr, dtype: str | None = None) -> relax.Expr:
+    """Return a convolution with the attributes of the node, summed in `dtype`, by default that of the data."""
+    convolve = _CONVOLUTIONS[_spatial(c, data)]
+    windows = windows_of(c, a, data, [d.value_of(dim) for dim in dims_of(weight)[2:]])
+    pads = windows.pads
     if min(pads) < 0:
         data = padded(c, data, [(0, 0), (0, 0), *zip(windows.before, windows.after, strict=True)], "constant")
         pads = [0] * len(pads)
-    return _with_bias(c, convolve(data, a.W, windows.strides, pads, windows.dilations, a.group), a.B)
+    return convolve(data, weight, windows.strides, pads, windows.dilations, a.group, out_dtype=dtype)
 
 
 @ROWS.row("ConvTranspose")
