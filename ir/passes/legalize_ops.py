@@ -131,7 +131,7 @@ def _key(call: Call) -> str | None:
         sizes = [(dim.value, dim.dtype) for dim in dims_of(info) or () if isinstance(dim, tir.IntImm)]
         if len(sizes) != info.ndim:
             return None
-        args.append((info.dtype, sizes))
+        args.append((info.dtype, sizes, call.args.index(arg)))  # equal arguments are one parameter
     return repr((call.op, call.attrs, args)) if all(map(_is_plain, call.attrs.values())) else None
 
 
