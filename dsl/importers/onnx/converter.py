@@ -281,9 +281,15 @@ class Converter(Bindings):
         try:
             with self.inner_scope(dict(zip(function.input, padded, strict=True)), opsets, prefix, attributes):
                 self.run(function.node)
-                return [self._value(name) for name in function.output]
+                return self._results(function)
         finally:
             self._expanding.pop()
+
+    def _results(self, function: Any) -> list[Value]:
+        """Return the outputs of the body of a function; it may lack those that the node does not have."""
+        used = self.node.output
+        places = enumerate(function.output)
+        return [self._value(name) if place < len(used) and used[place] else None for place, name in places]
 
     def subgraph(
         self, graph: Any, inputs: Sequence[Value], captures: Callable[[relax.Expr], relax.Expr] | None = None

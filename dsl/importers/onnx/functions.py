@@ -29,7 +29,12 @@ def body_of(node: Any, domain: str, opset: int, values: Sequence[relax.Expr | No
     elif schema.has_function:
         fitting = max((version for version in schema.function_opset_versions if version <= opset), default=None)
         made = b"" if fitting is None else schema.get_function_with_opset_version(fitting)
-    return onnx.FunctionProto.FromString(made) if made else None
+    if not made:
+        return None
+    found = onnx.FunctionProto.FromString(made)
+    if not any(entry.domain in ("", "ai.onnx") for entry in found.opset_import):
+        found.opset_import.append(onnx.helper.make_opsetid("", onnx.defs.onnx_opset_version()))
+    return found
 
 
 def _type(onnx: Any, value: relax.Expr | None) -> Any:
