@@ -21,6 +21,10 @@ HIT = "__segment_hit__"
 """Name of the global that each segment of an instrumented function calls."""
 
 
+Segment = tuple[str, str, int]
+"""File, function, and first line from that of the function, so that changes of other functions keep it."""
+
+
 class MutationSite(NamedTuple):
     """A mutant: its file, the outermost function around the node, the number of the node in it, and the change."""
 
@@ -31,10 +35,16 @@ class MutationSite(NamedTuple):
     line: int
     before: str
     after: str
-    segment: int
-    """First line of the segment with the node: statements of a block up to the end of its next compound statement."""
+    offset: int
+    """First line of the segment with the node, from that of the function. A segment is a sequence of statements of a block
+    up to the end of its next compound statement."""
     copy: int
     """Number of equal changes before it in the function."""
+
+    @property
+    def segment(self) -> Segment:
+        """Key of the segment with the node."""
+        return self.file, self.function, self.offset
 
     @property
     def name(self) -> str:
@@ -157,7 +167,7 @@ def _nodes(function: ast.FunctionDef) -> list[tuple[ast.AST, int]]:
                 visit_all(parts)
                 continue
             for child in parts:
-                if isinstance(child, ast.AST) and not isinstance(child, _UNCHANGED):
+                if isinstance(child, ast.AST) and not isinstance(child, _UNCHANGED) and not _is_check(child):
                     visit(child, segment)
 
     def visit_all(block: list[ast.stmt]) -> None:
@@ -171,6 +181,11 @@ def _nodes(function: ast.FunctionDef) -> list[tuple[ast.AST, int]]:
 
 _UNCHANGED = (ast.JoinedStr, ast.Raise, ast.Assert)
 """Texts of messages, errors, and assertions."""
+
+
+def _is_check(node: ast.AST) -> bool:
+    """Return whether a node is `strict=True`, which checks that sequences have the same length."""
+    return isinstance(node, ast.keyword) and node.arg == "strict"
 
 
 def sites_in(root: Path, folder: str) -> list[MutationSite]:
@@ -191,7 +206,17 @@ def _sites_of(path: Path, file: str) -> Iterator[MutationSite]:
                 after = "pass" if isinstance(other, ast.Pass) else _shown(other)
                 copy = copies[change, before, after]
                 copies[change, before, after] += 1
-                yield MutationSite(file, name, number, change, getattr(node, "lineno", 0), before, after, segment, copy)
+                yield MutationSite(
+                    file,
+                    name,
+                    number,
+                    change,
+                    getattr(node, "lineno", 0),
+                    before,
+                    after,
+                    segment - function.lineno,
+                    copy,
+                )
 
 
 def _shown(node: ast.AST | None) -> str:
@@ -237,7 +262,10 @@ def mutated_code(root: Path, site: MutationSite) -> CodeType:
 
 
 class _Instrument(ast.NodeTransformer):
-    """Call `HIT` with the first line of each segment."""
+    """Call `HIT` with the key of each segment."""
+
+    def __init__(self, file: str, function: str, line: int) -> None:
+        self.file, self.function, self.line = file, function, line
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         for name, value in ast.iter_fields(node):
@@ -246,7 +274,8 @@ class _Instrument(ast.NodeTransformer):
                 last = -1
                 for stmt, segment in _segments(value):
                     if segment != last:
-                        call = ast.Call(ast.Name(HIT, ast.Load()), [ast.Constant(segment)], [])
+                        key = ast.Constant((self.file, self.function, segment - self.line))
+                        call = ast.Call(ast.Name(HIT, ast.Load()), [key], [])
                         block.append(ast.copy_location(ast.Expr(call), stmt))
                     block.append(stmt)
                     last = segment
@@ -254,12 +283,13 @@ class _Instrument(ast.NodeTransformer):
         return super().generic_visit(node)
 
 
-def instrumented_codes(path: Path) -> dict[str, CodeType]:
+def instrumented_codes(root: Path, file: str) -> dict[str, CodeType]:
     """Return the codes of the functions of a file by qualified name. Each segment calls `HIT` before it is executed."""
+    path = root / file
     tree = ast.parse(path.read_text(encoding="utf-8"))
     functions = dict(_functions(tree))
-    for function in functions.values():
-        _Instrument().visit(function)
+    for name, function in functions.items():
+        _Instrument(file, name, function.lineno).visit(function)
     module = compile(ast.fix_missing_locations(tree), str(path), "exec", dont_inherit=True)
     return {code.co_qualname: code for code in _codes(module) if code.co_qualname in functions}
 

@@ -19,22 +19,23 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from heapq import heapify, heappop, heappush
 from importlib import import_module
+from itertools import groupby
 from pathlib import Path
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
-from mutation_sites import HIT, instrumented_codes
+from mutation_sites import HIT, Segment, instrumented_codes
 
 ROOT = Path(__file__).parents[2]
 SEED = 2
 """Seed of the examples. Without a mutant, they break no law."""
-MAPPED = {"schedule": 60.0, "passes": 40.0, "codegen": 40.0}
+MAPPED = {"schedule": 60.0, "passes": 40.0, "codegen": 50.0, "memory": 20.0, "lowering": 20.0}
 """Seconds of processor time of a law that are mapped."""
-OTHERWISE = 15.0
-LONGEST = 0.6
+OTHERWISE = 10.0
+LONGEST = 2.0
 """Seconds of processor time after which a test is too slow to be a unit."""
 KEPT = {False: 400, True: 6}
 """Examples of each law, and tests of each test function, that are kept for a segment."""
@@ -59,8 +60,8 @@ class Unit(NamedTuple):
         return self.judge if self.judge != "tests" else self.name.partition("[")[0]
 
 
-Map = dict[tuple[str, int], list[Unit]]
-"""Units that execute each segment of a file, in the order in which they judge a mutant."""
+Map = dict[Segment, list[Unit]]
+"""Units that execute each segment, in the order in which they judge a mutant."""
 
 
 # --- Children -------------------------------------------------------------------------------------------------
@@ -239,23 +240,30 @@ def _stop(*_: Any) -> None:
     raise _TooSlow
 
 
-def _instrument(files: Iterable[str], functions: Functions) -> set[tuple[str, int]]:
-    """Instrument the functions of some files. Return the set of segments that fills as they are executed."""
-    hits: set[tuple[str, int]] = set()
+Codes = dict[FunctionType, CodeType]
+"""Instrumented codes of functions."""
+Found = list[tuple[Unit, list[Segment]]]
+"""Units, each with the segments that it executes."""
+
+
+def _instrumented(files: Iterable[str], functions: Functions) -> Codes:
+    """Return the instrumented codes of the functions of some files."""
+    found: Codes = {}
     for file in files:
-        for name, code in instrumented_codes(ROOT / file).items():
+        for name, code in instrumented_codes(ROOT, file).items():
             for function in functions[str(ROOT / file), name]:
                 if len(function.__code__.co_freevars) == len(code.co_freevars):
-                    function.__globals__[HIT] = _recorder(file, hits)
-                    function.__code__ = code
+                    found[function] = code
+    return found
+
+
+def _instrument(codes: Codes) -> set[Segment]:
+    """Instrument functions. Return the set of segments that fills as they are executed."""
+    hits: set[Segment] = set()
+    for function, code in codes.items():
+        function.__globals__[HIT] = hits.add
+        function.__code__ = code
     return hits
-
-
-def _recorder(file: str, hits: set[tuple[str, int]]) -> Callable[[int], None]:
-    def record(segment: int) -> None:
-        hits.add((file, segment))
-
-    return record
 
 
 def _spent() -> float:
@@ -263,9 +271,9 @@ def _spent() -> float:
     return sum(os.times()[:4])
 
 
-def _map_law(law: str, files: set[str], functions: Functions) -> list[tuple[Unit, list[tuple[str, int]]]]:
-    hits = _instrument(files, functions)
-    found: list[tuple[Unit, list[tuple[str, int]]]] = []
+def _map_law(law: str, codes: Codes) -> Found:
+    hits = _instrument(codes)
+    found: Found = []
     begin, number = _spent(), 0
     while number < 2 or _spent() - begin < MAPPED.get(law, OTHERWISE):
         hits.clear()
@@ -276,11 +284,11 @@ def _map_law(law: str, files: set[str], functions: Functions) -> list[tuple[Unit
     return found
 
 
-def _map_tests(session: Session, files: set[str], functions: Functions) -> list[tuple[Unit, list[tuple[str, int]]]]:
-    hits = _instrument(files, functions)
-    found: list[tuple[Unit, list[tuple[str, int]]]] = []
+def _map_tests(names: Iterable[str], session: Session, codes: Codes) -> Found:
+    hits = _instrument(codes)
+    found: Found = []
     signal.signal(signal.SIGPROF, _stop)
-    for name in session.items:
+    for name in names:
         hits.clear()
         start = time.process_time()
         signal.setitimer(signal.ITIMER_PROF, LONGEST)
@@ -295,19 +303,28 @@ def _map_tests(session: Session, files: set[str], functions: Functions) -> list[
     return found
 
 
-def make_map(laws: Iterable[str], session: Session, files: set[str], functions: Functions) -> Map:
-    """Return the units that execute each segment of some files."""
-    found: dict[tuple[str, int], list[Unit]] = defaultdict(list)
-    works = [(law, lambda law=law: _map_law(law, files, functions)) for law in laws]
-    if session.items:
-        works.append(("tests", lambda: _map_tests(session, files, functions)))
-    for name, work in works:
-        units, problem, spent = in_child(work, 3600)
+def make_map(laws: Iterable[str], session: Session, files: set[str], functions: Functions, folder: Path) -> Map:
+    """Return the units that execute each segment of some files. `folder` keeps those of each law and file of tests."""
+    works: dict[str, Callable[[Codes], Found]] = {law: partial(_map_law, law) for law in laws}
+    for file, names in groupby(session.items, lambda name: name.partition("::")[0]):
+        works[file] = partial(_map_tests, list(names), session)
+    missing = [name for name in works if not _kept(folder, name).exists()]
+    codes = _instrumented(files, functions) if missing else {}
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in missing:
+        units, problem, spent = in_child(partial(works[name], codes), 3600)
         print(f"# {name}: {len(units or ())} units, {spent:.0f} s {problem}", file=sys.stderr, flush=True)
-        for unit, segments in units or ():
+        _kept(folder, name).write_bytes(pickle.dumps(units or []))
+    found: dict[Segment, list[Unit]] = defaultdict(list)
+    for name in works:
+        for unit, segments in pickle.loads(_kept(folder, name).read_bytes()):
             for segment in segments:
                 found[segment].append(unit)
     return {segment: list(_alternating(units)) for segment, units in found.items()}
+
+
+def _kept(folder: Path, name: str) -> Path:
+    return folder / f"{name.replace('/', '.')}.pickle"
 
 
 def _alternating(units: list[Unit]) -> Iterator[Unit]:

@@ -16,7 +16,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 import mutation
 import mutation_table
-from mutation_sites import HIT, REACHED, instrumented_codes, mutated_code, sample, sites_in
+from mutation_sites import HIT, REACHED, Segment, instrumented_codes, mutated_code, sample, sites_in
 from mutation_units import Session, Unit, _alternating, functions_of, in_child
 
 SOURCE = '''
@@ -86,14 +86,14 @@ def _scope(codes: dict[str, CodeType]) -> dict[str, Any]:
 
 
 def test_segments_report_that_they_are_executed(root: Path) -> None:
-    assert [site.segment for site in sites_in(root, "room")] == [2, 2, 5, 5, 5, 10, 13, 13, 13, 13]
-    scope = _scope(instrumented_codes(root / "room" / "some.py"))
-    hits: list[int] = []
+    assert [site.offset for site in sites_in(root, "room")] == [1, 1, 4, 4, 4, 1, 1, 1, 1, 1]
+    scope = _scope(instrumented_codes(root, "room/some.py"))
+    hits: list[Segment] = []
     scope[HIT] = hits.append
-    for value, segments in ((1, [2, 4]), (2, [2, 5])):
+    for value, offsets in ((1, [1, 3]), (2, [1, 4])):
         hits.clear()
         scope["clamp"](value, 2)
-        assert hits == segments
+        assert hits == [("room/some.py", "clamp", offset) for offset in offsets]
 
 
 @pytest.mark.parametrize("index", range(len(CHANGES)))
@@ -135,21 +135,34 @@ def _judged(monkeypatch: pytest.MonkeyPatch, change: str, unit: Callable[[], str
     return mutation.judge(site, [Unit("law", "0", 1.0)], Session(print), functions_of(folder))
 
 
-def test_a_mutant_is_killed_by_the_unit_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unit() -> str:
-        units = [Unit("law", str(number), 5.0) for number in range(3)]
-        return "" if list(mutation._affordable(units)) == units[:2] else "it allows another number of units"
+def _allows_two_units() -> bool:
+    """Return whether `_affordable` does what it should."""
+    units = [Unit("law", str(number), 0.6 * mutation.BUDGETS[False]) for number in range(3)]
+    return list(mutation._affordable(units)) == units[:2]
 
-    killed = _judged(monkeypatch, "dropped statement", unit)
-    assert (killed.judge, killed.reason, killed.is_reached) == ("law", "it allows another number of units", True)
+
+def test_a_mutant_is_killed_by_the_unit_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    killed = _judged(
+        monkeypatch, "dropped statement", lambda: "" if _allows_two_units() else "it allows another number"
+    )
+    assert (killed.judge, killed.reason, killed.is_reached) == ("law", "it allows another number", True)
     alive = _judged(monkeypatch, "off by one", lambda: "")
     assert (alive.judge, alive.reason, alive.is_reached) == ("", "", False)
 
 
 def test_a_unit_that_dies_kills_the_mutant(monkeypatch: pytest.MonkeyPatch) -> None:
-    dead = _judged(monkeypatch, "off by one", lambda: os.kill(os.getpid(), signal.SIGKILL) or "")
+    def unit() -> str:
+        return "" if _allows_two_units() else os.kill(os.getpid(), signal.SIGKILL) or ""
+
+    dead = _judged(monkeypatch, "dropped statement", unit)
     assert (dead.judge, dead.reason) == ("law", "it does not terminate")
     assert in_child(lambda: 7, 10)[:2] == (7, "")
+
+
+def test_a_unit_that_always_fails_kills_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(RuntimeError) as caught:
+        _judged(monkeypatch, "dropped statement", lambda: "it is broken")
+    assert str(caught.value) == "law 0 also fails without the mutant: it is broken"
 
 
 RECORD: dict[str, mutation_table.Line] = {
