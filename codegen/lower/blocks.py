@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from ...ir import make, tir
 from ...ir.idioms import is_one
+from ...ir.jumps import has_jump
 from .layout import strides_of
 from .rewriter import Rewriter
 from .vectors import add, multiply, widen
@@ -45,7 +46,7 @@ class _Lowerer(Rewriter):
 
     def _for(self, stmt: tir.For) -> tir.Stmt:
         is_once = isinstance(stmt.extent, tir.IntImm) and stmt.extent.value == 1
-        if not is_once or stmt.annotations or stmt.thread_binding is not None:
+        if not is_once or stmt.annotations or stmt.thread_binding is not None or has_jump(stmt.body):
             return self.rebuild(stmt)
         self.values[stmt.loop_var] = make.cast(self.rewrite(stmt.min), stmt.loop_var.dtype)
         return self.rewrite(stmt.body)

@@ -46,6 +46,15 @@ for i in {outer}(8):
                 {jump}
             B[i, j] = X[n]
 """,
+    "in a loop of one iteration": """
+for i in {outer}(8):
+    for j in {inner}(16):
+        for k in range(1):
+            if A[i, j] > n and k < 1:
+                {jump}
+            B[i, j] = A[i, j]
+        B[i, j] = B[i, j] + 1
+""",
     "behind a guard": """
 for i in {outer}(8):
     for j in {inner}(16):
