@@ -6,16 +6,13 @@ A loop with one iteration is replaced by its body.
 
 from __future__ import annotations
 
-from functools import reduce
-
 from msgspec.structs import replace
 
 from ...ir import make, tir
 from ...ir.idioms import is_one
 from ...ir.jumps import has_jump
-from .layout import strides_of
+from .layout import span_of
 from .rewriter import Rewriter
-from .vectors import add, multiply, widen
 
 TRUE = tir.IntImm("bool", 1)
 
@@ -58,12 +55,6 @@ class _Lowerer(Rewriter):
 
 
 def _allocate(buffer: tir.Buffer, body: tir.Stmt) -> tir.Stmt:
-    """Allocate the span of the buffer: with strides, up to the last element that any index reaches, if it has elements."""
-    one: tir.PrimExpr = tir.IntImm("int64", 1)
-    extents = buffer.shape or (one,)
-    if buffer.strides:
-        steps = zip(buffer.shape, strides_of(buffer), strict=True)
-        span = reduce(add, [multiply(make.sub(widen(n), one), step) for n, step in steps], one)
-        is_empty = reduce(make.logical_or, [make.equal(n, make.const(0, n.dtype)) for n in buffer.shape])
-        extents = (make.select(is_empty, make.const(0, span.dtype), span),)
+    """Allocate the span of the buffer."""
+    extents = (span_of(buffer),) if buffer.strides else buffer.shape or (tir.IntImm("int64", 1),)
     return tir.Allocate(buffer.data, buffer.dtype, extents, TRUE, tir.DeclBuffer(buffer, body), span=buffer.span)

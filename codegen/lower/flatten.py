@@ -5,14 +5,12 @@
 
 from __future__ import annotations
 
-from functools import reduce
-
 from msgspec.structs import replace
 
 from ...ir import tir
-from .layout import flat_index
+from .layout import flat_index, span_of
 from .rewriter import Rewriter
-from .vectors import multiply, widen
+from .vectors import add, widen
 
 
 def flatten_buffers(func: tir.PrimFunc) -> tir.PrimFunc:
@@ -25,9 +23,11 @@ class _Flattener(Rewriter):
         super().__init__({tir.BufferLoad: self._load, tir.BufferStore: self._store, tir.DeclBuffer: self._declare})
 
     def buffer(self, buffer: tir.Buffer) -> tir.Buffer:
-        """Return the flat buffer of the same memory."""
+        """Return the flat buffer of the same memory, up to the last element that an index reaches."""
         if buffer not in self.buffers:
-            size = reduce(multiply, map(widen, buffer.shape), tir.IntImm("int64", 1))
+            size = span_of(buffer)
+            if buffer.elem_offset is not None:
+                size = add(widen(buffer.elem_offset), size)
             flat = replace(buffer, shape=(size,), strides=(), elem_offset=None, axis_separators=())
             self.buffers[buffer] = flat
         return self.buffers[buffer]

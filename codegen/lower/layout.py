@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ...ir import tir
+from functools import reduce
+
+from ...ir import make, tir
 from ...ir.diagnostics import error
 from ...ir.intern import has_effects
 from .vectors import add, multiply, widen
@@ -19,6 +21,25 @@ def strides_of(buffer: tir.Buffer) -> tuple[tir.PrimExpr, ...]:
     for extent in reversed(buffer.shape[1:]):
         strides.append(multiply(widen(extent), strides[-1]))
     return tuple(reversed(strides[: len(buffer.shape)]))
+
+
+def span_of(buffer: tir.Buffer) -> tir.PrimExpr:
+    """Return the number of elements from the first one of `buffer` to the last one that an index reaches, as int64.
+
+    Negative strides do not count: they reach elements before the first one.
+    """
+    one, zero = tir.IntImm("int64", 1), tir.IntImm("int64", 0)
+    if not buffer.strides:
+        return reduce(multiply, map(widen, buffer.shape), one)
+    reach = [
+        make.maximum(multiply(make.sub(widen(extent), one), stride), zero)
+        for extent, stride in zip(buffer.shape, strides_of(buffer), strict=True)
+    ]
+    is_empty = reduce(make.logical_or, [make.equal(extent, make.const(0, extent.dtype)) for extent in buffer.shape])
+    span = reduce(add, reach, one)
+    if isinstance(is_empty, tir.IntImm):
+        return zero if is_empty.value else span
+    return make.select(is_empty, zero, span)
 
 
 def flat_index(buffer: tir.Buffer, indices: tuple[tir.PrimExpr, ...]) -> tir.PrimExpr:

@@ -11,10 +11,13 @@ import pytest
 import tvms
 from tvms.codegen.lower import BLOCK_STEPS, LOOP_STEPS, ORDER, passes
 from tvms.dsl.cli import main
+from tvms.ir import tir
 from tvms.ir.equal import structural_equal
 from tvms.ir.interp import run
 from tvms.ir.passes.pipelines import get_pipeline
 from tvms.ir.passes.transform import PassContext, get_pass
+from tvms.ir.programs import as_module
+from tvms.ir.visit import walk
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 Array = np.ndarray[Any, Any]
@@ -337,3 +340,18 @@ def test_buffers_that_take_turns_share_memory(agree: Any, numbers: Any) -> None:
         'Y = T.allocate([48], "float32", "global")',
     ]
     agree(text, numbers((40,), "float32"), numbers((40,), "float32"))
+
+
+def test_flat_buffers_end_after_the_last_element(random: np.random.Generator) -> None:
+    for _ in range(60):
+        shape = [int(size) for size in random.integers(0, 5, random.integers(1, 4))]
+        strides = [int(stride) for stride in random.integers(-2, 6, len(shape))] if random.integers(2) else []
+        offset = int(random.integers(0, 9))
+        view = f"V = T.decl_buffer({tuple(shape)}, data=A.data, strides={strides}, elem_offset={offset})"
+        store = f"V[{', '.join('0' for _ in shape)}] = T.float32(1)"
+        text = f'T.prim_func main(A: T.Buffer((999,), "float32")):\n    {view}\n    {store}\n'
+        module = get_pass("FlattenBuffer")(as_module(tvms.parse(text)))
+        (flat,) = (node.buffer for node in walk(module.functions["main"]) if isinstance(node, tir.BufferStore))
+        steps = strides or [int(np.prod(shape[place + 1 :])) for place in range(len(shape))]
+        reach = sum(max((size - 1) * step, 0) for size, step in zip(shape, steps, strict=True))
+        assert str(flat.shape[0]) == f"T.int64({offset + (reach + 1 if all(shape) else 0)})", view
