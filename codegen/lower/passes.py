@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from ...ir import tir
 from ...ir.base import IRModule, Op
 from ...ir.deep import deep
+from ...ir.dtype import lanes_of
 from ...ir.idioms import NOTHING
 from ...ir.intern import has_effects
 from ...ir.passes.pipelines import register_pipeline
@@ -66,11 +67,13 @@ def remove_undefined_stores(func: tir.PrimFunc) -> tir.PrimFunc:
 
 def rewrite_unsafe_selects(func: tir.PrimFunc) -> tir.PrimFunc:
     """Return `func` with `T.if_then_else`, which evaluates one side only, for each `T.Select` with a side that
-    reads memory or has effects (TVM: `RewriteUnsafeSelect`).
+    reads memory or has effects (TVM: `RewriteUnsafeSelect`). A select with a condition per lane stays.
     """
 
     def safe(node: object) -> tir.Call | None:
-        if not isinstance(node, tir.Select) or not any(map(_is_unsafe, (node.true_value, node.false_value))):
+        if not isinstance(node, tir.Select) or lanes_of(node.condition.dtype) > 1:
+            return None
+        if not any(map(_is_unsafe, (node.true_value, node.false_value))):
             return None
         return tir.Call(node.dtype, Op("tir.if_then_else"), (node.condition, node.true_value, node.false_value))
 

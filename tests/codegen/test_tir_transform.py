@@ -115,9 +115,11 @@ CASES = {
     "RewriteUnsafeSelect": (
         """
         A[0] = T.Select(x > 0, B[x], T.Select(x < y, x, y))
+        A[0:4] = T.Select(B[0:4] > T.Broadcast(x, 4), B[4:8], T.Broadcast(0, 4))
         """,
         """
         A[0] = T.if_then_else(x > 0, B[x], T.Select(x < y, x, y))
+        A[0:4] = T.Select(B[0:4] > T.Broadcast(x, 4), B[4:8], T.Broadcast(0, 4))
         """,
     ),
 }
