@@ -35,6 +35,11 @@ def _is_lasting(condition: tir.PrimExpr) -> bool:
     )
 
 
+def _has_init(body: tir.Stmt) -> bool:
+    """Return whether a body has a `T.init`, which an empty reduction executes too (`ir.empty_reductions`)."""
+    return any(isinstance(node, tir.Block) and node.init is not None for node in walk(body))
+
+
 def _nothing(statement: tir.Stmt) -> tir.Stmt:
     return tir.Evaluate(tir.IntImm("int32", 0), span=statement.span, trivia=statement.trivia)
 
@@ -97,7 +102,7 @@ class _Visitor:
     def _visit_for(self, loop: tir.For) -> tir.Stmt:
         start, extent = self.simplifier.run(loop.min), self.simplifier.run(loop.extent)
         if self.simplifier.bounds(extent).max <= 0:
-            return _nothing(loop)
+            return _changed(loop, min=start, extent=extent) if _has_init(loop.body) else _nothing(loop)
         body = self.within(loop.loop_var, tir.Range(start, extent)).visit(loop.body)
         return _changed(loop, min=start, extent=extent, body=body)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from tvms.dsl.load import parse
 from tvms.dsl.testing import prim_funcs
-from tvms.dsl.testing.oracle import assert_equivalent
+from tvms.dsl.testing.oracle import as_module, assert_equivalent
+from tvms.dsl.testing.stages import STAGES
 from tvms.ir import tir
 from tvms.ir.base import IRModule
 from tvms.ir.equal import structural_equal
@@ -25,10 +28,14 @@ def simplified(body: str) -> str:
     return "\n".join(line[4:] for line in text.splitlines()[1:])
 
 
-@given(prim_funcs())
+@pytest.mark.parametrize("stages", [tuple(STAGES), ("statements",)], ids=["blocks", "statements"])
+@given(st.data())
 @settings(max_examples=25)
-def test_functions_do_what_they_did(function: tir.PrimFunc) -> None:
+def test_functions_do_what_they_did(stages: tuple[str, ...], data: st.DataObject) -> None:
+    function = data.draw(prim_funcs(stages=stages))
     simple = simplify_statements(function)
+    module = as_module(simple)
+    assert structural_equal(parse(str(module)), module)
     assert verify(simple) == verify(function)
     assert_equivalent(function, simple)
     assert structural_equal(simplify_statements(simple), simple)
@@ -48,6 +55,19 @@ for i, j in T.grid(8, 16):
 def test_what_never_runs_or_does_nothing_goes() -> None:
     body = "A[0, 0] = T.float32(1)\nfor i in range(n - n):\n    A[i, 0] = T.float32(2)\nif n < n:\n    A[0, 1] = T.float32(2)\nA[n + 0, 0] = A[n, 0]"
     assert simplified(body) == "A[0, 0] = T.float32(1)"
+
+
+def test_an_empty_reduction_keeps_its_init() -> None:
+    body = """
+for k in range(0):
+    with T.block("sum"):
+        vk = T.axis.reduce(0, k)
+        T.reads(A[0, vk])
+        T.writes(B[0, 0])
+        with T.init():
+            B[0, 0] = T.float32(0)
+        B[0, 0] = B[0, 0] + A[0, vk]"""
+    assert simplified(body[1:]) == body[1:]
 
 
 def test_what_memory_holds_may_change() -> None:
