@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 from tvms.ir import make, tir
+from tvms.ir.base import Op
+from tvms.ir.dtype import parse_dtype
 from tvms.ir.equal import structural_equal
 from tvms.ir.simplify import simplify
 from tvms.ir.te import expr as te
@@ -86,6 +88,9 @@ GUARDS: list[tuple[te.Value, te.Value, Domain]] = [
     (te.maximum(te.minimum(i, j), i), i, {}),
     (te.minimum(i + 4, j + 4), te.minimum(i, j) + 4, {}),
     (te.maximum(i, i // 4 * 4), i, {}),
+    (te.minimum(i, te.maximum(i + 1, j)), i, {}),
+    (te.maximum(i, te.minimum(i - 1, j)), i, {}),
+    (te.minimum(i, te.minimum(i + 1, j)), te.minimum(i, j), {}),
     (te.all(i < 4, i < 8), i < 4, {}),
     (te.any(i < 4, i < 8), i < 8, {}),
     (te.all(f // 128 < 127, f % 128 < 127), te.all(f < 16255, f % 128 < 127), {}),
@@ -157,6 +162,24 @@ def test_identities(before: te.Value, after: te.Value, extents: Domain) -> None:
     found = simplify(te.operand(before), domains)
     assert structural_equal(found, te.operand(after)), str(found)
     assert structural_equal(simplify(found, domains), found)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "int64", "uint64"])
+def test_bitwise_operations_with_constants_are_arithmetic(dtype: str) -> None:
+    a = tir.Var(dtype, "a")
+
+    def bits(name: str, number: int) -> tir.PrimExpr:
+        return simplify(tir.Call(dtype, Op(f"tir.{name}"), (a, make.const(number, dtype))))
+
+    for exponent in range(parse_dtype(dtype).bits - 1):
+        power = tir.IntImm(dtype, 1 << exponent)
+        assert structural_equal(bits("shift_left", exponent), simplify(tir.Mul(dtype, a, power)))
+        assert structural_equal(bits("shift_right", exponent), simplify(tir.FloorDiv(dtype, a, power)))
+        assert structural_equal(bits("bitwise_and", power.value - 1), simplify(tir.FloorMod(dtype, a, power)))
+    ones = -1 if dtype.startswith("int") else (1 << parse_dtype(dtype).bits) - 1
+    assert all(
+        bits(name, number) is a for name, number in (("bitwise_or", 0), ("bitwise_xor", 0), ("bitwise_and", ones))
+    )
 
 
 def test_conditions_around_count() -> None:
