@@ -27,16 +27,20 @@ SECONDS_BETWEEN_LINES = 5.0
 if TYPE_CHECKING:
     from ..testing.campaign import Batch, Failure, Total
     from ..testing.laws.artifacts import Damage
+    from ..testing.laws.lowering import Lowering
 
 
-def compiled(module: IRModule | Damage, entry: str) -> Any:
+def compiled(module: IRModule | Damage | Lowering, entry: str) -> Any:
     """Return a callable for a function of a module, compiled for its target attribute. Without one, compile for the
-    CPU, and a loop function in all variants. For a damaged file, return the result of `load_damaged`.
+    CPU, and a loop function in all variants. For a damaged file, return the result of `load_damaged`; for a lowering, that
+    of `lower_in_steps`.
     """
     if not isinstance(module, IRModule):
+        from ..testing.laws.lowering import Lowering
         from .fuzz_artifacts import load_damaged
+        from .fuzz_lowering import lower_in_steps
 
-        return load_damaged(module)
+        return lower_in_steps(module) if isinstance(module, Lowering) else load_damaged(module)
     from ...codegen import compile as compile_module
     from ...codegen.runtime.variants import compile_variants
 

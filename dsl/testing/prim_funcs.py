@@ -14,7 +14,7 @@ from .expressions import DTYPES, OPERATORS
 from .features import FEATURES, has_block
 from .kernels import Kernel
 from .options import LONGEST, MAX_BLOCKS, Leaf, Options, check_names
-from .stages import ALWAYS, BLOCKS, DISORDERED, SIZES, STAGES, WEIGHTS
+from .stages import ALWAYS, BLOCKS, DISORDERED, OFTEN, SIZES, STAGES, WEIGHTS
 
 
 def prim_funcs(
@@ -88,7 +88,7 @@ def _stages_for(feature: str, stages: Sequence[str], options: Options) -> list[s
 def is_allowed(stage: str, options: Options, room: int) -> bool:
     """Return whether functions may have a stage if there is room for `room` blocks."""
     is_small = BLOCKS.get(stage, 1) <= room and SIZES.get(stage, 1) <= options.max_extent
-    return is_small and not set(ALWAYS.get(stage, ())) & options.without
+    return is_small and options.without.isdisjoint((*ALWAYS.get(stage, ()), *OFTEN.get(stage, ())))
 
 
 @st.composite

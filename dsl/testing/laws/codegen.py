@@ -21,7 +21,8 @@ _Example: TypeAlias = tuple[IRModule, int]
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
     formulas = prim_funcs(stages=("formulas",), max_blocks=1, symbolic=False).map(as_module)
-    programs = prim_funcs().map(as_module) | formulas if file is None else programs_in(file)
+    without_blocks = prim_funcs(stages=("statements",), max_blocks=1).map(as_module)
+    programs = prim_funcs().map(as_module) | formulas | without_blocks if file is None else programs_in(file)
     return st.tuples(programs, st.integers(0, 1000))
 
 

@@ -13,6 +13,7 @@ from .pointwise import elementwise, formulas, guarded, update
 from .recurrences import scan, wavefront
 from .reductions import matmul, reduction, tiles, triangle
 from .regions import nested, staged
+from .statements import statements
 from .vectors import counted
 
 Stage: TypeAlias = Callable[[Kernel, bool], tir.Stmt]
@@ -31,6 +32,7 @@ STAGES: dict[str, Stage] = {
     "nested": nested,
     "staged": staged,
     "counted": counted,
+    "statements": statements,
     "relay": relay,
     "stream": stream,
     "together": together,
@@ -43,7 +45,7 @@ STAGES: dict[str, Stage] = {
 """Stages by the names under which a run counts them."""
 DISORDERED: dict[str, Stage] = {"disordered": disordered}
 """Stages that often violate the law of order. They are drawn only if they are named."""
-WEIGHTS = {"elementwise": 4, "reduction": 2, "update": 2}
+WEIGHTS = {"elementwise": 4, "reduction": 2, "update": 2, "statements": 3}
 """Weight of a stage, 1 by default."""
 BLOCKS = {"nested": 2, "relay": 2, "together": 2, "rewritten": 2, "windowed": 2, "stream": 2, "tiled": 2}
 """Minimum number of blocks of a stage, 1 by default."""
@@ -57,3 +59,9 @@ ALWAYS: dict[str, tuple[str, ...]] = {
     "staged": ("own memory", "matched region"), "counted": ("while", "vector", "gather"),
 }  # fmt: skip
 """Features that a stage always has."""
+OFTEN: dict[str, tuple[str, ...]] = {
+    "statements": (
+        "branch", "variables", "late loop", "extent 0", "extent 1", "computed extent", "unrolled loop", "vectorized loop",
+    ),
+}  # fmt: skip
+"""Features that a stage may have, and that it has no way to avoid."""

@@ -1,0 +1,57 @@
+"""No step of the lowering, and no pass on loops, changes what a loop function computes.
+
+Half of the functions are lowered with default schedules. Each example checks some of the steps, and always the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hypothesis import strategies as st
+from msgspec import Struct
+
+from ....ir.base import IRModule, Source
+from ...load import parse_source
+from ..constructs import LOOP_LEVEL
+from ..oracle import Call, as_module, assert_equivalent, interpreted, profiles
+from ..prim_funcs import prim_funcs
+from ..smaller import programs_in
+from .law import Law, module_constructs
+
+
+class Lowering(Struct, frozen=True):
+    """A module whose lowering is requested from the executor of the law."""
+
+    module: IRModule
+    is_scheduled: bool
+
+
+_Example = tuple[IRModule, int]
+"""A module, and the seed of its inputs."""
+_PART = 3
+"""One in this number of steps is checked."""
+
+
+def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
+    without_blocks = prim_funcs(stages=("statements",), max_blocks=1).map(as_module)
+    programs = prim_funcs().map(as_module) | without_blocks if file is None else programs_in(file, is_loop_level=True)
+    return st.tuples(programs, st.integers(0, 1000))
+
+
+def _check(example: _Example, execute: Any) -> None:
+    """Check modules that `execute` returns for a `Lowering`, by the names of the passes."""
+    module, seed = example
+    after: Mapping[str, IRModule] = execute(Lowering(module, seed % 2 == 1), "main")
+    some = [name for place, name in enumerate(reversed([*after])) if not place or (place + seed) % _PART == 0]
+
+    def ways(_: IRModule, entry: str) -> dict[str, Call]:
+        return {name: interpreted(after[name], entry) for name in some}
+
+    assert_equivalent(module, module, seed=seed, profiles=profiles(seed), integers=(-8, 9), execute_after=ways)
+
+
+LAW = Law(
+    _examples, _check, show=lambda example: str(example[0]), read=lambda source: (parse_source(source), 0),
+    constructs=lambda example: module_constructs(example[0]), expected=LOOP_LEVEL,
+)  # fmt: skip

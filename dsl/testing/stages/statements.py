@@ -1,0 +1,191 @@
+"""Stages without blocks: random loops, branches, sequences, variables and memory around stores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....ir import make, tir
+from ....ir.idioms import sequence
+from ....ir.jumps import BREAK, CONTINUE
+from ..kernels import TRUE, Axis, Kernel
+from ..memory import size_of
+
+_DEPTH = 4
+"""Maximum depth of nested statements."""
+_LANES = 4
+"""Maximum extent of vectorized loops."""
+_UPDATES = (make.maximum, make.minimum, make.add, make.sub)
+
+
+def statements(kernel: Kernel, last: bool) -> tir.Stmt:
+    """Execute random statements in order, which overwrite and update elements of parameters and of own memory.
+
+    Floats are never computed from updated floats, whose rounding errors may be large.
+    """
+    kernel.room -= 1
+    targets = [kernel.parameter("D", kernel.dtype(), kernel.shape(1, 2)) for _ in range(kernel.choose.number(1, 2))]
+    body = _Writer(kernel, targets).loop((), _DEPTH)
+    kernel.readable += [target for target in targets if target.dtype.startswith(("int", "uint"))]
+    return body
+
+
+class _Writer:
+    """Writer of statements. `axes` are the variables around a statement, with their values."""
+
+    def __init__(self, kernel: Kernel, targets: list[tir.Buffer]) -> None:
+        self.kernel, self.choose, self.targets = kernel, kernel.choose, targets
+
+    def statement(self, axes: tuple[Axis, ...], depth: int, is_inside: bool = True) -> tir.Stmt:
+        """Return a statement. `is_inside` says whether it may leave the loop around it."""
+        if not depth:
+            return self.store(axes)
+        match self.choose.number(0, 9):
+            case 0 | 1:
+                return self.store(axes)
+            case 2 | 3:
+                return self.branch(axes, depth, is_inside)
+            case 4:
+                return self.variable(axes, depth)
+            case 5:
+                return self.memory(axes, depth)
+            case 6:
+                return self.vectorized(axes)
+            case _:
+                return self.loop(axes, depth)
+
+    def several(self, axes: tuple[Axis, ...], depth: int, is_inside: bool = True) -> tir.Stmt:
+        """Return one statement or a sequence. The first of a sequence is often a branch, as an init is."""
+        count = self.choose.number(1, 3)
+        first = [self.branch(axes, 1, is_inside)] if count > 1 and self.choose.number(0, 1) else []
+        rest = [self.statement(axes, depth - 1, is_inside) for _ in range(count - len(first))]
+        return sequence([*first, *rest])
+
+    # --- Statements around others ----------------------------------------------------------------------------
+
+    def loop(self, axes: tuple[Axis, ...], depth: int) -> tir.Stmt:
+        """Return a serial or an unrolled loop."""
+        kernel = self.kernel
+        start, extent = self.choose.pick((0, 0, 0, 1, 3)), self.choose.pick((3, 1, 2, 4, 0, 8))
+        if not axes and kernel.sizes and self.choose.rarely(2):
+            count: tir.PrimExpr = self.choose.pick(kernel.sizes)
+        elif axes and self.choose.rarely(8):
+            count = make.minimum(axes[-1].var, kernel.const(extent))
+        else:
+            count = kernel.const(extent)
+        kind = tir.ForKind.UNROLLED if size_of(count) and self.choose.rarely(5) else tir.ForKind.SERIAL
+        axis = Axis(tir.Var(kernel.index, self.choose.fresh("i")), self._most(count, extent), low=start)
+        body = self.several((*axes, axis), depth, kind is tir.ForKind.SERIAL)
+        return tir.For(axis.var, kernel.const(start), count, kind, body)
+
+    def _most(self, count: tir.PrimExpr, extent: int) -> tir.PrimExpr:
+        """Return the largest number of iterations."""
+        return self.kernel.const(extent) if isinstance(count, tir.Min) else count
+
+    def vectorized(self, axes: tuple[Axis, ...]) -> tir.Stmt:
+        """Return a vectorized loop. Its iterations access elements of their own."""
+        kernel, count = self.kernel, self.choose.number(1, _LANES)
+        lane = Axis(tir.Var(kernel.index, self.choose.fresh("l")), kernel.const(count))
+        target = self._target()
+        indices = tuple([kernel.position(size, axes) for size in target.shape])
+        stride, place = self.choose.pick((1, 1, 2)), len(indices) - 1
+        if (size_of(target.shape[place]) or 0) <= stride * (count - 1):
+            return self.store(axes)
+        indices = (*indices[:place], make.mul(lane.var, kernel.const(stride)))
+        body = self._stored(target, indices, (*axes, lane))
+        if self.choose.rarely(3):
+            other = self._stored(target, indices, (*axes, lane)) if self.choose.rarely(2) else None
+            body = tir.IfThenElse(self.condition((*axes, lane)), body, other)
+        return tir.For(lane.var, kernel.const(0), lane.extent, tir.ForKind.VECTORIZED, body)
+
+    def branch(self, axes: tuple[Axis, ...], depth: int, is_inside: bool) -> tir.Stmt:
+        """Return a branch, which may leave the loop around it or start the next iteration."""
+        condition = self.condition(axes)
+        if is_inside and axes and self.choose.rarely(8):
+            return tir.IfThenElse(condition, tir.Evaluate(tir.Call("int32", self.choose.pick((BREAK, CONTINUE)), ())))
+        then_case = self.statement(axes, depth - 1, is_inside)
+        is_both = self.choose.rarely(3)
+        return tir.IfThenElse(condition, then_case, self.statement(axes, depth - 1, is_inside) if is_both else None)
+
+    def variable(self, axes: tuple[Axis, ...], depth: int) -> tir.Stmt:
+        """Bind an index to a variable."""
+        extent = self.kernel.const(self.choose.number(1, 6))
+        axis = Axis(tir.Var(self.kernel.index, self.choose.fresh("t")), extent)
+        return tir.LetStmt(axis.var, self.kernel.position(extent, axes), self.several((*axes, axis), depth - 1, False))
+
+    def memory(self, axes: tuple[Axis, ...], depth: int) -> tir.Stmt:
+        """Allocate and fill memory, and use it."""
+        kernel = self.kernel
+        buffer = kernel.declare("m", kernel.dtype(), (kernel.const(self.choose.number(1, 5)),))
+        axis = Axis(tir.Var(kernel.index, self.choose.fresh("f")), buffer.shape[0])
+        fill = tir.BufferStore(buffer, kernel.value(buffer.dtype, (*axes, axis), 1), (axis.var,))
+        first: tir.Stmt = tir.For(axis.var, kernel.const(0), axis.extent, tir.ForKind.SERIAL, fill)
+        self.targets.append(buffer)
+        kernel.readable.append(buffer)
+        rest = self.several(axes, depth - 1, False)
+        use = tir.BufferStore(self.targets[0], make.cast(kernel.element(buffer, axes), self.targets[0].dtype), self._place(self.targets[0], axes))  # fmt: skip
+        kernel.readable.remove(buffer)
+        self.targets.remove(buffer)
+        body = tir.DeclBuffer(buffer, sequence([first, rest, use]))
+        return tir.Allocate(buffer.data, buffer.dtype, buffer.shape, TRUE, body)
+
+    # --- Stores and conditions -------------------------------------------------------------------------------
+
+    def store(self, axes: tuple[Axis, ...]) -> tir.Stmt:
+        """Overwrite or update an element."""
+        target = self._target()
+        return self._stored(target, self._place(target, axes), axes)
+
+    def _target(self) -> tir.Buffer:
+        return self.choose.pick(self.targets)
+
+    def _place(self, target: tir.Buffer, axes: Sequence[Axis]) -> tuple[tir.PrimExpr, ...]:
+        return tuple([self.kernel.position(size, axes) for size in target.shape])
+
+    def _stored(self, target: tir.Buffer, indices: tuple[tir.PrimExpr, ...], axes: Sequence[Axis]) -> tir.Stmt:
+        with self.kernel.hidden(target):
+            value = self.kernel.value(target.dtype, axes, self.choose.number(0, 2))
+        own = tir.BufferLoad(target.dtype, target, indices)
+        match self.choose.number(0, 5):
+            case 0 | 1:
+                value = self.choose.pick(_UPDATES)(own, value)
+            case 2:
+                value = self.choose.pick(_UPDATES)(value, own)
+            case 3 if self.choose.rarely(3):
+                value = own
+            case _:
+                pass
+        return tir.BufferStore(target, value, indices)
+
+    def condition(self, axes: Sequence[Axis], depth: int = 2) -> tir.PrimExpr:
+        """Return a condition on variables, a scalar or an element, which statements before may have written."""
+        if depth and self.choose.rarely(4):
+            a, b = self.condition(axes, depth - 1), self.condition(axes, depth - 1)
+            return (
+                make.logical_not(a)
+                if self.choose.rarely(3)
+                else self.choose.pick((make.logical_and, make.logical_or))(a, b)
+            )
+        if not axes or self.choose.rarely(3):
+            if self.kernel.allows("integer scalar") and self.choose.rarely(4):
+                return make.greater(self.kernel.scalar("int32"), self.choose.number(-2, 2))
+            exact = [target for target in self.targets if target.dtype.startswith(("int", "uint"))]
+            source = self.choose.pick(exact) if exact and self.choose.rarely(2) else self.kernel.source()
+            element = self.kernel.element(source, axes)
+            return make.greater(element, make.const(1, element.dtype))
+        axis = self.choose.pick(axes)
+        limit = axis.low + self.choose.number(0, 4)
+        match self.choose.number(0, 4):
+            case 0:
+                return make.equal(axis.var, limit)
+            case 1:
+                other = self.choose.pick(axes).var
+                total = make.add(make.mul(axis.var, self.choose.pick((8, 1, 3))), other)
+                return self.choose.pick((make.equal, make.equal, make.less, make.greater_equal))(
+                    total, self.choose.pick((0, limit))
+                )
+            case 2:
+                return self.choose.pick((make.less, make.less_equal))(axis.var, limit)
+            case 3:
+                return self.choose.pick((make.greater_equal, make.not_equal))(axis.var, limit)
+            case _:
+                return make.equal(make.floormod(axis.var, self.choose.number(2, 3)), 0)
