@@ -58,6 +58,20 @@ def test_messages_about_invisible_characters(text: str, message: str) -> None:
     assert render(diagnostics) == message
 
 
+DEPTHS = (0, 1, 1, 2, 3, 3, 2, 2, 1, 1)
+"""Depths of lines of nested blocks."""
+
+
+@pytest.mark.parametrize("place", [2, 5, 6, 7, 8, 9])
+def test_a_line_is_indented_like_the_lines_of_its_block_before(place: int) -> None:
+    lines = ["if a:" if after > depth else "x = 1" for depth, after in zip(DEPTHS, (*DEPTHS[1:], 0), strict=True)]
+    tabs = ["\t" * depth + line for depth, line in zip(DEPTHS, lines, strict=True)]
+    assert not parse_syntax(Source("a.tvms", "\n".join(tabs) + "\n"))[1]
+    mixed = [*tabs[:place], " " * 8 * DEPTHS[place] + lines[place], *tabs[place + 1 :]]
+    _, diagnostics = parse_syntax(Source("a.tvms", "\n".join(mixed) + "\n"))
+    assert [diagnostic.code for diagnostic in diagnostics] == ["E0007"]
+
+
 def kept(text: str) -> tuple[list[str], tuple[str, ...], list[str]]:
     """Return the names of the definitions that were kept, of those that were not, and the codes of the errors."""
     file, diagnostics = parse_syntax(Source("a.tvms", text))
