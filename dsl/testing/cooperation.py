@@ -7,6 +7,7 @@ and between the iterations of the loops around them.
 
 from __future__ import annotations
 
+import re
 from textwrap import indent
 
 from hypothesis import strategies as st
@@ -92,15 +93,23 @@ class _Writer:
         return f"B[bx, tx] = B[bx, tx] * T.float32(0.5) + {self._element(name or self.choose.pick(list(BUFFERS)))}"
 
     def _threads(self, lines: list[str]) -> list[str]:
-        return [f'for tx in T.thread_binding({self.count}, thread="threadIdx.x"):', *_inside(lines)]
+        """Return a loop over the threads, which may start late."""
+        start = self.choose.pick((0, 0, 0, 2, 5))
+        if start:
+            lines = [re.sub(r"\btx\b", f"(tx - {start})", line) for line in lines]
+        ends = f"{start}, {start + self.count}" if start else self.count
+        return [f'for tx in T.thread_binding({ends}, thread="threadIdx.x"):', *_inside(lines)]
 
     def _store(self, name: str, value: str) -> list[str]:
         """Return lines that store to the elements of this thread. Which elements belong to a thread varies."""
         place = self.choose.pick(("tx", f"{self.count - 1} - tx"))
         if BUFFERS[name] == 1:
             return [f"{name}[{place}] = {value}"]
-        mine = self.choose.pick((f"i * {self.count} + {place}", f"({place}) * {BUFFERS[name]} + i"))
-        return [f"for i in range({BUFFERS[name]}):", f'    {name}[{mine}] = {value} + T.Cast("float32", i)']
+        late = self.choose.pick((0, 0, 1, 3))
+        i = f"(i - {late})" if late else "i"
+        mine = self.choose.pick((f"{i} * {self.count} + {place}", f"({place}) * {BUFFERS[name]} + {i}"))
+        ends = f"{late}, {late + BUFFERS[name]}" if late else BUFFERS[name]
+        return [f"for i in range({ends}):", f'    {name}[{mine}] = {value} + T.Cast("float32", i)']
 
     def _element(self, name: str) -> str:
         """Return an element of a buffer, usually one of another thread."""

@@ -229,7 +229,10 @@ def _pair(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
 
 
 def _shift(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
+    """Shift by a constant, or by a count that may be as many bits as the dtype has, or more."""
     shift = choose.pick((make.right_shift, make.left_shift))
+    if choose.rarely(4):
+        return shift(grow(dtype), make.bitwise_and(grow(dtype), make.const(choose.pick((7, 15, 63)), dtype)))
     return shift(grow(dtype), make.const(choose.number(0, 4), dtype))
 
 

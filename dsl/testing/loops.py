@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ...ir import make, tir
+from ...ir.visit import walk
 from .features import LONG
 from .kernels import NOTES, TRUE, Axis, Kernel
 from .memory import size_of
@@ -141,7 +142,9 @@ def _split(kernel: Kernel, plan: _Plan, axis: Axis, size: int, is_computed: bool
     extent = kernel.const(factor)
     if is_computed:
         extent = make.minimum(extent, make.sub(kernel.const(size), make.mul(high, extent)))
-    low = _loop(kernel, plan, axis, "1", extent, is_tied=is_computed)
+    start = kernel.choose.number(1, 3) if not is_computed and kernel.wants("late loop", 8) else 0
+    low: tir.PrimExpr = _loop(kernel, plan, axis, "1", extent, start, is_tied=is_computed)
+    low = make.sub(low, start) if start else low
     kernel.met("split axis")
     value = make.add(make.mul(high, kernel.const(factor)), low)
     _bind(plan, axis, value)
@@ -193,7 +196,12 @@ def _fuse(kernel: Kernel, plan: _Plan, outer: Axis, inner: Axis) -> None:
 
 
 def _wrap(kernel: Kernel, loops: Sequence[_Loop], body: tir.Stmt, in_order: bool) -> tir.Stmt:
-    threads = list(_THREADS)
+    used = {
+        node.thread_binding.thread_tag
+        for node in walk(body)
+        if isinstance(node, tir.For) and node.thread_binding is not None
+    }
+    threads = [tag for tag in _THREADS if tag not in used]
     for place, loop in reversed(list(enumerate(loops))):
         kind = tir.ForKind.SERIAL
         if loop.is_spatial and not in_order and not loop.is_tied:
@@ -218,7 +226,7 @@ def _kind(kernel: Kernel, loop: _Loop, is_last: bool, has_thread: bool) -> tir.F
         options.append("unrolled loop")
     if size is not None and is_last and size > 0:
         options.append("vectorized loop")
-    if has_thread and not loop.start:
+    if has_thread:
         options.append("thread loop")
     asked = [option for option in options if option in kernel.pending]
     allowed = [option for option in options if kernel.allows(option)]

@@ -76,7 +76,30 @@ def products(graph: Graph) -> None:
         x = graph.parameter((graph.choose.number(1, 4), graph.choose.number(1, 4)), "float32")
     (rows, inner), width = x.shape, graph.choose.number(1, 3)
     a, b = (graph.parameter((inner, width), "float32") for _ in range(2))
-    match graph.choose.number(0, 6):
+    match graph.choose.number(0, 8):
+        case 7:
+            order, shape = graph.choose.pick(
+                (
+                    ("[1, 2, 0]", (width, rows, inner)),
+                    ("[2, 0, 1]", (inner, width, rows)),
+                    ("[0, 2, 1]", (rows, width, inner)),
+                )
+            )
+            batch, weights, turned = (
+                graph.parameter((rows, 2, inner), "float32"),
+                graph.parameter(shape, "float32"),
+                graph.choose.fresh("lv"),
+            )
+            graph.lines.append(f"{turned} = R.permute_dims({weights.name}, axes={order})")
+            graph.bind(f"R.matmul({batch.name}, {turned})", (rows, 2, width), "float32")
+        case 8:
+            product = graph.choose.fresh("lv")
+            graph.lines.append(f"{product} = R.matmul({x.name}, {a.name})")
+            graph.bind(
+                f'R.minimum({product}, R.const({graph.choose.pick((1e5, 7e4, 65504.0))}, "float32"))',
+                (rows, width),
+                "float32",
+            )
         case 6:
             c, d = graph.parameter((2, width), "float32"), graph.parameter((width, inner), "float32")
             product, turned = graph.choose.fresh("lv"), graph.choose.fresh("lv")

@@ -98,6 +98,8 @@ def _operation(choose: Choices, last: str, count: int, rows: int, columns: int) 
                 "R.permute_dims(R.sin(R.permute_dims({0})))", "R.reshape(R.reshape({0}, R.shape([{1}])), R.shape([{2}, {3}]))",
                 "R.matmul(R.matmul({0}, R.permute_dims({0})), {0})", "R.nn.softmax({0}, axis=-1)", "R.nn.log_softmax({0}, axis=-1)",
                 "R.cumsum({0}, axis=1)", "R.cumsum({0}, axis=0, exclusive=True)", "R.nn.leakyrelu({0}, 0.25)", "R.nn.softplus({0})",
+                "R.nn.softplus({0}, beta=2.0)", "R.nn.softplus({0}, beta=0.5, threshold=1.0)", "R.nn.leakyrelu({0}, -0.5)",
+                "R.reshape(R.multiply(R.permute_dims(R.reshape({0}, R.shape([{2}, {3}, 1])), axes=[1, 2, 0]), R.reshape(x0, R.shape([{3}, 1, {2}]))), R.shape([{2}, {3}]))",
                 "R.concat(R.split({0}, 2, axis=1), axis=1)", "R.power(R.add(R.square({0}), R.const(0.5, 'float64')), R.sin({0}))", "R.where(R.greater({0}, x0), {0}, R.square({0}))",
             ))  # fmt: skip
             return form.format(last, rows * columns, rows, columns)
