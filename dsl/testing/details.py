@@ -39,6 +39,8 @@ FLOATS = (
     -0.0, 0.1, 1e16, 123456789.0, float("inf"), float("-inf"), float("nan"), 1e-45, 3.4028234663852886e38, -1e22, 16777217.0,
     5e-324, 2.0**-126,
 )  # fmt: skip
+PRIMITIVES = (tir.IntImm("int32", 3), tir.IntImm("uint8", 200), tir.IntImm("bool", 1), tir.FloatImm("float64", 0.5))
+"""Scalars in graphs, whose dtype is not the default of their literals."""
 _COMMENTS = ("# why", "#", "#no space", '# "quoted" (', "# ünïcødé", "# twice # two")
 
 Detail: TypeAlias = Callable[[Choices, Any], Node | None]
@@ -122,6 +124,7 @@ DETAILS: dict[type[Node], Sequence[Detail]] = {
         _separated, _shifted, _set("data_alignment", 128, 16, 4), _set("offset_factor", 8, 2),
         _set("buffer_type", tir.BufferType.AUTO_BROADCAST),
     ),
+    relax.PrimValue: (_set("value", *PRIMITIVES),),
     tir.FloatImm: (_constant,),
     tir.BinaryOp: (_operand,),
 }  # fmt: skip
