@@ -224,8 +224,9 @@ def _merge_halves(s: Simplifier, total: Sum, low: tir.PrimExpr, factor: int, dty
             continue
         rest, is_odd = total.plus(Sum({low: factor, other: scale}), -1), apart.constant % 2 == 1
         if isinstance(other, tir.FloorMod):
-            return rest.shifted(factor) if is_odd and scale == factor else None
-        if is_odd != (scale == factor):
+            if is_odd and scale == factor:
+                return rest.shifted(factor)
+        elif is_odd != (scale == factor):
             return rest.plus(quotient(s, s.sum(other.a).shifted(-1 if is_odd else 1), 2, dtype), scale)
     return None
 

@@ -123,6 +123,7 @@ TOGETHER: list[tuple[te.Value, te.Value, Domain]] = [
     (te.truncdiv(f, 3) < -1, f < -5, {}),
     ((f + 5) // 3 - f // 3, (f % 3 + 2) // 3 + 1, {}),
     (f // 2 + f % 2, (f + 1) // 2, {}),
+    (f % 2 * 2 - (f + 1) % 2 - (f + 1) // 2, f % 2 * 2 - f // 2 - 1, {}),
     ((f + 1) // 2 - f % 2, f // 2, {}),
     (f % 2 + (f + 3) % 2, 1, {}),
     (te.minimum(f, x) * te.maximum(x, f), f * x, {}),
