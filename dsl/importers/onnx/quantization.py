@@ -36,7 +36,9 @@ def _spread(c: Converter, parameter: relax.Expr, x: relax.Expr, a: Any) -> relax
     return op.reshape(parameter, c.shape([-1 if place == axis else 1 for place in range(rank)]))
 
 
-def _stored(c: Converter, scaled: relax.Expr, zero: relax.Expr | None, dtype: str, saturates: bool = True) -> relax.Expr:
+def _stored(
+    c: Converter, scaled: relax.Expr, zero: relax.Expr | None, dtype: str, saturates: bool = True
+) -> relax.Expr:
     """Return numbers plus a zero point as `dtype`: integers are rounded to nearest even and saturate."""
     wide = "float64" if dtype_of(scaled) == "float64" else "float32"
     shift = None if zero is None or _is_zero(zero) else c.cast(zero, wide)
