@@ -18,7 +18,7 @@ import select
 import signal
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,16 +37,15 @@ def cases(kinds: Sequence[str]) -> list[Any]:
         return [case for kind in kinds for case in load_model_tests(kind=kind)]
 
 
-def prepared(case: Any, mode: str) -> Callable[[Sequence[Any]], Sequence[Any]]:
-    """Return the function that runs the model of a case."""
-    from tvms.dsl.importers.onnx import backend, from_onnx
+def prepared(case: Any, mode: str) -> Any:
+    """Return the model of a case as an `onnx.backend` prepares it."""
+    from tvms.dsl.importers.onnx import backend
     from tvms.ir.interp import run
 
     model = model_of(case)
     if mode != "interpret":
-        return backend.prepare(model, **SETTINGS[mode]).run
-    module = from_onnx(model)
-    return backend.Prepared(lambda *inputs: run(module, "main", list(inputs)), len(model.graph.output)).run
+        return backend.prepare(model, **SETTINGS[mode])
+    return backend.prepared(model, lambda module: lambda *inputs: run(module, "main", list(inputs)))
 
 
 def model_of(case: Any) -> Any:
@@ -94,18 +93,20 @@ def model_path(case: Any) -> Path:
     return Path(onnx.__file__).parents[1] / case.url
 
 
-def outcome(case: Any, mode: str) -> str:
-    """Run a case; return "" if it passes, or the cause of its failure in one line."""
+def outcome(case: Any, mode: str) -> tuple[str, tuple[str, ...]]:
+    """Run a case; return "" if it passes, or the cause of its failure in one line, and the inputs for whose values the model
+    was compiled.
+    """
     from onnx.backend.test.runner import Runner
 
     try:
-        run = prepared(case, mode)
+        model = prepared(case, mode)
         for inputs, expected in data_sets(case):
-            Runner.assert_similar_outputs(expected, list(run(inputs)), case.rtol, case.atol)
+            Runner.assert_similar_outputs(expected, list(model.run(inputs)), case.rtol, case.atol)
     except Exception as problem:  # every failure is counted
         text = " ".join(str(problem).split())
-        return f"{type(problem).__name__}: {text}"[:400]
-    return ""
+        return f"{type(problem).__name__}: {text}"[:400], ()
+    return "", model.specialized
 
 
 def operators(graph: Any) -> set[str]:
@@ -136,13 +137,13 @@ class Worker:
         os.close(writing)
         self._lines = os.fdopen(reading)
 
-    def next(self, limit: float) -> str | None:
+    def next(self, limit: float) -> tuple[str, tuple[str, ...]] | None:
         """Return the next outcome; None if there is none within `limit` seconds, for the reason in `lost`."""
         if not select.select([self._lines], [], [], limit)[0]:
             self.lost = f"no result after {limit:.0f} s"
             return None
         line = self._lines.readline()
-        return json.loads(line) if line else None
+        return tuple(json.loads(line)) if line else None
 
     def end(self) -> None:
         """End the process."""
@@ -151,7 +152,7 @@ class Worker:
         os.waitpid(self._process, 0)
 
 
-def run_all(todo: Sequence[Any], mode: str, limit: float) -> Iterator[tuple[Any, str]]:
+def run_all(todo: Sequence[Any], mode: str, limit: float) -> Iterator[tuple[Any, str, tuple[str, ...]]]:
     """Yield the cases with their outcomes."""
     place = 0
     while place < len(todo):
@@ -159,7 +160,7 @@ def run_all(todo: Sequence[Any], mode: str, limit: float) -> Iterator[tuple[Any,
         for case in todo[place : place + CASES_OF_A_WORKER]:
             place += 1
             found = worker.next(limit)
-            yield case, worker.lost if found is None else found
+            yield case, *((worker.lost, ()) if found is None else found)
             if found is None:
                 break
         worker.end()
@@ -181,14 +182,18 @@ def main() -> None:
         case for case in cases(KINDS if arguments.kind == "all" else (arguments.kind,)) if is_chosen(case, arguments)
     ]
     found: dict[str, dict[str, Any]] = {}
-    for case, cause in run_all(chosen, arguments.mode, arguments.limit):
+    for case, cause, specialized in run_all(chosen, arguments.mode, arguments.limit):
         graph = model_of(case).graph
-        found[f"{case.kind}/{case.name}"] = {"cause": cause, "operators": sorted(operators(graph))}
+        found[f"{case.kind}/{case.name}"] = {
+            "cause": cause, "operators": sorted(operators(graph)), "specialized": specialized,
+        }  # fmt: skip
         if cause:
             print(f"{case.name}: {cause}", flush=True)
     passed = Counter(name.partition("/")[0] for name, result in found.items() if not result["cause"])
     for kind, count in Counter(name.partition("/")[0] for name in found).items():
         print(f"{kind}: {passed[kind]} of {count} cases pass")
+    if special := sum(bool(result["specialized"]) for result in found.values()):
+        print(f"{special} of these models are compiled for the values of some inputs")
     if arguments.json:
         Path(arguments.json).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 

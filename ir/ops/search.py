@@ -183,7 +183,11 @@ def _infer_unique(a: Inference) -> StructInfo:
 
 def _numpy_unique(np: Any, a: Any) -> Any:
     extra = {name: bool(getattr(a, name)) for name in ("return_index", "return_inverse", "return_counts")}
-    return np.unique(a.x, **extra, axis=a.axis)
+    found = np.unique(a.x, **extra, axis=a.axis)
+    if not any(extra.values()):
+        return np.ascontiguousarray(found)
+    values, *vectors = found
+    return np.ascontiguousarray(values), *map(np.ravel, vectors)  # the inverse of NumPy 2 has the shape of `x`
 
 
 register(

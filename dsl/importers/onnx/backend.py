@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, cast
 
-from .from_onnx import from_onnx
+from ....ir.base import IRModule
+from ....ir.diagnostics import TvmsError
+from .from_onnx import Importer
 from .library import library
 
 
 class Prepared:
     """A compiled model (onnx: `BackendRep`)."""
+
+    specialized: tuple[str, ...] = ()
+    """The inputs for whose values the model was compiled by the last run."""
 
     def __init__(self, function: Any, outputs: int = 1) -> None:
         self._function, self._outputs = function, outputs
@@ -20,6 +25,37 @@ class Prepared:
         """Return the outputs for inputs in the order of the model's, as arrays, lists of arrays, and None."""
         made = self._function(*map(_array, inputs))
         return tuple(map(_array, (made,) if self._outputs == 1 else made))
+
+
+class Specialized(Prepared):
+    """A model in which operators need some inputs as constants: it is compiled for each combination of their values.
+
+    The suite passes everything as an input of the graph, also the axes of reductions, which models store as initializers.
+    """
+
+    def __init__(self, model: Any, compile_module: Callable[[IRModule], Any]) -> None:
+        super().__init__(self._called, len(model.graph.output))
+        self._model, self._compile = model, compile_module
+        self._compiled: list[tuple[dict[str, Any], Any]] = []
+        initialized = {initializer.name for initializer in model.graph.initializer}
+        self._names = [given.name for given in model.graph.input if given.name not in initialized]
+
+    def _called(self, *inputs: Any) -> Any:
+        values = dict(zip(self._names, inputs, strict=True))
+        for constants, function in self._compiled:
+            if all(_is_same(values[name], value) for name, value in constants.items()):
+                self.specialized = tuple(sorted(constants))
+                return function(*inputs)
+        importer = Importer(self._model)
+        importer.specialize(values)
+        function = self._compile(importer.module())
+        self._compiled.append(({name: values[name].copy() for name in importer.asked}, function))
+        self.specialized = tuple(sorted(importer.asked))
+        return function(*inputs)
+
+
+def _is_same(x: Any, y: Any) -> bool:
+    return x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes()
 
 
 def _array(value: Any) -> Any:
@@ -41,11 +77,28 @@ def supports_device(device: str) -> bool:
 
 
 def prepare(model: Any, device: str = "CPU", **kwargs: Any) -> Prepared:
-    """Compile a model; keyword arguments are those of `tvms.compile`.
+    """Compile a model; keyword arguments are those of `tvms.compile`. If an operator needs the value of an input, the model is
+    compiled when it runs.
 
     Raises TvmsError as `from_onnx` does.
     """
-    return Prepared(import_module("tvms").compile(from_onnx(model), **kwargs)["main"], len(model.graph.output))
+
+    def compile_module(module: IRModule) -> Any:
+        return import_module("tvms").compile(module, **kwargs)["main"]
+
+    return prepared(model, compile_module)
+
+
+def prepared(model: Any, compile_module: Callable[[IRModule], Any]) -> Prepared:
+    """Return a model whose module `compile_module` makes a function."""
+    importer = Importer(model)
+    try:
+        module = importer.module()
+    except TvmsError:
+        if not importer.asked:
+            raise
+        return Specialized(model, compile_module)
+    return Prepared(compile_module(module), len(model.graph.output))
 
 
 def run_model(model: Any, inputs: Sequence[Any], device: str = "CPU", **kwargs: Any) -> tuple[Any, ...]:

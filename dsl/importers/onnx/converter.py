@@ -82,6 +82,12 @@ class Converter(Bindings):
         self._expanding: list[tuple[str, str, str]] = []
         self._kinds: dict[relax.Expr, Kind] = {}
         """The kinds of values that are not tensors of numbers."""
+        self.input_names: dict[relax.Var, str] = {}
+        """The inputs of the graph with their names in the model."""
+        self.given: Mapping[str, NDArray[Any]] = {}
+        """Values of inputs of the graph for which the model is specialized."""
+        self.asked: set[str] = set()
+        """The inputs of the graph that a row needs as constants."""
         self._elements: dict[relax.Expr, NDArray[Any]] = {}
         """The elements of integer tensors that are computed from sizes: integers and symbolic expressions."""
 
@@ -352,9 +358,14 @@ class Converter(Bindings):
 
     def array(self, value: Value, what: str) -> NDArray[Any]:
         """Return the elements of a tensor that must be constant; E1004, which calls it `what`, otherwise."""
-        if not isinstance(value, relax.Constant):
-            raise self.unsupported(f"{what} must be constant", "make it an initializer of the model")
-        return cast("NDArray[Any]", value.data)
+        if isinstance(value, relax.Constant):
+            return cast("NDArray[Any]", value.data)
+        name = self.input_names.get(value) if isinstance(value, relax.Var) else None
+        if name is not None:
+            self.asked.add(name)
+            if name in self.given:
+                return self.given[name]
+        raise self.unsupported(f"{what} must be constant", "make it an initializer of the model")
 
     def ints(self, value: Value, what: str) -> list[int]:
         """Return the elements of an integer tensor that must be constant, in row-major order."""

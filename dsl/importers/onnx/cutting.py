@@ -16,7 +16,8 @@ from .converter import Converter
 from .rows import Family
 
 ROWS = Family()
-_END = 2**63 - 1
+_END = 2**62
+"""Magnitude of bounds that lie beyond every dimension."""
 
 
 @ROWS.row("Slice")
@@ -37,6 +38,7 @@ def _slice(c: Converter, a: Any) -> relax.Expr:
 def _sliced(x: relax.Expr, axis: int, start: Any, end: Any, step: int) -> relax.Expr:
     """Return `x[start:end:step]` along `axis`; a symbolic bound must not be negative."""
     size = dims_of(x)[axis]
+    start, end = (bound if static(bound) is None else min(max(static(bound), -_END), _END) for bound in (start, end))
     first, last, length = static(start), static(end), static(size)
     if first is not None and last is not None and length is not None:
         places = range(*slice(first, last, step).indices(length))
@@ -46,7 +48,7 @@ def _sliced(x: relax.Expr, axis: int, start: Any, end: Any, step: int) -> relax.
     if step < 0:  # x[start:end:-step] is flip(x)[-1 - start : -1 - end : step]
         mirrored = [d.subtract(d.dim(-1), bound) for bound in (start, end)]
         return _sliced(op.flip(x, axis), axis, mirrored[0], mirrored[1], -step)
-    begin, stop = position(start, size), position(min(last, _END) if last is not None else end, size)
+    begin, stop = position(start, size), position(end, size)
     if last is not None and last >= 2**31 - 1:
         stop = size
     count = d.floordiv(d.add(d.subtract(stop, begin), step - 1), step)
@@ -222,10 +224,10 @@ def _center_crop_pad(c: Converter, a: Any) -> relax.Expr:
     rank = rank_of(a.input_data)
     axes = list(range(rank)) if a.axes is None else [axis_of(axis, rank) for axis in a.axes]
     x = a.input_data
-    for axis, size in zip(axes, c.sizes(a.shape), strict=True):
-        wanted, length = static(size), static(dims_of(x)[axis])
-        if wanted is None or length is None:
-            raise c.unsupported("it crops or pads by sizes that depend on data", "make the sizes known")
+    for axis, wanted in zip(axes, c.ints(a.shape, "the shape"), strict=True):
+        length = static(dims_of(x)[axis])
+        if length is None:
+            raise c.unsupported("it crops or pads a dimension whose size is not known", "make the size known")
         if wanted <= length:
             x = sliced(x, axis, (length - wanted) // 2, wanted)
         else:

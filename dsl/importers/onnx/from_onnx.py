@@ -32,7 +32,6 @@ Sizes = Sequence[int | str | tir.PrimExpr]
 """The dimensions of an input; texts name symbolic sizes."""
 
 
-@deep
 def from_onnx(
     model: Any,
     shape_dict: Mapping[str, Sizes] | None = None,
@@ -55,40 +54,56 @@ def from_onnx(
     converter, E1002 for models that cannot be read, E1004 for what depends on unknown values, E1005 for dtypes that programs
     do not support, E1006 for malformed nodes.
     """
+    return Importer(model, shape_dict, dtype_dict, opset, keep_params_in_input, sanitize_input_names).module()
+
+
+def _found(model: Any) -> Model:
     if isinstance(model, str | PathLike):
-        found = read_model(cast("str | PathLike[str]", model))
-    elif isinstance(model, library().ModelProto):
-        found = Model(model)
-    else:
-        reason = f"the model is of type {type(model).__name__}, not ModelProto"
-        raise error("E0702", reason, None, "pass a path, or load it first: onnx.load(path)")
-    return _Importer(
-        found, shape_dict or {}, dtype_dict or {}, opset, keep_params_in_input, sanitize_input_names
-    ).module()
+        return read_model(cast("str | PathLike[str]", model))
+    if isinstance(model, library().ModelProto):
+        return Model(model)
+    reason = f"the model is of type {type(model).__name__}, not ModelProto"
+    raise error("E0702", reason, None, "pass a path, or load it first: onnx.load(path)")
 
 
-class _Importer:
+class Importer:
     """Imports one model."""
 
     def __init__(
         self,
-        model: Model,
-        shapes: Mapping[str, Sizes],
-        dtypes: str | Mapping[str, str],
-        opset: int | None,
-        keep_params: bool,
-        sanitize: bool,
+        model: Any,
+        shapes: Mapping[str, Sizes] | None = None,
+        dtypes: str | Mapping[str, str] | None = None,
+        opset: int | None = None,
+        keep_params: bool = False,
+        sanitize: bool = True,
     ) -> None:
-        proto = model.proto
+        found = _found(model)
+        proto = found.proto
         self._graph = proto.graph
-        self._tensors = Tensors(model)
-        self._shapes, self._dtypes, self._keep_params, self._sanitize = shapes, dtypes, keep_params, sanitize
+        self._tensors = Tensors(found)
+        self._shapes, self._dtypes, self._keep_params, self._sanitize = (
+            shapes or {},
+            dtypes or {},
+            keep_params,
+            sanitize,
+        )
         self._builder = BlockBuilder()
         self._sizes: dict[str, tir.Var] = {}
         self._params: list[tuple[relax.Var, relax.Constant]] = []
         functions = {(f.domain, f.name, getattr(f, "overload", "")): f for f in proto.functions}
         self._converter = Converter(self._builder, TABLE, _opsets(proto, opset), functions, self._tensors)
 
+    @property
+    def asked(self) -> set[str]:
+        """The inputs that an operator needs as constants."""
+        return self._converter.asked
+
+    def specialize(self, values: Mapping[str, Any]) -> None:
+        """Let operators that need constants take the values of inputs from `values`, arrays by name."""
+        self._converter.given = values
+
+    @deep
     def module(self) -> IRModule:
         """Return the module."""
         values, inputs = self._converter.scope.values, self._inputs()
@@ -119,6 +134,7 @@ class _Importer:
             if given.name not in initialized:
                 variables.append(self._input(given))
                 self._converter.scope.values[given.name] = variables[-1]
+                self._converter.input_names[variables[-1]] = given.name
         return variables
 
     def _input(self, given: Any) -> relax.Var:

@@ -97,7 +97,8 @@ def _sides(c: Converter, a: Any, axes: list[int]) -> list[Side]:
         return [
             Side(axis, dim, _times(c, dim, scale), scale) for axis, dim, scale in zip(axes, dims, scales, strict=True)
         ]
-    sizes = c.sizes(a.sizes)
+    is_input = isinstance(a.sizes, relax.Var) and a.sizes in c.input_names
+    sizes = c.ints(a.sizes, "the sizes") if is_input else c.sizes(a.sizes)
     policy = getattr(a, "keep_aspect_ratio_policy", "stretch")
     if policy == "stretch":
         return [Side(axis, dim, d.as_dim(size), None) for axis, dim, size in zip(axes, dims, sizes, strict=True)]

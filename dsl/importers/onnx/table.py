@@ -27,6 +27,7 @@ from . import (
     selection,
     sequences,
     shapes,
+    signals,
 )
 from .rows import Table
 
@@ -51,6 +52,7 @@ FAMILIES = (
     selection,
     sequences,
     shapes,
+    signals,
 )
 
 TABLE = Table(family.ROWS for family in FAMILIES)
