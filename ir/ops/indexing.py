@@ -194,7 +194,9 @@ register(
         (Param("x"), Param("begin"), Param("end"), Param("strides")),
         _infer_dynamic_slice,
         "Return the slice of `x` between bounds that are known only at run time.",
-        lambda np, a: a.x[tuple(slice(*bounds) for bounds in zip(a.begin, a.end, a.strides, strict=True))],
+        lambda np, a: np.ascontiguousarray(
+            a.x[tuple(slice(*bounds) for bounds in zip(a.begin, a.end, a.strides, strict=True))]
+        ),
         at_run_time=True,
     )
 )

@@ -65,6 +65,8 @@ def converted(c: Converter, x: relax.Expr, dtype: str, saturates: bool, round_mo
         wide = c.cast(x, "float32")
         bounded = op.maximum(op.minimum(wide, const(largest, "float32")), const(-largest, "float32"))
         return op.astype(bounded, dtype)
+    if dtype in ("int4", "uint4", "int2", "uint2") and is_floating(dtype_of(x)):
+        x = op.astype(x, "int32")  # numbers out of range keep their low bits, as in ml_dtypes
     return c.cast(x, dtype)
 
 

@@ -32,7 +32,7 @@ def _range(c: Converter, a: Any) -> relax.Expr:
         start, limit, delta = (c.sizes(part)[0] for part in (a.start, a.limit, a.delta))
         if isinstance(delta, int):
             return c.cast(op.arange(start, limit, delta, "int64"), dtype)
-    start, limit, delta = (op.reshape(part, c.shape(())) for part in (a.start, a.limit, a.delta))
+    start, limit, delta = (op.reshape(x, c.shape(())) if rank_of(x) else x for x in (a.start, a.limit, a.delta))
     wide = "float64" if is_floating(dtype) else "int64"
     span = op.subtract(*(c.cast(part, wide) for part in (limit, start)))
     step = c.cast(delta, wide)

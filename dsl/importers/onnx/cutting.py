@@ -38,7 +38,7 @@ def _slice(c: Converter, a: Any) -> relax.Expr:
 def _sliced(x: relax.Expr, axis: int, start: Any, end: Any, step: int) -> relax.Expr:
     """Return `x[start:end:step]` along `axis`; a symbolic bound must not be negative."""
     size = dims_of(x)[axis]
-    start, end = (bound if static(bound) is None else min(max(static(bound), -_END), _END) for bound in (start, end))
+    start, end = (_bounded(bound) for bound in (start, end))
     first, last, length = static(start), static(end), static(size)
     if first is not None and last is not None and length is not None:
         places = range(*slice(first, last, step).indices(length))
@@ -53,6 +53,12 @@ def _sliced(x: relax.Expr, axis: int, start: Any, end: Any, step: int) -> relax.
         stop = size
     count = d.floordiv(d.add(d.subtract(stop, begin), step - 1), step)
     return sliced(x, axis, begin, count if d.value_of(begin) == 0 else d.maximum(count, 0), step)
+
+
+def _bounded(bound: Any) -> Any:
+    """Return a bound of a slice; numbers beyond every dimension become smaller, so that arithmetic on them does not overflow."""
+    number = static(bound)
+    return bound if number is None else min(max(number, -_END), _END)
 
 
 def _slice_at_run_time(c: Converter, a: Any) -> relax.Expr:

@@ -54,7 +54,7 @@ def _along_axis(convert: Convert, left: str, right: str) -> Convert:
 def _power(c: Converter, a: Any) -> relax.Expr:
     """Return `X` to the power of `Y`, in the dtype of `X`."""
     dtype = dtype_of(a.X)
-    if is_floating(dtype) or not is_floating(dtype_of(a.Y)):
+    if is_floating(dtype):
         return op.power(a.X, c.cast(a.Y, dtype))
     return c.cast(op.power(c.cast(a.X, "float64"), c.cast(a.Y, "float64")), dtype)
 
