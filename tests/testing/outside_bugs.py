@@ -35,7 +35,7 @@ RARE = (
            "mins = self._in_source(match.source.buffer, tuple([part.min for part in region]))",
            "mins = tuple([part.min for part in region])"),
     Mutant("an allocation with strides of rank 2 has only room for its elements", "memory", "codegen/lower/blocks.py",
-           "    if buffer.strides:\n", "    if buffer.strides and len(buffer.shape) == 1:\n"),
+           "(span_of(buffer),) if buffer.strides else", "(span_of(buffer),) if buffer.strides and len(buffer.shape) == 1 else"),
     Mutant("a parallel loop starts at 0", "codegen", "codegen/llvm/parallel.py",
            'first = tir.Add(dtype, loop.min, tir.Cast(dtype, begin) if dtype != "int64" else begin)',
            'first = tir.Cast(dtype, begin) if dtype != "int64" else begin'),
