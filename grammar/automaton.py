@@ -26,6 +26,8 @@ class Tables(msgspec.Struct, frozen=True):
     """Hash of the grammar text, by which stale tables are recognized."""
     patterns: dict[str, str]
     """Regular expressions of the named terminals, in the order in which the lexer tries them."""
+    ignored: str
+    """Regular expression of what may follow any token: white space, and a backslash at the end of a line."""
     fixed: list[str]
     """The quoted terminals: words and signs."""
     rules: list[Rule]

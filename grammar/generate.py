@@ -16,11 +16,15 @@ def build(grammar: str) -> Tables:
     lark: Any = Lark(grammar, parser="lalr", lexer="basic", start="file", keep_all_tokens=True)
     patterns = {terminal.name: terminal.pattern for terminal in lark.terminals}
     text_of = {name: pattern.value for name, pattern in patterns.items() if pattern.type == "str"}
-    order = sorted((name for name in patterns if name not in text_of), key=lambda name: grammar.index(f"\n{name}:"))
+    (ignored,) = lark.ignore_tokens
+    order = sorted(
+        (name for name in patterns if name not in (*text_of, ignored)), key=lambda name: grammar.index(f"\n{name}:")
+    )
     rules = sorted(lark.rules, key=lambda rule: (rule.origin.name, [symbol.name for symbol in rule.expansion]))
     return Tables(
         digest=digest(grammar),
         patterns={name: patterns[name].to_regexp() for name in order},
+        ignored=patterns[ignored].to_regexp(),
         fixed=sorted(text_of.values()),
         rules=[Rule(str(rule.origin.name), len(rule.expansion), _action(rule)) for rule in rules],
         states=_states(lark.parser.parser._parse_table, text_of, {rule: index for index, rule in enumerate(rules)}),

@@ -6,14 +6,12 @@ import re
 from collections.abc import Iterable
 
 from ..parser.comments import columns
-from ..parser.lexer import Line, as_read
+from ..parser.lexer import Line, as_read, ignored
 from .breaks import INDENT, broken_brackets
 from .line import LogicalLine
 
 MAX_BLANK_LINES = 2
 """Maximum number of blank lines between definitions and statements of the file; inside blocks it is one."""
-CONTINUED = re.compile(r"(?:[ \t\f]|\\\r?\n)*")
-"""White space that the lexer accepts after a token."""
 
 
 def layout(text: str, lines: Iterable[Line], line_length: int | None) -> str:
@@ -62,7 +60,7 @@ class _Writer:
 
     def gap(self, gap: str, line: Line, at_end: bool) -> None:
         """Write the text between two logical lines, and open and close blocks."""
-        first, *own = CONTINUED.sub("", gap, 1).split("\n") if self.lines else ("", *gap.lstrip("\f").split("\n"))
+        first, *own = ignored().sub("", gap, 1).split("\n") if self.lines else ("", *gap.lstrip("\f").split("\n"))
         if first.strip():
             self.lines[-1] += f"  {first.strip()}"
         if line.layout and line.layout[0][0] == "INDENT":

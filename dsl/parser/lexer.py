@@ -70,7 +70,13 @@ def _scanners() -> tuple[re.Pattern[str], re.Pattern[str]]:
     unclosed = r"(?:\"{3}|'{3})[\s\S]*+|[\"'][^\r\n]*+"
     groups = tables.patterns | {"SIGN": "|".join(signs), "UNCLOSED": unclosed, "INVALID": r"[\s\S]"}
     tokens = "|".join(f"(?P<{name}>{pattern})" for name, pattern in groups.items())
-    return re.compile(rf"(?:{tokens})(?:[ \t\f]|\\\r?\n)*"), re.compile(tables.patterns["NEWLINE"])
+    return re.compile(rf"(?:{tokens}){ignored().pattern}"), re.compile(tables.patterns["NEWLINE"])
+
+
+@cache
+def ignored() -> re.Pattern[str]:
+    """Return the pattern of the white space, possibly none, that may follow a token."""
+    return re.compile(f"(?:{load().ignored})?")
 
 
 @cache

@@ -47,4 +47,11 @@ def test_an_alternative_without_an_action_is_refused() -> None:
 
 
 def test_tables_are_plain_data() -> None:
-    assert msgspec.json.decode(tables.TABLES.read_bytes()).keys() == {"digest", "patterns", "fixed", "rules", "states"}
+    assert msgspec.json.decode(tables.TABLES.read_bytes()).keys() == {
+        "digest",
+        "patterns",
+        "ignored",
+        "fixed",
+        "rules",
+        "states",
+    }
