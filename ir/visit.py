@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from operator import attrgetter
+from operator import attrgetter, is_
 from typing import Any, TypeAlias
 
 from msgspec.structs import replace
@@ -253,6 +253,9 @@ def _rewrite(
     done: dict[int, Node],
     changed: list[tuple[Node, Node]] | None = None,
 ) -> Node:
+    def result_of(child: Node) -> Node:
+        return done[id(child)]
+
     stack: list[tuple[Node, tuple[Node, ...] | None]] = [(root, None)]
     while stack:
         node, below = stack.pop()
@@ -263,42 +266,39 @@ def _rewrite(
             stack.append((node, below))
             stack.extend([(child, None) for child in reversed(below) if id(child) not in done])
             continue
-        rebuilt = node
+        new = node
         if any(done[id(child)] is not child for child in below):
-            rebuilt = _rebuild(node, done)
-        result = function(rebuilt)
-        done[id(node)] = rebuilt if result is None else result
+            new = rebuilt(node, result_of)
+        result = function(new)
+        done[id(node)] = new if result is None else result
         if changed is not None and done[id(node)] is not node:
             changed.append((node, done[id(node)]))
     return done[id(root)]
 
 
-def _rebuild(node: Node, done: Mapping[int, Node]) -> Node:
+def rebuilt(node: Any, change: Callable[[Any], Any]) -> Any:
+    """Return `node` with `change` applied to each of its children; the same object if nothing changes."""
     changes: dict[str, Any] = {}
-    for name in part_names(type(node)):
+    for name in part_names(node.__class__):
         value = getattr(node, name)
-        new = _new_value(value, done)
+        new = change(value) if isinstance(value, Node) else _changed(value, change)
         if new is not value:
             changes[name] = new
-    return replace(node, **changes)
+    return replace(node, **changes) if changes else node
 
 
-def _new_value(value: Any, done: Mapping[int, Node]) -> Any:
-    """Return `value` with its nodes replaced; `value` itself if nothing changed."""
+def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Return the value of a field with `change` applied to its nodes; `value` itself if nothing changes."""
     if isinstance(value, Node):
-        return done[id(value)]
+        return change(value)
     if isinstance(value, (tuple, list)):
-        new = [_new_value(element, done) for element in value]  # type: ignore[reportUnknownVariableType]
-        return value if all(map(_is, new, value)) else tuple(new)  # type: ignore[reportUnknownVariableType]
+        new = [_changed(element, change) for element in value]  # type: ignore[reportUnknownVariableType]
+        return value if all(map(is_, new, value)) else tuple(new)  # type: ignore[reportUnknownVariableType]
     if isinstance(value, dict):
-        items = {_new_value(key, done): _new_value(element, done) for key, element in value.items()}  # type: ignore[reportUnknownVariableType]
-        same = all(map(_is, items.keys(), value.keys())) and all(map(_is, items.values(), value.values()))  # type: ignore[reportUnknownVariableType]
+        items = {_changed(key, change): _changed(element, change) for key, element in value.items()}  # type: ignore[reportUnknownVariableType]
+        same = all(map(is_, items.keys(), value.keys())) and all(map(is_, items.values(), value.values()))  # type: ignore[reportUnknownVariableType]
         return value if same else items  # type: ignore[reportUnknownVariableType]
     return value
-
-
-def _is(a: object, b: object) -> bool:
-    return a is b
 
 
 def substitute(node: Any, mapping: Mapping[Any, Node]) -> Any:

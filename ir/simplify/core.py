@@ -14,15 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from msgspec.structs import replace
-
 from .. import tir
 from ..analysis.const_bounds import Bounds, Domain, Domains, ends, of_domain
 from ..dtype import int_range, is_bool, parse_dtype
 from ..intern import is_index, is_pure_call, may_fault, nodes_with_effects
 from ..promote import const
 from ..sums import Sum, render
-from ..visit import children, field_names
+from ..visit import children, rebuilt
 from .knowledge import Knowledge
 
 _Rule = Callable[["Simplifier", Any], tir.PrimExpr]
@@ -107,7 +105,7 @@ class Simplifier(Knowledge):
         acting = nodes_with_effects(expr)
 
         def run(part: tir.PrimExpr) -> tir.PrimExpr:
-            return self._rebuild(part, run) if part in acting else self.visit(part)
+            return _rebuilt(part, run) if part in acting else self.visit(part)
 
         return run(expr)
 
@@ -131,16 +129,7 @@ class Simplifier(Knowledge):
 
     def rebuild(self, expr: tir.PrimExpr) -> tir.PrimExpr:
         """Return `expr` with its operands in normal form."""
-        return self.intern(self._rebuild(expr, self.visit))
-
-    def _rebuild(self, expr: tir.PrimExpr, visit: _Visit) -> tir.PrimExpr:
-        changes: dict[str, Any] = {}
-        for name in field_names(type(expr)):
-            value = getattr(expr, name)
-            new = _visited(value, visit)
-            if new is not value:
-                changes[name] = new
-        return replace(expr, **changes) if changes else expr
+        return self.intern(_rebuilt(expr, self.visit))
 
     def constant(self, value: int, dtype: str) -> tir.PrimExpr:
         """Return an integer constant, broadcast if the dtype is a vector."""
@@ -195,11 +184,6 @@ class Simplifier(Knowledge):
         return value.wrapped(dtype)
 
 
-def _visited(value: Any, visit: _Visit) -> Any:
-    """Return the value of a field with `visit` applied to its expressions."""
-    if isinstance(value, tir.PrimExpr):
-        return visit(value)
-    if isinstance(value, tuple):
-        new = tuple([_visited(item, visit) for item in value])  # type: ignore[reportUnknownVariableType]
-        return value if all(a is b for a, b in zip(new, value, strict=True)) else new  # type: ignore[reportUnknownVariableType]
-    return value
+def _rebuilt(expr: tir.PrimExpr, visit: _Visit) -> tir.PrimExpr:
+    """Return `expr` with `visit` applied to its operands."""
+    return rebuilt(expr, lambda part: visit(part) if isinstance(part, tir.PrimExpr) else part)

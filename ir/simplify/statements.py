@@ -12,7 +12,7 @@ from ..deep import deep
 from ..idioms import changes_no_byte
 from ..int_set import Interval
 from ..intern import is_index, is_pure_call
-from ..visit import field_names, walk
+from ..visit import rebuilt, walk
 from .core import Simplifier
 
 
@@ -97,7 +97,7 @@ class _Visitor:
                 domain = tir.Range(tir.IntImm(axis.var.dtype, 0), value)
                 return _changed(statement, value=value, body=self.within(axis.var, domain).visit(statement.body))
             case _:
-                return self._visit_fields(statement)
+                return rebuilt(statement, self.visit_part)
 
     def _visit_for(self, loop: tir.For) -> tir.Stmt:
         start, extent = self.simplifier.run(loop.min), self.simplifier.run(loop.extent)
@@ -137,7 +137,7 @@ class _Visitor:
         return _with_comments(found[0], sequence.trivia) if found else _nothing(sequence)
 
     def _visit_store(self, store: tir.BufferStore) -> tir.Stmt:
-        new = self._visit_fields(store)
+        new = rebuilt(store, self.visit_part)
         match new:
             case tir.BufferStore(value=tir.BufferLoad() as load) if load.buffer is new.buffer:
                 is_same = _same(load.indices, new.indices) and load.predicate is new.predicate
@@ -155,31 +155,25 @@ class _Visitor:
                 domain = tir.Range(self.simplifier.run(axis.dom.min), self.simplifier.run(axis.dom.extent))
                 inner = inner.within(axis.var, domain)
         body, init = inner.visit(block.body), None if block.init is None else inner.visit(block.init)
-        parts = {name: inner.visit_value(getattr(block, name)) for name in ("reads", "writes", "match_buffers")}
-        axes = self.visit_value(block.iter_vars)
+        parts = {
+            name: tuple(map(inner.visit_part, getattr(block, name))) for name in ("reads", "writes", "match_buffers")
+        }
+        axes = tuple(map(self.visit_part, block.iter_vars))
         block = _changed(block, iter_vars=axes, body=body, init=init, **parts)
         return _changed(realize, iter_values=values, predicate=predicate, block=block)
 
-    def _visit_fields(self, statement: tir.Stmt) -> tir.Stmt:
-        fields = {name: self.visit_value(getattr(statement, name)) for name in field_names(type(statement))}
-        return _changed(statement, **fields)
-
-    def visit_value(self, value: Any) -> Any:
-        """Return the value of a field with its expressions and statements simplified."""
-        match value:
-            case tir.Var() | tir.Buffer():
-                return value
-            case tir.PrimExpr():
-                return self.simplifier.run(value)
+    def visit_part(self, part: Any) -> Any:
+        """Return a part of a statement with its expressions and statements simplified."""
+        match part:
+            case tir.PrimExpr() if not isinstance(part, tir.Var):
+                new = self.simplifier.run(part)
+                return part if _same(part, new) else new
             case tir.Stmt():
-                return self.visit(value)
+                return self.visit(part)
             case tir.Range() | tir.BufferRegion() | tir.IterVar() | tir.MatchBufferRegion():
-                return _changed(value, **{n: self.visit_value(getattr(value, n)) for n in field_names(type(value))})
-            case tuple():
-                new = tuple([self.visit_value(item) for item in value])  # type: ignore[reportUnknownVariableType]
-                return value if all(a is b for a, b in zip(new, value, strict=True)) else new  # type: ignore[reportUnknownVariableType]
+                return rebuilt(part, self.visit_part)
             case _:
-                return value
+                return part
 
 
 def _changed(node: Any, /, **fields: Any) -> Any:
