@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from operator import attrgetter, is_
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
@@ -16,6 +16,8 @@ from . import relax, tir
 from .base import Node
 
 Variable: TypeAlias = tir.Var | relax.Var
+
+_T = TypeVar("_T")
 
 _OUTSIDE = frozenset(("span", "trivia"))
 _ATOMS = ("str", "int", "float", "bool", "str | None", "int | None", "ForKind", "BufferType", "IterVarType")
@@ -155,15 +157,20 @@ def _is_node_type(name: str) -> bool:
     return isinstance(kind, type) and issubclass(kind, Node)
 
 
-class _Readers(dict[type, _Reader]):
-    """Reader of each kind of node, created on first use."""
+class ByKind(dict[Any, _T]):
+    """A value for each kind of node, computed on first use."""
 
-    def __missing__(self, kind: type) -> _Reader:
-        self[kind] = found = _reader(kind)
+    def __init__(self, compute: Callable[[Any], _T]) -> None:
+        self._compute = compute
+
+    def __missing__(self, kind: type) -> _T:
+        self[kind] = found = self._compute(kind)
         return found
 
 
-_READERS = _Readers()
+_READERS = ByKind(_reader)
+_PARTS = ByKind(part_names)
+_IS_NODE = ByKind(lambda kind: issubclass(kind, Node))
 
 
 def _collected(values: Iterable[Any]) -> tuple[Node, ...]:
@@ -278,22 +285,26 @@ def _rewrite(
 
 def rebuilt(node: Any, change: Callable[[Any], Any]) -> Any:
     """Return `node` with `change` applied to each of its children; the same object if nothing changes."""
-    changes: dict[str, Any] = {}
-    for name in part_names(node.__class__):
+    changes: dict[str, Any] | None = None
+    for name in _PARTS[node.__class__]:
         value = getattr(node, name)
-        new = change(value) if isinstance(value, Node) else _changed(value, change)
+        if value is None:
+            continue
+        new = change(value) if _IS_NODE[value.__class__] else _changed(value, change)
         if new is not value:
+            changes = changes or {}
             changes[name] = new
-    return replace(node, **changes) if changes else node
+    return node if changes is None else replace(node, **changes)
 
 
 def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
     """Return the value of a field with `change` applied to its nodes; `value` itself if nothing changes."""
-    if isinstance(value, Node):
-        return change(value)
-    if isinstance(value, (tuple, list)):
-        new = [_changed(element, change) for element in value]  # type: ignore[reportUnknownVariableType]
+    kind = value.__class__
+    if kind is tuple or isinstance(value, (tuple, list)):
+        new = [change(element) if _IS_NODE[element.__class__] else _changed(element, change) for element in value]  # type: ignore[reportUnknownVariableType]
         return value if all(map(is_, new, value)) else tuple(new)  # type: ignore[reportUnknownVariableType]
+    if _IS_NODE[kind]:
+        return change(value)
     if isinstance(value, dict):
         items = {_changed(key, change): _changed(element, change) for key, element in value.items()}  # type: ignore[reportUnknownVariableType]
         same = all(map(is_, items.keys(), value.keys())) and all(map(is_, items.values(), value.values()))  # type: ignore[reportUnknownVariableType]

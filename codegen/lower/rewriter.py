@@ -11,20 +11,9 @@ from msgspec.structs import replace
 from ...ir import idioms, tir
 from ...ir.base import Node
 from ...ir.intern import has_effects, may_fault
-from ...ir.visit import defined_variables, part_names, substitute, walk
+from ...ir.visit import ByKind, defined_variables, part_names, rebuilt, substitute, walk
 
 Rule = Callable[[Any], Any]
-
-
-class _Parts(dict[type[Any], tuple[str, ...]]):
-    """The fields of each kind of node that may hold nodes; empty for other classes. Computed on first use."""
-
-    def __missing__(self, kind: type[Any]) -> tuple[str, ...]:
-        self[kind] = found = part_names(kind) if issubclass(kind, Node) else ()
-        return found
-
-
-_PARTS = _Parts()
 
 
 def sequence(parts: Iterable[tir.Stmt]) -> tir.Stmt:
@@ -43,6 +32,10 @@ def _loses_a_fault(expr: tir.BinaryOp, folded: tir.PrimExpr) -> bool:
     return any(may_fault(node) for node in walk(expr)) or has_effects(expr)
 
 
+def _keep(node: Any) -> Any:
+    return node
+
+
 class Rewriter:
     """Rewrites statements and expressions; `rules` maps kinds of nodes to methods, and other nodes are rebuilt
     from their parts.
@@ -54,27 +47,19 @@ class Rewriter:
     def __init__(self, rules: dict[type[Node], Rule]) -> None:
         self.values: dict[tir.Var, tir.PrimExpr] = {}
         self.buffers: dict[tir.Buffer, tir.Buffer] = {}
-        self._rules: dict[type[Any], Rule] = {
+        self._rules = ByKind[Rule](lambda kind: self.rebuild if part_names(kind) else _keep)
+        self._rules |= {
             tir.Var: self._variable, tir.SizeVar: self._variable, tir.Buffer: self.buffer, tir.SeqStmt: self._sequence,
             tuple: self._tuple, **rules,
         }  # fmt: skip
 
     def rewrite(self, node: Any) -> Any:
         """Return the rewritten `node`, a node or a tuple of nodes; the same object if nothing changes."""
-        return self._rules.get(node.__class__, self.rebuild)(node)
+        return self._rules[node.__class__](node)
 
     def rebuild(self, node: Any) -> Any:
         """Return `node` with its parts rewritten."""
-        changes: dict[str, Any] | None = None
-        rules = self._rules
-        for field in _PARTS[node.__class__]:
-            part = getattr(node, field)
-            if part.__class__ in rules or _PARTS[part.__class__]:
-                rewritten = self.rewrite(part)
-                if rewritten is not part:
-                    changes = changes or {}
-                    changes[field] = rewritten
-        return node if changes is None else replace(node, **changes)
+        return rebuilt(node, self.rewrite)
 
     def folded(self, make_one: Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]) -> Rule:
         """Return the rule of an operator that is folded if its operands become constants and no fault is lost."""
@@ -89,12 +74,7 @@ class Rewriter:
         return rule
 
     def _tuple(self, parts: tuple[Any, ...]) -> tuple[Any, ...]:
-        if not parts:
-            return parts
-        rules, rewrite = self._rules, self.rewrite
-        rewritten = tuple(
-            [rewrite(part) if part.__class__ in rules or _PARTS[part.__class__] else part for part in parts]
-        )
+        rewritten = tuple(map(self.rewrite, parts))
         return parts if all(map(is_, parts, rewritten)) else rewritten
 
     def _variable(self, var: tir.Var) -> tir.PrimExpr:
