@@ -206,7 +206,9 @@ def get_target(target: TargetLike) -> Target:
     if isinstance(target, str) and target in TARGETS:
         return TARGETS[target]
     if not str(target).isprintable():
-        raise error("E0601", f"the target {str(target)!r} contains control characters", None, "write it in one line")
+        raise error(
+            "E0601", f"the target {str(target)!r} contains control characters", None, "remove them, also line breaks"
+        )
     options = options_of(target)
     kind = options.pop("kind")
     if kind in GPU_KINDS or kind in MODELS:

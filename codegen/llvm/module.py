@@ -75,7 +75,7 @@ class ModuleEmitter:
         self._module = self._new_module()
 
     def add(self, name: str) -> None:
-        """Emit kernel `name`, whose callees are known. What the target cannot do is reported by `finish`."""
+        """Emit kernel `name`, whose callees are known. `finish` reports what the target does not support."""
         if self._take is not None and self._module.instruction_count() > _PART:
             if not self._problems:
                 self._take(str(self._module.module))

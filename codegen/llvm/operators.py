@@ -51,7 +51,7 @@ def type_suffix(value_type: LLVMType) -> str:
     return value_type.intrinsic_name if lanes is None else f"v{lanes}{value_type.element.intrinsic_name}"
 
 
-# --- Division: the only operators that a machine can trap on ---------------------------------------------------
+# --- Division: the only operators that may trap ----------------------------------------------------------------
 
 
 def _signed_divide(builder: Builder, a: Value, b: Value) -> Value:

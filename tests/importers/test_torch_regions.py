@@ -105,4 +105,4 @@ def test_positions_of_maxima_are_not_supported(operators: Any) -> None:
         from_exported_program(program)
     (found,) = caught.value.diagnostics
     assert (found.code, found.help) == ("E1004", "use only the first result")
-    assert found.message.endswith("takes the positions of maxima")
+    assert found.message.endswith("returns the indices of maxima")

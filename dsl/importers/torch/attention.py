@@ -58,13 +58,10 @@ def _with_statistics(c: Converter, a: Any) -> Any:
     """Convert an attention kernel of torch, whose further results are used only by its gradient."""
     from types import SimpleNamespace
 
-    def unused() -> relax.Expr:
-        raise c.unsupported("gives what only its gradient needs", "use its first result only")
-
     mask = getattr(a, "attn_mask", getattr(a, "attn_bias", None))
     given = SimpleNamespace(**(vars(a) | {"attn_mask": mask}))
     count = len(c.node.meta["val"])
-    return [lambda: _first(c, given), *[unused] * (count - 1)]
+    return [lambda: _first(c, given), *[c.only_for_gradients] * (count - 1)]
 
 
 def _first(c: Converter, a: Any) -> relax.Expr:

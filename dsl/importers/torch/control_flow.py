@@ -116,7 +116,7 @@ def _map(c: Converter, a: Any) -> list[Any]:
     body, mapped, extra = a.args
     length = d.value_of(dims_of(mapped[0])[0])
     if length is None:
-        raise c.unsupported("maps over a dimension whose size is not known", "make the size static")
+        raise c.unsupported("maps over a dimension of unknown size", "make the size static")
     rows: list[Any] = []
     for place in range(length):
         parts = [c.emit(op.squeeze(op.strided_slice(x, [0], [place], [place + 1]), [0]), "_slice") for x in mapped]

@@ -244,6 +244,10 @@ class Converter(Bindings):
         """Return the error E1004 for the current node, which no program can express."""
         return error("E1004", reason, None, help)
 
+    def only_for_gradients(self) -> relax.Expr:
+        """Refuse the use of a result that only the gradient of the current node needs."""
+        raise self.unsupported("returns what only its gradient needs", "use its first result only")
+
 
 def _attribute(module: Any, path: str) -> Any:
     """Return an attribute that a graph reads: a tensor as a constant, the graph of a branch unchanged."""

@@ -35,7 +35,7 @@ def _reach(c: Converter, kernel: Sequence[Any], dilation: Sequence[int]) -> list
     """Return the distance from the first to the last element of a window, for each dimension."""
     sizes = [d.value_of(size) for size in kernel]
     if None in sizes:
-        raise c.unsupported("slides a kernel of a size that is not known", "make the size static")
+        raise c.unsupported("slides a kernel of unknown size", "make the size static")
     return [step * (size - 1) for size, step in zip(sizes, dilation, strict=True) if size is not None]
 
 

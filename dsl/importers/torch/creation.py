@@ -60,7 +60,7 @@ def _linspace(c: Converter, a: Any) -> relax.Expr:
         if not step or not is_floating(c.dtype):
             return const(np.linspace(a.start, a.end, a.steps), c.dtype)
         return op.arange(a.start, a.end + step / 2, step, c.dtype)
-    raise c.unsupported("makes a range between bounds that are not known", "give numbers as its bounds")
+    raise c.unsupported("makes a range with unknown bounds", "give numbers as its bounds")
 
 
 def _scalar_tensor(c: Converter, a: Any) -> relax.Expr:
@@ -95,7 +95,7 @@ def _hamming_window(c: Converter, a: Any) -> relax.Expr:
     """Return the window; torch's window of size 1 is 1."""
     size, periodic = static(a.window_length), bool(getattr(a, "periodic", True))
     if size is None:
-        raise c.unsupported("makes a window of a size that is not known", "make the size static")
+        raise c.unsupported("makes a window of unknown size", "make the size static")
     if size < 2:
         return op.ones([size], c.dtype)
     weights = (relax.PrimValue(make.const(getattr(a, name, value), _weight_dtype(c))) for name, value in _HAMMING)

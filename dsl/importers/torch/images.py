@@ -79,7 +79,7 @@ def _sampled(c: Converter, x: relax.Expr, scales: list[float | None], method: st
     for axis in range(2, 2 + spatial):
         old, new = d.value_of(dims_of(x)[axis]), d.value_of(c.shape[axis])
         if old is None or new is None:
-            raise c.unsupported("scales images of a size that is not known by a fraction", "make the size static")
+            raise c.unsupported("scales images of unknown size by a fraction", "make the size static")
         x = interpolated(x, axis, _weights(method, old, new, scales[axis - 2]))
     return x
 
@@ -108,7 +108,7 @@ def _antialiased(c: Converter, a: Any) -> relax.Expr:
     for axis in (2, 3):
         old, new = d.value_of(dims_of(x)[axis]), d.value_of(c.shape[axis])
         if old is None or new is None:
-            raise c.unsupported("scales images of a size that is not known", "make the size static")
+            raise c.unsupported("scales images of unknown size", "make the size static")
         unit = torch.eye(old)[None, :, None]
         made = kernel(unit, [1, new], a.align_corners, 1.0, scales[axis - 2])[0, :, 0]
         matrix = const(made.numpy() if axis == 3 else made.T.numpy(), dtype_of(x))
@@ -150,7 +150,7 @@ def _roi_align(c: Converter, a: Any) -> relax.Expr:
 
 def _roi_pool(c: Converter, a: Any) -> Any:
     def places() -> relax.Expr:
-        raise c.unsupported("takes the positions of maxima", "use only the first result")
+        raise c.unsupported("returns the indices of maxima", "use only the first result")
 
     return op.vision.roi_pool(a.input, a.rois, (a.pooled_height, a.pooled_width), a.spatial_scale), places
 

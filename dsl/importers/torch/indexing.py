@@ -340,14 +340,14 @@ def _embedding_bag(c: Converter, a: Any) -> Any:
         is_member = op.logical_and(is_member, op.expand_dims(kept, 0))
     weights = c.emit(c.cast(is_member, dtype_of(a.weight)), "_members")
     if a.mode == 2:
-        return [lambda: _bag_maxima(rows, is_member), *_unused(c)]
+        return [lambda: _bag_maxima(rows, is_member), *[c.only_for_gradients] * 3]
     if a.per_sample_weights is not None:
         weights = op.multiply(weights, op.expand_dims(a.per_sample_weights, 0))
     total = op.matmul(weights, rows)
     if a.mode == 1:
         size = op.maximum(op.sum(weights, [1], True), number(1, weights))
         total = op.divide(total, size)
-    return [total, *_unused(c)]
+    return [total, *[c.only_for_gradients] * 3]
 
 
 def _bag_maxima(rows: relax.Expr, is_member: relax.Expr) -> relax.Expr:
@@ -356,13 +356,6 @@ def _bag_maxima(rows: relax.Expr, is_member: relax.Expr) -> relax.Expr:
     hidden = op.where(op.expand_dims(is_member, 2), op.expand_dims(rows, 0), number(-inf, rows))
     top = op.max(hidden, [1])
     return op.where(op.isinf(top), number(0, top), top)
-
-
-def _unused(c: Converter) -> list[Any]:
-    def refuse() -> relax.Expr:
-        raise c.unsupported("gives what only its gradient needs", "use its first result only")
-
-    return [refuse] * 3
 
 
 ROWS: dict[str, Convert] = {

@@ -45,7 +45,7 @@ def _cross_entropy(c: Converter, a: Any) -> relax.Expr:
 def _class_count(c: Converter, a: Any, axis: int) -> int:
     count = static(dims_of(a.self)[axis])
     if count is None:
-        raise c.unsupported("smooths the labels of a number of classes that is not known", "make the number static")
+        raise c.unsupported("smooths the labels of an unknown number of classes", "make the number static")
     return count
 
 

@@ -61,10 +61,7 @@ def _batch_norm(c: Converter, a: Any) -> relax.Expr:
 def _with_moments(convert: Convert) -> Convert:
     """Return the normalized tensor; the mean and the deviation are results that only gradients use."""
 
-    def unused(c: Converter) -> relax.Expr:
-        raise c.unsupported("gives what only its gradient needs", "use its first result only")
-
-    return lambda c, a: (lambda: convert(c, a), lambda: unused(c), lambda: unused(c))
+    return lambda c, a: (lambda: convert(c, a), c.only_for_gradients, c.only_for_gradients)
 
 
 def _batch_norm_no_training(c: Converter, a: Any) -> Any:

@@ -65,7 +65,7 @@ def _max_indices(c: Converter, a: Any, spatial: int) -> relax.Expr:
     sizes = [d.value_of(dim) for dim in dims_of(x)[2:]]
     counts = [d.value_of(dim) for dim in _shape(c)[-spatial:]]
     if None in sizes:
-        raise c.unsupported("asks for places in data whose size is not known", "make the size static")
+        raise c.unsupported("returns indices into data of unknown size", "make the size static")
     parts = tuple(windows[name] for name in ("pool_size", "strides", "dilation", "padding"))
     found = maximum_places(x, cast("list[int]", sizes), cast("list[int]", counts), cast("Any", parts))
     return op.squeeze(found, [0]) if is_single else found
@@ -107,7 +107,7 @@ def _adaptive_max(spatial: int) -> Convert:
             return x
 
         def places() -> relax.Expr:
-            raise c.unsupported("asks for the places of adaptive maxima", "use their values only")
+            raise c.unsupported("returns the indices of adaptive maxima", "use their values only")
 
         return values, places
 
@@ -117,7 +117,7 @@ def _adaptive_max(spatial: int) -> Convert:
 def _adaptive_max_along(c: Converter, x: relax.Expr, axis: int, wanted: Any) -> relax.Expr:
     size, count = d.value_of(dims_of(x)[axis]), d.value_of(wanted)
     if size is None or count is None:
-        raise c.unsupported("cuts data of a size that is not known", "make the size static")
+        raise c.unsupported("cuts data of unknown size", "make the size static")
     parts = [
         op.max(
             sliced(x, axis, place * size // count, -(-(place + 1) * size // count) - place * size // count),

@@ -96,7 +96,7 @@ def _pdist(c: Converter, a: Any) -> relax.Expr:
 
     count = d.value_of(dims_of(a.self)[0])
     if count is None:
-        raise c.unsupported("compares rows whose number is not known", "make the number static")
+        raise c.unsupported("compares an unknown number of rows", "make the number static")
     first, second = np.triu_indices(count, 1)
     rows = (op.take(a.self, const(index.astype("int64")), 0) for index in (first, second))
     return _distances(c, op.subtract(*rows), a.p)

@@ -44,7 +44,7 @@ def _recurrent(cell: Cell) -> Convert:
         directions = 2 if a.bidirectional else 1
         weights = list(a.params)
         if any(d.value_of(dim) is None for given in (*weights, *initial) for dim in dims_of(given)[-1:]):
-            raise c.unsupported("has weights whose sizes are not known", "make the sizes of the weights static")
+            raise c.unsupported("has weights of unknown sizes", "make the sizes of the weights static")
         count = len(weights) // (a.num_layers * directions)
         final: list[list[relax.Expr]] = [[] for _ in initial]
         for layer in range(a.num_layers):

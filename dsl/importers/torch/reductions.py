@@ -69,7 +69,7 @@ def _index_of(find: Callable[[relax.Expr, int | None, bool], relax.Expr]) -> Con
     """Return the index of an extremum; without `dim`, the index in the flattened tensor."""
 
     def convert(c: Converter, a: Any) -> relax.Expr:
-        x, keepdim = _ordered(c, a.self), getattr(a, "keepdim", False)
+        x, keepdim = ordered(c, a.self), getattr(a, "keepdim", False)
         if getattr(a, "dim", None) is None or not rank_of(x):
             return (
                 op.reshape(find(op.reshape(x, [-1]), 0, False), c.shape) if not rank_of(x) else find(x, None, keepdim)
@@ -79,7 +79,7 @@ def _index_of(find: Callable[[relax.Expr, int | None, bool], relax.Expr]) -> Con
     return convert
 
 
-def _ordered(c: Converter, x: relax.Expr) -> relax.Expr:
+def ordered(c: Converter, x: relax.Expr) -> relax.Expr:
     return c.cast(x, "int8") if dtype_of(x) == "bool" else x
 
 

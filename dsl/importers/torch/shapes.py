@@ -77,7 +77,7 @@ def _repeat_interleave(c: Converter, a: Any) -> relax.Expr:
     x, axis = (op.reshape(a.self, [-1]), 0) if a.dim is None else (a.self, axis_of(a.dim, rank_of(a.self)))
     count = static(a.repeats)
     if count is None:
-        raise c.unsupported("repeats elements a number of times that is not known", "make the number static")
+        raise c.unsupported("repeats elements an unknown number of times", "make the number static")
     return op.repeat(x, count, axis)
 
 
@@ -100,7 +100,7 @@ def _slice(c: Converter, a: Any) -> relax.Expr:
     begin = position(0 if a.start is None else a.start, dims_of(a.self)[axis]) if a.start else d.dim(0)
     step = static(a.step)
     if step is None:
-        raise c.unsupported("slices in steps that are not known", "make the step static")
+        raise c.unsupported("slices with unknown steps", "make the step static")
     return sliced(a.self, axis, begin, c.shape[axis], step)
 
 
@@ -194,7 +194,7 @@ def _roll(c: Converter, a: Any) -> relax.Expr:
 def _rolled(c: Converter, x: relax.Expr, axis: int, shift: Any) -> relax.Expr:
     size, count = dims_of(x)[axis], static(shift)
     if count is None or (d.value_of(size) is None and abs(count) > 1):
-        raise c.unsupported("rolls a dimension whose size is not known", "make the size and the shift static")
+        raise c.unsupported("rolls a dimension of unknown size", "make the size and the shift static")
     length = d.value_of(size)
     by = count % length if length else count
     if not by or length == 0:
@@ -241,7 +241,7 @@ def _as_strided(c: Converter, a: Any) -> relax.Expr:
     sizes: list[Any] = [static(size) for size in a.size]
     strides: list[Any] = [static(stride) for stride in a.stride]
     if None in sizes or None in strides:
-        raise c.unsupported("reads memory at strides that are not known", "make the sizes static")
+        raise c.unsupported("reads memory at unknown strides", "make the sizes static")
     import numpy
 
     np: Any = numpy

@@ -7,16 +7,13 @@ from typing import Any
 from ....ir import relax
 from ....ir.api.relax import op
 from ....ir.ops import dims as d
-from ..values import axis_of, dims_of, dtype_of, rank_of, static
+from ..values import axis_of, dims_of, rank_of, static
 from .converter import Convert, Converter
-
-
-def _comparable(c: Converter, x: relax.Expr) -> relax.Expr:
-    return c.cast(x, "int8") if dtype_of(x) == "bool" else x
+from .reductions import ordered
 
 
 def _sort(c: Converter, a: Any) -> Any:
-    x, descending = _comparable(c, a.self), bool(a.descending)
+    x, descending = ordered(c, a.self), bool(a.descending)
     if not rank_of(x):
         return a.self, lambda: op.zeros((), "int64")
     axis = axis_of(a.dim, rank_of(x))
@@ -31,7 +28,7 @@ def _argsort(c: Converter, a: Any) -> relax.Expr:
 def _topk(c: Converter, a: Any) -> Any:
     count = static(a.k)
     if count is None:
-        raise c.unsupported("takes a number of elements that is not known", "make the number static")
+        raise c.unsupported("takes an unknown number of elements", "make the number static")
     if not rank_of(a.self):
         return a.self, lambda: op.zeros((), "int64")
     axis = axis_of(a.dim, rank_of(a.self))
