@@ -96,6 +96,17 @@ def lanes_of(dtype: str) -> int:
     return parse_dtype(dtype).lanes
 
 
+def is_index(dtype: str) -> bool:
+    """Return whether expressions of `dtype` are assumed not to overflow."""
+    return dtype in ("int32", "int64")
+
+
+def element_bytes(dtype: str) -> int:
+    """Return the size of an element of `dtype`, with all its lanes, in bytes."""
+    parsed = parse_dtype(dtype)
+    return parsed.bytes * parsed.lanes
+
+
 def with_lanes(dtype: str, lanes: int) -> str:
     """Return `dtype` with other lanes."""
     name = parse_dtype(dtype).name

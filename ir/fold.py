@@ -14,7 +14,7 @@ from collections.abc import Callable
 from . import tir
 from .base import Span
 from .diagnostics import error
-from .dtype import int_range, parse_dtype
+from .dtype import int_range, is_index, parse_dtype
 
 
 def _truncated_quotient(a: int, b: int) -> int:
@@ -54,11 +54,6 @@ _DIVISIONS = (tir.Div, tir.Mod, tir.FloorDiv, tir.FloorMod)
 _FORMATS = {"float16": "e", "float32": "f", "float64": "d"}
 
 
-def is_index_dtype(dtype: str) -> bool:
-    """Whether `dtype` is a dtype of indices, for which folding is more eager."""
-    return dtype in ("int32", "int64")
-
-
 def wrap(value: int, dtype: str) -> int:
     """Wrap `value` to the range of the integer `dtype`."""
     low, high = int_range(dtype)
@@ -90,7 +85,7 @@ def fold(kind: type[tir.BinaryOp], a: tir.PrimExpr, b: tir.PrimExpr, span: Span 
         if left is None or right is None:
             return None
         return tir.IntImm("bool", int(_COMPARE[kind](left, right)), span=span)
-    if kind in (tir.Mod, tir.FloorMod) and not is_index_dtype(a.dtype):
+    if kind in (tir.Mod, tir.FloorMod) and not is_index(a.dtype):
         return None
     if kind in _DIVISIONS and right == 0:
         raise error("E0232", "division by zero", b.span or span, "divide by something that is not zero")

@@ -23,6 +23,13 @@ def is_one(expr: tir.PrimExpr) -> bool:
     return isinstance(expr, tir.IntImm) and expr.value == 1
 
 
+def without_casts(expr: Node) -> Node:
+    """Return the expression below the casts at the top of `expr`."""
+    while isinstance(expr, tir.Cast):
+        expr = expr.value
+    return expr
+
+
 def changes_no_byte(dtype: str) -> bool:
     """Return whether storing a loaded value of `dtype` leaves memory as it is. Bytes of true bools become 1."""
     return not is_bool(dtype)

@@ -12,11 +12,6 @@ from .ops.tir import get
 from .visit import children, field_names, post_order, rewrite_recording, walk
 
 
-def is_index(dtype: str) -> bool:
-    """Whether expressions of `dtype` are assumed not to overflow."""
-    return dtype in ("int32", "int64")
-
-
 def is_scalar_int(dtype: str) -> bool:
     return is_int(dtype) and parse_dtype(dtype).lanes == 1 and not parse_dtype(dtype).scalable
 

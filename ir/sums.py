@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from math import gcd, inf
 
 from . import tir
-from .dtype import int_range, parse_dtype
+from .dtype import int_range, is_index, parse_dtype
 from .fold import wrap
-from .intern import is_index
 
 
 class Sum:

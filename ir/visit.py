@@ -382,11 +382,11 @@ def defined_variables(node: Node) -> tuple[Variable, ...]:
             shapes = [variable for buffer in node.buffer_map.values() for variable in variables_of_buffer(buffer)]
             return (*node.params, *shapes)
         case relax.Function():
-            return (*node.params, *[v for param in node.params for v in _tir_variables(param)])
+            return (*node.params, *[v for param in node.params for v in tir_variables(param)])
         case relax.VarBinding():
             return (node.var,)
         case relax.MatchCast():
-            return (node.var, *_tir_variables(node.struct_info))
+            return (node.var, *tir_variables(node.struct_info))
         case _:
             return ()
 
@@ -405,10 +405,10 @@ def with_new_variables(node: Any) -> Any:
 def variables_of_buffer(buffer: tir.Buffer) -> tuple[tir.Var, ...]:
     """Return the data pointer of `buffer` and the variables in its shape, strides and offset."""
     parts = (*buffer.shape, *buffer.strides, *(() if buffer.elem_offset is None else (buffer.elem_offset,)))
-    return (buffer.data, *[v for part in parts for v in _tir_variables(part)])
+    return (buffer.data, *[v for part in parts for v in tir_variables(part)])
 
 
-def _tir_variables(node: Node) -> list[tir.Var]:
+def tir_variables(node: Node) -> list[tir.Var]:
     return [below for below in walk(node) if isinstance(below, tir.Var)]
 
 

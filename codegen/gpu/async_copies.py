@@ -21,9 +21,8 @@ from msgspec.structs import replace
 from ...ir import make, tir
 from ...ir.analysis.modular_set import modular_set
 from ...ir.base import Node, Op
-from ...ir.dtype import lanes_of, parse_dtype
+from ...ir.dtype import element_bytes, lanes_of, parse_dtype
 from ...ir.visit import walk
-from ..llvm.types import element_bytes
 from ..lower.rewriter import Rewriter, sequence
 from .allreduce import barrier
 from .kernel import SYNC, Kernel, scope_of

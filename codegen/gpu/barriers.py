@@ -56,7 +56,7 @@ def insert_barriers(kernel: Kernel) -> Kernel:
 class _Inserter(Rewriter):
     def __init__(self, kernel: Kernel) -> None:
         super().__init__({
-            tir.SeqStmt: self._sequence, tir.For: self._for, tir.IfThenElse: self._if, tir.While: self._whole,
+            tir.For: self._for, tir.IfThenElse: self._if, tir.While: self._whole,
             tir.LetStmt: self._let, tir.AttrStmt: self._around, tir.Allocate: self._around, tir.DeclBuffer: self._around,
             tir.AssertStmt: self._assert, tir.BufferStore: self._leaf, tir.Evaluate: self._leaf,
         })  # fmt: skip
@@ -71,9 +71,6 @@ class _Inserter(Rewriter):
         self._since: list[_MemoryAccess] = []
         self._later = later_stores(kernel.body)
         self._met: dict[tuple[GuardedElement, GuardedElement], bool | None] = {}
-
-    def _sequence(self, stmt: tir.SeqStmt) -> tir.Stmt:
-        return sequence([self.rewrite(part) for part in stmt.seq])
 
     def _for(self, stmt: tir.For) -> tir.Stmt:
         """Visit the body twice, so that the end of an iteration is compared with the start of the next one."""

@@ -10,8 +10,8 @@ from math import prod
 
 from ...ir import tir
 from ...ir.diagnostics import error
+from ...ir.dtype import element_bytes
 from ...ir.visit import walk
-from ..llvm.types import element_bytes
 from .kernel import Kernel, scope_of
 
 DYNAMIC = "shared.dyn"

@@ -12,8 +12,8 @@ from msgspec import Struct
 from ...ir import tir
 from ...ir.base import Op
 from ...ir.diagnostics import error
+from ...ir.dtype import element_bytes
 from ...ir.numpy_dtype import numpy_dtype
-from ..llvm.types import element_bytes
 from ..runtime.sizes import Frame, Size, Slots, compile_size
 from .architectures import MOST_EXTENT
 from .driver import Driver

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...ir import tir
+from ...ir.dtype import element_bytes
 from ...ir.visit import walk
-from ..llvm.types import element_bytes
 from .kernel import Kernel
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ...ir import make, tir
 from ...ir.analysis.modular_set import modular_set
 from ...ir.diagnostics import error
+from ...ir.dtype import element_bytes
 from ...ir.idioms import NOTHING
 from ...ir.matrix_units import (
     WARP,
@@ -21,7 +22,6 @@ from ...ir.matrix_units import (
     number,
 )  # fmt: skip
 from ...ir.visit import walk
-from ..llvm.types import element_bytes
 from ..lower.rewriter import Rewriter, sequence
 from .kernel import Kernel, scope_of, size_of
 from .warp_memory import lane_number, thread_number

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from ...ir import make, tir
 from ...ir.analysis.const_bounds import const_bounds
 from ...ir.base import Node
-from ...ir.dtype import int_range
+from ...ir.dtype import element_bytes, int_range
 from ...ir.matrix_units import (
     DTYPES,
     WHOLE_WARP,
@@ -34,7 +34,7 @@ from ...ir.matrix_units import (
 )
 from ...ir.visit import walk
 from ..lower.bounds import CHECKED_POSITION, Bounds, Safety
-from ..lower.pointers import Pointers, constant, element_size
+from ..lower.pointers import Pointers, constant
 from ..lower.rewriter import Rewriter, sequence
 from .kernel import Kernel, scope_of
 from .matrix_units import ZERO, MemoryRange, over, place_of, plus, rest, times
@@ -113,7 +113,7 @@ class _Checker(Rewriter):
         self, call: tir.Call, place: MemoryRange, index: tir.PrimExpr, row: int, stride: tir.PrimExpr
     ) -> tir.Stmt | None:
         """Return the check of an element; None if it is proven to be inside."""
-        data, size = place.buffer.data, element_size(place.buffer.dtype)
+        data, size = place.buffer.data, element_bytes(place.buffer.dtype)
         pointed = self._pointers.of_pointer(data, call)
         start, extent, offset = place.at(index), pointed.extent, pointed.offset
         if self._is_proving and isinstance(extent, tir.IntImm) and isinstance(offset, tir.IntImm):
@@ -157,7 +157,7 @@ class _Checker(Rewriter):
         target, target_at, source, source_at, size, *predicate = map(_expression, call.args)
         if not isinstance(size, tir.IntImm):
             return  # this call cannot be compiled
-        count = max(size.value // element_size(call.dtype), 1)
+        count = max(size.value // element_bytes(call.dtype), 1)
         yield from self._row(place_of(target, target_at, call.dtype), count)
         for ahead in {0, count - 1}:
             index = plus(make.cast(source_at, "int64"), ahead)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from math import prod
 
 from ...ir import tir
+from ...ir.dtype import element_bytes
 from ...ir.visit import walk
-from ..llvm.types import element_bytes
 from ..names import mangle
 from ..runtime.sizes import size_text
 from ..target import Target

@@ -21,7 +21,7 @@ from .api import Builder, LLVMType, Value, ir
 from .constants import constant_array
 from .operators import intrinsic, kind_of, number
 from .types import register_type
-from .vectors import by_lane
+from .vectors import by_lane, like
 
 
 def emit_cast(builder: Builder, value: Value, source: str, target: str, span: Span | None = None) -> Value:
@@ -70,11 +70,6 @@ def _is_not_zero(builder: Builder, value: Value, source: str) -> Value:
     return builder.icmp_unsigned("!=", value, number(value.type, 0))
 
 
-def _like(value: Value, element: LLVMType) -> LLVMType:
-    lanes = getattr(value.type, "count", None)
-    return element if lanes is None else ir.VectorType(element, lanes)
-
-
 def _round_to_odd(builder: Builder, value: Value) -> Value:
     """Round a float64 to float32 such that rounding the result to float16 is correct.
 
@@ -82,8 +77,8 @@ def _round_to_odd(builder: Builder, value: Value) -> Value:
     to odd truncates the value and sets the last bit if it was inexact, so that the second rounding does not mistake
     it for a tie.
     """
-    word = _like(value, ir.IntType(32))
-    near = builder.fptrunc(value, _like(value, ir.FloatType()))
+    word = like(value, ir.IntType(32))
+    near = builder.fptrunc(value, like(value, ir.FloatType()))
     back = builder.fpext(near, value.type)
     bits = builder.bitcast(near, word)
     is_larger = builder.fcmp_ordered(">", intrinsic(builder, "fabs", back), intrinsic(builder, "fabs", value))
@@ -94,16 +89,16 @@ def _round_to_odd(builder: Builder, value: Value) -> Value:
 
 def _widen_bfloat16(builder: Builder, bits: Value) -> Value:
     """Return the float32 whose upper half is the bfloat16 `bits`."""
-    word = _like(bits, ir.IntType(32))
+    word = like(bits, ir.IntType(32))
     shifted = builder.shl(builder.zext(bits, word), number(word, 16))
-    return builder.bitcast(shifted, _like(bits, ir.FloatType()))
+    return builder.bitcast(shifted, like(bits, ir.FloatType()))
 
 
 def _round_to_bfloat16(builder: Builder, value: Value) -> Value:
     """Round to nearest even by adding a bias of half a unit in the last kept place, less one if that place is even. A
     NaN becomes quiet.
     """
-    word, half = _like(value, ir.IntType(32)), _like(value, ir.IntType(16))
+    word, half = like(value, ir.IntType(32)), like(value, ir.IntType(16))
     bits = builder.bitcast(value, word)
     upper = builder.lshr(bits, number(word, 16))
     bias = builder.add(builder.and_(upper, number(word, 1)), number(word, 0x7FFF))

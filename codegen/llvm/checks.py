@@ -12,6 +12,7 @@ from .expressions import RECORD_POINTER, ExpressionEmitter
 from .faults import MOST_DIMENSIONS, POSITION, Fault, emit_claim
 from .operators import intrinsic, kind_of, number
 from .types import I32, I64
+from .vectors import like
 
 
 def emit_checked_index(emitter: ExpressionEmitter, call: tir.Call) -> Value:
@@ -54,7 +55,7 @@ def emit_checked_position(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     def wide(part: tir.PrimExpr) -> Value:
         narrow = _wide(emitter, emitter.emit(part), part.dtype)
         extend = builder.zext if kind_of(part.dtype) == "unsigned" else builder.sext
-        found = extend(narrow, _like(narrow, _I128))
+        found = extend(narrow, like(narrow, _I128))
         return found if lanes_of(part.dtype) == lanes else _repeated_to(emitter, found, lanes)
 
     size, extent, offset, place, *terms = map(wide, parts)
@@ -79,11 +80,6 @@ def emit_checked_position(emitter: ExpressionEmitter, call: tir.Call) -> Value:
 
 
 _I128 = ir.IntType(128)
-
-
-def _like(value: Value, element: object) -> object:
-    lanes = getattr(value.type, "count", None)
-    return element if lanes is None else ir.VectorType(element, lanes)
 
 
 def _repeated_to(emitter: ExpressionEmitter, value: Value, lanes: int) -> Value:

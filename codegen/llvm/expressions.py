@@ -16,7 +16,7 @@ import numpy as np
 from ...ir import tir
 from ...ir.base import GlobalVar, Span
 from ...ir.diagnostics import error
-from ...ir.dtype import is_bool, lanes_of, parse_dtype, with_lanes
+from ...ir.dtype import element_bytes, is_bool, lanes_of, parse_dtype, with_lanes
 from ...ir.numpy_dtype import numpy_dtype
 from ..lower.windows import operands_of
 from . import gathers, vectors
@@ -25,7 +25,7 @@ from .casts import emit_cast
 from .masks import masked_load
 from .operators import BINARY, DIVISIONS, extremum_of, kind_of, number
 from .shared import LLVMModule
-from .types import I32, I64, POINTER, element_bytes, memory_type, register_type
+from .types import I32, I64, POINTER, memory_type, register_type
 
 MOST_CHEAP = 100
 """Maximum number of nodes of an expression that may be evaluated speculatively."""

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from ...ir import tir
 from ...ir.diagnostics import error
+from ...ir.dtype import element_bytes
 from ...ir.matrix_units import (
     DTYPES,
     WARP,
@@ -32,7 +33,7 @@ from .casts import emit_cast
 from .expressions import ExpressionEmitter
 from .intrinsics import Table
 from .operators import number
-from .types import I32, I64, element_bytes, memory_type
+from .types import I32, I64, memory_type
 
 
 class _HasFragments(Protocol):
@@ -51,16 +52,17 @@ _REGISTERS: dict[str, LLVMType] = {"f16": _HALVES, "f32": ir.FloatType()}
 _REGISTER_BYTES = 4
 
 
+def call_symbol(emitter: ExpressionEmitter, symbol: str, result: LLVMType, *args: Value) -> Value:
+    """Emit a call of a function by its symbol."""
+    return emitter.builder.call(emitter.module.c_function(symbol, result, [arg.type for arg in args]), args)
+
+
 def require(emitter: ExpressionEmitter, call: tir.Call, arch: int, what: str) -> None:
     """Raise E0602 if the target is older than `arch` (80 for sm_80)."""
     target = emitter.module.target.arch
     if int(target.removeprefix("sm_").rstrip("a")) < arch:
         reason = f"{what} need sm_{arch} or newer; the target is {target}"
         raise error("E0602", reason, call.span, f'compile for a newer GPU: "cuda -arch=sm_{max(arch, 80)}"')
-
-
-def _call(emitter: ExpressionEmitter, symbol: str, result: LLVMType, *args: Value) -> Value:
-    return emitter.builder.call(emitter.module.c_function(symbol, result, [arg.type for arg in args]), args)
 
 
 def _wide(emitter: ExpressionEmitter, expr: Any) -> Value:
@@ -121,7 +123,7 @@ def _mma(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     kind, words = registers[-1].type, product.c_count * element_bytes(DTYPES[product.c]) // _REGISTER_BYTES
     is_saturating = product.c == "s32" and len(call.args) > 12 and bool(constant(call, 12))
     symbol = f"llvm.nvvm.mma.{shape}.row.col.{'satfinite.' * is_saturating}{_types(product)}"
-    result = _call(emitter, symbol, _results(kind, words), *registers)
+    result = call_symbol(emitter, symbol, _results(kind, words), *registers)
     _store(emitter, _pointer(emitter, call, 10, DTYPES[product.c]), _taken(emitter, result, words))
     return number(I32, 0)
 
@@ -131,7 +133,7 @@ def _ldmatrix(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     require(emitter, call, 75, "loads of matrices")
     shared = emitter.builder.addrspacecast(_pointer(emitter, call, 5, call.dtype), _SHARED)
     symbol = f"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x{load.count}{'.trans' * load.is_transposed}.b16.p3"
-    result = _call(emitter, symbol, _results(I32, load.count), shared)
+    result = call_symbol(emitter, symbol, _results(I32, load.count), shared)
     _store(emitter, _pointer(emitter, call, 3, call.dtype), _taken(emitter, result, load.count))
     return number(I32, 0)
 
@@ -197,11 +199,11 @@ def _move(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     ptx_type = _ptx_type(fragment)
     if name_of(call) == "tvm_store_matrix_sync":
         symbol = f"llvm.nvvm.wmma.{fragment.shape_name}.store.d.{layout}.stride.{ptx_type}.p0"
-        _call(emitter, symbol, _VOID, memory, *_load(emitter, address, kind, count), stride)
+        call_symbol(emitter, symbol, _VOID, memory, *_load(emitter, address, kind, count), stride)
         return number(I32, 0)
     role = {"accumulator": "c"}.get(fragment.kind, fragment.kind)
     symbol = f"llvm.nvvm.wmma.{fragment.shape_name}.load.{role}.{layout}.stride.{ptx_type}.p0"
-    result = _call(emitter, symbol, _results(kind, count), memory, stride)
+    result = call_symbol(emitter, symbol, _results(kind, count), memory, stride)
     _store(emitter, address, _taken(emitter, result, count))
     return number(I32, 0)
 
@@ -220,7 +222,7 @@ def _mma_sync(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     ptx_type = f"{_ptx_type(d)}.{_ptx_type(c)}" if a.dtype == "float16" else _ptx_type(a)
     registers = [value for _, address, item, words in parts[1:] for value in _load(emitter, address, item, words)]
     symbol = f"llvm.nvvm.wmma.{a.shape_name}.mma.{layouts}.{ptx_type}"
-    result = _call(emitter, symbol, _results(kind, count), *registers)
+    result = call_symbol(emitter, symbol, _results(kind, count), *registers)
     _store(emitter, target, _taken(emitter, result, count))
     return number(I32, 0)
 
@@ -240,17 +242,17 @@ def _copy(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     if len(call.args) > 5:
         taken = emitter.emit(call.args[5])  # type: ignore[arg-type]
         symbol, rest = f"{symbol}.s", [emitter.builder.select(taken, number(I32, size), number(I32, 0))]
-    _call(emitter, symbol, _VOID, target, source, *rest)
+    call_symbol(emitter, symbol, _VOID, target, source, *rest)
     return number(I32, 0)
 
 
 def _commit(emitter: ExpressionEmitter, call: tir.Call) -> Value:
-    _call(emitter, "llvm.nvvm.cp.async.commit.group", _VOID)
+    call_symbol(emitter, "llvm.nvvm.cp.async.commit.group", _VOID)
     return number(I32, 0)
 
 
 def _wait(emitter: ExpressionEmitter, call: tir.Call) -> Value:
-    _call(emitter, "llvm.nvvm.cp.async.wait.group", _VOID, number(I32, constant(call, 0)))
+    call_symbol(emitter, "llvm.nvvm.cp.async.wait.group", _VOID, number(I32, constant(call, 0)))
     return number(I32, 0)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from ...ir import tir
 from ...ir.analysis.modular_set import modular_set
 from ...ir.diagnostics import Diagnostic, TvmsError, error
-from ...ir.dtype import lanes_of, with_lanes
+from ...ir.dtype import element_bytes, lanes_of, with_lanes
 from ...ir.matrix_units import Fragment, fragments_in, is_fragment_scope
 from ..gpu.architectures import ARCHITECTURES, LOCAL_BYTES, PARAMETER_BYTES, STATIC_SHARED_BYTES
 from ..gpu.dynamic_memory import DYNAMIC, dynamic_bytes, dynamic_offsets
@@ -33,7 +33,7 @@ from .nvptx_intrinsics import NVPTX
 from .operators import number
 from .parallel import KernelEmitter
 from .shared import LLVMModule
-from .types import I32, I64, POINTER, element_bytes, register_type
+from .types import I32, I64, POINTER, register_type
 
 SHARED_SPACE = 3
 SHARED_ALIGNMENT = 128

@@ -16,7 +16,7 @@ from .api import LLVMType, Value, ir
 from .casts import emit_cast
 from .expressions import ExpressionEmitter, scalar_of
 from .intrinsics import ANY, Intrinsic, Table
-from .matrix_units import MATRIX_UNITS
+from .matrix_units import MATRIX_UNITS, call_symbol
 from .operators import kind_of, number
 from .types import I32, I64, POINTER
 
@@ -95,10 +95,6 @@ SIMULATED: Table = {
 # --- GPUs -----------------------------------------------------------------------------------------------------
 
 
-def _call(emitter: ExpressionEmitter, symbol: str, result: LLVMType, *args: Value) -> Value:
-    return emitter.builder.call(emitter.module.c_function(symbol, result, [arg.type for arg in args]), args)
-
-
 def _atomic_add(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     address, value = atomic_operands(emitter, call)
     operation = "fadd" if kind_of(call.dtype) == "float" else "add"
@@ -109,9 +105,9 @@ def _wait(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     """Emit `tvm_storage_sync(scope)`: a barrier of the threads of a block or of a warp."""
     scope = call.args[0].value if isinstance(call.args[0], tir.StringImm) else ""
     if scope == "warp":
-        _call(emitter, "llvm.nvvm.bar.warp.sync", VOID, number(I32, -1))
+        call_symbol(emitter, "llvm.nvvm.bar.warp.sync", VOID, number(I32, -1))
     elif scope.startswith("shared"):
-        _call(emitter, "llvm.nvvm.barrier.cta.sync.aligned.all", VOID, number(I32, 0))
+        call_symbol(emitter, "llvm.nvvm.barrier.cta.sync.aligned.all", VOID, number(I32, 0))
     else:
         help = 'use scope "shared" or "warp"; to synchronize blocks, split the kernel'
         raise error("E0606", f"threads cannot synchronize in scope '{scope}'", call.span, help)
@@ -131,7 +127,7 @@ def _shuffle(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     bits = value if isinstance(value.type, ir.IntType) else builder.bitcast(value, ir.IntType(parsed.bits))
 
     def exchanged(word: Value) -> Value:
-        return _call(emitter, f"llvm.nvvm.shfl.sync.{kind}.i32", I32, mask, word, operand, number(I32, clamp))
+        return call_symbol(emitter, f"llvm.nvvm.shfl.sync.{kind}.i32", I32, mask, word, operand, number(I32, clamp))
 
     if parsed.bits == 64:
         low = builder.zext(exchanged(builder.trunc(bits, I32)), I64)
@@ -144,7 +140,7 @@ def _shuffle(emitter: ExpressionEmitter, call: tir.Call) -> Value:
 
 
 def _active_mask(emitter: ExpressionEmitter, call: tir.Call) -> Value:
-    return _call(emitter, "llvm.nvvm.activemask", I32)
+    return call_symbol(emitter, "llvm.nvvm.activemask", I32)
 
 
 def _checked_index(emitter: ExpressionEmitter, call: tir.Call) -> Value:

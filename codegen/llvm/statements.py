@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from ...ir import tir
 from ...ir.diagnostics import error
-from ...ir.dtype import lanes_of, with_lanes
+from ...ir.dtype import element_bytes, lanes_of, with_lanes
 from ...ir.jumps import BREAK, has_jump
 from ..names import local_name
 from . import vectors
@@ -25,7 +25,7 @@ from .expressions import RECORD_POINTER, ExpressionEmitter
 from .masks import masked_store
 from .operators import intrinsic, kind_of, number
 from .shared import LLVMModule, result_type
-from .types import I32, I64, POINTER, element_bytes
+from .types import I32, I64, POINTER
 
 ALIGNMENT = 64
 """Alignment in bytes of memory that kernels allocate: a cache line, and the widest vector."""

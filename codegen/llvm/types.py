@@ -54,9 +54,3 @@ def register_type(dtype: str, span: Span | None = None) -> LLVMType:
 def memory_type(dtype: str, span: Span | None = None) -> LLVMType:
     """Return the LLVM type of a buffer element of `dtype`; TvmsError E0604 if there is none."""
     return _llvm_type(dtype, span, in_memory=True)
-
-
-def element_bytes(dtype: str) -> int:
-    """Return the size of an element of `dtype`, with all its lanes, in bytes."""
-    parsed = parse_dtype(dtype)
-    return parsed.bytes * parsed.lanes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from .api import Builder, Value, ir
+from .api import Builder, LLVMType, Value, ir
 
 _I32 = ir.IntType(32)
 
@@ -30,6 +30,12 @@ def join(builder: Builder, lanes: Sequence[Value]) -> Value:
 def by_lane(builder: Builder, value: Value, function: Callable[[Value], Value]) -> Value:
     """Apply `function` to every lane of `value`."""
     return join(builder, [function(lane) for lane in split(builder, value)])
+
+
+def like(value: Value, element: LLVMType) -> LLVMType:
+    """Return the type with the element type `element` and the lanes of `value`."""
+    lanes = getattr(value.type, "count", None)
+    return element if lanes is None else ir.VectorType(element, lanes)
 
 
 def shuffle(builder: Builder, a: Value, b: Value, lanes: Sequence[int]) -> Value:

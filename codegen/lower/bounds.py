@@ -22,12 +22,12 @@ from msgspec.structs import replace
 from ...ir import make, tir
 from ...ir.base import GlobalVar, Node, Op
 from ...ir.diagnostics import error
-from ...ir.dtype import int_range, lanes_of, with_lanes
+from ...ir.dtype import element_bytes, int_range, lanes_of, with_lanes
 from ...ir.intern import is_pure_call
 from ...ir.visit import children, walk
 from .facts import Facts
 from .layout import strides_of
-from .pointers import Pointers, bytes_of, constant, count_of, element_size, unknown
+from .pointers import Pointers, bytes_of, constant, count_of, unknown
 from .rewriter import Rewriter, sequence
 from .wrapping import Arithmetic, Exact, Limits, end_of, with_limits
 
@@ -222,7 +222,7 @@ class Guard(Rewriter):
         pointer, value = call.args
         assert isinstance(pointer, tir.PrimExpr)
         said = "this pointer points outside of its memory"
-        checked = self._pointer(pointer, constant(element_size(call.dtype)), said, call)
+        checked = self._pointer(pointer, constant(element_bytes(call.dtype)), said, call)
         return replace(call, args=(checked, self.rewrite(value)))
 
     def _call_function(self, call: tir.Call, name: str) -> tir.PrimExpr:
@@ -378,7 +378,7 @@ class Guard(Rewriter):
         parts = zip(named, strides_of(buffer), strict=True)
         terms = [part for index, step in parts for part in (_where_on(index, changed.predicate), step)]
         first = _ZERO if buffer.elem_offset is None else buffer.elem_offset
-        what = tir.StringImm("handle", buffer.name), constant(element_size(buffer.dtype))
+        what = tir.StringImm("handle", buffer.name), constant(element_bytes(buffer.dtype))
         args = (indices[-1], *what, pointed.extent, pointed.offset, first, *terms)
         indices[-1] = tir.Call(indices[-1].dtype, CHECKED_POSITION, args, span=access.span)
         return replace(changed, indices=tuple(indices)), named

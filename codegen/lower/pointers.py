@@ -17,7 +17,7 @@ from msgspec import Struct
 from ...ir import make, tir
 from ...ir.base import Node, Op
 from ...ir.diagnostics import TvmsError, error
-from ...ir.dtype import parse_dtype
+from ...ir.dtype import element_bytes, parse_dtype
 from ...ir.fold import wrap
 from ...ir.intern import has_effects
 from ...ir.visit import rewrite, walk
@@ -32,12 +32,6 @@ class Pointed(Struct, frozen=True):
 
     extent: tir.PrimExpr
     offset: tir.PrimExpr
-
-
-def element_size(dtype: str) -> int:
-    """Return the size of an element of `dtype`, with all its lanes, in bytes."""
-    parsed = parse_dtype(dtype)
-    return parsed.bytes * parsed.lanes
 
 
 def count_of(buffer: tir.Buffer) -> tir.PrimExpr:
@@ -61,7 +55,7 @@ def constant(value: int) -> tir.IntImm:
 
 def bytes_of(count: tir.PrimExpr, dtype: str) -> tir.PrimExpr:
     """Return the size of `count` elements in bytes."""
-    return _product(count, constant(element_size(dtype)))
+    return _product(count, constant(element_bytes(dtype)))
 
 
 _CHECKS = (Op("tir.checked_index"), Op("tir.checked_position"))
@@ -202,7 +196,7 @@ class Pointers:
         if 0 in shape:
             return True
         ends = [(size - 1) * step for size, step in zip(shape, strides, strict=True)]
-        size = element_size(buffer.dtype)
+        size = element_bytes(buffer.dtype)
         low, high = (start + (first + sum(pick(0, end) for end in ends)) * size for pick in (min, max))
         return all(extent > 0 for extent in shape) and low >= 0 and high + size <= extent
 

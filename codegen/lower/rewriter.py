@@ -47,7 +47,7 @@ class Rewriter:
     def __init__(self, rules: dict[type[Node], Rule]) -> None:
         self.values: dict[tir.Var, tir.PrimExpr] = {}
         self.buffers: dict[tir.Buffer, tir.Buffer] = {}
-        self._rules = ByKind[Rule](lambda kind: self.rebuild if part_names(kind) else _keep)
+        self._rules: dict[type[Any], Rule] = ByKind(lambda kind: self.rebuild if part_names(kind) else _keep)
         self._rules |= {
             tir.Var: self._variable, tir.SizeVar: self._variable, tir.Buffer: self.buffer, tir.SeqStmt: self._sequence,
             tuple: self._tuple, **rules,

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ...ir import tir
 from ...ir.analysis.const_bounds import const_bounds
 from ...ir.base import Op
-from ...ir.dtype import lanes_of, with_lanes
+from ...ir.dtype import is_index, lanes_of, with_lanes
 from ...ir.equal import structural_equal
 from ...ir.visit import substitute, walk
 from .bounds import CHECKED_INDEX
@@ -71,7 +71,7 @@ class _Vectorizer(Rewriter):
             tir.Add: self._sum, tir.Sub: self._difference, tir.Mul: self._product, tir.BufferLoad: self._load, tir.BufferStore: self._store,
             tir.Select: self._select, tir.Cast: self._cast, tir.Not: self._not, tir.Call: self._call,
             tir.Let: self._let, tir.IfThenElse: self._if, **dict.fromkeys((tir.And, tir.Or), self._both),
-            **dict.fromkeys((tir.IntImm, tir.FloatImm), lambda node: node), tir.SeqStmt: self._statements,
+            **dict.fromkeys((tir.IntImm, tir.FloatImm), lambda node: node),
             **dict.fromkeys((tir.Div, tir.Mod, tir.FloorDiv, tir.FloorMod, tir.Min, tir.Max), self._binary),
             **dict.fromkeys((tir.EQ, tir.NE, tir.LT, tir.LE, tir.GT, tir.GE), self._binary),
         }  # fmt: skip
@@ -99,15 +99,9 @@ class _Vectorizer(Rewriter):
             raise _Declined
         return rewritten
 
-    def _variable(self, var: tir.Var) -> tir.PrimExpr:
-        return self.values.get(var, var)
-
     def buffer(self, buffer: tir.Buffer) -> tir.Buffer:
         """Return `buffer` unchanged: flat buffers do not depend on the loop variable."""
         return buffer
-
-    def _statements(self, stmt: tir.SeqStmt) -> tir.Stmt:
-        return sequence([self.rewrite(part) for part in stmt.seq])
 
     def _if(self, stmt: tir.IfThenElse) -> tir.Stmt:
         """Mask the lanes in which the condition does not hold."""
@@ -159,16 +153,13 @@ class _Vectorizer(Rewriter):
         return replace(node, dtype=with_lanes(node.dtype, lanes_of(a.dtype)), a=a, b=b)
 
     def _sum(self, node: tir.Add) -> tir.PrimExpr:
-        is_index = node.dtype in ("int32", "int64")
-        return add(self.rewrite(node.a), self.rewrite(node.b)) if is_index else self._binary(node)
+        return add(self.rewrite(node.a), self.rewrite(node.b)) if is_index(node.dtype) else self._binary(node)
 
     def _difference(self, node: tir.Sub) -> tir.PrimExpr:
-        is_index = node.dtype in ("int32", "int64")
-        return subtract(self.rewrite(node.a), self.rewrite(node.b)) if is_index else self._binary(node)
+        return subtract(self.rewrite(node.a), self.rewrite(node.b)) if is_index(node.dtype) else self._binary(node)
 
     def _product(self, node: tir.Mul) -> tir.PrimExpr:
-        is_index = node.dtype in ("int32", "int64")
-        return multiply(self.rewrite(node.a), self.rewrite(node.b)) if is_index else self._binary(node)
+        return multiply(self.rewrite(node.a), self.rewrite(node.b)) if is_index(node.dtype) else self._binary(node)
 
     def _select(self, node: tir.Select) -> tir.PrimExpr:
         condition, yes, no = self._operands(node.condition, node.true_value, node.false_value)

@@ -25,6 +25,7 @@ from ...ir.base import Node
 from ...ir.dtype import is_float
 from ...ir.equal import structural_equal
 from ...ir.fold import wrap
+from ...ir.idioms import without_casts
 from ...ir.simplify import simplify
 from ...ir.visit import substitute, walk
 from ..lower.rewriter import sequence
@@ -82,7 +83,7 @@ class _Pair(Struct, frozen=True, eq=False):
         return simplify(substitute(value, dict.fromkeys(ordered, tir.IntImm("bool", 1)))) if ordered else value
 
     def _is_order(self, condition: tir.LT) -> bool:
-        a, b = _without_casts(condition.a), _without_casts(condition.b)
+        a, b = without_casts(condition.a), without_casts(condition.b)
         return b is self.axis.var and isinstance(a, tir.BufferLoad) and self.old.get(a) == 0
 
     def begins_with_an_index(self) -> bool:
@@ -90,7 +91,7 @@ class _Pair(Struct, frozen=True, eq=False):
         whose results are constant between the numbers that are tried.
         """
         value, dtype = self.values[0], self.taken.dtype
-        is_choice = isinstance(value, tir.Select) and {_without_casts(value.true_value), _without_casts(value.false_value)} <= {
+        is_choice = isinstance(value, tir.Select) and {without_casts(value.true_value), without_casts(value.false_value)} <= {
             self.axis.var, *self.old,
         }  # fmt: skip
         casts = [node.value.dtype for node in walk(value) if isinstance(node, tir.Cast)]
@@ -135,12 +136,6 @@ def _value(expr: tir.PrimExpr) -> float:
             return _SIGNS[type(expr)](_value(expr.a), _value(expr.b))
         case _:
             raise AssertionError(type(expr))
-
-
-def _without_casts(expr: Node) -> Node:
-    while isinstance(expr, tir.Cast):
-        expr = expr.value
-    return expr
 
 
 def schedule_argument(stmt: tir.Stmt, machine: Machine) -> tir.Stmt:

@@ -13,7 +13,6 @@ gather the whole image at once.)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
 
 from ...ir import tir
 from ...ir.dtype import parse_dtype
@@ -40,7 +39,7 @@ from .build import (
 from .contraction import Contraction, Offsets, extent_of, joined, read_contraction
 from .epilogue import epilogue_of
 from .gemm import Product, emit_product
-from .matmul import is_enough, loops_around
+from .matmul import is_enough, known_size, loops_around
 from .nest import Axis, Declined, Nest
 from .tiles import choose_chunk
 
@@ -76,7 +75,7 @@ class _Emitter:
         self.rows, self.columns, self.depth = rows, columns, depth
         self.far, self.sides = (read.a, rows) if is_left else (read.b, columns)
         self.element_bytes = parse_dtype(self.far.buffer.dtype).bytes
-        self.k, self.long, self.inner = _count(depth), _count(self.sides[:1]), _count(self.sides[1:])
+        self.k, self.long, self.inner = known_size(depth), known_size(self.sides[:1]), known_size(self.sides[1:])
         self.lanes = machine.vector_bytes // self.element_bytes
         unit = machine.registers // 3 if is_left else self.lanes
         self.chunk = choose_chunk(self.long, self.inner, self.k * self.element_bytes, unit, machine)
@@ -127,8 +126,8 @@ class _Emitter:
         axes = [*first, *second]
         extents = [length if axis is self.sides[0] else axis.extent for axis in axes]
         row = constant(near.shape[1]) or 0
-        steps = [_count(first[i + 1 :]) * row for i in range(len(first))]
-        steps += [_count(second[i + 1 :]) for i in range(len(second))]
+        steps = [known_size(first[i + 1 :]) * row for i in range(len(first))]
+        steps += [known_size(second[i + 1 :]) for i in range(len(second))]
         source = view(self.far.buffer, extents, [self.far.steps[axis.var] for axis in axes], self.far.at(offsets))
         target = view(near, extents, steps, 0)
 
@@ -156,8 +155,3 @@ class _Emitter:
         if self.is_left:
             return loop("r", rest, lambda r: row(lambda k: (plus(size, r), k), self.k))
         return loop("k", self.k, lambda k: row(lambda column: (k, plus(size, column)), rest))
-
-
-def _count(axes: Sequence[Axis]) -> int:
-    """Return the product of the extents of `axes`, which are constant."""
-    return prod(axis.size or 0 for axis in axes)

@@ -34,7 +34,7 @@ def schedule_matmul(nest: Nest, machine: Machine) -> tir.Stmt:
         raise Declined("it is a matrix-vector product")
     if more_depth:
         raise Declined("the reduction axes are not contiguous")
-    if more_columns and len(joined(read.columns, (c,))[0]) > len(n) and 0 < _known(n) < FEW_COLUMNS:
+    if more_columns and len(joined(read.columns, (c,))[0]) > len(n) and 0 < known_size(n) < FEW_COLUMNS:
         raise Declined(f"fewer than {FEW_COLUMNS} columns are contiguous in a factor, but more in the result")
     outer = [*read.batch, *more_rows, *more_columns]
     is_many = read.is_large and is_enough(outer, machine)
@@ -48,7 +48,7 @@ def schedule_matmul(nest: Nest, machine: Machine) -> tir.Stmt:
     return loops_around(outer, is_many, at)
 
 
-def _known(axes: Sequence[Axis]) -> int:
+def known_size(axes: Sequence[Axis]) -> int:
     """Return the product of the extents of `axes`, 0 if it is symbolic."""
     return prod(axis.size or 0 for axis in axes)
 

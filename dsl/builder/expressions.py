@@ -11,6 +11,7 @@ from typing import Any
 
 from ...ir import make, relax, tir
 from ...ir.base import GlobalVar, Metadata, Span
+from ...ir.buffers import elem_offset_of
 from ...ir.diagnostics import TvmsError
 from ...ir.dtype import is_dtype
 from ...ir.signature import describe
@@ -23,7 +24,6 @@ from .convert import Mismatch, constant, expression, is_dict, is_tuple
 from .forms import Closure, Form, FormUse, MetadataTable, Method, ModuleReference, Namespace
 from .remedies import elsewhere
 from .tir_access import access, no_buffer
-from .tir_buffers import index_dtype
 from .tir_literals import dtype_form
 from .tir_methods import BUFFER_METHODS, EXPRESSION_METHODS
 
@@ -273,7 +273,7 @@ _BUFFER: dict[str, Callable[[tir.Buffer], Any]] = {
     "data": lambda buffer: buffer.data,
     "shape": lambda buffer: buffer.shape,
     "strides": lambda buffer: buffer.strides,
-    "elem_offset": lambda buffer: _offset(buffer),
+    "elem_offset": lambda buffer: elem_offset_of(buffer),
     "dtype": lambda buffer: buffer.dtype,
     "name": lambda buffer: buffer.name,
     "ty": lambda buffer: buffer,
@@ -290,10 +290,6 @@ _OTHER: dict[type, dict[str, Callable[[Any], Any]]] = {
     tir.Range: {"min": lambda dom: dom.min, "extent": lambda dom: dom.extent},
     tir.BufferRegion: {"buffer": lambda region: region.buffer, "region": lambda region: region.region},
 }
-
-
-def _offset(buffer: tir.Buffer) -> tir.PrimExpr:
-    return make.const(0, index_dtype(buffer.shape)) if buffer.elem_offset is None else buffer.elem_offset
 
 
 def _type(expr: tir.PrimExpr) -> tir.Type:

@@ -15,7 +15,7 @@ from ...ir.diagnostics import error
 from ...ir.dtype import is_float
 from ...ir.files import MIB, read_file
 from ...ir.sanitize import emit, json_text, say
-from ...ir.visit import substitute, walk
+from ...ir.visit import substitute, tir_variables, walk
 from ..entries import arguments_of, select_entry
 from ..load import load_verified
 from . import options
@@ -156,7 +156,7 @@ def count_operations(function: tir.PrimFunc, sizes: dict[str, int]) -> int:
     def count(node: Any) -> int:
         if isinstance(node, tir.For):
             known = {
-                var: tir.IntImm(var.dtype, sizes[var.name]) for var in _variables(node.extent) if var.name in sizes
+                var: tir.IntImm(var.dtype, sizes[var.name]) for var in tir_variables(node.extent) if var.name in sizes
             }
             extent = substitute(node.extent, known)
             return extent.value * count(node.body) if isinstance(extent, tir.IntImm) else 0
@@ -172,7 +172,3 @@ def count_operations(function: tir.PrimFunc, sizes: dict[str, int]) -> int:
         return count(body) if isinstance(body, tir.Stmt) else 0
 
     return count(function.body)
-
-
-def _variables(expr: tir.PrimExpr) -> list[tir.Var]:
-    return [node for node in walk(expr) if isinstance(node, tir.Var)]

@@ -19,7 +19,7 @@ from .arguments import bind_sizes, make_values, read_given, split_pairs
 from .files import write_output
 from .progress import interruptible, progress
 from .reporting import UsageError, report, report_notes
-from .verification import Reference, compare_results
+from .verification import Reference, compare_results, copy_of
 
 if TYPE_CHECKING:
     from ...ir.interp.frame import ThreadOrder
@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 Results = dict[str, Any]
 _UNSAFE, _LONGEST = re.compile(r"[^\w\[\].-]|^\."), 60
 """Characters that are replaced in the file name of a result, and its maximum length."""
-
-
-def _copy(value: Any) -> Any:
-    return value.copy() if hasattr(value, "copy") else value
 
 
 def _flatten(name: str, value: Any) -> Results:
@@ -49,7 +45,7 @@ def _call(
     call: Callable[..., Any], function: Function, arguments: tuple[Argument, ...], values: list[Any]
 ) -> tuple[Results, float]:
     """Call with copies of `values`; return the returned or written values by name, and the time in seconds."""
-    own = [_copy(value) for value in values]
+    own = [copy_of(value) for value in values]
     start = time.perf_counter()
     returned = call(*own)
     seconds = time.perf_counter() - start

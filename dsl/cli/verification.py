@@ -101,8 +101,8 @@ class Reference:
         intermediates = allocate_intermediates(opened, args)
         if intermediates is None:
             return False
-        before = [_copy(value) for value in (*args, *intermediates)]
-        after = [_copy(value) for value in before]
+        before = [copy_of(value) for value in (*args, *intermediates)]
+        after = [copy_of(value) for value in before]
         announce(f"run {func.attrs.get('global_symbol', 'a function')} as unoptimized machine code")
         try:
             interruptible(call)(*after)
@@ -142,7 +142,7 @@ class Reference:
                     self.faults.append(f"'{name}' by {largest:.2g}")
 
 
-def _copy(value: Any) -> Any:
+def copy_of(value: Any) -> Any:
     return value.copy() if hasattr(value, "copy") else value
 
 

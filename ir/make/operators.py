@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from .. import fold, tir
 from ..base import Node, Op, Span
 from ..diagnostics import error
-from ..dtype import is_bool, is_int, parse_dtype
+from ..dtype import is_bool, is_index, is_int, parse_dtype
 from ..promote import Operand, const, match_types, to_expr, with_base
 from ..visit import is_larger
 
@@ -181,7 +181,7 @@ def _bitwise(
     name: str, meaning: Callable[[int, int], int], a: Operand, b: Operand, span: Span | None, shift: bool = False
 ) -> tir.PrimExpr:
     left, right = match_types(integer(a, name, span), integer(b, name, span), span)
-    if fold.is_index_dtype(left.dtype) and isinstance(right, tir.IntImm):
+    if is_index(left.dtype) and isinstance(right, tir.IntImm):
         bits = parse_dtype(left.dtype).bits
         if shift and not 0 <= right.value < bits:
             message = f"a shift by {right.value} of {left.dtype}"

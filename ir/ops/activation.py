@@ -13,6 +13,7 @@ from ..te import topi
 from . import dims as d
 from .inference import Inference, dims_of, float_like_first, same_as_first
 from .registry import Oracle, Param, RelaxOp, register
+from .unary import erf_of
 
 _DATA = Param("data")
 
@@ -30,12 +31,6 @@ def _activation(
     register(
         RelaxOp(f"relax.nn.{name}", params, infer, f"Return {doc}.", _same_dtype(oracle), meaning, prim_func=prim_func)
     )
-
-
-def _erf(np: Any, x: Any) -> Any:
-    from math import erf
-
-    return np.vectorize(erf, otypes=["float64"])(x)
 
 
 def _number(x: te.Tensor, value: float) -> tir.PrimExpr:
@@ -81,7 +76,7 @@ _activation(
     "`max(x, 0)` of every element",
 )
 _activation(
-    "gelu", _gelu, lambda np, a: 0.5 * a.data * (1 + _erf(np, a.data * sqrt(0.5))), "the Gaussian error linear unit"
+    "gelu", _gelu, lambda np, a: 0.5 * a.data * (1 + erf_of(np, a.data * sqrt(0.5))), "the Gaussian error linear unit"
 )
 _activation(
     "gelu_tanh",

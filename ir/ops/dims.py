@@ -9,6 +9,7 @@ from math import gcd
 from typing import TypeAlias
 
 from .. import tir
+from ..idioms import is_one as is_one
 
 Dims: TypeAlias = tuple[tir.PrimExpr, ...]
 _Monomial: TypeAlias = tuple[int, ...]
@@ -102,10 +103,6 @@ def least(a: tir.PrimExpr) -> int | None:
         return None
     used = {number for monomial in polynomial for number in monomial}
     return polynomial.get((), 0) if all(isinstance(atoms.nodes[number], tir.Var) for number in used) else None
-
-
-def is_one(dim: tir.PrimExpr) -> bool:
-    return isinstance(dim, tir.IntImm) and dim.value == 1
 
 
 def value_of(dim: tir.PrimExpr) -> int | None:

@@ -69,7 +69,7 @@ def _check(name: str, value: Callable[[tir.PrimExpr], Any], doc: str) -> None:
     )
 
 
-def _erf(np: Any, x: Any) -> Any:
+def erf_of(np: Any, x: Any) -> Any:
     from math import erf
 
     return np.vectorize(erf, otypes=["float64"])(x)
@@ -108,7 +108,7 @@ _unary("atanh", te.atanh, lambda np, x: np.arctanh(x), "Return the inverse hyper
 _unary("ceil", _where_float(te.ceil), lambda np, x: np.ceil(x), "Round up", False)
 _unary("cos", te.cos, lambda np, x: np.cos(x), "Return the cosine of")
 _unary("cosh", te.cosh, lambda np, x: np.cosh(x), "Return the hyperbolic cosine of")
-_unary("erf", te.erf, _erf, "Return the error function of")
+_unary("erf", te.erf, erf_of, "Return the error function of")
 _unary("exp", te.exp, lambda np, x: np.exp(x), "Return the exponential of")
 _unary("floor", _where_float(te.floor), lambda np, x: np.floor(x), "Round down", False)
 _unary("log", te.log, lambda np, x: np.log(x), "Return the natural logarithm of")

@@ -13,6 +13,7 @@ from .. import tir
 from ..base import IRModule
 from ..deep import deep
 from ..equal import structural_equal
+from ..idioms import without_casts
 from ..visit import walk
 from .transform import declare_pass, map_functions
 
@@ -134,19 +135,13 @@ def _reduces_whole_axes(load: tir.BufferLoad, reduced: set[tir.Var]) -> bool:
     return all(index in reduced or not any(node in reduced for node in walk(index)) for index in load.indices)
 
 
-def _without_cast(expr: tir.PrimExpr) -> tir.PrimExpr:
-    while isinstance(expr, tir.Cast):
-        expr = expr.value
-    return expr
-
-
 def _is_multiply_add(store: tir.BufferStore) -> bool:
     """Return whether it is `C[…] = C[…] + A[…] * B[…]` with both factors used for several elements."""
-    total = _without_cast(store.value)
-    product = _without_cast(total.b) if isinstance(total, tir.Add) else None
+    total = without_casts(store.value)
+    product = without_casts(total.b) if isinstance(total, tir.Add) else None
     if not isinstance(total, tir.Add) or not isinstance(product, tir.Mul):
         return False
-    before, lhs, rhs = map(_without_cast, (total.a, product.a, product.b))
+    before, lhs, rhs = map(without_casts, (total.a, product.a, product.b))
     if not (isinstance(before, tir.BufferLoad) and before.buffer is store.buffer):
         return False
     is_same = structural_equal(before.indices, store.indices)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import gcd
 
 from .. import tir
-from ..intern import few_factors, is_index, is_scalar_int, joined
+from ..dtype import is_index
+from ..intern import few_factors, is_scalar_int, joined
 from ..sums import Sum
 from .core import Simplifier, simplifies
 from .division import quotient

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .. import tir
-from ..intern import is_index, is_scalar_int
+from ..dtype import is_index
+from ..intern import is_scalar_int
 from ..sums import Sum
 from .arithmetic import difference, merge_splits
 from .core import Simplifier, simplifies

@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 
 from .. import tir
 from ..analysis.const_bounds import Bounds, Domain, Domains, ends, of_domain
-from ..dtype import int_range, is_bool, parse_dtype
-from ..intern import is_index, is_pure_call, may_fault, nodes_with_effects
+from ..dtype import int_range, is_bool, is_index, parse_dtype
+from ..intern import is_pure_call, may_fault, nodes_with_effects
 from ..promote import const
 from ..sums import Sum, render
 from ..visit import children, rebuilt
@@ -130,6 +130,13 @@ class Simplifier(Knowledge):
     def rebuild(self, expr: tir.PrimExpr) -> tir.PrimExpr:
         """Return `expr` with its operands in normal form."""
         return self.intern(_rebuilt(expr, self.visit))
+
+    def combine(self, kind: type[tir.BinaryOp], operands: Sequence[tir.PrimExpr]) -> tir.PrimExpr:
+        """Return the operation of some kind on all of `operands`, at least one, from the left."""
+        result, *others = operands
+        for operand in others:
+            result = self.intern(kind(result.dtype, result, operand))
+        return result
 
     def constant(self, value: int, dtype: str) -> tir.PrimExpr:
         """Return an integer constant, broadcast if the dtype is a vector."""

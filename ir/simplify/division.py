@@ -13,7 +13,8 @@ from math import gcd
 
 from .. import tir
 from ..analysis.const_bounds import Bounds
-from ..intern import factors, is_index, is_scalar_int
+from ..dtype import is_index
+from ..intern import factors, is_scalar_int
 from ..sums import Sum
 from .core import Simplifier, simplifies
 from .elementwise import elementwise

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from functools import reduce
 
 from .. import tir
-from ..intern import is_index, is_scalar_int, joined
+from ..dtype import is_index
+from ..intern import is_scalar_int, joined
 from ..sums import Sum
 from .arithmetic import difference
 from .core import Simplifier, simplifies
@@ -29,11 +30,11 @@ def extremum(s: Simplifier, expr: tir.Min | tir.Max) -> tir.PrimExpr:
             return s.visit(inside)
     common = _common(s, operands, dtype)
     if common is None:
-        return _build(s, kind, operands)
+        return s.combine(kind, operands)
     rest = [s.to_expr(s.sum(operand).plus(common, -1), dtype) for operand in operands]
     inner = s.visit(reduce(lambda a, b: kind(dtype, a, b), [term for term in rest if term is not None]))
     result = s.to_expr(s.sum(inner).plus(common), dtype)
-    return _build(s, kind, operands) if result is None else result
+    return s.combine(kind, operands) if result is None else result
 
 
 def _operands(s: Simplifier, kind: type[tir.Min | tir.Max], expr: tir.PrimExpr) -> list[tir.PrimExpr]:
@@ -125,10 +126,3 @@ def _taken_out(s: Simplifier, kind: type[tir.Min | tir.Max], operands: list[tir.
 
 def _is_negative(value: Sum) -> bool:
     return bool(value.terms) and max(value.terms.values()) < 0
-
-
-def _build(s: Simplifier, kind: type[tir.Min | tir.Max], operands: list[tir.PrimExpr]) -> tir.PrimExpr:
-    result = operands[0]
-    for operand in operands[1:]:
-        result = s.intern(kind(result.dtype, result, operand))
-    return result

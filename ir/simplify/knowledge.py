@@ -8,8 +8,8 @@ from .. import tir
 from ..analysis.const_bounds import Bounds, bounds_of, of_domain, of_dtype
 from ..analysis.modular_set import ModularSet, modular_of
 from ..base import Op
-from ..dtype import int_range, parse_dtype
-from ..intern import Nodes, few_factors, is_index, is_scalar_int
+from ..dtype import int_range, is_index, parse_dtype
+from ..intern import Nodes, few_factors, is_scalar_int
 from ..sums import Sum
 
 MOST_FACTS = 32

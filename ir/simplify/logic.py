@@ -6,8 +6,8 @@ from functools import reduce
 from operator import is_not
 
 from .. import tir
-from ..dtype import is_bool, is_int, parse_dtype
-from ..intern import is_index, joined
+from ..dtype import is_bool, is_index, is_int, parse_dtype
+from ..intern import joined
 from ..visit import children, is_larger, walk
 from .core import Simplifier, simplifies
 from .elementwise import elementwise
@@ -54,8 +54,8 @@ def _each_alone(s: Simplifier, expr: tir.And | tir.Or) -> tir.PrimExpr:
         if not isinstance(part, tir.IntImm):
             kept[part] = None
         elif bool(part.value) != is_and:
-            return part if all(map(s.is_total, kept)) else _join(s, kind, [*kept, part])
-    return _join(s, kind, list(kept)) if kept else s.constant(int(is_and), expr.dtype)
+            return part if all(map(s.is_total, kept)) else s.combine(kind, [*kept, part])
+    return s.combine(kind, list(kept)) if kept else s.constant(int(is_and), expr.dtype)
 
 
 def _together(s: Simplifier, expr: tir.And | tir.Or) -> tir.PrimExpr:
@@ -72,7 +72,7 @@ def _together(s: Simplifier, expr: tir.And | tir.Or) -> tir.PrimExpr:
         for term in joined(kind, new):
             if isinstance(term, tir.IntImm):
                 if bool(term.value) != is_and:
-                    return term if all(map(s.is_total, kept)) else _join(s, kind, [*kept, term])
+                    return term if all(map(s.is_total, kept)) else s.combine(kind, [*kept, term])
                 continue
             if position + 1 < len(parts):
                 place = place.assuming(term, is_and)
@@ -81,12 +81,12 @@ def _together(s: Simplifier, expr: tir.And | tir.Or) -> tir.PrimExpr:
                 seen = [(k, later.visit(k)) for k in kept]
                 kept = [new if _is_shorter(new, k) else k for k, new in seen if not _says(new, is_and)]
                 if any(_is_shorter(new, k) for k, new in seen if not _says(new, is_and)):
-                    return s.visit(_join(s, kind, [*kept, new, *map(s.nodes.intern_all, parts[position + 1 :])]))
+                    return s.visit(s.combine(kind, [*kept, new, *map(s.nodes.intern_all, parts[position + 1 :])]))
             kept.append(term)
     tight = [_tightened(s, term, kept) for term in kept] if is_and else kept
     if any(map(is_not, tight, kept)):
-        return s.visit(_join(s, kind, tight))
-    return _join(s, kind, kept) if kept else s.constant(int(is_and), expr.dtype)
+        return s.visit(s.combine(kind, tight))
+    return s.combine(kind, kept) if kept else s.constant(int(is_and), expr.dtype)
 
 
 def _tightened(s: Simplifier, part: tir.PrimExpr, others: list[tir.PrimExpr]) -> tir.PrimExpr:
@@ -113,13 +113,6 @@ def _is_shorter(new: tir.PrimExpr, old: tir.PrimExpr) -> bool:
 
 def _says(condition: tir.PrimExpr, value: bool) -> bool:
     return isinstance(condition, tir.IntImm) and bool(condition.value) == value
-
-
-def _join(s: Simplifier, kind: type[tir.And | tir.Or], parts: list[tir.PrimExpr]) -> tir.PrimExpr:
-    result = parts[0]
-    for part in parts[1:]:
-        result = s.intern(kind(result.dtype, result, part))
-    return result
 
 
 @simplifies(tir.Not)

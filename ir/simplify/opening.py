@@ -6,7 +6,8 @@ from itertools import product as combinations
 from math import prod
 
 from .. import tir
-from ..intern import factors, is_index
+from ..dtype import is_index
+from ..intern import factors
 from ..sums import Sum
 from .core import Simplifier
 

@@ -9,9 +9,10 @@ from msgspec.structs import replace
 from .. import tir
 from ..base import Trivia
 from ..deep import deep
+from ..dtype import is_index
 from ..idioms import changes_no_byte
 from ..int_set import Interval
-from ..intern import is_index, is_pure_call
+from ..intern import is_pure_call
 from ..visit import rebuilt, walk
 from .core import Simplifier
 

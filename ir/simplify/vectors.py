@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from math import gcd
 
 from .. import tir
-from ..dtype import is_int
-from ..intern import is_index
+from ..dtype import is_index, is_int
 from .core import Simplifier
 from .patterns import Bindings, Row, broadcast, c, d, lanes, maximum, minimum, ramp, value_of, x, y, z, zero
 

@@ -11,6 +11,7 @@ from .. import make, tir
 from ..access import detect_regions, full_region
 from ..base import Node
 from ..buffers import decl_buffer
+from ..idioms import is_one
 from ..index_dtype import IndexDtype
 from ..visit import rewrite, substitute
 from .expr import operand
@@ -218,7 +219,7 @@ def _update(
     """Return the update of a reduction; of several values, all are computed before any is stored."""
     combiner = reduce.combiner
     stored = [tir.BufferLoad(buffer.dtype, buffer, indices) for buffer in buffers]
-    condition = None if _is_true(reduce.condition) else _lower(reduce.condition, renamed, state)
+    condition = None if is_one(reduce.condition) else _lower(reduce.condition, renamed, state)
     given: list[tir.PrimExpr] = []
     for source, identity in zip(reduce.source, combiner.identity_element, strict=True):
         value = _lower(source, renamed, state)
@@ -232,10 +233,6 @@ def _update(
     for var, value in zip(reversed(variables), reversed(combined), strict=True):
         body = tir.LetStmt(var, value, body)
     return body
-
-
-def _is_true(condition: tir.PrimExpr) -> bool:
-    return isinstance(condition, tir.IntImm) and condition.value == 1
 
 
 def _sequence(stmts: Sequence[tir.Stmt]) -> tir.Stmt:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from .. import tir
+from ..idioms import is_one
 from . import expr as e
 from .tensor import Tensor, compute, reduce_axis
 
@@ -25,11 +26,7 @@ def broadcast_shape(a: Sequence[tir.PrimExpr], b: Sequence[tir.PrimExpr]) -> tup
     long, short = (a, b) if len(a) >= len(b) else (b, a)
     offset = len(long) - len(short)
     aligned = zip(long[offset:], short, strict=True)
-    return (*long[:offset], *(y if _is_one(x) else x for x, y in aligned))
-
-
-def _is_one(dim: tir.PrimExpr) -> bool:
-    return isinstance(dim, tir.IntImm) and dim.value == 1
+    return (*long[:offset], *(y if is_one(x) else x for x, y in aligned))
 
 
 def element(x: Operand, index: Sequence[tir.PrimExpr], shape: Sequence[tir.PrimExpr]) -> tir.PrimExpr:
@@ -43,7 +40,7 @@ def broadcast_index(
     """Return the index into a tensor of shape `dims` for `index` into its broadcast to `shape`."""
     offset = len(index) - len(dims)
     parts = zip(index[offset:], shape[offset : len(index)], dims, strict=True)
-    return [e.const(0, i.dtype) if _is_one(dim) and not _is_one(out) else i for i, out, dim in parts]
+    return [e.const(0, i.dtype) if is_one(dim) and not is_one(out) else i for i, out, dim in parts]
 
 
 def shape_of(*operands: Operand) -> tuple[tir.PrimExpr, ...]:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from .. import make, tir
 from ..base import Op
-from ..dtype import parse_dtype
+from ..dtype import element_bytes
 from ..equal import structural_equal
 from .affine import any_of
 from .place import AccessSite
@@ -98,7 +98,7 @@ class _Memory:
                     return _Pointed(base.extent, None)
                 count = _constant([_offset(buffer), *indices])
                 place = None if count is None else count[0] + sum(map(int.__mul__, count[1:], strides))
-                size = _size(buffer.dtype)
+                size = element_bytes(buffer.dtype)
                 known = place is not None and base.offset is not None
                 return _Pointed(base.extent, base.offset + place * size if known else None)  # type: ignore[operator]
             case _:
@@ -119,9 +119,9 @@ class _Memory:
             if pointed.extent is None or pointed.offset is None:
                 return False
             ends = [(extent - 1) * step for extent, step in zip(shape, strides, strict=True)]
-            low, high = (pointed.offset + (first[0] + sum(pick(0, end) for end in ends)) * _size(buffer.dtype)
+            low, high = (pointed.offset + (first[0] + sum(pick(0, end) for end in ends)) * element_bytes(buffer.dtype)
                          for pick in (min, max))  # fmt: skip
-            return 0 in shape or (low >= 0 and high + _size(buffer.dtype) <= pointed.extent)
+            return 0 in shape or (low >= 0 and high + element_bytes(buffer.dtype) <= pointed.extent)
         owner = pointed.owner
         is_whole = owner is not None and first == [0] and not buffer.strides and not owner.strides
         return is_whole and owner is not None and _is_as_large(owner, buffer)
@@ -151,7 +151,7 @@ def _check_access(subject: Subject, site: AccessSite, pointed: _Pointed) -> None
         and first is not None
         and max(map(abs, [*strides, *first, 0])) < 2**31
     ):
-        size = _size(buffer.dtype)
+        size = element_bytes(buffer.dtype)
         place: tir.PrimExpr = make.const(first[0], "int64")
         for index, step in zip(site.node.indices, strides, strict=False):
             place = make.add(
@@ -190,11 +190,6 @@ def _constant(values: Sequence[tir.PrimExpr]) -> list[int] | None:
     return numbers if len(numbers) == len(values) else None
 
 
-def _size(dtype: str) -> int:
-    parsed = parse_dtype(dtype)
-    return parsed.bytes * parsed.lanes
-
-
 def _bytes(shape: Sequence[tir.PrimExpr], dtype: str) -> int | None:
     numbers = _constant(shape)
-    return None if numbers is None else prod(numbers) * _size(dtype)
+    return None if numbers is None else prod(numbers) * element_bytes(dtype)

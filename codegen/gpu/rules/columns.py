@@ -12,12 +12,25 @@ from msgspec.structs import replace
 
 from ....ir import make, tir
 from ....ir.visit import substitute
-from ...rules.build import allocated, below, ceil_divide, constant, load, loop, new_buffer, plus, store, times, when
+from ...rules.build import (
+    allocated,
+    below,
+    ceil_divide,
+    constant,
+    is_multiple,
+    load,
+    loop,
+    new_buffer,
+    plus,
+    store,
+    times,
+    when,
+)
 from ...rules.contraction import extent_of
 from ...rules.nest import Declined, Nest
 from ...rules.strides import step_along
 from ..architectures import WARP
-from .grid import BLOCK_X, X, Y, all_of, bound, even_parts, unravel
+from .grid import BLOCK_X, X, Y, all_of, bound, unravel
 from .product import ENOUGH_BLOCKS
 from .rows import combined_value, reduced_together
 
@@ -37,13 +50,13 @@ def schedule_columns(nest: Nest) -> tir.Stmt:
     assert start is not None
     places = unravel(number, nest.spatial)
     partial, total = (new_buffer(name, kind, [1], "local") for name in ("partial", "total"))
-    is_column = [] if even_parts(count, WARP) else [below(number, count)]
+    is_column = [] if is_multiple(count, WARP) else [below(number, count)]
 
     def step(at: tir.Var) -> tir.Stmt:
         row = plus(times(at, PARTS), ty)
         value = substitute(combined_value(nest), {**places, **unravel(row, nest.reduced)})
         added = store(partial, replace(nest.store.value, a=load(partial, 0), b=value), 0)
-        condition = all_of([*is_column, *([] if even_parts(depth, PARTS) else [below(row, depth)])])
+        condition = all_of([*is_column, *([] if is_multiple(depth, PARTS) else [below(row, depth)])])
         return added if condition is None else when(condition, added)
 
     stored = substitute(replace(nest.store, value=load(total, 0)), places)

@@ -66,12 +66,6 @@ def unravel(number: tir.PrimExpr, axes: Sequence[Axis]) -> dict[tir.Var, tir.Pri
     return {axis.var: values[axis.var] for axis in axes}
 
 
-def even_parts(extent: Index, part: int) -> bool:
-    """Return whether `extent` is known to be a multiple of `part`."""
-    size = constant(extent)
-    return size is not None and size % part == 0
-
-
 def all_of(conditions: Sequence[tir.PrimExpr]) -> tir.PrimExpr | None:
     """Return the conjunction of `conditions`; None if there are none."""
     whole: tir.PrimExpr | None = None

@@ -22,6 +22,7 @@ from ...rules.build import (
     constant,
     if_then_else,
     index,
+    is_multiple,
     lanes,
     load,
     plus,
@@ -32,7 +33,7 @@ from ...rules.build import (
 from ...rules.contraction import Offsets, Operand, extent_of, joined, read_contraction
 from ...rules.epilogue import Epilogue, epilogue_of
 from ...rules.nest import Axis, Declined, Nest
-from .grid import BLOCK_X, BLOCK_Y, BLOCK_Z, all_of, bound, even_parts, unravel
+from .grid import BLOCK_X, BLOCK_Y, BLOCK_Z, all_of, bound, unravel
 
 NARROW = ("float16", "bfloat16")
 FEW = 1 << 12
@@ -67,7 +68,7 @@ class Factor(Struct, frozen=True):
         """
         rows, columns = self.view.shape
         is_deep = below(depth, columns)
-        return is_deep if even_parts(rows, tile) else make.logical_and(is_deep, below(span, rows))
+        return is_deep if is_multiple(rows, tile) else make.logical_and(is_deep, below(span, rows))
 
     def read(self, span: Index, depth: Index, tile: int) -> tir.PrimExpr:
         """Return `width` elements, or zeros beyond the end of the matrix."""
@@ -98,7 +99,7 @@ class Product(Struct, frozen=True):
         row, column = self.c.strides
         starts = [_start(self.c), row]
         return (
-            even_parts(self.n, count) and constant(column) == 1 and all(_is_multiple(start, count) for start in starts)
+            is_multiple(self.n, count) and constant(column) == 1 and all(_is_multiple(start, count) for start in starts)
         )
 
     def results(self, row: Index, column: Index, kept: tir.BufferLoad) -> list[tir.Stmt]:
@@ -110,7 +111,7 @@ class Product(Struct, frozen=True):
     def guarded(self, row: Index, column: Index, tile: tuple[int, int], body: Sequence[tir.Stmt]) -> tir.Stmt:
         """Return `body` under the condition that the element of the tile is inside C."""
         ends = ((row, self.m, tile[0]), (column, self.n, tile[1]))
-        condition = all_of([below(place, end) for place, end, part in ends if not even_parts(end, part)])
+        condition = all_of([below(place, end) for place, end, part in ends if not is_multiple(end, part)])
         return when(tir.IntImm("bool", 1) if condition is None else condition, body)
 
     def launch(self, tile: tuple[int, int], threads: Sequence[tuple[str, int, tir.Var]], body: Body) -> tir.Stmt:

@@ -26,6 +26,7 @@ from ...rules.build import (
     below,
     ceil_divide,
     constant,
+    is_multiple,
     load,
     loop,
     new_buffer,
@@ -41,7 +42,7 @@ from ...rules.strides import step_along
 from ..allreduce import barrier
 from ..architectures import STATIC_SHARED_BYTES, WARP
 from ..kernel import ALLREDUCE
-from .grid import BLOCK_X, X, bound, even_parts, unravel, vectorized
+from .grid import BLOCK_X, X, bound, unravel, vectorized
 
 MOST_THREADS = 256
 SHORT = 32
@@ -178,7 +179,7 @@ class _Kernel:
             whole = at(0) if width == 1 else vectorized("v", width, at)
             return (
                 whole
-                if even_parts(size, self._threads * width)
+                if is_multiple(size, self._threads * width)
                 else when(below(first, make.cast(size, "int32") if isinstance(size, tir.PrimExpr) else size), whole)
             )
 

@@ -9,12 +9,24 @@ from __future__ import annotations
 from ....ir import make, tir
 from ....ir.visit import substitute
 from ...lower.rewriter import sequence
-from ...rules.build import allocated, below, ceil_divide, constant, load, new_buffer, plus, store, times, when
+from ...rules.build import (
+    allocated,
+    below,
+    ceil_divide,
+    constant,
+    is_multiple,
+    load,
+    new_buffer,
+    plus,
+    store,
+    times,
+    when,
+)
 from ...rules.contraction import extent_of
 from ...rules.nest import Axis, Declined, Nest
 from ...rules.strides import plain_steps
 from ..allreduce import barrier
-from .grid import BLOCK_X, BLOCK_Y, BLOCK_Z, X, Y, all_of, bound, even_parts, unravel, unrolled
+from .grid import BLOCK_X, BLOCK_Y, BLOCK_Z, X, Y, all_of, bound, unravel, unrolled
 
 SIDE, ROWS = 32, 8
 """The threads of a block: `SIDE` × `ROWS`."""
@@ -55,7 +67,7 @@ def _kernel(nest: Nest, source: tir.BufferLoad, down: Axis, across: Axis) -> tir
             write = substitute(nest.store, values)
             assert isinstance(write, tir.BufferStore)
             body = store(write.buffer, load(square, near), *write.indices)
-        ends = [below(values[axis.var], axis.extent) for axis in at if not even_parts(axis.extent, SIDE)]
+        ends = [below(values[axis.var], axis.extent) for axis in at if not is_multiple(axis.extent, SIDE)]
         condition = all_of(ends)
         return body if condition is None else when(condition, body)
 

@@ -219,14 +219,14 @@ class Cache:
             for variable, extent in zip(variables, extents, strict=True)
         ]
         body = tir.BufferStore(target, make.buffer_load(source, there), here)
-        block = tir.Block(tuple(axes), (_point(source, there),), (_point(target, here),), self.block_name, body)
+        block = tir.Block(tuple(axes), (point(source, there),), (point(target, here),), self.block_name, body)
         nest: tir.Stmt = tir.BlockRealize(values, make.const(True, "bool"), block)
         for loop, axis in reversed(list(zip(loops, self.region, strict=True))):
             nest = tir.For(loop, make.const(0, loop.dtype), axis.extent, tir.ForKind.SERIAL, nest)
         return nest, block
 
 
-def _point(buffer: tir.Buffer, indices: tuple[tir.PrimExpr, ...]) -> tir.BufferRegion:
+def point(buffer: tir.Buffer, indices: tuple[tir.PrimExpr, ...]) -> tir.BufferRegion:
     return tir.BufferRegion(buffer, tuple([tir.Range(index, make.const(1, index.dtype)) for index in indices]))
 
 

@@ -19,7 +19,7 @@ from ..conditions import Condition
 from ..program import Program
 from ..tree import statements_in
 from .blocks import DATA_PAR
-from .caching import Spot, insert
+from .caching import Spot, insert, point
 from .index_maps import Inverse, map_indices
 from .loops import nest_of
 from .pipeline import bindings_of
@@ -243,7 +243,7 @@ class PaddingFiller(Struct, frozen=True):
         """Return a nest that writes the padding."""
         new, (axes, indices) = self.relayout.new, self._axes()
         store = tir.BufferStore(new, map_indices(self.value, indices)[0], indices)
-        block = tir.Block(axes, (), (_point(new, indices),), f"buffer_{new.name}_padding", store)
+        block = tir.Block(axes, (), (point(new, indices),), f"buffer_{new.name}_padding", store)
         return self._own_nest(tir.BlockRealize(self.inverse.places, self.inverse.padding, block))
 
     def _assumption(self) -> tir.Stmt:
@@ -253,7 +253,7 @@ class PaddingFiller(Struct, frozen=True):
         holds = make.equal(make.buffer_load(new, indices), map_indices(self.value, indices)[0])
         known = tir.Call("bool", Op("tir.assume"), (make.logical_or(make.logical_not(padding), holds),))
         name = f"buffer_{new.name}_assumptions"
-        block = tir.Block(axes, (_point(new, indices),), (), name, tir.Evaluate(known))
+        block = tir.Block(axes, (point(new, indices),), (), name, tir.Evaluate(known))
         return self._own_nest(tir.BlockRealize(self.inverse.places, _TRUE, block))
 
     def _axes(self) -> tuple[tuple[tir.IterVar, ...], tuple[tir.Var, ...]]:
@@ -274,10 +274,6 @@ def _nest(variables: _Vars, extents: Sequence[tir.PrimExpr], body: tir.Stmt) -> 
     for variable, extent in reversed(list(zip(variables, extents, strict=True))):
         body = tir.For(variable, make.const(0, variable.dtype), extent, tir.ForKind.SERIAL, body)
     return body
-
-
-def _point(buffer: tir.Buffer, indices: Sequence[tir.PrimExpr]) -> tir.BufferRegion:
-    return tir.BufferRegion(buffer, tuple([tir.Range(index, make.const(1, index.dtype)) for index in indices]))
 
 
 def _are(indices: Sequence[tir.PrimExpr], variables: Sequence[tir.PrimExpr]) -> bool:
