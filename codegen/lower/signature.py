@@ -50,9 +50,16 @@ def _returned_dtype(body: tir.Stmt) -> str | None:
 
 
 def written_variables(body: tir.Stmt) -> set[tir.Var]:
-    """Return the data variables whose memory `body` may write: by stores, or through their addresses."""
+    """Return the data variables whose memory `body` may write: by stores, or through their addresses, which prefetches only
+    read.
+    """
     found: set[tir.Var] = set()
+    prefetched: set[int] = set()
     for node in walk(body):
+        if isinstance(node, tir.Call) and node.op == Op("tir.prefetch"):
+            prefetched.update(map(id, node.args))
+        if id(node) in prefetched:
+            continue
         if isinstance(node, tir.BufferStore):
             found.add(node.buffer.data)
         elif isinstance(node, tir.Call):

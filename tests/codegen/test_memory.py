@@ -568,3 +568,16 @@ def test_strided_buffers_may_be_empty(strides: str, sizes: tuple[int, int]) -> N
         outcome(lambda array, level=level: tvms.compile(module, level=level)["main"](array, *sizes)) for level in (0, 3)
     ]
     assert found == [sizes[0] * sizes[1] if min(sizes) >= 0 else "E0717"] * 3
+
+
+def test_a_prefetched_argument_may_be_read_only() -> None:
+    text = """
+T.prim_func main(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    T.evaluate(T.prefetch("void", T.address_of(A[8]), 0, 3, 1))
+    for i in range(16):
+        B[i] = A[i]
+"""
+    a, b = np.arange(16, dtype="f4"), np.zeros(16, "f4")
+    a.flags.writeable = False
+    tvms.compile(tvms.parse(text))["main"](a, b)
+    np.testing.assert_array_equal(b, a)
