@@ -162,14 +162,14 @@ class Converter(Bindings):
             return [self.from_elements(*part) for part in sizes]
         if row is not None:
             if not row.takes_objects:
-                self._check_tensors()
+                self.check_tensors()
             return self._finished(row.convert, given)
         function = body_of(node, domain, opset, values)
         if function is None:
             raise error("E1001", "the operator has no converter", None, "express it by operators of docs/onnx.md")
         return self._expanded(function, values, {attribute.name: attribute for attribute in node.attribute})
 
-    def _check_tensors(self) -> None:
+    def check_tensors(self) -> None:
         """Raise E1006 if an input is not a tensor of numbers, E1004 if its rank is unknown."""
         for name, value in zip(self.node.input, self.inputs, strict=True):
             info = None if value is None else infer_struct_info(value)

@@ -28,6 +28,9 @@ ROWS = Family()
 _MOST_ROUNDS = 16
 """Maximum number of attempts to find sizes that hold in every iteration."""
 
+_MOST_SEQUENCES = 64
+"""Maximum number of sequences in a batch that is unrolled."""
+
 Inside = Callable[[relax.Expr], relax.Expr]
 """Returns the value, inside of the function of a loop, of a value around it."""
 Body = Callable[[relax.Expr, list[relax.Expr], Inside], "Step"]
@@ -268,6 +271,22 @@ def _scan(c: Converter, a: Any) -> list[relax.Expr]:
     if a.num_scan_inputs < 1 or kept < 0:
         raise error("E1006", f"it has {len(given)} inputs, but {a.num_scan_inputs} of them are to be scanned")
     return scan(c, a, given[:kept], given[kept:], a.scan_input_axes)
+
+
+@ROWS.row("Scan", since=8)
+def _batched_scan(c: Converter, a: Any) -> list[relax.Expr]:
+    """Version 8 scans the second dimension for each element of the first one, the batch."""
+    given = a.initial_state_and_scan_inputs
+    kept = len(given) - a.num_scan_inputs
+    batch = d.value_of(dims_of(given[0])[0]) if given else None
+    if a.sequence_lens is not None or batch is None or not 1 <= batch <= _MOST_SEQUENCES or kept < 0:
+        help = f"use version 9, or a constant batch of at most {_MOST_SEQUENCES} sequences of one length"
+        raise c.unsupported("its sequences have lengths of their own, or their number is not constant", help)
+    rows: list[list[relax.Expr]] = []
+    for place in range(batch):
+        parts = [c.emit(op.take(x, const(place, "int64"), 0), "_sequence") for x in given]
+        rows.append([c.emit(value) for value in scan(c, a, parts[:kept], parts[kept:], None)])
+    return [op.stack(list(column), 0) for column in zip(*rows, strict=True)]
 
 
 def scan(

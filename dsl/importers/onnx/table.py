@@ -28,6 +28,7 @@ from . import (
     sequences,
     shapes,
     signals,
+    texts,
 )
 from .rows import Table
 
@@ -53,6 +54,7 @@ FAMILIES = (
     sequences,
     shapes,
     signals,
+    texts,
 )
 
 TABLE = Table(family.ROWS for family in FAMILIES)

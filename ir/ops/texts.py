@@ -1,0 +1,87 @@
+"""Operators on tensors of texts: NumPy arrays of `str`, of struct info `R.Object`, on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..base import StructInfo
+from ..relax import TupleStructInfo
+from .inference import Inference, any_object, tensor_info
+from .registry import Param, RelaxOp, register
+
+
+def _object_array(np: Any, values: list[Any], shape: tuple[int, ...]) -> Any:
+    made = np.empty(len(values), object)
+    made[:] = values
+    return made.reshape(shape)
+
+
+def _tensor(np: Any, a: Any) -> Any:
+    return _object_array(np, list(a.texts), tuple(int(size) for size in a.shape))
+
+
+def _concat(np: Any, a: Any) -> Any:
+    return np.asarray(np.frompyfunc(lambda x, y: str(x) + str(y), 2, 1)(a.x, a.y), object)
+
+
+def _split(np: Any, a: Any) -> Any:
+    """Return the parts of each text, filled up with empty ones, and their numbers."""
+    most = -1 if int(a.maxsplit) < 0 else int(a.maxsplit)
+    parts = [str(text).split(str(a.delimiter) or None, most) if str(text) else [] for text in a.x.reshape(-1)]
+    width = max(map(len, parts), default=0)
+    filled = [part for row in parts for part in (*row, *[""] * (width - len(row)))]
+    counts = np.array([len(row) for row in parts], "int64").reshape(a.x.shape)
+    return _object_array(np, filled, (*a.x.shape, width)), counts
+
+
+def _normalize(np: Any, a: Any) -> Any:
+    """Drop stop words of a vector, or of the only row of a matrix, and change the case of the others."""
+    change: dict[str, Callable[[str], str]] = {"LOWER": str.lower, "UPPER": str.upper}
+    stop = {str(word) if bool(a.is_case_sensitive) else str(word).lower() for word in a.stopwords}
+    words = [str(word) for word in a.x.reshape(-1)]
+    kept = [word for word in words if (word if bool(a.is_case_sensitive) else word.lower()) not in stop] or [""]
+    made = [change.get(str(a.case), str)(word) for word in kept]
+    return _object_array(np, made, (len(made),) if a.x.ndim == 1 else (1, len(made)))
+
+
+def _equal(np: Any, a: Any) -> Any:
+    return np.asarray(np.equal(a.x, a.y), bool)
+
+
+def _infer_split(a: Inference) -> StructInfo:
+    return TupleStructInfo((any_object(a), tensor_info(None, "int64")))
+
+
+def _infer_equal(a: Inference) -> StructInfo:
+    return tensor_info(None, "bool")
+
+
+def _register(name: str, doc: str, oracle: Callable[[Any, Any], Any], infer: Any, *params: Param) -> None:
+    register(RelaxOp(f"relax.{name}", params, infer, doc, oracle, at_run_time=True))
+
+
+_register(
+    "text_tensor", "Return the tensor of `shape` with the given texts.", _tensor, any_object, Param("texts", "tuple"), Param("shape", "shape")
+)  # fmt: skip
+_register("text_concat", "Return the texts of `x` followed by those of `y`, which broadcast.", _concat, any_object, Param("x"), Param("y"))  # fmt: skip
+_register("text_equal", "Return whether texts are equal; `x` and `y` broadcast.", _equal, _infer_equal, Param("x"), Param("y"))  # fmt: skip
+_register(
+    "text_split",
+    "Return the parts of texts between delimiters, or between white space if `delimiter` is empty, and their numbers.",
+    _split,
+    _infer_split,
+    Param("x"),
+    Param("delimiter", "string"),
+    Param("maxsplit", "prim", -1),
+)
+_register(
+    "text_normalize",
+    'Return the texts that are no stop words; `case` "LOWER" or "UPPER" changes their letters.',
+    _normalize,
+    any_object,
+    Param("x"),
+    Param("stopwords", "tuple"),
+    Param("case", "string"),
+    Param("is_case_sensitive", "prim", False),
+)
