@@ -21,8 +21,12 @@ def _tensor(np: Any, a: Any) -> Any:
     return _object_array(np, list(a.texts), tuple(int(size) for size in a.shape))
 
 
+def _joined(x: Any, y: Any) -> str:
+    return str(x) + str(y)
+
+
 def _concat(np: Any, a: Any) -> Any:
-    return np.asarray(np.frompyfunc(lambda x, y: str(x) + str(y), 2, 1)(a.x, a.y), object)
+    return np.asarray(np.frompyfunc(_joined, 2, 1)(a.x, a.y), object)
 
 
 def _split(np: Any, a: Any) -> Any:
@@ -77,7 +81,7 @@ _register(
 )
 _register(
     "text_normalize",
-    'Return the texts that are no stop words; `case` "LOWER" or "UPPER" changes their letters.',
+    'Return the texts without stop words; `case` "LOWER" or "UPPER" changes their letters.',
     _normalize,
     any_object,
     Param("x"),

@@ -284,7 +284,7 @@ def _batched_scan(c: Converter, a: Any) -> list[relax.Expr]:
         raise c.unsupported("its sequences have lengths of their own, or their number is not constant", help)
     rows: list[list[relax.Expr]] = []
     for place in range(batch):
-        parts = [c.emit(op.take(x, const(place, "int64"), 0), "_sequence") for x in given]
+        parts: list[relax.Expr] = [c.emit(op.take(x, const(place, "int64"), 0), "_sequence") for x in given]
         rows.append([c.emit(value) for value in scan(c, a, parts[:kept], parts[kept:], None)])
     return [op.stack(list(column), 0) for column in zip(*rows, strict=True)]
 
