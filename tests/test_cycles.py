@@ -18,7 +18,6 @@ Graph = Mapping[str, Mapping[str, int]]
 SHORT = 80
 """Maximum number of lines of a short file."""
 ONE_PER_FILE = {
-    "codegen/gpu/rules": "rule",
     "codegen/lower": "pass",
     "dsl/importers/onnx": "family of operators",
     "dsl/importers/torch": "family of operators",

@@ -33,14 +33,13 @@ if TYPE_CHECKING:
 def compiled(module: IRModule | Damage | Lowering, entry: str) -> Any:
     """Return a callable for a function of a module, compiled for its target attribute. Without one, compile for the
     CPU, and a loop function in all variants. For a damaged file, return the result of `load_damaged`; for a lowering, that
-    of `lower_in_steps`.
+    of `_lower_in_steps`.
     """
     if not isinstance(module, IRModule):
         from ..testing.laws.lowering import Lowering
         from .fuzz_artifacts import load_damaged
-        from .fuzz_lowering import lower_in_steps
 
-        return lower_in_steps(module) if isinstance(module, Lowering) else load_damaged(module)
+        return _lower_in_steps(module) if isinstance(module, Lowering) else load_damaged(module)
     from ...codegen import compile as compile_module
     from ...codegen.runtime.variants import compile_variants
 
@@ -243,3 +242,36 @@ def _save(arguments: argparse.Namespace, failure: Failure) -> str:
 def _input_file(path: str, argument: str) -> str:
     """Return the name of the file with an argument of the failing example in `path`."""
     return f"{path.removesuffix('.tvms')}.{argument}.npy"
+
+
+_LAST = "FlattenSignature"
+"""The step after which a function no longer has the parameters that it had."""
+_ALONE = (
+    "Simplify", "HoistExpression", "CommonSubexprElimTIR", "ConvertForLoopsToSerial", "RemoveAssume", "RewriteUnsafeSelect",
+)  # fmt: skip
+"""Passes on loops that are not part of the lowering."""
+
+
+def _lower_in_steps(lowering: Lowering) -> dict[str, IRModule]:
+    """Return the module after each step of its lowering that changes it, and after single passes, by their names."""
+    from ...codegen.lower.passes import ORDER
+    from ...ir.passes.transform import get_pass
+
+    found: dict[str, IRModule] = {}
+
+    def after(name: str, before: IRModule) -> IRModule:
+        module = get_pass(name)(before)
+        if module is not before:
+            found[name] = module
+        return module
+
+    module = after("ApplyDefaultSchedule", lowering.module) if lowering.is_scheduled else lowering.module
+    after("Simplify", module)
+    for name in ORDER:
+        if name == _LAST:
+            break
+        module = after(name, module)
+        if name == "GuardIndices":
+            for single in _ALONE:
+                after(single, module)
+    return found
