@@ -24,9 +24,7 @@ from ...ir.matrix_units import (
     product_of,
     texts,
 )  # fmt: skip
-from ...ir.matrix_units import (
-    number as constant,
-)
+from ...ir.matrix_units import number as constant
 from ..gpu.matrix_units import copied_bytes
 from .api import LLVMType, Value, ir
 from .casts import emit_cast
