@@ -138,12 +138,11 @@ def _with_edges(value: Any, argument: Argument, random: Any, share: float, const
     """Return `value` with about `share` of its elements replaced by edge values of its dtype or neighbors of constants."""
     import numpy as np
 
-    from .values import float_edges, int_edges, neighbors, some_of
+    from .values import float_edges, int_edges, neighbors
 
     if is_bool(argument.dtype):
         return value
     edges: Any = float_edges(argument.dtype, finite=False) if is_float(argument.dtype) else int_edges(argument.dtype)
-    edges = some_of(edges, random)
     near = neighbors(constants, argument.dtype)
     is_edge: Any = random.random(value.shape) < 0.5 if len(near) else None
     chosen: Any = random.choice(edges, value.shape)

@@ -45,7 +45,7 @@ def compiled(name: str) -> Callable[[Any], Any]:
     library = ctypes.CDLL(ctypes.util.find_library("m"))
     llvm.add_symbol("exp2f", ctypes.cast(library.exp2f, ctypes.c_void_p).value)
     image = to_object(optimize(str(module), machine, 1), machine)
-    addresses, linked = link_symbols(image, ["tvms_f"], machine)
+    addresses, linked = link_symbols([image], ["tvms_f"], machine)
     call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(addresses["tvms_f"])
 
     def run(values: Any) -> Any:

@@ -266,7 +266,7 @@ MUTANTS = (
     Mutant("an element may end after its allocation", "memory", "codegen/llvm/checks.py",
            "builder.add(start, size), extent))", "start, extent))"),
     Mutant("positions are computed in 64 bits", "memory", "codegen/llvm/checks.py",
-           "found = extend(narrow, _like(narrow, _I128))", "found = builder.zext(narrow, _like(narrow, _I128))"),
+           "found = extend(narrow, like(narrow, _I128))", "found = builder.zext(narrow, like(narrow, _I128))"),
     Mutant("a view may begin before its allocation", "memory", "codegen/lower/pointers.py",
            "and low >= 0 and high + size <= extent", "and high + size <= extent"),
     Mutant("a view may end one element after its allocation", "memory", "codegen/lower/pointers.py",
