@@ -99,7 +99,7 @@ def _emit_trampoline(body: Value, closure_type: object) -> Value:
     return function
 
 
-ENOUGH = 1 << 14
+ENOUGH = 1 << 15
 """Number of statements, scalar or vector, that take longer than waking a thread (some microseconds)."""
 
 _NOTHING = tir.Evaluate(tir.IntImm("int32", 0))

@@ -124,6 +124,7 @@ post:
   call void @tvms_start_workers(i32 %others)
   %sleeping = load i32, ptr @tvms_sleeping
   %woken = call i32 @llvm.umin.i32(i32 %sleeping, i32 %others)
+  call i32 @pthread_mutex_unlock(ptr @tvms_lock)
   br label %wake
 
 wake:
@@ -137,7 +138,6 @@ signal:
   br label %wake
 
 work:
-  call i32 @pthread_mutex_unlock(ptr @tvms_lock)
   %started = call i64 @tvms_now()
   call void @tvms_work(ptr %job, i32 0)
   %worked = call i64 @tvms_now()
