@@ -10,6 +10,7 @@ import pytest
 onnx = pytest.importorskip("onnx", reason="onnx, the extra 'onnx', is not installed")
 
 import tvms  # noqa: E402  # after the check that there is anything to test
+from onnx.reference import ReferenceEvaluator  # noqa: E402
 from tvms.relax.frontend.onnx import backend, from_onnx  # noqa: E402
 
 
@@ -75,3 +76,15 @@ def test_an_error_names_the_node() -> None:
         "error[E1006]: node 'my_node' (Add of ai.onnx, version 18): its input 'missing' has no value\n"
         "  = help: nodes must follow those that compute their inputs, without cycles"
     )
+
+
+@pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
+def test_attributes_reach_functions_inside_of_functions(reduction: str) -> None:
+    """The body of the loss calls another function, whose own body depends on the attribute."""
+    model = parsed(f"""g (float[3, 5] x, int64[3] labels) => (float[{"3" if reduction == "none" else ""}] z) {{
+        z = SoftmaxCrossEntropyLoss<reduction = "{reduction}">(x, labels)
+    }}""")
+    x, labels = np.random.default_rng(20261124).random((3, 5), "float32"), np.array([4, 0, 2])
+    (expected,) = ReferenceEvaluator(model).run(None, {"x": x, "labels": labels})
+    (made,) = backend.run_model(model, [x, labels])
+    np.testing.assert_allclose(made, expected, rtol=1e-5)

@@ -164,7 +164,7 @@ class Converter(Bindings):
             if not row.takes_objects:
                 self.check_tensors()
             return self._finished(row.convert, given)
-        function = body_of(node, domain, opset, values)
+        function = body_of(self._resolved_node(node), domain, opset, values)
         if function is None:
             raise error("E1001", "the operator has no converter", None, "express it by operators of docs/onnx.md")
         return self._expanded(function, values, {attribute.name: attribute for attribute in node.attribute})
@@ -317,6 +317,19 @@ class Converter(Bindings):
             if value is None:
                 raise error("E1006", f"the graph's output '{output.name}' has no value", None, "compute it by a node")
             found.append(value)
+        return found
+
+    def _resolved_node(self, node: Any) -> Any:
+        """Return a node whose attributes do not refer to those of the function that is expanded, as its body depends on them."""
+        if not any(attribute.ref_attr_name for attribute in node.attribute):
+            return node
+        found = type(node).FromString(node.SerializeToString())
+        del found.attribute[:]
+        for attribute in node.attribute:
+            given = self._resolved(attribute)
+            if given is not None:
+                found.attribute.add().CopyFrom(given)
+                found.attribute[-1].name = attribute.name
         return found
 
     def _resolved(self, attribute: Any) -> Any:
