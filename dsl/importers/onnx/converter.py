@@ -323,7 +323,8 @@ class Converter(Bindings):
         """Return a node whose attributes do not refer to those of the function that is expanded, as its body depends on them."""
         if not any(attribute.ref_attr_name for attribute in node.attribute):
             return node
-        found = type(node).FromString(node.SerializeToString())
+        kind: Any = type(node)
+        found: Any = kind.FromString(node.SerializeToString())
         del found.attribute[:]
         for attribute in node.attribute:
             given = self._resolved(attribute)
