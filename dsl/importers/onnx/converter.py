@@ -24,6 +24,7 @@ from ..values import dims_of, dtype_of
 from .captures import Captures
 from .functions import body_of
 from .kinds import Kind, TensorKind, described, kind_of_info
+from .library import library
 from .rows import Convert, Table
 from .shape_folding import folded_sizes, objects
 from .signatures import attribute_value, domain_of, name_of, signature_of
@@ -323,8 +324,7 @@ class Converter(Bindings):
         """Return a node whose attributes do not refer to those of the function that is expanded, as its body depends on them."""
         if not any(attribute.ref_attr_name for attribute in node.attribute):
             return node
-        kind: Any = type(node)
-        found: Any = kind.FromString(node.SerializeToString())
+        found = library().NodeProto.FromString(node.SerializeToString())
         del found.attribute[:]
         for attribute in node.attribute:
             given = self._resolved(attribute)
