@@ -158,9 +158,7 @@ class Target(Struct, frozen=True, eq=False):
     @property
     def words(self) -> tuple[str, str, str]:
         """Return the triple, the processor and its features, by LLVM's names."""
-        if self.cpu:
-            return self.machine.triple, self.cpu, self.features
-        return self.machine.triple, binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
+        return _words(self.triple, self.cpu, self.features)
 
 
 @cache
@@ -176,6 +174,15 @@ def _machine(triple: str, cpu: str, features: str, level: int) -> Any:
     if not cpu:
         cpu, features = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
     return target.create_target_machine(cpu=cpu, features=features, opt=level, reloc="pic", codemodel="default")
+
+
+@cache
+def _words(triple: str, cpu: str, features: str) -> tuple[str, str, str]:
+    """Return the words of a target once: a call of LLVM waits while another thread optimizes."""
+    if cpu:
+        return _machine(triple, cpu, features, 3).triple, cpu, features
+    host = binding.get_host_cpu_features().flatten()
+    return _machine(triple, cpu, features, 3).triple, binding.get_host_cpu_name(), host
 
 
 @cache
