@@ -38,7 +38,7 @@ class Bindings(ABC):
 
     @contextmanager
     def own_variables(self) -> Generator[None]:
-        """In a `with`, bind expressions that are already bound around it again: for a branch or a function of its own."""
+        """Within this context, bind expressions anew, as a branch cannot see variables that are bound outside of it."""
         outer, self._emitted = self._emitted, {}
         try:
             yield

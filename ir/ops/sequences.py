@@ -35,7 +35,7 @@ def _at(np: Any, a: Any) -> Any:
 
 
 def _concat(np: Any, a: Any) -> Any:
-    """Join along an axis; `np` raises for shapes that do not fit, and no tensors have no dtype."""
+    """Join tensors along an axis, or along a new one; E0705 if their shapes differ, or if there are none."""
     join = np.stack if bool(a.new_axis) else np.concatenate
     try:
         return join(a.sequence, axis=int(a.axis))

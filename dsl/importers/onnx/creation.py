@@ -112,8 +112,3 @@ def _mel_weights(c: Converter, a: Any) -> relax.Expr:
 @ROWS.row("Bernoulli", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial")
 def _random(c: Converter, a: Any) -> relax.Expr:
     raise c.unsupported("it draws random numbers", "make the random tensor an input of the model")
-
-
-@ROWS.row("Det")
-def _determinant(c: Converter, a: Any) -> relax.Expr:
-    return op.linalg.det(a.X) if rank_of(a.X) else a.X
