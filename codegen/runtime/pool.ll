@@ -5,13 +5,15 @@
 ; A job: the next job, the body, its closure, the slots, their number, the status, the number of workers that execute pieces,
 ; whether there may be pieces left, and the condition that no worker executes a piece.
 %job = type { ptr, ptr, ptr, ptr, i32, i32, i32, i32, [8 x i64] }
+; A worker: the next sleeping worker, its thread, the CPU on which it went to sleep, whether it sleeps, whether it must restore
+; its CPU mask, that mask, and the condition that it was woken.
+%worker = type { ptr, ptr, i32, i32, i32, [16 x i64], [8 x i64] }
 
 @tvms_lock = internal global [8 x i64] zeroinitializer, align 64
-@tvms_wake = internal global [8 x i64] zeroinitializer, align 64
-; Under the lock: the jobs, newest first; how many workers were started; how many sleep.
+; Under the lock: the jobs, newest first; how many workers were started; the sleeping workers, the last to go to sleep first.
 @tvms_jobs = internal global ptr null
 @tvms_started = internal global i32 0
-@tvms_sleeping = internal global i32 0
+@tvms_sleeping = internal global ptr null
 ; How many jobs there have been: what a spinning worker watches.
 @tvms_posted = internal global i32 0, align 64
 ; The process that the state above belongs to; 0 before the first job, -1 during initialization.
@@ -27,7 +29,6 @@
 declare i32 @getpid()
 declare ptr @getenv(ptr)
 declare i32 @atoi(ptr)
-declare i64 @sysconf(i32)
 declare i32 @clock_gettime(i32, ptr)
 declare i32 @pthread_mutex_init(ptr, ptr)
 declare i32 @pthread_mutex_lock(ptr)
@@ -38,6 +39,7 @@ declare i32 @pthread_cond_wait(ptr, ptr)
 declare i32 @pthread_cond_signal(ptr)
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_detach(ptr)
+declare ptr @pthread_self()
 
 ; Execute a loop: see `codegen/llvm/parallel.py`.
 define i32 @$PARALLEL(ptr %body, ptr %closure, i64 %extent, i32 %threads) {
@@ -74,6 +76,7 @@ together:
   %count = trunc i64 %least to i32
   %job = alloca %job, align 64
   %slots = alloca %slot, i32 %count, align 64
+  %woken = alloca ptr, i32 %count
   %body.at = getelementptr %job, ptr %job, i32 0, i32 1
   store ptr %body, ptr %body.at
   %closure.at = getelementptr %job, ptr %job, i32 0, i32 2
@@ -122,19 +125,43 @@ post:
   store ptr %job, ptr @tvms_jobs
   atomicrmw add ptr @tvms_posted, i32 1 monotonic
   call void @tvms_start_workers(i32 %others)
-  %sleeping = load i32, ptr @tvms_sleeping
-  %woken = call i32 @llvm.umin.i32(i32 %sleeping, i32 %others)
+  %here = call i32 @tvms_cpu()
+  br label %choose
+
+choose:                                                ; the workers to wake
+  %chosen = phi i32 [ 0, %post ], [ %chosen.next, %rouse ]
+  %worker = load ptr, ptr @tvms_sleeping
+  %is.enough = icmp eq i32 %chosen, %others
+  %is.none = icmp eq ptr %worker, null
+  %is.chosen = or i1 %is.enough, %is.none
+  br i1 %is.chosen, label %release, label %rouse
+
+rouse:
+  %sleeper.next = load ptr, ptr %worker
+  store ptr %sleeper.next, ptr @tvms_sleeping
+  %asleep.at = getelementptr %worker, ptr %worker, i32 0, i32 3
+  store i32 0, ptr %asleep.at
+  call void @tvms_keep_away(ptr %worker, i32 %here)
+  %woken.at = getelementptr ptr, ptr %woken, i32 %chosen
+  store ptr %worker, ptr %woken.at
+  %chosen.next = add i32 %chosen, 1
+  br label %choose
+
+release:
   call i32 @pthread_mutex_unlock(ptr @tvms_lock)
   br label %wake
 
-wake:
-  %left = phi i32 [ %woken, %post ], [ %left.next, %signal ]
+wake:                                                  ; after the lock is released, since the workers take it
+  %left = phi i32 [ %chosen, %release ], [ %left.next, %signal ]
   %is.awake = icmp eq i32 %left, 0
   br i1 %is.awake, label %work, label %signal
 
 signal:
-  call i32 @pthread_cond_signal(ptr @tvms_wake)
   %left.next = sub i32 %left, 1
+  %signaled.at = getelementptr ptr, ptr %woken, i32 %left.next
+  %signaled = load ptr, ptr %signaled.at
+  %awakening = getelementptr %worker, ptr %signaled, i32 0, i32 6
+  call i32 @pthread_cond_signal(ptr %awakening)
   br label %wake
 
 work:
@@ -265,6 +292,16 @@ declare i64 @llvm.umin.i64(i64, i64)
 define internal ptr @tvms_worker(ptr %argument) {
   %wide = ptrtoint ptr %argument to i64
   %first = trunc i64 %wide to i32
+  %worker = alloca %worker, align 64
+  %self = call ptr @pthread_self()
+  %self.at = getelementptr %worker, ptr %worker, i32 0, i32 1
+  store ptr %self, ptr %self.at
+  %cpu.at = getelementptr %worker, ptr %worker, i32 0, i32 2
+  %asleep.at = getelementptr %worker, ptr %worker, i32 0, i32 3
+  %moved.at = getelementptr %worker, ptr %worker, i32 0, i32 4
+  store i32 0, ptr %moved.at
+  %awakening = getelementptr %worker, ptr %worker, i32 0, i32 6
+  call i32 @pthread_cond_init(ptr %awakening, ptr null)
   br label %search
 
 search:
@@ -333,20 +370,32 @@ sleep:
   call i32 @pthread_mutex_lock(ptr @tvms_lock)
   %late = load atomic i32, ptr @tvms_posted monotonic, align 4
   %is.missed = icmp ne i32 %late, %posted
-  br i1 %is.missed, label %wake, label %wait
+  br i1 %is.missed, label %wake, label %enlist
+
+enlist:
+  %cpu = call i32 @tvms_cpu()
+  store i32 %cpu, ptr %cpu.at
+  %sleeping = load ptr, ptr @tvms_sleeping
+  store ptr %sleeping, ptr %worker
+  store ptr %worker, ptr @tvms_sleeping
+  store i32 1, ptr %asleep.at
+  br label %wait
 
 wait:
-  %sleeping = load i32, ptr @tvms_sleeping
-  %sleeping.next = add i32 %sleeping, 1
-  store i32 %sleeping.next, ptr @tvms_sleeping
-  call i32 @pthread_cond_wait(ptr @tvms_wake, ptr @tvms_lock)
-  %awake = load i32, ptr @tvms_sleeping
-  %awake.next = sub i32 %awake, 1
-  store i32 %awake.next, ptr @tvms_sleeping
-  br label %wake
+  call i32 @pthread_cond_wait(ptr %awakening, ptr @tvms_lock)
+  %asleep = load i32, ptr %asleep.at
+  %is.woken = icmp eq i32 %asleep, 0
+  br i1 %is.woken, label %wake, label %wait
 
 wake:
+  %moved = load i32, ptr %moved.at
+  store i32 0, ptr %moved.at
   call i32 @pthread_mutex_unlock(ptr @tvms_lock)
+  %is.moved = icmp ne i32 %moved, 0
+  br i1 %is.moved, label %restore, label %search
+
+restore:
+  call void @tvms_restore(ptr %worker)
   br label %search
 }
 
@@ -403,10 +452,9 @@ try:
 
 initialize:
   call i32 @pthread_mutex_init(ptr @tvms_lock, ptr null)
-  call i32 @pthread_cond_init(ptr @tvms_wake, ptr null)
   store ptr null, ptr @tvms_jobs
   store i32 0, ptr @tvms_started
-  store i32 0, ptr @tvms_sleeping
+  store ptr null, ptr @tvms_sleeping
   store atomic i32 %process, ptr @tvms_process release, align 4
   br label %done
 
@@ -441,9 +489,7 @@ read.openmp:
   br i1 %is.openmp.number, label %keep, label %cores
 
 cores:
-  %online = call i64 @sysconf(i32 $PROCESSORS)
-  %positive = call i64 @llvm.smax.i64(i64 %online, i64 1)
-  %cores.count = trunc i64 %positive to i32
+  %cores.count = call i32 @tvms_cpu_count()
   br label %keep
 
 keep:
@@ -455,8 +501,6 @@ answer:
   %result = phi i32 [ %known, %0 ], [ %count, %keep ]
   ret i32 %result
 }
-
-declare i64 @llvm.smax.i64(i64, i64)
 
 ; Return the time in nanoseconds.
 define internal i64 @tvms_now() {
@@ -470,6 +514,7 @@ define internal i64 @tvms_now() {
   ret i64 %now
 }
 
+$PLACEMENT
 $PAUSE
 
 ; What a spinning thread does between two looks.

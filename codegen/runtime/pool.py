@@ -11,6 +11,10 @@ the next loop runs on its calling thread alone, after another long delay the nex
 Workers are started when a loop first needs them. An idle worker spins for some microseconds, so that the next loop of a network
 finds it awake, and then sleeps. Jobs of several threads, and of loops inside of parallel loops, share the workers. After a fork,
 the child starts workers of its own.
+
+Linux may queue a woken worker on the CPU of its caller, where it cannot run while the caller computes. A caller therefore
+removes its CPU from the CPU mask of a worker that went to sleep there, if the mask has others, and the worker restores the mask
+once it is awake (`placement.ll`).
 """
 
 from __future__ import annotations
@@ -36,13 +40,36 @@ _PAUSES = {
     **dict.fromkeys(("aarch64", "arm64"), ("llvm.aarch64.hint(i32)", "llvm.aarch64.hint(i32 1)")),
 }
 """The instruction of a spinning thread by architecture, as the declaration and the call of LLVM's intrinsic."""
+_NO_PLACEMENT = """
+declare i64 @sysconf(i32)
+declare i64 @llvm.smax.i64(i64, i64)
+
+define internal i32 @tvms_cpu_count() {
+  %online = call i64 @sysconf(i32 $PROCESSORS)
+  %positive = call i64 @llvm.smax.i64(i64 %online, i64 1)
+  %count = trunc i64 %positive to i32
+  ret i32 %count
+}
+
+define internal i32 @tvms_cpu() { ret i32 -1 }
+define internal void @tvms_keep_away(ptr %worker, i32 %here) { ret void }
+define internal void @tvms_restore(ptr %worker) { ret void }
+"""
+"""The functions of `placement.ll` for systems where a program does not choose the CPUs of its threads."""
 
 
 def pool_text(triple: str) -> str:
     """Return the runtime for the machine of `triple` as LLVM IR: it defines `PARALLEL` and `THREADS`."""
     processors, clock = (58, 6) if "apple" in triple else (84, 1)  # _SC_NPROCESSORS_ONLN, CLOCK_MONOTONIC
-    declared, called = _PAUSES.get(triple.partition("-")[0], ("", ""))
-    return Template(Path(__file__).with_name("pool.ll").read_text()).substitute(
-        _NUMBERS, PARALLEL=PARALLEL, THREADS=THREADS, PROCESSORS=processors, CLOCK=clock,
+    architecture, _, system = triple.partition("-")
+    declared, called = _PAUSES.get(architecture, ("", ""))
+    is_placed = "linux" in system and "android" not in system and "64" in architecture  # masks have words of 64 bits
+    placement = _read("placement.ll") if is_placed else Template(_NO_PLACEMENT).substitute(PROCESSORS=processors)
+    return Template(_read("pool.ll")).substitute(
+        _NUMBERS, PARALLEL=PARALLEL, THREADS=THREADS, CLOCK=clock, PLACEMENT=placement,
         PAUSE=f"declare void @{declared}" if declared else "", PAUSE_CALL=f"call void @{called}" if called else "",
     )  # fmt: skip
+
+
+def _read(name: str) -> str:
+    return Path(__file__).with_name(name).read_text()

@@ -130,3 +130,53 @@ def test_the_environment_sets_the_number_of_threads(variable: str, threads: int)
 def test_the_pool_compiles_for_other_machines(triple: str) -> None:
     target = get_target(f"llvm -mtriple={triple} -mcpu=generic" if triple else "llvm")
     assert to_object(optimize(pool_text(target.layout[0]), target), target)
+
+
+PLACEMENT = """
+import os, sys, time
+sys.path.insert(0, sys.argv[1])
+from test_thread_pool import count, np
+
+
+def state_and_cpu():
+    with open(f"/proc/self/task/{worker}/stat") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return fields[0], int(fields[36])
+
+
+def call():
+    executable["main"](array, indices)
+    return state_and_cpu()[1]
+
+
+def sleep():
+    while state_and_cpu()[0] != "S":
+        time.sleep(0.001)
+
+
+first, second = sorted(os.sched_getaffinity(0))[:2]
+threads = set(os.listdir("/proc/self/task"))
+executable, indices = count(1000, 2)
+array = np.zeros((1000, 256), "i4")
+executable["main"](array, indices)
+(worker,) = map(int, set(os.listdir("/proc/self/task")) - threads)
+os.sched_setaffinity(0, {first})
+for allowed in ({first, second}, {first}):
+    os.sched_setaffinity(worker, {first})
+    call()
+    sleep()
+    os.sched_setaffinity(worker, allowed)
+    print(call() == (second if second in allowed else first))
+    sleep()
+    print(os.sched_getaffinity(worker) == allowed)
+"""
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs on Linux"
+)
+def test_a_worker_wakes_on_another_cpu_than_its_caller() -> None:
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", PLACEMENT, os.path.dirname(__file__)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True"] * 4
