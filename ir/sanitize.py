@@ -101,12 +101,15 @@ def workflow_value(text: str, is_property: bool = False) -> Safe:
 
 
 def wants_color(stream: TextIO) -> bool:
-    """Whether to color text for `stream`: NO_COLOR, FORCE_COLOR and CLICOLOR_FORCE decide, else whether it is a terminal."""
+    """Whether to color text for `stream`: NO_COLOR, FORCE_COLOR and CLICOLOR_FORCE decide, else whether it is a terminal.
+
+    An empty variable counts as unset. A terminal has no colors if TERM is `dumb` or CLICOLOR is 0.
+    """
     if os.environ.get("NO_COLOR"):
         return False
-    if any(os.environ.get(variable, "0") != "0" for variable in ("FORCE_COLOR", "CLICOLOR_FORCE")):
+    if any(os.environ.get(variable, "") not in ("", "0") for variable in ("FORCE_COLOR", "CLICOLOR_FORCE")):
         return True
-    return os.environ.get("TERM") != "dumb" and stream.isatty()
+    return os.environ.get("TERM") != "dumb" and os.environ.get("CLICOLOR") != "0" and stream.isatty()
 
 
 def emit(text: Safe, stream: TextIO | None = None, end: LiteralString = "\n") -> None:
