@@ -13,7 +13,7 @@ from ..lower.signature import size_variables, written_variables
 from ..names import mangle
 from ..runtime.prim_entry import bind_names
 from ..runtime.sizes import Slots
-from ..runtime.specs import ArgumentContext, ScalarSpec
+from ..runtime.specs import ArgumentContext, ScalarSpec, entry_repr
 from .arrays import DeviceArray, from_host
 from .driver import find_driver
 from .dynamic_memory import dynamic_bytes
@@ -86,6 +86,9 @@ class DeviceEntry:
         )
         name = buffer.name if param.name == f"{buffer.name}_handle" else param.name
         return spec, ArgumentContext(name, self.name, buffer.span or param.span)
+
+    def __repr__(self) -> str:
+        return entry_repr(self, self.name, [context for _, context in self.parameters])
 
     def __call__(self, *args: Any, stream: Any = None, **named: Any) -> None:
         """Call with arrays and numbers, by position or by name, on `stream` if it is given.

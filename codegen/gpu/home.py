@@ -91,6 +91,9 @@ class DeviceCall:
     def __init__(self, inside: Function, loaded: LoadedProgram, stays: bool = False) -> None:
         self.inside, self._loaded, self._stays = inside, loaded, stays
 
+    def __repr__(self) -> str:
+        return repr(self.inside)
+
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Call the function; raise the TvmsError of the function, or E0707 if an index of a kernel was out of bounds."""
         result = self.inside(*args, **named)

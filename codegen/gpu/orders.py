@@ -33,6 +33,9 @@ class InEveryOrder:
         self._name, self._entry, self._span = name, entry, span
         self._pattern = (ctypes.c_int64 * 2).from_address(place)
 
+    def __repr__(self) -> str:
+        return repr(self._entry)
+
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Return the result of the function; TvmsError E0724 if it, or an argument, depends on the order."""
         arrays = [np.asarray(operand) for operand in (*args, *named.values()) if hasattr(operand, "__array__")]

@@ -22,7 +22,7 @@ from ...ir.visit import walk
 from ..runtime.ndarray import unwrap, wrap
 from ..runtime.prim_entry import bind_names
 from ..runtime.sizes import Frame, Slots, compile_size
-from ..runtime.specs import ArgumentContext
+from ..runtime.specs import ArgumentContext, entry_repr
 from .home import Home
 from .specs import Shape, Spec, declare_sizes, make_spec
 
@@ -49,6 +49,9 @@ class GraphEntry:
         self._slots, self._steps, self._result = slots, tuple(steps), result
         self.run = nested(self._run, name, span)
         """Call in a given frame, which may hold variables of an enclosing function."""
+
+    def __repr__(self) -> str:
+        return entry_repr(self, self.name, [context for _, context, _ in self.parameters])
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Call with arrays, shapes, numbers and tuples, by position or by name; return the value of the function.

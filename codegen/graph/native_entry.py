@@ -12,7 +12,7 @@ from ...ir.numpy_dtype import numpy_dtype
 from ..runtime.dlpack import Array
 from ..runtime.prim_entry import PLAIN_CALLS, PrimEntry, bind_names
 from ..runtime.quick_call import REFUSED, make_quick_call
-from ..runtime.specs import as_array
+from ..runtime.specs import as_array, entry_repr
 from .home import new_array
 from .native import NativeFunction, Returned
 from .plan import ALIGNMENT
@@ -34,6 +34,9 @@ class NativeEntry:
         self._workspace_bytes = native.plan.size
         self._quick: Callable[..., Any] | None = None
         self._calls = 0
+
+    def __repr__(self) -> str:
+        return entry_repr(self, self._kernel.name, self._places)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Call with arrays, by position or by name; return the value of the function.

@@ -20,7 +20,7 @@ from .jit import Library, c_type, make_callable
 from .quick_call import REFUSED, make_quick_call
 from .signature import Signature
 from .sizes import Size, Slots, compile_size
-from .specs import ArgumentContext, ScalarSpec, TensorSpec
+from .specs import ArgumentContext, ScalarSpec, TensorSpec, entry_repr
 
 PLAIN_CALLS = 4
 """Number of calls whose arguments are checked in Python. After these, machine code checks the common cases;
@@ -108,6 +108,9 @@ class PrimEntry:
                 raise error("E0604", f"a scalar argument of dtype '{dtype}' cannot be passed", self._span)
             types.append(passed)
         return [*types, *[ctypes.c_void_p] * (1 if self._result is None else 2)]
+
+    def __repr__(self) -> str:
+        return entry_repr(self, self.name, [context for _, context in self.parameters])
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Call with arrays and numbers, by position or by name; return the result of the function, or None.

@@ -7,7 +7,7 @@ agree in all others; a dimension that is an expression is compared when all vari
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -31,6 +31,11 @@ class ArgumentContext:
         """Return an error about this argument."""
         where = f"argument '{self.argument}' of '{self.function}'" if self.function else self.argument
         return error(code, f"{where}: {message}", self.span, help)
+
+
+def entry_repr(entry: object, name: str, contexts: Iterable[ArgumentContext]) -> str:
+    """Return the `repr` of a function of an executable: its class, name and parameters."""
+    return f"<{type(entry).__name__} {name}({', '.join([context.argument for context in contexts])})>"
 
 
 class ShapeSpec:

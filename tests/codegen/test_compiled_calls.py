@@ -47,6 +47,8 @@ def message(entry: Any, *args: Any, **named: Any) -> str:
 
 def test_names_and_numbers(compiled: tvms.Executable) -> None:
     assert compiled.entry_names == ("scale", "half", "checked")
+    assert repr(compiled) == "<Executable for llvm: scale, half, checked>"
+    assert repr(compiled["checked"]) == "<PrimEntry checked(A, d)>"
     assert compiled.stats["total"] > 0
     x, y = np.ones((3, 4), "f4"), np.zeros((3, 8), "f4")
     compiled["scale"](x, factor=2.5, y=y)
