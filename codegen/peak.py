@@ -1,4 +1,4 @@
-"""Measured peak performance of this machine: float32 multiply-adds in registers, and memory copies."""
+"""Measured peak rates of this machine: float32 multiply-adds in registers, and reads of memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from ..ir import tir
+from ..ir import make, tir
 from .rules.build import (
     allocated,
     lanes,
@@ -18,6 +18,7 @@ from .rules.build import (
     multiply_add,
     new_buffer,
     parallel,
+    plus,
     splat,
     store,
     times,
@@ -28,7 +29,10 @@ from .runtime.threads import thread_count
 from .target import get_target
 
 _STEPS = 1 << 16
-_COPY_BYTES = 1 << 27
+_READ_BYTES = 1 << 25
+"""Minimum bytes that one call reads when the rate of reads is measured."""
+_CALLS, _MOST_SECONDS = 25, 1.0
+"""A minimum time is final after this many calls that did not reduce it by more than 1 %, or after this time."""
 
 
 def median_seconds(call: Callable[[], object], repeats: int = 7) -> float:
@@ -37,9 +41,14 @@ def median_seconds(call: Callable[[], object], repeats: int = 7) -> float:
     return statistics.median(_timed(call) for _ in range(repeats))
 
 
-def _least_seconds(call: Callable[[], object], repeats: int = 25) -> float:
+def _least_seconds(call: Callable[[], object]) -> float:
     """Return the minimum time of `call`, since other processes only make it longer."""
-    return min(_timed(call) for _ in range(repeats))
+    least, calls, end = _timed(call), 0, time.perf_counter() + _MOST_SECONDS
+    while calls < _CALLS and time.perf_counter() < end:
+        seconds = _timed(call)
+        calls = 0 if seconds < 0.99 * least else calls + 1
+        least = min(least, seconds)
+    return least
 
 
 def _timed(call: Callable[[], object]) -> float:
@@ -49,43 +58,78 @@ def _timed(call: Callable[[], object]) -> float:
 
 
 @cache
-def peak_flops(threads: int = 0) -> float:
-    """Return the peak float32 operations per second on `threads` cores (0: the default number of threads)."""
-    machine, count = get_target("llvm").processor, threads or thread_count()
-    width, chains = machine.vector_bytes // 4, machine.registers - 4
-    data = new_buffer("A", "float32", (count, chains * width))
-    sums = new_buffer("sums", "float32", (chains, width), "local")
-    factor = splat(tir.FloatImm("float32", 0.5), width)
+def peak_flops(threads: int = 0, target: str = "llvm") -> float:
+    """Return the peak float32 operations per second of code for `target` on `threads` cores (0: the default number).
 
-    def place(chain: tir.Var) -> tir.PrimExpr:
-        return lanes(times(chain, width), width)
+    One core is measured, because other processes rarely leave all cores idle at the same time.
+    """
+    machine, count = get_target(target).processor, threads or thread_count()
+    width, chains = machine.vector_bytes // 4, machine.registers - 4
+    data, sums = new_buffer("A", "float32", (1, chains * width)), _sums(chains, width)
+    factor = splat(tir.FloatImm("float32", 0.5), width)
 
     def step(chain: tir.Var) -> tir.Stmt:
         value = load(sums, chain, lanes(0, width))
         return store(sums, multiply_add(value, factor, factor, machine.has_fma), chain, lanes(0, width))
 
-    def core(number: tir.Var) -> tir.Stmt:
-        begin = unrolled("c", chains, lambda c: store(sums, load(data, number, place(c)), c, lanes(0, width)))
-        work = loop("i", _STEPS, lambda i: unrolled("c", chains, step))
-        end = unrolled("c", chains, lambda c: store(data, load(sums, c, lanes(0, width)), number, place(c)))
-        return allocated([sums], [begin, work, end])
-
-    param = tir.Var("handle", "A_handle")
-    body = parallel("core", count, core)
-    function = tir.PrimFunc((param,), body, None, {param: data}, attrs={"global_symbol": "peak"})
-    call, memory = compile(function, threads=count, bounds="trust")["peak"], np.zeros((count, chains * width), "f4")
-    return count * _STEPS * chains * width * 2 / _least_seconds(lambda: call(memory))
+    seconds = _seconds_on_cores(data, sums, lambda _: loop("i", _STEPS, lambda _: unrolled("c", chains, step)), target)
+    return count * _STEPS * chains * width * 2 / seconds
 
 
 @cache
-def copy_rate(size: int) -> float:
-    """Return the bytes per second that one core reads and writes when it copies half of `size` bytes to the other half."""
-    half = max(size // 2, 64)
-    source, target = np.ones(half, np.uint8), np.zeros(half, np.uint8)
-    repeats = max(1, _COPY_BYTES // half // 256)
+def read_rate(size: int, threads: int = 0, target: str = "llvm") -> float:
+    """Return the bytes per second at which `threads` cores (0: the default number) read parts of a buffer of `size` bytes.
 
-    def copy() -> None:
-        for _ in range(repeats):
-            np.copyto(target, source)
+    Each core reads its part repeatedly, so that small parts are read from caches. Only one core is measured if its part
+    fits into its own cache.
+    """
+    machine, count = get_target(target).processor, threads or thread_count()
+    width, chains = machine.vector_bytes // 4, _STREAMS
+    steps = max(size // (count * chains * width * 4), 1)
+    part = steps * chains * width
+    repeats = max(_READ_BYTES // (count * part * 4), 1)
+    measured = 1 if part * 4 <= machine.l2_bytes else count
+    data, sums = new_buffer("A", "float32", (measured, part)), _sums(chains, width)
 
-    return 2 * half * repeats / _least_seconds(copy)
+    def add(core: tir.Var, step: tir.Var, chain: tir.Var) -> tir.Stmt:
+        start = plus(times(times(step, chains), width), times(chain, width))
+        value = make.add(load(sums, chain, lanes(0, width)), load(data, core, lanes(start, width)))
+        return store(sums, value, chain, lanes(0, width))
+
+    def read(core: tir.Var) -> tir.Stmt:
+        return loop(
+            "i", repeats, lambda _: loop("j", steps, lambda j: unrolled("c", chains, lambda c: add(core, j, c)))
+        )
+
+    return count * part * 4 * repeats / _seconds_on_cores(data, sums, read, target)
+
+
+_STREAMS = 8
+"""Number of independent sums, which hide the latency of an addition."""
+
+
+def _sums(chains: int, width: int) -> tir.Buffer:
+    return new_buffer("sums", "float32", (chains, width), "local")
+
+
+def _seconds_on_cores(data: tir.Buffer, sums: tir.Buffer, work: Callable[[tir.Var], tir.Stmt], target: str) -> float:
+    """Return the time of `work` in parallel for each row of `data`; it changes `sums`, which are read from the row and
+    written back to it.
+    """
+    count, size = [extent.value for extent in data.shape if isinstance(extent, tir.IntImm)]
+    chains, width = [extent.value for extent in sums.shape if isinstance(extent, tir.IntImm)]
+
+    def place(chain: tir.Var) -> tir.PrimExpr:
+        return lanes(times(chain, width), width)
+
+    def core(number: tir.Var) -> tir.Stmt:
+        begin = unrolled("c", chains, lambda c: store(sums, load(data, number, place(c)), c, lanes(0, width)))
+        end = unrolled("c", chains, lambda c: store(data, load(sums, c, lanes(0, width)), number, place(c)))
+        return allocated([sums], [begin, work(number), end])
+
+    param = tir.Var("handle", "A_handle")
+    function = tir.PrimFunc(
+        (param,), parallel("core", count, core), None, {param: data}, attrs={"global_symbol": "peak"}
+    )
+    call, memory = compile(function, target, threads=count, bounds="trust")["peak"], np.zeros((count, size), "f4")
+    return _least_seconds(lambda: call(memory))

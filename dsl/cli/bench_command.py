@@ -21,7 +21,7 @@ from ..load import load_verified
 from . import options
 from .arguments import bind_sizes, make_values, read_given, split_pairs
 from .progress import interruptible, progress
-from .reporting import report_notes
+from .reporting import report_notes, say_list
 
 _OPERATIONS = (tir.Add, tir.Sub, tir.Mul, tir.Div, tir.Min, tir.Max)
 
@@ -44,8 +44,9 @@ class Measurement(Struct, frozen=True):
     peak: float
     """Measured peak rate of the machine in floating-point operations per second; 0 if it was not measured."""
     argument_bytes: int
-    copy_rate: float
-    """Measured rate in bytes per second at which one core copies a buffer of this size (read and written)."""
+    read_rate: float
+    """Measured rate in bytes per second at which the same number of cores read a buffer of this size; 0 if it was not
+    measured."""
     decisions: dict[str, list[str]]
     """Decisions of the default rules, by function."""
 
@@ -65,7 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _measured(arguments: argparse.Namespace) -> Measurement:
     from ...codegen import compile as compile_module
-    from ...codegen.peak import copy_rate, peak_flops
+    from ...codegen.peak import peak_flops, read_rate
+    from ...codegen.target import get_target
 
     module = load_verified(arguments.file)
     entry, function = select_entry(module, arguments.entry)
@@ -83,10 +85,12 @@ def _measured(arguments: argparse.Namespace) -> Measurement:
     is_loops = isinstance(function, tir.PrimFunc)
     operations = count_operations(function, {var.name: value for var, value in sizes.items()}) if is_loops else 0
     size = sum(getattr(value, "nbytes", 0) for value in values)
-    tenth = len(times) // 10
+    tenth, machine = len(times) // 10, (arguments.threads or 0, arguments.target)
+    is_here = not get_target(arguments.target).is_device
     return Measurement(
         arguments.file, entry, arguments.target, compiled, len(times), statistics.median(times), times[tenth],
-        times[-1 - tenth], operations, peak_flops(arguments.threads or 0) if operations else 0.0, size, copy_rate(size),
+        times[-1 - tenth], operations, peak_flops(*machine) if operations and is_here else 0.0, size,
+        read_rate(size, *machine) if size and is_here else 0.0,
         {name: list(map(str, decided)) for name, decided in executable.decisions.items()},
     )  # fmt: skip
 
@@ -109,18 +113,20 @@ def _show(found: Measurement) -> None:
 
     say(f"{found.file}: {found.entry}, compiled in {duration(found.compile_seconds)}")
     spread = f"{duration(found.low)} to {duration(found.high)} in 8 of 10 calls, {found.calls} calls"
-    say(f"  time    {duration(found.median)} (median; {spread})")
+    rows = [("time", f"{duration(found.median)} (median; {spread})")]
     if found.operations:
-        rate = found.operations / found.median
-        say(
-            f"  compute {rate / 1e9:.1f} GFLOP/s, {rate / found.peak:.0%} of {found.peak / 1e9:.0f} (measured, float32)"
-        )
-    rate = found.argument_bytes / found.median
-    share = f"{rate / found.copy_rate:.0%} of a copy of the same size on one core"
-    say(f"  memory  {rate / 1e9:.1f} GB/s of arguments, {share}")
-    for name, decisions in found.decisions.items():
-        for decision in decisions:
-            say(f"  {name}: {decision}")
+        share = _share(found.operations / found.median, found.peak, "measured, float32")
+        rows.append(("compute", f"{found.operations / found.median / 1e9:.1f} GFLOP/s{share}"))
+    share = _share(found.argument_bytes / found.median, found.read_rate, "measured reads of as many bytes")
+    rows.append(("memory", f"{found.argument_bytes / found.median / 1e9:.1f} GB/s of arguments{share}"))
+    say_list(
+        [*rows, *((f"{name}:", decision) for name, decided in found.decisions.items() for decision in decided)], "  "
+    )
+
+
+def _share(rate: float, peak: float, what: str) -> str:
+    """Return `rate` as a percentage of the peak of the machine; an empty text if that was not measured."""
+    return f", {rate / peak:.0%} of {peak / 1e9:.0f} ({what})" if peak else ""
 
 
 def _read(path: str) -> Measurement:

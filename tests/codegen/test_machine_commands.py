@@ -75,6 +75,7 @@ def test_measurements_are_compared(file: str, tmp_path: Path, capsys: pytest.Cap
     found = json.loads(written)
     assert (found["entry"], found["target"], found["argument_bytes"]) == ("main", "llvm", 96)
     assert found["low"] <= found["median"] <= found["high"]
+    assert min(found["peak"], found["read_rate"]) > 0
     baseline = tmp_path / "before.json"
     baseline.write_text(written)
     assert main([*command, "--compare", str(baseline)]) == 0
