@@ -182,6 +182,16 @@ def test_every_package_is_listed() -> None:
     assert sorted(listed["packages"]) == sorted(["tvms", *(f"tvms.{name_of(f).replace('/', '.')}" for f in folders)])
 
 
+def test_every_dependency_is_imported() -> None:
+    """An extra is declared together with the feature that imports it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = [group for name, group in project["optional-dependencies"].items() if name not in ("test", "dev")]
+    declared = {re.match(r"[\w-]+", item)[0] for group in (project["dependencies"], *extras) for item in group}  # pyright: ignore
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES)
+    found = set(re.findall(r"""(?:^\s*(?:import|from)\s+|import_module\(["'])(\w+)""", sources, re.MULTILINE))
+    assert declared - found == set()
+
+
 def test_samples_are_numbered_and_introduced() -> None:
     names = sorted(path.name for path in (ROOT / "samples").glob("*.tvms"))
     assert [name[:3] for name in names] == [f"{number:02}_" for number in range(1, len(names) + 1)]
