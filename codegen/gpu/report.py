@@ -20,8 +20,11 @@ from .ptxas import assemble, find_ptxas
 _HEAD = ("kernel", "blocks", "threads", "registers", "shared", "stack", "spilled", "occupancy")
 
 
-def report(program: DeviceProgram, target: Target) -> str:
-    """Return a table of all kernels; without ptxas it has fewer columns and says why."""
+def report(program: DeviceProgram, target: Target, width: int | None = None) -> str:
+    """Return a table of all kernels, or a line for each cell if the table is wider than `width` columns.
+
+    Without ptxas, cells are unknown, and the last line says why.
+    """
     tool = find_ptxas()
     made = assemble(program.ptx, target.arch, tool) if tool else None
     usage = made.usage if made else {}
@@ -37,6 +40,8 @@ def report(program: DeviceProgram, target: Target) -> str:
         sizes = (_bytes(shared), _bytes(used.stack_bytes), _bytes(used.spill_bytes))
         rows.append((*head, str(used.registers), *sizes, f"{part:.0%}"))
     lines = list(_aligned(rows))
+    if width is not None and max(map(len, lines)) > width:
+        lines = list(_stacked(rows))
     if made is None:
         lines.append("registers and occupancy need ptxas: pip install nvidia-cuda-nvcc")
     elif made.problem:
@@ -64,3 +69,10 @@ def _aligned(rows: list[tuple[str, ...]]) -> Iterator[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
     for row in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _stacked(rows: list[tuple[str, ...]]) -> Iterator[str]:
+    width = max(map(len, _HEAD))
+    for name, *cells in rows[1:]:
+        yield name
+        yield from (f"  {head:{width}}  {cell}" for head, cell in zip(_HEAD[1:], cells, strict=True))

@@ -13,7 +13,7 @@ from ..load import load_verified
 from . import options
 from .files import write_output
 from .progress import progress
-from .reporting import UsageError
+from .reporting import UsageError, terminal_width
 
 if TYPE_CHECKING:
     from ...codegen import Settings
@@ -68,5 +68,5 @@ def _report(module: IRModule, target: str, settings: Settings) -> int:
     chosen = get_target(target)
     if not chosen.is_device:
         raise UsageError("--report is for GPUs: give --target cuda")
-    say(report(build_program(prepare(module, chosen), chosen, settings), chosen))
+    say(report(build_program(prepare(module, chosen), chosen, settings), chosen, terminal_width()))
     return 0

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from ...ir.sanitize import say
+from .reporting import say_list
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print one line per finding; always return 0, because missing parts are optional."""
     from ...codegen.doctor import examine, examine_gpu
 
-    for finding in examine_gpu() if arguments.gpu else examine():
-        say(f"{finding.name:<12}{finding.found or f'missing: {finding.remedy}'}")
+    findings = examine_gpu() if arguments.gpu else examine()
+    say_list((finding.name, finding.found or f"missing: {finding.remedy}") for finding in findings)
     return 0

@@ -8,13 +8,13 @@ import difflib
 from ...ir.codes import CODES, RETIRED
 from ...ir.diagnostics import error
 from ...ir.sanitize import say
+from .reporting import say_list
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the title of one code, or all titles; for a retired code, the code that replaced it."""
     if arguments.code is None:
-        for code, title in CODES.items():
-            say(f"{code}  {title}")
+        say_list(CODES.items())
         return 0
     code = arguments.code.upper()
     if code in RETIRED:

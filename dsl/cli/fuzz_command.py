@@ -20,6 +20,7 @@ from ...ir.sanitize import say
 from ..laws import LAWS
 from ..load import read_source
 from .files import write_output
+from .reporting import say_list
 
 SECONDS_BETWEEN_LINES = 5.0
 """Seconds between lines of progress, if there is no bar."""
@@ -107,8 +108,7 @@ def _batches(
 def run(arguments: argparse.Namespace) -> int:
     """Check the law; return 0 if it holds, 1 if an example breaks it or expected constructs do not occur."""
     if arguments.law is None:
-        width = max(map(len, LAWS))
-        say("\n".join(f"{name:{width}}  {text}" for name, text in LAWS.items()))
+        say_list(LAWS.items())
         if find_spec("hypothesis") is None:
             say("\nchecking a law needs Hypothesis: pip install 'tvms-lang[fuzz]'")
         return 0

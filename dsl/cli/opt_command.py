@@ -18,15 +18,14 @@ from ...ir.passes.transform import Pass, PassContext, PassInfo, Sequential, get_
 from ...ir.sanitize import say
 from ..load import load_module
 from .files import write_module
-from .reporting import UsageError
+from .reporting import UsageError, say_list
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the passes and print the module, or list all passes."""
     if arguments.list:
         _load_lowering()
-        for name, constructor in passes().items():
-            say(f"{name}: {_first_sentence(constructor.__doc__ or '')}")
+        say_list((name, _first_sentence(constructor.__doc__ or "")) for name, constructor in passes().items())
         return 0
     if arguments.file is None or not arguments.passes:
         raise UsageError("expected a file and --passes, or --list")

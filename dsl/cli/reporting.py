@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Iterable
+from textwrap import wrap
 
 from ...ir.diagnostics import Diagnostic
-from ...ir.sanitize import emit, wants_color
+from ...ir.sanitize import emit, say, wants_color
 
 
 class UsageError(Exception):
@@ -39,6 +41,34 @@ def report_notes(notes: Iterable[Diagnostic]) -> None:
     """Write the notes of an executable to standard error, if there are any."""
     if found := tuple(notes):
         report(found)
+
+
+def terminal_width() -> int | None:
+    """Return the columns of standard output: COLUMNS, or those of the terminal; None if it is a file or a pipe."""
+    return shutil.get_terminal_size().columns if os.environ.get("COLUMNS") or sys.stdout.isatty() else None
+
+
+def say_list(rows: Iterable[tuple[str, str]], indent: str = "") -> None:
+    """Print names and their descriptions in two columns; wrap descriptions at the width of the terminal.
+
+    If the terminal is too narrow for two columns, each description is below its name.
+    """
+    rows = tuple(rows)
+    width, column = terminal_width(), len(indent) + max([len(name) for name, _ in rows], default=0) + 2
+    is_narrow = width is not None and width - column < _LEAST_COLUMN
+    for name, text in rows:
+        head = f"{indent}{name}" if is_narrow else f"{indent}{name}".ljust(column)
+        hanging = " " * (len(indent) + 2 if is_narrow else column)
+        room = None if width is None else max(width - len(hanging), 1)
+        lines = [text] if room is None else wrap(text, room, break_long_words=False, break_on_hyphens=False)
+        if is_narrow:
+            say("\n".join([head, *(f"{hanging}{line}" for line in lines)]))
+        else:
+            say(f"{head}{f'{chr(10)}{hanging}'.join(lines)}".rstrip())
+
+
+_LEAST_COLUMN = 24
+"""Minimum columns of a description beside its name."""
 
 
 def exit_code(diagnostics: Iterable[Diagnostic]) -> int:

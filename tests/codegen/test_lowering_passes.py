@@ -180,7 +180,7 @@ def test_the_steps_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_steps_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["opt", "--list"]) == 0
-    said = [line.split(":")[0] for line in capsys.readouterr().out.splitlines()]
+    said = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
     assert set(LOOP_STEPS) | set(BLOCK_STEPS) < set(said)
 
 

@@ -30,7 +30,7 @@ def test_choices_are_those_of_their_owners() -> None:
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no variable for colors in, and none out."""
-    for variable in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "TERM"):
+    for variable in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TERM"):
         monkeypatch.setenv(variable, "")
         monkeypatch.delenv(variable)
 
@@ -93,6 +93,8 @@ def test_names_that_do_not_exist_are_usage_errors(
         ({"FORCE_COLOR": "1"}, "auto", True),
         ({"CLICOLOR_FORCE": "1"}, "auto", True),
         ({"CLICOLOR_FORCE": "0"}, "auto", False),
+        ({"FORCE_COLOR": "0"}, "auto", False),
+        ({"FORCE_COLOR": ""}, "auto", False),
         ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, "auto", False),
         ({"FORCE_COLOR": "1"}, "never", False),
         ({"NO_COLOR": "1"}, "always", True),
@@ -105,11 +107,14 @@ def test_colors(variables: dict[str, str], option: str, is_colored: bool, capsys
     assert ("\x1b[" in capsys.readouterr().err) == is_colored
 
 
-@pytest.mark.parametrize(("terminal", "is_colored"), [("xterm", True), ("dumb", False)])
-def test_a_dumb_terminal_has_no_colors(
-    terminal: str, is_colored: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("variables", "is_colored"), [({"TERM": "xterm"}, True), ({"TERM": "dumb"}, False), ({"CLICOLOR": "0"}, False)]
+)
+def test_colors_of_a_terminal(
+    variables: dict[str, str], is_colored: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TERM", terminal)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     assert main(["print", "/nope"]) == 2
     assert ("\x1b[" in capsys.readouterr().err) == is_colored
@@ -135,3 +140,30 @@ def test_nothing_is_cut_off_on_any_terminal(
     for part in ("fc1_weight", "(256, 784)", "float32", "-0.499999", "-0.000756606", "0.499997"):
         assert part in shown
     assert all(len(line) <= columns for line in shown.splitlines()[1:])  # the first one is the path
+
+
+LISTS = {
+    "doctor": ["doctor"],
+    "passes": ["opt", "--list"],
+    "laws": ["fuzz"],
+    "codes": ["explain"],
+    "bench": ["bench", str(SAMPLES / "08_gpu_matmul.tvms"), "--target", "cuda -simulate", "--seconds", "0"],
+    "kernels": ["compile", str(SAMPLES / "08_gpu_matmul.tvms"), "--target", "cuda", "--report"],
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_fit_into_a_narrow_terminal(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line is longer than the terminal only for a long word; the words are those of an unlimited line."""
+    shown: dict[str, str] = {}
+    for columns in ("", "40"):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert main(LISTS[name]) == 0
+        shown[columns] = capsys.readouterr().out
+    assert name in ("bench", "kernels") or sorted(shown[""].split()) == sorted(shown["40"].split())
+    lines = [
+        line for line in shown["40"].splitlines() if not line.startswith((str(SAMPLES), "registers and occupancy"))
+    ]
+    assert [line for line in lines if len(line) > 40 and " " in line.strip()] == []

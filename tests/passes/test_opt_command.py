@@ -19,7 +19,7 @@ def test_passes_run_and_the_module_is_printed(capsys: pytest.CaptureFixture[str]
 
 def test_all_passes_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["opt", "--list"]) == 0
-    assert "LegalizeOps: " in capsys.readouterr().out
+    assert "\nLegalizeOps  " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
