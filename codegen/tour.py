@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from ..ir.base import IRModule
+from ..ir.deep import deep
 from ..ir.diagnostics import error
 from ..ir.passes.instrument import PassInstrument
 from ..ir.passes.transform import PassContext, PassInfo, passes
@@ -72,8 +73,13 @@ class _Recorder(PassInstrument):
         self.steps.append(_Step(name, code, before, after))
 
 
-def tour(module: IRModule, target: TargetLike = "llvm") -> Iterator[Stage]:
-    """Yield the stages of compiling `module` for the processor; E0601 for other targets."""
+@deep
+def tour(module: IRModule, target: TargetLike = "llvm") -> tuple[Stage, ...]:
+    """Return the stages of compiling `module` for the processor; E0601 for other targets."""
+    return tuple(_stages(module, target))
+
+
+def _stages(module: IRModule, target: TargetLike) -> Iterator[Stage]:
     chosen = get_target(target)
     if chosen.is_device:
         raise error("E0601", f"tvms tour shows code for the processor, not for '{chosen.name}'", None, "use llvm")

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from ...ir import tir
+from ...ir.deep import deep
 from ...ir.diagnostics import error
 from ...ir.dtype import is_float
 from ...ir.files import MIB, read_file
@@ -153,6 +154,7 @@ def _compare(found: Measurement, baseline: Measurement) -> None:
     say(f"  compared with {baseline.file}: {baseline.entry}: {before} before, {now} now, {ratio:.2f} times ({verdict})")
 
 
+@deep
 def count_operations(function: tir.PrimFunc, sizes: dict[str, int]) -> int:
     """Return the number of floating-point operations of a loop function; 0 if the extent of a loop is unknown.
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
+from tvms.dsl.cli import main
 from tvms.dsl.formatter import format_text
 from tvms.dsl.load import parse
 from tvms.dsl.parser.driver import MAX_TEXT
@@ -79,3 +81,21 @@ def test_what_nests_deeper_than_any_stack_says_so() -> None:
     with pytest.raises(TvmsError, match="E0010") as caught:
         parse(f"{HEAD}    A[0] = A{chain}\n")
     assert caught.value.diagnostics[0].message == "the program nests too deep"
+
+
+COMMANDS = (
+    "check --round-trip", "print", "fmt --check", "convert --to tvm-0.27", "opt --passes Simplify", "view -o OUT",
+    "run --verify --arg n=1", "run --interpret --trap", "bench --seconds 0", "compile --emit asm", "tour",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_handle_deep_programs(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    depth = 2_000
+    nest = "".join(f"{' ' * (4 + level)}if n > {level}:\n" for level in range(depth))
+    file = tmp_path / "deep.tvms"
+    file.write_text(f"#tvms 1\n\n{HEAD}{nest}{' ' * (4 + depth)}A[0] = A[0] + 1\n")
+    name, *options = command.replace("OUT", str(tmp_path / "out.svg")).split()
+    code = main([name, str(file), *options])
+    assert "error" not in capsys.readouterr().err
+    assert code == (name == "fmt")
