@@ -113,7 +113,7 @@ def diagnostics() -> str:
     return "\n".join(lines) + "\n"
 
 
-_CASES = Path(__file__).parents[2] / "tests" / "schedule" / "cases"
+_CASES = Path(__file__).parents[2] / "tests" / "cases" / "schedule"
 _INTRODUCTION = """\
 A schedule changes how a loop function executes, but not what it computes. It is written next to the function, as
 `S.schedule name(function, target="llvm"):`, or in Python as calls of the same names on `tvms.Schedule(module)`.

@@ -12,7 +12,7 @@ import tvms
 from tvms import relax, te, topi
 from tvms.relax.frontend import nn
 
-TEXTS = Path(__file__).parents[1] / "dsl" / "texts"
+TEXTS = Path(__file__).parents[1] / "cases" / "printed_by_tvm"
 
 
 @te.symbolic_equality()
@@ -114,7 +114,7 @@ PROGRAMS = [matmul, matmul_relu, emit_te, from_fx, mlp_te, mlp_operators, two_la
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_a_program_prints_what_tvm_prints(program: Callable[[], Any]) -> None:
-    expected = (TEXTS / f"{program.__name__}.txt").read_text(encoding="utf-8")
+    expected = (TEXTS / f"{program.__name__}.tvms").read_text(encoding="utf-8")
     assert program().script("tvm-0.21") + "\n" == expected
 
 

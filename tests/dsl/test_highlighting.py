@@ -14,7 +14,7 @@ from tvms.dsl.highlighting import TvmsLexer
 from tvms.grammar import tables
 
 ROOT = Path(__file__).parents[2]
-TEXTS = sorted([*ROOT.glob("samples/*.tvms"), *ROOT.glob("tests/cases/**/*.tvms"), *ROOT.glob("tests/dsl/texts/*.txt")])
+TEXTS = sorted([*ROOT.glob("samples/*.tvms"), *ROOT.glob("tests/cases/[!b]*/*.tvms")])
 WITH_MESSAGES = ("mistakes", "names", "well_formed")
 """Cases that show messages, which are not program text."""
 TEXTS = [path for path in TEXTS if path.stem not in WITH_MESSAGES]

@@ -17,7 +17,7 @@ from tvms.ir.base import Source
 
 CASES = re.findall(
     r"=== (.*)\n([\s\S]*?)---\n([\s\S]*?)\n(?====|\Z)",
-    Path(__file__).with_name("syntax_errors.txt").read_text(encoding="utf-8"),
+    (Path(__file__).parents[1] / "cases" / "syntax" / "errors.txt").read_text(encoding="utf-8"),
 )
 
 

@@ -16,7 +16,7 @@ from tvms.ir.verify import verify
 from tvms.ir.visit import rewrite, walk
 
 DIALECTS = ("tvms", "tvm-0.21", "tvm-0.27")
-PRINTED_BY_TVM = sorted((Path(__file__).parent / "texts").glob("*.txt"))
+PRINTED_BY_TVM = sorted((Path(__file__).parents[1] / "cases" / "printed_by_tvm").glob("*.tvms"))
 SAMPLES = sorted((Path(__file__).parents[2] / "samples").glob("*.tvms"))
 _COMMENT = re.compile(r"^\s*(#.*)$", re.MULTILINE)
 

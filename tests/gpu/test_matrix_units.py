@@ -20,7 +20,7 @@ from tvms.ir.schedule.intrinsics import mma, wmma
 from tvms.testing.oracle import assert_equivalent
 from tvms.tir import TensorIntrin
 
-PIPELINED = Path(__file__).with_name("pipelined_matmul.tvms")
+PIPELINED = Path(__file__).parents[1] / "cases" / "gpu" / "pipelined_matmul.tvms"
 NUMPY: dict[str, Any] = {"bfloat16": ml_dtypes.bfloat16}
 
 

@@ -1,4 +1,4 @@
-"""Read the hostile programs of this folder.
+"""Read the hostile programs of `tests/cases/hostile`.
 
 `programs_*.txt` hold whole texts under `# === title`; each line of `statements_*.txt` is the body of a function whose
 parameters `FUNCTION` names, in which `⏎` starts a new line. In both, `{{…}}` stands for text that is too long or too
@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parents[1] / "cases" / "hostile"
 FUNCTION = (
     "T.prim_func main(A: T.Buffer((16,), 'float32'), B: T.Buffer((16,), 'int32'), C: T.Buffer((16,), 'int8'), "
     "D: T.Buffer((16,), 'bfloat16'), E: T.Buffer((16,), 'uint64')):\n"

@@ -1,6 +1,6 @@
 """Calls of operators that are wrong: each is refused with the place, both sides of the misfit, and a remedy.
 
-The table `bad_calls.txt` holds all of them and what is said, so that a changed word is seen.
+The table `tests/cases/calls/operators.txt` holds all of them and what is said, so that a changed word is seen.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import tvms
 
-TABLE = Path(__file__).with_name("bad_calls.txt")
+TABLE = Path(__file__).parents[1] / "cases" / "calls" / "operators.txt"
 _PARAMS = (
     'x: R.Tensor((8, 4), "float32"), y: R.Tensor((8, 5), "float32"), h: R.Tensor((8, 4), "float16"), '
     'i: R.Tensor((3,), "int64"), b: R.Tensor((8, 4), "bool"), v: R.Tensor((4,), "float32"), '

@@ -25,7 +25,7 @@ from ir_programs import X, Y, deep, functions, nest, renamed
 ROOT = Path(__file__).parents[2]
 CASES = re.findall(
     r"^# --- (.+)\n((?:.*\n)+?)# --- says\n((?:.*\n)+?)(?=\n# ---|\Z)",
-    (Path(__file__).parent / "verify_cases.txt").read_text(),
+    (Path(__file__).parents[1] / "cases" / "verify" / "mistakes.txt").read_text(),
     re.MULTILINE,
 )
 

@@ -29,7 +29,7 @@ PARTS = re.compile(
 )
 CASES = [
     pytest.param(before, names, after, id=f"{path.stem}: {title}")
-    for path in sorted((HERE / "cases").glob("*.tvms"))
+    for path in sorted((HERE.parent / "cases" / "passes").glob("*.tvms"))
     for title, before, names, after in PARTS.findall(path.read_text(encoding="utf-8"))
 ]
 

@@ -1,6 +1,6 @@
 """Primitives by their cases, and the laws that every primitive keeps.
 
-A file of `cases/` is called as the primitive it shows and holds any number of cases: a title, the program before, the
+A file of `tests/cases/schedule` is called as the primitive it shows and holds any number of cases: a title, the program before, the
 steps, and either the program after, or the whole message of the refusal. With `TVMS_UPDATE=1` the last part is
 written anew: read the difference.
 """
@@ -29,7 +29,7 @@ from tvms.ir.schedule import Schedule, ScheduleError, declaration
 from tvms.ir.schedule.conditions import Condition
 from tvms.ir.visit import walk
 
-CASES = Path(__file__).parent / "cases"
+CASES = Path(__file__).parents[1] / "cases" / "schedule"
 UPDATE = bool(os.environ.get("TVMS_UPDATE"))
 PART = re.compile(r"^# (===|---) (.*)\n", re.MULTILINE)
 
