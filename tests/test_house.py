@@ -192,6 +192,13 @@ def test_every_dependency_is_imported() -> None:
     assert declared - found == set()
 
 
+def test_text_cases_have_one_home() -> None:
+    """`tests/text_cases.py` documents their format."""
+    texts = {path for ending in ("tvms", "txt") for path in (ROOT / "tests").rglob(f"*.{ending}")}
+    homeless = {path for path in texts if path.parents[1] != ROOT / "tests" / "cases"}
+    assert homeless == {ROOT / "tests" / "testing" / "survivors.txt"}  # a table of mutants, not of texts
+
+
 def test_samples_are_numbered_and_introduced() -> None:
     names = sorted(path.name for path in (ROOT / "samples").glob("*.tvms"))
     assert [name[:3] for name in names] == [f"{number:02}_" for number in range(1, len(names) + 1)]

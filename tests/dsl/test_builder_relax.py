@@ -1,37 +1,25 @@
-"""Graph functions from text: `tests/cases/relax/*.tvms` hold what is given, and what it prints or is told.
+"""Graph functions from text: cases of kind `relax`.
 
-`# --- given: title` opens a case. After `# --- prints` stands the canonical text of the module, and after `# --- says`
-all messages, as they are rendered.
+Part `prints` is the canonical text of the module, part `says` all messages as they are rendered.
 """
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import pytest
+from text_cases import read_cases
 from tvms.dsl.load import parse
 from tvms.ir import relax
 from tvms.ir.diagnostics import TvmsError
 from tvms.ir.equal import structural_equal
 from tvms.ir.tir import Var
 
-CASES = Path(__file__).parent.parent / "cases" / "relax"
+
+def cases_with(part: str) -> list[object]:
+    """Return the cases that have a part: the text that is given, and the part."""
+    return [pytest.param(c.parts["given"], c.parts[part], id=c.id) for c in read_cases("relax") if part in c.parts]
 
 
-def read_cases(section: str) -> list[object]:
-    """Return the cases that have `section`: the text, and what follows from it."""
-    found: list[object] = []
-    for path in sorted(CASES.glob("*.tvms")):
-        for part in re.split(r"^# --- given: ", path.read_text(encoding="utf-8"), flags=re.M)[1:]:
-            title, _, rest = part.partition("\n")
-            given, marker, expected = rest.partition(f"# --- {section}\n")
-            if marker:
-                found.append(pytest.param(given, expected, id=title))
-    return found
-
-
-@pytest.mark.parametrize(("given", "expected"), read_cases("prints"))
+@pytest.mark.parametrize(("given", "expected"), cases_with("prints"))
 def test_prints(given: str, expected: str) -> None:
     module = parse(given, "case.tvms")
     assert module.script().rstrip("\n") == expected.rstrip("\n")
@@ -40,7 +28,7 @@ def test_prints(given: str, expected: str) -> None:
     assert again.script() == module.script()
 
 
-@pytest.mark.parametrize(("given", "expected"), read_cases("says"))
+@pytest.mark.parametrize(("given", "expected"), cases_with("says"))
 def test_says(given: str, expected: str) -> None:
     with pytest.raises(TvmsError) as caught:
         parse(given, "case.tvms")

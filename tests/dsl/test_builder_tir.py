@@ -1,4 +1,4 @@
-"""Loop functions and modules from text: `tests/cases/tir/*.tvms`, in the format of `test_builder_relax`.
+"""Loop functions and modules from text: cases of kind `tir`, with the parts of `test_builder_relax`.
 
 Besides what each case pins, all of them keep the laws of reading: what is printed reads back as the same program in
 every dialect, comments are neither lost nor doubled, and every node knows where it was written.
@@ -7,9 +7,9 @@ every dialect, comments are neither lost nor doubled, and every node knows where
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
+from text_cases import read_cases
 from tvms.dsl.load import parse
 from tvms.ir import tir
 from tvms.ir.base import IRModule, Trivia
@@ -17,27 +17,18 @@ from tvms.ir.diagnostics import TvmsError
 from tvms.ir.equal import structural_equal
 from tvms.ir.visit import walk
 
-CASES = Path(__file__).parent.parent / "cases" / "tir"
+
+def cases_with(part: str) -> list[object]:
+    """Return the cases that have a part: the text that is given, and the part."""
+    return [pytest.param(c.parts["given"], c.parts[part], id=c.id) for c in read_cases("tir") if part in c.parts]
 
 
-def read_cases(section: str) -> list[object]:
-    """Return the cases that have `section`: the text, and what follows from it."""
-    found: list[object] = []
-    for path in sorted(CASES.glob("*.tvms")):
-        for part in re.split(r"^# --- given: ", path.read_text(encoding="utf-8"), flags=re.M)[1:]:
-            title, _, rest = part.partition("\n")
-            given, marker, expected = rest.partition(f"# --- {section}\n")
-            if marker:
-                found.append(pytest.param(given, expected, id=title))
-    return found
-
-
-@pytest.mark.parametrize(("given", "expected"), read_cases("prints"))
+@pytest.mark.parametrize(("given", "expected"), cases_with("prints"))
 def test_prints(given: str, expected: str) -> None:
     assert parse(given, "case.tvms").script().rstrip("\n") == expected.rstrip("\n")
 
 
-@pytest.mark.parametrize(("given", "expected"), read_cases("says"))
+@pytest.mark.parametrize(("given", "expected"), cases_with("says"))
 def test_says(given: str, expected: str) -> None:
     with pytest.raises(TvmsError) as caught:
         parse(given, "case.tvms")
@@ -46,7 +37,7 @@ def test_says(given: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["tvms", "tvm-0.21", "tvm-0.27"])
-@pytest.mark.parametrize(("given", "expected"), read_cases("prints"))
+@pytest.mark.parametrize(("given", "expected"), cases_with("prints"))
 def test_what_is_printed_reads_back(given: str, expected: str, dialect: str) -> None:
     module = parse(given)
     if module.schedules and dialect != "tvms":
@@ -58,7 +49,7 @@ def test_what_is_printed_reads_back(given: str, expected: str, dialect: str) -> 
         assert structural_equal(module, again)
 
 
-@pytest.mark.parametrize(("given", "expected"), read_cases("prints"))
+@pytest.mark.parametrize(("given", "expected"), cases_with("prints"))
 def test_comments_are_neither_lost_nor_doubled(given: str, expected: str) -> None:
     def comments(text: str) -> list[str]:
         own = re.findall(r"(?:^|\s)(# .*)$", text, flags=re.M)
@@ -67,7 +58,7 @@ def test_comments_are_neither_lost_nor_doubled(given: str, expected: str) -> Non
     assert comments(given) == comments(expected)
 
 
-@pytest.mark.parametrize(("given", "expected"), read_cases("prints"))
+@pytest.mark.parametrize(("given", "expected"), cases_with("prints"))
 def test_every_statement_knows_its_place(given: str, expected: str) -> None:
     for function in parse(given).functions.values():
         for node in walk(function):

@@ -10,14 +10,20 @@ from typing import Any
 
 import pytest
 from pygments.token import Comment, Error, Keyword, Name, Number, String
+from text_cases import PROGRAMS, read_cases
 from tvms.dsl.highlighting import TvmsLexer
 from tvms.grammar import tables
 
 ROOT = Path(__file__).parents[2]
-TEXTS = sorted([*ROOT.glob("samples/*.tvms"), *ROOT.glob("tests/cases/[!b]*/*.tvms")])
-WITH_MESSAGES = ("mistakes", "names", "well_formed")
-"""Cases that show messages, which are not program text."""
-TEXTS = [path for path in TEXTS if path.stem not in WITH_MESSAGES]
+KINDS = ("bounds", "forms", "passes", "printed_by_tvm", "regressions", "relax", "schedule", "tir")
+TEXTS = [
+    *(pytest.param(path.read_text(encoding="utf-8"), id=path.stem) for path in sorted(ROOT.glob("samples/*.tvms"))),
+    *(
+        pytest.param("".join(text for name, text in case.parts.items() if name in PROGRAMS), id=case.id)
+        for kind in KINDS
+        for case in read_cases(kind)
+    ),
+]
 TEXTMATE: dict[str, Any] = json.loads((ROOT / "grammar/tvms.tmLanguage.json").read_text(encoding="utf-8"))
 
 
@@ -25,9 +31,8 @@ def tokens(text: str) -> list[tuple[Any, str]]:
     return list(TvmsLexer(stripnl=False, ensurenl=False).get_tokens(text))
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.stem)
-def test_texts_lex_whole_and_without_errors(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
+@pytest.mark.parametrize("text", TEXTS)
+def test_texts_lex_whole_and_without_errors(text: str) -> None:
     found = tokens(text)
     assert "".join(value for _, value in found) == text
     assert [value for kind, value in found if kind in Error] == []

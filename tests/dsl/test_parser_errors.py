@@ -5,26 +5,23 @@ from __future__ import annotations
 import random
 import re
 import time
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from text_cases import read_cases
 from tvms.dsl import syntax
 from tvms.dsl.diagnostics import render
 from tvms.dsl.parser import parse_syntax
 from tvms.ir.base import Source
 
-CASES = re.findall(
-    r"=== (.*)\n([\s\S]*?)---\n([\s\S]*?)\n(?====|\Z)",
-    (Path(__file__).parents[1] / "cases" / "syntax" / "errors.txt").read_text(encoding="utf-8"),
-)
+CASES = [pytest.param(case.parts["given"], case.parts["says"], id=case.title) for case in read_cases("syntax")]
 
 
-@pytest.mark.parametrize(("text", "message"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+@pytest.mark.parametrize(("text", "message"), CASES)
 def test_messages(text: str, message: str) -> None:
     _, diagnostics = parse_syntax(Source("a.tvms", text))
-    assert render(diagnostics) == message
+    assert render(diagnostics) == message.rstrip("\n")
 
 
 @pytest.mark.parametrize(

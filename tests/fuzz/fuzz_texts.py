@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from zlib import crc32
 
+from text_cases import programs
 from tvms.dsl.diagnostics import render
 from tvms.dsl.formatter import format_text
 from tvms.dsl.load import parse_source
@@ -44,12 +45,7 @@ def generator(name: str) -> random.Random:
 def texts() -> tuple[str, ...]:
     """Return all texts of the samples and the cases, right and wrong ones."""
     files = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "samples").glob("*.tvms"))]
-    parts = [
-        part.partition("\n")[2] if part.startswith(": ") else part
-        for path in sorted((ROOT / "tests" / "cases").glob("[frt]*/*.tvms"))
-        for part in re.split(r"^# --- (?:given|prints\n|says\n)", path.read_text(encoding="utf-8"), flags=re.M)
-    ]
-    return (*files, *dict.fromkeys(part for part in parts if part.strip() and not part.startswith("error[")))
+    return (*files, *programs("bounds", "forms", "regressions", "relax", "tir"))
 
 
 @cache

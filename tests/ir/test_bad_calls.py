@@ -1,16 +1,15 @@
 """Calls of operators that are wrong: each is refused with the place, both sides of the misfit, and a remedy.
 
-The table `tests/cases/calls/operators.txt` holds all of them and what is said, so that a changed word is seen.
+The titles of the cases of kind `calls` are the calls; part `says` is everything that is said.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import tvms
+from text_cases import Case, read_cases
 
-TABLE = Path(__file__).parents[1] / "cases" / "calls" / "operators.txt"
+CASES = read_cases("calls")
 _PARAMS = (
     'x: R.Tensor((8, 4), "float32"), y: R.Tensor((8, 5), "float32"), h: R.Tensor((8, 4), "float16"), '
     'i: R.Tensor((3,), "int64"), b: R.Tensor((8, 4), "bool"), v: R.Tensor((4,), "float32"), '
@@ -23,19 +22,21 @@ def report(call: str) -> str:
     """What is said of `call`: each error's code, what it underlines, the reason, its notes and the remedy."""
     with pytest.raises(tvms.TvmsError) as caught:
         tvms.parse(f"R.function main({_PARAMS}) -> R.Object:\n    gv = {call}\n    return gv\n")
-    lines = [call]
+    lines: list[str] = []
     for found in caught.value.diagnostics:
         assert found.span is not None, call
         assert found.help, call
         place = found.span.source.text[found.span.start : found.span.end]
-        lines += [f"    {found.code} at {place}", f"    {found.message}"]
-        lines += [f"    note: {note.message}" for note in found.notes]
-        lines.append(f"    help: {found.help}")
-    return "\n".join(lines) + "\n"
+        lines += [f"{found.code} at {place}", found.message]
+        lines += [f"note: {note.message}" for note in found.notes]
+        lines.append(f"help: {found.help}")
+    return "\n".join(lines)
 
 
-def test_bad_calls_are_refused_as_the_table_says() -> None:
-    table = TABLE.read_text(encoding="utf-8")
-    calls = [line for line in table.splitlines() if line.startswith("R.")]
-    assert len(calls) >= 60
-    assert "\n".join(map(report, calls)) == table
+def test_there_are_enough() -> None:
+    assert len(CASES) >= 60
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
+def test_bad_calls_are_refused_as_the_case_says(case: Case) -> None:
+    assert report(case.title) == case.parts["says"].rstrip("\n")

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from text_cases import read_cases
 from tvms.dsl.diagnostics import render
 from tvms.dsl.load import load_module, parse
 from tvms.ir import make, tir
@@ -23,11 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from ir_programs import X, Y, deep, functions, nest, renamed
 
 ROOT = Path(__file__).parents[2]
-CASES = re.findall(
-    r"^# --- (.+)\n((?:.*\n)+?)# --- says\n((?:.*\n)+?)(?=\n# ---|\Z)",
-    (Path(__file__).parents[1] / "cases" / "verify" / "mistakes.txt").read_text(),
-    re.MULTILINE,
-)
+CASES = [(case.title, case.parts["given"], case.parts["says"]) for case in read_cases("verify")]
 
 
 @pytest.mark.parametrize(("name", "text", "says"), CASES, ids=[case[0] for case in CASES])

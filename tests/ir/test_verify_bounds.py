@@ -1,18 +1,16 @@
-"""The out-of-bounds set: `tests/cases/bounds` has kernels that leave their buffers, each in a way of its own.
+"""The out-of-bounds set: the cases of kind `bounds` are kernels that leave their buffers, each in a way of its own.
 
-A file says what `tvms check` tells before the run, and what the interpreter tells when it comes to it: `LINE:COLUMN: CODE:
-message`, or nothing. What data decide, or sizes that the text does not relate, cannot be told before.
+Part `check` is the error of `tvms check`, part `run` that of the interpreter: `LINE:COLUMN: CODE: message`, or nothing. What data decide, or sizes that the text does not relate, cannot be told before.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from text_cases import Case, read_cases
 from tvms.dsl.load import load_module
 from tvms.dsl.reports import position
 from tvms.ir import tir
@@ -22,7 +20,7 @@ from tvms.ir.interp import run
 from tvms.ir.numpy_dtype import numpy_dtype
 from tvms.ir.verify import verify
 
-CASES = sorted((Path(__file__).parents[1] / "cases" / "bounds").glob("*.tvms"))
+CASES = read_cases("bounds")
 SIZES = {"n": 7, "m": 5}
 
 
@@ -48,11 +46,10 @@ def test_there_are_enough() -> None:
     assert len(CASES) >= 13
 
 
-@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
-def test_leaving_a_buffer_is_told(path: Path) -> None:
-    checked, run_into = re.findall(r"^# (?:check|run): (.*)$", path.read_text(), re.MULTILINE)
-    module = load_module(str(path))
-    assert told([diagnostic for diagnostic in verify(module) if diagnostic.severity == "error"]) == checked
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_leaving_a_buffer_is_told(case: Case) -> None:
+    module = load_module(str(case.path))
+    assert told([problem for problem in verify(module) if problem.severity == "error"]) == case.arguments["check"]
     with pytest.raises(TvmsError) as caught:
         run(module, "main", inputs(module))
-    assert told(caught.value.diagnostics) == run_into
+    assert told(caught.value.diagnostics) == case.arguments["run"]

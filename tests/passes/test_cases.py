@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 import tvms
 from msgspec.structs import replace
+from text_cases import read_cases
 from tvms.dsl.cli.opt_command import parse_passes
 from tvms.ir import relax, tir
 from tvms.ir.passes.instrument import VerifyEach
@@ -24,13 +24,9 @@ HERE = Path(__file__).parent
 SAMPLES = sorted(
     path for path in (HERE.parents[1] / "samples").glob("*.tvms") if path.stem != "12_resnet18"
 )  # random weights through 18 layers give results around 1e34, which rounding alone changes by more than the tolerance
-PARTS = re.compile(
-    r"^# --- before(?:: (.*))?\n([\s\S]*?)^# --- passes: (.*)\n(?:# --- after\n([\s\S]*?))?(?=^# --- before|\Z)", re.M
-)
 CASES = [
-    pytest.param(before, names, after, id=f"{path.stem}: {title}")
-    for path in sorted((HERE.parent / "cases" / "passes").glob("*.tvms"))
-    for title, before, names, after in PARTS.findall(path.read_text(encoding="utf-8"))
+    pytest.param(case.parts["before"], case.arguments["passes"], case.parts["after"], id=case.id)
+    for case in read_cases("passes")
 ]
 
 

@@ -1,8 +1,9 @@
 """Primitives by their cases, and the laws that every primitive keeps.
 
-A file of `tests/cases/schedule` is called as the primitive it shows and holds any number of cases: a title, the program before, the
-steps, and either the program after, or the whole message of the refusal. With `TVMS_UPDATE=1` the last part is
-written anew: read the difference.
+A file of kind `schedule` is called as the primitive it shows. Parts are the program `before`, the steps of the `schedule`, and
+either the program `after`, or what the refusal `says`, without the program below it. Part `layout` tells which parameters are
+laid out anew: `A = lambda i: (i // 4, i % 4)`, and after a semicolon what their padding holds. With `TVMS_UPDATE=1` the last
+part is written anew: read the difference.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 import tvms
-from msgspec import Struct
 from msgspec.structs import replace
+from text_cases import Case, read_cases, write_cases
 from tvms.dsl.entries import arguments_of
 from tvms.dsl.formatter import format_text
 from tvms.dsl.testing.oracle import Execute, assert_equivalent, interpreted
@@ -29,64 +30,17 @@ from tvms.ir.schedule import Schedule, ScheduleError, declaration
 from tvms.ir.schedule.conditions import Condition
 from tvms.ir.visit import walk
 
-CASES = Path(__file__).parents[1] / "cases" / "schedule"
+ALL = list(read_cases("schedule"))
 UPDATE = bool(os.environ.get("TVMS_UPDATE"))
-PART = re.compile(r"^# (===|---) (.*)\n", re.MULTILINE)
 
 
-class Case(Struct):
-    """One case; `error` is the message of the refusal, without the program below it. `layout` says which parameters are
-    laid out anew: `A = lambda i: (i // 4, i % 4)`, and after a semicolon what their padding holds."""
-
-    path: Path
-    title: str
-    before: str
-    schedule: str
-    layout: str | None = None
-    after: str | None = None
-    error: str | None = None
-
-    @property
-    def text(self) -> str:
-        """The program before, with the schedule beside it."""
-        entry = tvms.parse(self.before)
-        name = next(key for key, function in entry.functions.items() if isinstance(function, tir.PrimFunc))
-        inside = "    " * self.before.startswith("I.")
-        steps = "".join([f"{inside}    {line}\n" if line else "\n" for line in self.schedule.strip().split("\n")])
-        return f"{self.before.rstrip()}\n\n{inside}S.schedule case({name}):\n{steps}"
-
-
-def read_cases(path: Path) -> list[Case]:
-    """The cases of a file."""
-    found: list[Case] = []
-    pieces = PART.split(path.read_text(encoding="utf-8"))[1:]
-    for mark, name, text in zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True):
-        if mark == "===":
-            found.append(Case(path, name, "", ""))
-        elif name.startswith("error"):
-            found[-1].error = re.sub(r"^# ?", "", text.strip("\n"), flags=re.MULTILINE)
-        else:
-            setattr(found[-1], name, text.strip("\n"))
-    return found
-
-
-def write_cases(path: Path, cases: list[Case]) -> None:
-    """Write the cases of a file as they are read."""
-    parts: list[str] = []
-    for case in cases:
-        parts.append(f"# === {case.title}\n# --- before\n{case.before}\n\n# --- schedule\n{case.schedule}\n\n")
-        if case.layout is not None:
-            parts.append(f"# --- layout\n{case.layout}\n\n")
-        if case.error is not None:
-            code = re.search(r"\[(E\d+)\]", case.error)
-            lines = "".join([f"# {line}".rstrip() + "\n" for line in case.error.split("\n")])
-            parts.append(f"# --- error: {code[1] if code else ''}\n{lines}\n")
-        else:
-            parts.append(f"# --- after\n{case.after}\n\n")
-    path.write_text("".join(parts).rstrip() + "\n", encoding="utf-8")
-
-
-ALL = [case for path in sorted(CASES.glob("*.tvms")) for case in read_cases(path)]
+def scheduled(case: Case) -> str:
+    """Return the program before, with the schedule beside it."""
+    before, steps = case.parts["before"], case.parts["schedule"].strip()
+    name = next(key for key, function in tvms.parse(before).functions.items() if isinstance(function, tir.PrimFunc))
+    inside = "    " * before.startswith("I.")
+    body = "".join([f"{inside}    {line}\n" if line else "\n" for line in steps.split("\n")])
+    return f"{before.rstrip()}\n\n{inside}S.schedule case({name}):\n{body}"
 
 
 def unscheduled(module: Any) -> Any:
@@ -162,17 +116,13 @@ def check_program(module: Any, source: str) -> None:
 
 
 def test_titles_say_whether_the_primitive_is_refused() -> None:
-    wrong = [
-        f"{case.path.stem}: {case.title}"
-        for case in ALL
-        if (case.error is not None) != case.title.startswith(("refuses", "requires"))
-    ]
+    wrong = [case.id for case in ALL if ("says" in case.parts) != case.title.startswith(("refuses", "requires"))]
     assert wrong == []
 
 
-@pytest.mark.parametrize("case", ALL, ids=[f"{case.path.stem}: {case.title}" for case in ALL])
+@pytest.mark.parametrize("case", ALL, ids=[case.id for case in ALL])
 def test_case(case: Case) -> None:
-    module = tvms.parse(case.text, case.path.name)
+    module = tvms.parse(scheduled(case), case.path.name)
     check_program(module, "before")
     before = unscheduled(module)
     schedule = Schedule(before, seed=1)
@@ -183,25 +133,25 @@ def test_case(case: Case) -> None:
         check_refusal(case, schedule, before, error)
         return
     after = schedule.mod
-    if case.after is None and UPDATE:
-        update(case, after=str(after).removeprefix("#tvms 1\n\n"), error=None)
-    assert case.after is not None, f"it is accepted:\n{after}"
+    if "after" not in case.parts and UPDATE:
+        case = update(case, "after", program_of(after))
+    assert "after" in case.parts, f"it is accepted:\n{after}"
     check_program(after, "after")
-    expected = tvms.parse(case.after)
+    expected = tvms.parse(case.parts["after"])
     difference = first_difference(after, expected, map_free_vars=True)
     if difference is not None and UPDATE:
-        update(case, after=str(after).removeprefix("#tvms 1\n\n"))
+        update(case, "after", program_of(after))
         difference = None
     assert difference is None, f"after differs at {difference}:\n{after}"
-    check_laws(schedule, before, after, case.layout)
+    check_laws(schedule, before, after, case.parts.get("layout"))
 
 
 def check_refusal(case: Case, schedule: Schedule, before: Any, error: ScheduleError) -> None:
     message = str(without_program(error))
-    if case.error != message and UPDATE:
-        update(case, error=message, after=None)
+    if case.parts.get("says", "").strip("\n") != message and UPDATE:
+        update(case, "says", message)
         return
-    assert message == case.error
+    assert message == case.parts["says"].strip("\n")
     assert schedule.mod is before, "a refusal leaves the schedule as it was"
     assert not schedule.trace.insts
 
@@ -229,10 +179,17 @@ def check_laws(schedule: Schedule, before: Any, after: Any, layout: str | None) 
     assert schedule.mod is before, "undoing all steps gives the program before"
 
 
-def update(case: Case, **parts: Any) -> None:
-    for name, value in parts.items():
-        setattr(case, name, value)
+def program_of(module: Any) -> str:
+    return str(module).removeprefix("#tvms 1\n\n")
+
+
+def update(case: Case, name: str, text: str) -> Case:
+    """Write the file of a case with another last part, which replaces "after" or "says"."""
+    kept = {part: other for part, other in case.parts.items() if part not in ("after", "says")}
+    new = replace(case, parts={**kept, name: f"{text}\n\n"})
+    ALL[:] = [new if (other.path, other.title) == (case.path, case.title) else other for other in ALL]
     write_cases(case.path, [other for other in ALL if other.path == case.path])
+    return new
 
 
 def test_every_primitive_has_a_case() -> None:
@@ -247,7 +204,7 @@ def test_every_primitive_has_a_case() -> None:
 def test_every_condition_is_refused_in_a_case() -> None:
     from tvms.ir.schedule.declaration import PRIMITIVES
 
-    refused = {(case.path.stem, code) for case in ALL if case.error for code in re.findall(r"\[(E\d+)\]", case.error)}
+    refused = {(case.path.stem, code) for case in ALL for code in re.findall(r"\[(E\d+)\]", case.parts.get("says", ""))}
     declared = {(name, condition.code) for name, primitive in PRIMITIVES.items() for condition in primitive.requires}
     assert declared - refused == set()
 
@@ -294,9 +251,10 @@ def test_every_refusal_is_shown_by_a_case(monkeypatch: pytest.MonkeyPatch) -> No
         return refuse(self, *args, **named)
 
     monkeypatch.setattr(Condition, "refuse", noted)
-    refused = {re.sub(r"'.*?'|\d+", "", case.error.split("\n")[0]): case for case in ALL if case.error is not None}
+    messages = [(case, case.parts["says"].split("\n")[0]) for case in ALL if "says" in case.parts]
+    refused = {re.sub(r"'.*?'|\d+", "", message): case for case, message in messages}
     for case in refused.values():
-        module = tvms.parse(case.text)
+        module = tvms.parse(scheduled(case))
         (text,) = module.schedules.values()
         with pytest.raises(ScheduleError):
             Schedule(unscheduled(module), seed=1, error_render_level="fast").replay(text)
