@@ -31,6 +31,7 @@ def calls_of(mod: IRModule, name: str) -> list[relax.Call]:
     return [
         node
         for function in mod.functions.values()
+        if name in mentions_of(function).called
         for node in walk(function)
         if isinstance(node, relax.Call) and isinstance(node.op, GlobalVar) and node.op.name_hint == name
     ]
