@@ -134,3 +134,51 @@ def test_what_is_malformed_is_an_error_that_names_the_node(case: str) -> None:
     with pytest.raises(tvms.TvmsError) as problem:
         from_onnx(parsed(text))
     assert str(problem.value).splitlines()[0] == f"error[E1006]: {message}"
+
+
+SQUEEZED = """g (float[a, b] x) => (float[c, d] z, float[e] s) {
+    sizes = Shape(x)
+    last = Constant<value = int64[1] {1}>()
+    width = Gather(sizes, last)
+    one = Constant<value = int64[1] {1}>()
+    is_column = Equal(width, one)
+    y = If(is_column) <then_branch = t () => (float[p] u) { u = Squeeze(x, last) },
+                       else_branch = f () => (float[q, r] v) { v = Identity(x) }>
+    OTHER
+    doubled = Add(y, y)
+    z = Exp(doubled)
+    s = ReduceSum<keepdims = 0>(y)
+}"""
+"""A model whose nodes after a condition have inputs of one or two dimensions."""
+
+
+@pytest.mark.parametrize("shape", [(3, 1), (3, 2), (1, 1)])
+@pytest.mark.parametrize("count", [1, 2])
+def test_nodes_after_a_condition_whose_branches_have_different_ranks(shape: tuple[int, int], count: int) -> None:
+    again = "first = Constant<value = int64[1] {0}>() height = Gather(sizes, first) is_row = Equal(height, one) " + (
+        "w = If(is_row) <then_branch = t2 () => (float[j] k) { k = Squeeze(x, first) },"
+        " else_branch = f2 () => (float[l, m] n) { n = Identity(x) }>"
+    )
+    text = SQUEEZED.replace("OTHER", again if count == 2 else "w = Identity(x)").replace(
+        "ReduceSum<keepdims = 0>(y)", "ReduceSum<keepdims = 0>(w)"
+    )
+    model, x = parsed(text), np.random.default_rng(0).standard_normal(shape).astype("float32")
+    for found in (backend.run_model(model, [x]), run(from_onnx(model), "main", [x])):
+        for made, expected in zip(found, ReferenceEvaluator(model).run(None, {"x": x}), strict=True):
+            np.testing.assert_allclose(made, expected, rtol=1e-6)
+
+
+def test_a_branch_that_no_input_fits_is_an_error_of_the_run() -> None:
+    """The product of the second branch needs a matrix of 3 rows, and x has 2; the reference evaluator stops there, too."""
+    model = parsed("""g (bool t, float[2, 2] x, float[3, 2] y) => (float[n, 2] z) {
+        z = If(t) <then_branch = a () => (float[2, 2] b) { b = MatMul(x, x) },
+                   else_branch = c () => (float[n, 2] d) { d = MatMul(x, y) }>
+    }""")
+    x, y = np.eye(2, dtype="f4"), np.ones((3, 2), "f4")
+    function = tvms.compile(from_onnx(model))["main"]
+    np.testing.assert_array_equal(np.asarray(function(np.array(True), x, y)), x)
+    with pytest.raises(tvms.TvmsError) as problem:
+        function(np.array(False), x, y)
+    assert str(problem.value).splitlines()[0] == (
+        "error[E0705]: match_cast of 'z_takes_then_branch': expected shape (1,), got (0,)"
+    )

@@ -68,7 +68,10 @@ def test_magika_finds_the_types_of_files() -> None:
         np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["silero_vad_op18_ifless", "silero_vad_openvino_16k"])
+VARIANTS = ("silero_vad", "silero_vad_half", "silero_vad_16k_op15", "silero_vad_op18_ifless", "silero_vad_openvino_16k")
+
+
+@pytest.mark.parametrize("name", VARIANTS)
 def test_silero_finds_speech(name: str) -> None:
     """A vowel of 120 Hz between silences, one window after the other, each side with its own state."""
     both = Both("silero_vad", f"data/{name}.onnx")

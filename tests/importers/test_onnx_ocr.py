@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,14 +41,14 @@ def drawn(height: int, width: int, texts: tuple[str, ...]) -> Any:
 
 
 @pytest.fixture(scope="module")
-def engines() -> Iterator[tuple[Any, Any, list[Session]]]:
+def engines() -> tuple[Any, Any, list[Session]]:
     """The package's engine with onnxruntime, the same with compiled models, and these: detection, direction, recognition."""
     models = Path(package.__file__).parent / "models"
     names = ("ch_PP-OCRv4_det_infer", "ch_ppocr_mobile_v2.0_cls_infer", "ch_PP-OCRv4_rec_infer")
     sessions = [Session(str(models / f"{name}.onnx")) for name in names]
     compiled = package.RapidOCR()
     compiled.text_det.infer, compiled.text_cls.infer, compiled.text_rec.session = sessions
-    yield package.RapidOCR(), compiled, sessions
+    return package.RapidOCR(), compiled, sessions
 
 
 def test_compiled_models_find_the_same_lines(engines: tuple[Any, Any, list[Session]]) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ....ir import relax, tir
@@ -21,11 +21,11 @@ from ....ir.ops import dims as d
 from ....ir.ops.inference import tensor_info
 from ..bindings import Bindings, identifier
 from ..values import dims_of, dtype_of
-from .captures import Captures
 from .functions import body_of
 from .kinds import Kind, TensorKind, described, kind_of_info
 from .library import library
 from .rows import Convert, Table
+from .scopes import Decisions, Finished, Scope, Value
 from .shape_folding import folded_sizes, objects
 from .signatures import attribute_value, domain_of, name_of, signature_of
 from .tensors import Tensors
@@ -33,25 +33,12 @@ from .tensors import Tensors
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Value: TypeAlias = relax.Expr | None
-"""A value of the model; None for an optional input or output that is omitted."""
 MOST_NODES = 100_000
 """Maximum number of nodes, including those of functions that are expanded."""
 _SMALL = 4096
 """Maximum number of elements of tensors that are computed during the import."""
 _MALFORMED = (AttributeError, TypeError, ValueError, LookupError, ArithmeticError, AssertionError)
 """Errors of rows that get inputs or attributes which the operator cannot have."""
-
-
-class Scope(Struct):
-    """What names mean in one graph or function body."""
-
-    values: ChainMap[str, Value]
-    opsets: Mapping[str, int]
-    prefix: str = ""
-    """Prefix of the names of variables."""
-    attributes: Mapping[str, Any] = {}
-    """Attributes of the function that is expanded, by name, as messages of the model."""
 
 
 class Converter(Bindings):
@@ -75,6 +62,11 @@ class Converter(Bindings):
         self.version = 0
         """The first version of the operator set with the signature of the current node's operator."""
         self._place: int = 0
+        self.rest: Callable[[Sequence[Value]], list[relax.Expr]] | None = None
+        """Converts the nodes after the current one for given outputs, and returns the results of their graph; None in the body
+        of a function.
+        """
+        self.decisions = Decisions()
         self.scope: Scope = Scope(ChainMap[str, Value](), opsets)
         self._table = table
         self._functions = functions
@@ -98,6 +90,27 @@ class Converter(Bindings):
         """Convert nodes in order, and record their outputs."""
         for node in nodes:
             self.convert(node)
+
+    def outcome(self, nodes: Sequence[Any], results: Callable[[], list[relax.Expr]]) -> list[relax.Expr]:
+        """Convert the nodes of a graph in order, and return its results. The row of a node may call `rest` and raise `Finished`
+        with the results, as a condition does that converts the nodes after it in both of its branches.
+        """
+        outer = self.rest
+
+        def rest_after(place: int, outputs: Sequence[Value]) -> list[relax.Expr]:
+            names = [name for name in nodes[place].output if name]
+            with self.inner_scope(dict(zip(names, outputs, strict=False))):
+                return self.outcome(nodes[place + 1 :], results)
+
+        try:
+            for place, node in enumerate(nodes):
+                self.rest = partial(rest_after, place)
+                self.convert(node)
+            return results()
+        except Finished as finished:
+            return finished.results
+        finally:
+            self.rest = outer
 
     def convert(self, node: Any) -> None:
         """Convert one node."""
@@ -221,10 +234,10 @@ class Converter(Bindings):
         if is_constant and (folded := _evaluated(output)) is not None:
             return folded
         if isinstance(output, relax.Tuple):
-            return relax.Tuple(tuple(map(self._bound, output.fields)))
-        return self._bound(output)
+            return relax.Tuple(tuple(map(self.bound, output.fields)))
+        return self.bound(output)
 
-    def _bound(self, value: relax.Expr) -> relax.Expr:
+    def bound(self, value: relax.Expr) -> relax.Expr:
         """Return a value as a constant or a variable of the same kind."""
         if isinstance(value, relax.Constant):
             return value
@@ -285,11 +298,13 @@ class Converter(Bindings):
         opsets = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in function.opset_import}
         prefix = self.value_name() + "_"
         self._expanding.append(key)
+        outer, self.rest = self.rest, None
         try:
             with self.inner_scope(dict(zip(function.input, padded, strict=True)), opsets, prefix, attributes):
                 self.run(function.node)
                 return self._results(function)
         finally:
+            self.rest = outer
             self._expanding.pop()
 
     def _results(self, function: Any) -> list[Value]:
@@ -307,8 +322,7 @@ class Converter(Bindings):
         values: dict[str, Value] = {given.name: value for given, value in zip(graph.input, inputs, strict=True)}
         values |= {initializer.name: self.tensors.constant(initializer) for initializer in graph.initializer}
         with self.inner_scope(values, captures=captures):
-            self.run(graph.node)
-            return self.results(graph)
+            return self.outcome(graph.node, lambda: self.results(graph))
 
     def results(self, graph: Any) -> list[relax.Expr]:
         """Return the values of a graph's outputs; E1006 if one has none."""
@@ -349,11 +363,8 @@ class Converter(Bindings):
         not. `captures` replaces the values around that the subgraph uses.
         """
         outer = self.scope
-        if captures is not None:
-            around = Captures(outer.values, captures)
-            self.scope = replace(outer, values=ChainMap(dict(values), around))
-        elif opsets is None:
-            self.scope = replace(outer, values=outer.values.new_child(dict(values)))
+        if opsets is None:
+            self.scope = outer.inside(values, captures)
         else:
             self.scope = Scope(ChainMap(dict(values)), opsets, prefix, attributes or {})
         try:

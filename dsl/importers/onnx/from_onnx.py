@@ -115,8 +115,7 @@ class Importer:
             attrs["params"] = tuple(constant for _, constant in self._params)
         with self._builder.function("main", [*inputs, *params], attrs):
             with nullcontext() if has_control_flow(self._graph) else self._builder.dataflow():
-                self._converter.run(self._graph.node)
-                found = self._converter.results(self._graph)
+                found = self._converter.outcome(self._graph.node, lambda: self._converter.results(self._graph))
                 result = found[0] if len(found) == 1 else relax.Tuple(tuple(found))
                 if not isinstance(result, relax.Constant):
                     in_dataflow = self._builder.current_block_is_dataflow()

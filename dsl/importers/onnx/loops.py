@@ -83,9 +83,9 @@ class Result(Struct):
 def run_loop(c: Converter, loop: Loop) -> Result:
     """Emit a loop and return its result."""
     state = [_initial(c, value) for value in loop.state]
-    for _ in range(_MOST_ROUNDS):
+    for number in range(_MOST_ROUNDS):
         try:
-            with c.own_variables():
+            with c.own_variables(), c.decisions.branch(c.value_name(), number):
                 function, arguments, kinds = _LoopFunction(c, loop, state).build()
         except _Widened as widened:
             state = widened.state
