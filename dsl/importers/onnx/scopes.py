@@ -36,7 +36,7 @@ class Scope(Struct):
 
 
 class Finished(Exception):
-    """A row converted the rest of a graph, too; `results` are those of the graph."""
+    """A row also converted the rest of a graph; `results` are those of the graph."""
 
     def __init__(self, results: list[relax.Expr]) -> None:
         super().__init__()
