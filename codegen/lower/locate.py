@@ -47,7 +47,7 @@ def _best_place(buffer: tir.Buffer, home: tuple[Scope, ...], uses: Sequence[Use]
     """Return the innermost scopes in which `buffer` can be allocated."""
     common = common_path([use.path for use in uses])
     if not buffer.scope.startswith(_OF_THREADS):
-        common = common[: _shared_depth(common, len(home))]
+        common = common[: _shared_depth(common, len(home), buffer.scope)]
     for depth in range(len(common), len(home), -1):
         is_in_loop = any(isinstance(scope, tir.For) for scope in common[len(home) : depth])
         if not is_in_loop or all(_is_written_before(use, uses, depth) for use in uses if not use.is_write):
@@ -55,12 +55,14 @@ def _best_place(buffer: tir.Buffer, home: tuple[Scope, ...], uses: Sequence[Use]
     return home
 
 
-def _shared_depth(common: tuple[Scope, ...], start: int) -> int:
-    """Return the maximum number of scopes around shared memory: it must not be inside a loop over threads from
-    `start` on, except in a software pipeline of all threads, whose steps have memory of their own.
+def _shared_depth(common: tuple[Scope, ...], start: int, scope: str) -> int:
+    """Return the maximum number of scopes around memory that threads share: it must not be inside a loop over threads
+    from `start` on. Exception: a software pipeline of all threads, whose steps have shared memory of their own.
     """
     inner = range(start, len(common))
-    pipelines = (depth + 1 for depth in inner if STAGE in getattr(common[depth], "annotations", ()))
+    pipelines = (
+        depth + 1 for depth in inner if scope != "global" and STAGE in getattr(common[depth], "annotations", ())
+    )
     threads = (depth for depth in inner if _is_of_threads(common[depth]))
     return next(pipelines, next(threads, len(common)))
 

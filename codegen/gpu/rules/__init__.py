@@ -22,7 +22,7 @@ from ...rules import Decision, Rules, apply_rules
 from ...rules.nest import Declined, Nest
 from ..architectures import ARCHITECTURES
 from .columns import schedule_columns
-from .elements import alone, in_scope, spread
+from .elements import alone, in_scope, spread, with_own_buffers
 from .rows import schedule_rows
 from .tensor_cores import schedule_tensor_cores
 from .tiles import schedule_tiles
@@ -61,6 +61,7 @@ def bind_threads(func: tir.PrimFunc, arch: str) -> tuple[tir.PrimFunc, tuple[Dec
         return replace(func, body=alone(root)), (Decision("root", "one thread", ()),)
     kept = [buffer for buffer in root.block.alloc_buffers if buffer.scope != "global"]
     if all(buffer.scope in ("local", "shared", "shared.dyn") for buffer in kept):
-        return apply_rules(replace(func, body=in_scope(root, kept, "global")), rules_for(arch))
+        block = with_own_buffers(in_scope(root.block, kept, "global"))
+        return apply_rules(replace(func, body=replace(root, block=block)), rules_for(arch))
     whole = replace(root.block, body=alone(root.block.body))
     return replace(func, body=replace(root, block=whole)), (Decision("root", "one thread", ()),)

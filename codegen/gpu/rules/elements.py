@@ -15,16 +15,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from math import prod
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from ....ir import make, tir
 from ....ir.base import Node
 from ....ir.dtype import parse_dtype
+from ....ir.software_pipeline import as_block, is_pipeline
 from ....ir.visit import substitute, walk
+from ...lower.rewriter import sequence
 from ...rules.nest import Nest
 from ...rules.strides import step_along
 from .grid import BLOCK_X, X, bound, unravel
+
+_Part = TypeVar("_Part", tir.Stmt, tir.Block)
 
 THREADS = 256
 """Threads of a block."""
@@ -44,7 +49,33 @@ def _with_own_memory(stmt: tir.Stmt) -> tir.Stmt:
     return in_scope(stmt, [buffer for buffer in inner if buffer.scope == "global"], "local")
 
 
-def in_scope(stmt: tir.Stmt, buffers: Sequence[tir.Buffer], scope: str) -> tir.Stmt:
+def with_own_buffers(root: tir.Block) -> tir.Block:
+    """Return `root` with the buffers that only one software pipeline uses allocated around that pipeline, whose steps need
+    memory of their own.
+    """
+    parts = root.body.seq if isinstance(root.body, tir.SeqStmt) else (root.body,)
+    users = [{node for node in walk(part) if isinstance(node, tir.Buffer)} for part in parts]
+    body, kept = list[tir.Stmt](), list(root.alloc_buffers)
+    for part, used in zip(parts, users, strict=True):
+        own = [buffer for buffer in kept if buffer in used and sum(buffer in other for other in users) == 1]
+        if own and any(isinstance(node, tir.For) and is_pipeline(node) for node in walk(part)):
+            kept = [buffer for buffer in kept if buffer not in own]
+            part = _allocating(part, own)
+        body.append(part)
+    return replace(root, body=sequence(body), alloc_buffers=tuple(kept))
+
+
+def _allocating(stmt: tir.Stmt, buffers: Sequence[tir.Buffer]) -> tir.Stmt:
+    """Return `stmt` in a block that allocates `buffers`."""
+    block = as_block(stmt)
+    reads, writes = (
+        tuple([region for region in regions if region.buffer not in buffers]) for regions in (block.reads, block.writes)
+    )
+    block = replace(block, reads=reads, writes=writes, alloc_buffers=(*block.alloc_buffers, *buffers))
+    return tir.BlockRealize((), TRUE, block)
+
+
+def in_scope(stmt: _Part, buffers: Sequence[tir.Buffer], scope: str) -> _Part:
     """Return `stmt` with `buffers`, which it allocates, in another scope."""
     moved: dict[Node, Node] = {}
     for buffer in buffers:
