@@ -18,6 +18,7 @@ import hypothesis
 import msgspec
 from hypothesis import HealthCheck, Phase, Verbosity, settings
 from hypothesis import strategies as st
+from hypothesis.internal.conjecture.providers import AVAILABLE_PROVIDERS, HypothesisProvider
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -38,6 +39,8 @@ MAX_DISCARDS = 0.2
 """Maximum share of examples that may be discarded before they are checked."""
 _SAVED = re.compile(r"# law: (\w+)")
 """Beginning of a saved failure."""
+BACKEND = "tvms"
+"""Name of the source of choices, for Hypothesis."""
 MANY = 2000
 """Number of examples from which on a construct that never occurred is a fault of the generator."""
 
@@ -164,7 +167,7 @@ def _given(
     """Call `check` on `size` examples. The same seed gives the same examples."""
     chosen = settings(
         max_examples=size, database=None, deadline=None, derandomize=False, report_multiple_bugs=False,
-        verbosity=Verbosity.quiet, suppress_health_check=_UNWANTED, phases=phases,
+        backend=BACKEND, verbosity=Verbosity.quiet, suppress_health_check=_UNWANTED, phases=phases,
     )  # fmt: skip
 
     def test(example: Any) -> None:
@@ -173,6 +176,18 @@ def _given(
     hypothesis.seed(seed)(chosen(hypothesis.given(examples)(test)))()
 
 
+class Independent(HypothesisProvider):
+    """Source of choices that depend on the seed alone.
+
+    Hypothesis' own source also offers constants of all modules that have been imported, and its engine repeats parts of
+    earlier examples, of which a third do not fit and are discarded. A failure is still shrunk by Hypothesis.
+    """
+
+    def _maybe_draw_constant(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+AVAILABLE_PROVIDERS[BACKEND] = f"{__name__}.{Independent.__name__}"
 _UNWANTED = (
     HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much, HealthCheck.large_base_example,
 )  # fmt: skip
