@@ -14,6 +14,7 @@ from .choices import Choices
 from .cooperation import cooperative_programs
 from .graphs import graph_text
 from .networks import network_modules
+from .options import check_counts, check_strategies
 from .prim_funcs import prim_func
 from .threads import thread_programs
 from .views import Views
@@ -29,19 +30,31 @@ T.prim_func(private=True) double(A: T.Buffer((4,), "float32"), B: T.Buffer((4,),
 """Loop functions that graph functions call."""
 
 
-@st.composite
 def modules(
-    draw: st.DrawFn,
     is_graph_allowed: bool = True,
     loops: st.SearchStrategy[tir.PrimFunc] | None = None,
     graphs: st.SearchStrategy[relax.Function] | None = None,
     max_functions: int = 2,
-) -> IRModule:
+) -> st.SearchStrategy[IRModule]:
     """Generate modules of one to `max_functions` loop functions, of a graph function and its callees, or of both; or
     one bare function.
 
     `loops` and `graphs` are strategies of their functions, such as `prim_funcs(dtypes=["int32"])`. None means any.
+    E0818 if one is not a strategy.
     """
+    check_strategies(loops=loops, graphs=graphs)
+    check_counts(max_functions=max_functions)
+    return _modules(is_graph_allowed, loops, graphs, max_functions)
+
+
+@st.composite
+def _modules(
+    draw: st.DrawFn,
+    is_graph_allowed: bool,
+    loops: st.SearchStrategy[tir.PrimFunc] | None,
+    graphs: st.SearchStrategy[relax.Function] | None,
+    max_functions: int,
+) -> IRModule:
     choose = Choices(draw)
     kind = choose.number(0, 4 if is_graph_allowed else 1)
     functions: dict[str, BaseFunc] = {}

@@ -54,3 +54,18 @@ def check_names(what: str, given: Iterable[str], known: Collection[str]) -> tupl
             help = f"did you mean '{near[0]}'?" if near else f"choose from: {', '.join(known)}"
             raise error("E0818", f"there is no {what} '{name}'", None, help)
     return names
+
+
+def check_strategies(**given: object) -> None:
+    """Raise E0818 if an argument is neither None nor a strategy."""
+    for name, value in given.items():
+        if value is not None and not isinstance(value, st.SearchStrategy):
+            help = f"give a strategy of Hypothesis, such as tvms.testing.prim_funcs(), or hypothesis.strategies.just({name[:-1]})"
+            raise error("E0818", f"'{name}' must be a strategy, got a value of type {type(value).__name__}", None, help)
+
+
+def check_counts(**given: object) -> None:
+    """Raise E0818 if an argument is not an integer of at least 1."""
+    for name, value in given.items():
+        if type(value) is not int or value < 1:
+            raise error("E0818", f"'{name}' must be an integer of at least 1, got {value!r}", None, "give a positive number")

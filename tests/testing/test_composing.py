@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -112,9 +112,14 @@ def test_graphs_contain_the_pattern(function: relax.Function) -> None:
         (lambda: schedules(PROGRAM, primitives=["spilt"]), "there is no primitive 'spilt'", "did you mean 'split'?"),
         (lambda: inputs(FUNCTION, ranges={"B": (0, 1)}), "there is no parameter 'B'", "choose from: A, C, n"),
         (lambda: inputs(FUNCTION, profiles=["denser"]), "there is no profile 'denser'", "did you mean 'dense'?"),
+        (
+            lambda: modules(loops=cast(Any, 3)), "'loops' must be a strategy, got a value of type int",
+            "give a strategy of Hypothesis, such as tvms.testing.prim_funcs(), or hypothesis.strategies.just(loop)",
+        ),
+        (lambda: modules(max_functions=0), "'max_functions' must be an integer of at least 1, got 0", "give a positive number"),
     ],
 )  # fmt: skip
-def test_unknown_names_are_errors(make: Any, message: str, help: str) -> None:
+def test_wrong_arguments_are_errors(make: Any, message: str, help: str) -> None:
     with pytest.raises(tvms.TvmsError) as caught:
         make()
     (found,) = caught.value.diagnostics
