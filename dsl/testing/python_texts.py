@@ -25,6 +25,8 @@ _BINARY = ("+", "-", "*", "+", "-", "&", "|", "^", "<<", ">>", "//", "%")
 _LOWER = ("&", "|", "^", "<<", ">>")
 """Operators that do not bind more strongly than a shift."""
 _ORDERS = ("<", "<=", ">", ">=", "==", "!=")
+_LOOPS = ("T.serial", "T.unroll", "T.parallel", "T.vectorized")
+"""Loops of any kind; the interpreter executes them in order."""
 _BOUNDS = ("x", "y", "x + 1", "x - 1", "x - y", "3 - x", "y * 2", "x - 1 + y", "2 - y - 1", "(x + y) // 2", "4")
 """Ends of ranges; arguments are small, so that loops are short. A loop may be empty."""
 
@@ -79,7 +81,7 @@ class _Writer:
             case 0 | 1:
                 return [f"{self.element()} = {self.value(2)}"]
             case 2:
-                return [f"{self.element()} {self.choose.pick(('+=', '-=', '*='))} {self.value(2)}"]
+                return [f"{self.element()} {self.update(2)}"]
             case 3:
                 place = self.element()
                 return [f"{place} = {place} * 3 + {self.value(1)}"]
@@ -87,6 +89,12 @@ class _Writer:
                 return self.loop(depth)
             case _:
                 return self.branch(depth)
+
+    def update(self, size: int) -> str:
+        sign = self.choose.pick(_BINARY)
+        right = self.choose.pick(("0", "1", "2", "1 + 1")) if sign in ("<<", ">>") else None
+        right = self.choose.pick((*_DIVISORS, "1 + 2", "2 if x < y else 3")) if sign in ("//", "%") else right
+        return f"{sign}= {right or self.value(size)}"
 
     def element(self) -> str:
         return f"B[{self.choose.number(0, SIZE - 1)}]"
@@ -97,7 +105,7 @@ class _Writer:
             head = f"T.grid({self.bound()}, {self.bound()})"
         else:
             ends = [self.bound(), self.bound(), self.choose.pick(("1", "2", "3"))][: self.choose.number(1, 3)]
-            kind = self.choose.pick(("range", "range", "T.serial", "T.unroll"))
+            kind = self.choose.pick(("range", "range", *_LOOPS))
             head = f"{kind}({', '.join(ends)})"
         self.names += names
         body = self.statement(depth + 1)
