@@ -177,6 +177,9 @@ def alloc_buffer(
     if site.name == "T.alloc_buffer" and is_statement and data is None:
         function.allocated_buffers.append(made)
         return declaration(function, made, True, annotations)
+    if annotations:
+        help = "annotate the block: T.block_attr({…})"
+        raise site.error("E0201", "the buffer of a block has no annotations", help, site.argument("annotations", 11))
     if function.blocks:
         function.blocks[-1].alloc_buffers.append(made)
     elif len(function.bodies) == 1:

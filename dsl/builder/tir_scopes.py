@@ -174,6 +174,9 @@ def let_stmt(site: FormUse, value: PrimExpr, type_annotation: Any = None, *, var
     """`with T.LetStmt(value) as x:`, or with a given variable: `T.LetStmt(value, var=x)`."""
     if var is None and isinstance(type_annotation, Form):
         type_annotation = type_annotation.call(site, (), ())
+    if not isinstance(type_annotation, tir.Var | tir.Type | None):
+        message = f"argument 2, 'type_annotation' to {site.name}: expected a type, got {describe(type_annotation)}"
+        raise site.error("E0202", message, "write a type, such as T.int32", site.argument("type_annotation", 1))
     if var is None and isinstance(type_annotation, tir.Var):
         var = tir.Var(type_annotation.dtype, site.first_name, type_annotation.type_annotation, span=site.span)
     return let_frame(tir.Var(value.dtype, site.first_name, span=site.span) if var is None else var, value)
