@@ -5,6 +5,7 @@ from __future__ import annotations
 LAWS = {
     "parse": "any text parses to a program that prints, or has errors with a reason, a position and a remedy",
     "locate": "an error in a text is reported at its exact position and with the right code",
+    "arguments": "every argument of a form or an operator counts: another value gives another program, or an error",
     "format": "the formatter changes no program, loses no comment, and does not change formatted text",
     "simplify": "a simplified expression has the same value, and is in normal form",
     "roundtrip": "a printed program reads back as the same program, in every dialect, and prints the same again",
