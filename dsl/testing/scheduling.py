@@ -15,7 +15,7 @@ from .features import FEATURES
 from .options import Options, check_names
 from .prim_funcs import is_allowed, prim_func
 from .stages import STAGES
-from .steps import CHANGING, arguments
+from .steps import CHANGING, apply, arguments
 
 SUITS: dict[str, tuple[tuple[str, ...], ...]] = {
     "elementwise": (("blockize",), ("compute_inline",), ("reverse_compute_at",), ("loop_partition",), ("cache_read",), ("fuse",)),
@@ -143,7 +143,7 @@ def _applied(program: IRModule | tir.PrimFunc, chain: list[tuple[str, int]], fun
         schedule.work_on(function)
     for name, number in chain:
         try:
-            schedule.apply(name, **arguments(schedule, name, number))
+            apply(schedule, name, arguments(schedule, name, number))
         except ScheduleError:
             continue
     return schedule.text()

@@ -12,7 +12,7 @@ from typing import Any
 from ...ir import tir
 from ...ir.base import Op
 from ...ir.equal import structural_equal
-from ...ir.schedule import LoopRV, Schedule
+from ...ir.schedule import LoopRV, Schedule, ScheduleError
 from ...ir.schedule.declaration import PRIMITIVES, Argument, Primitive
 from ...ir.visit import walk
 from .sites import BlockSite, Offer
@@ -52,6 +52,22 @@ def arguments(schedule: Schedule, name: str, number: int) -> dict[str, Any]:
             [None] if any(argument.variadic and argument.name == at for argument in primitive.arguments) else None
         )
     return given
+
+
+def apply(schedule: Schedule, name: str, given: dict[str, Any]) -> Any:
+    """Apply a primitive to arguments by name and return its result; ScheduleError if it is refused.
+
+    A primitive that takes several loops takes them by position. Unknown arguments are a fault of `arguments`, unless they
+    are meant to be wrong.
+    """
+    rest = next((argument.name for argument in PRIMITIVES[name].arguments if argument.variadic), "")
+    several = given.get(rest, ())
+    try:
+        return schedule.apply(name, *several, **{key: value for key, value in given.items() if key != rest})
+    except ScheduleError as problem:
+        found = problem.diagnostics[0]
+        assert found.code != "E0105" or "surplus" in given or not several, f"{name}: {found.message}"
+        raise
 
 
 def _value(offer: Offer, site: BlockSite | None, argument: Argument, primitive: Primitive) -> Any:

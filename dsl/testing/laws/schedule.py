@@ -21,16 +21,17 @@ from ....ir.verify import verify
 from ....ir.visit import walk
 from ...load import parse, parse_source
 from ..choices import Choices
+from ..effects import Step, check_effect, operands
 from ..matrix import REFUSED, cells, features_of_step
 from ..oracle import Execute, as_module, assert_equivalent, interpreted, profiles
 from ..prim_funcs import prim_funcs
 from ..scheduling import schedulable
 from ..smaller import programs_in
-from ..steps import CHANGING, arguments
+from ..steps import CHANGING, apply, arguments
 from .law import Law
 
 
-class _Step(Struct, frozen=True):
+class _Planned(Struct, frozen=True):
     """A primitive, and the number that selects its arguments when it is applied."""
 
     primitive: str
@@ -39,7 +40,7 @@ class _Step(Struct, frozen=True):
 
 class _Example(Struct):
     module: IRModule
-    steps: tuple[_Step, ...]
+    steps: tuple[_Planned, ...]
     seed: int
     met: list[str] = field(default_factory=list[str])
     """Outcome of each step of the last check: "split" or "split, refused"."""
@@ -71,8 +72,8 @@ def _drawn(draw: st.DrawFn, modules: st.SearchStrategy[tuple[IRModule, tuple[str
     """
     (module, suited), choose = draw(modules), Choices(draw)
     number, options = choose.number(0, 2**32 - 1), ("", *CHANGING)
-    first = [_Step(name, number + at) for at, name in enumerate(suited)]
-    steps = [_Step(choose.pick(options), choose.number(0, 2**32 - 1)) for _ in range(_STEPS)]
+    first = [_Planned(name, number + at) for at, name in enumerate(suited)]
+    steps = [_Planned(choose.pick(options), choose.number(0, 2**32 - 1)) for _ in range(_STEPS)]
     chain = tuple([step for step in (*first, *steps) if step.primitive])
     return _Example(module, chain, choose.number(0, 99))
 
@@ -82,13 +83,14 @@ def _check(example: _Example, execute: Execute) -> None:
     example.met.clear()
     for step in example.steps:
         given = arguments(schedule, step.primitive, step.number)
-        before, features = schedule.mod, features_of_step(schedule, given)
+        before, features, known = schedule.mod, features_of_step(schedule, given), operands(schedule, given)
         try:
-            schedule.apply(step.primitive, **given)
+            result = apply(schedule, step.primitive, given)
         except ScheduleError:
             assert schedule.mod is before, f"{step.primitive} was refused but changed the program"
             example.met += cells(step.primitive, features, is_refused=True)
             continue
+        check_effect(step.primitive, Step(given, known, result, schedule))
         example.met += cells(step.primitive, features, is_refused=False)
     example.text = schedule.script()
     printed = parse(str(schedule.mod), "scheduled.tvms")
