@@ -5,7 +5,8 @@ A primitive that does nothing, or something else that is equivalent, does not ch
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -38,21 +39,25 @@ class Step(Struct, frozen=True):
 
     def block(self) -> tir.Block:
         """Return the block of the step as it is now."""
-        return self.node(self.given["block"])
+        found = self.node(self.given["block"])
+        assert isinstance(found, tir.Block)
+        return found
 
     def results(self) -> list[Any]:
         """Return the blocks or loops that the step returned."""
-        found = self.result if isinstance(self.result, list | tuple) else [self.result]
-        return [self.schedule.get(handle) for handle in found]
+        return [self.schedule.get(handle) for handle in _listed(self.result)]
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]  # type: ignore[reportUnknownArgumentType]
 
 
 def operands(schedule: Schedule, given: dict[str, Any]) -> Before:
     """Return the operands of a step that will be applied. Wrong arguments are left out."""
     loops = given.get("loop", given.get("loops", given.get("ordered_loops")))
-    handles = loops if isinstance(loops, list | tuple) else [loops]
     try:
         block = schedule.get(schedule.get_block(given["block"])) if isinstance(given.get("block"), str) else None
-        return Before(tuple([schedule.get(loop) for loop in handles if isinstance(loop, LoopRV)]), block)
+        return Before(tuple([schedule.get(loop) for loop in _listed(loops) if isinstance(loop, LoopRV)]), block)
     except ScheduleError:
         return Before((), None)
 
@@ -96,7 +101,7 @@ def _fuse(step: Step) -> str | None:
 
 def _reorder(step: Step) -> str | None:
     loops = [step.node(loop) for loop in step.given["ordered_loops"]]
-    is_inside = all(inner in set(walk(outer)) for outer, inner in zip(loops, loops[1:], strict=False))
+    is_inside = all(inner in set(walk(outer)) for outer, inner in pairwise(loops))
     return None if is_inside else "the loops have another order"
 
 
@@ -117,7 +122,9 @@ def _annotate(step: Step) -> str | None:
 
 
 def _unannotate(step: Step) -> str | None:
-    return "it is still annotated" if step.given["ann_key"] in step.node(step.given["block_or_loop"]).annotations else None
+    return (
+        "it is still annotated" if step.given["ann_key"] in step.node(step.given["block_or_loop"]).annotations else None
+    )
 
 
 def _inlined(step: Step) -> str | None:
@@ -157,15 +164,16 @@ def _copied(side: str) -> Effect:
 
 
 def _written(check: Callable[[Step, tir.Buffer], str | None]) -> Effect:
-    return lambda step: check(step, step.block().writes[step.given.get("buffer_index", 0)].buffer)
+    return lambda step: check(step, step.block().writes[int(step.given.get("buffer_index", 0))].buffer)
 
 
 def _aligned(step: Step) -> str | None:
-    wanted = tuple([step.given[name] for name in ("buffer_index", "axis", "factor", "offset")])
-    found = step.block().annotations.get("buffer_dim_align", ())
-    plain = [tuple([getattr(part, "value", part) for part in row]) for row in found]
-    rank = len(step.block().writes[wanted[0]].buffer.shape)
-    return None if any(row[0] == wanted[0] and row[1] % rank == wanted[1] % rank and row[2:] == wanted[2:] for row in plain) else f"aligned to {plain}"
+    number, axis, *steps = [int(step.given[name]) for name in ("buffer_index", "axis", "factor", "offset")]
+    rank = len(step.block().writes[number].buffer.shape)
+    wanted = [number, axis % rank, *steps]
+    rows = step.block().annotations.get("buffer_dim_align", ())
+    found = [[getattr(part, "value", part) for part in row] for row in rows]
+    return None if wanted in found else f"aligned to {found}"
 
 
 def _decomposed(step: Step) -> str | None:
@@ -176,13 +184,16 @@ def _decomposed(step: Step) -> str | None:
 def _ordered(step: Step) -> str | None:
     assert step.before.block is not None
     names = [axis.var.name for axis in step.before.block.iter_vars]
-    wanted, found = [names[at] for at in step.given["new_order"]], [axis.var.name for axis in step.block().iter_vars]
+    wanted = [names[int(at)] for at in step.given["new_order"]]
+    found = [axis.var.name for axis in step.block().iter_vars]
     return None if wanted == found else f"the order is {found}"
 
 
 def _padded(step: Step) -> str | None:
     sizes = [_number(axis.dom.extent) if axis.dom is not None else None for axis in step.block().iter_vars]
-    wrong = [pair for pair in zip(sizes, step.given["padding"], strict=False) if pair[0] and pair[1] and pair[0] % pair[1]]
+    wrong = [
+        pair for pair in zip(sizes, step.given["padding"], strict=False) if pair[0] and pair[1] and pair[0] % pair[1]
+    ]
     return f"axes of {sizes} iterations" if wrong else None
 
 

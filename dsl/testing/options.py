@@ -68,4 +68,6 @@ def check_counts(**given: object) -> None:
     """Raise E0818 if an argument is not an integer of at least 1."""
     for name, value in given.items():
         if type(value) is not int or value < 1:
-            raise error("E0818", f"'{name}' must be an integer of at least 1, got {value!r}", None, "give a positive number")
+            raise error(
+                "E0818", f"'{name}' must be an integer of at least 1, got {value!r}", None, "give a positive number"
+            )

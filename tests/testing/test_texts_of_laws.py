@@ -15,7 +15,7 @@ from tvms.ir.visit import walk
 from tvms.testing.choices import Choices, drawn
 from tvms.testing.details import detailed, details_of
 from tvms.testing.floats import Program
-from tvms.testing.modules import all_modules
+from tvms.dsl.testing.modules import all_modules
 from tvms.testing.python_texts import PythonText, python_text
 
 FEW = settings(max_examples=30, derandomize=True, deadline=None, database=None, phases=[Phase.generate])

@@ -136,7 +136,12 @@ def _additions(text: str, name: str, call: syntax.Call) -> Iterator[_Edit]:
     comma = ", " if call.args or call.keywords else ""
     for at, (parameter, values) in enumerate(parameters_of(name)):
         if parameter not in given and at >= len(call.args) and text[close] == ")":
-            yield f"{name}.{parameter}", close, close, (f"{comma}{parameter}={values[0]}", f"{comma}{parameter}={values[1]}")
+            yield (
+                f"{name}.{parameter}",
+                close,
+                close,
+                (f"{comma}{parameter}={values[0]}", f"{comma}{parameter}={values[1]}"),
+            )
 
 
 # --- All forms and operators ----------------------------------------------------------------------------------
@@ -151,7 +156,13 @@ _TEXTS = {
     "scope": ('"local"', '"shared"'), "storage_scope": ('"local"', '"shared"'), "thread": ('"threadIdx.x"', '"threadIdx.y"'),
     "dtype": ('"int32"', '"int64"'), "index_dtype": ('"int32"', '"int64"'), "buffer_type": ('""', '"auto"'), "type": ('"auto"', '""'), "access_mask": ('"r"', '"w"'),
 }  # fmt: skip
-_OF_OPERATORS = {"int": ("1", "2"), "bool": ("False", "True"), "float": ("0.5", "2.0"), "str": ('"x"', '"y"'), "dtype": ('"float16"', '"float64"')}
+_OF_OPERATORS = {
+    "int": ("1", "2"),
+    "bool": ("False", "True"),
+    "float": ("0.5", "2.0"),
+    "str": ('"x"', '"y"'),
+    "dtype": ('"float16"', '"float64"'),
+}
 
 
 @cache
@@ -225,11 +236,20 @@ def _use(name: str, parameter: str, value: str) -> str:
     for part in name.split(".")[1:]:
         form = form.members[part]
     values = dict(parameters_of(name))
-    required = [_OF_FORMS.get(f"{name}.{each.name}") or values[each.name][0] for each in form.signature.positional if each.required]
+    required = [
+        _OF_FORMS.get(f"{name}.{needed.name}") or values[needed.name][0]
+        for needed in form.signature.positional
+        if needed.required
+    ]
     return f"{name}({', '.join([*required, f'{parameter}={value}'])})"
 
 
-_OF_FORMS = {"T.match_buffer.param": "A[0:4]", "T.match_buffer.shape": "(4,)", "T.axis.remap.kinds": '"S"', "T.axis.remap.bindings": "[i]"}
+_OF_FORMS = {
+    "T.match_buffer.param": "A[0:4]",
+    "T.match_buffer.shape": "(4,)",
+    "T.axis.remap.kinds": '"S"',
+    "T.axis.remap.bindings": "[i]",
+}
 """Arguments of forms that accept few values."""
 
 
@@ -282,4 +302,10 @@ def _read(source: Source) -> _Pair:
     return _Pair(one, other, place)
 
 
-LAW = Law(_examples, _check, read=_read, constructs=_constructs, expected=frozenset({"T.Buffer", "T.block", "T.vectorized.step"}))
+LAW = Law(
+    _examples,
+    _check,
+    read=_read,
+    constructs=_constructs,
+    expected=frozenset({"T.Buffer", "T.block", "T.vectorized.step"}),
+)
