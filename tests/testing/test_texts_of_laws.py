@@ -8,6 +8,7 @@ import pytest
 import tvms
 from hypothesis import Phase, given, settings
 from tvms.dsl.load import parse_source
+from tvms.dsl.testing.modules import all_modules
 from tvms.ir import relax, tir
 from tvms.ir.base import Source
 from tvms.ir.interp import run
@@ -15,7 +16,6 @@ from tvms.ir.visit import walk
 from tvms.testing.choices import Choices, drawn
 from tvms.testing.details import detailed, details_of
 from tvms.testing.floats import Program
-from tvms.dsl.testing.modules import all_modules
 from tvms.testing.python_texts import PythonText, python_text
 
 FEW = settings(max_examples=30, derandomize=True, deadline=None, database=None, phases=[Phase.generate])
