@@ -11,8 +11,11 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, structs
 
 from ..ir import tir
 from ..ir.base import BaseFunc, IRModule
@@ -28,7 +31,7 @@ from .llvm.faults import POSITION, Fault
 from .llvm.types import I32, POINTER
 from .lower.signature import size_variables
 from .names import mangle
-from .runtime.executable import build_image
+from .runtime.executable import build_image, compile, emit
 from .runtime.pool import pool_text
 from .runtime.sizes import size_text
 from .target import Target, TargetLike, get_target
@@ -177,3 +180,25 @@ def _said(fault: Fault) -> str:
         return f"{fault.code}: {message}"
     line = fault.span.source.text.count("\n", 0, fault.span.start) + 1
     return f"{fault.span.source.name}:{line}: {fault.code}: {message}"
+
+
+class Output(Struct, frozen=True):
+    """One kind of output of `tvms compile --emit`."""
+
+    make: Callable[[IRModule, str, Settings], str | bytes]
+    is_binary: bool = False
+
+
+OUTPUTS: dict[str, Output] = {
+    "tir": Output(lambda module, target, settings: lowered(module, target, settings).script()),
+    "llvm": Output(lambda module, target, settings: emit(module, "llvm", target, settings)),
+    "asm": Output(lambda module, target, settings: emit(module, "asm", target, settings)),
+    "ptx": Output(lambda module, target, settings: emit(module, "ptx", target, settings)),
+    "obj": Output(lambda module, target, settings: emit(module, "obj", target, settings), is_binary=True),
+    "so": Output(shared_library, is_binary=True),
+    "header": Output(lambda module, target, _: header(module, target)),
+    "module": Output(
+        lambda module, target, settings: compile(module, target, **structs.asdict(settings)).to_bytes(), is_binary=True
+    ),
+}
+"""Kinds of output, from lowered functions to a module for `tvms.runtime.load_module`."""

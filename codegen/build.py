@@ -29,6 +29,8 @@ from .runtime.signature import Signature, signature_of
 from .target import Target
 
 MOST_THREADS = 1024
+LEVELS = range(4)
+"""Optimization levels of LLVM."""
 
 
 class Settings(Struct, frozen=True):
@@ -58,7 +60,7 @@ class Settings(Struct, frozen=True):
             if not fits(value, hints[name]):
                 wanted = " or ".join(map(repr, get_args(hints[name]))) or hints[name].__name__
                 raise ArgumentError(Diagnostic("E0702", f"option '{name}' must be {wanted}, not {value!r}"))
-        if not (0 <= self.level <= 3 and 0 <= self.threads <= MOST_THREADS):
+        if not (self.level in LEVELS and 0 <= self.threads <= MOST_THREADS):
             most = f"level is 0 to 3 and threads 0 to {MOST_THREADS}"
             reason = f"{most}, but they are {self.level} and {self.threads}"
             raise error("E0702", reason, help="threads=0 uses one thread per core")

@@ -296,13 +296,15 @@ def emit(
     program: IRModule | BaseFunc, kind: str, target: TargetLike = "llvm", settings: Settings | None = None
 ) -> str | bytes:
     """Return the loop functions of a program as optimized LLVM IR ("llvm"), assembly ("asm") or an object file
-    ("obj"); for a GPU, also as PTX ("ptx").
+    ("obj"); for a GPU, as LLVM IR or as PTX ("ptx", "asm"). TvmsError E0601 for another kind.
     """
     chosen, how = get_target(target), settings or Settings()
     if chosen.is_device:
         from ..gpu.executable import emit_for_gpu
 
         return emit_for_gpu(prepare(program, chosen), kind, chosen, how)
+    if kind not in ("llvm", "asm", "obj"):
+        raise error("E0601", f"target '{chosen.name}' has no output '{kind}'", None, "emit llvm, asm or obj")
     module = optimize(build(prepare(program, chosen), chosen, how).emitted.text, chosen, how.level)
     if kind == "obj":
         return to_object(module, chosen, how.level)

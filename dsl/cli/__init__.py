@@ -20,7 +20,7 @@ from ...ir.sanitize import say
 from ...ir.spelling import did_you_mean
 from . import options
 from .files import find_files
-from .reporting import UsageError, choose_colors, exit_code, report
+from .reporting import COLORS, UsageError, choose_colors, exit_code, report
 
 COMMANDS = {
     "check": "check files and report every error in them",
@@ -79,7 +79,7 @@ def build_parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.Argument
         parsers[name] = commands.add_parser(name, help=text, description=description, allow_abbrev=False)
         options.ADD[name](parsers[name])
         parsers[name].add_argument(
-            "--color", choices=("auto", "always", "never"), default="auto",
+            "--color", choices=COLORS, default="auto",
             help="when to use colors (default: auto, which follows the terminal, NO_COLOR and FORCE_COLOR)",
         )  # fmt: skip
     return parser, parsers

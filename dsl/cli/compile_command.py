@@ -22,29 +22,20 @@ if TYPE_CHECKING:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the compiled module."""
-    if arguments.emit in options.BINARY_KINDS and arguments.output is None and sys.stdout.isatty():
+    from ...codegen import Settings, aot
+
+    output = aot.OUTPUTS[arguments.emit]
+    if output.is_binary and arguments.output is None and sys.stdout.isatty():
         raise UsageError(f"'{arguments.emit}' is binary: write it to a file with -o FILE")
     module = load_verified(arguments.file)
-    from ...codegen import Settings, aot, compile, emit
-
     settings = Settings(**options.settings_of(arguments))
     target = arguments.target
     if arguments.report:
         return _report(module, target, settings)
     with progress():
-        match arguments.emit:
-            case "tir":
-                result = aot.lowered(module, target, settings).script()
-            case "header":
-                result = aot.header(module, target)
-            case "so":
-                result = aot.shared_library(module, target, settings)
-                if arguments.output is not None:
-                    return _write_library(result, aot.header(module, target), arguments.output)
-            case "module":
-                result = compile(module, target, **options.settings_of(arguments)).to_bytes()
-            case kind:
-                result = emit(module, kind, target, settings)
+        result = output.make(module, target, settings)
+        if arguments.emit == "so" and isinstance(result, bytes) and arguments.output is not None:
+            return _write_library(result, aot.header(module, target), arguments.output)
     write_output(result, arguments.output)
     return 0
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...ir.diagnostics import error
 from ...ir.sanitize import write_program
+from .reporting import UsageError
 
 _FILES = ("FILE", "PATH", "OUT", "DIR")
 
@@ -22,6 +23,10 @@ def run(arguments: argparse.Namespace) -> int:
     from . import build_parser
 
     library: Any = shtab
+    if arguments.shell not in library.SUPPORTED_SHELLS:
+        raise UsageError(
+            f"unknown shell '{arguments.shell}'", help=f"choose one of {', '.join(library.SUPPORTED_SHELLS)}"
+        )
     parser, commands = build_parser()
     for command in commands.values():
         for action in command._actions:  # type: ignore[reportPrivateUsage]  # where shtab looks for `complete`

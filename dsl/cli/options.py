@@ -6,54 +6,32 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-# Choices that other modules own; a test compares them, since importing their owners would slow down `--help`.
-DIALECTS = ("tvms", "tvm-0.21", "tvm-0.27")
-OUTPUT_FORMATS = ("full", "concise", "json", "sarif", "github")
-CHECK_LEVELS = ("syntax", "types", "bounds", "races")
-THREAD_ORDERS = ("ascending", "descending", "random")
-EMIT_KINDS = ("tir", "llvm", "asm", "ptx", "obj", "so", "header", "module")
-BINARY_KINDS = ("obj", "so", "module")
-SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
-BOUNDS = ("check", "prove", "trust")
-
-
-_MOST_DIGITS = 18
-"""Maximum number of digits of a numeric option, so that it fits in 64 bits."""
-
-
-def at_least(least: int) -> Callable[[str], int]:
-    """Return a reader of a numeric option with the minimum `least`."""
-
-    def read(text: str) -> int:
-        if not text.isdecimal() or len(text) > _MOST_DIGITS or int(text) < least:
-            raise argparse.ArgumentTypeError(f"expected an integer of at least {least}, got '{text}'")
-        return int(text)
-
-    return read
-
-
-def _seconds(text: str) -> float:
-    """Return a time in seconds, of at most a day."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0.0 <= seconds <= 86_400.0:
-        raise argparse.ArgumentTypeError(f"expected a number of seconds from 0 to 86400, got '{text}'")
-    return seconds
+from . import choices
+from .choices import Choices, at_least, seconds
 
 
 def _add_file(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a .tvms file, or a TVMScript file; - is standard input")
 
 
+def _add_dialect(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--dialect",
+        metavar="DIALECT",
+        choices=Choices(choices.dialects),
+        default="tvms",
+        help="the dialect to print: %(choices)s (default: tvms)",
+    )
+
+
 def _add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", metavar="PATH", nargs="+", help="files, folders (all .tvms files below), or -")
     parser.add_argument(
         "--level",
-        choices=CHECK_LEVELS,
+        metavar="LEVEL",
+        choices=Choices(choices.levels),
         default="bounds",
-        help="how much to check; each level includes the ones before it (default: bounds)",
+        help="how much to check: %(choices)s; each level includes the ones before it (default: bounds)",
     )
     parser.add_argument(
         "--strict", action="store_true", help="also warn of accesses that are not proven to be in bounds"
@@ -70,16 +48,18 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--output-format",
-        choices=OUTPUT_FORMATS,
+        metavar="FORMAT",
+        choices=Choices(choices.formats),
         default="full",
-        help="format of the report; full is written to standard error, the others to standard output (default: full)",
+        help="format of the report: %(choices)s; full is written to standard error, the others to standard output "
+        "(default: full)",
     )
     _add_watch(parser)
 
 
 def _add_print(parser: argparse.ArgumentParser) -> None:
     _add_file(parser)
-    parser.add_argument("--dialect", choices=DIALECTS, default="tvms", help="the dialect to print (default: tvms)")
+    _add_dialect(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="write to this file instead of standard output")
 
 
@@ -95,7 +75,13 @@ def _add_fmt(parser: argparse.ArgumentParser) -> None:
 
 def _add_convert(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", metavar="PATH", nargs="+", help="files, folders (all .tvms and .py files below), or -")
-    parser.add_argument("--to", choices=DIALECTS, required=True, help="the dialect to write")
+    parser.add_argument(
+        "--to",
+        metavar="DIALECT",
+        choices=Choices(choices.dialects),
+        required=True,
+        help="the dialect to write: %(choices)s",
+    )
     parser.add_argument("-o", "--output", metavar="OUT", help="a file, or the folder of the converted tree")
 
 
@@ -143,9 +129,10 @@ def _add_values(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--thread-order",
-        choices=THREAD_ORDERS,
+        metavar="ORDER",
+        choices=Choices(choices.thread_orders),
         default="ascending",
-        help="the order of parallel iterations and threads in the interpreter (default: ascending)",
+        help="the order of parallel iterations and threads in the interpreter: %(choices)s (default: ascending)",
     )
 
 
@@ -159,9 +146,11 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--simulate",
         nargs="?",
-        choices=(*THREAD_ORDERS, "each"),
+        metavar="ORDER",
+        choices=Choices(choices.simulated_orders),
         const="ascending",
-        help="run GPU threads on the CPU in this order, or in each order and compare the results; the default without a GPU",
+        help="run GPU threads on the CPU in this order: %(choices)s, which compares the results of all orders; the default "
+        "without a GPU",
     )
     parser.add_argument("--races", action="store_true", help="report races between threads instead of results")
     parser.add_argument("--out", metavar="DIR", help="save every result as DIR/NAME.npy")
@@ -211,9 +200,10 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
     _add_file(parser)
     parser.add_argument(
         "--emit",
-        choices=EMIT_KINDS,
+        metavar="KIND",
+        choices=Choices(choices.outputs),
         default="llvm",
-        help="what to write; beside a library OUT.so, its C header OUT.h is written (default: llvm)",
+        help="what to write: %(choices)s; beside a library OUT.so, its C header OUT.h is written (default: llvm)",
     )
     parser.add_argument(
         "--target",
@@ -235,7 +225,7 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     _add_settings(parser)
     parser.add_argument(
         "--seconds",
-        type=_seconds,
+        type=seconds,
         default=1.0,
         metavar="S",
         help="how long to measure; at least five calls are made (default: 1)",
@@ -252,16 +242,22 @@ def _add_doctor(parser: argparse.ArgumentParser) -> None:
 def _add_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bounds",
-        choices=BOUNDS,
+        metavar="BOUNDS",
+        choices=Choices(choices.bounds),
         default="prove",
-        help="check all indices at run time, those that are not proven in bounds, or none (default: prove)",
+        help="check all indices at run time, those that are not proven in bounds, or none: %(choices)s (default: prove)",
     )
     parser.add_argument("--threads", type=at_least(1), metavar="N", help="threads of a parallel loop (default: all)")
     parser.add_argument(
         "--no-schedule", action="store_true", help="do not apply default rules to functions without a schedule"
     )
     parser.add_argument(
-        "-O", dest="opt_level", type=int, choices=range(4), default=3, help="optimization level of LLVM (default: 3)"
+        "-O",
+        dest="opt_level",
+        metavar="LEVEL",
+        choices=Choices(choices.opt_levels),
+        default="3",
+        help="optimization level of LLVM: %(choices)s (default: 3)",
     )
 
 
@@ -274,7 +270,7 @@ def _add_opt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--verify-each", action="store_true", help="verify the module after every pass")
     parser.add_argument("--print-after-all", action="store_true", help="print the module after every pass")
     parser.add_argument("--timing", action="store_true", help="print the time of every pass to standard error")
-    parser.add_argument("--dialect", choices=DIALECTS, default="tvms", help="the dialect to print (default: tvms)")
+    _add_dialect(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="write to this file instead of standard output")
 
 
@@ -284,7 +280,7 @@ def _add_reduce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tries", type=at_least(1), default=2000, metavar="N", help="run them at most N times (default: 2000)"
     )
-    parser.add_argument("--dialect", choices=DIALECTS, default="tvms", help="the dialect to print (default: tvms)")
+    _add_dialect(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="write to this file instead of standard output")
 
 
@@ -300,7 +296,7 @@ def _add_schedule(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--explain", action="store_true", help="print the schedule with a comment on each step instead of the module"
     )
-    parser.add_argument("--dialect", choices=DIALECTS, default="tvms", help="the dialect to print (default: tvms)")
+    _add_dialect(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="write the scheduled module to this file")
 
 
@@ -346,7 +342,7 @@ def _add_new(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_completion(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help=f"one of {', '.join(SHELLS)}")
+    parser.add_argument("shell", metavar="SHELL", help="bash, zsh or another shell that shtab supports")
 
 
 def _add_watch(parser: argparse.ArgumentParser) -> None:
@@ -359,7 +355,7 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
         "schedule": not arguments.no_schedule,
         "bounds": arguments.bounds,
         "threads": arguments.threads or 0,
-        "level": arguments.opt_level,
+        "level": int(arguments.opt_level),
     }
 
 

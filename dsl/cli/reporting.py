@@ -21,8 +21,11 @@ class UsageError(Exception):
         self.help = help
 
 
+COLORS = ("auto", "always", "never")
+
+
 def choose_colors(when: str) -> None:
-    """Make this process and its children use colors `always` or `never`; `auto` follows the environment."""
+    """Make this process and its children use colors `when` (one of `COLORS`); `auto` follows the environment."""
     if when == "auto":
         return
     for variable in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"):

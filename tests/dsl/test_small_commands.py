@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from tvms.dsl.cli import COMMANDS, main, watch
-from tvms.dsl.cli.options import SHELLS
 
 
 def test_a_new_program_is_fine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -31,7 +30,7 @@ def test_a_new_program_replaces_nothing(tmp_path: Path, capsys: pytest.CaptureFi
     assert file.read_text() == "# mine\n"
 
 
-@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh", "powershell"])
 def test_completion_knows_every_command(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out

@@ -1,0 +1,106 @@
+"""The values of options: choices that other modules own, and numbers."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import get_args, overload
+
+
+class Choices(Sequence[str]):
+    """The values of an option. The module that owns them is imported when they are first used, for a value or for help.
+
+    An option with such choices needs a metavar: without one, argparse lists the choices when the option is declared.
+    """
+
+    def __init__(self, load: Callable[[], Iterable[str]]) -> None:
+        self._load = load
+
+    @cached_property
+    def _values(self) -> tuple[str, ...]:
+        return tuple(self._load())
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+        return self._values[index]
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+def dialects() -> Iterable[str]:
+    from ..printer.dialects import DIALECTS
+
+    return DIALECTS
+
+
+def levels() -> Iterable[str]:
+    from ...ir.verify import LEVELS
+
+    return LEVELS
+
+
+def formats() -> Iterable[str]:
+    from ..reports import FORMATS
+
+    return FORMATS
+
+
+def thread_orders() -> Iterable[str]:
+    from ...ir.interp.frame import ThreadOrder
+
+    return get_args(ThreadOrder)
+
+
+def simulated_orders() -> Iterable[str]:
+    from ...codegen.gpu.orders import ORDERS
+
+    return ORDERS
+
+
+def outputs() -> Iterable[str]:
+    from ...codegen.aot import OUTPUTS
+
+    return OUTPUTS
+
+
+def bounds() -> Iterable[str]:
+    from ...codegen.lower.bounds import Bounds
+
+    return get_args(Bounds)
+
+
+def opt_levels() -> Iterable[str]:
+    from ...codegen.build import LEVELS
+
+    return map(str, LEVELS)
+
+
+_MOST_DIGITS = 18
+"""Maximum number of digits of a numeric option, so that it fits in 64 bits."""
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """Return a reader of a numeric option with the minimum `least`."""
+
+    def read(text: str) -> int:
+        if not text.isdecimal() or len(text) > _MOST_DIGITS or int(text) < least:
+            raise argparse.ArgumentTypeError(f"expected an integer of at least {least}, got '{text}'")
+        return int(text)
+
+    return read
+
+
+def seconds(text: str) -> float:
+    """Return a time in seconds, of at most a day."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0.0 <= found <= 86_400.0:
+        raise argparse.ArgumentTypeError(f"expected a number of seconds from 0 to 86400, got '{text}'")
+    return found
