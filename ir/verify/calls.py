@@ -127,15 +127,40 @@ def _defined_at(function: BaseFunc) -> tuple[Note, ...]:
 def _endless(functions: Mapping[str, Node]) -> Iterator[Diagnostic]:
     """Find the functions that unconditionally call themselves, directly or through others."""
     calls = {name: _unconditional_calls(function) for name, function in functions.items()}
+    suspects = _without_ends(_reversed(_without_ends(_reversed(calls))))
     reported: set[str] = set()
     for name in functions:
-        path = _path_back(name, calls)
+        path = _path_back(name, calls) if name in suspects else None
         if path and name not in reported:
             reported.update(path)
             first = calls[name][path[1]]
             circle = " → ".join(f"'{key}'" for key in path)
             message = f"this call never returns: {circle}"
             yield Diagnostic("E0436", message, first.span, "put the call under a condition, or break the cycle")
+
+
+def _reversed(edges: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    """Return the edges of a graph in the other direction, without nodes that are not keys."""
+    found: dict[str, list[str]] = {name: [] for name in edges}
+    for name, targets in edges.items():
+        for target in targets:
+            if target in found:
+                found[target].append(name)
+    return found
+
+
+def _without_ends(edges: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Return a graph without the nodes from which no endless path starts; each circle remains. The time is linear."""
+    sources, left = _reversed(edges), {name: len(targets) for name, targets in edges.items()}
+    ends = [name for name, count in left.items() if not count]
+    while ends:
+        end = ends.pop()
+        del left[end]
+        for source in sources[end]:
+            left[source] -= 1
+            if not left[source]:
+                ends.append(source)
+    return {name: [target for target in edges[name] if target in left] for name in left}
 
 
 def _path_back(start: str, calls: dict[str, dict[str, CallNode]]) -> list[str] | None:
