@@ -2,74 +2,35 @@
 
 A frame is a list with one slot for every variable of the function, and for every symbolic size. A step
 reads slots, calls a kernel or a Python function, and writes a slot. The tree is walked only once, at
-compile time.
+compile time. Calls of graph functions and branches run on the explicit stack of `calls`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
+from msgspec.structs import replace
 
 from ...ir import relax
 from ...ir.base import GlobalVar, Node, Op, Span
-from ...ir.deep import nested
 from ...ir.diagnostics import error
 from ...ir.functions import find_function
 from ...ir.numpy_dtype import numpy_dtype
 from ...ir.visit import walk
 from ..runtime.ndarray import unwrap, wrap
-from ..runtime.prim_entry import bind_names
 from ..runtime.sizes import Frame, Slots, compile_size
-from ..runtime.specs import ArgumentContext, entry_repr
+from ..runtime.specs import ArgumentContext
+from .calls import Body, Closure, Done, GraphEntry, Start, Step, Value, run_to_end, started
 from .home import Home
-from .specs import Shape, Spec, declare_sizes, make_spec
+from .specs import Shape, declare_sizes, make_spec
 
-Value: TypeAlias = Callable[[Frame], Any]
-Step: TypeAlias = Callable[[Frame], None]
 Entries: TypeAlias = Mapping[str, Callable[..., Any]]
 Operator: TypeAlias = "Callable[[GraphCompiler, relax.Call], Value]"
 """Compiles a call of an operator."""
-
-
-class GraphEntry:
-    """A compiled graph function. Calls check their arguments, then execute the steps."""
-
-    def __init__(
-        self,
-        name: str,
-        parameters: Sequence[tuple[Spec, ArgumentContext, int]],
-        slots: Slots,
-        steps: Sequence[Step],
-        result: Value,
-        span: Span | None = None,
-    ) -> None:
-        self.name, self.parameters = name, tuple(parameters)
-        self._slots, self._steps, self._result = slots, tuple(steps), result
-        self.run = nested(self._run, name, span)
-        """Call in a given frame, which may hold variables of an enclosing function."""
-
-    def __repr__(self) -> str:
-        return entry_repr(self, self.name, [context for _, context, _ in self.parameters])
-
-    def __call__(self, *args: Any, **named: Any) -> Any:
-        """Call with arrays, shapes, numbers and tuples, by position or by name; return the value of the function.
-
-        Raises TvmsError: E0701 to E0706 and E0718 if an argument does not fit, and faults at run time.
-        """
-        return self.run([None] * len(self._slots), args, named)
-
-    def _run(self, frame: Frame, args: Sequence[Any], named: dict[str, Any]) -> Any:
-        if named or len(args) != len(self.parameters):
-            args = bind_names(self.name, [place.argument for _, place, _ in self.parameters], args, named)
-        for (spec, place, slot), value in zip(self.parameters, args, strict=True):
-            frame[slot] = spec.check(value, place, frame)
-        for spec, place, slot in self.parameters:
-            spec.check_deferred(frame[slot], place, frame)
-        for step in self._steps:
-            step(frame)
-        return self._result(frame)
+BeforeStep: TypeAlias = Callable[[Span | None], None]
+"""Gets the span of each binding before it is executed."""
 
 
 def packed(name: str, span: Span | None = None) -> Callable[..., Any]:
@@ -89,14 +50,24 @@ class GraphCompiler:
     operators.
     """
 
-    def __init__(self, entries: Entries, external: Entries, home: Home, operator: Operator) -> None:
+    def __init__(
+        self,
+        entries: Entries,
+        external: Entries,
+        home: Home,
+        operator: Operator,
+        start_operator: Callable[[GraphCompiler, relax.Call], Start | None],
+        before_step: BeforeStep | None = None,
+    ) -> None:
+        """`start_operator` compiles calls of operators that may call graph functions; it returns None for others."""
         self.entries, self.external, self.home, self._operator = entries, external, home, operator
+        self._start_operator, self._before_step = start_operator, before_step
         self.slots: Slots = {}
         self._rules: dict[type[Node], Callable[[Any], Value]] = {
             relax.Var: self._variable, relax.DataflowVar: self._variable, relax.Constant: self._constant,
             relax.Tuple: self._tuple, relax.TupleGetItem: self._item, relax.ShapeExpr: self._shape,
             relax.PrimValue: self._number, relax.StringImm: self._literal, relax.DataTypeImm: self._literal,
-            relax.ExternFunc: self._external, relax.If: self._if, relax.SeqExpr: self._sequence,
+            relax.ExternFunc: self._external, relax.If: self._at_once, relax.SeqExpr: self._at_once,
             relax.Function: self._closure, relax.Call: self._call, GlobalVar: self._global,
         }  # fmt: skip
 
@@ -112,11 +83,12 @@ class GraphCompiler:
             )
             for param in function.params
         ]
-        steps, result = self.steps(function.body)
-        for number, dead in enumerate(_last_uses(function)):
-            if dead:
-                steps[number] = _forgetting(steps[number], [self.slots[variable] for variable in dead])
-        return GraphEntry(name, parameters, self.slots, steps, result, function.span)
+        body, last_uses = self.body(function.body), _last_uses(function)
+        steps = tuple(
+            replace(step, dead=tuple([self.slots[variable] for variable in dead])) if dead else step
+            for step, dead in zip(body.steps, last_uses, strict=True)
+        )
+        return GraphEntry(name, parameters, self.slots, replace(body, steps=steps), function.span)
 
     def slot(self, variable: Any) -> int:
         """Return the slot of a variable, allocated on first use."""
@@ -126,28 +98,57 @@ class GraphCompiler:
         """Return the function that computes the value of `expr` from a frame."""
         return self._rules[type(expr)](expr)
 
-    def steps(self, body: relax.SeqExpr) -> tuple[list[Step], Value]:
-        """Return the steps of a body, and the function that computes its value after them."""
-        return [self._binding(binding) for binding in _bindings(body)], self.value(body.body)
+    def start(self, expr: relax.Expr) -> Start | None:
+        """Return the function that starts the evaluation of `expr`, if that may call graph functions; None otherwise."""
+        match expr:
+            case relax.If():
+                return self._start_if(expr)
+            case relax.SeqExpr():
+                return self.body(expr).start
+            case relax.Call(op=Op()):
+                return self._start_operator(self, expr)
+            case relax.Call(op=relax.Expr() as callee):
+                function, args = self.value(callee), tuple(map(self.value, expr.args))
+                return lambda frame: started(function(frame), [arg(frame) for arg in args])
+            case _:
+                return None
+
+    def body(self, body: relax.SeqExpr) -> Body:
+        """Return the steps and the value of a sequence."""
+        steps = tuple([self._binding(binding) for binding in _bindings(body)])
+        start = self.start(body.body)
+        return Body(steps, _unused if start else self.value(body.body), start)
 
     def _binding(self, binding: relax.Binding) -> Step:
         assert isinstance(binding, relax.VarBinding | relax.MatchCast)
         if isinstance(binding.value, relax.Function):
-            slot, value = self.slot(binding.var), self.value(binding.value)  # the slot first: it may be recursive
-        else:
-            value, slot = self.value(binding.value), self.slot(binding.var)
+            self.slot(binding.var)  # before the value: it may be recursive
+        start = self.start(binding.value)
+        value = _unused if start else self.value(binding.value)
+        store = self._store(binding, self.slot(binding.var))
+        before, span = self._before_step, binding.value.span
+
+        def run(frame: Frame) -> None:
+            if before is not None:
+                before(span)
+            store(frame, value(frame))
+
+        return Step(None if start else run, start, store)
+
+    def _store(self, binding: relax.VarBinding | relax.MatchCast, slot: int) -> Callable[[Frame, Any], None]:
+        """Return the function that stores the value of a binding, after the check of a `match_cast`."""
         if isinstance(binding, relax.VarBinding):
 
-            def assign(frame: Frame) -> None:
-                frame[slot] = value(frame)
+            def assign(frame: Frame, value: Any) -> None:
+                frame[slot] = value
 
             return assign
         declare_sizes(binding.struct_info, self.slots)
         spec = make_spec(binding.struct_info, self.slots, self.home)
         place = ArgumentContext(f"match_cast of '{binding.var.name_hint}'", "", binding.span)
 
-        def match(frame: Frame) -> None:
-            frame[slot] = spec.check(value(frame), place, frame)
+        def match(frame: Frame, value: Any) -> None:
+            frame[slot] = spec.check(value, place, frame)
             spec.check_deferred(frame[slot], place, frame)
 
         return match
@@ -212,18 +213,19 @@ class GraphCompiler:
 
     # --- Control
 
-    def _if(self, expr: relax.If) -> Value:
-        condition, yes, no = map(self.value, (expr.cond, expr.true_branch, expr.false_branch))
-        test = self.home.on_host(bool)
-        return lambda frame: yes(frame) if test(condition(frame)) else no(frame)
+    def _start_if(self, expr: relax.If) -> Start:
+        condition, test = self.value(expr.cond), self.home.on_host(bool)
+        yes, no = self.body(expr.true_branch), self.body(expr.false_branch)
+        return lambda frame: (yes if test(condition(frame)) else no).start(frame)
 
-    def _sequence(self, expr: relax.SeqExpr) -> Value:
-        steps, result = self.steps(expr)
+    def _at_once(self, expr: relax.If | relax.SeqExpr) -> Value:
+        """Compile control flow inside of an expression."""
+        start, span = self.start(expr), expr.span
+        assert start is not None
 
         def run(frame: Frame) -> Any:
-            for step in steps:
-                step(frame)
-            return result(frame)
+            running = start(frame)
+            return running.value if isinstance(running, Done) else run_to_end(running, "the branch", span)
 
         return run
 
@@ -232,20 +234,18 @@ class GraphCompiler:
         frame.
         """
         entry = self.function(expr.attrs.get("global_symbol", "the function"), expr)
-
-        def close(outer: Frame) -> Any:
-            def call(*args: Any) -> Any:
-                return entry.run(list(outer), args, {})
-
-            return call
-
-        return close
+        return lambda outer: Closure(entry, outer)
 
     def _call(self, expr: relax.Call) -> Value:
         if isinstance(expr.op, Op):
             return self._operator(self, expr)
         function, args = self.value(expr.op), tuple(map(self.value, expr.args))
         return lambda frame: function(frame)(*[arg(frame) for arg in args])
+
+
+def _unused(frame: Frame) -> Any:
+    """Stand for a value that is computed on the stack."""
+    raise AssertionError
 
 
 def _bindings(body: relax.SeqExpr) -> list[relax.Binding]:
@@ -273,14 +273,3 @@ def _last_uses(function: relax.Function) -> list[list[relax.Var]]:
         if isinstance(variable, relax.Var) and variable not in kept and bindings:
             found[number].append(variable)
     return found
-
-
-def _forgetting(step: Step, slots: Sequence[int]) -> Step:
-    """Return `step` followed by clearing `slots`."""
-
-    def run(frame: Frame) -> None:
-        step(frame)
-        for slot in slots:
-            frame[slot] = None
-
-    return run

@@ -18,13 +18,17 @@ from ...ir.ops.registry import find
 from ...ir.sanitize import say
 from ..runtime.dlpack import Array
 from ..runtime.sizes import Frame, compile_size
-from .compiler import GraphCompiler, Operator, Value, packed
+from .calls import Bound, Start, Value, started
+from .compiler import GraphCompiler, Operator, packed
 from .home import HOST, Home
 from .specs import Shape, make_allocator
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
     return cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value,)
+
+
+_INVOKING = ("relax.invoke_closure", "relax.invoke_pure_closure")
 
 
 # --- Calls of functions that write their results --------------------------------------------------------------
@@ -120,6 +124,14 @@ def _invoke(compiler: GraphCompiler, call: relax.Call) -> Value:
     return lambda frame: function(frame)(*[value(frame) for value in inputs])
 
 
+def start_operator(compiler: GraphCompiler, call: relax.Call) -> Start | None:
+    """Compile the call of a closure, which may call graph functions; return None for other operators."""
+    if not isinstance(call.op, Op) or call.op.name not in _INVOKING:
+        return None
+    function, inputs = compiler.value(call.args[0]), _inputs(compiler, call)
+    return lambda frame: started(function(frame), [value(frame) for value in inputs])
+
+
 def _call_dynamic(compiler: GraphCompiler, call: relax.Call) -> Value:
     """Compile a call that passes the sizes of a shape as separate arguments."""
     function, inputs = compiler.value(call.args[0]), _inputs(compiler, call)
@@ -136,16 +148,7 @@ def _call_dynamic(compiler: GraphCompiler, call: relax.Call) -> Value:
 def _make_closure(compiler: GraphCompiler, call: relax.Call) -> Value:
     """Return the function with its last arguments bound."""
     function, captured = compiler.value(call.args[0]), _inputs(compiler, call)
-
-    def close(frame: Frame) -> Any:
-        callee, last = function(frame), [value(frame) for value in captured]
-
-        def call(*first: Any) -> Any:
-            return callee(*first, *last)
-
-        return call
-
-    return close
+    return lambda frame: Bound(function(frame), [value(frame) for value in captured])
 
 
 # --- Shapes, checks, memory -----------------------------------------------------------------------------------
@@ -270,7 +273,7 @@ _OPERATORS: dict[str, Operator] = {
     **dict.fromkeys(("relax.call_tir", "relax.call_tir_with_grad", "relax.call_dps_packed"), _call_tir),
     "relax.call_tir_inplace": _call_tir_inplace,
     **dict.fromkeys(("relax.call_pure_packed", "relax.call_inplace_packed"), _call_packed),
-    **dict.fromkeys(("relax.invoke_closure", "relax.invoke_pure_closure"), _invoke),
+    **dict.fromkeys(_INVOKING, _invoke),
     "relax.vm.call_tir_dyn": _call_dynamic,
     "relax.make_closure": _make_closure,
     "relax.shape_of": _of_values(_shape_of),

@@ -190,21 +190,100 @@ R.function main(n: R.Tensor((), "int32")) -> R.Tensor((), "int32"):
 def test_functions_call_themselves_deep(is_compiled: bool) -> None:
     module = tvms.parse(COUNT_DOWN)
     call: Any = tvms.compile(module)["main"] if is_compiled else lambda n: tvms.interpret(module, "main", [n])
-    assert call(np.array(4000, "i4")) == 0
-    assert call(np.array(20, "i4")) == 0
+    for depth in (20, 4000, 100_000) if is_compiled else (20, 4000):
+        assert call(np.array(depth, "i4")) == 0
     with pytest.raises(tvms.TvmsError) as caught:
-        call(np.array(12_000, "i4"))
+        call(np.array(210_000 if is_compiled else 12_000, "i4"))
     (found,) = caught.value.diagnostics
     assert (found.code, found.message) == ("E0716", "the calls of 'main' nest too deep")
 
 
-@pytest.mark.parametrize("is_compiled", [False, True], ids=["interpreted", "compiled"])
-def test_chains_of_functions(is_compiled: bool) -> None:
+@pytest.mark.parametrize(("is_compiled", "length"), [(False, 400), (True, 3000)], ids=["interpreted", "compiled"])
+def test_chains_of_functions(is_compiled: bool, length: int) -> None:
     lines = ["I.ir_module Module:"]
-    for number in range(400):
-        body = f"Module.f{number + 1}(x)" if number < 399 else "R.add(x, x)"
+    for number in range(length):
+        body = f"Module.f{number + 1}(x)" if number < length - 1 else "R.add(x, x)"
         lines += [f'    R.function f{number}(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):']
         lines += [f"        y = {body}", "        return y"]
     module, x = tvms.parse("\n".join(lines) + "\n"), np.ones(4, "f4")
     result: Any = tvms.compile(module)["f0"](x) if is_compiled else tvms.interpret(module, "f0", [x])
     assert result.tolist() == [2.0] * 4
+
+
+IN_TURNS = """
+I.ir_module Module:
+    R.function even(n: R.Tensor((), "int32")) -> R.Tensor((), "bool"):
+        if R.equal(n, R.const(0, "int32")):
+            r = R.const(True, "bool")
+        else:
+            if R.equal(n, R.const(1, "int32")):
+                r1 = R.const(False, "bool")
+            else:
+                m = R.subtract(n, R.const(1, "int32"))
+                r1 = Module.odd(m)
+            r = r1
+        return r
+
+    R.function odd(n: R.Tensor((), "int32")) -> R.Tensor((), "bool"):
+        return Module.even(R.subtract(n, R.const(1, "int32")))
+"""
+
+CLOSURES = """
+R.function main(n: R.Tensor((), "int32"), x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+    R.function count(m: R.Tensor((), "int32"), y: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        if R.equal(m, R.const(0, "int32")):
+            r = y
+        else:
+            s = count(R.subtract(m, R.const(1, "int32")), y)
+            r = R.add(s, x)
+        return r
+    z = count(n, x)
+    return z
+"""
+
+
+def test_functions_call_each_other_deep() -> None:
+    even = tvms.compile(tvms.parse(IN_TURNS))["even"]
+    assert [bool(even(np.array(n, "i4"))) for n in (0, 1, 2, 5, 30_000, 30_001)] == [
+        True,
+        False,
+        True,
+        False,
+        True,
+        False,
+    ]
+
+
+def test_closures_call_themselves_deep() -> None:
+    result = tvms.compile(tvms.parse(CLOSURES))["main"](np.array(20_000, "i4"), np.ones(4, "f4"))
+    assert result.tolist() == [20_001.0] * 4
+
+
+def test_a_fault_far_down_is_reported() -> None:
+    failing = """        _ = R.assert_op(R.const(False, "bool"), format="down here")\n        r = n\n"""
+    text = COUNT_DOWN.replace("        r = n\n", failing).replace("function main", "function(pure=False) main")
+    with pytest.raises(tvms.TvmsError, match=r"E0711.*down here"):
+        tvms.compile(tvms.parse(text))["main"](np.array(50_000, "i4"))
+
+
+def test_functions_of_python_call_graph_functions_again() -> None:
+    text = """
+R.function main(n: R.Tensor((), "int32")) -> R.Tensor((), "int32"):
+    if R.equal(n, R.const(0, "int32")):
+        r = n
+    else:
+        r = R.call_pure_packed("test_compiled_graphs.down", n, sinfo_args=R.Tensor((), "int32"))
+    return r
+"""
+    main = tvms.compile(tvms.parse(text))["main"]
+    tvms.register_func("test_compiled_graphs.down", lambda n: main(np.asarray(n.numpy() - 1)), override=True)
+    assert main(np.array(300, "i4")) == 0
+
+
+def test_long_chains_of_calls() -> None:
+    lines = ["I.ir_module Module:", '    R.function f(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):']
+    lines += ["        y = R.add(x, R.const(1, 'float32'))", "        return y"]
+    lines += ['    R.function main(x0: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):']
+    lines += [f"        x{number + 1} = Module.f(x{number})" for number in range(3000)] + ["        return x3000"]
+    result = tvms.compile(tvms.parse("\n".join(lines) + "\n"))["main"](np.zeros(4, "f4"))
+    assert result.tolist() == [3000.0] * 4
