@@ -15,7 +15,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias
 
@@ -61,7 +61,7 @@ def measure(size: int, threads: int, others: dict[str, Between], load: int) -> N
 
 
 @contextmanager
-def loaded(count: int) -> Iterator[None]:
+def loaded(count: int) -> Generator[None]:
     """Let `count` other processes compute in the meantime."""
     processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
     try:

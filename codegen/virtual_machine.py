@@ -17,11 +17,13 @@ from ..ir.passes.bind_params import bind_params
 from ..ir.passes.pipelines import get_pipeline
 from ..ir.passes.transform import Pass
 from .device import Device, check_device, check_devices
-from .graph.observe import Profiler, Report, observed
+from .graph.observe import observed
+from .profiling.profiler import Profiler
+from .profiling.report import Report
 from .runtime.executable import Entry, Executable, compile
 from .runtime.ndarray import unwrap, wrap
 from .runtime.specs import ArgumentContext, kind_of
-from .runtime.timing import BenchmarkResult, Evaluator, warm_up
+from .runtime.timing import BenchmarkResult, Evaluator
 from .target import Target
 
 
@@ -176,19 +178,17 @@ class VirtualMachine:
         return lambda *args: evaluator(*map(unwrap, args))
 
     def profile(self, func_name: str, *args: Any) -> Report:
-        """Call a function and return its profile: the number and time of calls of each kernel and external function.
+        """Call a function and return its profile: the number, time and work of the calls of each kernel and external
+        function, and of each source line. Where no Python runs between kernels, none runs for the profile either.
 
-        A call before it excludes one-time costs. TvmsError E0102 for an unknown function.
+        Calls before it exclude one-time costs. TvmsError E0102 for an unknown function.
         """
-        profiler, entries = self._profiled
-        function, given = entries.get(func_name) or self._find(func_name), tuple(map(unwrap, args))
-        warm_up(function, given)
-        return profiler.measure(function, *given)
+        function = self._profiler.entries.get(func_name) or self._find(func_name)
+        return self._profiler.measure(function, tuple(map(unwrap, args)))
 
     @cached_property
-    def _profiled(self) -> tuple[Profiler, Mapping[str, Entry]]:
-        profiler = Profiler(self.devices[0].sync)
-        return profiler, self._observed(profiler.observe)
+    def _profiler(self) -> Profiler:
+        return Profiler(self._executable, self._home, self.devices[0].sync)
 
     def _observed(self, observe: Callable[[str, Entry], Entry]) -> Mapping[str, Entry]:
         executable = self._executable

@@ -23,7 +23,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...ir import relax, tir
-from ...ir.base import GlobalVar, IRModule, Node, Op
+from ...ir.base import GlobalVar, IRModule, Node, Op, Span
 from ..lower.rewriter import sequence
 from ..lower.signature import written_variables
 from ..runtime.dlpack import Array
@@ -38,7 +38,7 @@ class NativeFunction(Struct, frozen=True, eq=False):
     """The machine code of a graph function.
 
     `driver` takes `inputs` arguments, then the `constants`, the workspace if `plan` needs one, and the
-    results.
+    results. Its calls of kernels have the spans of the calls in the graph.
     """
 
     driver: tir.PrimFunc
@@ -47,6 +47,15 @@ class NativeFunction(Struct, frozen=True, eq=False):
     plan: Plan
     results: tuple[Tensor, ...]
     returned: Returned
+
+    @property
+    def calls(self) -> tuple[tir.Call, ...]:
+        """Return the calls of kernels, in order."""
+        body = self.driver.body
+        steps = body.seq if isinstance(body, tir.SeqStmt) else (body,)
+        return tuple(
+            step.value for step in steps if isinstance(step, tir.Evaluate) and isinstance(step.value, tir.Call)
+        )
 
     @property
     def written(self) -> tuple[int, ...]:
@@ -70,7 +79,7 @@ class _Tracer:
     def __init__(self, module: IRModule) -> None:
         self._module = module
         self._values: dict[relax.Var, Known] = {}
-        self._calls: list[tuple[str, list[Tensor]]] = []
+        self._calls: list[tuple[str, list[Tensor], Span | None]] = []
         self._constants: list[Array] = []
         self._given: list[Tensor] = []
         """The inputs, then the constants."""
@@ -133,7 +142,7 @@ class _Tracer:
             case relax.Call(op=Op(name=name)) if name in self._rules:
                 return self._rules[name](expr)
             case relax.Call(op=GlobalVar(name_hint=name)):
-                return self._call(name, self._tensors(expr.args))
+                return self._call(name, self._tensors(expr.args), expr.span)
             case _:
                 raise NeedsExecutor(f"it holds a {type(expr).__name__}")
 
@@ -154,10 +163,10 @@ class _Tracer:
         is_tuple = bool(more) or isinstance(info, relax.TupleStructInfo)
         infos = info.fields if isinstance(info, relax.TupleStructInfo) else call.sinfo_args
         results = [new_tensor(kind) for kind in infos]
-        self._call(target.name_hint, [*inputs, *results], len(inputs))
+        self._call(target.name_hint, [*inputs, *results], call.span, len(inputs))
         return tuple(results) if is_tuple else results[0]
 
-    def _call(self, name: str, tensors: list[Tensor], inputs: int = 0) -> Known:
+    def _call(self, name: str, tensors: list[Tensor], span: Span | None, inputs: int = 0) -> Known:
         """Record a call of a kernel, which must not write its first `inputs` arguments."""
         kernel = self._module.functions.get(name)
         if not isinstance(kernel, tir.PrimFunc) or len(kernel.params) != len(tensors):
@@ -172,7 +181,7 @@ class _Tracer:
             if buffer.data in changed and not is_own:
                 raise NeedsExecutor(f"'{name}' writes memory that others may read")
             tensor.storage.steps.append(len(self._calls))
-        self._calls.append((name, tensors))
+        self._calls.append((name, tensors, span))
         return ()
 
     def _tensor_in_storage(self, call: relax.Call) -> Known:
@@ -191,7 +200,7 @@ class _Tracer:
         """Return the storages that are not arguments, and their plan, which also uses results before they are
         written.
         """
-        used = dict.fromkeys(tensor.storage for _, tensors in self._calls for tensor in tensors)
+        used = dict.fromkeys(tensor.storage for _, tensors, _ in self._calls for tensor in tensors)
         inside = [storage for storage in used if storage.buffer is None]
         lifetimes = [Lifetime(storage.size, storage.steps[0], storage.steps[-1]) for storage in inside]
         own = [result.storage for result in results]
@@ -208,7 +217,10 @@ class _Tracer:
             place = tir.IntImm("int64", offset + tensor.offset)
             return tir.Call("handle", Op("tir.address_of"), (tir.BufferLoad("uint8", room, (place,)),))
 
-        calls = (tir.Call("void", GlobalVar(name), tuple(map(pointer, tensors))) for name, tensors in self._calls)
+        calls = (
+            tir.Call("void", GlobalVar(name), tuple(map(pointer, tensors)), span=span)
+            for name, tensors, span in self._calls
+        )
         handles = {tir.Var("handle", f"{buffer.name}_handle"): buffer for buffer in params}
         body = sequence(map(tir.Evaluate, calls))
         return tir.PrimFunc(tuple(handles), body, buffer_map=handles, attrs={"tir.noalias": tir.IntImm("bool", 1)})

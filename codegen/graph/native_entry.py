@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -37,6 +37,11 @@ class NativeEntry:
 
     def __repr__(self) -> str:
         return entry_repr(self, self._kernel.name, self._places)
+
+    @property
+    def addresses(self) -> Mapping[str, int]:
+        """Return the addresses of the kernels of the module."""
+        return self._kernel.library.addresses
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Call with arrays, by position or by name; return the value of the function.

@@ -81,7 +81,7 @@ class ModuleEmitter:
                 self._take(str(self._module.module))
             self._module = self._new_module()
         try:
-            kernel = _emit_kernel(self._module, name, self._kernels[name])
+            kernel = emit_kernel(self._module, name, self._kernels[name])
             if self._for_c:
                 _emit_c_function(self._module, name, kernel)
         except TvmsError as problem:
@@ -119,7 +119,7 @@ def fast_math_of(function: tir.PrimFunc) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _emit_kernel(module: LLVMModule, name: str, function: tir.PrimFunc) -> Value:
+def emit_kernel(module: LLVMModule, name: str, function: tir.PrimFunc) -> Value:
     """Emit the body of kernel `name` and return it."""
     llvm_function = module.declare(name)
     llvm_function.attributes.add("nounwind")

@@ -52,8 +52,8 @@ class Executable:
     `exe["main"](x, w)` calls a function. `module` is the compiled program; `stats` the time of each stage of
     the compilation in seconds; `decisions` the decisions of the default schedules by function; `safety` how
     many indices of each function were proven to be in bounds. `plans` is the memory plan of each graph
-    function that became machine code, and `home` the memory of the tensors of the others. `notes` are
-    warnings about files with machine code that were not used.
+    function that became machine code, and `home` the memory of the tensors of the others. `built` is the
+    result of the compiler for `target`. `notes` are warnings about files with machine code that were not used.
     """
 
     def __init__(
@@ -62,8 +62,8 @@ class Executable:
     ) -> None:  # fmt: skip
         self.module, self.stats, self.decisions, self.safety = built.module, built.stats, built.decisions, built.safety
         self.plans = {name: native.plan for name, native in built.natives.items()}
-        self._entries, self._built, self._image = entries, built, image
-        self._target, self._settings, self.home = target, settings, home
+        self._entries, self.built, self._image = entries, built, image
+        self.target, self._settings, self.home = target, settings, home
         self.notes: tuple[Diagnostic, ...] = ()
 
     @property
@@ -97,10 +97,10 @@ class Executable:
     def to_bytes(self) -> bytes:
         """Return the compiled module as the contents of a file (`codegen.artifact`)."""
         _, tensors = script.dump(self.module)
-        return pack(self._built, self._image, self._target, self._settings, tensors)
+        return pack(self.built, self._image, self.target, self._settings, tensors)
 
     def __repr__(self) -> str:
-        return f"<Executable for {self._target.name}: {', '.join(self._entries)}>"
+        return f"<Executable for {self.target.name}: {', '.join(self._entries)}>"
 
     def __contains__(self, name: object) -> bool:
         return name in self._entries

@@ -47,7 +47,7 @@ class PrimEntry:
         do not; without it, that is an error.
         """
         self.name, self._span = name, source.span
-        self._faults, self._library = faults, library
+        self._faults, self.library = faults, library
         self._slots: Slots = {}
         sizes = size_variables(source)
         written = {source.buffer_map[source.params[i]].data for i in signature.written}

@@ -34,6 +34,7 @@ COMMANDS = {
     "run": "compile a module, run one of its functions and show the result",
     "compile": "compile a module to LLVM IR, assembly, an object file, or a library with its C header",
     "bench": "measure the time of a function, and compare it with the peak rates of the machine",
+    "profile": "show the time of each kernel and source line, and its share of the machine's limit",
     "doctor": "show what tvms can use on this machine, and how to get what is missing",
     "view": "draw a module: its graphs as layers of operators, its loop nests as nested boxes",
     "tour": "print a program after every stage of the compiler, with the code that produced it",

@@ -5,18 +5,15 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
 
-from ...ir import tir
-from ...ir.deep import deep
+from ...ir import relax, tir
 from ...ir.diagnostics import error
-from ...ir.dtype import is_float
 from ...ir.files import MIB, read_file
 from ...ir.sanitize import emit, json_text, say
-from ...ir.visit import substitute, tir_variables, walk
 from ..entries import arguments_of, select_entry
 from ..load import load_verified
 from . import options
@@ -24,7 +21,8 @@ from .arguments import bind_sizes, make_values, read_given, split_pairs
 from .progress import interruptible, progress
 from .reporting import report_notes, say_list
 
-_OPERATIONS = (tir.Add, tir.Sub, tir.Mul, tir.Div, tir.Min, tir.Max)
+if TYPE_CHECKING:
+    from ...codegen import Executable
 
 
 class Measurement(Struct, frozen=True):
@@ -52,6 +50,36 @@ class Measurement(Struct, frozen=True):
     """Decisions of the default rules, by function."""
 
 
+class CompiledCall(Struct, frozen=True):
+    """A compiled function of a file, and the values that it is called with. `sizes` are those of symbolic dimensions."""
+
+    entry: str
+    function: tir.PrimFunc | relax.Function
+    values: list[Any]
+    sizes: dict[tir.Var, int]
+    executable: Executable
+    seconds: float
+    """Time of the compilation."""
+
+
+def compile_call(arguments: argparse.Namespace) -> CompiledCall:
+    """Compile the file that the command line names, and make the values of a call."""
+    from ...codegen import compile as compile_module
+
+    module = load_verified(arguments.file)
+    entry, function = select_entry(module, arguments.entry)
+    params = arguments_of(function)
+    given = read_given(params, split_pairs(arguments.arg, "--arg"))
+    sizes = bind_sizes(params, given, split_pairs(arguments.dim, "--dim"))
+    values = make_values(params, given, sizes, arguments.seed)
+    start = time.perf_counter()
+    with progress():
+        executable = compile_module(module, arguments.target, **options.settings_of(arguments))
+    seconds = time.perf_counter() - start
+    report_notes(executable.notes)
+    return CompiledCall(entry, function, values, sizes, executable, seconds)
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Compile, call, and print the times and rates."""
     baseline = None if arguments.compare is None else _read(arguments.compare)
@@ -66,33 +94,23 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _measured(arguments: argparse.Namespace) -> Measurement:
-    from ...codegen import compile as compile_module
     from ...codegen.peak import peak_flops, read_rate
+    from ...codegen.profiling.work import count_operations
     from ...codegen.target import get_target
 
-    module = load_verified(arguments.file)
-    entry, function = select_entry(module, arguments.entry)
-    params = arguments_of(function)
-    given = read_given(params, split_pairs(arguments.arg, "--arg"))
-    sizes = bind_sizes(params, given, split_pairs(arguments.dim, "--dim"))
-    values = make_values(params, given, sizes, arguments.seed)
-    start = time.perf_counter()
-    with progress():
-        executable = compile_module(module, arguments.target, **options.settings_of(arguments))
-    compiled = time.perf_counter() - start
-    report_notes(executable.notes)
-    call = executable[entry]
-    times = interruptible(_time)(lambda: call(*values), arguments.seconds)
-    is_loops = isinstance(function, tir.PrimFunc)
-    operations = count_operations(function, {var.name: value for var, value in sizes.items()}) if is_loops else 0
-    size = sum(getattr(value, "nbytes", 0) for value in values)
+    made = compile_call(arguments)
+    call = made.executable[made.entry]
+    times = interruptible(_time)(lambda: call(*made.values), arguments.seconds)
+    sizes = {var.name: value for var, value in made.sizes.items()}
+    operations = count_operations(made.function, sizes) if isinstance(made.function, tir.PrimFunc) else 0
+    size = sum(getattr(value, "nbytes", 0) for value in made.values)
     tenth, machine = len(times) // 10, (arguments.threads or 0, arguments.target)
     is_here = not get_target(arguments.target).is_device
     return Measurement(
-        arguments.file, entry, arguments.target, compiled, len(times), statistics.median(times), times[tenth],
+        arguments.file, made.entry, arguments.target, made.seconds, len(times), statistics.median(times), times[tenth],
         times[-1 - tenth], operations, peak_flops(*machine) if operations and is_here else 0.0, size,
         read_rate(size, *machine) if size and is_here else 0.0,
-        {name: list(map(str, decided)) for name, decided in executable.decisions.items()},
+        {name: list(map(str, decided)) for name, decided in made.executable.decisions.items()},
     )  # fmt: skip
 
 
@@ -152,31 +170,3 @@ def _compare(found: Measurement, baseline: Measurement) -> None:
     verdict = "within the spread of the calls" if is_within else "slower" if ratio > 1 else "faster"
     before, now = duration(baseline.median), duration(found.median)
     say(f"  compared with {baseline.file}: {baseline.entry}: {before} before, {now} now, {ratio:.2f} times ({verdict})")
-
-
-@deep
-def count_operations(function: tir.PrimFunc, sizes: dict[str, int]) -> int:
-    """Return the number of floating-point operations of a loop function; 0 if the extent of a loop is unknown.
-
-    `sizes` are the symbolic dimensions by name. Both branches of a condition count.
-    """
-
-    def count(node: Any) -> int:
-        if isinstance(node, tir.For):
-            known = {
-                var: tir.IntImm(var.dtype, sizes[var.name]) for var in tir_variables(node.extent) if var.name in sizes
-            }
-            extent = substitute(node.extent, known)
-            return extent.value * count(node.body) if isinstance(extent, tir.IntImm) else 0
-        if isinstance(node, tir.SeqStmt):
-            return sum(map(count, node.seq))
-        if isinstance(node, tir.BlockRealize):
-            return count(node.block.body)
-        if isinstance(node, tir.IfThenElse):
-            return count(node.then_case) + (count(node.else_case) if node.else_case is not None else 0)
-        if isinstance(node, tir.BufferStore):
-            return sum(isinstance(inner, _OPERATIONS) and is_float(inner.dtype) for inner in walk(node.value))
-        body = getattr(node, "body", None)
-        return count(body) if isinstance(body, tir.Stmt) else 0
-
-    return count(function.body)

@@ -235,6 +235,22 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--compare", metavar="FILE", help="compare with an earlier measurement that --json printed")
 
 
+def _add_profile(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file", metavar="FILE", nargs="?", help="a .tvms file, or a TVMScript file; - is standard input"
+    )
+    _add_values(parser)
+    _add_settings(parser)
+    parser.add_argument("--seconds", type=seconds, default=1.0, metavar="S", help="how long to measure (default: 1)")
+    parser.add_argument("--target", default="llvm", help="what to compile for, as for tvms run (default: llvm)")
+    parser.add_argument("--json", action="store_true", help="print the profile as JSON")
+    parser.add_argument("--html", metavar="OUT", help="also write a page with tables, bars and the roofline")
+    parser.add_argument("--svg", metavar="OUT", help="also write the picture of the page alone")
+    parser.add_argument(
+        "--compare", metavar="PROFILE", nargs=2, help="measure nothing; compare two profiles that --json printed"
+    )
+
+
 def _add_doctor(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gpu", action="store_true", help="check step by step what running GPU kernels needs")
 
@@ -371,6 +387,7 @@ ADD: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "run": _add_run,
     "compile": _add_compile,
     "bench": _add_bench,
+    "profile": _add_profile,
     "doctor": _add_doctor,
     "view": _add_view,
     "tour": _add_tour,

@@ -68,7 +68,7 @@ class Terminal(io.TextIOWrapper):
 COMMANDS = (
     ["print"], ["convert", "--to", "tvm-0.21"], ["opt", "--passes", "Normalize"], ["opt", "--passes", "Normalize", "--print-after-all"],
     ["compile", "--emit", "tir"], ["compile", "--emit", "llvm"], ["compile", "--emit", "header"], ["run", "--interpret"],
-    ["bench", "--seconds", "0.01"], ["check"], ["fmt", "--diff"],
+    ["bench", "--seconds", "0.01"], ["profile", "--seconds", "0"], ["check"], ["fmt", "--diff"],
 )  # fmt: skip
 
 
