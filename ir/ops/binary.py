@@ -15,6 +15,8 @@ from .inference import Inference, common_vdevice, describe, dims_of, tensor_info
 from .registry import InferRule, Oracle, Param, RelaxOp, register
 
 _X1_X2 = (Param("x1"), Param("x2"))
+BROADCASTING = {"relax.where"}
+"""Operators that broadcast all their operands against each other."""
 
 
 def broadcast_struct_info(a: Inference, dtype: str, *names: str) -> StructInfo:
@@ -77,6 +79,7 @@ def _binary(
     doc: str,
     infer: InferRule = _arithmetic,
 ) -> None:
+    BROADCASTING.add(f"relax.{name}")
     register(
         RelaxOp(
             f"relax.{name}",
@@ -91,6 +94,7 @@ def _binary(
 
 
 def _compare(name: str, value: Callable[[tir.PrimExpr, tir.PrimExpr], Any], doc: str) -> None:
+    BROADCASTING.add(f"relax.{name}")
     register(
         RelaxOp(
             f"relax.{name}",

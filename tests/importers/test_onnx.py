@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -88,3 +89,48 @@ def test_attributes_reach_functions_inside_of_functions(reduction: str) -> None:
     (expected,) = ReferenceEvaluator(model).run(None, {"x": x, "labels": labels})
     (made,) = backend.run_model(model, [x, labels])
     np.testing.assert_allclose(made, expected, rtol=1e-5)
+
+
+_CUT = """all = Shape(x) one = Constant<value = int64[1] {1}>() two = Constant<value = int64[1] {2}>() width = Slice(all, one, two)
+    zero = Constant<value = int64[1] {0}>() y = Slice(table, zero, width, one)"""
+SUMS = {
+    "a size and its minimum with a number": ("float[batch, seq] x, float[batch, 9] table", _CUT, "(batch, seq)"),
+    "a number and a size": ("float[batch, 3] x, float[m, k] y", "", "(s_1_dim0, 3)"),
+    "unrelated sizes": ("float[batch, m] x, float[k, batch] y", "", "(s_1_dim0, s_1_dim1)"),
+    "three operands": ("float[batch, m] x, float[batch, 1] y", "", "(batch, m)"),
+}
+
+
+@pytest.mark.parametrize("case", SUMS)
+def test_sizes_of_a_sum_that_its_operands_determine(case: str) -> None:
+    """A size is the only one with which the sum is valid, or a new one; sums are valid for the same sizes as in the evaluator."""
+    inputs, nodes, sizes = SUMS[case]
+    model = parsed(f"g ({inputs}) => (float[p, q] t) {{ {nodes} s = Add(x, y) t = Exp(s) }}")
+    module = from_onnx(model)
+    assert f"R.Tensor({sizes}, " in module.script().replace('"', "") or case == "three operands"
+    function, given = tvms.compile(module)["main"], list(model.graph.input)
+    shapes = [[(2, 3), (1, 3), (2, 1), (1, 1), (1, 12)], [(2, 3), (1, 3), (2, 1), (1, 1), (2, 9), (1, 9), (3, 2)]]
+    valid = 0
+    for pair in product(*shapes):
+        if not _fit(given, pair):
+            continue
+        arrays = {value.name: np.full(shape, 2, "f4") for value, shape in zip(given, pair, strict=True)}
+        try:
+            (expected,) = ReferenceEvaluator(model).run(None, arrays)
+        except TypeError:  # the sum is not valid
+            with pytest.raises(tvms.TvmsError):
+                function(*arrays.values())
+        else:
+            np.testing.assert_allclose(np.asarray(function(*arrays.values())), expected, rtol=1e-6)
+            valid += 1
+    assert valid > 1
+
+
+def _fit(given: list[Any], shapes: tuple[tuple[int, int], ...]) -> bool:
+    """Return whether inputs of these shapes are as the model declares them."""
+    bound: dict[str, int] = {}
+    dims = [dim for value in given for dim in value.type.tensor_type.shape.dim]
+    sizes = [size for shape in shapes for size in shape]
+    return all(
+        size == (dim.dim_value or bound.setdefault(dim.dim_param, size)) for dim, size in zip(dims, sizes, strict=True)
+    )

@@ -20,9 +20,9 @@ from ....ir.infer import infer_struct_info
 from ....ir.ops import dims as d
 from ....ir.ops.inference import tensor_info
 from ..bindings import Bindings, identifier
-from ..values import dims_of, dtype_of
+from ..values import broadcast_sizes, dims_of, dtype_of
 from .functions import body_of
-from .kinds import Kind, TensorKind, described, kind_of_info
+from .kinds import Kind, Sizes, TensorKind, described, kind_of_info
 from .library import library
 from .rows import Convert, Table
 from .scopes import Decisions, Finished, Scope, Value
@@ -241,7 +241,7 @@ class Converter(Bindings):
         """Return a value as a constant or a variable of the same kind."""
         if isinstance(value, relax.Constant):
             return value
-        variable = self.known_shape(self.emit(value))
+        variable = self.known_shape(self.emit(value), broadcast_sizes(value))
         if value in self._kinds:
             self._kinds[variable] = self._kinds[value]
         return variable
@@ -250,12 +250,12 @@ class Converter(Bindings):
         """Return the elements of a tensor that is computed from sizes, or None for other values."""
         return self._elements.get(value)
 
-    def known_shape(self, value: relax.Var) -> relax.Expr:
-        """Return a tensor as a variable whose dimensions have names, which are bound at run time; others unchanged."""
+    def known_shape(self, value: relax.Var, sizes: Sizes | None = None) -> relax.Expr:
+        """Return a tensor as a variable with known dimensions: `sizes`, and names, which are bound at run time; others unchanged."""
         info = value.struct_info
         if not isinstance(info, relax.TensorStructInfo) or isinstance(info.shape, relax.ShapeExpr) or info.ndim == -1:
             return value
-        return self.declared(value, TensorKind(info.dtype, (None,) * info.ndim))
+        return self.declared(value, TensorKind(info.dtype, sizes or (None,) * info.ndim))
 
     def declared(self, value: relax.Expr, kind: Kind | None) -> relax.Expr:
         """Return a value as one of the given kind: a tensor's dtype and sizes are checked at run time, and unknown sizes get names."""
