@@ -38,7 +38,7 @@ KIND = "llvm"
 
 
 def _unknown(what: str, help: str) -> TvmsError:
-    """Return the error that processors have no `what`."""
+    """Return the error for an unknown option or model of a processor; `what` describes it."""
     return error("E0601", f"the target '{KIND}' has no {what}", None, help)
 
 

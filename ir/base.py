@@ -97,7 +97,7 @@ class RelaxExpr(GraphOperators["RelaxExpr"], Node, frozen=True, eq=False, kw_onl
 
     @property
     def struct_info_(self) -> StructInfo | None:
-        """Alias of `struct_info` that TVM's own code uses where it may be unknown."""
+        """Alias of `struct_info` (TVM: `struct_info_`, which is null if the struct info is unknown)."""
         return self.struct_info
 
     @property

@@ -246,7 +246,7 @@ def whole_warp_calls(body: Node) -> Iterator[tir.Call]:
 
 
 def never_loaded(call: tir.Call, variable: object) -> TvmsError:
-    """Return the error of a fragment that is used before it is filled."""
+    """Return the error for a fragment that is used before it is filled."""
     name = variable.name if isinstance(variable, tir.Var) else "this"
     return error(
         "E0606", f"nothing is loaded into the fragment '{name}'", call.span, "use T.tvm_load_matrix_sync before"

@@ -22,7 +22,7 @@ def as_module(program: object, name: str | None = None) -> IRModule:
 
 
 def not_a_program(value: object) -> ArgumentError:
-    """Return the error of a value that is neither a module nor a function."""
+    """Return the error for a value that is neither a module nor a function."""
     help = "tvms.load reads a file, tvms.parse a text" if isinstance(value, str | PathLike) else None
     kind = type(cast("object", value)).__name__
     return ArgumentError(

@@ -41,8 +41,8 @@ def barrier(span: object = None, scope: str = "shared") -> tir.Stmt:
 
 
 class _Group(Struct, frozen=True):
-    """The threads that reduce together: their number, the index of one of them, and the position of their elements
-    among those of all threads, where neighboring threads have neighboring elements.
+    """The threads that reduce together: `size` threads, of which `member` is the index of one. Their elements are `step` apart,
+    from position `first`, in an array with an element for each thread of the block.
     """
 
     size: int

@@ -80,7 +80,7 @@ def check_axes(axes: Sequence[Axis]) -> None:
 
 
 def refused(reason: str, place: Node, help: str) -> TvmsError:
-    """Return the error of an impossible launch."""
+    """Return the error for an impossible launch."""
     return error("E0611", reason, place.span, help)
 
 

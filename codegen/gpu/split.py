@@ -219,7 +219,7 @@ class _Unifier(Rewriter):
         return self._once(evaluate, is_by_warps)
 
     def _once(self, stmt: tir.Stmt, is_by_warps: bool = False) -> tir.Stmt:
-        """Guard `stmt` so that only the first thread (or warp) of the axes whose loops do not enclose it runs it."""
+        """Guard `stmt` so that it runs once: on the first thread (or warp) of each axis that has no loop around it."""
         bound = (*self._bound, "threadIdx.x") if is_by_warps else self._bound
         others = [axis for tag, axis in self._axes.items() if tag not in bound]
         if not others:

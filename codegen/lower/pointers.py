@@ -219,6 +219,6 @@ class _Unknown(Exception):
 
 
 def unknown(node: Node, reason: str) -> TvmsError:
-    """Return the error of an access to an unknown allocation."""
+    """Return the error for an access to an unknown allocation."""
     help = "take the address of an element of a buffer, or compile with --bounds trust"
     return error("E0619", reason, node.span, help)

@@ -65,7 +65,7 @@ def schedule_convolution(nest: Nest, machine: Machine) -> tir.Stmt:
 
 
 class _Emitter:
-    """Gathers the factor whose axes in the result are `sides`, chunk by chunk; the other factor is a matrix."""
+    """Emits the product: the factor `far`, whose axes are not adjacent in memory, is gathered in chunks; the other is a matrix."""
 
     def __init__(
         self, read: Contraction, rows: list[Axis], columns: list[Axis], depth: list[Axis], is_left: bool,

@@ -85,7 +85,7 @@ class ShapeSpec:
                 raise place.fault("E0703", said, "declare the size as int64")
 
     def fault(self, place: ArgumentContext, actual: tuple[int, ...], frame: Frame) -> TvmsError:
-        """Return the error about the expected and the actual shape."""
+        """Return the error for a shape that is not the expected one."""
         inner = ", ".join(map(size_text, self.declared))
         expected = f"({inner},)" if len(self.declared) == 1 else f"({inner})"
         if len(actual) != len(self.declared):

@@ -86,7 +86,7 @@ def _stages_for(feature: str, stages: Sequence[str], options: Options) -> list[s
 
 
 def is_allowed(stage: str, options: Options, room: int) -> bool:
-    """Return whether functions may have a stage if there is room for `room` blocks."""
+    """Return whether a function that may have `room` more blocks may contain `stage`."""
     is_small = BLOCKS.get(stage, 1) <= room and SIZES.get(stage, 1) <= options.max_extent
     return is_small and options.without.isdisjoint((*ALWAYS.get(stage, ()), *OFTEN.get(stage, ())))
 
@@ -154,7 +154,7 @@ _FAVOR = 3
 
 
 def _theme(choose: Choices, options: Options, stages: tuple[str, ...]) -> frozenset[str]:
-    """Choose features that are frequent in this function, so that rare features meet (swarm testing): often none."""
+    """Choose features that are frequent in this function, or none, so that rare features occur together (swarm testing)."""
     if options.features or choose.number(0, 1) == 0:
         return frozenset()
     names = _themes(options.without, options.max_blocks, options.max_extent, stages)

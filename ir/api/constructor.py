@@ -15,7 +15,7 @@ Made = TypeVar("Made")
 
 
 class Constructor(Generic[Arguments, Made]):
-    """Calling it makes a node; `isinstance(node, it)` tests the kind of a node.
+    """A callable that creates nodes; `isinstance(node, constructor)` tests the kind of a node.
 
     `members` are other members of TVM's class: alternative constructors and constants.
     """

@@ -129,7 +129,7 @@ def check_compact(buffer: tir.Buffer, view: View, subject: str) -> None:
     """Raise E0706 if a buffer without strides gets an array that is not row-major."""
     steps = zip(view.shape, view.strides, compact_strides(view.shape), strict=True)
     if not buffer.strides and 0 not in view.shape and any(a != b for size, a, b in steps if size > 1):
-        said = f"{subject} has strides {view.strides}, but must be laid out row by row"
+        said = f"{subject} has strides {view.strides}, but must be contiguous in row-major order"
         raise fault("E0706", said, buffer, "pass numpy.ascontiguousarray of it")
 
 

@@ -129,5 +129,5 @@ class Frame(dict[Any, Any]):
 
 
 def fault(code: str, message: str, node: Node, help: str | None = None, *reasons: str) -> TvmsError:
-    """Return the error of a program that faulted at `node`."""
+    """Return the error for a program that faulted at `node`."""
     return error(code, message, node.span, help, *map(Note, reasons))

@@ -111,7 +111,7 @@ def _mma(call: tir.Call) -> Exchange:
 
 @exchange("ptx_ldmatrix")
 def _ldmatrix(call: tir.Call) -> Exchange:
-    """Each thread shares the address of a row."""
+    """Each thread supplies the address of one row to the threads of its warp."""
     load, operands = load_of(call), _operands(call)
     row_length, size = 8 * load.packed, numpy_dtype(call.dtype).itemsize
 

@@ -89,7 +89,7 @@ ROWS = (
         "Allocate memory from the device's pool.",
     ),
     Intrinsic("TVMBackendFreeWorkspace", "device_type:index device_id:index ptr:handle", "int32", "opaque", "Free memory of the pool."),
-    Intrinsic("TVMBackendAnyListSetPackedArg", "*args:any", "int32", "opaque", "Pass a list's element.", in_script=False),
+    Intrinsic("TVMBackendAnyListSetPackedArg", "*args:any", "int32", "opaque", "Pass an element of a list.", in_script=False),
     Intrinsic(
         "TVMBackendAnyListMoveFromPackedReturn", "*args:any", "int32", "opaque", "Store a result in a list.",
         in_script=False,

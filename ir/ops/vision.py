@@ -389,7 +389,7 @@ def _infer_suppression(a: Inference) -> StructInfo:
 
 
 def _kept(np: Any, a: Any, boxes: Any, scores: Any) -> list[int]:
-    """Return the boxes that are kept of one class, best first."""
+    """Return the kept boxes of one class, best first."""
     most, overlap, least = (
         np.asarray(value).reshape(-1)[0] for value in (a.max_output_boxes_per_class, a.iou_threshold, a.score_threshold)
     )

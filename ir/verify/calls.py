@@ -82,7 +82,7 @@ def _check_call_tir(
 
 
 def _misfit(buffer: tir.Buffer, info: StructInfo | None, bound: dict[tir.Var, tir.PrimExpr]) -> str | None:
-    """Return the reason why a value with struct info `info` certainly cannot be passed as `buffer`, or None."""
+    """Return why a value of struct info `info` cannot be passed as `buffer`; None if it fits, or if that is unknown."""
     if not isinstance(info, relax.TensorStructInfo):
         return None
     if info.dtype not in ("void", buffer.dtype):

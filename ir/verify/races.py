@@ -68,7 +68,7 @@ def _is_apart(subject: Subject, site: AccessSite, var: tir.Var, outer: list[Iter
 
 
 def _told(indices: list[tir.PrimExpr]) -> set[tir.PrimExpr]:
-    """Return variables that the indices determine: by themselves, or by their quotient and remainder."""
+    """Return the variables that occur as an index, or whose quotient and remainder by the same number do."""
     parts = {
         kind: {
             (index.a, index.b.value) for index in indices if isinstance(index, kind) and isinstance(index.b, tir.IntImm)

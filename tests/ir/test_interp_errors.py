@@ -59,7 +59,7 @@ def message(text: str, *args: Any, entry: str = "main", **options: Any) -> str:
         (
             COPY,
             (floats(3, 4).T, floats(4, 3)),
-            "E0706: argument 'A' has strides (1, 4), but must be laid out row by row (pass numpy.ascontiguousarray of it)",
+            "E0706: argument 'A' has strides (1, 4), but must be contiguous in row-major order (pass numpy.ascontiguousarray of it)",
         ),
         (
             TWO_SIZES,

@@ -1,7 +1,7 @@
 """Tables of mutants in docs/fuzzing.md: what became of those of each module, and which share each law detects.
 
     python tests/testing/mutation_table.py RECORD            write the tables of a record of mutation.py
-    python tests/testing/mutation_table.py RECORD --open     print the survivors that nobody has explained
+    python tests/testing/mutation_table.py RECORD --open     print the survivors that are not explained yet
 
 `survivors.txt` lists the survivors that were read, one per line: their class, the reason, and the mutant.
 """
@@ -107,7 +107,7 @@ def survived(lines: dict[str, Line]) -> list[str]:
     rows = ["Survivors:", ""]
     for line in lines.values():
         if not line["judge"] and line["is_reached"]:
-            kind, reason = known.get(line["name"], ("open", "nobody has explained it yet"))
+            kind, reason = known.get(line["name"], ("open", "not explained yet"))
             rows.append(f"- `{line['name']}` – {kind}: {reason}")
     return rows
 

@@ -190,7 +190,7 @@ def test_tables_count_what_became_of_mutants(monkeypatch: pytest.MonkeyPatch) ->
     lines = mutation_table.written(page, RECORD).splitlines()
     assert (lines[0], lines[-1], len(lines)) == ("before", "after", 23)
     assert "- `c` – equivalent: it is sorted anyway" in lines
-    assert "- `f` – open: nobody has explained it yet" in lines
+    assert "- `f` – open: not explained yet" in lines
     assert lines[3].startswith("A sample of 6 mutants (seed 7), judged by the laws `order`, `simplify`, ")
 
 

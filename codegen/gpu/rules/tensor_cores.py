@@ -1,10 +1,10 @@
 """Products of float16 and bfloat16 on tensor cores: `mma.sync` on registers that `ldmatrix` loads from shared
 memory.
 
-Four warps compute a tile, a quarter each. They multiply while the parts of the next steps are copied to
-shared memory (`cp.async`), `STAGES` steps of `DEPTH`. Lines of 16 bytes are swizzled, so that eight threads
-can read eight of them without bank conflicts along rows and along columns: line `c` of row `r` is at `c ^
-r`. (CUTLASS: "Efficient GEMM in CUDA", Swizzled layouts.)
+Four warps compute a tile, a quarter each. A step multiplies `DEPTH` columns by as many rows. While the warps compute one step,
+`cp.async` copies the operands of the next steps to shared memory, which holds those of `STAGES` steps. Lines of 16 bytes are
+swizzled: line `c` of row `r` is at `c ^ r`. Eight threads then read eight lines of a row or of a column without bank
+conflicts. (CUTLASS: "Efficient GEMM in CUDA", Swizzled layouts.)
 """
 
 from __future__ import annotations

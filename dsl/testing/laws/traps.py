@@ -17,7 +17,7 @@ from ..prim_funcs import prim_funcs
 from .bounds import Example, check_told, copies, examples, examples_of, name_and_inputs, plant
 from .law import Law, module_constructs
 
-TRAPPED, UNREAD = "faults caught in the run", "stores that nobody reads, and that are left out"
+TRAPPED, UNREAD = "faults caught in the run", "stores that are never read, and that are left out"
 
 
 def _examples(file: Source | None) -> st.SearchStrategy[Example]:

@@ -77,7 +77,7 @@ def open_function(func: tir.PrimFunc) -> Opened | None:
 
 
 def _is_written_once(nests: Sequence[tir.For]) -> bool:
-    """Whether each memory is written by one nest only, and only by stores."""
+    """Whether each memory is written by only one nest, and only by stores."""
     owners: dict[tir.Var, tir.For] = {}
     for nest in nests:
         for node in walk(nest):

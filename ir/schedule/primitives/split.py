@@ -39,8 +39,8 @@ def split(
 ) -> list[tir.For]:
     """Divide a loop into nested loops with the extents `factors`, outermost first; one may be None and is inferred.
 
-    If the factors do not divide the extent, the blocks below get a predicate. `disable_predication` omits it; that it
-    is redundant must be provable, except for extents that depend on `T.vscale()`. Without `preserve_unit_iters`, loops
+    If the factors do not divide the extent, the blocks below get a predicate. `disable_predication` omits
+    the predicate, which must be provably redundant unless the extent depends on `T.vscale()`. Without `preserve_unit_iters`, loops
     of extent 1 are removed from bindings.
 
     Preserves: how often, and in which order, every block below executes. Comments stay with the outermost loop.
