@@ -29,6 +29,7 @@ from .build import (
     below,
     ceil_divide,
     divide,
+    if_then_else,
     index,
     lanes,
     least,
@@ -200,20 +201,28 @@ class _Row:
         def strip(start: Index, count: int, end: Index | None) -> tir.Stmt:
             partial = new_buffer("partial", dtype, (count, width), "local")
 
-            def for_each(body: Callable[[Index, Index], tir.Stmt]) -> tir.Stmt:
-                def lane(u: Index, v: Index) -> tir.Stmt:
-                    column = plus(start, plus(times(u, width), v))
-                    inside = substitute(body(u, v), {along.var: column})
-                    return inside if end is None else when(below(column, end), inside)
+            def column(u: Index, v: Index) -> tir.PrimExpr:
+                return plus(start, plus(times(u, width), v))
 
+            def for_each(body: Callable[[Index, Index], tir.Stmt]) -> tir.Stmt:
                 parts = index(count, along.var.dtype)
-                return unrolled("u", parts, lambda u: vectorized("v", lane_count, lambda v: lane(u, v)))
+                return unrolled("u", parts, lambda u: vectorized("v", lane_count, lambda v: body(u, v)))
+
+            def inside(value: tir.PrimExpr, u: Index, v: Index) -> tir.PrimExpr:
+                """Return `value` at a column; zero beyond the end, where nothing may be loaded."""
+                here = substitute(value, {along.var: column(u, v)})
+                is_open = end is None or not any(isinstance(node, tir.BufferLoad) for node in walk(value))
+                return here if is_open else if_then_else(below(column(u, v), end), here, make.const(0, here.dtype))
+
+            def finished(u: Index, v: Index) -> tir.Stmt:
+                done = substitute(replace(nest.store, value=load(partial, u, v)), {along.var: column(u, v)})
+                return done if end is None else when(below(column(u, v), end), done)
 
             def step() -> tir.Stmt:
-                return for_each(lambda u, v: store(partial, combine(load(partial, u, v), taken), u, v))
+                return for_each(lambda u, v: store(partial, combine(load(partial, u, v), inside(taken, u, v)), u, v))
 
-            begin = for_each(lambda u, v: store(partial, init, u, v))
-            finish = for_each(lambda u, v: replace(nest.store, value=load(partial, u, v)))
+            begin = for_each(lambda u, v: store(partial, inside(init, u, v), u, v))
+            finish = for_each(finished)
             return allocated([partial], [begin, _loops(self.reduced, step), finish])
 
         def strips() -> tir.Stmt:
