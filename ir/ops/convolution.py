@@ -176,37 +176,51 @@ def _numpy_transposed(spatial: int) -> Oracle:
 
 
 def _transposed(spatial: int) -> Callable[[Any], te.Tensor]:
-    """Sum over the window the inputs that contribute to each output."""
+    """Multiply every input by every element of the window, which is a matrix product, then sum for each output the
+    products that contribute to it.
+    """
     letters = _SPATIAL[spatial]
 
     def meaning(a: Any) -> te.Tensor:
         x = unpacked(a.data, a.data_layout, "NC" + letters)
         w = unpacked(a.weight, a.kernel_layout, "IO" + letters)
         shape = whole_dims(a.result.dims, a.out_layout, "NC" + letters)
-        dtype = a.result.dtype
-        width = d.floordiv(w.dims[0], a.groups)
-        inner = [te.reduce_axis((te.const(0, "int64"), dim), f"k{n}") for n, dim in enumerate((width, *w.dims[2:]))]
+        dtype, window, zero = a.result.dtype, w.dims[2:], te.const(0, "int64")
+        channel = te.reduce_axis((zero, d.floordiv(w.dims[0], a.groups)), "k0")
+
+        def product(n: tir.PrimExpr, f: tir.PrimExpr, *i: tir.PrimExpr) -> Any:
+            source, filter_ = channel, f
+            if a.groups > 1:
+                source, filter_ = f // w.dims[1] * channel.dom.extent + channel, f % w.dims[1]
+            value = te.cast(x(n, source, *i[spatial:]), dtype) * te.cast(w(source, filter_, *i[:spatial]), dtype)
+            return te.sum(value, axis=[channel])
+
+        products = te.compute((*shape[:2], *window, *x.dims[2:]), product, "products")
+        offsets = [te.reduce_axis((zero, size), f"k{1 + n}") for n, size in enumerate(window)]
+        before = [low for low, _ in sides(a.padding)]
+        is_apart = all(
+            step == 1 and d.value_of(size) == stride
+            for step, stride, size in zip(a.dilation, a.strides, window, strict=True)
+        )
+
+        def apart(*i: tir.PrimExpr) -> Any:
+            """Return the only product that contributes to an output."""
+            places = [item + low for item, low in zip(i[2:], before, strict=True)]
+            offset = [place % stride for place, stride in zip(places, a.strides, strict=True)]
+            index = [place // stride for place, stride in zip(places, a.strides, strict=True)]
+            return products(i[0], i[1], *offset, *index)
 
         def value(*i: tir.PrimExpr) -> Any:
             inside: list[tir.PrimExpr] = []
             index: list[tir.PrimExpr] = []
-            for n, (low, _) in enumerate(sides(a.padding)):
-                place = i[2 + n] + low - inner[1 + n] * a.dilation[n]
-                length = x.dims[2 + n]
-                inside += [
-                    te.const(0, "int64") <= place,
-                    place < length * a.strides[n],
-                    te.equal(place % a.strides[n], 0),
-                ]
+            for n, (low, offset) in enumerate(zip(before, offsets, strict=True)):
+                place = i[2 + n] + low - offset * a.dilation[n]
+                inside += [zero <= place, place < x.dims[2 + n] * a.strides[n], te.equal(place % a.strides[n], 0)]
                 index.append(place // a.strides[n])
-            channel, filter_ = inner[0], i[1]
-            if a.groups > 1:
-                group = i[1] // w.dims[1]
-                channel, filter_ = group * width + inner[0], i[1] % w.dims[1]
-            product = te.cast(x(i[0], channel, *index), dtype) * te.cast(w(channel, filter_, *inner[1:]), dtype)
-            return te.sum(te.if_then_else(te.all(*inside), product, te.const(0, dtype)), axis=inner)
+            taken = te.if_then_else(te.all(*inside), products(i[0], i[1], *offsets, *index), te.const(0, dtype))
+            return te.sum(taken, axis=offsets)
 
-        return packed(te.compute(shape, value, "compute"), a.out_layout, "NC" + letters)
+        return packed(te.compute(shape, apart if is_apart else value, "compute"), a.out_layout, "NC" + letters)
 
     return meaning
 
