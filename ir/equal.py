@@ -249,6 +249,9 @@ def structural_hash(node: Any, map_free_vars: bool = False) -> int:
             keys: list[str] = sorted(value)
             digest.update(f"dict {keys};".encode())
             stack.extend([(value[key], mode) for key in reversed(keys)])
+        elif hasattr(value, "tobytes"):
+            digest.update(f"array {value.dtype} {tuple(value.shape)};".encode())
+            digest.update(value.tobytes())
         else:
             digest.update(repr(_atom(value)).encode() + b";")
     return int.from_bytes(digest.digest(), "big")
