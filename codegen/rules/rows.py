@@ -211,8 +211,9 @@ class _Row:
             def inside(value: tir.PrimExpr, u: Index, v: Index) -> tir.PrimExpr:
                 """Return `value` at a column; zero beyond the end, where nothing may be loaded."""
                 here = substitute(value, {along.var: column(u, v)})
-                is_open = end is None or not any(isinstance(node, tir.BufferLoad) for node in walk(value))
-                return here if is_open else if_then_else(below(column(u, v), end), here, make.const(0, here.dtype))
+                if end is None or not any(isinstance(node, tir.BufferLoad) for node in walk(value)):
+                    return here
+                return if_then_else(below(column(u, v), end), here, make.const(0, here.dtype))
 
             def finished(u: Index, v: Index) -> tir.Stmt:
                 done = substitute(replace(nest.store, value=load(partial, u, v)), {along.var: column(u, v)})

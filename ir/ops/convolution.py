@@ -186,12 +186,13 @@ def _transposed(spatial: int) -> Callable[[Any], te.Tensor]:
         w = unpacked(a.weight, a.kernel_layout, "IO" + letters)
         shape = whole_dims(a.result.dims, a.out_layout, "NC" + letters)
         dtype, window, zero = a.result.dtype, w.dims[2:], te.const(0, "int64")
-        channel = te.reduce_axis((zero, d.floordiv(w.dims[0], a.groups)), "k0")
+        width = d.floordiv(w.dims[0], a.groups)
+        channel = te.reduce_axis((zero, width), "k0")
 
         def product(n: tir.PrimExpr, f: tir.PrimExpr, *i: tir.PrimExpr) -> Any:
             source, filter_ = channel, f
             if a.groups > 1:
-                source, filter_ = f // w.dims[1] * channel.dom.extent + channel, f % w.dims[1]
+                source, filter_ = f // w.dims[1] * width + channel, f % w.dims[1]
             value = te.cast(x(n, source, *i[spatial:]), dtype) * te.cast(w(source, filter_, *i[:spatial]), dtype)
             return te.sum(value, axis=[channel])
 
