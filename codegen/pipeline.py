@@ -8,6 +8,8 @@ from ..ir.deep import deep
 from ..ir.passes.transform import Sequential, get_pass
 from .target import Target
 
+FOLDING = ("FoldBatchnormToConv2D", "FoldConstant")
+"""Normalizations that become part of constant weights; `FoldConstant` computes these."""
 FUSION = ("AnnotateTIROpPattern", "FuseOps", "FuseTIR")
 """Fusion, for modules of operators; modules that call kernels directly are already fused as intended."""
 PROCESSOR = ("FuseTransposeMatmul", "DeadCodeElimination", "MergeEqualFunctions")
@@ -19,6 +21,8 @@ def lower_graphs(module: IRModule, target: Target) -> IRModule:
     """Return `module` with graph operators lowered to calls of kernels."""
     if not any(isinstance(function, relax.Function) for function in module.functions.values()):
         return module
+    folded = get_pass(FOLDING[0])(module)
+    module = module if folded is module else get_pass(FOLDING[1])(folded)
     legal = get_pass("LegalizeOps")(module)
     is_processor = not target.arch
     names = [*(FUSION if legal is not module else ()), *(PROCESSOR if is_processor else ())]

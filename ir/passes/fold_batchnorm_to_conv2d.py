@@ -9,10 +9,13 @@ with `scale` = gamma / √(var + epsilon) and `shift` = beta - mean · scale, wh
 
 from __future__ import annotations
 
+from collections import Counter
+
 from .. import relax
 from ..base import IRModule, Op
 from ..building.values import apply
 from ..deep import deep
+from ..visit import walk
 from .calls import clean_up
 from .common_subexpressions import eliminate_common_subexpr
 from .rewriter import ValueRewriter
@@ -24,7 +27,8 @@ from .transform import declare_pass, map_functions
 def fold_batchnorm_to_conv2d(mod: IRModule) -> IRModule:
     """Fold batch normalization of the result of a convolution into its weights, if weights and moments are constants.
 
-    Normalization for training is kept, as it uses the moments of its data.
+    Normalization for training is kept, as it uses the moments of its data, and so is that of a result with other uses,
+    which would be computed twice.
     """
     changed = map_functions(mod, relax.Function, lambda function: _Folder(function).function(function))
     return mod if changed is mod else clean_up(eliminate_common_subexpr(changed))
@@ -34,6 +38,10 @@ class _Folder(ValueRewriter):
     def __init__(self, function: relax.Function) -> None:
         super().__init__(function)
         self._bound: dict[relax.Expr, relax.Expr] = {}
+        bindings = [node for node in walk(function) if isinstance(node, relax.VarBinding | relax.MatchCast)]
+        values = [*(binding.value for binding in bindings), function.body.body]
+        self._readers: Counter[relax.Expr] = Counter(node for value in values for node in {*walk(value)} if isinstance(node, relax.Var))
+        """The number of bindings that read each variable."""
 
     def value(self, binding: relax.Binding) -> relax.Expr:
         """Return the folded convolution for a binding of the first result of a normalization."""
@@ -42,7 +50,7 @@ class _Folder(ValueRewriter):
             return value
         norm = self._call(value.tuple_value, "relax.nn.batch_norm")
         conv = None if norm is None else self._call(norm.args[0], "relax.nn.conv2d")
-        if norm is None or conv is None or norm.attrs["training"]:
+        if norm is None or conv is None or norm.attrs["training"] or self._readers[norm.args[0]] > 1:
             return value
         return _folded(conv, norm) or value
 

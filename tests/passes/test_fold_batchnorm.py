@@ -58,3 +58,31 @@ def test_it_leaves_moments_of_the_data() -> None:
     values["w"] = np.ones((4, 3, 3, 3), np.float32)
     module = relax.transform.BindParams("main", values)(network("NCHW", "training=True"))
     assert relax.transform.FoldBatchnormToConv2D()(module) is module
+
+
+def test_it_leaves_a_convolution_that_others_read() -> None:
+    values = {name: np.ones(4, np.float32) for name in ("gamma", "beta", "mean", "variance")}
+    values["w"] = np.ones((4, 3, 3, 3), np.float32)
+    text = TEXT.replace("gv = lv1[0]", "lv2 = lv1[0]\n        gv = R.add(lv, lv2)")
+    shape, kernel_layout, kernel, result, axis = LAYOUTS["NCHW"]
+    module = tvms.parse(
+        text.format(
+            shape=shape, kernel=kernel, moments=MOMENTS, result=result, layout="NCHW", kernel_layout=kernel_layout, axis=axis,
+            options="training=False",
+        )
+    )  # fmt: skip
+    module = relax.transform.BindParams("main", values)(relax.transform.Normalize()(module))
+    assert relax.transform.FoldBatchnormToConv2D()(module) is module
+
+
+def test_compilation_folds_normalizations_of_constants() -> None:
+    """The program that is compiled has one kernel, and computes the same."""
+    random = np.random.default_rng(2)
+    values = [random.standard_normal(size, np.float32) for size in ((2, 3, 5, 5), (4, 3, 3, 3), 4, 4, 4)]
+    names = ("w", "gamma", "beta", "mean", "variance")
+    bound = relax.transform.BindParams("main", dict(zip(names, [*values[1:], values[0].ravel()[:4] ** 2], strict=True)))
+    module = bound(network("NCHW", "training=False"))
+    executable = tvms.compile(module)
+    assert len([name for name in executable.module.functions if name != "main"]) == 1
+    expected = tvms.interpret(module, "main", [values[0]])
+    np.testing.assert_allclose(executable["main"](values[0]), expected, rtol=1e-4, atol=1e-5)
