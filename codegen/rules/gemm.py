@@ -50,6 +50,8 @@ from .transposition import transposed
 
 AHEAD = 8
 """Prefetch distance for B (L2 → L1), in steps of k."""
+FEW_PANELS = 8
+"""Maximum number of panels of columns for which rows of A are read in place: packing them costs more than it saves."""
 
 
 class Product(Struct, frozen=True, eq=False):
@@ -98,7 +100,9 @@ class _Emitter:
         self.panels = ceil_divide(product.n, tiles.columns)
         self.distribute = parallel if is_parallel else loop
         is_single = constant(self.row_tiles) == 1
-        self.packs_a = product.near != "a" and not (is_single and _is_unit(product.a, 1))
+        is_seldom_read = is_single or (constant(self.panels) or FEW_PANELS + 1) <= FEW_PANELS
+        self.packs_a = product.near != "a" and not (is_seldom_read and _is_unit(product.a, 1))
+        self.fetches_a = product.near != "a" and not is_single
         self.packs_b = product.near != "b" and not (is_single and _is_unit(product.b, 1))
         self.a_by_rows = not _is_unit(product.a, 0)
         self.is_one_depth = constant(ceil_divide(product.k, tiles.depth)) == 1
@@ -165,7 +169,7 @@ class _Emitter:
 
             def panel(slot: tir.Var) -> tir.Stmt:
                 column = plus(first, slot)
-                ahead = [self._fetch_a(number, slot, start)] if self.packs_a else []
+                ahead = [self._fetch_a(number, slot, start)] if self.fetches_a else []
                 tile = self._by_width(
                     column, start, length,
                     lambda step: [self._tile(a_tile, index(0), b_panels, slot, number, column, step)],
@@ -311,7 +315,8 @@ class _Emitter:
 
         def a_element(r: Index, k: Index) -> tir.PrimExpr:
             if not self.packs_a:
-                return load(self.product.a, plus(top, r), plus(start, k))
+                row = least(plus(top, r), minus(self.product.m, 1)) if self.has_odd_rows else plus(top, r)
+                return load(self.product.a, row, plus(start, k))
             return load(a_tiles, slot, *((r, k) if self.a_by_rows else (k, r)))
 
         def b_vector(k: Index, v: Index) -> tir.PrimExpr:

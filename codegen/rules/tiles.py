@@ -25,6 +25,10 @@ ENOUGH = 0.92
 """Fraction from which on tiles count as full."""
 NEAR_COLUMNS = 192
 """Number of columns to gather at a time: enough to reuse the packed factor, few enough to stay in the cache."""
+LEAST_COLUMNS = 64
+"""Number of columns to gather at a time, even if they do not stay in the cache: with fewer, the packed factor is read too
+often.
+"""
 
 
 class Tiles(Struct, frozen=True):
@@ -59,7 +63,7 @@ def choose_tiles(m: Index, n: Index, k: Index, element_bytes: int, machine: Mach
 
 def choose_chunk(long: int, inner: int, column_bytes: int, unit: int, machine: Machine) -> int:
     """Return how many of `long` rows of `inner` columns each to gather at a time: a part that fills whole tiles
-    of `unit` columns and stays in the L2 cache.
+    of `unit` columns and stays in the L2 cache, if that leaves at least `LEAST_COLUMNS`.
     """
 
     def filled(rows: int) -> float:
@@ -67,7 +71,7 @@ def choose_chunk(long: int, inner: int, column_bytes: int, unit: int, machine: M
         return min(columns / (-(-columns // unit) * unit), ENOUGH)
 
     uneven = max(1, min(long, NEAR_COLUMNS // inner))
-    most = machine.l2_bytes * 3 // 4 // (inner * column_bytes)
+    most = max(machine.l2_bytes * 3 // 4 // column_bytes, LEAST_COLUMNS) // inner
     near = [rows for rows in range(1, min(long, most) + 1) if long % rows == 0 or rows == uneven] or [1]
     return min(near, key=lambda rows: (-filled(rows), long % rows > 0, abs(rows * inner - NEAR_COLUMNS)))
 
