@@ -1,0 +1,160 @@
+"""Whole networks beside torch, and imported ONNX models beside onnxruntime: latency, memory and seconds to compile.
+
+    python bench/networks.py [NETWORK …] [--threads 1 2] [--batch 1 8] [--all] [--onnx FILE SHAPE …]
+
+Needs torch. The networks are those of `tests/importers/torch_models.py`, with random weights; a process exports and imports
+each. tvms, torch eager and torch.compile then have a process each, which calls its function when asked, in turn.
+torch.compile is measured with batch 1 only, unless `--all` is given. Times are medians of rounds in wall-clock time;
+`peak` is the largest memory of the process in MiB while it loads and runs the network on one thread, with machine code
+from a cache, or while torch compiles it. `cold` and `warm` are seconds of processor time to compile, without a cache and with it.
+
+`--onnx model.onnx 1,3,48,192` measures a model of one input beside onnxruntime, as it is and imported for that shape.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+ROUNDS, LIMIT = 9, 6.0
+"""Rounds for each row, and the seconds after which a row ends, if it has three."""
+TARGETS = {
+    "resnet18": 0.85, "mobilenetv2": 0.65, "vit-b16": 0.9, "bert-base": 0.9, "unet": 0.6, "perceptron": 0.5, "mlp12": 0.5,
+    "blocks": 0.7,
+}  # fmt: skip
+"""The networks, and the fraction of torch's time that tvms should need."""
+
+
+class Peer:
+    """A process that runs one system (`peers/network_calls.py`)."""
+
+    def __init__(self, kind: str, folder: str, threads: int, *words: str) -> None:
+        count = str(threads)
+        variables = dict.fromkeys(("OMP_NUM_THREADS", "TVMS_NUM_THREADS", "MKL_NUM_THREADS"), count)
+        command = [sys.executable, str(HERE / "peers" / "network_calls.py"), kind, folder, count, *words]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            env={**os.environ, **variables},
+        )  # fmt: skip
+        self.facts: Mapping[str, Any] = self._answer()
+
+    def _answer(self) -> Any:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        while line and not line.startswith("{"):
+            line = self._process.stdout.readline()
+        return json.loads(line) if line else {"failed": True}
+
+    def seconds(self) -> float:
+        """Return the time of one call; nan if the process has failed."""
+        if "failed" in self.facts:
+            return math.nan
+        assert self._process.stdin is not None
+        self._process.stdin.write("call\n")
+        self._process.stdin.flush()
+        return self._answer().get("seconds", math.nan)
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.communicate()
+
+
+def ours(folder: str, threads: int) -> Peer:
+    """Return tvms with the network in `folder`, which another process has compiled."""
+    first = Peer("cold", folder, threads)
+    first.close()
+    peer = Peer("tvms", folder, threads)
+    peer.facts = {**first.facts, **peer.facts}
+    return peer
+
+
+def alternate(peers: Sequence[Peer]) -> list[list[float]]:
+    """Return the times of rounds in which all peers run in turn."""
+    rounds: list[list[float]] = []
+    for number in range(ROUNDS + 1):
+        row = [peer.seconds() for peer in peers]
+        rounds += [row] if number or sum(row) > LIMIT else []  # the first round warms up, unless it is long
+        if len(rounds) >= 3 and sum(map(sum, rounds)) > LIMIT:
+            break
+    return rounds
+
+
+def row_of(name: str, peers: Sequence[Peer], target: float | None) -> str:
+    """Measure the peers, the first of which is tvms, end them, and return the row of a table."""
+    rounds = alternate(peers)
+    for peer in peers:
+        peer.close()
+    times = [statistics.median(column) * 1e3 for column in zip(*rounds, strict=True)]
+    best = min((time for time in times[1:] if not math.isnan(time)), default=math.nan)
+    cells = [*(f"{time:.3g}" for time in times), *["–"] * (3 - len(times)), f"{times[0] / best:.2f}"]
+    cells.append("" if target is None else f"{target:.2f}")
+    facts = [peer.facts for peer in peers]
+    cells += [f"{fact['peak']:.0f}" if "peak" in fact else "–" for fact in facts] + ["–"] * (3 - len(facts))
+    cells += [f"{fact[key]:.1f}" if key in fact else "–" for fact in facts[:1] for key in ("cold", "warm")]
+    cells += [f"{facts[2]['cold']:.1f}" if len(facts) > 2 and "cold" in facts[2] else "–"]
+    cells.append(f"{facts[0].get('difference', math.nan):.0e}")
+    return f"| {name} | {' | '.join(cells)} |"
+
+
+def header(beside: tuple[str, str]) -> str:
+    """Return the head of a table."""
+    first, second = beside
+    titles = (
+        "network, batch, threads", "tvms ms", f"{first} ms", f"{second} ms", "÷ best", "aim", "peak", f"{first} peak",
+        f"{second} peak", "cold s", "warm s", f"{second} s", "difference",
+    )  # fmt: skip
+    return f"| {' | '.join(titles)} |\n|{' --- |' * len(titles)}"
+
+
+def networks(names: Sequence[str], batches: Sequence[int], threads: Sequence[int], is_whole: bool) -> None:
+    """Print a row for each network, batch size and number of threads."""
+    print(header(("torch", "torch.compile")))
+    for name in names:
+        for batch in batches:
+            with tempfile.TemporaryDirectory() as folder:
+                Peer("export", folder, 1, name, str(batch)).close()
+                for count in threads:
+                    kinds = ("eager", *(["compile"] if batch == 1 or is_whole else []))
+                    peers = [ours(folder, count), *(Peer(kind, folder, count, name, str(batch)) for kind in kinds)]
+                    print(row_of(f"{name}, {batch}, {count}", peers, TARGETS[name]), flush=True)
+
+
+def onnx_models(pairs: Sequence[Sequence[str]], threads: Sequence[int]) -> None:
+    """Print two rows for each model and number of threads: with the sizes of the model, and for the given shape."""
+    print(header(("onnxruntime", "–")))
+    for file, shape in pairs:
+        for count in threads:
+            for kind in ("symbolic", "static"):
+                with tempfile.TemporaryDirectory() as folder:
+                    Peer("export-onnx", folder, 1, file, shape, kind).close()
+                    peers = [ours(folder, count), Peer("onnxruntime", folder, count, file, shape)]
+                    print(row_of(f"{Path(file).stem}, {kind}, {count}", peers, None), flush=True)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NETWORK", help=f"of {', '.join(TARGETS)}")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--batch", type=int, nargs="+", default=[1, 8])
+    parser.add_argument("--all", action="store_true", help="measure torch.compile with all batch sizes")
+    parser.add_argument("--onnx", nargs=2, action="append", metavar=("FILE", "SHAPE"), default=[])
+    arguments = parser.parse_args()
+    if arguments.names or not arguments.onnx:
+        networks(arguments.names or list(TARGETS), arguments.batch, arguments.threads, arguments.all)
+    if arguments.onnx:
+        onnx_models(arguments.onnx, arguments.threads)
+
+
+if __name__ == "__main__":
+    main()
