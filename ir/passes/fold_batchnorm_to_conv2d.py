@@ -40,7 +40,9 @@ class _Folder(ValueRewriter):
         self._bound: dict[relax.Expr, relax.Expr] = {}
         bindings = [node for node in walk(function) if isinstance(node, relax.VarBinding | relax.MatchCast)]
         values = [*(binding.value for binding in bindings), function.body.body]
-        self._readers: Counter[relax.Expr] = Counter(node for value in values for node in {*walk(value)} if isinstance(node, relax.Var))
+        self._readers: Counter[relax.Expr] = Counter(
+            node for value in values for node in {*walk(value)} if isinstance(node, relax.Var)
+        )
         """The number of bindings that read each variable."""
 
     def value(self, binding: relax.Binding) -> relax.Expr:
