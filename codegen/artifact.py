@@ -136,6 +136,25 @@ def _saved(fault: Fault, sources: dict[Source, int]) -> SavedFault:
     return SavedFault(fault.code, fault.message, fault.rank, fault.dimension, fault.unsigned, place)
 
 
+_END = b"tvms compiled module in a library\n"
+
+
+def embed(library: bytes, module: bytes) -> bytes:
+    """Return a shared library that also is a compiled module: data after its end, which the system's loader ignores."""
+    return b"".join([library, module, len(module).to_bytes(_LENGTH_BYTES, "little"), _END])
+
+
+def embedded(data: bytes, name: str) -> bytes:
+    """Return the compiled module in a file, which may be a shared library of `embed`; E0609 if that has none."""
+    if not data.startswith(b"\x7fELF"):
+        return data
+    end = len(data) - len(_END) - _LENGTH_BYTES
+    if not data.endswith(_END):
+        raise refused(name, "it is a library for programs in C, without the module that it was made from")
+    length = int.from_bytes(data[end : end + _LENGTH_BYTES], "little")
+    return data[max(end - length, 0) : end]
+
+
 def unpack(data: bytes, name: str, purpose: str = MODULE) -> Contents:
     """Return the contents of the file `data`; E0609 if it is damaged."""
     line, _, rest = data.partition(b"\n")

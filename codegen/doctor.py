@@ -10,9 +10,9 @@ from importlib.util import find_spec
 
 from msgspec import Struct
 
-from .aot import COMPILERS
 from .artifact import version
 from .gpu.ptxas import find_ptxas
+from .library import COMPILERS
 from .llvm.api import binding
 from .runtime.threads import thread_count
 from .target import get_target

@@ -246,6 +246,7 @@ CODES: dict[str, str] = {
     "E0617": "machine code that this processor cannot execute",
     "E0618": "machine code in a file that is not loaded",
     "E0619": "a pointer to unknown memory",
+    "E0620": "a graph function that cannot be part of a library for C",
     "E0701": "the wrong number of arguments",
     "E0702": "an argument of the wrong kind",
     "E0703": "a value of the wrong dtype",

@@ -73,6 +73,17 @@ def native_functions(module: IRModule) -> dict[str, NativeFunction]:
     return found
 
 
+def why_not_native(module: IRModule, name: str) -> tuple[str, Span | None]:
+    """Return why graph function `name` of a prepared module cannot become machine code, and where."""
+    function = module.functions[name]
+    assert isinstance(function, relax.Function)
+    try:
+        _Tracer(module).trace(function)
+    except NeedsExecutor as problem:
+        return str(problem), problem.span
+    return "machine code for whole graphs is off", None
+
+
 class _Tracer:
     """Traces the tensors of a function from binding to binding."""
 
@@ -100,7 +111,7 @@ class _Tracer:
         for block in function.body.blocks:
             for binding in block.bindings:
                 if not isinstance(binding, relax.VarBinding):
-                    raise NeedsExecutor("it checks a value")
+                    raise NeedsExecutor("it checks a value at run time with R.match_cast", binding.span)
                 self._values[binding.var] = self._value(binding.value)
         returned = self._value(function.body.body)
         if not self._calls:
@@ -144,7 +155,7 @@ class _Tracer:
             case relax.Call(op=GlobalVar(name_hint=name)):
                 return self._call(name, self._tensors(expr.args), expr.span)
             case _:
-                raise NeedsExecutor(f"it holds a {type(expr).__name__}")
+                raise NeedsExecutor(_what_needs_python(expr), expr.span)
 
     def _tensors(self, exprs: Iterable[relax.Expr]) -> list[Tensor]:
         values = list(map(self._value, exprs))
@@ -158,7 +169,11 @@ class _Tracer:
     def _call_tir(self, call: relax.Call) -> Known:
         target, given = call.args[:2]
         if not isinstance(target, GlobalVar) or not isinstance(given, relax.Tuple) or len(call.args) > 2:
-            raise NeedsExecutor("it passes sizes, or a tuple that is not a literal")
+            callee = getattr(target, "value", getattr(target, "global_symbol", None))
+            reason = (
+                f"it calls the function '{callee}' of Python or a library" if callee else "it passes sizes to a kernel"
+            )
+            raise NeedsExecutor(reason, call.span)
         inputs, (info, *more) = self._tensors(given.fields), call.sinfo_args
         is_tuple = bool(more) or isinstance(info, relax.TupleStructInfo)
         infos = info.fields if isinstance(info, relax.TupleStructInfo) else call.sinfo_args
@@ -170,16 +185,16 @@ class _Tracer:
         """Record a call of a kernel, which must not write its first `inputs` arguments."""
         kernel = self._module.functions.get(name)
         if not isinstance(kernel, tir.PrimFunc) or len(kernel.params) != len(tensors):
-            raise NeedsExecutor(f"'{name}' is not a kernel with these arguments")
+            raise NeedsExecutor(f"it calls '{name}', which is not a kernel with these arguments", span)
         changed = written_variables(kernel.body)
         for position, (param, tensor) in enumerate(zip(kernel.params, tensors, strict=True)):
             buffer = kernel.buffer_map.get(param)
             if buffer is None or not tensor.is_declared_as(buffer):
-                raise NeedsExecutor(f"'{name}' takes arguments other than arrays of these shapes")
+                raise NeedsExecutor(f"'{name}' takes arguments other than arrays of these shapes", span)
             others = tensors[:position] + tensors[position + 1 :]
             is_own = position >= inputs and not tensor.storage.buffer and not any(map(tensor.overlaps, others))
             if buffer.data in changed and not is_own:
-                raise NeedsExecutor(f"'{name}' writes memory that others may read")
+                raise NeedsExecutor(f"'{name}' writes memory that others may read", span)
             tensor.storage.steps.append(len(self._calls))
         self._calls.append((name, tensors, span))
         return ()
@@ -224,6 +239,31 @@ class _Tracer:
         handles = {tir.Var("handle", f"{buffer.name}_handle"): buffer for buffer in params}
         body = sequence(map(tir.Evaluate, calls))
         return tir.PrimFunc(tuple(handles), body, buffer_map=handles, attrs={"tir.noalias": tir.IntImm("bool", 1)})
+
+
+def _what_needs_python(expr: relax.Expr) -> str:
+    """Return what the tracer cannot express in machine code."""
+    match expr:
+        case relax.Call(op=Op(), args=(relax.ExternFunc(global_symbol=name) | relax.StringImm(value=name), *_)):
+            return _outside(name)
+        case relax.Call(op=relax.ExternFunc(global_symbol=name)):
+            return _outside(name)
+        case relax.Call(op=Op(name=name)):
+            return f"the operator 'R.{name.removeprefix('relax.')}' is computed in Python"
+        case relax.If():
+            return "it has a branch"
+        case relax.Constant():
+            return "the value of a constant is not in the program"
+        case relax.Call() | relax.Function():
+            return "it calls a function that is a value"
+        case _:
+            return f"it holds a {type(expr).__name__}"
+
+
+def _outside(name: str) -> str:
+    if name.startswith("relax.run."):
+        return f"the operator 'R.{name.removeprefix('relax.run.')}' is computed in Python"
+    return f"it calls the function '{name}' of Python or a library"
 
 
 def _bytes_of(result: Tensor) -> tir.Buffer:

@@ -16,7 +16,11 @@ from ...ir.numpy_dtype import numpy_dtype
 
 
 class NeedsExecutor(Exception):
-    """The reason why a function cannot become machine code."""
+    """The reason why a function cannot become machine code, and the place of that."""
+
+    def __init__(self, reason: str, span: Span | None = None) -> None:
+        super().__init__(reason)
+        self.span = span
 
 
 class Storage:

@@ -6,18 +6,21 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache as once
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from ...ir import script, tir
 from ...ir.base import BaseFunc, IRModule
 from ...ir.deep import deep
 from ...ir.diagnostics import Diagnostic, error
-from ...ir.files import memory_limit, read_file, write_whole
+from ...ir.files import memory_limit, read_file, write_together, write_whole
 from ...ir.verify import check_law
 from ..artifact import (
     Contents,
     Machine,
     Manifest,
+    embed,
+    embedded,
     faults_of,
     machine_of,
     pack,
@@ -35,6 +38,7 @@ from ..graph.entries import Entry, compile_graphs
 from ..graph.home import HOST, Home
 from ..graph.native import native_functions
 from ..graph.native_entry import NativeEntry
+from ..library import c_functions, header_text, link_library
 from ..llvm.backend import ObjectWriter, objects_in, optimize, to_assembly, to_object
 from ..llvm.faults import Fault
 from ..llvm.module import EmittedModule
@@ -89,10 +93,19 @@ class Executable:
         return Evaluator(self[func_name], number, finish=device.sync, **options)
 
     def export_library(self, file_name: str | PathLike[str]) -> None:
-        """Write the compiled module to a file for `tvms.runtime.load_module`, atomically; E0802 if that fails.
-        `tvms compile --emit so` makes a library for programs in C.
+        """Write the compiled module to a file for `tvms.runtime.load_module`, atomically.
+
+        If the suffix is ".so", it also is a shared library for programs in C, and its header is written beside it
+        (`codegen.library`). Raises TvmsError: E0802 if the file cannot be written; for a library, E0608 if it cannot be
+        linked and E0620 if a graph function needs Python.
         """
-        write_whole(self.to_bytes(), str(file_name))
+        path = Path(file_name)
+        if path.suffix != ".so":
+            write_whole(self.to_bytes(), str(path))
+            return
+        library = link_library(self.built, self._image, self.target)
+        header = header_text(c_functions(self.module, self.built.natives))
+        write_together([(header, str(path.with_suffix(".h"))), (embed(library, self.to_bytes()), str(path))])
 
     def to_bytes(self) -> bytes:
         """Return the compiled module as the contents of a file (`codegen.artifact`)."""
@@ -150,19 +163,19 @@ def _build(module: IRModule, target: Target, settings: Settings, cache: Cache | 
     if found is not None:
         manifest, image = found
         return _restored(module, manifest), image
-    built, image = build_image(module, target, settings, for_c=False)
+    built, image = build_image(module, target, settings)
     if cache is not None:
         cache.keep(key, built, image, target, settings)
     return built, image
 
 
-def build_image(module: IRModule, target: Target, settings: Settings, for_c: bool) -> tuple[Built, bytes]:
+def build_image(module: IRModule, target: Target, settings: Settings) -> tuple[Built, bytes]:
     """Build a prepared module and return it with its object files (`objects_in`).
 
     LLVM works on parts of a large module while the others are lowered. `stats["llvm"]` is the time that remains after that.
     """
     with ObjectWriter(target, settings.level) as writer:
-        built = build(module, target, settings, for_c, writer.add)
+        built = build(module, target, settings, for_c=False, take=writer.add)
         start = time.perf_counter()
         image = writer.finish(built.emitted.text)
     built.stats["llvm"] = time.perf_counter() - start
@@ -277,7 +290,7 @@ def load_module(path: str | PathLike[str], trust: bool = False) -> Executable:
         data = read_file(path, memory_limit())
     except OSError as problem:
         raise refused(str(path), f"it cannot be read: {problem.strerror}", "check the path") from None
-    return load_compiled(data, str(path), trust)
+    return load_compiled(embedded(data, str(path)), str(path), trust)
 
 
 def _unscheduled(name: str, module: IRModule, target: Target, settings: Settings) -> Callable[[], Entry]:

@@ -59,7 +59,7 @@ def call(executable: tvms.Executable) -> None:
 
 def test_every_function_is_a_part(part: int) -> None:
     target = get_target("llvm")
-    _, image = build_image(prepare(tvms.parse(TEXT), target), target, Settings(), for_c=False)
+    _, image = build_image(prepare(tvms.parse(TEXT), target), target, Settings())
     assert len(objects_in(image)) == (1 if part else 3)
 
 
