@@ -1,18 +1,21 @@
-"""Order of bindings due to in-place calls: one overwrites memory that another accesses, without using its variable.
+"""Order of bindings that do not use each other's variables: in-place calls overwrite memory, and match casts bind sizes.
 
 b = R.exp(a)                                     `b` must stay before `c`, and so must earlier accesses to this memory,
 c = R.call_tir_inplace(Module.f, (a,), …, [0])   under any name; later accesses must stay after `c`.
+
+b = R.match_cast(a, R.Shape([n]))                `c` must stay after `b`, which gives `n` its value.
+c = R.call_tir(Module.f, (), R.Tensor((n,)))
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from .. import relax
+from .. import relax, tir
 from ..base import GlobalVar, IRModule, Node, Op
 from ..purity import VIEWS, inplace_arguments
-from ..visit import walk
+from ..visit import free_variables, walk
 
 _FUNCTIONS = frozenset(("relax.call_pure_packed", "relax.call_inplace_packed", "relax.invoke_pure_closure"))
 """Calls that may return their arguments, as calls of graph functions may."""
@@ -21,7 +24,7 @@ _Memory: TypeAlias = frozenset[relax.Var]
 
 
 class MemoryOrder:
-    """Order required by in-place calls in the functions of a module."""
+    """Order required by in-place calls and match casts in the functions of a module."""
 
     def __init__(self, mod: IRModule) -> None:
         graphs = {name: function for name, function in mod.functions.items() if isinstance(function, relax.Function)}
@@ -31,13 +34,13 @@ class MemoryOrder:
         while more := {name for name in values if any(map(self.written, values[name]))} - self._changing:
             self._changing |= more
 
-    def needs(self, bindings: Iterable[relax.Binding]) -> dict[relax.Var, dict[relax.Var, None]]:
+    def needs(self, bindings: Sequence[relax.Binding]) -> dict[relax.Var, dict[relax.Var, None]]:
         """Return, for each variable of a block, the earlier ones that must stay before it."""
-        needs: dict[relax.Var, dict[relax.Var, None]] = {}
+        needs = _size_order(bindings)
         touching: dict[relax.Var, dict[relax.Var, None]] = {}
         writer: dict[relax.Var, relax.Var] = {}
         for var, touched, written, _ in self._flow(bindings):
-            needs[var] = {writer[variable]: None for variable in touched if variable in writer}
+            needs.setdefault(var, {}).update({writer[variable]: None for variable in touched if variable in writer})
             for variable in written:
                 needs[var] |= touching.get(variable, {})
                 writer[variable] = var
@@ -65,6 +68,24 @@ class MemoryOrder:
         if isinstance(value, relax.Call) and isinstance(value.op, GlobalVar) and value.op.name_hint in self._changing:
             return value.args
         return inplace_arguments(value)
+
+
+def _size_order(bindings: Sequence[relax.Binding]) -> dict[relax.Var, dict[relax.Var, None]]:
+    """Return, for each variable that needs sizes of earlier match casts, the variables of these."""
+    needs: dict[relax.Var, dict[relax.Var, None]] = {}
+    if not any(isinstance(binding, relax.MatchCast) for binding in bindings):
+        return needs
+    binder: dict[tir.Var, relax.Var | None] = {}
+    for binding in bindings:
+        used = [node for node in free_variables(binding.value) if isinstance(node, tir.Var)]
+        found = {var: None for size in used if (var := binder.setdefault(size, None)) is not None}
+        if found:
+            needs[binding.var] = found
+        if isinstance(binding, relax.MatchCast):
+            for size in walk(binding.struct_info):
+                if isinstance(size, tir.Var):
+                    binder.setdefault(size, binding.var)
+    return needs
 
 
 def _bindings(function: relax.Function) -> Iterator[relax.Binding]:
