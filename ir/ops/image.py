@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from .. import te, tir
 from ..base import StructInfo
+from ..diagnostics import error
 from ..dtype import int_range, is_float, is_int
 from ..numpy_dtype import float_to_int
 from ..relax import ShapeExpr
@@ -353,3 +354,41 @@ def _resize_op(spatial: int, dims: str, rounding: str) -> RelaxOp:
 
 register(_resize_op(2, "height and width", "round"))
 register(_resize_op(3, "depth, height and width", ""))
+
+
+# --- Files ----------------------------------------------------------------------------------------------------
+
+
+def _infer_decoded(a: Inference) -> StructInfo:
+    a.rank("data", 1)
+    return tensor_info(None, "uint8", 3)
+
+
+def _decoded(np: Any, a: Any) -> Any:
+    """Return the pixels (height, width, channels) by Pillow: E0812 if it is absent, E0702 if it cannot read the data."""
+    from importlib import import_module
+    from importlib.util import find_spec
+    from io import BytesIO
+
+    if find_spec("PIL") is None:
+        raise error("E0812", "decoding an image needs Pillow", None, "pip install pillow")
+    mode = "L" if str(a.pixel_format) == "Grayscale" else "RGB"
+    try:
+        with import_module("PIL.Image").open(BytesIO(np.asarray(a.data).tobytes())) as image:
+            pixels = np.array(image.convert(mode))
+    except Exception as problem:  # decoders raise whatever damaged data lead them to
+        raise error("E0702", f"the data are not an image that can be decoded: {problem}") from None
+    pixels = pixels.reshape(*pixels.shape[:2], -1)
+    return np.ascontiguousarray(pixels[:, :, ::-1] if str(a.pixel_format) == "BGR" else pixels)
+
+
+register(
+    RelaxOp(
+        "relax.image.decode",
+        (Param("data"), Param("pixel_format", "string")),
+        _infer_decoded,
+        'Return the pixels (height, width, channels) of an encoded image, in the order "RGB", "BGR" or "Grayscale".',
+        _decoded,
+        at_run_time=True,
+    )
+)

@@ -6,11 +6,12 @@ from typing import Any
 
 from .. import te, tir
 from ..base import Op, StructInfo
-from ..relax import Call, Expr
+from ..diagnostics import error
+from ..relax import Call, Expr, TensorStructInfo
 from ..te import topi
 from . import dims as d
 from .inference import Inference, common_vdevice, dims_of, tensor_info
-from .registry import Param, RelaxOp, register
+from .registry import Oracle, Param, RelaxOp, register
 
 
 def _infer_matmul(a: Inference) -> StructInfo:
@@ -204,5 +205,65 @@ register(
         "Return the sum of products that `subscripts` denotes in Einstein notation.",
         _numpy_einsum,
         _einsum,
+    )
+)
+
+
+# --- Square matrices, on the host -----------------------------------------------------------------------------
+
+
+def _square_matrices(a: Inference) -> TensorStructInfo:
+    """Return the struct info of the operand; E0323 if it is not a tensor of square matrices of floats."""
+    info = a.float_tensor("x")
+    dims = dims_of(info)
+    if 0 <= info.ndim < 2 or (dims is not None and not d.is_equal(dims[-1], dims[-2])):
+        shape = f"{info.ndim} dimensions" if dims is None else f"the shape {d.show(dims)}"
+        raise a.fail("E0323", f"needs square matrices, but the operand has {shape}", None, a.argument("x"))
+    return info
+
+
+def _infer_determinant(a: Inference) -> StructInfo:
+    info = _square_matrices(a)
+    dims = dims_of(info)
+    return tensor_info(None if dims is None else dims[:-2], info.dtype, max(info.ndim - 2, -1), info.vdevice)
+
+
+def _infer_inverse(a: Inference) -> StructInfo:
+    return _square_matrices(a)
+
+
+def _by_numpy(name: str) -> Oracle:
+    """Return the oracle that calls a function of `numpy.linalg`, which has float32 and float64 only."""
+
+    def compute(np: Any, a: Any) -> Any:
+        wide = a.x if str(a.x.dtype) in ("float32", "float64") else a.x.astype("float32")
+        if wide.shape[-1] != wide.shape[-2]:
+            raise error("E0705", f"matrices of shape {wide.shape[-2:]} are not square")
+        try:
+            return np.asarray(getattr(np.linalg, name)(wide)).astype(a.x.dtype)
+        except np.linalg.LinAlgError:
+            raise error("E0705", "a matrix is singular") from None
+
+    return compute
+
+
+register(
+    RelaxOp(
+        "relax.linalg.det",
+        (Param("x"),),
+        _infer_determinant,
+        "Return the determinants of the square matrices in the last two dimensions.",
+        _by_numpy("det"),
+        at_run_time=True,
+    )
+)
+register(
+    RelaxOp(
+        "relax.linalg.inv",
+        (Param("x"),),
+        _infer_inverse,
+        "Return the inverses of the square matrices in the last two dimensions; a singular matrix is an error.",
+        _by_numpy("inv"),
+        at_run_time=True,
     )
 )

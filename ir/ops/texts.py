@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from ..base import StructInfo
+from ..diagnostics import error
 from ..relax import TupleStructInfo
 from .inference import Inference, any_object, tensor_info
 from .registry import Param, RelaxOp, register
@@ -53,6 +55,54 @@ def _equal(np: Any, a: Any) -> Any:
     return np.asarray(np.equal(a.x, a.y), bool)
 
 
+def _full_match(np: Any, a: Any) -> Any:
+    pattern = re.compile(str(a.pattern))
+    return np.array([pattern.fullmatch(str(text)) is not None for text in a.x.reshape(-1)], bool).reshape(a.x.shape)
+
+
+def _find(np: Any, a: Any) -> Any:
+    places = {str(key): number for number, key in reversed(list(enumerate(a.keys)))}
+    found = [places.get(str(text), len(places)) for text in a.x.reshape(-1)]
+    return np.array(found, "int64").reshape(a.x.shape)
+
+
+def _take(np: Any, a: Any) -> Any:
+    words = [str(word) for word in a.texts]
+    indices = np.asarray(a.indices)
+    if indices.size and not -len(words) <= int(indices.min()) <= int(indices.max()) < len(words):
+        raise error("E0707", f"an index is outside of {len(words)} texts")
+    return _object_array(np, [words[index] for index in indices.reshape(-1)], indices.shape)
+
+
+def _ngram_counts(np: Any, a: Any) -> Any:
+    """Count the sequences of `pool` in rows; the parts of one with n elements are 1 to `skips` + 1 elements apart."""
+    x = np.asarray(a.x)
+    pool = [str(item) for item in a.pool] if isinstance(a.pool, tuple | list) else np.asarray(a.pool).tolist()
+    columns: dict[tuple[Any, ...], list[int]] = {}
+    start = 0
+    for length, column in zip(np.asarray(a.lengths).tolist(), np.asarray(a.columns).tolist(), strict=True):
+        columns.setdefault(tuple(pool[start : start + length]), []).append(column)
+        start += length
+    rows = x.reshape(1, -1) if x.ndim < 2 else x
+    counts = np.zeros((len(rows), int(a.width)), "float32")
+    lengths = sorted({len(key) for key in columns})
+    for number, row in enumerate(rows.tolist()):
+        for length in lengths:
+            for step in range(1, int(a.skips) + 2 if length > 1 else 2):
+                for first in range(len(row) - (length - 1) * step):
+                    for column in columns.get(tuple(row[first : first + (length - 1) * step + 1 : step]), ()):
+                        counts[number, column] += 1
+    return counts if x.ndim > 1 else counts[0]
+
+
+def _infer_ngram_counts(a: Inference) -> StructInfo:
+    return tensor_info(None, "float32")
+
+
+def _infer_places(a: Inference) -> StructInfo:
+    return tensor_info(None, "int64")
+
+
 def _infer_split(a: Inference) -> StructInfo:
     return TupleStructInfo((any_object(a), tensor_info(None, "int64")))
 
@@ -88,4 +138,34 @@ _register(
     Param("stopwords", "tuple"),
     Param("case", "string"),
     Param("is_case_sensitive", "prim", False),
+)
+_register(
+    "text_full_match",
+    "Return whether whole texts match a regular expression of Python's `re`.",
+    _full_match,
+    _infer_equal,
+    Param("x"),
+    Param("pattern", "string"),
+)
+_register(
+    "text_find",
+    "Return the position of each text in `keys`; their number if it is absent.",
+    _find,
+    _infer_places,
+    Param("x"),
+    Param("keys", "tuple"),
+)
+_register("text_take", "Return the texts at `indices`.", _take, any_object, Param("texts", "tuple"), Param("indices"))
+_register(
+    "ngram_counts",
+    "Count in each row of `x` the sequences of `pool`, one after the other, which have `lengths` elements that are at most "
+    "`skips` elements apart; those of one sequence are added to its column of `width` `columns`.",
+    _ngram_counts,
+    _infer_ngram_counts,
+    Param("x"),
+    Param("pool"),
+    Param("lengths"),
+    Param("columns"),
+    Param("width", "prim"),
+    Param("skips", "prim"),
 )

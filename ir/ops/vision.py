@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
+from functools import reduce
 from itertools import product
 from typing import Any
 
@@ -52,9 +54,12 @@ def _infer_regions(a: Inference, layouts: Sequence[str]) -> StructInfo:
 # --- The mean or the maximum of samples -----------------------------------------------------------------------
 
 
+_MODES = ("avg", "max", "weighted_max")
+
+
 def _infer_roi_align(a: Inference) -> StructInfo:
-    if a.attr("mode") not in ("avg", "max"):
-        raise a.fail("E0321", f'has no mode "{a.attr("mode")}"', 'choose "avg" or "max"')
+    if a.attr("mode") not in _MODES:
+        raise a.fail("E0321", f'has no mode "{a.attr("mode")}"', 'choose "avg", "max" or "weighted_max"')
     a.float_tensor("data")
     return _infer_regions(a, ("NCHW", "NHWC"))
 
@@ -91,7 +96,7 @@ class _Side:
         is_first, is_last = te.equal(tap, 0), te.equal(tap, self.taps - 1)
         if self.is_adaptive:
             k = te.maximum(te.floor((first * -1 - 1) / gap - 0.5), 0) + k
-            if self.a.mode == "max":
+            if self.a.mode != "avg":
                 k = te.select(is_first, 0, te.select(is_last, count - 1, k))
         at, length = first + (k + 0.5) * gap, te.cast(self.length, self.wide)
         is_inside = te.all(te.const(-1, self.wide) <= at, at <= length)
@@ -99,7 +104,7 @@ class _Side:
         moved = te.select(is_inside, te.minimum(te.maximum(at, 0), length - 1), outside)
         if not self.is_adaptive:
             return moved
-        if self.a.mode == "max":  # The maximum of no samples is 0.
+        if self.a.mode != "avg":  # The maximum of no samples is 0.
             nowhere = te.select(is_first, outside, nowhere)
         return te.select(te.all(k >= 0, k < count), moved, nowhere)
 
@@ -163,7 +168,7 @@ def _sampled(a: Any, x: te.Tensor, shape: Sequence[tir.PrimExpr], sides: Sequenc
     zero, is_mean = te.const(0, wide), a.mode == "avg"
 
     def sample(i: Sequence[tir.PrimExpr]) -> tir.PrimExpr:
-        """Return the bilinear interpolation at one sample; -inf if there is none."""
+        """Return the bilinear interpolation at one sample, or its largest summand; -inf if there is none."""
         at = (rows(i[0], i[2], y), columns(i[0], i[3], z))
         low = [te.cast(te.maximum(place, 0), "int64") for place in at]
         high = [te.minimum(place + 1, side.length - 1) for place, side in zip(low, sides, strict=True)]
@@ -171,12 +176,13 @@ def _sampled(a: Any, x: te.Tensor, shape: Sequence[tir.PrimExpr], sides: Sequenc
             ((place - te.cast(first, wide)) * -1 + 1, (te.cast(first + 1, wide) - place) * -1 + 1)
             for place, first in zip(at, low, strict=True)
         ]
-        total: tir.PrimExpr = zero
+        summands: list[tir.PrimExpr] = []
         for row, row_part in zip((low[0], high[0]), parts[0], strict=True):
             for column, part in zip((low[1], high[1]), parts[1], strict=True):
                 pixel = te.cast(x(_image_of(a, i[0]), i[1], row, column), wide)
-                total = total + te.select(row_part * part > 0, pixel * (row_part * part), zero)
-        value = te.select(te.all(at[0] >= 0, at[1] >= 0), total, zero)
+                summands.append(te.select(row_part * part > 0, pixel * (row_part * part), zero))
+        found = reduce(te.maximum, summands) if a.mode == "weighted_max" else reduce(operator.add, summands, zero)
+        value = te.select(te.all(at[0] >= 0, at[1] >= 0), found, zero)
         exists = te.all(at[0] > -2, at[1] > -2)
         return value if is_mean or not sides[0].is_adaptive else te.select(exists, value, te.least(wide))
 
@@ -205,12 +211,12 @@ def _numpy_positions(np: Any, a: Any, roi: Any, side: int, length: int) -> tuple
     k = np.arange(length * 2 + 8 if is_adaptive else a.sample_ratio, dtype=roi.dtype) + first * 0
     if is_adaptive:
         k = np.maximum(np.floor((first * -1 - 1) / gap - wide(0.5)), 0) + np.arange(k.shape[1], dtype=roi.dtype)
-        if a.mode == "max":
+        if a.mode != "avg":
             k[:, 0], k[:, -1] = 0, count - 1
     at = first + (k + wide(0.5)) * gap
     moved = np.where((at >= -1) & (at <= length), np.minimum(np.maximum(at, 0), length - 1), -1)
     exists = (k >= 0) & (k < count) if is_adaptive else np.ones(k.shape, "bool")
-    nowhere = np.where((np.arange(k.shape[1]) == 0) & (a.mode == "max"), -1, -2)
+    nowhere = np.where((np.arange(k.shape[1]) == 0) & (a.mode != "avg"), -1, -2)
     return np.where(exists, moved, nowhere), count
 
 
@@ -219,10 +225,14 @@ def _numpy_row(np: Any, at: Any, length: int) -> Any:
     return np.maximum(1 - np.abs(np.arange(length, dtype=at.dtype) - at), 0) * (at >= 0)
 
 
-def _numpy_sample(np: Any, image: Any, weights: Any) -> Any:
-    """Return the sum of the pixels that have a weight, for each channel."""
+def _numpy_sample(np: Any, image: Any, weights: Any, mode: str) -> Any:
+    """Return the sum of the pixels that have a weight, or the largest of four summands, for each channel."""
     counts = weights > 0
-    return (image[:, counts] * weights[counts]).sum(1)
+    summands = image[:, counts] * weights[counts]
+    if mode != "weighted_max":
+        return summands.sum(1)
+    largest = summands.max(1, initial=-np.inf)
+    return largest if counts.sum() == 4 else np.maximum(largest, 0)
 
 
 def _numpy_roi_align(np: Any, a: Any) -> Any:
@@ -235,11 +245,14 @@ def _numpy_roi_align(np: Any, a: Any) -> Any:
             pairs = [
                 (y, z)
                 for y, z in product(ys[p], zs[q])
-                if y > -2 and z > -2 and (a.mode == "max" or (y >= 0 and z >= 0))
+                if y > -2 and z > -2 and (a.mode != "avg" or (y >= 0 and z >= 0))
             ]
             values = [
                 _numpy_sample(
-                    np, x[int(roi[0])], np.outer(_numpy_row(np, y, x.shape[2]), _numpy_row(np, z, x.shape[3]))
+                    np,
+                    x[int(roi[0])],
+                    np.outer(_numpy_row(np, y, x.shape[2]), _numpy_row(np, z, x.shape[3])),
+                    a.mode,
                 )
                 for y, z in pairs
             ]
@@ -263,7 +276,8 @@ register(
         ),
         _infer_roi_align,
         "Return the regions `rois`, of shape (n, 5) with the number of the image, x1, y1, x2 and y2, resized to `pooled_size`: "
-        "means or maxima of `sample_ratio` interpolated samples in either direction.",
+        'means or maxima of `sample_ratio` interpolated samples in either direction. The mode "weighted_max", that of ONNX, '
+        "takes the maximum of the four summands of each interpolation.",
         _numpy_roi_align,
         _roi_align,
         complete=_square,

@@ -28,7 +28,7 @@ from .rows import Convert, Table
 from .scopes import Decisions, Finished, Scope, Value
 from .shape_folding import folded_sizes, objects
 from .signatures import attribute_value, domain_of, name_of, signature_of
-from .tensors import Tensors
+from .tensors import Tensors, is_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -320,9 +320,22 @@ class Converter(Bindings):
         if len(graph.input) != len(inputs):
             raise error("E1006", f"the graph '{graph.name}' has {len(graph.input)} inputs, but must have {len(inputs)}")
         values: dict[str, Value] = {given.name: value for given, value in zip(graph.input, inputs, strict=True)}
-        values |= {initializer.name: self.tensors.constant(initializer) for initializer in graph.initializer}
+        values |= {initializer.name: self.initial(initializer) for initializer in graph.initializer}
         with self.inner_scope(values, captures=captures):
             return self.outcome(graph.node, lambda: self.results(graph))
+
+    def initial(self, initializer: Any) -> relax.Expr:
+        """Return the value of an initializer: a constant or, of texts, a variable."""
+        if not is_text(initializer):
+            return self.tensors.constant(initializer)
+        made = self.texts(self.tensors.texts(initializer))
+        return self.with_kind(self.block_builder.emit(made, self.unique("texts")), self.kind(made))
+
+    def texts(self, texts: NDArray[Any]) -> relax.Expr:
+        """Return an array of texts as a value."""
+        words = relax.Tuple(tuple(map(relax.StringImm, texts.reshape(-1).tolist())))
+        made = apply("text_tensor", words, self.shape(texts.shape))
+        return self.with_kind(made, TensorKind("string", texts.shape))
 
     def results(self, graph: Any) -> list[relax.Expr]:
         """Return the values of a graph's outputs; E1006 if one has none."""

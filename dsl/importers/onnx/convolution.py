@@ -12,6 +12,7 @@ from ....ir.ops import dims as d
 from ..values import dims_of, dtype_of, rank_of
 from .converter import Converter
 from .cutting import padded
+from .products import sum_dtype
 from .rows import Family
 from .windows import windows_of
 
@@ -20,7 +21,7 @@ _CONVOLUTIONS = {1: op.nn.conv1d, 2: op.nn.conv2d, 3: op.nn.conv3d}
 _TRANSPOSED = {1: op.nn.conv1d_transpose, 2: op.nn.conv2d_transpose, 3: op.nn.conv3d_transpose}
 
 
-def _with_bias(c: Converter, x: relax.Expr, bias: relax.Expr | None) -> relax.Expr:
+def with_bias(c: Converter, x: relax.Expr, bias: relax.Expr | None) -> relax.Expr:
     if bias is None:
         return x
     return op.add(x, op.reshape(bias, c.shape((1, -1, *[1] * (rank_of(x) - 2)))))
@@ -35,7 +36,11 @@ def _spatial(c: Converter, x: relax.Expr) -> int:
 
 @ROWS.row("Conv")
 def _conv(c: Converter, a: Any) -> relax.Expr:
-    return _with_bias(c, convolution(c, a, a.X, a.W), a.B)
+    """Return the convolution; data of 16 bits are summed as float32."""
+    dtype = dtype_of(a.X)
+    wide = sum_dtype(dtype)
+    bias = a.B if a.B is None or wide is None else c.cast(a.B, wide)
+    return c.cast(with_bias(c, convolution(c, a, a.X, a.W, wide), bias), dtype)
 
 
 def convolution(c: Converter, a: Any, data: relax.Expr, weight: relax.Expr, dtype: str | None = None) -> relax.Expr:
@@ -71,7 +76,7 @@ def _conv_transpose(c: Converter, a: Any) -> relax.Expr:
     low, high = ([max(width, 0) for width in widths] for widths in (before, after))
     made = _TRANSPOSED[spatial](a.X, a.W, windows.strides, [*low, *high], extra, windows.dilations, a.group)
     missing = [(max(-first, 0), max(-last, 0)) for first, last in zip(before, after, strict=True)]
-    return _with_bias(c, padded(c, made, [(0, 0), (0, 0), *missing], "constant"), a.B)
+    return with_bias(c, padded(c, made, [(0, 0), (0, 0), *missing], "constant"), a.B)
 
 
 def _total(c: Converter, dim: Any, stride: int, span: int, extra: int, wanted: Any) -> int:
@@ -108,39 +113,3 @@ def _columns_to_image(c: Converter, a: Any) -> relax.Expr:
     blocks = op.reshape(a.input, c.shape((batch, columns, *windows)))
     weight = const(kernel, dtype_of(a.input))
     return _TRANSPOSED[spatial](blocks, weight, strides, pads, extra, dilations, channels)
-
-
-@ROWS.row("DeformConv")
-def _deformable(c: Converter, a: Any) -> relax.Expr:
-    """Sample the data at the positions of each window, moved by `offset`, and multiply by the weights."""
-    if rank_of(a.X) != 4:
-        raise c.unsupported(f"it has {rank_of(a.X) - 2} spatial dimensions", "use 2")
-    import numpy as np
-
-    a.auto_pad = "NOTSET"
-    windows = windows_of(c, a, a.X, [d.value_of(dim) for dim in dims_of(a.W)[2:]])
-    (batch, channels, *lengths), (*_, high, wide) = dims_of(a.X), dims_of(a.offset)
-    groups, taps = a.offset_group, prod(windows.sizes)
-    dtype = dtype_of(a.X)
-    images = op.reshape(a.X, c.shape((d.multiply(batch, groups), d.floordiv(channels, groups), *lengths)))
-    moves = op.reshape(a.offset, c.shape((d.multiply(batch, groups), taps, 2, high, wide)))
-    sides: list[relax.Expr] = []
-    for axis, count in enumerate((high, wide)):
-        tap = np.indices(windows.sizes)[axis].reshape(1, taps, 1, 1) * windows.dilations[axis] - windows.before[axis]
-        places = op.multiply(c.cast(op.arange(0, count, 1, "int64"), dtype), const(windows.strides[axis], dtype))
-        places = op.reshape(places, c.shape((1, 1, -1, 1) if axis == 0 else (1, 1, 1, -1)))
-        move = op.squeeze(op.strided_slice(moves, [2], [axis], [axis + 1]), [2])
-        position = op.add(op.add(move, const(tap, dtype)), places)
-        length = c.full(lengths[axis], dtype)
-        twice = op.add(op.multiply(position, const(2, dtype)), const(1, dtype))
-        sides.append(op.subtract(op.divide(twice, length), const(1, dtype)))
-    grid = op.stack([sides[1], sides[0]], 1)
-    flat = (d.multiply(batch, groups), 2, d.multiply(high, taps), wide)
-    sampled = op.image.grid_sample(images, op.reshape(grid, c.shape(flat)), "bilinear", "NCHW", "zeros", False)
-    if a.mask is not None:
-        mask = op.reshape(a.mask, c.shape((d.multiply(batch, groups), 1, d.multiply(high, taps), wide)))
-        sampled = op.multiply(sampled, mask)
-    columns = op.reshape(sampled, c.shape((batch, d.multiply(channels, taps), high, wide)))
-    filters, width, *_ = dims_of(a.W)
-    weight = op.reshape(a.W, c.shape((filters, d.multiply(width, taps), 1, 1)))
-    return _with_bias(c, op.nn.conv2d(columns, weight, groups=a.group), a.B)

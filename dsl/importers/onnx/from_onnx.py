@@ -26,7 +26,7 @@ from .kinds import TensorKind, kind_of_type
 from .library import library
 from .signatures import name_of
 from .table import TABLE
-from .tensors import Tensors
+from .tensors import Tensors, is_text
 
 Sizes = Sequence[int | str | tir.PrimExpr]
 """The dimensions of an input; texts name symbolic sizes."""
@@ -107,14 +107,17 @@ class Importer:
     def module(self) -> IRModule:
         """Return the module."""
         values, inputs = self._converter.scope.values, self._inputs()
+        texts = [initializer for initializer in self._graph.initializer if is_text(initializer)]
         for initializer in self._graph.initializer:
-            values[initializer.name] = self._parameter(initializer)
+            if not is_text(initializer):
+                values[initializer.name] = self._parameter(initializer)
         params = [variable for variable, _ in self._params]
         attrs: Attrs = {"num_input": len(inputs)}
         if self._keep_params:
             attrs["params"] = tuple(constant for _, constant in self._params)
         with self._builder.function("main", [*inputs, *params], attrs):
             with nullcontext() if has_control_flow(self._graph) else self._builder.dataflow():
+                values.update({initializer.name: self._converter.initial(initializer) for initializer in texts})
                 found = self._converter.outcome(self._graph.node, lambda: self._converter.results(self._graph))
                 result = found[0] if len(found) == 1 else relax.Tuple(tuple(found))
                 if not isinstance(result, relax.Constant):

@@ -6,7 +6,7 @@ from typing import Any
 
 from ....ir import relax
 from ....ir.api.relax import op
-from ....ir.building.values import const
+from ....ir.building.values import apply, const
 from ..values import dtype_of, rank_of
 from .converter import Converter
 from .rows import Family
@@ -42,5 +42,13 @@ def _roi_align(c: Converter, a: Any) -> relax.Expr:
         rois = op.subtract(rois, const(0.5 / a.spatial_scale, dtype))
     images = op.reshape(c.cast(a.batch_indices, dtype), c.shape((-1, 1)))
     size = (a.output_height, a.output_width)
-    ratio = a.sampling_ratio or -1
-    return op.vision.roi_align(a.X, op.concat([images, rois], 1), size, a.spatial_scale, ratio, is_aligned, mode=a.mode)
+    ratio, mode = a.sampling_ratio or -1, {"avg": "avg", "max": "weighted_max"}[a.mode.lower()]
+    return op.vision.roi_align(a.X, op.concat([images, rois], 1), size, a.spatial_scale, ratio, is_aligned, mode=mode)
+
+
+@ROWS.row("ImageDecoder")
+def _decoder(c: Converter, a: Any) -> relax.Expr:
+    """Decode the bytes of a file on the host, by Pillow, which must be installed when the model runs."""
+    if a.pixel_format not in ("RGB", "BGR", "Grayscale"):
+        raise ValueError(f"the pixel format is '{a.pixel_format}', not RGB, BGR or Grayscale")
+    return apply("image.decode", a.encoded_stream, relax.StringImm(a.pixel_format))

@@ -37,6 +37,28 @@ def _gather(c: Converter, a: Any) -> relax.Expr:
     return op.take(a.data, from_front(c, a.indices, dims_of(a.data)[axis]), axis)
 
 
+@ROWS.row("TensorScatter")
+def _tensor_scatter(c: Converter, a: Any) -> relax.Expr:
+    """Write `update` to the cache along an axis, for each element of the batch from its index on, in a ring if it is circular."""
+    rank = rank_of(a.past_cache)
+    axis = axis_of(a.axis, rank)
+    if a.mode not in ("linear", "circular") or not 0 < axis < rank:
+        raise ValueError(f"its mode is '{a.mode}', and its axis {a.axis}")
+    order = [0, axis, *(place for place in range(1, rank) if place != axis)]
+    past, update = (c.emit(op.permute_dims(x, order)) for x in (a.past_cache, a.update))
+    (batch, length, *rest), count = dims_of(past), dims_of(update)[1]
+    places = op.expand_dims(op.arange(0, length, 1, "int64"), [0])
+    start = const(0, "int64") if a.write_indices is None else op.expand_dims(c.cast(a.write_indices, "int64"), [1])
+    offset = op.broadcast_to(op.subtract(places, start), c.shape((batch, length)))
+    offset = c.emit(op.floor_mod(offset, c.full(length, "int64")) if a.mode == "circular" else offset, "_offset")
+    zero = const(0, "int64")
+    is_new = op.logical_and(op.greater_equal(offset, zero), op.less(offset, c.full(count, "int64")))
+    bounded = op.maximum(op.minimum(offset, c.full(d.subtract(count, 1), "int64")), zero)
+    written = op.gather_nd(update, op.expand_dims(bounded, [-1]), batch_dims=1)
+    is_new = op.reshape(is_new, c.shape((batch, length, *[1] * len(rest))))
+    return op.permute_dims(op.where(is_new, written, past), [order.index(place) for place in range(rank)])
+
+
 @ROWS.row("GatherElements")
 def _gather_elements(c: Converter, a: Any) -> relax.Expr:
     axis = axis_of(a.axis, rank_of(a.data))

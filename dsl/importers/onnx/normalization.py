@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from ....ir import relax
 from ....ir.api.relax import op
@@ -23,12 +23,28 @@ def _hardmax(x: relax.Expr, axis: int) -> relax.Expr:
     return op.astype(op.equal(places, op.argmax(x, axis, True)), dtype_of(x))
 
 
-_ALONG: dict[str, Callable[[relax.Expr, int], relax.Expr]] = {
-    "Softmax": op.nn.softmax, "LogSoftmax": op.nn.log_softmax, "Hardmax": _hardmax,
+Along: TypeAlias = Callable[[relax.Expr, int], relax.Expr]
+"""A function of a tensor and an axis."""
+
+
+def in_float32(function: Along) -> Along:
+    """Return `function` computed as float32 for floats of 16 bits."""
+
+    def wide(x: relax.Expr, axis: int) -> relax.Expr:
+        dtype = dtype_of(x)
+        if dtype not in ("float16", "bfloat16"):
+            return function(x, axis)
+        return op.astype(function(op.astype(x, "float32"), axis), dtype)
+
+    return wide
+
+
+_ALONG: dict[str, Along] = {
+    "Softmax": in_float32(op.nn.softmax), "LogSoftmax": in_float32(op.nn.log_softmax), "Hardmax": _hardmax,
 }  # fmt: skip
 
 
-def _along(function: Callable[[relax.Expr, int], relax.Expr]) -> Convert:
+def _along(function: Along) -> Convert:
     def convert(c: Converter, a: Any) -> relax.Expr:
         if not rank_of(a.input):
             return op.reshape(function(op.reshape(a.input, c.shape((1,))), 0), c.shape(()))
@@ -37,7 +53,7 @@ def _along(function: Callable[[relax.Expr, int], relax.Expr]) -> Convert:
     return convert
 
 
-def _of_matrix(function: Callable[[relax.Expr, int], relax.Expr]) -> Convert:
+def _of_matrix(function: Along) -> Convert:
     """Return the row for versions before 13, in which the dimensions from `axis` on are one."""
 
     def convert(c: Converter, a: Any) -> relax.Expr:

@@ -57,12 +57,12 @@ def _floating(function: Reduce) -> Reduce:
 
 
 def _extremum(reduce: Reduce) -> Reduce:
-    """Reduce truth values as int8, and floats of 8 and 16 bits as they are."""
+    """Reduce truth values as uint8: the maximum of none is false, and the minimum true."""
 
     def convert(x: relax.Expr, axes: list[int], keepdims: bool) -> relax.Expr:
         if dtype_of(x) != "bool":
             return reduce(x, axes, keepdims)
-        return op.not_equal(reduce(op.astype(x, "int8"), axes, keepdims), const(0, "int8"))
+        return op.not_equal(reduce(op.astype(x, "uint8"), axes, keepdims), const(0, "uint8"))
 
     return convert
 

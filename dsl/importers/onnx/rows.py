@@ -14,6 +14,10 @@ Convert: TypeAlias = Callable[[Any, Any], Any]
 outputs."""
 _Convert = TypeVar("_Convert", bound=Convert)
 
+LEARNING = "ai.onnx.ml"
+"""The domain of operators of classical machine learning."""
+TRAINING = "ai.onnx.preview.training"
+"""The domain of optimizers."""
 MICROSOFT = "com.microsoft"
 """The domain of the operators that onnxruntime adds to the standard."""
 

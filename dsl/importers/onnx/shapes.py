@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
 from typing import Any
 
-from ....ir import relax
+from ....ir import relax, tir
 from ....ir.api.relax import op
-from ....ir.building.values import const
+from ....ir.building.values import apply, const
 from ....ir.ops import dims as d
 from ..slicing import repeated
 from ..values import axis_of, dims_of, rank_of
@@ -19,9 +21,11 @@ ROWS = Family()
 @ROWS.row("Reshape")
 def _reshape(c: Converter, a: Any) -> relax.Expr:
     """Before version 5, the shape is an attribute."""
+    dims, keeps_zeros = dims_of(a.data), bool(getattr(a, "allowzero", 0))
+    if isinstance(a.shape, relax.Expr) and c.elements(a.shape) is None:
+        return op.reshape(a.data, c.shape(c.sizes(_resolved(c, a.shape, dims, keeps_zeros))))
     sizes = c.sizes(a.shape)
-    dims = dims_of(a.data)
-    if not getattr(a, "allowzero", 0):
+    if not keeps_zeros:
         sizes = [dims[place] if size == 0 else size for place, size in enumerate(sizes)]
     if -1 in sizes:
         place = sizes.index(-1)
@@ -30,6 +34,22 @@ def _reshape(c: Converter, a: Any) -> relax.Expr:
             raise ValueError("the size that is -1 is ambiguous, because another size is 0")
         sizes[place] = d.floordiv(d.product(dims), rest)
     return op.reshape(a.data, c.shape(sizes))
+
+
+def _resolved(c: Converter, shape: relax.Expr, dims: Sequence[tir.PrimExpr], keeps_zeros: bool) -> relax.Expr:
+    """Return a shape that is known at run time with the sizes that 0 and -1 stand for: that of the data, and the rest."""
+    count = d.value_of(d.product(dims_of(shape)))
+    if count is None:
+        raise c.unsupported("the number of sizes depends on data", "make their number known")
+    zero, one = const(0, "int64"), const(1, "int64")
+    shape = c.emit(op.reshape(c.cast(shape, "int64"), c.shape([count])), "_shape")
+    if not keeps_zeros:
+        kept = [*dims[:count], *[d.dim(0)] * (count - len(dims))]
+        shape = c.emit(op.where(op.equal(shape, zero), apply("shape_to_tensor", c.shape(kept)), shape), "_shape")
+    is_rest = c.emit(op.less(shape, zero), "_is_rest")
+    others = op.prod(op.where(is_rest, one, shape))
+    rest = op.floor_divide(c.full(d.as_dim(d.product(dims)), "int64"), op.maximum(others, one))
+    return op.where(is_rest, rest, shape)
 
 
 @ROWS.row("Flatten")
@@ -121,16 +141,44 @@ def _space_to_depth(c: Converter, a: Any) -> relax.Expr:
     size = a.blocksize
     rows, columns = d.floordiv(height, size), d.floordiv(width, size)
     split = op.reshape(a.input, c.shape((batch, channels, rows, size, columns, size)))
-    moved = op.permute_dims(split, [0, 3, 5, 1, 2, 4])
+    order = [0, 1, 3, 5, 2, 4] if getattr(a, "mode", "DCR") == "CRD" else [0, 3, 5, 1, 2, 4]
+    moved = op.permute_dims(split, order)
     return op.reshape(moved, c.shape((batch, d.multiply(channels, size**2), rows, columns)))
 
 
 @ROWS.row("Constant")
 def _constant(c: Converter, a: Any) -> relax.Expr:
+    import numpy as np
+
     scalars = {"value_int": "int64", "value_ints": "int64", "value_float": "float32", "value_floats": "float32"}
     for name, dtype in scalars.items():
         if getattr(a, name, None) is not None:
             return const(getattr(a, name), dtype)
-    if a.value is None:
-        raise c.unsupported("it holds a text or a sparse tensor", "store a dense tensor of numbers")
-    return a.value
+    if a.value is None and getattr(a, "sparse_value", None) is not None:
+        return _dense(c, a.sparse_value)
+    if isinstance(a.value, relax.Expr):
+        return a.value
+    words = a.value
+    for name in ("value_string", "value_strings"):
+        if getattr(a, name, None) is not None:
+            words = np.array(getattr(a, name), object)
+    if words is None:
+        raise ValueError("it has no value")
+    return c.texts(words)
+
+
+def _dense(c: Converter, sparse: Any) -> relax.Expr:
+    """Return a sparse tensor as a constant; its indices are positions, or places in row-major order."""
+    import numpy as np
+
+    values, indices, shape = c.tensors.array(sparse.values), c.tensors.array(sparse.indices), tuple(sparse.dims)
+    if prod(shape) > _MOST_ELEMENTS:
+        raise c.unsupported(f"its sparse tensor has the shape {list(shape)}", "store a dense tensor")
+    made = np.zeros(shape, values.dtype)
+    places = indices if indices.ndim == 1 else np.ravel_multi_index(tuple(indices.T), shape)
+    made.reshape(-1)[places] = values
+    return const(made)
+
+
+_MOST_ELEMENTS = 2**24
+"""Maximum number of elements of a constant that is stored as a sparse tensor."""

@@ -12,7 +12,7 @@ from msgspec import Struct
 from ....ir.diagnostics import error
 from .files import Model
 from .library import library
-from .tensors import Tensors
+from .tensors import Tensors, is_text
 
 
 class Signature(Struct, frozen=True):
@@ -76,7 +76,7 @@ def _default(attribute: Any) -> Any:
 
 
 def attribute_value(attribute: Any, tensors: Tensors) -> Any:
-    """Return an attribute as a number, text, constant, or list of these; graphs and types stay messages of the model."""
+    """Return an attribute as a number, text, constant, array of texts, or list of these; graphs and types stay messages."""
     kinds = library().AttributeProto
     match attribute.type:
         case kinds.STRING:
@@ -84,7 +84,7 @@ def attribute_value(attribute: Any, tensors: Tensors) -> Any:
         case kinds.STRINGS:
             return [_text(item) for item in attribute.strings]
         case kinds.TENSOR:
-            return tensors.constant(attribute.t)
+            return tensors.texts(attribute.t) if is_text(attribute.t) else tensors.constant(attribute.t)
         case kinds.FLOAT:
             return attribute.f
         case kinds.INT:

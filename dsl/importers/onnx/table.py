@@ -12,7 +12,9 @@ from . import (
     convolution,
     creation,
     cutting,
+    deformable,
     elementwise,
+    features,
     images,
     indexing,
     loops,
@@ -24,11 +26,14 @@ from . import (
     recurrent,
     reductions,
     resizing,
+    scores,
     selection,
     sequences,
     shapes,
     signals,
     texts,
+    training,
+    trees,
 )
 from .rows import Table
 
@@ -38,7 +43,9 @@ FAMILIES = (
     convolution,
     creation,
     cutting,
+    deformable,
     elementwise,
+    features,
     images,
     indexing,
     loops,
@@ -50,11 +57,14 @@ FAMILIES = (
     recurrent,
     reductions,
     resizing,
+    scores,
     selection,
     sequences,
     shapes,
     signals,
     texts,
+    training,
+    trees,
 )
 
 TABLE = Table(family.ROWS for family in FAMILIES)

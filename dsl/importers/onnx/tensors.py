@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+def is_text(tensor: Any) -> bool:
+    """Return whether a tensor of the model has texts."""
+    return tensor.data_type == library().TensorProto.STRING
+
+
 @lru_cache(maxsize=64)
 def dtype_name(kind: int) -> str:
     """Return the name of the dtype that a model calls by number; E1005 if programs do not support it."""
@@ -64,6 +69,21 @@ class Tensors:
     def constant(self, tensor: Any) -> relax.Constant:
         """Return a tensor of the model as a constant with its name."""
         return named_constant(self.array(tensor), tensor.name or None)
+
+    def texts(self, tensor: Any) -> NDArray[Any]:
+        """Return a tensor of texts as an array of `str`; E1002 if they do not fit its shape or are not valid UTF-8."""
+        import numpy as np
+
+        count = _count(tensor)
+        if len(tensor.string_data) != count:
+            found = len(tensor.string_data)
+            raise error("E1002", f"the tensor '{tensor.name}' has {found} elements, but its shape has {count}")
+        made = np.empty(count, object)
+        try:
+            made[:] = [text.decode() for text in tensor.string_data]
+        except UnicodeDecodeError:
+            raise error("E1002", f"a text of the tensor '{tensor.name}' is not valid UTF-8") from None
+        return made.reshape(tuple(tensor.dims))
 
     def array(self, tensor: Any) -> NDArray[Any]:
         """Return a tensor of numbers as an array, without a copy if it is in a file.
