@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("onnx", reason="onnx, the extra 'onnx', is not installed")
 
-from .onnx_nodes import FLOATS, INTEGERS, NUMBERS, Make, Node, check_family, choice, shape, tensor
+from .onnx_laws import FLOATS, INTEGERS, NUMBERS, Make, Node, check_family, choice, shape, tensor
 
 Rng = np.random.Generator
 

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("onnx", reason="onnx, the extra 'onnx', is not installed")
 
 sys.path.insert(0, str(Path(__file__).parent))
-from onnx_laws import generator, model_of
+from onnx_laws import Node, generator, model_of
 from tvms.relax.frontend.onnx import backend
 
 ACTIVATIONS = {
@@ -122,7 +122,7 @@ def check(kind: str, given: dict[str, Any], options: dict[str, Any], gates: int)
         }
     constants = [name for name in ("W", "R", "B", "P") if inputs.get(name) is not None]
     outputs = ["Y", "Y_h", *(["Y_c"] if kind == "LSTM" else [])]
-    model = model_of(kind, inputs, outputs, 22, constants=constants, **options)
+    model = model_of(Node(kind, inputs, options, outputs=outputs, opset=22, constants=constants))
     found = backend.run_model(model, [inputs[value.name] for value in model.graph.input])
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
