@@ -366,15 +366,16 @@ def _infer_decoded(a: Inference) -> StructInfo:
 
 def _decoded(np: Any, a: Any) -> Any:
     """Return the pixels (height, width, channels) by Pillow: E0812 if it is absent, E0702 if it cannot read the data."""
-    from importlib import import_module
-    from importlib.util import find_spec
     from io import BytesIO
 
-    if find_spec("PIL") is None:
-        raise error("E0812", "decoding an image needs Pillow", None, "pip install pillow")
+    try:
+        from PIL import Image  # type: ignore[reportMissingImports]
+    except ImportError:
+        raise error("E0812", "decoding an image needs Pillow", None, "pip install pillow") from None
+    library: Any = Image
     mode = "L" if str(a.pixel_format) == "Grayscale" else "RGB"
     try:
-        with import_module("PIL.Image").open(BytesIO(np.asarray(a.data).tobytes())) as image:
+        with library.open(BytesIO(np.asarray(a.data).tobytes())) as image:
             pixels = np.array(image.convert(mode))
     except Exception as problem:  # decoders raise whatever damaged data lead them to
         raise error("E0702", f"the data are not an image that can be decoded: {problem}") from None

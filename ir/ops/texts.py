@@ -61,8 +61,10 @@ def _full_match(np: Any, a: Any) -> Any:
 
 
 def _find(np: Any, a: Any) -> Any:
-    places = {str(key): number for number, key in reversed(list(enumerate(a.keys)))}
-    found = [places.get(str(text), len(places)) for text in a.x.reshape(-1)]
+    places: dict[str, int] = {}
+    for number in range(len(a.keys)):
+        places.setdefault(str(a.keys[number]), number)
+    found = [places.get(str(text), len(a.keys)) for text in a.x.reshape(-1)]
     return np.array(found, "int64").reshape(a.x.shape)
 
 
@@ -77,7 +79,8 @@ def _take(np: Any, a: Any) -> Any:
 def _ngram_counts(np: Any, a: Any) -> Any:
     """Count the sequences of `pool` in rows; the parts of one with n elements are 1 to `skips` + 1 elements apart."""
     x = np.asarray(a.x)
-    pool = [str(item) for item in a.pool] if isinstance(a.pool, tuple | list) else np.asarray(a.pool).tolist()
+    is_text = isinstance(a.pool, tuple | list)
+    pool: list[Any] = list(map(str, a.pool)) if is_text else np.asarray(a.pool).tolist()  # type: ignore[reportUnknownArgumentType]
     columns: dict[tuple[Any, ...], list[int]] = {}
     start = 0
     for length, column in zip(np.asarray(a.lengths).tolist(), np.asarray(a.columns).tolist(), strict=True):

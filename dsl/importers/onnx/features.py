@@ -162,7 +162,7 @@ def _map_categories(c: Converter, a: Any) -> relax.Expr:
     """Map texts to numbers, or numbers to texts."""
     import numpy as np
 
-    texts = getattr(a, "classes_strings", None) or a.cats_strings or []
+    texts: list[str] = getattr(a, "classes_strings", None) or a.cats_strings or []
     numbers = getattr(a, "cats_int64s", None)
     words = np.array(texts, object)
     codes = np.arange(len(words)) if numbers is None else np.array(numbers, "int64")

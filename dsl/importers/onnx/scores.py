@@ -96,8 +96,7 @@ def _linear_classifier(c: Converter, a: Any) -> list[relax.Expr]:
     scores = c.emit(_linear(c, a, count), "_scores")
     if count == 1 and len(labels) == 2:
         is_second = op.astype(op.greater(op.reshape(scores, c.shape((-1,))), number(0.0)), "int64")
-        second = c.emit(
-            transformed(c, scores, a.post_transform if a.post_transform != "SOFTMAX" else "NONE"), "_second"
-        )
+        transform = "NONE" if a.post_transform.startswith("SOFTMAX") else a.post_transform
+        second = c.emit(transformed(c, scores, transform), "_second")
         return [label(c, is_second, labels), op.concat([op.subtract(number(1.0), second), second], 1)]
     return [most_likely(c, scores, labels), transformed(c, scores, a.post_transform)]

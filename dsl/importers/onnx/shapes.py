@@ -37,7 +37,7 @@ def _reshape(c: Converter, a: Any) -> relax.Expr:
 
 
 def _resolved(c: Converter, shape: relax.Expr, dims: Sequence[tir.PrimExpr], keeps_zeros: bool) -> relax.Expr:
-    """Return a shape that is known at run time with the sizes that 0 and -1 stand for: that of the data, and the rest."""
+    """Return a shape that is known at run time with sizes in place of 0, that of the data, and -1, the rest."""
     count = d.value_of(d.product(dims_of(shape)))
     if count is None:
         raise c.unsupported("the number of sizes depends on data", "make their number known")

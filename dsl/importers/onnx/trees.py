@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 ROWS = Family()
 _MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
 _COMPARE = (op.less_equal, op.less, op.greater_equal, op.greater, op.equal, op.not_equal)
+_AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
+"""Functions of the weights of a target, in the order of their numbers."""
 _LEAF = -1
 _MOST_LEVELS = 256
 """Maximum depth of trees."""
@@ -146,9 +148,8 @@ def _ensemble(c: Converter, a: Any) -> relax.Expr:
         _member_sets(None if a.membership_values is None else _data(a.membership_values), modes, inner + leaves),
     )
     found, has = _weights(c, inner + leaves, a.n_targets, places[inner:], a.leaf_targetids, weights)
-    how = ("AVERAGE", "SUM", "MIN", "MAX")[a.aggregate_function]
-    made = _aggregated(c, _leaf_of(c, a.X, forest), found, has, how)
-    return transformed(c, made, TRANSFORMS[a.post_transform])
+    made = _aggregated(c, _leaf_of(c, a.X, forest), found, has, _AGGREGATES[int(a.aggregate_function)])
+    return transformed(c, made, TRANSFORMS[int(a.post_transform)])
 
 
 def _data(tensor: Any) -> NDArray[Any]:
@@ -221,7 +222,7 @@ def _forest(a: Any) -> tuple[Forest, dict[tuple[int, int], int]]:
     below = set(yes[inner].tolist()) | set(no[inner].tolist())
     roots = [place for place in range(len(keys)) if place not in below]
     values = _list(a, "nodes_values")
-    if len(values) != len(keys) or len({keys[root][0] for root in roots}) != len(roots):
+    if not roots or len(values) != len(keys) or len({keys[root][0] for root in roots}) != len(roots):
         raise ValueError("its nodes are not trees")
     missing = np.array(a.nodes_missing_value_tracks_true or [0] * len(keys), bool)
     features = np.where(inner, np.array(a.nodes_featureids, "int64"), 0)
@@ -231,7 +232,8 @@ def _forest(a: Any) -> tuple[Forest, dict[tuple[int, int], int]]:
 def _sums(c: Converter, a: Any, prefix: str, targets: int, how: str) -> tuple[relax.Expr, NDArray[Any]]:
     """Return the aggregated weights (row, target), and the weights as they are given."""
     forest, places = _forest(a)
-    trees, nodes, ids = (getattr(a, f"{prefix}_{name}") or [] for name in ("treeids", "nodeids", "ids"))
+    lists: Any = [getattr(a, f"{prefix}_{name}") or [] for name in ("treeids", "nodeids", "ids")]
+    trees, nodes, ids = lists
     values = _list(a, f"{prefix}_weights")
     leaves = [places[key] for key in zip(trees, nodes, strict=True)]
     found, has = _weights(c, len(places), targets, leaves, ids, values)
@@ -251,11 +253,10 @@ def _tree_regressor(c: Converter, a: Any) -> relax.Expr:
 
 @ROWS.row("TreeEnsembleClassifier", domain=LEARNING)
 def _tree_classifier(c: Converter, a: Any) -> list[relax.Expr]:
-    """Return labels and scores. If all weights of two classes belong to one, they are the scores of the second class."""
-    import numpy as np
-
+    """Return labels and scores. If the weights of two classes all belong to one class, they are the scores of the second class."""
     labels = labels_of(a, "classlabels_int64s")
-    if len(labels) != 2 or len(set(a.class_ids or ())) != 1:
+    ids: set[int] = set(a.class_ids or ())
+    if len(labels) != 2 or len(ids) != 1:
         made, _ = _sums(c, a, "class", len(labels), "SUM")
         scores = c.emit(_with_base(a, made), "_scores")
         return [most_likely(c, scores, labels), transformed(c, scores, a.post_transform)]
@@ -263,12 +264,14 @@ def _tree_classifier(c: Converter, a: Any) -> list[relax.Expr]:
     made, weights = _sums(c, a, "class", 1, "SUM")
     base = _list(a, "base_values")
     score = c.emit(op.add(made, const(base[-1:])) if len(base) else made, "_score")
-    are_positive = bool(np.all(weights >= 0))
-    limit = 0.5 if are_positive else 0.0
-    is_second = op.astype(op.greater(op.reshape(score, c.shape((-1,))), number(limit)), "int64")
-    found = label(c, is_second, labels)
-    if a.post_transform == "LOGISTIC" and not are_positive:
-        return [found, op.concat([op.sigmoid(op.negative(score)), op.sigmoid(score)], 1)]
-    first = op.subtract(number(1.0), score) if are_positive else op.negative(score)
+    are_positive = bool((weights >= 0).all())
+    limit = number(0.5 if are_positive else 0.0)
+    is_second = op.astype(op.greater(op.reshape(score, c.shape((-1,))), limit), "int64")
+    if 1 in ids:  # onnxruntime leaves the score of the first class at 0
+        first = op.multiply(score, number(0.0))
+    elif are_positive and a.post_transform != "LOGISTIC":
+        first = op.subtract(number(1.0), score)
+    else:
+        first = op.negative(score)
     both = c.emit(op.concat([first, score], 1), "_scores")
-    return [found, both if a.post_transform == "LOGISTIC" else transformed(c, both, a.post_transform)]
+    return [label(c, is_second, labels), transformed(c, both, a.post_transform)]
