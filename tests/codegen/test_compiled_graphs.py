@@ -287,3 +287,22 @@ def test_long_chains_of_calls() -> None:
     lines += [f"        x{number + 1} = Module.f(x{number})" for number in range(3000)] + ["        return x3000"]
     result = tvms.compile(tvms.parse("\n".join(lines) + "\n"))["main"](np.zeros(4, "f4"))
     assert result.tolist() == [3000.0] * 4
+
+
+SIZE_OF_A_VALUE = """
+R.function main(x: R.Tensor((), "int32")):
+    n = T.int64()
+    with R.dataflow():
+        step = R.divide(R.const(6.0, "float32"), R.astype(x, dtype="float32"))
+        shape = R.match_cast(R.tensor_to_shape(R.reshape(R.astype(x, dtype="int64"), R.shape([1]))), R.Shape([n]))
+        places = R.arange(R.prim_value(0), R.prim_value(n), R.prim_value(1), dtype="int64")
+        y = R.multiply(R.astype(places, dtype="float32"), step)
+        R.output(y)
+    return y
+"""
+
+
+def test_kernels_stay_behind_the_match_cast_that_binds_their_sizes() -> None:
+    """Without this order, the fused kernel of `step` and `places` would be called before `n` has a value."""
+    run = tvms.compile(tvms.parse(SIZE_OF_A_VALUE))["main"]
+    np.testing.assert_allclose(run(np.array(4, "i4")), [0, 1.5, 3, 4.5])

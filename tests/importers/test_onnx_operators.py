@@ -195,9 +195,6 @@ main (int64 n, float[2] x) => (float[2] y) {
 }"""
 
 
-@pytest.mark.parametrize("is_compiled", [False, True], ids=["interpreted", "compiled"])
-def test_loops_do_not_nest(is_compiled: bool) -> None:
-    """10,000 calls may nest, but a loop may have more iterations."""
-    module, inputs = from_onnx(parsed(COUNT)), [np.array(12_000), np.zeros(2, "float32")]
-    found = tvms.compile(module)["main"](*inputs) if is_compiled else tvms.interpret(module, "main", inputs)
-    np.testing.assert_array_equal(found, [12_000, 12_000])
+def test_loops_of_many_iterations() -> None:
+    run = tvms.compile(from_onnx(parsed(COUNT)))["main"]
+    np.testing.assert_array_equal(run(np.array(12_000), np.zeros(2, "float32")), [12_000, 12_000])

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec.structs import replace
 
 from ....ir import relax, tir
-from ....ir.base import IRModule
 from ....ir.building.block_builder import BlockBuilder
 from ....ir.building.values import apply, const
 from ....ir.diagnostics import TvmsError, error
@@ -21,6 +20,7 @@ from ....ir.ops import dims as d
 from ....ir.ops.inference import tensor_info
 from ..bindings import Bindings, identifier
 from ..values import broadcast_sizes, dims_of, dtype_of
+from .evaluation import evaluated
 from .functions import body_of
 from .kinds import Kind, Sizes, TensorKind, described, kind_of_info
 from .library import library
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 MOST_NODES = 100_000
 """Maximum number of nodes, including those of functions that are expanded."""
-_SMALL = 4096
-"""Maximum number of elements of tensors that are computed during the import."""
 _MALFORMED = (AttributeError, TypeError, ValueError, LookupError, ArithmeticError, AssertionError)
 """Errors of rows that get inputs or attributes which the operator cannot have."""
 
@@ -231,7 +229,7 @@ class Converter(Bindings):
         if place >= len(self.node.output) or not self.node.output[place]:
             return None
         self._place = place
-        if is_constant and (folded := _evaluated(output)) is not None:
+        if is_constant and (folded := evaluated(output)) is not None:
             return folded
         if isinstance(output, relax.Tuple):
             return relax.Tuple(tuple(map(self.bound, output.fields)))
@@ -488,20 +486,3 @@ def as_size(element: Any) -> int | tir.PrimExpr:
 
 def _reason(problem: Exception) -> str:
     return (str(problem).strip() or type(problem).__name__).splitlines()[0]
-
-
-def _evaluated(expr: Any) -> relax.Constant | None:
-    """Return the value of an expression of constants, if it is small and can be computed."""
-    from ....ir.interp import run
-
-    info = infer_struct_info(expr)
-    if not isinstance(info, relax.TensorStructInfo) or not isinstance(info.shape, relax.ShapeExpr):
-        return None
-    count = d.value_of(d.product(info.shape.values))
-    if count is None or count > _SMALL:
-        return None
-    function = relax.Function((), relax.SeqExpr((), expr), info)
-    try:
-        return const(run(IRModule({"constant": function}), "constant", []))
-    except TvmsError:
-        return None  # the error is reported when the program executes
