@@ -115,7 +115,6 @@ _ALIASES = {
     "tvms.script": "tvms.dsl.script",
     "tvms.relax.vm_build": "tvms.codegen.virtual_machine",
     "tvms.runtime": "tvms.codegen.runtime.api",
-    "tvms.runtime.profiling": "tvms.codegen.profiling.report",
     "tvms.target": "tvms.codegen.current_target",
     "tvms.te": "tvms.ir.api.te",
     "tvms.testing": "tvms.dsl.testing",

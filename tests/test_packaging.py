@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 ROOMS = ("grammar", "dsl", "ir", "codegen")
 DATA = (
     "py.typed", "grammar/tvms.lark", "grammar/tvms.tables", "dsl/reference/language.md", "dsl/reference/passes.md",
-    "codegen/runtime/pool.ll",
+    "codegen/runtime/placement.ll", "codegen/runtime/pool.ll",
     *[path.relative_to(ROOT).as_posix() for path in (ROOT / "ir/schedule/intrinsics").glob("*.tvms")],
 )  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..device import Device, device
+from ..profiling import report as profiling
 from .executable import Executable as Module
 from .executable import load_module
 from .ndarray import NDArray
@@ -12,4 +13,4 @@ from .ndarray import array as tensor
 ShapeTuple = tuple
 """Shapes are plain tuples of integers."""
 
-__all__ = ["Device", "Module", "NDArray", "ShapeTuple", "Tensor", "device", "load_module", "tensor"]
+__all__ = ["Device", "Module", "NDArray", "ShapeTuple", "Tensor", "device", "load_module", "profiling", "tensor"]

@@ -142,7 +142,7 @@ def test_the_limit_is_that_of_the_slower_resource() -> None:
 
 def test_reports_survive_json_and_csv_lists_them() -> None:
     report = REPORT.bounded(MACHINE)
-    assert Report.from_json(report.json()) == report
+    assert tvms.runtime.profiling.Report.from_json(report.json()) == report
     assert REPORT.csv() == (
         "Name,Count,Seconds,Operations,Bytes,Limit\na,2,0.003,60000000,65536,0.0\nb<,1,0.001,0,0,0.0\n"
     )
