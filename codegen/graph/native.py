@@ -6,10 +6,10 @@ the driver.
         z = R.call_tir(Module.relu, (y,), …)                 Module.relu(T.address_of(workspace[0]), result.data)
         return z
 
-No Python runs between the kernels. Intermediate tensors are in a workspace that is planned once, at
-compile time, and in results that are not written yet. If passes have planned memory (`R.memory.*`,
-`R.vm.*`), their storages are kept and placed in the same way. The executor in `compiler` runs functions
-that need more: symbolic sizes, branches, functions in Python.
+No Python runs between the kernels. Calls of other graph functions become part of the driver. Intermediate
+tensors are in a workspace that is planned once, at compile time, and in results that are not written yet. If
+passes have planned memory (`R.memory.*`, `R.vm.*`), their storages are kept and placed in the same way. The
+executor in `compiler` runs functions that need more: symbolic sizes, branches, functions in Python.
 """
 
 from __future__ import annotations
@@ -84,6 +84,10 @@ def why_not_native(module: IRModule, name: str) -> tuple[str, Span | None]:
     return "machine code for whole graphs is off", None
 
 
+_MOST_NESTED, _MOST_INLINED = 8, 1000
+"""Maximum depth and number of calls of graph functions that become part of a native function."""
+
+
 class _Tracer:
     """Traces the tensors of a function from binding to binding."""
 
@@ -92,6 +96,8 @@ class _Tracer:
         self._values: dict[relax.Var, Known] = {}
         self._calls: list[tuple[str, list[Tensor], Span | None]] = []
         self._constants: list[Array] = []
+        self._depth = self._inlined = 0
+        """Depth of calls of other graph functions, and their number."""
         self._given: list[Tensor] = []
         """The inputs, then the constants."""
         self._rules: dict[str, Callable[[relax.Call], Known]] = {
@@ -108,12 +114,7 @@ class _Tracer:
         """Return `function` as a driver; NeedsExecutor if that is not possible."""
         self._given = [new_tensor(param.struct_info, param.name_hint, param.span) for param in function.params]
         self._values.update(zip(function.params, self._given, strict=True))
-        for block in function.body.blocks:
-            for binding in block.bindings:
-                if not isinstance(binding, relax.VarBinding):
-                    raise NeedsExecutor("it checks a value at run time with R.match_cast", binding.span)
-                self._values[binding.var] = self._value(binding.value)
-        returned = self._value(function.body.body)
+        returned = self._body(function.body)
         if not self._calls:
             raise NeedsExecutor("it calls no kernel")
         results = own_results(returned)
@@ -136,6 +137,15 @@ class _Tracer:
 
     # --- Values
 
+    def _body(self, body: relax.SeqExpr) -> Known:
+        """Trace the bindings of a function, and return its value."""
+        for block in body.blocks:
+            for binding in block.bindings:
+                if not isinstance(binding, relax.VarBinding):
+                    raise NeedsExecutor("it checks a value at run time with R.match_cast", binding.span)
+                self._values[binding.var] = self._value(binding.value)
+        return self._value(body.body)
+
     def _value(self, expr: relax.Expr) -> Known:
         match expr:
             case relax.Var() if expr in self._values:
@@ -152,6 +162,10 @@ class _Tracer:
                 return fields[index]
             case relax.Call(op=Op(name=name)) if name in self._rules:
                 return self._rules[name](expr)
+            case relax.Call(op=GlobalVar(name_hint=name)) if isinstance(
+                self._module.functions.get(name), relax.Function
+            ):
+                return self._call_graph(name, expr)
             case relax.Call(op=GlobalVar(name_hint=name)):
                 return self._call(name, self._tensors(expr.args), expr.span)
             case _:
@@ -165,6 +179,23 @@ class _Tracer:
         return tensors
 
     # --- Calls
+
+    def _call_graph(self, name: str, call: relax.Call) -> Known:
+        """Trace a call of another graph function as a part of this one."""
+        function, values = self._module.functions[name], list(map(self._value, call.args))
+        assert isinstance(function, relax.Function)
+        self._inlined += 1
+        if self._depth == _MOST_NESTED or self._inlined > _MOST_INLINED:
+            raise NeedsExecutor(f"its calls of graph functions, such as '{name}', are recursive or too many", call.span)
+        for param, value in zip(function.params, values, strict=True):
+            declared = new_tensor(param.struct_info)
+            if not isinstance(value, Tensor) or (value.shape, value.dtype) != (declared.shape, declared.dtype):
+                raise NeedsExecutor(f"it calls '{name}' with values of unknown shapes", call.span)
+        self._values.update(zip(function.params, values, strict=True))
+        self._depth += 1
+        result = self._body(function.body)
+        self._depth -= 1
+        return result
 
     def _call_tir(self, call: relax.Call) -> Known:
         target, given = call.args[:2]

@@ -203,3 +203,55 @@ def test_a_library_uses_the_cpus_that_its_process_may_use(tmp_path: Path, monkey
     if found.returncode == 127 or "not found" in found.stderr:
         pytest.skip("taskset is missing")
     assert found.stdout.strip() == "1"
+
+
+CALLS = """
+I.ir_module Module:
+    R.function layer(x: R.Tensor((4, 4), "float32"), w: R.Tensor((4, 4), "float32")) -> R.Tuple(R.Tensor((4, 4), "float32"), R.Tensor((4, 4), "float32")):
+        y = R.matmul(x, w)
+        z = R.nn.relu(y)
+        return (z, x)
+
+    R.function block(x: R.Tensor((4, 4), "float32"), w: R.Tensor((4, 4), "float32")) -> R.Tensor((4, 4), "float32"):
+        a = Module.layer(x, w)
+        b = Module.layer(a[0], w)
+        c = R.add(b[0], b[1])
+        return c
+
+    R.function main(x: R.Tensor((4, 4), "float32"), w: R.Tensor((4, 4), "float32")) -> R.Tensor((4, 4), "float32"):
+        y = Module.block(x, w)
+        z = Module.block(y, x)
+        return z
+"""
+
+
+def test_graph_functions_that_are_called_become_part_of_their_callers() -> None:
+    module = tvms.parse(CALLS)
+    executable, random = tvms.compile(module), np.random.default_rng(0)
+    x, w = (random.standard_normal((4, 4), np.float32) for _ in range(2))
+    assert set(executable.plans) == {"layer", "block", "main"}
+    expected = tvms.interpret(module, "main", [x, w])
+    np.testing.assert_allclose(executable["main"](x, w), expected, rtol=1e-5, atol=1e-5)
+    by_call = tvms.compile(module, native=False)["main"](x, w)
+    np.testing.assert_array_equal(executable["main"](x, w), by_call)
+
+
+def test_recursive_functions_stay_outside() -> None:
+    text = """
+I.ir_module Module:
+    R.function main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        y = Module.other(x)
+        return y
+
+    R.function other(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        if R.less(R.sum(x), R.const(100.0, "float32")):
+            r = Module.main(R.add(x, x))
+        else:
+            r = x
+        return r
+"""
+    module = tvms.parse(text)
+    assert tvms.compile(module)["main"](np.ones(4, "f4")).tolist() == [32.0] * 4
+    with pytest.raises(tvms.TvmsError) as caught:
+        aot.header(module)
+    assert [found.message.split(": ")[1] for found in caught.value.diagnostics] == ["it has a branch"] * 2
