@@ -28,6 +28,8 @@ compiling it takes as long as a thousand calls save. Simulation of threads in ea
 calls.
 """
 
+MOST_KNOWN = 64
+"""Number of kinds of arguments that an entry remembers."""
 _Record = ctypes.c_int64 * RECORD_WORDS
 
 
@@ -64,6 +66,9 @@ class PrimEntry:
         self._alone = self._alone if signature.is_alone else []
         self._for_overlapping = for_overlapping
         self._calls = 0
+        self._is_simple = not self._offsets and all(_is_simple(spec) for spec, _ in self.parameters)
+        self._known: dict[tuple[Any, ...], list[Any]] = {}
+        """The sizes of arguments that have passed the checks, by what these depend on (`_kind_of`)."""
         self._quick: Callable[..., Any] | None = None
         self._make_quick = lambda: make_quick_call(source, library.addresses[name], written, bool(self._alone))
 
@@ -124,6 +129,19 @@ class PrimEntry:
                 return self.check_record(record)
         if named or len(args) != len(self.parameters):
             args = bind_names(self.name, [place.argument for _, place in self.parameters], args, named)
+        kind = _kind_of(args) if self._is_simple else None
+        known = self._known.get(kind) if kind is not None else None
+        if known is not None:
+            return self._launch(list(args), known)
+        values, frame = self._checked(args)
+        if kind is not None:
+            if len(self._known) == MOST_KNOWN:
+                self._known.clear()
+            self._known[kind] = frame
+        return self._launch(values, frame)
+
+    def _checked(self, args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """Return the arguments as arrays and numbers, and the sizes that they determine."""
         frame: list[Any] = [None] * len(self._slots)
         values: list[Any] = list(args)
         for spec, place, index in self._checks:
@@ -134,7 +152,7 @@ class PrimEntry:
         for offset, place in self._offsets:
             if offset([0 if size is None else size for size in frame]):
                 raise place.fault("E0706", "it starts at element 0, but its buffer declares another elem_offset")
-        return self._launch(values, frame)
+        return values, frame
 
     def _launch(self, values: list[Any], frame: list[Any]) -> Any:
         self._calls += 1
@@ -191,6 +209,26 @@ def _span_of(array: Array) -> int:
         return array.nbytes
     steps = zip(array.shape, array.strides, strict=True)
     return sum((size - 1) * step for size, step in steps) + array.itemsize if array.size else 0
+
+
+def _is_simple(spec: object) -> bool:
+    """Return whether the checks of an argument depend only on what `_kind_of` returns, and not on its strides."""
+    return isinstance(spec, ScalarSpec) or (isinstance(spec, TensorSpec) and spec.is_row_major)
+
+
+def _kind_of(args: Sequence[Any]) -> tuple[Any, ...] | None:
+    """Return all that the checks of arguments depend on: shapes, dtypes and flags of arrays, and numbers. None if there is
+    anything but arrays of NumPy and integers.
+    """
+    kind: list[Any] = []
+    for value in args:
+        if type(value) is np.ndarray:
+            kind += (value.shape, value.dtype, value.flags.num)
+        elif type(value) is int:
+            kind.append(value)
+        else:
+            return None
+    return tuple(kind)
 
 
 def _is_written(spec: object) -> bool:
