@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from ...ir import tir
 from ...ir.base import Node
 from ...ir.equal import structural_equal
+from ...ir.ops.dims import is_equal
 from ...ir.visit import rewrite, substitute, walk
 from ..lower.vectors import widen
 from .build import Index, constant, plus, times, view
@@ -148,21 +149,24 @@ def _kinds(nest: Nest, a: Operand, b: Operand) -> tuple[list[Axis], list[Axis], 
 def joined(axes: Sequence[Axis], operands: Sequence[Operand]) -> tuple[list[Axis], list[Axis]]:
     """Return the axes that can be fused in all operands, outermost first, and the others."""
     first = operands[0].steps
-    ordered = sorted(axes, key=lambda axis: _size(first[axis.var]))
-    together = ordered[:1]
-    for axis in ordered[1:]:
-        if all(_follows(axis, together[-1], operand) for operand in operands):
-            together.append(axis)
-        else:
+    rest = sorted(axes, key=lambda axis: _size(first[axis.var]))
+    together, rest = rest[:1], rest[1:]
+    while rest:
+        found = [axis for axis in rest if all(_follows(axis, together[-1], operand) for operand in operands)]
+        if not found:
             break
-    return together[::-1], ordered[len(together) :]
+        together.append(found[0])
+        rest.remove(found[0])
+    return together[::-1], rest
 
 
 def _follows(outer: Axis, inner: Axis, operand: Operand) -> bool:
-    outer_step, inner_step = constant(operand.steps[outer.var]), constant(operand.steps[inner.var])
-    if outer_step is None or inner_step is None or inner.size is None:
-        return False
-    return outer_step == inner_step * inner.size
+    return is_next(operand.steps[outer.var], operand.steps[inner.var], inner)
+
+
+def is_next(outer_step: tir.PrimExpr, inner_step: tir.PrimExpr, inner: Axis) -> bool:
+    """Return whether one step along an outer axis is as long as all of `inner`, so that both are one axis."""
+    return is_equal(outer_step, times(inner_step, widen(inner.extent)))
 
 
 def _size(step: tir.PrimExpr) -> int:

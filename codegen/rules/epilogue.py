@@ -15,9 +15,9 @@ from ...ir import tir
 from ...ir.base import Node
 from ...ir.visit import rewrite, substitute, walk
 from .build import Index, constant, load, store
-from .contraction import Contraction, Offsets, Operand
+from .contraction import Contraction, Offsets, Operand, is_next
 from .nest import Axis, Declined, Nest
-from .strides import linear_steps
+from .strides import ZERO, linear_steps
 
 Epilogue = Callable[[Index, Index, tir.BufferLoad], list[tir.Stmt]]
 """Returns the stores of the result, given a row, a column and the load of the product's element."""
@@ -98,7 +98,6 @@ def _matrix(
     operand = Operand(access.buffer, *linear_steps(access, read.nest.axes))
     for axes in (rows, columns):
         for outer, inner in pairwise(axes):
-            steps = [constant(operand.steps.get(axis.var, 0)) for axis in (outer, inner)]
-            if None in steps or inner.size is None or steps[0] != (steps[1] or 0) * inner.size:
+            if not is_next(*(operand.steps.get(axis.var, ZERO) for axis in (outer, inner)), inner):
                 raise Declined(f"'{access.buffer.name}', an operand of the epilogue, is not a matrix")
     return operand.matrix(rows, columns, offsets)
