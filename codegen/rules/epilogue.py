@@ -98,6 +98,7 @@ def _matrix(
     operand = Operand(access.buffer, *linear_steps(access, read.nest.axes))
     for axes in (rows, columns):
         for outer, inner in pairwise(axes):
-            if not is_next(*(operand.steps.get(axis.var, ZERO) for axis in (outer, inner)), inner):
+            outer_step, inner_step = (operand.steps.get(axis.var, ZERO) for axis in (outer, inner))
+            if not is_next(outer_step, inner_step, inner):
                 raise Declined(f"'{access.buffer.name}', an operand of the epilogue, is not a matrix")
     return operand.matrix(rows, columns, offsets)
