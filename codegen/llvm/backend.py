@@ -6,6 +6,7 @@ If LLVM rejects the IR, the compiler has a bug; the user's program is not at fau
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -24,6 +25,11 @@ class InternalError(Exception):
     """LLVM rejected IR that the compiler emitted: a bug to report, with the program that triggers it."""
 
 
+_FROM_WIDE_UNSIGNED = re.compile(r"uitofp (?:<\d+ x )?i(?:16|32|64)")
+"""Conversions to floats that LLVM 22's SLP vectorizer gets wrong: it converts the narrow integer whose sign extension is the
+operand, as in float32(uint64(int32(-1))), to 2**32 instead of 2**64."""
+
+
 def optimize(text: str, target: Target, level: int = 3) -> Any:
     """Parse, verify and optimize `text` for the target's machine, at level 0 to 3; return the LLVM module."""
     announce("optimize")
@@ -34,7 +40,8 @@ def optimize(text: str, target: Target, level: int = 3) -> Any:
     except RuntimeError as problem:
         raise InternalError(f"LLVM rejects the emitted IR: {problem}") from problem
     options = binding.create_pipeline_tuning_options(speed_level=level)
-    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = level > 1
+    options.loop_vectorization = options.loop_interleaving = level > 1
+    options.slp_vectorization = level > 1 and not _FROM_WIDE_UNSIGNED.search(text)
     builder = binding.create_pass_builder(target.machine_at(level), options)
     builder.getModulePassManager().run(module, builder)
     return module
