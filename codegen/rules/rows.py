@@ -21,7 +21,7 @@ from ...ir import make, tir
 from ...ir.dtype import parse_dtype
 from ...ir.equal import structural_equal
 from ...ir.visit import substitute, walk
-from ..lower.rewriter import sequence
+from ..lower.rewriter import copy_of, sequence
 from ..machine import Machine
 from .build import (
     Index,
@@ -224,7 +224,7 @@ class _Row:
 
             begin = for_each(lambda u, v: store(partial, inside(init, u, v), u, v))
             finish = for_each(finished)
-            return allocated([partial], [begin, _loops(self.reduced, step), finish])
+            return allocated([partial], [begin, copy_of(_loops(self.reduced, step), {}), finish])  # each strip has own loops
 
         def strips() -> tir.Stmt:
             block = most * width

@@ -63,7 +63,9 @@ class Views:
         for _ in range(self.choose.number(1, 4)):
             self.choose.pick((self.view, self.pointer, self.tight, self.memory, self.matched))()
         for _ in range(self.choose.number(1, 3)):
-            self.choose.pick((self.stores, self.stores, self.one, self.call, self.guarded))()
+            self.choose.pick(
+                (self.stores, self.stores, self.one, self.call, self.guarded, self.overwritten, self.escaping)
+            )()
         body = "\n".join(self.lines)
         fill = _FILL.format(size=self.choose.pick((4, 1, 2, 8)))
         return f"I.ir_module Module:\n    T.prim_func main({', '.join(params)}):\n{body}\n{fill}"
@@ -83,7 +85,7 @@ class Views:
             return f"T.int64({self.choose.pick(_HUGE)})"
         return str(
             self.choose.pick(
-                (1, 2, 4, 3, "k", -1, 8, 0, "m", -2, "k - 2", 'T.Cast("uint32", k)', 'T.Cast("uint64", m)')
+                (1, 2, 4, 3, "k", -1, 0, 8, 0, "m", -2, "k - 2", 'T.Cast("uint32", k)', 'T.Cast("uint64", m)')
             )
         )
 
@@ -241,6 +243,46 @@ class Views:
 
     def call(self) -> None:
         self.say(f"Module.fill({self.choose.pick(self.pointers[::-1])})")
+
+    def overwritten(self) -> None:
+        """Read the same element in each iteration of a loop in which a function overwrites it."""
+        loop, source, target = (
+            self.choose.fresh("i"),
+            self.choose.pick(self.buffers),
+            self.choose.pick(self.buffers[::-1]),
+        )
+        place = ", ".join(["0"] * source.rank) or "()"
+        self.say(f"for {loop} in range({self.choose.pick((2, 3))}):")
+        lines = [
+            f'    {target.name}[{self.indices(target, loop)}] = T.Cast("{target.dtype}", {source.name}[{place}])',
+            f"    Module.fill({self.choose.pick((f'{source.name}.data', *self.pointers))})",
+        ]
+        for line in lines[:: self.choose.pick((1, -1))]:
+            self.say(line)
+
+    def escaping(self) -> None:
+        """Use memory in one loop, and read it afterwards through a pointer."""
+        target, dtype, size = self.choose.pick(self.buffers), self.choose.pick(DTYPES), self.choose.pick((4, 2))
+        name, view, loop, block = (self.choose.fresh(letter) for letter in ("E", "V", "i", "block"))
+        self.say(f'with T.block("{block}"):')
+        self.depth += 1
+        self.say("T.reads()")
+        self.say("T.writes()")
+        self.say(f'{name} = T.alloc_buffer(({size},), "{dtype}")')
+        if self.choose.number(0, 1):
+            self.say(f'{view} = T.decl_buffer(({size},), "{dtype}", data={name}.data)')
+        else:
+            view = name
+        self.say(f"for {loop} in range({size}):")
+        self.say(f'    {name}[{loop}] = T.Cast("{dtype}", {loop} + k)')
+        self.say(f'    {target.name}[{self.indices(target, loop)}] = T.Cast("{target.dtype}", {name}[{loop}])')
+        if self.choose.number(0, 1):
+            self.say(
+                f'{target.name}[{self.indices(target, "1")}] = T.Cast("{target.dtype}", {view}[{self.choose.pick((0, 1))}])'
+            )
+        else:
+            self.say(f"Module.fill({name}.data)")
+        self.depth -= 1
 
 
 _FILL = """

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ....ir.base import IRModule, Source
 from ...load import parse_source
+from ..aliases import aliases
 from ..constructs import LOOP_LEVEL
 from ..oracle import Execute, ExecuteAll, as_module, assert_equivalent, profiles
 from ..prim_funcs import prim_funcs
@@ -22,7 +23,9 @@ _Example: TypeAlias = tuple[IRModule, int]
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
     formulas = prim_funcs(stages=("formulas",), max_blocks=1, symbolic=False).map(as_module)
     without_blocks = prim_funcs(stages=("statements",), max_blocks=1).map(as_module)
-    programs = prim_funcs().map(as_module) | formulas | without_blocks if file is None else programs_in(file)
+    programs = (
+        prim_funcs().map(as_module) | formulas | without_blocks | aliases() if file is None else programs_in(file)
+    )
     return st.tuples(programs, st.integers(0, 1000))
 
 

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from ....ir.base import IRModule, Source
 from ...load import parse_source
+from ..aliases import aliases
 from ..constructs import LOOP_LEVEL
 from ..oracle import Call, as_module, assert_equivalent, interpreted, profiles
 from ..prim_funcs import prim_funcs
@@ -35,7 +36,11 @@ _PART = 3
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
     without_blocks = prim_funcs(stages=("statements",), max_blocks=1).map(as_module)
-    programs = prim_funcs().map(as_module) | without_blocks if file is None else programs_in(file, is_loop_level=True)
+    programs = (
+        prim_funcs().map(as_module) | without_blocks | aliases()
+        if file is None
+        else programs_in(file, is_loop_level=True)
+    )
     return st.tuples(programs, st.integers(0, 1000))
 
 

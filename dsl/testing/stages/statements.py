@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ....ir import make, tir
 from ....ir.idioms import sequence
 from ....ir.jumps import BREAK, CONTINUE
+from ....ir.visit import walk
 from ..kernels import TRUE, Axis, Kernel
 from ..memory import size_of
 
@@ -150,11 +151,20 @@ class _Writer:
                 value = self.choose.pick(_UPDATES)(own, value)
             case 2:
                 value = self.choose.pick(_UPDATES)(value, own)
-            case 3 if self.choose.rarely(3):
-                value = own
+            case 3 if self.choose.number(0, 1):
+                value = self._other(target, indices, axes) if self.choose.number(0, 2) else own
             case _:
                 pass
         return tir.BufferStore(target, value, indices)
+
+    def _other(self, target: tir.Buffer, indices: tuple[tir.PrimExpr, ...], axes: Sequence[Axis]) -> tir.PrimExpr:
+        """Return an element of a buffer, some of whose indices are `indices`. A vector keeps the indices of its lanes."""
+        lane, outer = (axes[-1].var, axes[:-1]) if axes and axes[-1].var.name.startswith("l") else (None, axes)
+        places = [
+            index if lane in set(walk(index)) or self.choose.number(0, 1) else self.kernel.position(size, outer)
+            for index, size in zip(indices, target.shape, strict=True)
+        ]
+        return tir.BufferLoad(target.dtype, target, tuple(places))
 
     def condition(self, axes: Sequence[Axis], depth: int = 2) -> tir.PrimExpr:
         """Return a condition on variables, a scalar or an element, which statements before may have written."""
@@ -173,7 +183,7 @@ class _Writer:
             element = self.kernel.element(source, axes)
             return make.greater(element, make.const(1, element.dtype))
         axis = self.choose.pick(axes)
-        limit = axis.low + self.choose.number(0, 4)
+        limit = self.choose.number(0, 4) + self.choose.pick((axis.low, axis.low, 0))
         match self.choose.number(0, 4):
             case 0:
                 return make.equal(axis.var, limit)
