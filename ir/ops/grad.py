@@ -159,7 +159,7 @@ def _numpy_pool_backward(average: bool) -> Oracle:
             gradient = output[(n, c, *o)]
             if average:
                 result[n, c][np.ix_(*places)] += gradient / size
-            else:
+            elif all(places):  # a window beyond the data has no greatest element
                 part = x[n, c][np.ix_(*places)]
                 y, z = np.unravel_index(part.argmax(), part.shape)
                 result[n, c, places[0][y], places[1][z]] += gradient
