@@ -91,9 +91,14 @@ class Rewriter:
 
 
 def copy_of(stmt: tir.Stmt, values: Mapping[tir.Var, tir.PrimExpr]) -> tir.Stmt:
-    """Return a copy of `stmt` with `values` substituted, and with fresh loop variables and allocations."""
+    """Return a copy of `stmt` with `values` substituted, and with fresh loop variables, allocations and declared buffers."""
     own = {var: replace(var) for node in walk(stmt) for var in defined_variables(node)}
-    return substitute(stmt, {**own, **values})
+    changed: dict[Node, Node] = {**own, **values}
+    for node in walk(stmt):
+        if isinstance(node, tir.DeclBuffer):
+            moved = substitute(node.buffer, changed)
+            changed[node.buffer] = replace(moved) if moved is node.buffer else moved
+    return substitute(stmt, changed)
 
 
 def uses(parts: Iterable[Node], variables: set[tir.Var]) -> bool:

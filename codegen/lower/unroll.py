@@ -38,7 +38,9 @@ class _Unroller(Rewriter):
         for value in range(start.value, start.value + extent.value):
             self.values[stmt.loop_var] = tir.IntImm(stmt.loop_var.dtype, value)
             body = self.rewrite(stmt.body)
-            has_variables = bool(copies) and any(defined_variables(node) for node in walk(body))
+            has_variables = bool(copies) and any(
+                isinstance(node, tir.DeclBuffer) or defined_variables(node) for node in walk(body)
+            )
             copies.append(copy_of(body, {}) if has_variables else body)
         self._copies //= max(extent.value, 1)
         return sequence(copies)

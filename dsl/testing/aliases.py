@@ -5,6 +5,8 @@ All memory holds eight int32, and all indices are below four, so that no access 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hypothesis import strategies as st
 
 from ...ir.base import IRModule
@@ -50,8 +52,10 @@ class _Writer:
         self.lines.append("    " * self.depth + line)
 
     def statement(self, depth: int) -> None:
-        options = [self.store, self.store, self.call, self.view, self.pointer]
-        self.choose.pick([*options, *([self.loop, self.loop, self.branch, self.block, self.memory] if depth else [])])()
+        options: list[Callable[[], None]] = [self.store, self.store, self.call, self.view, self.pointer]
+        if depth:
+            options += [self.loop, self.loop, self.branch, self.block, self.memory]
+        self.choose.pick(options)()
 
     def inside(self, count: int) -> None:
         """Write a few statements one level deeper. Names that they define end with them."""

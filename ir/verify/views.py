@@ -61,7 +61,7 @@ class _Memory:
         self._pointed: dict[tir.Var, _Pointed] = {}
         self._own: set[tir.Buffer] = set(subject.function.buffer_map.values())
         for buffer in self._own:
-            self._pointed[buffer.data] = _Pointed(_bytes(buffer.shape, buffer.dtype), 0, buffer)
+            self._pointed[buffer.data] = _Pointed(_span(buffer), 0, buffer)
         for node in subject.nodes if _DEFINING & subject.nodes_by_kind.keys() else ():
             if type(node) not in _DEFINING:
                 continue
@@ -69,7 +69,7 @@ class _Memory:
                 case tir.Block(alloc_buffers=buffers, match_buffers=matches):
                     for buffer in buffers:
                         self._own.add(buffer)
-                        self._pointed[buffer.data] = _Pointed(_bytes(buffer.shape, buffer.dtype), 0, buffer)
+                        self._pointed[buffer.data] = _Pointed(_span(buffer), 0, buffer)
                     self._own.update(match.buffer for match in matches if self.holds(match.source.buffer))
                     for match in matches:
                         self._pointed[match.buffer.data] = self.of(match.source.buffer.data)
@@ -188,6 +188,15 @@ def _strides(buffer: tir.Buffer) -> list[int] | None:
 def _constant(values: Sequence[tir.PrimExpr]) -> list[int] | None:
     numbers = [value.value for value in values if isinstance(value, tir.IntImm)]
     return numbers if len(numbers) == len(values) else None
+
+
+def _span(buffer: tir.Buffer) -> int | None:
+    """Return the number of bytes from the first to the last element of a buffer; None if it is unknown."""
+    sizes, strides = _constant(buffer.shape), _strides(buffer)
+    if sizes is None or strides is None or any(stride < 0 for stride in strides):
+        return None
+    last = sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
+    return (last + 1) * element_bytes(buffer.dtype) if all(sizes) else 0
 
 
 def _bytes(shape: Sequence[tir.PrimExpr], dtype: str) -> int | None:
