@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from ...ir import tir
 from ...ir.base import Node
+from ...ir.visit import walk
 from .printer import Frame, Printer
 
 
@@ -50,9 +51,12 @@ class Places(Struct, frozen=True, eq=False):
 
 
 def places_in(root: Node | None) -> Places:
-    """Return the places in `root` (TVM: `IRDocsifierNode::SetCommonPrefix`). Iterative."""
+    """Return the places in `root` (TVM: `IRDocsifierNode::SetCommonPrefix`). Iterative.
+
+    A node that several places share is entered at the first one; what it uses is used at all of them.
+    """
     places = Places({}, {})
-    found, entered = places.common, set[int]()
+    found, entered, shared = places.common, dict[int, TreePath | None](), dict[int, list[Node]]()
     path: list[TreePath] = []
     stack: list[tuple[object, int]] = [(root, 0)]
     while stack:
@@ -66,8 +70,11 @@ def places_in(root: Node | None) -> Places:
             if isinstance(item, tir.Var | tir.Buffer):
                 found[item] = _common(found[item], path) if item in found else path[-1] if path else None
             if id(item) in entered:
+                if (path[-1] if path else None) is not entered[id(item)]:
+                    for used in shared.get(id(item)) or shared.setdefault(id(item), _used_in(item)):
+                        found[used] = _common(found.get(used), path)
                 continue
-            entered.add(id(item))
+            entered[id(item)] = path[-1] if path else None
             if not isinstance(item, tir.PrimExpr | tir.Buffer):
                 path.append(TreePath(path[-1] if path else None, depth, len(places.paths)))
                 places.paths[id(item)] = path[-1]
@@ -75,6 +82,10 @@ def places_in(root: Node | None) -> Places:
             stack.extend((getattr(item, name), len(path)) for name in reversed(names) if name not in _ASIDE)
     _leave(path, 0, len(places.paths))
     return places
+
+
+def _used_in(node: Node) -> list[Node]:
+    return [item for item in walk(node) if isinstance(item, tir.Var | tir.Buffer)]
 
 
 def _leave(path: list[TreePath], depth: int, entered: int) -> None:
@@ -100,8 +111,7 @@ def holds_all_uses(printer: Printer, node: object, used: object) -> bool:
 def frame_to_declare_in(printer: Printer, node: object) -> Frame:
     """Return the innermost open frame that holds all uses of `node` (TVM: `FindLowestVarDef`)."""
     places, frames = _places(printer), printer.frames
-    inner = next((frame.node for frame in reversed(frames) if places.holds(frame.node, node)), None)
-    return frames[0] if inner is None else next(frame for frame in frames if frame.node is inner)
+    return next((frame for frame in reversed(frames) if places.holds(frame.node, node)), frames[0])
 
 
 def _places(printer: Printer) -> Places:
