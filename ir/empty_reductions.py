@@ -25,7 +25,7 @@ from .access import detect_regions
 from .analysis.proof import prove
 from .base import Node
 from .buffers import buffers_of
-from .idioms import conjuncts, uses
+from .idioms import conjuncts, sequence, uses
 from .visit import children, rewrite, with_new_variables
 
 _TRUE: tir.PrimExpr = tir.IntImm("bool", 1)
@@ -42,12 +42,12 @@ def start_empty_reductions(func: tir.PrimFunc) -> tir.PrimFunc:
             start = _start(realize, loops[loops.index(reduced[0]) :], reduced)
             starts.setdefault(reduced[0].loop_var, []).append(tir.IfThenElse(reduce(make.logical_or, empty), start))
 
-    def before(node: Node) -> Node | None:
+    def started(node: Node) -> Node | None:
         if isinstance(node, tir.For) and node.loop_var in starts:
             return tir.SeqStmt((*starts[node.loop_var], node))
-        return None
+        return sequence(node.seq) if isinstance(node, tir.SeqStmt) else None
 
-    return rewrite(func, before) if starts else func
+    return rewrite(func, started) if starts else func
 
 
 def _blocks(body: tir.Stmt) -> Iterator[tuple[tir.BlockRealize, _Loops]]:

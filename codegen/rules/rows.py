@@ -224,7 +224,8 @@ class _Row:
 
             begin = for_each(lambda u, v: store(partial, inside(init, u, v), u, v))
             finish = for_each(finished)
-            return allocated([partial], [begin, copy_of(_loops(self.reduced, step), {}), finish])  # each strip has own loops
+            sums = copy_of(_loops(self.reduced, step), {})  # each strip has loops of its own
+            return allocated([partial], [begin, sums, finish])
 
         def strips() -> tir.Stmt:
             block = most * width

@@ -62,8 +62,9 @@ class _Writer:
         buffers, pointers = list(self.buffers), list(self.pointers)
         self.depth += 1
         for _ in range(count):
-            self.statement(4 - self.depth if self.depth < 4 else 0)
-        self.store()
+            self.statement(6 - self.depth if self.depth < 6 else 0)
+        if not count or self.choose.number(0, 1):
+            self.store()
         self.depth -= 1
         self.buffers, self.pointers = buffers, pointers
 
@@ -144,9 +145,22 @@ class _Writer:
         kind = self.choose.pick(("range", "range", "T.unroll"))
         self.say(f"for {name} in {kind}({start}{self.choose.number(2, 4)}):")
         self.loops.append(name)
-        self.inside(self.choose.number(1, 2))
+        if self.choose.rarely(3):  # what does not change in the loop may be computed before it
+            self.depth += 1
+            self.choose.pick((self.branch, self.variable))()
+            self.depth -= 1
+        else:
+            self.inside(self.choose.number(1, 2))
         self.loops.remove(name)
 
+    def variable(self) -> None:
+        name = self.choose.fresh("t")
+        self.say(f"{name} = {self.element()}")
+        self.choose.pick((self.call, self.store))()
+        self.say(f"{self.element()} = {name} + 1")
+
     def branch(self) -> None:
-        self.say(f"if {self.choose.pick((f'{self.element()} < 3', *[f'{loop} == 0' for loop in self.loops]))}:")
+        self.say(
+            f"if {self.choose.pick((f'{self.element()} < 3', f'{self.element()} < 2', *[f'{loop} == 0' for loop in self.loops]))}:"
+        )
         self.inside(self.choose.number(0, 1))
