@@ -6,65 +6,16 @@ names of the ONNX standard. It returns a value, or a tuple of values for several
 
 from __future__ import annotations
 
-from . import (
-    control_flow,
-    conversions,
-    convolution,
-    creation,
-    cutting,
-    deformable,
-    elementwise,
-    features,
-    images,
-    indexing,
-    loops,
-    normalization,
-    operands,
-    pooling,
-    products,
-    quantization,
-    recurrent,
-    reductions,
-    resizing,
-    scores,
-    selection,
-    sequences,
-    shapes,
-    signals,
-    texts,
-    training,
-    trees,
-)
+from importlib import import_module
+
 from .rows import Table
 
 FAMILIES = (
-    control_flow,
-    conversions,
-    convolution,
-    creation,
-    cutting,
-    deformable,
-    elementwise,
-    features,
-    images,
-    indexing,
-    loops,
-    normalization,
-    operands,
-    pooling,
-    products,
-    quantization,
-    recurrent,
-    reductions,
-    resizing,
-    scores,
-    selection,
-    sequences,
-    shapes,
-    signals,
-    texts,
-    training,
-    trees,
-)
+    "control_flow", "conversions", "convolution", "creation", "cutting", "deformable",
+    "elementwise", "features", "images", "indexing", "loops", "normalization",
+    "operands", "pooling", "products", "quantization", "recurrent", "reductions",
+    "resizing", "scores", "selection", "sequences", "shapes", "signals",
+    "texts", "training", "trees",
+)  # fmt: skip
 
-TABLE = Table(family.ROWS for family in FAMILIES)
+TABLE = Table(import_module(f".{family}", __package__).ROWS for family in FAMILIES)

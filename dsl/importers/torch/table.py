@@ -6,31 +6,16 @@ It returns a value or a tuple of values; an element of a tuple may be a function
 
 from __future__ import annotations
 
-from . import (
-    attention,
-    binary,
-    control_flow,
-    convolution,
-    creation,
-    elementwise,
-    images,
-    indexing,
-    losses,
-    normalization,
-    numbers,
-    pooling,
-    products,
-    quantization,
-    recurrent,
-    reductions,
-    shapes,
-    sorting,
-)
+from importlib import import_module
+
 from .converter import Convert
 
 FAMILIES = (
-    elementwise, binary, reductions, shapes, indexing, creation, products, convolution, pooling, normalization,
-    attention, images, quantization, recurrent, sorting, losses, control_flow, numbers,
+    "elementwise", "binary", "reductions", "shapes", "indexing", "creation", "products",
+    "convolution", "pooling", "normalization", "attention", "images", "quantization", "recurrent",
+    "sorting", "losses", "control_flow", "numbers",
 )  # fmt: skip
 
-ROWS: dict[str, Convert] = {name: row for family in FAMILIES for name, row in family.ROWS.items()}
+ROWS: dict[str, Convert] = {
+    name: row for family in FAMILIES for name, row in import_module(f".{family}", __package__).ROWS.items()
+}
