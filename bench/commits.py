@@ -3,9 +3,9 @@
     git worktree add --detach BASE COMMIT
     python bench/commits.py --base BASE [--only GROUP …] [--processes N] [--rounds N] [--most RATIO]
 
-Both checkouts run in processes of their own that alternate within every round, each on one thread, in processor time. Several
-pairs of processes are measured, because the addresses of arrays differ between processes and may decide about conflicts in
-caches. A ratio is the median over all rounds of the time of this checkout divided by that of the base: above 1, this one is
+Both checkouts run in processes of their own that alternate within every round, each on one thread, in processor time. Arrays have
+the same addresses within their pages in all processes. Several pairs of processes are measured, because physical addresses
+differ and may decide about conflicts in caches. A ratio is the median over all rounds of the time of this checkout divided by that of the base: above 1, this one is
 slower. With `--most`, the exit code is 1 if a ratio exceeds RATIO.
 """
 
@@ -31,17 +31,23 @@ ENVIRONMENT = {"TVMS_NUM_THREADS": "1", "MALLOC_MMAP_THRESHOLD_": "33554432", "M
 
 
 def operator(shapes: list[tuple[int, ...]], value: str, dtype: str = "float32") -> Callable[[], Callable[[], object]]:
-    """Return a maker of calls of a graph function that returns `value`, an expression of x0, x1, …"""
+    """Return a maker of calls of the kernel that computes `value`, an expression of x0, x1, …"""
 
     def make() -> Callable[[], object]:
-        import numpy as np
         import tvms
+        from tvms.ir import tir
+        from tvms.ir.passes.transform import get_pass
 
         params = ", ".join(f'x{i}: R.Tensor({shape}, "{dtype}")' for i, shape in enumerate(shapes))
         text = f"R.function main({params}) -> R.Object:\n    with R.dataflow():\n        y = {value}\n        R.output(y)\n    return y\n"
-        random = np.random.default_rng(0)
-        arrays = [(random.random(shape) - 0.5).astype(dtype) for shape in shapes]
-        call = tvms.compile(tvms.parse(text), threads=1)["main"]
+        module = get_pass("LegalizeOps")(tvms.parse(text))
+        ((name, kernel),) = [item for item in module.functions.items() if isinstance(item[1], tir.PrimFunc)]
+        buffers = [kernel.buffer_map[param] for param in kernel.params]
+        arrays = [
+            placed(tuple(size.value for size in buffer.shape), buffer.dtype, number)
+            for number, buffer in enumerate(buffers)
+        ]
+        call = tvms.compile(module, threads=1)[name]
         return lambda: call(*arrays)
 
     return make
@@ -51,15 +57,28 @@ def sample(name: str, shapes: list[tuple[int, ...]], entry: str = "main") -> Cal
     """Return a maker of calls of a function of a sample."""
 
     def make() -> Callable[[], object]:
-        import numpy as np
         import tvms
 
-        random = np.random.default_rng(0)
-        arrays = [(random.random(shape) - 0.5).astype("float32") for shape in shapes]
+        arrays = [placed(shape, "float32", number) for number, shape in enumerate(shapes)]
         call = tvms.compile(tvms.load(SAMPLES / name), threads=1)[entry]
         return lambda: call(*arrays)
 
     return make
+
+
+def placed(shape: tuple[int, ...], dtype: str, number: int) -> Any:
+    """Return a random array whose address in its page depends on `number` only, so that accesses conflict equally everywhere."""
+    import numpy as np
+
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    memory = np.empty(size + 2 * _PAGE, np.uint8)
+    start = -memory.ctypes.data % _PAGE + 320 * (number + 1) % _PAGE
+    array = memory[start : start + size].view(dtype).reshape(shape)
+    array[...] = np.random.default_rng(number).random(shape) - 0.5
+    return array
+
+
+_PAGE = 4096
 
 
 def many_functions(count: int = 40) -> str:
