@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from ...ir import tir
 from ...ir.base import Op
 from ...ir.diagnostics import error
+from ...ir.dtype import int_range
 from ...ir.fold import wrap
 from ...ir.visit import walk
 
@@ -62,10 +63,12 @@ def _compile_operation(expr: tir.BinaryOp, slots: Slots) -> Size:
     """Compile an operation that wraps around in its dtype, as in machine code."""
     operate, dtype = _OPERATIONS[type(expr)][1], expr.dtype
     a, b = compile_size(expr.a, slots), compile_size(expr.b, slots)
+    low, high = int_range(dtype)
 
     def evaluate(frame: Frame) -> int:
         try:
-            return wrap(operate(a(frame), b(frame)), dtype)
+            value = operate(a(frame), b(frame))
+            return value if low <= value <= high else wrap(value, dtype)
         except ZeroDivisionError:
             raise error("E0708", "division by zero in a size", expr.span) from None
 

@@ -56,6 +56,10 @@ class ShapeSpec:
         self._limits = [(axis, dtype, int_range(dtype)[1]) for axis, dtype in narrow if dtype != "int64"]
         self.is_static = len(self._fixed) == len(self.declared)
         self.has_deferred = bool(self._deferred)
+        deferred = [size for size in shape if not isinstance(size, tir.IntImm | tir.Var)]
+        self._needed = [slots[variable] for variable in size_variables_in(deferred) if variable in slots]
+        self._agreed: tuple[Any, ...] | None = None
+        """The shape that agreed last, and the sizes that its expressions depend on."""
 
     def bind(self, actual: tuple[int, ...], frame: Frame) -> bool:
         """Return whether `actual` has the rank and the fixed dimensions, and agrees with bound variables; bind the
@@ -74,7 +78,13 @@ class ShapeSpec:
 
     def agrees(self, actual: tuple[int, ...], frame: Frame) -> bool:
         """Return whether the dimensions that are expressions agree."""
-        return all(actual[axis] == size(frame) for axis, size in self._deferred)
+        now = (actual, *[frame[slot] for slot in self._needed])
+        if now == self._agreed:
+            return True
+        agrees = all(actual[axis] == size(frame) for axis, size in self._deferred)
+        if agrees:
+            self._agreed = now
+        return agrees
 
     def check_fit(self, place: ArgumentContext, actual: tuple[int, ...], what: str = "dimension") -> None:
         """Raise E0703 if a number of `actual` does not fit in the dtype of its declaration."""
