@@ -33,8 +33,8 @@ from .tensors import Tensors, is_text
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-MOST_NODES = 100_000
-"""Maximum number of nodes, including those of functions that are expanded."""
+MOST_NODES = 200_000
+"""Maximum number of nodes and inputs of nodes, including those of functions that are expanded."""
 _MALFORMED = (AttributeError, TypeError, ValueError, LookupError, ArithmeticError, AssertionError)
 """Errors of rows that get inputs or attributes which the operator cannot have."""
 
@@ -114,10 +114,10 @@ class Converter(Bindings):
         """Convert one node."""
         outer = self.node, self.inputs, self.opset, self.version, self._place, self._emitted
         self.node, self._place, self._emitted = node, 0, {}
-        self._count += 1
+        self._count += 1 + len(node.input)
         try:
             if self._count > MOST_NODES:
-                raise self.unsupported(f"the model has more than {MOST_NODES} nodes", "split it")
+                raise self.unsupported(f"the model has more than {MOST_NODES} nodes and inputs", "split it")
             outputs = self._converted(node)
             if len(outputs) < sum(1 for name in node.output if name):
                 raise error("E1006", f"it has {len(node.output)} outputs, but the operator has {len(outputs)}")

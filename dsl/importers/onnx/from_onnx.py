@@ -20,7 +20,7 @@ from ....ir.passes.transform import map_functions
 from ..bindings import identifier
 from ..values import info_of
 from .control_flow import has_control_flow
-from .converter import Converter, variable_name
+from .converter import MOST_NODES, Converter, variable_name
 from .files import Model, read_model
 from .kinds import TensorKind, kind_of_type
 from .library import library
@@ -106,6 +106,10 @@ class Importer:
     @deep
     def module(self) -> IRModule:
         """Return the module."""
+        if len(self._graph.initializer) > MOST_NODES:
+            raise error(
+                "E1004", f"the model has more than {MOST_NODES} initializers", None, "join them to fewer tensors"
+            )
         values, inputs = self._converter.scope.values, self._inputs()
         texts = [initializer for initializer in self._graph.initializer if is_text(initializer)]
         for initializer in self._graph.initializer:
