@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from textwrap import dedent
 from typing import Any
 
 import ml_dtypes
@@ -233,3 +234,34 @@ def test_the_span_of_strided_arguments_may_not_overlap(start: int, is_refused: b
         assert message(function, a, b).startswith("error[E0719]: argument 'b' of 'main'")
     else:
         function(a, b)
+
+
+def test_arguments_of_a_known_kind_are_told_from_others() -> None:
+    """A call is checked again if a shape, dtype, flag or number differs from those of earlier calls."""
+    text = """
+    T.prim_func main(x: T.handle, y: T.handle, m: T.int64):
+        T.func_attr({"tir.noalias": True})
+        n = T.int64()
+        X = T.match_buffer(x, (n,), "float32")
+        Y = T.match_buffer(y, (n * m,), "float32")
+        for i in range(n * m):
+            Y[i] = X[i // m]
+    """
+    call = tvms.compile(tvms.parse(dedent(text)))["main"]
+    x, y = np.arange(3, dtype="f4"), np.empty(6, "f4")
+    for _ in range(6):
+        call(x, y, 2)
+    np.testing.assert_array_equal(y, np.repeat(x, 2))
+    fixed = np.empty(6, "f4")
+    fixed.flags.writeable = False
+    bad: list[tuple[tuple[Any, ...], str]] = [
+        ((x, y, 3), r"expected shape \(n \* m,\) with n = 3, m = 3, got \(6,\)"),
+        ((x[:2], y, 2), r"expected shape \(n \* m,\) with n = 2, m = 2, got \(6,\)"),
+        ((x.astype("f8"), y, 2), "expected dtype float32, got float64"),
+        ((np.arange(6, dtype="f4")[::2], y, 2), "expected a contiguous row-major array"),
+        ((x, fixed, 2), "it is read-only"),
+    ]
+    for arguments, reason in bad:
+        with pytest.raises(tvms.TvmsError, match=reason):
+            call(*arguments)
+    call(x, np.empty(9, "f4"), 3)

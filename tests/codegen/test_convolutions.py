@@ -173,3 +173,25 @@ def test_zero_times_infinity_is_nan_in_convolutions(operator: str) -> None:
     x, w = np.full(shape, np.inf, "float32"), np.zeros((1,) * len(shape), "float32")
     for found in (tvms.ir.interp.run(mod, "main", [x, w]), tvms.compile(mod)["main"](x, w)):
         assert np.isnan(np.asarray(found)).all()
+
+
+@pytest.mark.parametrize("tail", ["a", "R.nn.relu(R.add(a, b))"])
+def test_pointwise_convolutions_of_unknown_sizes_are_one_product(tail: str) -> None:
+    text = f"""#tvms 1
+R.function main(x: R.Tensor(("n", 12, "h", "w"), "float32"), k: R.Tensor((37, 12, 1, 1), "float32"), b: R.Tensor((37, 1, 1), "float32")):
+    with R.dataflow():
+        a = R.nn.conv2d(x, k)
+        r = {tail}
+        R.output(r)
+    return r
+"""
+    module = tvms.parse(text)
+    executable = tvms.compile(module)
+    rules = [decision.rule for decisions in executable.decisions.values() for decision in decisions]
+    assert rules == ["matmul"]
+    random = np.random.default_rng(5)
+    k, b = random.standard_normal((37, 12, 1, 1), "f4"), random.standard_normal((37, 1, 1), "f4")
+    for shape in ((1, 12, 5, 7), (2, 12, 1, 33), (3, 12, 16, 16), (1, 12, 0, 4)):
+        x = random.standard_normal(shape, "f4")
+        expected = tvms.interpret(module, "main", [x, k, b])
+        np.testing.assert_allclose(executable["main"](x, k, b), expected, rtol=1e-5, atol=1e-5)
