@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 
@@ -372,7 +372,7 @@ def _decoded(np: Any, a: Any) -> Any:
         from PIL import Image  # type: ignore[reportMissingImports]
     except ImportError:
         raise error("E0812", "decoding an image needs Pillow", None, "pip install pillow") from None
-    library: Any = Image
+    library = cast("Any", Image)
     mode = "L" if str(a.pixel_format) == "Grayscale" else "RGB"
     try:
         with library.open(BytesIO(np.asarray(a.data).tobytes())) as image:
