@@ -13,6 +13,7 @@ import re
 import sys
 from collections import Counter, defaultdict
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 PAGE = Path(__file__).with_name("onnx.md")
@@ -49,7 +50,23 @@ were compiled as usual.
 def main() -> None:
     """Write the page."""
     outcomes: dict[str, dict[str, Any]] = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    PAGE.write_text(_HEAD + _totals(outcomes) + _failures(outcomes), encoding="utf-8")
+    PAGE.write_text(_HEAD + _totals(outcomes) + _failures(outcomes) + domains(), encoding="utf-8")
+
+
+def domains() -> str:
+    """Return the section that lists the converters of operators outside of the standard's main domain."""
+    from tvms.dsl.importers.onnx.table import TABLE
+
+    found: dict[str, set[str]] = defaultdict(set)
+    for row in TABLE:
+        if row.domain:
+            found[row.domain].add(row.operator)
+    lines = ["", "## Operators of other domains", ""]
+    lines += ["Tests compare those that onnxruntime executes on processors with onnxruntime, on random inputs.", ""]
+    for domain, operators in sorted(found.items()):
+        names = fill(f"`{domain}`: {', '.join(sorted(operators))}.", 128, initial_indent="- ", subsequent_indent="  ")
+        lines.append(names)
+    return "\n".join(lines) + "\n"
 
 
 def _totals(outcomes: dict[str, dict[str, Any]]) -> str:

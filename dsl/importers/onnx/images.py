@@ -19,12 +19,19 @@ _METHODS = {
 
 @ROWS.row("GridSample")
 def _grid_sample(c: Converter, a: Any) -> relax.Expr:
-    rank = rank_of(a.X)
+    return sampled_by_grid(c, a.X, a.grid, a.mode, a.padding_mode, bool(a.align_corners))
+
+
+def sampled_by_grid(
+    c: Converter, x: relax.Expr, grid: relax.Expr, mode: str, padding_mode: str, align_corners: bool
+) -> relax.Expr:
+    """Sample images at the positions of a grid, whose coordinates are its last dimension."""
+    rank = rank_of(x)
     if rank not in (4, 5):
         raise c.unsupported(f"it samples data of {rank} dimensions", "use 4 or 5")
-    grid = op.permute_dims(a.grid, [0, rank - 1, *range(1, rank - 1)])
+    grid = op.permute_dims(grid, [0, rank - 1, *range(1, rank - 1)])
     layout = "NCHW" if rank == 4 else "NCDHW"
-    return op.image.grid_sample(a.X, grid, _METHODS[a.mode], layout, a.padding_mode, bool(a.align_corners))
+    return op.image.grid_sample(x, grid, _METHODS[mode], layout, padding_mode, align_corners)
 
 
 @ROWS.row("AffineGrid")

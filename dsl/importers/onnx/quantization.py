@@ -36,9 +36,7 @@ def _spread(c: Converter, parameter: relax.Expr, x: relax.Expr, a: Any) -> relax
     return op.reshape(parameter, c.shape([-1 if place == axis else 1 for place in range(rank)]))
 
 
-def _stored(
-    c: Converter, scaled: relax.Expr, zero: relax.Expr | None, dtype: str, saturates: bool = True
-) -> relax.Expr:
+def stored(c: Converter, scaled: relax.Expr, zero: relax.Expr | None, dtype: str, saturates: bool = True) -> relax.Expr:
     """Return numbers plus a zero point as `dtype`: integers are rounded to nearest even and saturate."""
     wide = "float64" if dtype_of(scaled) == "float64" else "float32"
     shift = None if zero is None or _is_zero(zero) else c.cast(zero, wide)
@@ -55,7 +53,8 @@ def _is_zero(value: relax.Expr) -> bool:
 
 
 @ROWS.row("QuantizeLinear", since=10)
-def _quantize(c: Converter, a: Any) -> relax.Expr:
+def quantized(c: Converter, a: Any) -> relax.Expr:
+    """Return numbers as integers or small floats, each divided by the scale of its place."""
     zero, given = a.y_zero_point, getattr(a, "output_dtype", 0)
     dtype = dtype_name(given) if given else "uint8" if zero is None else dtype_of(zero)
     precision = getattr(a, "precision", 0)
@@ -64,11 +63,12 @@ def _quantize(c: Converter, a: Any) -> relax.Expr:
         inside = "float32"
     scale = c.cast(_spread(c, a.y_scale, a.x, a), inside)
     shift = None if zero is None else _spread(c, zero, a.x, a)
-    return _stored(c, op.divide(c.cast(a.x, inside), scale), shift, dtype, bool(getattr(a, "saturate", 1)))
+    return stored(c, op.divide(c.cast(a.x, inside), scale), shift, dtype, bool(getattr(a, "saturate", 1)))
 
 
 @ROWS.row("DequantizeLinear", since=10)
-def _dequantize(c: Converter, a: Any) -> relax.Expr:
+def dequantized(c: Converter, a: Any) -> relax.Expr:
+    """Return the numbers that codes stand for."""
     given, source = getattr(a, "output_dtype", 0), dtype_of(a.x)
     dtype = dtype_name(given) if given else dtype_of(a.x_scale)
     inside = "float32" if is_floating(source) else "int32"
@@ -81,21 +81,25 @@ def _dequantize(c: Converter, a: Any) -> relax.Expr:
 
 @ROWS.row("DynamicQuantizeLinear", since=11)
 def _quantize_dynamically(c: Converter, a: Any) -> list[relax.Expr]:
-    """Quantize to uint8 such that the range of values, and zero, are represented."""
+    return dynamically_quantized(c, a.x)
+
+
+def dynamically_quantized(c: Converter, x: relax.Expr) -> list[relax.Expr]:
+    """Return a tensor as uint8, its scale and its zero point, such that the range of values, and zero, are represented."""
     zero, top = const(0.0, "float32"), const(255.0, "float32")
-    low, high = op.minimum(op.min(a.x), zero), op.maximum(op.max(a.x), zero)
+    low, high = op.minimum(op.min(x), zero), op.maximum(op.max(x), zero)
     low = c.emit(low, "_low")
     scale = c.emit(op.divide(op.subtract(high, low), top), "_scale")
     safe = op.where(op.equal(scale, zero), const(1.0, "float32"), scale)
     place = op.round(op.minimum(op.maximum(op.divide(op.subtract(zero, low), safe), zero), top))
     point = c.emit(op.astype(place, "uint8"), "_point")
-    return [_stored(c, op.divide(a.x, safe), point, "uint8"), scale, point]
+    return [stored(c, op.divide(x, safe), point, "uint8"), scale, point]
 
 
 # --- Products ---------------------------------------------------------------------------------------------------
 
 
-def _centered(c: Converter, x: relax.Expr, zero: relax.Expr | None, is_left: bool) -> relax.Expr:
+def centered(c: Converter, x: relax.Expr, zero: relax.Expr | None, is_left: bool) -> relax.Expr:
     """Return a factor less its zero point as int32; unchanged if the zero point is known to be 0."""
     if is_floating(dtype_of(x)):
         return c.cast(x, "float32")
@@ -111,28 +115,28 @@ def _of_rows(c: Converter, value: relax.Expr, is_left: bool) -> relax.Expr:
     return op.reshape(value, c.shape((-1, 1))) if is_left and rank_of(value) == 1 else value
 
 
-def _product(c: Converter, left: relax.Expr, right: relax.Expr) -> relax.Expr:
+def integer_product(c: Converter, left: relax.Expr, right: relax.Expr) -> relax.Expr:
     """Return the matrix product, summed in int32; of floats, in float32."""
     return op.matmul(left, right, "float32" if is_floating(dtype_of(left)) else "int32")
 
 
 @ROWS.row("MatMulInteger", since=10)
-def _integer_product(c: Converter, a: Any) -> relax.Expr:
-    return _product(c, _centered(c, a.A, a.a_zero_point, True), _centered(c, a.B, a.b_zero_point, False))
+def _product_of_integers(c: Converter, a: Any) -> relax.Expr:
+    return integer_product(c, centered(c, a.A, a.a_zero_point, True), centered(c, a.B, a.b_zero_point, False))
 
 
 @ROWS.row("QLinearMatMul", since=10)
 def _quantized_product(c: Converter, a: Any) -> relax.Expr:
-    sums = _product(c, _centered(c, a.a, a.a_zero_point, True), _centered(c, a.b, a.b_zero_point, False))
+    sums = integer_product(c, centered(c, a.a, a.a_zero_point, True), centered(c, a.b, a.b_zero_point, False))
     scales = [c.cast(_of_rows(c, a.a_scale, True), "float32"), c.cast(_of_rows(c, a.b_scale, False), "float32")]
     scale = op.divide(op.multiply(*scales), c.cast(_of_rows(c, a.y_scale, True), "float32"))
     zero = _of_rows(c, a.y_zero_point, True)
-    return _stored(c, op.multiply(c.cast(sums, "float32"), scale), zero, dtype_of(a.y_zero_point))
+    return stored(c, op.multiply(c.cast(sums, "float32"), scale), zero, dtype_of(a.y_zero_point))
 
 
 def _integer_convolution(c: Converter, a: Any, x_zero: relax.Expr | None, w_zero: relax.Expr | None) -> relax.Expr:
     """Return the sums of a convolution in int32; padding counts as the zero point."""
-    x = _centered(c, a.x, None if x_zero is None else op.reshape(x_zero, ()) if not _is_zero(x_zero) else x_zero, True)
+    x = centered(c, a.x, None if x_zero is None else op.reshape(x_zero, ()) if not _is_zero(x_zero) else x_zero, True)
     w = a.w
     if w_zero is not None and not _is_zero(w_zero):
         w = op.subtract(c.cast(w, "int32"), c.cast(_of_channels(c, w_zero, rank_of(w), 0), "int32"))
@@ -159,4 +163,4 @@ def _quantized_convolution(c: Converter, a: Any) -> relax.Expr:
     scale = op.multiply(op.reshape(a.x_scale, ()), _of_channels(c, a.w_scale, rank, 1))
     scale = op.divide(scale, op.reshape(a.y_scale, ()))
     zero = op.reshape(a.y_zero_point, ()) if not _is_zero(a.y_zero_point) else None
-    return _stored(c, op.multiply(c.cast(sums, "float32"), scale), zero, dtype_of(a.y_zero_point))
+    return stored(c, op.multiply(c.cast(sums, "float32"), scale), zero, dtype_of(a.y_zero_point))

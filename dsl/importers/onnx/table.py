@@ -11,9 +11,9 @@ from importlib import import_module
 from .rows import Table
 
 FAMILIES = (
-    "control_flow", "conversions", "convolution", "creation", "cutting", "deformable",
+    "attention", "contributed", "control_flow", "conversions", "convolution", "creation", "cutting", "deformable",
     "elementwise", "features", "images", "indexing", "loops", "normalization",
-    "operands", "pooling", "products", "quantization", "recurrent", "reductions",
+    "operands", "pooling", "products", "quantization", "quantized", "recurrent", "reductions",
     "resizing", "scores", "selection", "sequences", "shapes", "signals",
     "texts", "training", "trees",
 )  # fmt: skip
