@@ -68,7 +68,7 @@ def quantized(c: Converter, a: Any) -> relax.Expr:
 
 @ROWS.row("DequantizeLinear", since=10)
 def dequantized(c: Converter, a: Any) -> relax.Expr:
-    """Return the numbers that codes stand for."""
+    """Return codes as numbers."""
     given, source = getattr(a, "output_dtype", 0), dtype_of(a.x)
     dtype = dtype_name(given) if given else dtype_of(a.x_scale)
     inside = "float32" if is_floating(source) else "int32"

@@ -35,7 +35,7 @@ def _dequantize(c: Converter, a: Any) -> relax.Expr:
 
 
 def _real(c: Converter, x: relax.Expr, scale: relax.Expr, zero: relax.Expr | None) -> relax.Expr:
-    """Return the numbers that a tensor with one scale and zero point stands for, in float32."""
+    """Return a tensor with one scale and zero point as float32."""
     difference = c.cast(x, "int32")
     if zero is not None:
         difference = op.subtract(difference, c.cast(op.reshape(zero, ()), "int32"))
