@@ -200,8 +200,8 @@ def _transposed(spatial: int) -> Callable[[Any], te.Tensor]:
         offsets = [te.reduce_axis((zero, size), f"k{1 + n}") for n, size in enumerate(window)]
         before = [low for low, _ in sides(a.padding)]
         is_apart = all(
-            step == 1 and d.value_of(size) == stride
-            for step, stride, size in zip(a.dilation, a.strides, window, strict=True)
+            step == 1 and d.value_of(size) == stride and added == 0
+            for step, stride, size, added in zip(a.dilation, a.strides, window, a.output_padding, strict=True)
         )
 
         def apart(*i: tir.PrimExpr) -> Any:

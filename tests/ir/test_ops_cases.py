@@ -255,6 +255,14 @@ CASES: list[Case] = [
     ("nn.conv2d", f(1, 5, 6, 3), f(3, 3, 3, 2), {"data_layout": "NHWC", "kernel_layout": "HWIO", "padding": 1}),
     ("nn.conv3d", f(1, 2, 3, 3, 3), f(2, 2, 2, 2, 2)),
     ("nn.conv1d_transpose", f(1, 2, 4), f(2, 3, 3), {"strides": 2, "padding": 1, "output_padding": 1}),
+    *(
+        ("nn.conv1d_transpose", f(1, 2, 4), f(2, 3, window), {"strides": stride, "padding": padding, "output_padding": added})
+        for stride in (1, 2, 3)
+        for window in (1, 2, 3)
+        for padding in ((0, 0), (0, 1))
+        for added in range(stride)
+    ),
+    ("nn.conv2d_transpose", f(1, 2, 3, 3), f(2, 3, 2, 2), {"strides": 2, "output_padding": (1, 0)}),
     ("nn.conv3d_transpose", f(1, 2, 2, 3, 2), f(2, 3, 2, 2, 3), {"strides": (2, 1, 2), "padding": (1, 0, 1), "output_padding": (1, 0, 0)}),
     ("nn.conv3d_transpose", f(1, 4, 2, 2, 2), f(4, 1, 2, 1, 2), {"groups": 2, "dilation": 2}),
     ("nn.conv3d_transpose", f(1, 2, 2, 2, 3), f(2, 2, 2, 2, 3), {"data_layout": "NDHWC", "kernel_layout": "DHWOI"}),
