@@ -76,6 +76,8 @@ def _tell(found: Sequence[Difference], reference: str) -> None:
     """Print the largest differences from a reference."""
     for part in found:
         size = f"with magnitudes up to {part.scale:.3g}"
+        if part.noise:
+            size += f"; the model amplifies rounding, which explains up to {part.noise:.3g}"
         said = f"'{part.name}' agrees with {reference}: the largest difference is {part.largest:.3g}, {size}"
         say(said, sys.stderr)
 

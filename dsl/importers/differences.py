@@ -20,11 +20,13 @@ class Difference(Struct, frozen=True):
     largest: float
     scale: float
     tolerance: float
+    noise: float = 0.0
+    """The change of the result that the rounding of the model's weights explains."""
 
     @property
     def is_close(self) -> bool:
-        """Return whether the difference is within the tolerance of the dtype."""
-        return self.largest <= self.tolerance * max(1.0, self.scale)
+        """Return whether the difference is within the tolerance of the dtype, or within the noise."""
+        return self.largest <= max(self.noise, self.tolerance * max(1.0, self.scale))
 
 
 def difference(name: str, got: Any, expected: Any) -> Difference:

@@ -56,7 +56,12 @@ def test_bench_tells_time_and_rates(file: str, capsys: pytest.CaptureFixture[str
 def test_doctor_says_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor"]) == 0
     said = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in said if not line.startswith(" ")][:4] == ["tvms", "processor", "LLVM", "threads"]
+    assert [line.split()[0] for line in said if not line.startswith(" ")][:4] == [
+        "tvms",
+        "processor",
+        "LLVM",
+        "threads",
+    ]
     assert all(len(line) > 12 for line in said)
 
 

@@ -14,7 +14,7 @@ onnx = pytest.importorskip("onnx", reason="onnx, the extra 'onnx', is not instal
 
 import tvms  # noqa: E402  # after the check that there is anything to test
 from tvms.dsl.cli import main  # noqa: E402
-from tvms.dsl.importers.onnx import files, wire  # noqa: E402
+from tvms.dsl.importers.onnx import compare, files, wire  # noqa: E402
 from tvms.relax.frontend.onnx import from_onnx  # noqa: E402
 
 WEIGHTS = np.arange(4096, dtype="float32").reshape(1, 4096)
@@ -148,3 +148,29 @@ def test_tvms_import(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "'z' agrees with " in capsys.readouterr().err
     module = tvms.load(str(tmp_path / "m.tvms"))
     np.testing.assert_array_equal(tvms.compile(module)["main"](WEIGHTS), WEIGHTS + WEIGHTS)
+
+
+def test_differences_within_the_noise_of_rounding_are_no_errors(tmp_path: Path) -> None:
+    """A variance of nearly constant rows, computed as E[x²] - E[x]², has no digits left; a wrong result still is an error."""
+    weights = np.float32(1000) + np.random.default_rng(4).random((64, 512), np.float32)
+    make, kind = onnx.helper.make_node, onnx.helper.make_tensor_value_info
+    nodes = [
+        make("Mul", ["x", "w"], ["v"]),
+        make("Mul", ["v", "v"], ["square"]),
+        make("ReduceMean", ["square"], ["mean_of_squares"], axes=[1], keepdims=0),
+        make("ReduceMean", ["v"], ["mean"], axes=[1], keepdims=0),
+        make("Mul", ["mean", "mean"], ["square_of_mean"]),
+        make("Sub", ["mean_of_squares", "square_of_mean"], ["variance"]),
+    ]
+    tensor = onnx.numpy_helper.from_array(weights, "w")
+    graph = onnx.helper.make_graph(nodes, "g", [kind("x", 1, (64, 512))], [kind("variance", 1, (64,))], [tensor])
+    path = str(saved(tmp_path, onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)])))
+    exact = (weights.astype("f8") ** 2).mean(1) - weights.astype("f8").mean(1) ** 2
+
+    def computed(result: Any) -> Any:
+        return compare.compare(path, from_onnx(path), [np.ones((64, 512), np.float32)], lambda *_: result)[1][0]
+
+    found = computed(exact + np.float32(0.5))
+    assert found.largest > found.tolerance * max(1.0, found.scale)
+    with pytest.raises(tvms.TvmsError, match="E1003"):
+        computed(exact + np.float32(1e6))
