@@ -134,3 +134,26 @@ def _fit(given: list[Any], shapes: tuple[tuple[int, int], ...]) -> bool:
     return all(
         size == (dim.dim_value or bound.setdefault(dim.dim_param, size)) for dim, size in zip(dims, sizes, strict=True)
     )
+
+
+def test_kept_parameters_are_known_where_an_operator_needs_constants() -> None:
+    """`keep_params_in_input` makes axes inputs of the program, whose values the import still knows."""
+    make, kind = onnx.helper.make_node, onnx.helper.make_tensor_value_info
+    axes = onnx.numpy_helper.from_array(np.array([0, 2], "int64"), "axes")
+    graph = onnx.helper.make_graph(
+        [make("Squeeze", ["x", "axes"], ["y"])], "g", [kind("x", 1, (1, 3, 1))], [kind("y", 1, (3,))], [axes]
+    )
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)])
+    module = from_onnx(model, keep_params_in_input=True)
+    x = np.arange(3, dtype="float32").reshape(1, 3, 1)
+    np.testing.assert_array_equal(tvms.compile(module)["main"](x, np.array([0, 2])), x.reshape(3))
+
+
+def test_the_operators_of_onnxruntime_need_no_import_of_their_domain() -> None:
+    """onnxruntime runs such models, and TVM reads them."""
+    node = onnx.helper.make_node("BiasGelu", ["x", "b"], ["y"], domain="com.microsoft")
+    kind = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph([node], "g", [kind("x", 1, (2, 3)), kind("b", 1, (3,))], [kind("y", 1, (2, 3))])
+    module = from_onnx(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)]))
+    zero = np.zeros((2, 3), "float32")
+    np.testing.assert_array_equal(tvms.compile(module)["main"](zero, zero[0]), zero)

@@ -24,7 +24,7 @@ from .evaluation import evaluated
 from .functions import body_of
 from .kinds import Kind, Sizes, TensorKind, described, kind_of_info
 from .library import library
-from .rows import Convert, Table
+from .rows import MICROSOFT, Convert, Table
 from .scopes import Decisions, Finished, Scope, Value
 from .shape_folding import folded_sizes, objects
 from .signatures import attribute_value, domain_of, name_of, signature_of
@@ -159,7 +159,7 @@ class Converter(Bindings):
         for name in (node.name, node.op_type, node.domain, *node.input, *node.output):
             name_of(name)
         domain = domain_of(node)
-        opset = self.opset = self.scope.opsets.get(domain, 0)
+        opset = self.opset = self.scope.opsets.get(domain, 1 if domain == MICROSOFT else 0)
         values = self.inputs = [self._value(name) for name in node.input]
         local = self._functions.get((domain, node.op_type, getattr(node, "overload", "")))
         if local is not None:
@@ -394,8 +394,9 @@ class Converter(Bindings):
 
     def array(self, value: Value, what: str) -> NDArray[Any]:
         """Return the elements of a tensor that must be constant; E1004, which calls it `what`, otherwise."""
-        if isinstance(value, relax.Constant):
-            return cast("NDArray[Any]", value.data)
+        known = self.elements(value)
+        if known is not None and known.dtype != object:
+            return known
         name = self.input_names.get(value) if isinstance(value, relax.Var) else None
         if name is not None:
             self.asked.add(name)
@@ -416,6 +417,10 @@ class Converter(Bindings):
         if isinstance(value, relax.Constant):
             return cast("NDArray[Any]", value.data)
         return None if value is None else self._elements.get(value)
+
+    def with_elements(self, value: relax.Expr, elements: NDArray[Any]) -> None:
+        """Let operators that need constants take the elements of `value` as known."""
+        self._elements[value] = elements
 
     def sizes(self, value: relax.Expr | list[int]) -> list[int | tir.PrimExpr]:
         """Return the elements of an integer tensor of at most one dimension, or an attribute, as numbers and expressions.

@@ -46,8 +46,8 @@ def from_onnx(
     Dimensions with a name (`dim_param`) become symbolic sizes of that name; `shape_dict` gives other dimensions by input name.
     `dtype_dict` gives other dtypes, one for all inputs or by input name. `opset` reads the operators of the standard by another
     version than the model's. Initializers are constants with their names; with `keep_params_in_input`, they are inputs after
-    those of the model, and the attribute "params" of the function holds their values (`detach_params`). With
-    `sanitize_input_names`, names of inputs that are not identifiers become identifiers.
+    those of the model, and the attribute "params" of the function holds their values (`detach_params`); those that an operator
+    needs as constants, such as axes, are read at import all the same. With `sanitize_input_names`, names of inputs that are not identifiers become identifiers.
     A single result is returned as it is, several as a tuple.
 
     Raises TvmsError: E0702 if the argument is not a model, E0812 if onnx is not installed, E1001 for operators without a
@@ -180,6 +180,7 @@ class Importer:
         name = self._converter.unique(input_name(initializer.name) if self._sanitize else name_of(initializer.name))
         variable = relax.Var(name, struct_info=info_of(constant))
         self._params.append((variable, constant))
+        self._converter.with_elements(variable, constant.data)
         return variable
 
 
