@@ -46,8 +46,9 @@ def from_onnx(
     Dimensions with a name (`dim_param`) become symbolic sizes of that name; `shape_dict` gives other dimensions by input name.
     `dtype_dict` gives other dtypes, one for all inputs or by input name. `opset` reads the operators of the standard by another
     version than the model's. Initializers are constants with their names; with `keep_params_in_input`, they are inputs after
-    those of the model, and the attribute "params" of the function holds their values (`detach_params`); those that an operator
-    needs as constants, such as axes, are read at import all the same. With `sanitize_input_names`, names of inputs that are not identifiers become identifiers.
+    those of the model, and the attribute "params" of the function holds their values (`detach_params`); parameters that an operator
+    needs as constants, such as axes, are read at import all the same. With `sanitize_input_names`, names of inputs that are not
+    identifiers become identifiers.
     A single result is returned as it is, several as a tuple.
 
     Raises TvmsError: E0702 if the argument is not a model, E0812 if onnx is not installed, E1001 for operators without a
