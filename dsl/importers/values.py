@@ -8,7 +8,7 @@ from typing import Any
 from ...ir import relax, tir
 from ...ir.infer import infer_struct_info
 from ...ir.ops import dims as d
-from ...ir.ops.binary import BROADCASTING
+from ...ir.ops.registry import find
 from ...ir.visit import substitute
 
 
@@ -55,7 +55,10 @@ def broadcast_sizes(value: relax.Expr) -> tuple[tir.PrimExpr | None, ...] | None
     """Return the dimensions that a call of a broadcasting operator must have if its operands fit, None for unknown ones; None for
     other values, and if the dimensions of an operand are unknown.
     """
-    if not (isinstance(value, relax.Call) and isinstance(value.op, relax.Op) and value.op.name in BROADCASTING):
+    if not isinstance(value, relax.Call) or not isinstance(value.op, relax.Op):
+        return None
+    operator = find(value.op.name)
+    if operator is None or not operator.broadcasts:
         return None
     shapes: list[tuple[tir.PrimExpr, ...]] = []
     for info in map(infer_struct_info, value.args):

@@ -15,8 +15,6 @@ from .inference import Inference, common_vdevice, describe, dims_of, tensor_info
 from .registry import InferRule, Oracle, Param, RelaxOp, register
 
 _X1_X2 = (Param("x1"), Param("x2"))
-BROADCASTING = {"relax.where"}
-"""Operators that broadcast all their operands against each other."""
 
 
 def broadcast_struct_info(a: Inference, dtype: str, *names: str) -> StructInfo:
@@ -79,7 +77,6 @@ def _binary(
     doc: str,
     infer: InferRule = _arithmetic,
 ) -> None:
-    BROADCASTING.add(f"relax.{name}")
     register(
         RelaxOp(
             f"relax.{name}",
@@ -89,12 +86,12 @@ def _binary(
             _same_dtype(oracle),
             lambda a: topi.broadcast(value, a.x1, a.x2, f"T_{name}"),
             scalars=("x2", "x1"),
+            broadcasts=True,
         )
     )
 
 
 def _compare(name: str, value: Callable[[tir.PrimExpr, tir.PrimExpr], Any], doc: str) -> None:
-    BROADCASTING.add(f"relax.{name}")
     register(
         RelaxOp(
             f"relax.{name}",
@@ -104,6 +101,7 @@ def _compare(name: str, value: Callable[[tir.PrimExpr, tir.PrimExpr], Any], doc:
             lambda np, a: getattr(np, name)(a.x1, a.x2),
             lambda a: topi.broadcast(value, a.x1, a.x2, f"T_{name}"),
             scalars=("x2", "x1"),
+            broadcasts=True,
         )
     )
 

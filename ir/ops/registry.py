@@ -117,6 +117,8 @@ class RelaxOp(Struct, frozen=True):
     """Whether the oracle is executed at run time, because the shape of the result depends on values: legalization turns a call
     into one of the function registered as `relax.run.<name>`.
     """
+    broadcasts: bool = False
+    """Whether all tensor arguments are broadcast against each other."""
     is_identity: bool = False
     """Whether a call returns its argument and is only a hint for passes before legalization."""
     prim_func: str = ""

@@ -42,6 +42,7 @@ register(
         "Return the elements of `x1` where `condition` holds, and those of `x2` elsewhere.",
         lambda np, a: np.where(a.condition, a.x1, a.x2),
         _where,
+        broadcasts=True,
     )
 )
 
