@@ -107,7 +107,7 @@ def path_of(name: str, folder: Path) -> Path | None:
     if path:
         return Path(spec.submodule_search_locations[0], path)
     exported = folder / "minilm.onnx"
-    if not exported.exists():  # in a process of its own: torch and the LLVM of this process do not always agree
+    if not exported.exists():  # in another process: some builds of torch abort beside llvmlite's LLVM
         code = _EXPORT.format(folder=str(Path(__file__).parent), path=str(exported))
         subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
     return exported if exported.exists() else None

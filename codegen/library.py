@@ -70,7 +70,7 @@ class CFunction(Struct, frozen=True):
 
 
 def c_functions(module: IRModule, natives: Mapping[str, NativeFunction]) -> list[CFunction]:
-    """Return the functions that the library of a prepared module exports: the public ones, or all if it has no graphs.
+    """Return the functions that the library of a prepared module exports: its public functions, or all if none is a graph function.
 
     TvmsError E0620 with all graph functions that need Python, and why.
     """

@@ -224,7 +224,7 @@ class _Row:
 
             begin = for_each(lambda u, v: store(partial, inside(init, u, v), u, v))
             finish = for_each(finished)
-            sums = copy_of(_loops(self.reduced, step), {})  # each strip has loops of its own
+            sums = copy_of(_loops(self.reduced, step), {})  # loop variables must not be shared between strips
             return allocated([partial], [begin, sums, finish])
 
         def strips() -> tir.Stmt:

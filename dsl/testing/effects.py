@@ -71,7 +71,7 @@ def check_effect(primitive: str, step: Step) -> None:
 
 
 Effect = Callable[[Step], str | None]
-"""Function from a step to what is wrong; None if nothing is."""
+"""Returns what is wrong with the effect of a step, or None."""
 
 
 def _number(expr: Any) -> int | None:

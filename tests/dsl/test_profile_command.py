@@ -1,4 +1,4 @@
-"""`tvms profile`: its output, its files, and what it refuses."""
+"""`tvms profile`: what it prints and writes, and its errors."""
 
 from __future__ import annotations
 

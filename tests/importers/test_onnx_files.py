@@ -151,7 +151,7 @@ def test_tvms_import(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_differences_within_the_noise_of_rounding_are_no_errors(tmp_path: Path) -> None:
-    """A variance of nearly constant rows, computed as E[x²] - E[x]², has no digits left; a wrong result still is an error."""
+    """A variance of nearly constant rows, computed as E[x²] - E[x]², has no correct digits; a wrong result is still an error."""
     weights = np.float32(1000) + np.random.default_rng(4).random((64, 512), np.float32)
     make, kind = onnx.helper.make_node, onnx.helper.make_tensor_value_info
     nodes = [

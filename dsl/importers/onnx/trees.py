@@ -47,7 +47,7 @@ class Forest(Struct):
 
     @property
     def depth(self) -> int:
-        """The number of levels below the roots; ValueError if a node has no place, or two predecessors."""
+        """The number of levels below the roots; ValueError if a successor does not exist, or a node has two parents."""
         import numpy as np
 
         seen = np.zeros(len(self.modes), bool)
