@@ -163,7 +163,7 @@ class RelaxOp(Struct, frozen=True):
 _FAMILIES = (
     "unary", "binary", "create", "datatype", "manipulate", "joining", "indexing", "scatter", "collapse", "layout_transform", "linear_algebra", "activation",
     "normalization", "convolution", "pooling", "padding", "attention", "loss", "statistical", "search", "sorting", "qdq",
-    "image", "sampling", "vision", "sequences", "texts", "calls", "builtin", "grad", "distributed",
+    "image", "sampling", "regions", "roi_align", "vision", "sequences", "texts", "calls", "builtin", "grad", "distributed",
 )  # fmt: skip
 _ops: dict[str, RelaxOp] = {}
 _families: dict[str, tuple[str, ...]] = {}
