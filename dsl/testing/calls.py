@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from ...ir import relax
 from ...ir.diagnostics import TvmsError
-from .graphs import OPERATORS, Graph, Operator, Shape, Value
+from .graph import Graph, Operator, Shape, Value
+from .graph_operators import OPERATORS
 from .networks import network_functions
 from .operator_calls import result_of
 

@@ -13,7 +13,9 @@ from ...ir.base import IRModule
 from ...ir.programs import as_module
 from ..load import parse
 from .choices import Choices, drawn
-from .graphs import OPERATORS, Graph, Operator, Value, graph_text, listed
+from .graph import Graph, Operator, Value
+from .graph_operators import OPERATORS, listed
+from .graphs import graph_text
 from .overwriting import overwriting
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .graphs import Graph, Shape, Value
+from .graph import Graph, Shape, Value
 
 _BEFORE = ("R.add({0}, {0})", "R.multiply({0}, {0})", "R.negative({0})", "R.nn.relu({0})", "R.subtract({0}, R.const(1.0, \"float32\"))")  # fmt: skip
 """Values in new memory, which is overwritten later."""

@@ -16,7 +16,7 @@ from ....ir.passes.pipelines import PIPELINES
 from ....ir.passes.transform import Pass, PassContext, Sequential, get_pass, passes
 from ...load import parse_source
 from ..choices import Choices
-from ..graphs import Operator
+from ..graph import Operator
 from ..networks import batch_norm, convolution, network_modules, products
 from ..oracle import Execute, assert_equivalent, profiles
 from ..overwriting import overwriting
