@@ -22,13 +22,13 @@ from msgspec.structs import replace
 from ...ir import make, tir
 from ...ir.base import GlobalVar, Node, Op
 from ...ir.diagnostics import error
-from ...ir.dtype import element_bytes, int_range, lanes_of, with_lanes
-from ...ir.intern import is_pure_call
-from ...ir.visit import children, walk
-from .facts import Facts
+from ...ir.dtype import element_bytes, int_range, lanes_of
+from ...ir.visit import walk
+from .facts import Effects, Facts, are_pure, memory_read_by
 from .layout import strides_of
 from .pointers import Pointers, bytes_of, constant, count_of, unknown
 from .rewriter import Rewriter, sequence
+from .vectors import ends_of, where_on
 from .wrapping import Arithmetic, Exact, Limits, end_of, with_limits
 
 Bounds: TypeAlias = Literal["check", "prove", "trust"]
@@ -41,7 +41,6 @@ _TAKES_POINTERS = ("tir.handle_add_byte_offset", "tir.reinterpret", "tir.isnullp
 address.
 """
 _ZERO = tir.IntImm("int64", 0)
-_NOTHING = frozenset[tir.Var]()
 _Access = TypeVar("_Access", tir.BufferLoad, tir.BufferStore)
 
 
@@ -103,9 +102,8 @@ class Guard(Rewriter):
         self._taken: dict[tir.Var, Limits] = {}
         self.limits: Limits = frozenset()
         """The limits of sizes that proofs assumed."""
-        self._effects_of: dict[Node, frozenset[tir.Var] | None] = {}
         arguments = {*func.params, *(buffer.data for buffer in func.buffer_map.values())}
-        self._overlapping = set[tir.Var]() if func.attrs.get("tir.noalias") else arguments
+        self._effects = Effects(set() if func.attrs.get("tir.noalias") else arguments)
 
     # --- What is known where
 
@@ -184,11 +182,11 @@ class Guard(Rewriter):
         """Record that `condition` holds in `following`; drop the facts from `height` on that calls in `following` may
         invalidate.
         """
-        if condition.dtype == "bool" and _is_quiet(walk(condition)):
+        if condition.dtype == "bool" and are_pure(walk(condition)):
             self._facts.add(self._arithmetic.exact(condition))
-        if not _is_quiet(walk(following)):
+        if not are_pure(walk(following)):
             for fact in self._facts.forget(height):
-                if not _reads(fact.expr):
+                if not memory_read_by(fact.expr):
                     self._facts.add(fact)
 
     def _call(self, call: tir.Call) -> tir.PrimExpr:
@@ -265,36 +263,13 @@ class Guard(Rewriter):
 
     def where(self, condition: tir.PrimExpr, part: Any) -> Any:
         """Return `part` with checks, under the assumption of `condition`."""
-        is_usable = condition.dtype == "bool" and self._lasts(condition, part)
+        is_usable = condition.dtype == "bool" and self._effects.keep(condition, part)
         height = self._facts.height
         if is_usable:
             self._facts.add(self._arithmetic.exact(condition))
         result = self.rewrite(part)
         self._facts.forget(height)
         return result
-
-    def _lasts(self, condition: tir.PrimExpr, part: tir.Stmt | tir.PrimExpr) -> bool:
-        """Return whether `condition` remains valid at every access in `part`: `part` does not write what it reads."""
-        read = _reads(condition)
-        is_quiet = _is_quiet(walk(condition))
-        if not (read and is_quiet):
-            return is_quiet
-        before = (part.value, *part.indices) if isinstance(part, tir.BufferStore) else (part,)
-        effects = [self._effects(node) for node in before]
-        if None in effects:
-            return False
-        written = _NOTHING.union(*(effect or () for effect in effects))
-        is_apart = written.isdisjoint(self._overlapping) or read.isdisjoint(self._overlapping)
-        return is_apart and written.isdisjoint(read)
-
-    def _effects(self, part: Node) -> frozenset[tir.Var] | None:
-        """Return the memory that `part` stores to; None if it contains calls with unknown effects."""
-        if part not in self._effects_of:
-            stored = {part.buffer.data} if isinstance(part, tir.BufferStore) else _NOTHING
-            below = [self._effects(child) for child in children(part)]
-            is_known = None not in below and not (isinstance(part, tir.Call) and not is_pure_call(part))
-            self._effects_of[part] = _NOTHING.union(stored, *(members or () for members in below)) if is_known else None
-        return self._effects_of[part]
 
     # --- Accesses
 
@@ -340,7 +315,7 @@ class Guard(Rewriter):
                 continue
             self.places.add((access.buffer.name, axis))
             what = tir.StringImm("handle", access.buffer.name), tir.IntImm("int32", axis)
-            args = (_where_on(index, changed.predicate), *what, *said, *extents)
+            args = (where_on(index, changed.predicate), *what, *said, *extents)
             indices[axis] = tir.Call(index.dtype, CHECKED_INDEX, args, span=access.span)
         return replace(changed, indices=tuple(indices)), named
 
@@ -371,12 +346,12 @@ class Guard(Rewriter):
             if not (self.is_proving and self._is_inside(before, extent)):
                 self.places.add((buffer.name, axis))
                 what = tir.StringImm("handle", buffer.name), tir.IntImm("int32", axis)
-                args = (_where_on(index, changed.predicate), *what, *named, *buffer.shape)
+                args = (where_on(index, changed.predicate), *what, *named, *buffer.shape)
                 indices[axis] = tir.Call(index.dtype, CHECKED_INDEX, args, span=access.span)
         self.checked += 1
         self.places.add((buffer.name, -1))
         parts = zip(named, strides_of(buffer), strict=True)
-        terms = [part for index, step in parts for part in (_where_on(index, changed.predicate), step)]
+        terms = [part for index, step in parts for part in (where_on(index, changed.predicate), step)]
         first = _ZERO if buffer.elem_offset is None else buffer.elem_offset
         what = tir.StringImm("handle", buffer.name), constant(element_bytes(buffer.dtype))
         args = (indices[-1], *what, pointed.extent, pointed.offset, first, *terms)
@@ -386,7 +361,7 @@ class Guard(Rewriter):
     def _is_inside(self, index: tir.PrimExpr, extent: tir.PrimExpr) -> bool:
         from ...ir.analysis.const_bounds import const_bounds
 
-        first, last = _ends(index)
+        first, last = ends_of(index)
         if isinstance(extent, tir.IntImm):
             ends = self._arithmetic.exact(first), self._arithmetic.exact(last)
             low, high = (const_bounds(end.expr, self._domains) for end in ends)
@@ -415,34 +390,3 @@ class Guard(Rewriter):
 
 def _is_address(value: object) -> bool:
     return isinstance(value, tir.Call) and value.op == _ADDRESS_OF
-
-
-def _reads(condition: tir.PrimExpr) -> frozenset[tir.Var]:
-    """Return the memory that a condition reads."""
-    return frozenset(node.buffer.data for node in walk(condition) if isinstance(node, tir.BufferLoad))
-
-
-def _is_quiet(nodes: Iterable[Node]) -> bool:
-    """Return whether all calls among the nodes are pure."""
-    return all(is_pure_call(node) for node in nodes if isinstance(node, tir.Call))
-
-
-def _where_on(index: tir.PrimExpr, predicate: tir.PrimExpr | None) -> tir.PrimExpr:
-    """Return `index` with 0 in the masked lanes."""
-    if predicate is None or lanes_of(index.dtype) != lanes_of(predicate.dtype):
-        return index
-    lanes = tir.IntImm("int32", lanes_of(index.dtype))
-    zero = tir.Broadcast(index.dtype, make.const(0, with_lanes(index.dtype, 1)), lanes)
-    return tir.Select(index.dtype, predicate, index, zero)
-
-
-def _ends(index: tir.PrimExpr) -> tuple[tir.PrimExpr, tir.PrimExpr]:
-    """Return the smallest and the largest lane."""
-    match index:
-        case tir.Ramp(base=base, stride=tir.IntImm(value=step), lanes=tir.IntImm(value=lanes)):
-            last = make.add(base, make.const(step * (lanes - 1), base.dtype))
-            return (base, last) if step >= 0 else (last, base)
-        case tir.Broadcast(value=value):
-            return value, value
-        case _:
-            return index, index

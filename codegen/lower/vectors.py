@@ -60,3 +60,24 @@ def multiply(a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
     if isinstance(a, tir.Broadcast) and lanes_of(b.dtype) == 1:
         return tir.Broadcast(a.dtype, multiply(a.value, b), a.lanes)
     return make.mul(a, b)
+
+
+def where_on(index: tir.PrimExpr, predicate: tir.PrimExpr | None) -> tir.PrimExpr:
+    """Return `index` with 0 in the masked lanes."""
+    if predicate is None or lanes_of(index.dtype) != lanes_of(predicate.dtype):
+        return index
+    lanes = tir.IntImm("int32", lanes_of(index.dtype))
+    zero = tir.Broadcast(index.dtype, make.const(0, with_lanes(index.dtype, 1)), lanes)
+    return tir.Select(index.dtype, predicate, index, zero)
+
+
+def ends_of(index: tir.PrimExpr) -> tuple[tir.PrimExpr, tir.PrimExpr]:
+    """Return the smallest and the largest lane."""
+    match index:
+        case tir.Ramp(base=base, stride=tir.IntImm(value=step), lanes=tir.IntImm(value=lanes)):
+            last = make.add(base, make.const(step * (lanes - 1), base.dtype))
+            return (base, last) if step >= 0 else (last, base)
+        case tir.Broadcast(value=value):
+            return value, value
+        case _:
+            return index, index
