@@ -23,32 +23,9 @@ from . import gathers, vectors
 from .api import Builder, LLVMType, Value, ir
 from .casts import emit_cast
 from .masks import masked_load
-from .operators import BINARY, DIVISIONS, extremum_of, kind_of, number
+from .operators import BINARY, DIVISIONS, extremum_of, is_cheap, kind_of, number
 from .shared import LLVMModule
 from .types import I32, I64, POINTER, memory_type, register_type
-
-MOST_CHEAP = 100
-"""Maximum number of nodes of an expression that may be evaluated speculatively."""
-
-
-def is_cheap(expr: tir.PrimExpr) -> bool:
-    """Return whether `expr` may be evaluated speculatively: it does not read memory, trap or call, and is small."""
-    stack, count = [expr], 0
-    while stack:
-        node = stack.pop()
-        count += 1
-        if count > MOST_CHEAP or isinstance(node, (tir.BufferLoad, tir.Call, tir.Let, *DIVISIONS)):
-            return False
-        if isinstance(node, tir.BinaryOp):
-            stack += (node.a, node.b)
-        elif isinstance(node, tir.Select):
-            stack += (node.condition, node.true_value, node.false_value)
-        elif isinstance(node, tir.Not):
-            stack.append(node.a)
-        elif isinstance(node, tir.Cast):
-            stack.append(node.value)
-    return True
-
 
 _ROUNDED = (tir.Add, tir.Sub, tir.Mul, tir.Div)
 """Float operators that take fast-math flags."""

@@ -194,3 +194,26 @@ BINARY: dict[type[tir.PrimExpr], dict[Kind, Emit]] = {
 """Emitter of each binary operator, by the kind of its operands."""
 
 DIVISIONS = (tir.Div, tir.Mod, tir.FloorDiv, tir.FloorMod)
+
+
+MOST_CHEAP = 100
+"""Maximum number of nodes of an expression that may be evaluated speculatively."""
+
+
+def is_cheap(expr: tir.PrimExpr) -> bool:
+    """Return whether `expr` may be evaluated speculatively: it does not read memory, trap or call, and is small."""
+    stack, count = [expr], 0
+    while stack:
+        node = stack.pop()
+        count += 1
+        if count > MOST_CHEAP or isinstance(node, (tir.BufferLoad, tir.Call, tir.Let, *DIVISIONS)):
+            return False
+        if isinstance(node, tir.BinaryOp):
+            stack += (node.a, node.b)
+        elif isinstance(node, tir.Select):
+            stack += (node.condition, node.true_value, node.false_value)
+        elif isinstance(node, tir.Not):
+            stack.append(node.a)
+        elif isinstance(node, tir.Cast):
+            stack.append(node.value)
+    return True
