@@ -26,7 +26,8 @@ from .analysis.proof import prove
 from .base import Node
 from .buffers import buffers_of
 from .idioms import conjuncts, sequence, uses
-from .visit import children, rewrite, with_new_variables
+from .variables import with_new_variables
+from .visit import children, rewrite
 
 _TRUE: tir.PrimExpr = tir.IntImm("bool", 1)
 _Loops: TypeAlias = tuple[tir.For, ...]

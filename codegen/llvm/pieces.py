@@ -15,7 +15,8 @@ from msgspec import Struct, field
 from ...ir import tir
 from ...ir.base import Node, Op
 from ...ir.jumps import is_jump
-from ...ir.visit import children, defined_variables
+from ...ir.variables import defined_variables
+from ...ir.visit import children
 from .api import LLVMType, Value, ir
 from .expressions import RECORD_POINTER
 from .operators import number

@@ -23,7 +23,8 @@ from ...ir import tir
 from ...ir.base import Node
 from ...ir.dtype import is_float, parse_dtype
 from ...ir.intern import Nodes
-from ...ir.visit import children, defined_variables, substitute, walk
+from ...ir.variables import defined_variables
+from ...ir.visit import children, substitute, walk
 from .rewriter import Rewriter
 
 _ATOMS = (tir.Var, tir.IntImm, tir.FloatImm)

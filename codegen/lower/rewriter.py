@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from ...ir import idioms, tir
 from ...ir.base import Node
 from ...ir.intern import has_effects, may_fault
-from ...ir.visit import ByKind, defined_variables, part_names, rebuilt, substitute, walk
+from ...ir.variables import defined_variables
+from ...ir.visit import ByKind, part_names, rebuilt, substitute, walk
 
 Rule = Callable[[Any], Any]
 

@@ -6,7 +6,8 @@ from msgspec.structs import replace
 
 from ...ir import make, tir
 from ...ir.jumps import has_jump
-from ...ir.visit import defined_variables, walk
+from ...ir.variables import defined_variables
+from ...ir.visit import walk
 from .rewriter import Rewriter, copy_of, sequence
 
 LIMIT = 64

@@ -12,7 +12,8 @@ from ...ir import tir
 from ...ir.deep import deep
 from ...ir.dtype import is_float
 from ...ir.numpy_dtype import numpy_dtype
-from ...ir.visit import substitute, tir_variables, walk
+from ...ir.variables import tir_variables
+from ...ir.visit import substitute, walk
 
 _OPERATIONS = (tir.Add, tir.Sub, tir.Mul, tir.Div, tir.Min, tir.Max)
 

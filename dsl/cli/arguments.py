@@ -14,7 +14,8 @@ from ...ir.dtype import int_range, is_bool, is_float
 from ...ir.files import memory_limit, read_file
 from ...ir.fold import fold
 from ...ir.make import const
-from ...ir.visit import free_variables, rewrite, substitute
+from ...ir.variables import free_variables
+from ...ir.visit import rewrite, substitute
 from ..entries import Argument
 from .reporting import UsageError
 

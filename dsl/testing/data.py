@@ -14,7 +14,8 @@ from ...ir import relax, tir
 from ...ir.base import BaseFunc
 from ...ir.dtype import is_bool, is_float
 from ...ir.numpy_dtype import numpy_dtype
-from ...ir.visit import free_variables, walk
+from ...ir.variables import free_variables
+from ...ir.visit import walk
 from ..entries import Argument, arguments_of
 from .options import check_names
 

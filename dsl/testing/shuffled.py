@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from ...ir import tir
 from ...ir.analysis.evaluate import evaluate
 from ...ir.base import IRModule, Node
-from ...ir.visit import children, rewrite, substitute, walk, with_new_variables
+from ...ir.variables import with_new_variables
+from ...ir.visit import children, rewrite, substitute, walk
 from .kernels import TRUE
 
 _FREE = (tir.IterVarType.DATA_PAR, tir.IterVarType.COMM_REDUCE)

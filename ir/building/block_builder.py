@@ -16,7 +16,8 @@ from ..function_table import FunctionTable
 from ..infer import function_struct_info, infer_struct_info, replace_dims
 from ..ops.inference import tensor_info
 from ..relax import Call, Expr, Var
-from ..visit import defined_variables, rewrite
+from ..variables import defined_variables
+from ..visit import rewrite
 from .call_te import call_te
 from .values import graph_value, inferred
 

@@ -15,7 +15,8 @@ from ..infer import infer_struct_info, replace_dims
 from ..operators import symbolic_equality
 from ..ops.inference import dims_of, tensor_info
 from ..relax import Expr, PrimStructInfo, ShapeStructInfo, TensorStructInfo, TupleStructInfo
-from ..visit import free_variables, substitute
+from ..variables import free_variables
+from ..visit import substitute
 
 Bindings = Mapping[relax.Var, Expr]
 

@@ -13,7 +13,8 @@ from .. import relax, tir
 from ..base import GlobalVar, IRModule, Op
 from ..deep import deep
 from ..function_table import FunctionTable, numbered
-from ..visit import defined_variables, substitute, walk
+from ..variables import defined_variables
+from ..visit import substitute, walk
 from .bundle_model_params import input_count
 from .dead_code import eliminate_dead_code
 from .rewriter import ValueRewriter

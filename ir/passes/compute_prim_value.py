@@ -13,7 +13,8 @@ from .. import relax, tir
 from ..base import GlobalVar, IRModule, Op
 from ..deep import deep
 from ..function_table import FunctionTable, numbered
-from ..visit import free_variables, rewrite, substitute
+from ..variables import free_variables
+from ..visit import rewrite, substitute
 from .rewriter import ValueRewriter
 from .transform import declare_pass
 

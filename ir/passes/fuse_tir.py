@@ -15,7 +15,8 @@ from ..equal import structural_equal
 from ..function_table import unused_name
 from ..infer import infer_struct_info
 from ..ops.inference import dims_of
-from ..visit import rewrite, substitute, variables_of_buffer, walk
+from ..variables import variables_of_buffer
+from ..visit import rewrite, substitute, walk
 from .canonicalize_bindings import canonicalize_bindings
 from .dead_code import eliminate_dead_code
 from .expand_tuple_arguments import expand_tuple_arguments

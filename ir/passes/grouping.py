@@ -17,7 +17,8 @@ from ..base import BaseFunc, GlobalVar, IRModule, Node, Op, StructInfo
 from ..equal import structural_equal, structural_hash
 from ..function_table import unused_name
 from ..infer import dimensions_alone, function_struct_info, infer_struct_info
-from ..visit import free_variables, rewrite, substitute, walk
+from ..variables import free_variables
+from ..visit import rewrite, substitute, walk
 from .memory_order import MemoryOrder
 
 PRIMITIVE = "Primitive"

@@ -14,7 +14,8 @@ from ..base import BaseFunc, GlobalVar, IRModule, Node, Op
 from ..deep import deep
 from ..diagnostics import error
 from ..infer import function_struct_info, infer_struct_info
-from ..visit import children, free_variables, rewrite, substitute, walk
+from ..variables import free_variables
+from ..visit import children, rewrite, substitute, walk
 from .rewriter import BindingRewriter
 from .transform import declare_pass
 

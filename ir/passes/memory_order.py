@@ -15,7 +15,8 @@ from typing import TypeAlias
 from .. import relax, tir
 from ..base import GlobalVar, IRModule, Node, Op
 from ..purity import VIEWS, inplace_arguments
-from ..visit import free_variables, walk
+from ..variables import free_variables
+from ..visit import walk
 
 _FUNCTIONS = frozenset(("relax.call_pure_packed", "relax.call_inplace_packed", "relax.invoke_pure_closure"))
 """Calls that may return their arguments, as calls of graph functions may."""

@@ -10,7 +10,8 @@ from .. import relax
 from ..base import GlobalVar, IRModule
 from ..deep import deep
 from ..infer import function_struct_info
-from ..visit import walk, with_new_variables
+from ..variables import with_new_variables
+from ..visit import walk
 from .dead_code import eliminate_dead_code
 from .fuse_by_pattern import CODEGEN, COMPOSITE, CallRenamer, is_open
 from .grouping import PRIMITIVE, Group, GroupFuser

@@ -15,7 +15,8 @@ from ..equal import structural_equal
 from ..function_table import unused_name
 from ..infer import infer_struct_info, join, replace_dims
 from ..schedule.analysis.trivia import joined
-from ..visit import defined_variables, rewrite, substitute, walk
+from ..variables import defined_variables
+from ..visit import rewrite, substitute, walk
 from .flatten import flatten
 
 

@@ -9,7 +9,8 @@ from ..base import Node
 from ..diagnostics import error
 from ..infer import bind_dims, infer_struct_info
 from ..ops.dims import is_different, show_one, simplify
-from ..visit import defined_variables, rewrite, substitute
+from ..variables import defined_variables
+from ..visit import rewrite, substitute
 from .rewriter import forgotten
 
 

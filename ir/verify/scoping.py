@@ -15,7 +15,8 @@ from .. import tir
 from ..base import Node
 from ..diagnostics import Note
 from ..equal import structural_equal
-from ..visit import children, variables_of_buffer
+from ..variables import variables_of_buffer
+from ..visit import children
 from .report import Report
 from .subject import Subject
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from hypothesis import given
 from tvms.ir import make, relax, tir
 from tvms.ir.equal import structural_equal
-from tvms.ir.visit import children, free_variables, post_order, rewrite, substitute, walk
+from tvms.ir.variables import free_variables
+from tvms.ir.visit import children, post_order, rewrite, substitute, walk
 
 sys.path.insert(0, str(Path(__file__).parent))
 from ir_programs import X, Y, Z, deep, expressions, functions

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import tvms
 from tvms import relax
-from tvms.ir.visit import defined_variables, walk
+from tvms.ir.variables import defined_variables
+from tvms.ir.visit import walk
 from tvms.relax.dpl import PatternContext, is_const, is_op, rewrite_bindings, rewrite_call, wildcard
 from tvms.testing import assert_equivalent
 

@@ -16,7 +16,7 @@ from ....ir.diagnostics import error
 from ....ir.infer import infer_struct_info
 from ....ir.ops import dims as d
 from ....ir.ops.inference import tensor_info
-from ....ir.visit import free_variables
+from ....ir.variables import free_variables
 from ..values import axis_of, dims_of, rank_of
 from .control_flow import predicate_of
 from .converter import Converter

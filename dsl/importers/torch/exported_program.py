@@ -15,7 +15,7 @@ from ....ir.building.values import apply, const
 from ....ir.diagnostics import error
 from ....ir.ops import dims as d
 from ....ir.ops.inference import tensor_info
-from ....ir.visit import free_variables
+from ....ir.variables import free_variables
 from ..bindings import identifier
 from .control_flow import has_control_flow
 from .converter import Converter

@@ -19,7 +19,8 @@ from ....ir.dtype import is_int, lanes_of, with_lanes
 from ....ir.equal import structural_equal
 from ....ir.intern import has_effects
 from ....ir.simplify import simplify
-from ....ir.visit import free_variables, walk
+from ....ir.variables import free_variables
+from ....ir.visit import walk
 from ...load import parse_source
 from ..choices import Choices
 from ..constructs import constructs_of

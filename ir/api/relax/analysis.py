@@ -14,7 +14,8 @@ from ...infer import dimensions_alone, join, replace_dims
 from ...passes.dead_code import remove_unused_bindings
 from ...passes.rewrite_dataflow_reshape import is_reshape
 from ...purity import is_pure_call
-from ...visit import defined_variables, free_variables, post_order, substitute, walk
+from ...variables import defined_variables, free_variables
+from ...visit import post_order, substitute, walk
 
 
 def well_formed(obj: IRModule | BaseFunc, check_struct_info: bool = True) -> bool:

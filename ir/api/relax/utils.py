@@ -6,7 +6,7 @@ from typing import Any
 
 from ... import relax
 from ...building.values import graph_value
-from ...visit import with_new_variables
+from ...variables import with_new_variables
 
 
 def copy_with_new_vars(func: relax.Function) -> relax.Function:

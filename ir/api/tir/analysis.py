@@ -10,7 +10,8 @@ from ...access import detect_regions
 from ...base import BaseFunc, IRModule
 from ...diagnostics import TvmsError
 from ...equal import structural_equal
-from ...visit import defined_variables, free_variables, walk
+from ...variables import defined_variables, free_variables
+from ...visit import walk
 from ..constructor import plain_node
 
 _Regions = tuple[tir.BufferRegion, ...]

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from ... import tir
 from ...base import Node
 from ...te.expr import operand
-from ...visit import children, defined_variables, post_order, rewrite, walk
+from ...variables import defined_variables
+from ...visit import children, post_order, rewrite, walk
 from ...visit import substitute as _substitute
 from ..constructor import plain_node
 

@@ -13,7 +13,7 @@ import numpy as np
 from ... import tir
 from ...dtype import int_range
 from ...numpy_dtype import numpy_dtype
-from ...visit import free_variables
+from ...variables import free_variables
 from ..memory import Array
 from .accesses import compile_lane_buffer, compile_lane_store
 from .arithmetic import LaneValue

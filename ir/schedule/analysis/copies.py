@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from ... import tir
 from ...base import Node
-from ...visit import defined_variables, substitute, walk
+from ...variables import defined_variables
+from ...visit import substitute, walk
 
 
 def fresh_copy(node: tir.Stmt, mapping: dict[Any, Node], function: tir.PrimFunc) -> Any:

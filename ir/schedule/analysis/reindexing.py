@@ -16,7 +16,8 @@ from ...base import Node
 from ...buffers import data_pointer
 from ...equal import structural_equal
 from ...simplify import simplify
-from ...visit import defined_variables, substitute, walk
+from ...variables import defined_variables
+from ...visit import substitute, walk
 from ..conditions import DISTINCT_WRITES, Condition, name_of
 from ..layout_arguments import INJECTIVE
 from ..program import Program

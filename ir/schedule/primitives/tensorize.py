@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from ... import make, tir
 from ...base import Node, Trivia
-from ...visit import defined_variables, walk
+from ...variables import defined_variables
+from ...visit import walk
 from ..analysis.blockizing import DIVISIBLE, divide
 from ..analysis.copies import fresh_copy
 from ..analysis.index_dtype import with_wide_indices
