@@ -222,3 +222,19 @@ def test_the_architecture_page_is_current() -> None:
         [sys.executable, "docs/architecture.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_each_kind_of_rewriting_has_one_mechanism() -> None:
+    """Decision 16: one function rebuilds nodes from changed parts, and three classes call it."""
+    bases = {
+        f"{name_of(path)}:{node.name}"
+        for path in SOURCES
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ClassDef) and node.name.endswith("Rewriter")
+    }
+    expected = ("ir/passes/rewriter.py:BindingRewriter", "ir/passes/rewriter.py:ValueRewriter")
+    assert bases == {"codegen/lower/rewriter.py:Rewriter", *expected}
+    rebuilders = {
+        name_of(path) for path in SOURCES for name, _, _ in imports_in(path) if name == "tvms.ir.visit.rebuilt"
+    }
+    assert rebuilders == {"codegen/lower/rewriter.py", "ir/simplify/core.py", "ir/simplify/statements.py"}

@@ -27,11 +27,11 @@ def rewrite_call(pattern: DFPattern, rewriter: Rewriter, func: relax.Function) -
     itself to keep it. Nested calls in the replacement are bound to new variables and rewritten in turn. Bindings that
     become unused and aliases of variables are removed.
     """
-    rewritten = _Rewriter(pattern, rewriter).function(func)
+    rewritten = _CallReplacer(pattern, rewriter).function(func)
     return func if rewritten is func else remove_unused_bindings(without_aliases(rewritten))
 
 
-class _Rewriter(BindingRewriter):
+class _CallReplacer(BindingRewriter):
     def __init__(self, pattern: DFPattern, rewriter: Rewriter) -> None:
         super().__init__()
         self._pattern, self._rewriter = pattern, rewriter
@@ -75,11 +75,11 @@ def rewrite_bindings(ctx: PatternContext, rewriter: BindingsRewriter, func: rela
 
     Raises TvmsError E0912 if a new value depends on itself.
     """
-    rewritten = _BindingsRewriter(func, ctx, rewriter).function(func)
+    rewritten = _ValueReplacer(func, ctx, rewriter).function(func)
     return func if rewritten is func else remove_unused_bindings(without_aliases(rewritten))
 
 
-class _BindingsRewriter(ValueRewriter):
+class _ValueReplacer(ValueRewriter):
     def __init__(self, function: relax.Function, context: PatternContext, rewriter: BindingsRewriter) -> None:
         super().__init__(function)
         self._context, self._rewriter = context, rewriter

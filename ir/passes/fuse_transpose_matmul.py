@@ -36,13 +36,13 @@ def fuse_transpose_matmul(mod: IRModule) -> IRModule:
     changed = False
     for name, function in mod.functions.items():
         if isinstance(function, relax.Function):
-            new = _Rewriter(table, memory.overwritten(function)).function(function)
+            new = _TransposeFuser(table, memory.overwritten(function)).function(function)
             changed |= new is not function
             table.functions[name] = new
     return replace(mod, functions=table.functions) if changed else mod
 
 
-class _Rewriter(BindingRewriter):
+class _TransposeFuser(BindingRewriter):
     """Tracks transposed tensors in one function."""
 
     def __init__(self, table: FunctionTable, overwritten: Set[relax.Expr]) -> None:

@@ -16,10 +16,10 @@ from .transform import declare_pass, map_functions
 @deep
 def lower_alloc_tensor(mod: IRModule) -> IRModule:
     """Replace each `R.builtin.alloc_tensor` by a storage of the same size, and a tensor that fills it."""
-    return map_functions(mod, relax.Function, lambda function: _Rewriter(function).function(function))
+    return map_functions(mod, relax.Function, lambda function: _StorageAllocator(function).function(function))
 
 
-class _Rewriter(ValueRewriter):
+class _StorageAllocator(ValueRewriter):
     def __init__(self, function: relax.Function) -> None:
         super().__init__(function)
         self._bounds = Bounds(function)

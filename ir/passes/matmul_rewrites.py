@@ -52,13 +52,13 @@ def _apply(mod: IRModule, name: str, rule: Rule) -> IRModule:
     """Apply a rule to the calls of operator `name`, and remove bindings that become unused."""
 
     def rewritten(function: relax.Function) -> relax.Function:
-        changed = _Rewriter(function, mod, name, rule).function(function)
+        changed = _MatmulReplacer(function, mod, name, rule).function(function)
         return function if changed is function else remove_unused_bindings(changed, mod)
 
     return map_functions(mod, relax.Function, rewritten)
 
 
-class _Rewriter(ValueRewriter):
+class _MatmulReplacer(ValueRewriter):
     def __init__(self, function: relax.Function, mod: IRModule, name: str, rule: Rule) -> None:
         super().__init__(function)
         self._name, self._rule = name, rule

@@ -23,10 +23,10 @@ def rewrite_dataflow_reshape(mod: IRModule) -> IRModule:
 
     A reshape copies no memory. Outputs of the block are kept, as they would share memory with other values.
     """
-    return map_functions(mod, relax.Function, lambda function: _Rewriter(mod, function).function(function))
+    return map_functions(mod, relax.Function, lambda function: _ReshapeRestorer(mod, function).function(function))
 
 
-class _Rewriter(ValueRewriter):
+class _ReshapeRestorer(ValueRewriter):
     def __init__(self, mod: IRModule, function: relax.Function) -> None:
         super().__init__(function)
         self._mod = mod

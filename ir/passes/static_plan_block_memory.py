@@ -40,7 +40,7 @@ def _plan(function: relax.Function, mod: IRModule, pack: bool) -> relax.Function
     planner = _Planner({call: tensor for call, tensor in tensors.items() if call not in places})
     planner.sequence(function.body)
     places |= {call: (storage, 0) for call, storage in planner.storages.items()}
-    return _Rewriter(function, places).function(function) if places else function
+    return _StorageAssigner(function, places).function(function) if places else function
 
 
 class _Storage(Struct, eq=False):
@@ -166,7 +166,7 @@ def _lowest(life: _Life, placed: Sequence[_Life]) -> int:
     return offset
 
 
-class _Rewriter(ValueRewriter):
+class _StorageAssigner(ValueRewriter):
     def __init__(self, function: relax.Function, places: Mapping[relax.Call, StorageSlot]) -> None:
         super().__init__(function)
         self._places = places

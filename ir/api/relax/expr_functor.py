@@ -140,7 +140,7 @@ class PyExprMutator(ExprFunctor):
     """
 
     def __init__(self, mod: IRModule | None = None) -> None:
-        self._rewriter: _Rewriter | None = None
+        self._rewriter: _MutatorDriver | None = None
         self.builder_ = _Builder(self, mod)
 
     def visit_expr_post_order(self, expr: Any) -> Any:
@@ -149,7 +149,7 @@ class PyExprMutator(ExprFunctor):
 
     def visit_function_(self, op: relax.Function) -> relax.Function:
         """Return a function with its body rewritten."""
-        outer, self._rewriter = self._rewriter, _Rewriter(self, op)
+        outer, self._rewriter = self._rewriter, _MutatorDriver(self, op)
         try:
             return self._rewriter.function(op)
         finally:
@@ -210,7 +210,7 @@ class PyExprMutator(ExprFunctor):
         return replace(var, struct_info=struct_info)
 
     @property
-    def _active(self) -> _Rewriter:
+    def _active(self) -> _MutatorDriver:
         if self._rewriter is None:
             raise RuntimeError("no function is being rewritten: give one to visit_expr")
         return self._rewriter
@@ -220,7 +220,7 @@ class PyExprMutator(ExprFunctor):
         return exprs if all(a is b for a, b in zip(new, exprs, strict=True)) else new
 
 
-class _Rewriter(ValueRewriter):
+class _MutatorDriver(ValueRewriter):
     """Rewrites a function by calling a mutator for each binding."""
 
     def __init__(self, mutator: PyExprMutator, function: relax.Function) -> None:
@@ -249,7 +249,7 @@ class _Builder(BlockBuilder):
         self._mutator = mutator
 
     @property
-    def _rewriter(self) -> _Rewriter | None:
+    def _rewriter(self) -> _MutatorDriver | None:
         return None if self._scopes else self._mutator._rewriter  # type: ignore[reportPrivateUsage]
 
     def emit(self, expr: Any, name_hint: str = "") -> relax.Var:
