@@ -4,8 +4,10 @@
 
 Each row is a float32 product of SIZE × SIZE matrices. The columns are medians of wall-clock times in milliseconds, on one thread
 and on N, and their ratio; a ratio below 1 means that more threads are slower. All variants run in alternation, in one process.
-NumPy's and torch's threads spin for a while after a call, on the core that our second thread needs. The rows with torch appear
-if it is installed. The last rows of each size are measured while `--load` other processes compute.
+Under load, a call that is interrupted takes several times as long as others, and the median of a few such times is arbitrary:
+the last column is the ratio of mean times. NumPy's and torch's threads spin for a while after a call, on the core that our
+second thread needs. The rows with torch appear if it is installed. The last rows of each size are measured while `--load` other
+processes compute.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ T.prim_func main(A: T.Buffer(({n}, {n}), "float32"), B: T.Buffer(({n}, {n}), "fl
                 C[vi, vj] = T.float32(0)
             C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
 """
-ROUNDS = 25
+ROUNDS, SECONDS = 25, 2.0
+"""The rounds of a row, and its time, whichever is longer."""
 
 Between: TypeAlias = Callable[[np.ndarray, np.ndarray], Any]
 """What happens before each product, given its operands."""
@@ -49,15 +52,17 @@ def measure(size: int, threads: int, others: dict[str, Between], load: int) -> N
         with loaded(processes):
             for name, other in others.items():
                 times: dict[int, list[float]] = {count: [] for count in versions}
-                for _ in range(ROUNDS):
+                end = time.perf_counter() + SECONDS
+                while len(times[1]) < ROUNDS or time.perf_counter() < end:
                     for count, executable in versions.items():
                         other(a, b)
                         start = time.perf_counter()
                         executable["main"](a, b, c)
                         times[count].append(time.perf_counter() - start)
                 one, several = (statistics.median(found) * 1e3 for found in times.values())
+                mean = statistics.fmean(times[1]) / statistics.fmean(times[threads])
                 row = f"{name}, load {processes}" if processes else name
-                print(f"{size:5}  {row:24} {one:9.3f} {several:9.3f} {one / several:7.2f}", flush=True)
+                print(f"{size:5}  {row:24} {one:9.3f} {several:9.3f} {one / several:7.2f} {mean:7.2f}", flush=True)
 
 
 @contextmanager
@@ -89,7 +94,9 @@ def main() -> None:
         import torch
 
         others["after torch"] = lambda a, b: torch.from_numpy(a) @ torch.from_numpy(b)
-    print(f"{'size':>5}  {'called':24} {'1 thread':>9} {f'{arguments.threads} threads':>9} {'ratio':>7}")
+    print(
+        f"{'size':>5}  {'called':24} {'1 thread':>9} {f'{arguments.threads} threads':>9} {'ratio':>7} {'of means':>7}"
+    )
     for size in arguments.sizes:
         measure(size, arguments.threads, others, arguments.load)
 

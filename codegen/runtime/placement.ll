@@ -39,15 +39,14 @@ unknown:
   ret i32 1
 }
 
-; Let a sleeping worker wake up on any CPU of its mask but %here, where its caller runs. The caller holds the lock.
-define internal void @tvms_keep_away(ptr %worker, i32 %here) {
+; Remove %here, the CPU of the caller, from the mask of a worker that is on %cpu, if these are equal; return false if the mask has
+; no other CPU. Either the worker itself calls this, or a thread that holds the lock while the worker sleeps.
+define internal i1 @tvms_keep_away(ptr %worker, i32 %cpu, i32 %here) {
   %narrow = alloca [16 x i64]
-  %cpu.at = getelementptr %worker, ptr %worker, i32 0, i32 2
-  %cpu = load i32, ptr %cpu.at
   %is.same = icmp eq i32 %cpu, %here
   %is.counted = icmp ult i32 %here, 1024
   %is.close = and i1 %is.same, %is.counted
-  br i1 %is.close, label %read, label %done
+  br i1 %is.close, label %read, label %apart
 
 read:
   %thread.at = getelementptr %worker, ptr %worker, i32 0, i32 1
@@ -55,7 +54,7 @@ read:
   %mask = getelementptr %worker, ptr %worker, i32 0, i32 5
   %unread = call i32 @pthread_getaffinity_np(ptr %thread, i64 128, ptr %mask)
   %is.read = icmp eq i32 %unread, 0
-  br i1 %is.read, label %next, label %done
+  br i1 %is.read, label %next, label %apart
 
 next:                                                  ; without %here
   %word = phi i32 [ 0, %read ], [ %word.next, %next ]
@@ -79,7 +78,7 @@ next:                                                  ; without %here
 
 judge:
   %is.alone = icmp eq i64 %others.next, 0
-  br i1 %is.alone, label %done, label %set
+  br i1 %is.alone, label %stuck, label %set
 
 set:
   %unset = call i32 @pthread_setaffinity_np(ptr %thread, i64 128, ptr %narrow)
@@ -87,17 +86,30 @@ set:
   %moved = zext i1 %is.set to i32
   %moved.at = getelementptr %worker, ptr %worker, i32 0, i32 4
   store i32 %moved, ptr %moved.at
-  br label %done
+  br label %apart
 
-done:
-  ret void
+apart:
+  ret i1 true
+
+stuck:
+  ret i1 false
 }
 
-; Restore the CPU mask of a worker that was kept away.
+; Restore the CPU mask of this worker if it was kept away from a CPU.
 define internal void @tvms_restore(ptr %worker) {
+  %moved.at = getelementptr %worker, ptr %worker, i32 0, i32 4
+  %moved = load i32, ptr %moved.at
+  %is.moved = icmp ne i32 %moved, 0
+  br i1 %is.moved, label %restore, label %done
+
+restore:
+  store i32 0, ptr %moved.at
   %thread.at = getelementptr %worker, ptr %worker, i32 0, i32 1
   %thread = load ptr, ptr %thread.at
   %mask = getelementptr %worker, ptr %worker, i32 0, i32 5
   call i32 @pthread_setaffinity_np(ptr %thread, i64 128, ptr %mask)
+  br label %done
+
+done:
   ret void
 }

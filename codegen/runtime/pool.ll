@@ -3,8 +3,8 @@
 ; A slot: the next iteration that nobody has taken, the end of the slot, the size of its pieces. Each has a cache line.
 %slot = type { i64, i64, i64, [5 x i64] }
 ; A job: the next job, the body, its closure, the slots, their number, the status, the number of workers that execute pieces,
-; whether there may be pieces left, and the condition that no worker executes a piece.
-%job = type { ptr, ptr, ptr, ptr, i32, i32, i32, i32, [8 x i64] }
+; whether there may be pieces left, the condition that no worker executes a piece, and the CPU of the caller.
+%job = type { ptr, ptr, ptr, ptr, i32, i32, i32, i32, [8 x i64], i32 }
 ; A worker: the next sleeping worker, its thread, the CPU on which it went to sleep, whether it sleeps, whether it must restore
 ; its CPU mask, that mask, and the condition that it was woken.
 %worker = type { ptr, ptr, i32, i32, i32, [16 x i64], [8 x i64] }
@@ -18,9 +18,9 @@
 @tvms_posted = internal global i32 0, align 64
 ; The process that the state above belongs to; 0 before the first job, -1 during initialization.
 @tvms_process = internal global i32 0
-; How many loops run alone from now on, and how many did after the last long wait.
-@tvms_alone = internal global i32 0
-@tvms_penalty = internal global i32 0
+; The time until which loops run alone, and how many times as long as a long wait that is.
+@tvms_alone = internal global i64 0, align 64
+@tvms_penalty = internal global i64 0
 @$THREADS = global i32 0
 
 @tvms_variable = internal constant [17 x i8] c"TVMS_NUM_THREADS\00"
@@ -59,14 +59,14 @@ known:
   br i1 %is.alone, label %alone, label %several
 
 several:
-  %skips = load atomic i32, ptr @tvms_alone monotonic, align 4
-  %is.crowded = icmp ne i32 %skips, 0
-  br i1 %is.crowded, label %crowded, label %together
+  %until = load atomic i64, ptr @tvms_alone monotonic, align 8
+  %is.free = icmp eq i64 %until, 0
+  br i1 %is.free, label %together, label %crowded
 
 crowded:
-  %skips.next = sub i32 %skips, 1
-  store atomic i32 %skips.next, ptr @tvms_alone monotonic, align 4
-  br label %alone
+  %now = call i64 @tvms_now()
+  %is.early = icmp slt i64 %now, %until
+  br i1 %is.early, label %alone, label %together
 
 alone:
   %own = call i32 %body(ptr %closure, i64 0, i64 %extent)
@@ -93,6 +93,9 @@ together:
   store i32 1, ptr %open.at
   %finished = getelementptr %job, ptr %job, i32 0, i32 8
   call i32 @pthread_cond_init(ptr %finished, ptr null)
+  %here = call i32 @tvms_cpu()
+  %here.at = getelementptr %job, ptr %job, i32 0, i32 9
+  store i32 %here, ptr %here.at
   %share = udiv i64 %extent, %least
   %rest = urem i64 %extent, %least
   br label %divide
@@ -125,7 +128,6 @@ post:
   store ptr %job, ptr @tvms_jobs
   atomicrmw add ptr @tvms_posted, i32 1 monotonic
   call void @tvms_start_workers(i32 %others)
-  %here = call i32 @tvms_cpu()
   br label %choose
 
 choose:                                                ; the workers to wake
@@ -134,14 +136,19 @@ choose:                                                ; the workers to wake
   %is.enough = icmp eq i32 %chosen, %others
   %is.none = icmp eq ptr %worker, null
   %is.chosen = or i1 %is.enough, %is.none
-  br i1 %is.chosen, label %release, label %rouse
+  br i1 %is.chosen, label %release, label %place
+
+place:                                                 ; a worker that must stay on the CPU of its caller cannot help
+  %cpu.at = getelementptr %worker, ptr %worker, i32 0, i32 2
+  %cpu = load i32, ptr %cpu.at
+  %is.apart = call i1 @tvms_keep_away(ptr %worker, i32 %cpu, i32 %here)
+  br i1 %is.apart, label %rouse, label %release
 
 rouse:
   %sleeper.next = load ptr, ptr %worker
   store ptr %sleeper.next, ptr @tvms_sleeping
   %asleep.at = getelementptr %worker, ptr %worker, i32 0, i32 3
   store i32 0, ptr %asleep.at
-  call void @tvms_keep_away(ptr %worker, i32 %here)
   %woken.at = getelementptr ptr, ptr %woken, i32 %chosen
   store ptr %worker, ptr %woken.at
   %chosen.next = add i32 %chosen, 1
@@ -166,7 +173,7 @@ signal:
 
 work:
   %started = call i64 @tvms_now()
-  call void @tvms_work(ptr %job, i32 0)
+  call i1 @tvms_work(ptr %job, i32 0, ptr null)
   %worked = call i64 @tvms_now()
   br label %spin
 
@@ -217,24 +224,29 @@ done:
   %half = lshr i64 %own.time, 1
   %limit = add i64 %half, $LONG
   %is.long = icmp sgt i64 %waited, %limit
-  %penalty = load atomic i32, ptr @tvms_penalty monotonic, align 4
-  %twice = shl i32 %penalty, 1
-  %raised = add i32 %twice, 1
-  %most = call i32 @llvm.umin.i32(i32 %raised, i32 $MOST_ALONE)
-  %halved = lshr i32 %penalty, 1
-  %penalty.next = select i1 %is.long, i32 %most, i32 %halved
-  store atomic i32 %penalty.next, ptr @tvms_penalty monotonic, align 4
-  %alone.next = select i1 %is.long, i32 %most, i32 0
-  store atomic i32 %alone.next, ptr @tvms_alone monotonic, align 4
+  %penalty = load atomic i64, ptr @tvms_penalty monotonic, align 8
+  %twice = shl i64 %penalty, 1
+  %raised = add i64 %twice, $LEAST_ALONE
+  %most = call i64 @llvm.umin.i64(i64 %raised, i64 $MOST_ALONE)
+  %sixteenth = lshr i64 %penalty, 4
+  %reduced = sub i64 %penalty, %sixteenth
+  %lowered = call i64 @llvm.usub.sat.i64(i64 %reduced, i64 1)
+  %penalty.next = select i1 %is.long, i64 %most, i64 %lowered
+  store atomic i64 %penalty.next, ptr @tvms_penalty monotonic, align 8
+  %pause = mul i64 %waited, %most
+  %end.alone = add i64 %ended, %pause
+  %alone.next = select i1 %is.long, i64 %end.alone, i64 0
+  store atomic i64 %alone.next, ptr @tvms_alone monotonic, align 8
   %status = load i32, ptr %status.at
   ret i32 %status
 }
 
 declare i64 @llvm.umax.i64(i64, i64)
-declare i32 @llvm.umin.i32(i32, i32)
+declare i64 @llvm.usub.sat.i64(i64, i64)
 
-; Execute pieces of %job until none is left, beginning with those of the slot %first.
-define internal void @tvms_work(ptr %job, i32 %first) {
+; Execute pieces of %job until none is left, beginning with those of the slot %first; %worker is null for the caller. A worker
+; on the CPU of the caller moves to another one before it takes a piece; return false if there is none.
+define internal i1 @tvms_work(ptr %job, i32 %first, ptr %worker) {
   %body.at = getelementptr %job, ptr %job, i32 0, i32 1
   %body = load ptr, ptr %body.at
   %closure.at = getelementptr %job, ptr %job, i32 0, i32 2
@@ -244,6 +256,8 @@ define internal void @tvms_work(ptr %job, i32 %first) {
   %count.at = getelementptr %job, ptr %job, i32 0, i32 4
   %count = load i32, ptr %count.at
   %status.at = getelementptr %job, ptr %job, i32 0, i32 5
+  %here.at = getelementptr %job, ptr %job, i32 0, i32 9
+  %is.caller = icmp eq ptr %worker, null
   br label %next.slot
 
 next.slot:
@@ -260,7 +274,27 @@ next.slot:
 look:                                                  ; reading does not take the cache line from those who write to it
   %seen = load atomic i64, ptr %slot monotonic, align 8
   %is.left = icmp slt i64 %seen, %end
-  br i1 %is.left, label %take, label %exhausted
+  br i1 %is.left, label %locate, label %exhausted
+
+locate:
+  %cpu = call i32 @tvms_cpu()
+  br i1 %is.caller, label %publish, label %compare
+
+publish:
+  store atomic i32 %cpu, ptr %here.at monotonic, align 4
+  br label %take
+
+compare:
+  %here = load atomic i32, ptr %here.at monotonic, align 4
+  %is.apart = call i1 @tvms_keep_away(ptr %worker, i32 %cpu, i32 %here)
+  br i1 %is.apart, label %arrive, label %stay
+
+arrive:
+  call void @tvms_restore(ptr %worker)
+  br label %take
+
+stay:
+  ret i1 false
 
 take:
   %begin = atomicrmw add ptr %slot, i64 %piece monotonic
@@ -283,7 +317,7 @@ exhausted:
 nothing.left:
   %open.at = getelementptr %job, ptr %job, i32 0, i32 7
   store atomic i32 0, ptr %open.at monotonic, align 4
-  ret void
+  ret i1 true
 }
 
 declare i64 @llvm.umin.i64(i64, i64)
@@ -334,7 +368,7 @@ skip:
 join:
   store atomic i32 %more, ptr %active.at monotonic, align 4
   call i32 @pthread_mutex_unlock(ptr @tvms_lock)
-  call void @tvms_work(ptr %job, i32 %first)
+  %is.useful = call i1 @tvms_work(ptr %job, i32 %first, ptr %worker)
   call i32 @pthread_mutex_lock(ptr @tvms_lock)
   %before = atomicrmw sub ptr %active.at, i32 1 release
   %is.last = icmp eq i32 %before, 1
@@ -346,6 +380,9 @@ report:                                                ; the job is gone once th
   br label %rejoin
 
 rejoin:
+  br i1 %is.useful, label %continue, label %enlist
+
+continue:
   call i32 @pthread_mutex_unlock(ptr @tvms_lock)
   br label %search
 
@@ -388,13 +425,7 @@ wait:
   br i1 %is.woken, label %wake, label %wait
 
 wake:
-  %moved = load i32, ptr %moved.at
-  store i32 0, ptr %moved.at
   call i32 @pthread_mutex_unlock(ptr @tvms_lock)
-  %is.moved = icmp ne i32 %moved, 0
-  br i1 %is.moved, label %restore, label %search
-
-restore:
   call void @tvms_restore(ptr %worker)
   br label %search
 }

@@ -6,15 +6,16 @@ others. The caller waits only for workers that are executing a piece: a worker t
 another library's thread occupies its core, finds nothing left to do and delays nobody.
 
 A worker that is stopped in the middle of a piece does delay its caller. If that takes long, the machine has no core to spare:
-the next loop runs on its calling thread alone, after another long delay the next three, and so on, up to 63.
+for four times as long as it waited, loops run on their calling threads alone; after further long delays for up to 64 times.
 
 Workers are started when a loop first needs them. An idle worker spins for some microseconds, so that the next loop of a network
 finds it awake, and then sleeps. Jobs of several threads, and of loops inside of parallel loops, share the workers. After a fork,
 the child starts workers of its own.
 
-Linux may queue a woken worker on the CPU of its caller, where it cannot run while the caller computes. A caller therefore
-removes its CPU from the CPU mask of a worker that went to sleep there, if the mask has others, and the worker restores the mask
-once it is awake (`placement.ll`).
+Linux may queue a worker on the CPU of its caller, where it can only run instead of the caller. A caller therefore removes its
+CPU from the CPU mask of a worker that went to sleep there, and the worker restores the mask once it is awake (`placement.ll`).
+A worker that did not sleep compares its CPU with that of the caller before each piece, and moves in the same way. A worker
+whose mask has no other CPU executes nothing.
 """
 
 from __future__ import annotations
@@ -27,12 +28,13 @@ from ..llvm.parallel import PARALLEL
 THREADS = "tvms_thread_count"
 """Symbol of the default number of threads, an i32; if it is 0, the environment and then the number of cores decide."""
 
-_NUMBERS = {"PIECES": 8, "SPINS": 2_000, "MOST_ALONE": 63, "LONG": 50_000}
+_NUMBERS = {"PIECES": 8, "SPINS": 2_000, "LEAST_ALONE": 4, "MOST_ALONE": 64, "LONG": 50_000}
 """Constants of the pool:
 
 - `PIECES` of a slot. More balance the load better, but cost an atomic operation each.
 - `SPINS`: checks of an idle worker for a new job before it sleeps, and of a caller for the end of the last pieces.
-- `MOST_ALONE`: maximum number of loops that run on one thread after a loop whose caller waited long.
+- `LEAST_ALONE`, `MOST_ALONE`: after a long wait, loops run on one thread for a multiple of its time. Each long wait doubles this
+  factor and adds the former constant; each other loop lowers it by a sixteenth and one.
 - `LONG`: nanoseconds that a caller may always wait for the last pieces; beyond, half of the time of its own pieces is long.
 """
 _PAUSES = {
@@ -52,7 +54,7 @@ define internal i32 @tvms_cpu_count() {
 }
 
 define internal i32 @tvms_cpu() { ret i32 -1 }
-define internal void @tvms_keep_away(ptr %worker, i32 %here) { ret void }
+define internal i1 @tvms_keep_away(ptr %worker, i32 %cpu, i32 %here) { ret i1 true }
 define internal void @tvms_restore(ptr %worker) { ret void }
 """
 """The functions of `placement.ll` for systems where a program does not choose the CPUs of its threads."""

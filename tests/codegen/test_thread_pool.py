@@ -166,15 +166,55 @@ for allowed in ({first, second}, {first}):
     call()
     sleep()
     os.sched_setaffinity(worker, allowed)
-    print(call() == (second if second in allowed else first))
+    print(call() == (second if second in allowed else first))  # a worker that must stay on the first CPU is not woken
     sleep()
     print(os.sched_getaffinity(worker) == allowed)
 """
 
 
-@pytest.mark.skipif(
+WANDERING = """
+import os, sys, threading
+sys.path.insert(0, sys.argv[1])
+from test_thread_pool import check, count
+
+cpus = os.sched_getaffinity(0)
+threads = set(os.listdir("/proc/self/task"))
+executable, indices = count(1000, 3)
+check(executable, indices)
+workers = [int(name) for name in set(os.listdir("/proc/self/task")) - threads]
+caller, is_over = threading.get_native_id(), threading.Event()
+
+
+def move():
+    while not is_over.is_set():
+        for cpu in cpus:
+            os.sched_setaffinity(caller, {cpu})
+            is_over.wait(0.0002)
+
+
+mover = threading.Thread(target=move)
+mover.start()
+check(executable, indices, 500)
+is_over.set()
+mover.join()
+os.sched_setaffinity(caller, cpus)
+check(executable, indices)
+print(all(os.sched_getaffinity(worker) == cpus for worker in workers))
+"""
+NEEDS_TWO_CPUS = pytest.mark.skipif(
     not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs on Linux"
 )
+
+
+@NEEDS_TWO_CPUS
+def test_workers_avoid_a_caller_that_moves() -> None:
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", WANDERING, os.path.dirname(__file__)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True"]
+
+
+@NEEDS_TWO_CPUS
 def test_a_worker_wakes_on_another_cpu_than_its_caller() -> None:
     environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, "-c", PLACEMENT, os.path.dirname(__file__)]
