@@ -83,6 +83,12 @@ def divide(a: Index, b: int) -> tir.PrimExpr:
     return index(a) if b == 1 else make.floordiv(*_together(a, b))
 
 
+def floor_divide(a: Index, b: Index) -> tir.PrimExpr:
+    """Return `a // b`; both are constant, or `b` is not."""
+    left, right = _together(a, b)
+    return left if constant(right) == 1 else make.floordiv(left, right)
+
+
 def ceil_divide(a: Index, b: int) -> tir.PrimExpr:
     """Return `a / b` rounded up; `a` is not negative."""
     return index(a) if b == 1 else divide(plus(a, b - 1), b)

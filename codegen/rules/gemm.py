@@ -100,7 +100,8 @@ class _Emitter:
         self.panels = ceil_divide(product.n, tiles.columns)
         self.distribute = parallel if is_parallel else loop
         is_single = constant(self.row_tiles) == 1
-        is_seldom_read = is_single or (constant(self.panels) or FEW_PANELS + 1) <= FEW_PANELS
+        most_columns = constant(product.b.shape[1] if product.near == "b" else product.n)
+        is_seldom_read = is_single or (most_columns is not None and most_columns <= FEW_PANELS * tiles.columns)
         self.packs_a = product.near != "a" and not (is_seldom_read and _is_unit(product.a, 1))
         self.fetches_a = product.near != "a" and not is_single
         self.packs_b = product.near != "b" and not (is_single and _is_unit(product.b, 1))

@@ -76,6 +76,14 @@ def choose_chunk(long: int, inner: int, column_bytes: int, unit: int, machine: M
     return min(near, key=lambda rows: (-filled(rows), long % rows > 0, abs(rows * inner - NEAR_COLUMNS)))
 
 
+def choose_columns(column_bytes: int, machine: Machine) -> int:
+    """Return how many columns to gather at a time if their total is unknown: as many as stay in the L2 cache, but at
+    least `LEAST_COLUMNS` and at most `NEAR_COLUMNS`, which both are multiples of all vectors.
+    """
+    fitting = machine.l2_bytes * 3 // 4 // column_bytes
+    return min(max(fitting // LEAST_COLUMNS * LEAST_COLUMNS, LEAST_COLUMNS), NEAR_COLUMNS)
+
+
 def _registers(m: int | None, n: int | None, lanes: int, registers: int) -> tuple[int, int]:
     """Return how many rows and vectors a tile has: they use all registers except those of the operands.
 

@@ -67,6 +67,49 @@ def test_convolutions_of_any_kind(number: int) -> None:
     np.testing.assert_allclose(result, wanted, atol=1e-3)
 
 
+def test_convolutions_of_unknown_sizes() -> None:
+    """Rows of any length, also none, fill the tiles; the last chunk of columns is shorter."""
+    for images, inputs, outputs, _, _, window, stride, padding, dilation, groups in SHAPES:
+        x = f'("n", {inputs}, "h", "w")'
+        options = f"strides=({stride}, {stride}), padding=({padding}, {padding}), dilation=({dilation}, {dilation})"
+        shape = (outputs, inputs // groups, window, window)
+        executable = tvms.compile(tvms.parse(GRAPH.format(x=x, w=shape, options=f"{options}, groups={groups}")))
+        taken = {decision.rule for decisions in executable.decisions.values() for decision in decisions}
+        assert ("rows" if groups == inputs else "matmul" if window == 1 else "convolution") in taken
+        random = np.random.default_rng(window)
+        w = random.standard_normal(shape).astype("f4")
+        reach = dilation * (window - 1) + 1 - 2 * padding
+        for height, width in ((0, 5), (1, 1), (2, 67), (31, 3), (9, 16), (13, 40)):
+            size = (images, inputs, max(reach - 1, 0) + height, max(reach - 1, 0) + width)
+            x = random.standard_normal(size).astype("f4")
+            wanted = expected(x, w, stride, padding, dilation, groups)
+            np.testing.assert_allclose(executable["main"](x, w), wanted, atol=1e-3, err_msg=str((size, shape)))
+
+
+KINDS = {
+    "conv1d": ('("n", 11, "w")', (13, 11, 5), "", [(1, 11, 4), (2, 11, 5), (1, 11, 219)]),
+    "conv3d": ('("n", 5, "d", "h", "w")', (9, 5, 2, 3, 3), "", [(1, 5, 2, 3, 2), (1, 5, 3, 4, 19), (2, 5, 5, 6, 21)]),
+    "conv2d": (
+        '("n", "h", "w", 6)', (3, 3, 6, 19), 'data_layout="NHWC", kernel_layout="HWIO"', [(1, 3, 3, 6), (2, 9, 33, 6), (1, 21, 2, 6)],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("operator", KINDS)
+def test_convolutions_of_unknown_sizes_in_any_layout(operator: str) -> None:
+    x, shape, options, sizes = KINDS[operator]
+    text = GRAPH.format(x=x, w=shape, options=options).replace("nn.conv2d", f"nn.{operator}").replace(", )", ")")
+    module = tvms.parse(text)
+    executable = tvms.compile(module, threads=2)
+    assert "convolution" in {decision.rule for decisions in executable.decisions.values() for decision in decisions}
+    random = np.random.default_rng(0)
+    w = random.standard_normal(shape).astype("f4")
+    for size in sizes:
+        x = random.standard_normal(size).astype("f4")
+        expected = tvms.interpret(module, "main", [x, w])
+        np.testing.assert_allclose(executable["main"](x, w), expected, atol=1e-4, err_msg=str(size))
+
+
 NHWC = """
 T.prim_func main(X: T.Buffer((2, 12, 11, 10), "float32"), W: T.Buffer({w}, "float32"), Y: T.Buffer((2, 10, 9, 37), "float32")):
     T.func_attr({{"tir.noalias": True}})
