@@ -46,8 +46,11 @@ def test_readme_shows_what_is_printed(command: str, shown: str) -> None:
     )
     printed = done.stdout + done.stderr
     if pipe:
-        assert pipe.startswith("head -n")
-        printed = "\n".join(printed.splitlines()[: int(pipe.removeprefix("head -n"))])
+        found = re.fullmatch(r"(head|tail) -n (\d+)", pipe)
+        assert found is not None
+        part, count = found.groups()
+        lines = printed.splitlines()
+        printed = "\n".join(lines[: int(count)] if part == "head" else lines[-int(count) :])
     assert_alike(without_times(printed), without_times(shown))
 
 

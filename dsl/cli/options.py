@@ -310,7 +310,9 @@ def _add_schedule(parser: argparse.ArgumentParser) -> None:
         "--until", metavar="LINE", type=at_least(1), help="stop after the step in this line of the file"
     )
     parser.add_argument(
-        "--explain", action="store_true", help="print the schedule with a comment on each step instead of the module"
+        "--explain",
+        action="store_true",
+        help="print the unscheduled module and its schedules, with a comment on each step",
     )
     _add_dialect(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="write the scheduled module to this file")

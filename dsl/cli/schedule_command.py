@@ -1,15 +1,13 @@
-"""`tvms schedule FILE`: print the scheduled module, or the schedules with a comment on each step."""
+"""`tvms schedule FILE`: print the scheduled module, or the module with its schedules and a comment on each step."""
 
 from __future__ import annotations
 
 import argparse
-from textwrap import indent
 
 from msgspec.structs import replace
 
 from ...ir.base import IRModule
-from ...ir.diagnostics import error
-from ...ir.sanitize import say
+from ...ir.diagnostics import TvmsError, error
 from ...ir.schedule.text import ScheduleText, Step
 from ...ir.spelling import did_you_mean
 from ..load import load_verified
@@ -17,7 +15,7 @@ from .files import write_module
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Apply the schedules; print or write the module, or explain the steps."""
+    """Apply the schedules; print or write the module, or print the module with explained schedules."""
     from ...ir.schedule.apply import apply_each, check_single, schedules_for
     from ...ir.schedule.explain import explain
 
@@ -27,14 +25,22 @@ def run(arguments: argparse.Namespace) -> int:
         texts = schedules_for(replace(module, schedules={text.name: text for text in texts}), arguments.target)
     elif arguments.apply is None:
         check_single(texts)
-    module = replace(module, schedules={})
+    source, module = module, replace(module, schedules={})
+    commented: dict[str, ScheduleText] = {}
+    refusal: TvmsError | None = None
     for text in texts:
         steps = _until(text.steps, arguments.until)
-        if arguments.explain:
-            say(_head(text))
-            module = explain(module, text, steps, _say_indented)
-        else:
+        if not arguments.explain:
             module = apply_each(module, (replace(text, steps=steps),))
+            continue
+        explained = explain(module, text, steps)
+        module, commented[text.name], refusal = explained.module, explained.text, explained.refusal
+        if refusal is not None:
+            break
+    if arguments.explain:
+        write_module(replace(source, schedules=commented), "tvms", None)
+    if refusal is not None:
+        raise refusal
     if arguments.output is not None or not arguments.explain:
         write_module(module, arguments.dialect, arguments.output)
     return 0
@@ -50,16 +56,6 @@ def _chosen(module: IRModule, names: list[str] | None, path: str) -> tuple[Sched
         raise error("E0814", f"'{path}' contains no schedules", None, "add one: S.schedule name(function):")
     found = [schedule for name, schedule in module.schedules.items() if names is None or name in names]
     return tuple([text for text in found if isinstance(text, ScheduleText)])
-
-
-def _head(text: ScheduleText) -> str:
-    """Return the line that opens a schedule, below its comments."""
-    *lines, _ = replace(text, steps=()).script().strip().splitlines()
-    return "\n".join(line for line in lines if not line.startswith("#tvms")).strip("\n")
-
-
-def _say_indented(text: str) -> None:
-    say(indent(text, "    "))
 
 
 def _until(steps: tuple[Step, ...], line: int | None) -> tuple[Step, ...]:

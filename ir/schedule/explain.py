@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import prod
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from .. import tir
-from ..base import IRModule
+from ..base import IRModule, Trivia
+from ..diagnostics import TvmsError
 from ..dtype import parse_dtype
 from ..int_set import Interval, eval_set, from_range
 from ..simplify import simplify
@@ -71,23 +73,37 @@ class Nest(Struct, frozen=True):
         return self.vector, self.parallelism, self.unrolled
 
 
-def explain(module: IRModule, text: ScheduleText, steps: tuple[Step, ...], say: Callable[[str], None]) -> IRModule:
-    """Apply the steps of a schedule and return the scheduled module.
+class Explained(Struct, frozen=True):
+    """Schedule whose steps have comments on their effects."""
 
-    Calls `say` with each step, and with comments on its effect: together they form the body of the schedule. If a
-    step is refused, the steps before it have been said.
-    """
-    schedule = Schedule(module)
+    module: IRModule
+    """The scheduled module."""
+    text: ScheduleText
+    """The steps that were applied, each with comments on its effect below it."""
+    refusal: TvmsError | None = None
+    """Error of the step after them; None if all steps were applied."""
+
+
+def explain(module: IRModule, text: ScheduleText, steps: tuple[Step, ...]) -> Explained:
+    """Apply the steps of a schedule up to the first that is refused, and comment on the effect of each."""
+    schedule, refusal = Schedule(module), None
     nests = nests_of(schedule.mod, text.function)
     known: dict[str, object] = {}
+    applied, effects = list[Step](), tuple[str, ...]()
     for step in steps:
-        known = schedule.replay_steps(text.function, (step,), known)
-        say(step.script())
+        try:
+            known = schedule.replay_steps(text.function, (step,), known)
+        except TvmsError as error:
+            refusal = error
+            break
+        trivia = step.trivia or Trivia()
+        applied.append(replace(step, trivia=replace(trivia, before=(*effects, *trivia.before))))
         after = nests_of(schedule.mod, text.function)
-        for line in _differences(nests, after):
-            say(f"# {line}")
+        effects = tuple([f"# {line}" for line in _differences(nests, after)])
         nests = after
-    return schedule.mod
+    trivia = text.trivia or Trivia()
+    commented = replace(text, steps=tuple(applied), trivia=replace(trivia, end=(*effects, *trivia.end)))
+    return Explained(schedule.mod, commented, refusal)
 
 
 def nests_of(module: IRModule, name: str) -> dict[str, Nest]:
