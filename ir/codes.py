@@ -199,7 +199,7 @@ CODES: dict[str, str] = {
     "E0560": "an iterator that mixes spatial and reduction loops",
     "E0561": "an index map that is not bijective",
     "E0562": "a buffer that a block accesses at several indices",
-    "E0563": "an index map of other iterators than those that select the element",
+    "E0563": "an index map whose iterators do not select the element",
     "E0564": "a block that does not update a buffer in place",
     "E0565": "a block that is not a sum of products",
     "E0566": "padding that changes a sum or a divisor",

@@ -18,7 +18,7 @@ use.
 PATTERNS = {"ascending": (0, 0), "descending": (-1, 0), "random": (0x5DEECE66D, 0x9E3779B97F4A7C1)}
 """Both numbers, by the name of the order."""
 EACH = "each"
-"""The name of all orders, one after the other."""
+"""The name that selects all orders in turn."""
 ORDERS = (*PATTERNS, EACH)
 TOLERANCE = 1e-5
 """Maximum difference between float sums of different orders, relative to the largest value."""

@@ -149,7 +149,7 @@ class _Splitter:
         return left
 
     def _variables(self, piece: Iterable[Node]) -> frozenset[tir.Var]:
-        """Return the free variables of a piece; those of nested pieces are known already."""
+        """Return the free variables of a piece; the variables of nested pieces are already known."""
         used, defined = set[tir.Var](), set[Any]()
         stack, seen = list(piece), set[Node]()
         top = set(stack)

@@ -123,7 +123,7 @@ class StatementEmitter(ExpressionEmitter):
     # --- Control
 
     def run_sequence(self, stmt: tir.SeqStmt) -> None:
-        """Emit statements one after the other."""
+        """Emit statements in order."""
         for statement in stmt.seq:
             self.run(statement)
 

@@ -164,7 +164,7 @@ def _var(printer: Printer, node: tir.Var, level: int) -> str:
 
 
 class UsesHandle(Exception):
-    """A function uses the handle of a buffer that its signature shows instead of the handle."""
+    """The body uses a handle parameter for which the signature shows a buffer."""
 
     def __init__(self, handle: tir.Var) -> None:
         self.handle = handle

@@ -25,7 +25,7 @@ class Constraint(Struct, frozen=True, eq=False):
 
 
 def constraints_of(predicate: tir.PrimExpr | None, factors: Factors) -> list[Constraint]:
-    """Return the bounds in `predicate`, those of fewer terms first; raises NotIterMap if it is not a conjunction of bounds."""
+    """Return the bounds in `predicate`, sorted by their number of terms; raises NotIterMap if it is not a conjunction of bounds."""
     found: dict[Key, Constraint] = {}
     if predicate is not None:
         if is_zero(factors.visit(predicate)):

@@ -76,7 +76,7 @@ def _sequence(stmt: tir.SeqStmt) -> Statement:
 
 @meaning_of(tir.For)
 def _for(stmt: tir.For) -> Statement:
-    """Compile a loop. Iterations run sequentially, those of parallel loops and threads in the thread order of the run.
+    """Compile a loop. Iterations run sequentially; parallel loops and threads run in the thread order of the run.
 
     Only the iterations of a loop over threads that synchronize run concurrently. E0703 if the end of the loop exceeds the
     range of its variable.

@@ -73,7 +73,7 @@ class Module:
 
 
 class ModuleList(Module):
-    """Modules that are called one after the other; their parameters are named by numbers."""
+    """Modules that are called in order; their parameters are named by numbers."""
 
     def __init__(self, modules: list[Module]) -> None:
         self.modules = modules

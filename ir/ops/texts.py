@@ -161,8 +161,8 @@ _register(
 _register("text_take", "Return the texts at `indices`.", _take, any_object, Param("texts", "tuple"), Param("indices"))
 _register(
     "ngram_counts",
-    "Count in each row of `x` the sequences of `pool`, one after the other, which have `lengths` elements that are at most "
-    "`skips` elements apart; those of one sequence are added to its column of `width` `columns`.",
+    "Count the n-grams of `pool` in each row of `x`. `pool` holds them consecutively, and `lengths` their numbers of elements. "
+    "The elements of an occurrence are at most `skips` elements apart. `columns` gives the column of each n-gram, of `width` columns.",
     _ngram_counts,
     _infer_ngram_counts,
     Param("x"),

@@ -142,7 +142,7 @@ class _Partition:
         return OpPatternKind.OPAQUE if given is None else OpPatternKind(int(getattr(given, "value", given)))
 
     def _dominate(self, node: _Node) -> None:
-        """Set the immediate post-dominator of a node; those of its users are known."""
+        """Set the immediate post-dominator of a node; the post-dominators of its users are known."""
         if node.is_visible or not node.users:
             return
         (parent, edge), *others = node.users

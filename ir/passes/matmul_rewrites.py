@@ -131,7 +131,7 @@ def _is_plain(call: relax.Call | None) -> bool:
 
 
 def _factors(value: relax.Expr, values: Values) -> tuple[relax.Expr, relax.Expr] | None:
-    """Return the two operands of a product; those of a transposed product are transposed and swapped."""
+    """Return the two operands of a product, transposed and swapped if the product is transposed."""
     product = values.call(value, "matmul")
     if product is not None:
         return (product.args[0], product.args[1]) if _is_plain(product) else None

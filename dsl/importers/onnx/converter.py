@@ -196,7 +196,7 @@ class Converter(KnownValues):
         return self.scope.values[name]
 
     def _attributes(self, node: Any) -> dict[str, Any]:
-        """Return the attributes of a node; those that refer to attributes of the expanded function are looked up there."""
+        """Return the attributes of a node; references to attributes of the expanded function are resolved."""
         found: dict[str, Any] = {}
         for attribute in node.attribute:
             given = self.scope.attributes.get(attribute.ref_attr_name) if attribute.ref_attr_name else attribute

@@ -57,7 +57,7 @@ _LISTS = {
     "UINT64": "uint64_data",
     "UINT32": "uint64_data",
 }
-"""The fields with the elements of tensors that are not stored as bytes; those of other dtypes are in `int32_data`."""
+"""Fields with the elements of tensors that are not stored as bytes; elements of other dtypes are in `int32_data`."""
 
 
 class Tensors:
@@ -124,7 +124,7 @@ def _in_message(tensor: Any, dtype: str, count: int) -> NDArray[Any]:
 
 
 def _from_bytes(tensor: Any, raw: NDArray[Any], dtype: str, count: int) -> NDArray[Any]:
-    """Return a tensor whose elements are stored one after the other; those of less than 8 bits share bytes."""
+    """Return a tensor whose elements are stored consecutively; elements of less than 8 bits share bytes."""
     import numpy as np
 
     bits = 8 if dtype == "bool" else parse_dtype(dtype).bits

@@ -157,7 +157,7 @@ def _data(tensor: Any) -> NDArray[Any]:
 
 
 def _member_sets(values: NDArray[Any] | None, modes: NDArray[Any], count: int) -> NDArray[Any] | None:
-    """Return the sets of the nodes that test membership, one after the other in `values`, each ended by NaN."""
+    """Return the sets of the nodes that test membership, consecutive in `values`, each ended by NaN."""
     import numpy as np
 
     testing = np.nonzero(modes == _MODES.index("BRANCH_MEMBER"))[0]

@@ -36,9 +36,9 @@ from ..program import Program
     results=("block that copies",),
 )  # fmt: skip
 def reindex(program: Program, block: Block, buffer: AccessedBuffer) -> tir.Block:
-    """Let a block use a copy of a buffer in which the index of an element consists of the values of the iterators that
-    access it. Iterators that do not occur in the index of the buffer are left out. Elements that the block reads are
-    copied before its loops, those that it writes after them.
+    """Let a block access a copy of a buffer that is indexed by the iterators of the block. Iterators that do not occur in
+    the index of the buffer are omitted. Elements that the block reads are copied before its loops; elements that it
+    writes are copied after them.
 
     Preserves: what every block computes. Comments stay where they are.
     """

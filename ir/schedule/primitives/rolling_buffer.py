@@ -103,7 +103,7 @@ def rolling_buffer(program: Program, block: Block, write_buffer_index: Integer) 
 
 
 def _check_only_read(scope: Scope, block: tir.Block, buffer: tir.Buffer) -> None:
-    """Refuse a block with other dependences than those of readers (E0517), or not idempotent (E0520, E0592)."""
+    """Check that the block only feeds readers (else E0517) and is idempotent (else E0520 or E0592)."""
     if scope.is_used_outside(buffer):
         raise STAGE_PIPELINE.refuse(f"a statement outside of blocks uses '{buffer.name}'", block)
     if block.init is None and any(read.buffer is buffer for read in block.reads):
