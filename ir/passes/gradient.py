@@ -56,12 +56,18 @@ def gradient(
         raise error("E0905", f"the module has no graph function '{func_name}'", help=f"it has {known}")
     wanted = _wanted(function, require_grads)
     copies = _copies(function)
-    function = substitute(function, copies)
-    backward = _Backward(function)
-    result = backward.differentiated([copies[var] for var in wanted], target_index)
+    result = differentiated(substitute(function, copies), [copies[var] for var in wanted], target_index)
     name = unused_name(f"{func_name}_adjoint", mod.functions)
     adjoint = replace(remove_unused_bindings(result, mod), attrs={**result.attrs, "global_symbol": name})
     return replace(mod, functions={**mod.functions, name: adjoint})
+
+
+def differentiated(function: relax.Function, wanted: Sequence[relax.Var], target_index: int = 0) -> relax.Function:
+    """Return `function` with gradients with respect to `wanted`, its variables, added to its result.
+
+    Raises TvmsError: E0906 if it has no field `target_index`, E0908 if it cannot be differentiated.
+    """
+    return _Backward(function).differentiated(wanted, target_index)
 
 
 def _wanted(

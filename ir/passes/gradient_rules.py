@@ -229,6 +229,7 @@ RULES: Mapping[str, Rule] = {
     "permute_dims": _permute_dims,
     **dict.fromkeys(("reshape", "flatten", "expand_dims", "squeeze"), _reshape),
     "broadcast_to": lambda call, y, g: [fitted(g, call.args[0]), None],
+    "collapse_sum_to": lambda call, y, g: [apply("broadcast_to", g, shape_of(call.args[0])), None],
     "concat": _concat,
     "split": _split,
     "where": _where,

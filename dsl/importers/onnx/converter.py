@@ -102,10 +102,8 @@ class Converter(KnownValues):
         """Convert one node."""
         outer = self.node, self.inputs, self.opset, self.version, self._place, self._emitted
         self.node, self._place, self._emitted = node, 0, {}
-        self._count += 1 + len(node.input)
         try:
-            if self._count > MOST_NODES:
-                raise self.unsupported(f"the model has more than {MOST_NODES} nodes and inputs", "split it")
+            self.count(1 + len(node.input))
             outputs = self._converted(node)
             if len(outputs) < sum(1 for name in node.output if name):
                 raise error("E1006", f"it has {len(node.output)} outputs, but the operator has {len(outputs)}")
@@ -119,10 +117,17 @@ class Converter(KnownValues):
         finally:
             self.node, self.inputs, self.opset, self.version, self._place, self._emitted = outer
 
+    def count(self, nodes: int) -> None:
+        """Add to the number of nodes and inputs that are converted; E1004 if they are too many."""
+        self._count += nodes
+        if self._count > MOST_NODES:
+            raise self.unsupported(f"the model has more than {MOST_NODES} nodes and inputs", "split it")
+
     def _define(self, name: str, value: Value) -> None:
         if name in self.scope.values.maps[0]:
             raise error("E1006", f"its output '{name}' already has a value", None, "give every value a name of its own")
         self.scope.values[name] = value
+        self.scope.nodes[name] = self.node
 
     def _placed(self, problem: TvmsError) -> TvmsError:
         """Return `problem` with the name of the node, unless it already has the name of an inner one."""

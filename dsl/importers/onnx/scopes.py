@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ....ir import relax
@@ -28,11 +28,14 @@ class Scope(Struct):
     """Prefix of the names of variables."""
     attributes: Mapping[str, Any] = {}
     """Attributes of the function that is expanded, by name, as messages of the model."""
+    nodes: ChainMap[str, Any] = field(default_factory=lambda: ChainMap[str, Any]())
+    """The nodes that compute the values, in order."""
 
     def inside(self, values: Mapping[str, Value], captures: Callable[[relax.Expr], relax.Expr] | None = None) -> Scope:
         """Return the scope of a subgraph, which sees the values around it; `captures` replaces those that it uses."""
         around = self.values if captures is None else Captures(self.values, captures)
-        return replace(self, values=ChainMap(dict(values), *([around] if captures else self.values.maps)))
+        inner = ChainMap(dict(values), *([around] if captures else self.values.maps))
+        return replace(self, values=inner, nodes=self.nodes.new_child())
 
 
 class Finished(Exception):

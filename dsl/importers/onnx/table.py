@@ -12,7 +12,7 @@ from .rows import Table
 
 FAMILIES = (
     "attention", "contributed", "control_flow", "conversions", "convolution", "creation", "cutting", "deformable",
-    "elementwise", "features", "images", "indexing", "loops", "normalization",
+    "elementwise", "features", "gradients", "images", "indexing", "loops", "normalization",
     "operands", "pooling", "products", "quantization", "quantized", "recurrent", "reductions",
     "resizing", "scores", "selection", "sequences", "shapes", "signals",
     "texts", "training", "trees",

@@ -56,6 +56,7 @@ SINGLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("R.concat(({0}, {1}, {0}), axis=1)", ("a,b", "a,c")), ("R.concat(({0}, {1}), axis=-2)", ("a,b", "c,b")),
     ("R.split({0}, [1, 3], axis=1)[1]", ("a,4",)), ("R.split({0}, 2, axis=0)[0]", ("4,b",)), ("R.take({0}, R.const([1, 0, 1], 'int64'), axis=0)", ("2,b",)),
     ("R.take({0}, R.const([[1, 0], [2, 1]], 'int64'), axis=1)", ("a,3",)), ("R.broadcast_to({0}, R.shape([2, 3, 4]))", ("3,1",)),
+    ("R.collapse_sum_to({0}, R.shape([3, 1]))", ("2,3,a",)), ("R.collapse_sum_to({0}, R.shape([]))", ("a,b",)),
     ("R.where(R.greater({0}, {1}), {0}, R.square({1}))", ("a,b", "b")), ("R.where(R.greater({0}, {1}), {1}, {0})", ("a,1", "b")),
     ("R.power(R.add(R.square({0}), R.const(0.5, 'float64')), {1})", ("a,b", "b")), ("R.divide({0}, R.add(R.square({1}), R.const(0.5, 'float64')))", ("a,b", "a,1")),
     ("R.nn.softplus({0}, beta=2.0, threshold=1.0)", ("a,b",)), ("R.nn.leakyrelu({0}, -0.5)", ("a,b",)), ("R.reshape({0}, R.shape([-1]))", ("a,b,c",)),
