@@ -57,6 +57,7 @@ R.flatten(x)
 R.expand_dims(x, axis=[0, 2])
 R.squeeze(R.expand_dims(x, axis=[1]), axis=[1])
 R.broadcast_to(v, R.shape([4, 3]))
+R.collapse_sum_to(b, R.shape([2, 1]))
 R.concat((x, R.exp(y), x), axis=1)
 R.concat(R.split(x, 3, axis=1), axis=0)
 R.split(b, [1], axis=2)[1]
