@@ -86,6 +86,12 @@ def _simplified(rng: Rng) -> Node:
     )
 
 
+def _layer_norm(rng: Rng) -> Node:
+    """A node in version 14 of the standard's domain, in which onnxruntime has the operator before the standard."""
+    inputs = {"X": small(rng, 2, 3, 8), "Scale": small(rng, 8), "B": choice(rng, (None, small(rng, 8)))}
+    return Node("LayerNormalization", inputs, {"epsilon": 1e-3}, opset=14)
+
+
 def _embed(rng: Rng) -> Node:
     ids = rng.integers(0, 7, (2, 4)).astype("int32")
     inputs = {
@@ -141,7 +147,7 @@ def _range(rng: Rng) -> Node:
 @pytest.mark.parametrize(
     "make",
     [
-        _matmul, *(partial(_bits, bits) for bits in (4, 8)), _fused_conv, _simplified, _embed, _trilu, _inverse, _crop, _grid, _range,
+        _matmul, *(partial(_bits, bits) for bits in (4, 8)), _fused_conv, _simplified, _layer_norm, _embed, _trilu, _inverse, _crop, _grid, _range,
         *(partial(_elementwise, name) for name in ("Gelu", "BiasGelu", "FastGelu", "QuickGelu")),
         *(partial(_skip, name) for name in ("SkipLayerNormalization", "SkipSimplifiedLayerNormalization")),
     ],
@@ -168,8 +174,16 @@ def _attention(mask: str, rng: Rng) -> Node:
         "mask_index": masks[mask], "past": small(rng, 2, batch, heads, past, width // heads) if past else None,
         "attention_bias": None if past else choice(rng, (None, small(rng, batch, heads, length, keys))),
     }  # fmt: skip
-    attributes = {"num_heads": heads, "unidirectional": int(rng.integers(2)) if mask in ("", "raw") else 0}
-    return node("Attention", inputs, attributes, outputs=["y", "present"])
+    attributes: dict[str, Any] = {
+        "num_heads": heads,
+        "unidirectional": int(rng.integers(2)) if mask in ("", "raw") else 0,
+    }
+    if not past and rng.random() < 0.5:  # values whose size differs from that of keys, which onnxruntime cannot stack
+        sizes = attributes["qkv_hidden_sizes"] = [8, 8, 4]
+        inputs |= {"weights": small(rng, width, sum(sizes)), "bias": small(rng, sum(sizes))}
+    return node(
+        "Attention", inputs, attributes, outputs=["y"] if "qkv_hidden_sizes" in attributes else ["y", "present"]
+    )
 
 
 def _multi_head(packing: str, rng: Rng) -> Node:

@@ -137,7 +137,8 @@ def _cumulative(rng: Rng) -> Node:
     dims = shape(rng, 1, 3)
     axis = np.array(rng.integers(-len(dims), len(dims)))
     attributes = {"exclusive": int(rng.integers(2)), "reverse": int(rng.integers(2))}
-    return Node("CumSum", [tensor(rng, dims, choice(rng, ("float32", "int32"))), axis], attributes, 1)
+    is_constant = int(rng.integers(2))
+    return Node("CumSum", [tensor(rng, dims, choice(rng, ("float32", "int32"))), axis], attributes, 2 - is_constant)
 
 
 def test_reductions(random: Rng) -> None:

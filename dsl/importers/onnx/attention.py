@@ -14,8 +14,8 @@ from ..values import dims_of, dtype_of, rank_of
 from .converter import Converter
 from .elementwise import number
 from .products import product, sum_dtype
-from .rows import MICROSOFT, Family
-from .signatures import Signature
+from .rows import Family
+from .signatures import MICROSOFT, Signature
 
 ROWS = Family()
 
@@ -127,7 +127,8 @@ def _attention(c: Converter, a: Any) -> list[relax.Expr]:
     biases = [_masked(c, a.mask_index, keys, batch, a.mask_filter_value), a.attention_bias]
     if a.unidirectional:
         biases.append(_causal(c, length, keys, a.mask_filter_value))
-    return [_attended(c, (query, key, value), a.scale, biases), op.stack([key, value], 0)]
+    made = _attended(c, (query, key, value), a.scale, biases)
+    return [made, op.stack([key, value], 0)] if any(c.node.output[1:2]) else [made]
 
 
 @ROWS.row(

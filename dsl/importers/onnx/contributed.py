@@ -14,8 +14,8 @@ from .elementwise import number
 from .images import sampled_by_grid
 from .normalization import in_float32
 from .products import product, sum_dtype
-from .rows import MICROSOFT, Family
-from .signatures import Signature
+from .rows import Family
+from .signatures import MICROSOFT, Signature
 
 ROWS = Family()
 _CONVOLUTION: dict[str, Any] = {

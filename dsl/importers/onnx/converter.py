@@ -22,10 +22,10 @@ from .functions import body_of
 from .kinds import TensorKind, described
 from .known_values import KnownValues
 from .library import library
-from .rows import MICROSOFT, Convert, Table
+from .rows import Convert, Table
 from .scopes import Decisions, Finished, Scope, Value
 from .shape_folding import folded_sizes
-from .signatures import attribute_value, domain_of, name_of, signature_of
+from .signatures import attribute_value, domain_of, name_of, signature_of, version_of
 from .tensors import Tensors, is_text
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class Converter(KnownValues):
         for name in (node.name, node.op_type, node.domain, *node.input, *node.output):
             name_of(name)
         domain = domain_of(node)
-        opset = self.opset = self.scope.opsets.get(domain, 1 if domain == MICROSOFT else 0)
+        opset = self.opset = version_of(node, domain, self.scope.opsets)
         values = self.inputs = [self._value(name) for name in node.input]
         local = self._functions.get((domain, node.op_type, getattr(node, "overload", "")))
         if local is not None:

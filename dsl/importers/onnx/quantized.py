@@ -12,8 +12,8 @@ from ..values import axis_of, dims_of, dtype_of, rank_of, static
 from .converter import Converter
 from .elementwise import number
 from .quantization import centered, dequantized, dynamically_quantized, integer_product, quantized, stored
-from .rows import MICROSOFT, Family
-from .signatures import Signature
+from .rows import Family
+from .signatures import MICROSOFT, Signature
 
 ROWS = Family()
 

@@ -104,8 +104,16 @@ def _index(c: Converter, a: Any) -> relax.Expr:
 
 @ROWS.row("CumSum", "CumProd")
 def _cumulative(c: Converter, a: Any) -> relax.Expr:
-    (axis,) = c.ints(a.axis, "the axis")
-    axis = axis_of(axis, rank_of(a.x))
+    """Return the cumulative sums or products along an axis; if the axis is known at run time only, choose among those along all."""
+    rank, known = rank_of(a.x), c.elements(a.axis)
+    if known is not None or rank == 1:
+        return _along(c, a, 0 if known is None else axis_of(int(known.reshape(-1)[0]), rank))
+    axis = c.emit(op.astype(op.reshape(a.axis, ()), "int64"), "_axis")
+    axis = op.where(op.less(axis, const(0, "int64")), op.add(axis, const(rank, "int64")), axis)
+    return op.take(op.stack([_along(c, a, place) for place in range(rank)], 0), axis, 0)
+
+
+def _along(c: Converter, a: Any, axis: int) -> relax.Expr:
     scan = op.cumsum if c.node.op_type == "CumSum" else op.cumprod
     x = op.flip(a.x, axis) if a.reverse else a.x
     made = scan(x, axis, exclusive=bool(a.exclusive))

@@ -18,8 +18,6 @@ LEARNING = "ai.onnx.ml"
 """The domain of operators of classical machine learning."""
 TRAINING = "ai.onnx.preview.training"
 """The domain of optimizers."""
-MICROSOFT = "com.microsoft"
-"""The domain of the operators that onnxruntime adds to the standard."""
 
 
 class Row(Struct, frozen=True):

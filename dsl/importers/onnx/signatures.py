@@ -15,6 +15,10 @@ from .library import library
 from .tensors import Tensors, is_text
 
 
+MICROSOFT = "com.microsoft"
+"""The domain of the operators that onnxruntime adds to the standard."""
+
+
 class Signature(Struct, frozen=True):
     """An operator of one version: names of inputs, of which the last may take all further ones, and defaults of attributes."""
 
@@ -46,6 +50,16 @@ class Signature(Struct, frozen=True):
 def domain_of(node: Any) -> str:
     """Return the domain of a node's operator; that of the standard is ""."""
     return "" if node.domain == "ai.onnx" else node.domain
+
+
+_EARLY = {"LayerNormalization": 17}
+"""Operators that onnxruntime declares in the standard's domain from version 1 on, with the version that declares them there."""
+
+
+def version_of(node: Any, domain: str, opsets: Mapping[str, int]) -> int:
+    """Return the version of a domain by which a node is read, 0 if the model does not import the domain."""
+    version = opsets.get(domain, 1 if domain == MICROSOFT else 0)
+    return max(version, _EARLY.get(node.op_type, 0)) if version and not domain else version
 
 
 @lru_cache(maxsize=1024)
