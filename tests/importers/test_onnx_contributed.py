@@ -340,6 +340,24 @@ def _dynamic(rng: Rng) -> Node:
     return node("DynamicQuantizeMatMul", inputs)
 
 
+def _quantized_attention(rng: Rng) -> Node:
+    batch, length, width, heads = 2, 3, 8, 2
+    past = int(choice(rng, (0, 2)))
+    dtype, by_column = choice(rng, ("uint8", "int8")), bool(rng.integers(2))
+    dims = (3 * width,) if by_column else ()
+    masks = (None, (np.arange(past + length) < np.array([[past + 2], [past + 3]])).astype("int32"))
+    inputs = {
+        "input": _codes(rng, batch, length, width), "weight": _codes(rng, width, 3 * width, dtype=dtype), "bias": small(rng, 3 * width),
+        "input_scale": np.array(0.02, "float32"), "weight_scale": rng.uniform(0.005, 0.01, dims).astype("float32"),
+        "mask_index": choice(rng, masks), "input_zero_point": choice(rng, (None, _codes(rng))),
+        "weight_zero_point": choice(rng, (None, _codes(rng, *dims, dtype=dtype))),
+        "past": small(rng, 2, batch, heads, past, width // heads) if past else None,
+    }  # fmt: skip
+    attributes = {"num_heads": heads, "unidirectional": int(rng.integers(2))}
+    constants = ("weight",) if rng.random() < 0.5 else ()
+    return node("QAttention", inputs, attributes, outputs=["y", "present"], constants=constants)
+
+
 def _to_float(rng: Rng) -> Node:
     inputs = {
         "A": _codes(rng, 3, 8), "B": _codes(rng, 8, 5), "a_scale": np.array(0.02, "float32"), "b_scale": np.array(0.03, "float32"),
@@ -376,7 +394,8 @@ def _linear(operator: str, rng: Rng) -> Node:
 @pytest.mark.parametrize(
     "make",
     [
-        *(partial(_quantized_binary, name) for name in ("QLinearAdd", "QLinearMul")), _quantized_concat, _dynamic, _to_float, _gemm,
+        *(partial(_quantized_binary, name) for name in ("QLinearAdd", "QLinearMul")), _quantized_concat, _quantized_attention, _dynamic,
+        _to_float, _gemm,
         *(partial(_quantized_unary, name) for name in ("QLinearSigmoid", "QLinearLeakyRelu", "QLinearGlobalAveragePool")),
         *(partial(_linear, name) for name in ("QuantizeLinear", "DequantizeLinear")),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from math import sqrt
 from typing import Any
@@ -95,24 +96,40 @@ def _around(dims: tuple[tir.PrimExpr, ...]) -> list[Any]:
     return {2: [dims[0], 1, 1, dims[-1]], 3: [dims[0], 1, *dims[1:]]}.get(len(dims), list(dims))
 
 
+SELF_ATTENTION: dict[str, Any] = {
+    "num_heads": 0, "unidirectional": 0, "scale": 0.0, "mask_filter_value": -10000.0, "do_rotary": 0, "past_present_share_buffer": 0,
+}  # fmt: skip
+"""The attributes of self-attention with their defaults."""
+
+
 @ROWS.row(
     "Attention",
     domain=MICROSOFT,
     signature=Signature(
         ("input", "weights", "bias", "mask_index", "past", "attention_bias", "past_sequence_length"),
-        {"num_heads": 0, "unidirectional": 0, "qkv_hidden_sizes": None, "scale": 0.0, "mask_filter_value": -10000.0,
-         "do_rotary": 0, "past_present_share_buffer": 0, "rotary_embedding_dim": 0},
+        {**SELF_ATTENTION, "qkv_hidden_sizes": None, "rotary_embedding_dim": 0},
     ),
-)  # fmt: skip
+)
 def _attention(c: Converter, a: Any) -> list[relax.Expr]:
-    """Project the input to queries, keys and values by one matrix, and attend; `past` (2, batch, heads, length, size) precedes."""
+    return self_attention(c, a, product(c, a.input, a.weights), a.qkv_hidden_sizes, [a.attention_bias])
+
+
+def self_attention(
+    c: Converter,
+    a: Any,
+    projected: relax.Expr,
+    sizes: list[int] | None = None,
+    biases: Sequence[relax.Expr | None] = (),
+) -> list[relax.Expr]:
+    """Attend to queries, keys and values that one matrix projected, of the given sizes; `past` (2, batch, heads, length, size)
+    precedes. Return the result, and the keys and values if the node has this output.
+    """
     if a.do_rotary or a.past_present_share_buffer:
         raise c.unsupported("it rotates, or shares buffers of past and present", "export it without")
-    width = d.value_of(dims_of(a.weights)[1])
-    sizes = a.qkv_hidden_sizes or ([width // 3] * 3 if width is not None else None)
+    width = d.value_of(dims_of(projected)[2])
+    sizes = sizes or ([width // 3] * 3 if width is not None else None)
     if sizes is None or a.num_heads < 1:
         raise c.unsupported("its number of heads or its width is not known", "make them known")
-    projected = product(c, a.input, a.weights)
     projected = c.emit(projected if a.bias is None else op.add(projected, a.bias), "_projected")
     parts = [
         c.emit(op.strided_slice(projected, [2], [sum(sizes[:place])], [sum(sizes[: place + 1])]), "_part")
@@ -124,7 +141,7 @@ def _attention(c: Converter, a: Any) -> list[relax.Expr]:
         past = [op.squeeze(op.strided_slice(a.past, [0], [place], [place + 1]), [0]) for place in range(2)]
     key, value = (c.emit(_after(c, old, x)) for old, x in zip(past, (key, value), strict=True))
     (batch, _, length, _), keys = dims_of(c.emit(query, "_query")), dims_of(key)[2]
-    biases = [_masked(c, a.mask_index, keys, batch, a.mask_filter_value), a.attention_bias]
+    biases = [_masked(c, a.mask_index, keys, batch, a.mask_filter_value), *biases]
     if a.unidirectional:
         biases.append(_causal(c, length, keys, a.mask_filter_value))
     made = _attended(c, (query, key, value), a.scale, biases)

@@ -158,13 +158,18 @@ def _bias_split_gelu(c: Converter, a: Any) -> relax.Expr:
 
 @_row("BiasSoftmax", "data bias", axis=1, is_inner_broadcast=None)
 def _bias_softmax(c: Converter, a: Any) -> relax.Expr:
-    """Return the softmax, over the dimensions from `axis` on as one, of the sum of the data and a bias that broadcasts."""
-    axis = axis_of(a.axis, rank_of(a.data))
-    bias = a.bias
-    if not a.is_inner_broadcast and rank_of(bias) < rank_of(a.data):
-        missing = rank_of(a.data) - rank_of(bias)
-        bias = op.reshape(bias, c.shape((*dims_of(bias)[:1], *[1] * missing, *dims_of(bias)[1:])))
-    total = op.add(a.data, bias)
+    """Return the softmax, over the dimensions from `axis` on as one, of the sum of the data and a bias.
+
+    A bias with fewer dimensions lacks the last ones before `axis` with `is_inner_broadcast`, and the first ones without.
+    """
+    axis, missing = axis_of(a.axis, rank_of(a.data)), rank_of(a.data) - rank_of(a.bias)
+    bias, own = a.bias, axis - missing
+    if a.is_inner_broadcast and missing > 0:
+        if own < 0:
+            raise ValueError(f"its bias has {rank_of(bias)} dimensions, fewer than those from axis {axis} on")
+        dims = dims_of(bias)
+        bias = op.reshape(bias, c.shape((*dims[:own], *[1] * missing, *dims[own:])))
+    total = c.known_shape(c.emit(op.add(a.data, bias), "_sum"), dims_of(a.data))
     if axis == rank_of(a.data) - 1:
         return in_float32(op.nn.softmax)(total, axis)
     flat = op.reshape(total, c.shape((*dims_of(a.data)[:axis], -1)))

@@ -9,6 +9,7 @@ from ....ir import relax
 from ....ir.api.relax import op
 from ....ir.ops import dims as d
 from ..values import axis_of, dims_of, dtype_of, rank_of, static
+from .attention import SELF_ATTENTION, self_attention
 from .converter import Converter
 from .elementwise import number
 from .quantization import centered, dequantized, dynamically_quantized, integer_product, quantized, stored
@@ -105,6 +106,19 @@ def _product_to_float(c: Converter, a: Any) -> relax.Expr:
     sums = integer_product(c, centered(c, a.A, a.a_zero_point, True), centered(c, a.B, a.b_zero_point, False))
     scale = op.multiply(a.a_scale, a.b_scale)
     return _of_columns(c, op.multiply(c.cast(sums, dtype_of(a.a_scale)), scale), a.bias)
+
+
+@_row(
+    "QAttention",
+    "input weight bias input_scale weight_scale mask_index input_zero_point weight_zero_point past",
+    **SELF_ATTENTION,
+)
+def _attention(c: Converter, a: Any) -> list[relax.Expr]:
+    """Project quantized tensors in integers, and attend in floats; scales and zero points of the weight may belong to its columns."""
+    left, right = centered(c, a.input, a.input_zero_point, True), centered(c, a.weight, a.weight_zero_point, False)
+    scale = op.multiply(op.reshape(a.input_scale, ()), a.weight_scale)
+    sums = c.cast(integer_product(c, left, right), dtype_of(a.input_scale))
+    return self_attention(c, a, op.multiply(sums, scale))
 
 
 @_row("DynamicQuantizeMatMul", "A B b_scale b_zero_point bias")

@@ -14,7 +14,6 @@ from .files import Model
 from .library import library
 from .tensors import Tensors, is_text
 
-
 MICROSOFT = "com.microsoft"
 """The domain of the operators that onnxruntime adds to the standard."""
 
