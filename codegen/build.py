@@ -43,8 +43,8 @@ class Settings(Struct, frozen=True):
     - `threads`: the number of threads of a parallel loop; 0 is that of TVMS_NUM_THREADS or OMP_NUM_THREADS, or one
       per core;
     - `level`: the optimization level of LLVM, 0 to 3;
-    - `native`: whether graph functions with known shapes become machine code as a whole, with a static memory plan
-      (`codegen.graph.native`), or are executed call by call.
+    - `native`: whether graph functions become machine code as a whole (`codegen.graph.native`) if their sizes do not depend on
+      data, or are executed call by call.
     """
 
     schedule: bool = True

@@ -82,10 +82,11 @@ def c_functions(module: IRModule, natives: Mapping[str, NativeFunction]) -> list
             continue
         if isinstance(function, tir.PrimFunc):
             found.append(CFunction(name, _loop_parameters(function), function))
-        elif name in natives:
+        elif name in natives and natives[name].has_constant_sizes:
             found.append(CFunction(name, _graph_parameters(natives[name]), natives[name]))
         elif isinstance(function, relax.Function):
-            reason, span = why_not_native(module, name)
+            is_native = name in natives
+            reason, span = ("it has symbolic sizes", None) if is_native else why_not_native(module, name)
             help = (
                 "make all sizes constant and all calls kernels, or save it for Python under a name such as model.tvmsc"
             )

@@ -4,7 +4,7 @@ results that are not written yet.
 A tensor is alive from the step that writes it to the last one that reads it. The largest is placed first,
 each in the smallest gap between the tensors that are alive at the same time (best fit; Pisarchyk and Lee,
 "Efficient Memory Management for Deep Neural Net Inference", 2020). TVM's `StaticPlanBlockMemory` shares
-whole storages; a workspace also shares parts of them.
+whole storages; a workspace also shares parts of them. Tensors of symbolic sizes share whole rooms (`share_rooms`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from collections.abc import Sequence
 from math import inf
 
 from msgspec import Struct
+
+from ...ir import tir
+from ...ir.ops import dims as d
 
 ALIGNMENT = 64
 """Alignment in bytes: a cache line, and the widest vector."""
@@ -94,3 +97,39 @@ def _most_alive(lifetimes: Sequence[Lifetime]) -> int:
         (sum(lifetime.size for lifetime in lifetimes if lifetime.first <= step <= lifetime.last) for step in steps),
         default=0,
     )
+
+
+class Room(Struct, eq=False):
+    """Memory for tensors that are never alive at the same time, of sizes that are multiples of `unit`: `factor` units of bytes."""
+
+    key: object
+    """Rooms with equal units have equal keys."""
+    unit: tir.PrimExpr
+    factor: int
+    last: int
+    """The last step that accesses it so far."""
+
+    @property
+    def size(self) -> tir.PrimExpr:
+        """Return the size in bytes, a multiple of `ALIGNMENT`."""
+        return d.multiply(d.ceildiv(d.multiply(self.unit, self.factor), ALIGNMENT), ALIGNMENT)
+
+
+def share_rooms(lifetimes: Sequence[tuple[tir.PrimExpr, int, int]]) -> tuple[list[int], list[Room]]:
+    """Return the room of each tensor, and all rooms. A tensor has a symbolic size in bytes, and the first and last step at which it is
+    alive. It shares a room with others of the same size, or of a constant multiple of that.
+    """
+    rooms: list[Room] = []
+    places = [0] * len(lifetimes)
+    for tensor in sorted(range(len(lifetimes)), key=lambda i: lifetimes[i][1]):
+        size, first, last = lifetimes[tensor]
+        key, unit, factor = d.split_factor(size)
+        free = [n for n, room in enumerate(rooms) if room.last < first and room.key == key]
+        if free:
+            best = min(free, key=lambda n: (rooms[n].factor < factor, abs(rooms[n].factor - factor)))
+            rooms[best].factor, rooms[best].last = max(rooms[best].factor, factor), last
+        else:
+            best = len(rooms)
+            rooms.append(Room(key, unit, factor, last))
+        places[tensor] = best
+    return places, rooms

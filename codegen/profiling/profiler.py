@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+import numpy as np
 from msgspec import Struct
 
-from ...ir import tir
+from ...ir import relax, tir
 from ...ir.base import Span
 from ..graph.home import HOST, Home
 from ..graph.native_entry import NativeEntry
 from ..graph.observe import observed
+from ..lower.signature import size_variables
 from ..peak import peak_flops, read_rate
 from ..runtime.dlpack import Array
 from ..runtime.executable import Entry, Executable
 from ..runtime.timing import warm_up
 from .report import KernelCalls, Report, Roofline
-from .ticks import TickedFunction, seconds_between, ticked_function
-from .work import Work, work_of
+from .ticks import TickedFunction, seconds_of_calls, ticked_function
+from .work import Work, sizes_of, work_of
 
 
 class _Record(Struct, frozen=True):
@@ -38,12 +41,13 @@ class Profiler:
         """`home` is the memory of the tensors."""
         self._functions, self._finish = executable.module.functions, finish
         self._records: list[_Record] = []
-        self._ticks: list[tuple[TickedFunction, Array]] = []
-        """Times of native functions, which are evaluated after the call, so that this does not count."""
+        self._ticks: list[tuple[TickedFunction, Array, list[Any]]] = []
+        """Times of native functions and the shapes of their arguments, evaluated after the call, so that this does not count."""
         self._span: Span | None = None
         self._work: dict[tuple[str, Any], Work] = {}
-        ticked = {name: self._counted(function) for name, function in _ticked_functions(executable).items()}
         entries = {name: executable[name] for name in executable}
+        executed = observed(executable.module, entries, self._timed, home, {}, self._at)
+        ticked = {name: self._counted(function) for name, function in _ticked_functions(executable, executed).items()}
         self.entries: Mapping[str, Entry] = observed(executable.module, entries, self._timed, home, ticked, self._at)
         """The functions of the module, which record their calls."""
 
@@ -79,7 +83,9 @@ class Profiler:
             result = entry(*args)
             self._finish()
             taken = time.perf_counter() - start
-            self._records.append(_Record(name, span, taken, self._work_of(name, args)))
+            function = self._functions.get(name)
+            sizes = sizes_of(function, args) if isinstance(function, tir.PrimFunc) else {}
+            self._records.append(_Record(name, span, taken, self._work_of(name, sizes)))
             return result
 
         return timed
@@ -88,8 +94,9 @@ class Profiler:
         """Return a native function such that the calls of its kernels are recorded."""
 
         def counted(*args: Any) -> Any:
+            ticked.times[:] = 0
             result = ticked.entry(*args)
-            self._ticks.append((ticked, ticked.times.copy()))
+            self._ticks.append((ticked, ticked.times.copy(), [np.shape(arg) for arg in args]))
             return result
 
         return counted
@@ -97,32 +104,58 @@ class Profiler:
     def _taken(self) -> list[_Record]:
         """Return the records of a call, and forget them."""
         records, self._records = self._records, []
-        for ticked, times in self._ticks:
-            for call, taken in zip(ticked.calls, seconds_between(times), strict=True):
-                name = getattr(call.op, "name_hint", "")
-                records.append(_Record(name, call.span, taken, self._work_of(name, ())))
+        for ticked, times, shapes in self._ticks:
+            value_of = ticked.sizes(shapes)
+            for call, taken in zip(ticked.calls, seconds_of_calls(times), strict=True):
+                if taken is not None:
+                    name = getattr(call.op, "name_hint", "")
+                    records.append(
+                        _Record(name, call.span, taken, self._work_of(name, self._sizes_of(name, call, value_of)))
+                    )
         self._ticks = []
         return records
 
-    def _work_of(self, name: str, args: Sequence[Any]) -> Work:
-        key = name, tuple([tuple(getattr(arg, "shape", ())) for arg in args])
+    def _sizes_of(self, name: str, call: tir.Call, value_of: Callable[[tir.PrimExpr], int]) -> dict[str, int]:
+        """Return the symbolic sizes that a driver passes to a kernel after its tensors, by name."""
+        function = self._functions.get(name)
+        if not isinstance(function, tir.PrimFunc):
+            return {}
+        numbers = [param for param in function.params if param not in function.buffer_map] + size_variables(function)
+        given = call.args[len(call.args) - len(numbers) :]
+        return {
+            number.name: value_of(arg)
+            for number, arg in zip(numbers, given, strict=True)
+            if isinstance(arg, tir.PrimExpr)
+        }
+
+    def _work_of(self, name: str, sizes: Mapping[str, int]) -> Work:
+        key = name, tuple(sizes.items())
         if key not in self._work:
             function = self._functions.get(name)
-            self._work[key] = work_of(function, args) if isinstance(function, tir.PrimFunc) else Work()
+            self._work[key] = work_of(function, sizes) if isinstance(function, tir.PrimFunc) else Work()
         return self._work[key]
 
 
-def _ticked_functions(executable: Executable) -> dict[str, TickedFunction]:
-    """Return the native functions of a module with drivers that note times."""
+def _ticked_functions(executable: Executable, executed: Mapping[str, Entry]) -> dict[str, TickedFunction]:
+    """Return the native functions of a module with drivers that note times; `executed` are their executors."""
     built, target = executable.built, executable.target
     entries = {name: executable[name] for name in built.natives}
     if target.is_device or not all(isinstance(entry, NativeEntry) for entry in entries.values()):
         return {}  # simulated threads execute each call several times
     signatures, faults = built.signatures, built.emitted.faults
     return {
-        name: ticked_function(name, built.natives[name], signatures, entry.addresses, faults, target)
+        name: ticked_function(
+            name,
+            built.natives[name],
+            source,
+            signatures,
+            entry.addresses,
+            faults,
+            target,
+            partial(executed.__getitem__, name),
+        )
         for name, entry in entries.items()
-        if isinstance(entry, NativeEntry)
+        if isinstance(entry, NativeEntry) and isinstance(source := executable.module[name], relax.Function)
     }
 
 

@@ -1,10 +1,11 @@
 """Times of the kernels of a native function: its driver, compiled once more, notes the time before and after each kernel.
 
-    Module.dense(x.data, w.data, …)          note_time(times[0])
+    Module.dense(x.data, w.data, …)          note_time(times[0, 0])
     Module.relu(…)                     →     Module.dense(x.data, w.data, …)
-                                             note_time(times[1])
+                                             note_time(times[0, 1])
+                                             note_time(times[1, 0])
                                              Module.relu(…)
-                                             note_time(times[2])
+                                             note_time(times[1, 1])
 
 The kernels themselves are those of the executable. No Python runs between them.
 """
@@ -13,15 +14,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...ir import tir
-from ...ir.base import Op
+from ...ir import relax, tir
+from ...ir.base import GlobalVar, Op
+from ...ir.ops import dims as d
+from ...ir.visit import rewrite
 from ..graph.native import NativeFunction, Returned
 from ..graph.native_entry import NativeEntry
 from ..graph.tensors import driver_buffer
@@ -40,6 +42,7 @@ from ..runtime.dlpack import Array
 from ..runtime.jit import Library, link_symbols
 from ..runtime.prim_entry import PrimEntry
 from ..runtime.signature import Signature, signature_of
+from ..runtime.sizes import compile_size
 from ..target import Target
 
 _NOTE_TIME = "tvms.note_time"
@@ -47,29 +50,45 @@ _NOTE_TIME = "tvms.note_time"
 
 
 class TickedFunction(Struct, frozen=True, eq=False):
-    """A native function that notes times: `entry` calls it, and `times` are those before, between and after its `calls`."""
+    """A native function that notes times: `entry` calls it, and `times` are those before and after each of its `calls`, zero for
+    calls in branches that were not taken. `driver` has the sizes of its arguments as variables.
+    """
 
     entry: Callable[..., Any]
+    driver: tir.PrimFunc
     calls: tuple[tir.Call, ...]
     times: Array
 
+    def sizes(self, shapes: Sequence[Sequence[int]]) -> Callable[[tir.PrimExpr], int]:
+        """Return a function that computes size arguments of `calls`, given the shapes of the arguments of the function."""
+        frame: dict[tir.Var, int] = {}
+        for param, shape in zip(self.driver.params, shapes, strict=False):
+            pairs = zip(self.driver.buffer_map[param].shape, shape, strict=True)
+            frame |= {declared: size for declared, size in pairs if isinstance(declared, tir.Var)}
+        slots = {variable: slot for slot, variable in enumerate(frame)}
+        return lambda expr: compile_size(expr, slots)([*frame.values()])
 
-def seconds_between(times: Array) -> list[float]:
-    """Return the seconds between the times that were noted: those of each call of a kernel."""
-    ticks: list[int] = [int(seconds) * 1_000_000_000 + int(rest) for seconds, rest in times]
-    return [(end - start) / 1e9 for start, end in pairwise(ticks)]
+
+def seconds_of_calls(times: Array) -> list[float | None]:
+    """Return the seconds of each call of a kernel; None for those that were not executed."""
+    ticks: list[list[int]] = [[int(seconds) * 1_000_000_000 + int(rest) for seconds, rest in pair] for pair in times]
+    return [(end - start) / 1e9 if end else None for start, end in ticks]
 
 
 def ticked_function(
     name: str,
     native: NativeFunction,
+    source: relax.Function,
     signatures: Mapping[str, Signature],
     addresses: Mapping[str, int],
     faults: Sequence[Fault],
     target: Target,
+    execute: Callable[[], Callable[..., Any]],
 ) -> TickedFunction:
-    """Return native function `name` with a driver that notes times; `addresses` are those of the kernels it calls."""
-    times = np.zeros((len(native.calls) + 1, 2), np.int64)
+    """Return native function `name`, compiled from `source`, with a driver that notes times; `addresses` are those of the kernels it
+    calls, and `execute` returns its executor.
+    """
+    times = np.zeros((len(native.calls), 2, 2), np.int64)
     ticked = _with_ticks(native, times)
     kernel = lower(ticked.driver)
     stubs = {called: _stub(signature) for called, signature in signatures.items()}
@@ -84,25 +103,37 @@ def ticked_function(
     )
     library = Library({name: found[symbol]}, code)
     entry = PrimEntry(name, ticked.driver, signature, library, faults)
-    return TickedFunction(NativeEntry(ticked, entry, found[symbol]), native.calls, times)
+    return TickedFunction(
+        NativeEntry(ticked, source, entry, found[symbol], execute), native.driver, native.calls, times
+    )
 
 
 def _with_ticks(native: NativeFunction, times: Array) -> NativeFunction:
     """Return `native` with `times` as one more constant, to which its driver writes."""
-    buffer = driver_buffer("times", times.shape, "int64")
+    buffer = driver_buffer("times", list(map(d.dim, times.shape)), "int64")
     handle = tir.Var("handle", "times_handle")
-    steps: list[tir.Stmt] = [_note_time(buffer, 0)]
-    for number, call in enumerate(native.calls, 1):
-        steps += [tir.Evaluate(call), _note_time(buffer, number)]
+
+    def noted(node: Any) -> tir.Stmt | None:
+        if isinstance(node, tir.SeqStmt):
+            return sequence(node.seq)
+        if not (
+            isinstance(node, tir.Evaluate) and isinstance(node.value, tir.Call) and isinstance(node.value.op, GlobalVar)
+        ):
+            return None
+        number = numbers[node.value]
+        return sequence([_note_time(buffer, number, 0), node, _note_time(buffer, number, 1)])
+
+    numbers = {call: number for number, call in enumerate(native.calls)}
     driver, place = native.driver, native.inputs + len(native.constants)
     params = (*driver.params[:place], handle, *driver.params[place:])
-    ticked = replace(driver, params=params, buffer_map={**driver.buffer_map, handle: buffer}, body=sequence(steps))
+    body = rewrite(driver.body, noted)
+    ticked = replace(driver, params=params, buffer_map={**driver.buffer_map, handle: buffer}, body=body)
     constants = (*native.constants, times)
     return replace(native, driver=ticked, constants=constants, returned=_shifted(native.returned, place))
 
 
-def _note_time(times: tir.Buffer, number: int) -> tir.Stmt:
-    element = tir.BufferLoad("int64", times, (tir.IntImm("int64", number), tir.IntImm("int64", 0)))
+def _note_time(times: tir.Buffer, number: int, side: int) -> tir.Stmt:
+    element = tir.BufferLoad("int64", times, (d.dim(number), d.dim(side), d.dim(0)))
     place = tir.Call("handle", Op("tir.address_of"), (element,))
     return tir.Evaluate(tir.Call("int32", Op(_NOTE_TIME), (place,)))
 

@@ -25,15 +25,22 @@ class Work(Struct, frozen=True):
     bytes: int = 0
 
 
-def work_of(function: tir.PrimFunc, args: Sequence[Any] = ()) -> Work:
-    """Return the work of a call with `args`, which determine symbolic sizes."""
+def work_of(function: tir.PrimFunc, sizes: Mapping[str, int]) -> Work:
+    """Return the work of a call with these symbolic sizes, by name."""
+    return Work(count_operations(function, sizes), sum(_bytes_of(buffer, sizes) for buffer in _buffers(function)))
+
+
+def sizes_of(function: tir.PrimFunc, args: Sequence[Any]) -> dict[str, int]:
+    """Return the symbolic sizes that the arguments of a call determine, by name."""
     sizes: dict[str, int] = {}
     for param, value in zip(function.params, args, strict=False):
         buffer = function.buffer_map.get(param)
+        if buffer is None and isinstance(value, int):
+            sizes[param.name] = value
         for size, actual in zip(buffer.shape if buffer else (), getattr(value, "shape", ()), strict=False):
             if isinstance(size, tir.Var):
                 sizes[size.name] = int(actual)
-    return Work(count_operations(function, sizes), sum(_bytes_of(buffer, sizes) for buffer in _buffers(function)))
+    return sizes
 
 
 def _buffers(function: tir.PrimFunc) -> list[tir.Buffer]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache as once
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ...ir import script, tir
+from ...ir import relax, script, tir
+from ...ir.backend.external import external_functions
 from ...ir.base import BaseFunc, IRModule
 from ...ir.deep import deep
 from ...ir.diagnostics import Diagnostic, error
@@ -34,7 +36,7 @@ from ..cache import Cache, find_cache
 from ..current_target import default_target
 from ..device import Device, check_device
 from ..gpu.orders import EACH, InEveryOrder
-from ..graph.entries import Entry, compile_graphs
+from ..graph.entries import Entry, compile_function, compile_graphs
 from ..graph.home import HOST, Home
 from ..graph.native import native_functions
 from ..graph.native_entry import NativeEntry
@@ -202,7 +204,12 @@ def link_built(built: Built, image: bytes, target: Target, settings: Settings) -
         source = natives[name].driver if name in natives else module.functions[name]
         assert isinstance(source, tir.PrimFunc)
         entry = prim_entry(name, source, module, signature, library, built.emitted.faults, target, settings)
-        entries[name] = NativeEntry(natives[name], entry, library.addresses[name]) if name in natives else entry
+        if name in natives:
+            graph = module.functions[name]
+            assert isinstance(graph, relax.Function)
+            execute = once(partial(compile_function, name, graph, entries, external_functions(module)))
+            entry = NativeEntry(natives[name], graph, entry, library.addresses[name], execute)
+        entries[name] = entry
         if target.order == EACH and library.pattern is not None:
             entries[name] = InEveryOrder(name, entries[name], library.pattern, source.span)
     compile_graphs(module, entries)

@@ -42,16 +42,20 @@ def make_quick_call(
     written: set[tir.Var],
     checks_overlap: bool,
     bound: Mapping[int, int] = {},
+    own: Sequence[int] = (),
 ) -> Callable[..., Any] | None:
     """Return a function of arrays that calls the kernel at an address. It returns None, the bytes of a fault
     record, or `REFUSED`.
 
-    `bound` holds the addresses of constant arrays, by position; these are not passed in a call.
+    `bound` holds the addresses of constant arrays, by position; these are not passed in a call. The arrays at the positions `own`
+    were allocated for the call with the right sizes.
 
     None if an argument is not a contiguous array of a dtype that NumPy has, or the function returns a value.
     """
     buffers = [source.buffer_map.get(param) for param in source.params]
-    if sysconfig.get_config_var("Py_GIL_DISABLED") or not all(buffer and _is_plain(buffer) for buffer in buffers):
+    if sysconfig.get_config_var("Py_GIL_DISABLED") or not all(
+        buffer and _is_plain(buffer, place in own) for place, buffer in enumerate(buffers)
+    ):
         return None
     plain = [buffer for buffer in buffers if buffer is not None]
     caller = _Caller(plain, size_variables(source), [buffer.data in written for buffer in plain], bound)
@@ -64,11 +68,11 @@ def make_quick_call(
     return function
 
 
-def _is_plain(buffer: tir.Buffer) -> bool:
+def _is_plain(buffer: tir.Buffer, is_own: bool) -> bool:
     kind = numpy_dtype(buffer.dtype)
     is_simple = kind.kind in "fiub" and kind.isbuiltin == 1 and "x" not in buffer.dtype
     is_at_start = isinstance(buffer.elem_offset, tir.IntImm | None)
-    sizes = all(isinstance(size, tir.IntImm | tir.Var) for size in buffer.shape)
+    sizes = is_own or all(isinstance(size, tir.IntImm | tir.Var) for size in buffer.shape)
     return is_simple and is_at_start and not buffer.strides and sizes
 
 

@@ -24,13 +24,13 @@ class _Atoms:
         self._numbers: dict[object, int] = {}
 
     def number(self, node: tir.PrimExpr) -> int:
-        number = self._numbers.setdefault(_key(node), len(self.nodes))
+        number = self._numbers.setdefault(key_of(node), len(self.nodes))
         if number == len(self.nodes):
             self.nodes.append(node)
         return number
 
 
-def _key(node: tir.PrimExpr) -> object:
+def key_of(node: tir.PrimExpr) -> object:
     """Return a key that is the same for structurally equal expressions of shapes."""
     match node:
         case tir.Var():
@@ -38,11 +38,11 @@ def _key(node: tir.PrimExpr) -> object:
         case tir.IntImm():
             return node.value
         case tir.BinaryOp():
-            return type(node), _key(node.a), _key(node.b)
+            return type(node), key_of(node.a), key_of(node.b)
         case tir.Cast():
-            return tir.Cast, node.dtype, _key(node.value)
+            return tir.Cast, node.dtype, key_of(node.value)
         case tir.Call():
-            return node.op, tuple(_key(arg) if isinstance(arg, tir.PrimExpr) else arg for arg in node.args)
+            return node.op, tuple(key_of(arg) if isinstance(arg, tir.PrimExpr) else arg for arg in node.args)
         case _:
             return node
 
@@ -232,6 +232,19 @@ def maximum(a: tir.PrimExpr, b: tir.PrimExpr | int) -> tir.PrimExpr:
 def product(dims: Sequence[tir.PrimExpr]) -> tir.PrimExpr:
     """Return the number of elements of a tensor of shape `dims`."""
     return reduce(multiply, dims, dim(1))
+
+
+def split_factor(a: tir.PrimExpr) -> tuple[object, tir.PrimExpr, int]:
+    """Return `key, unit, factor` with `a == unit * factor`, where `factor` is the greatest common divisor of the coefficients of `a`
+    and equal units have equal keys.
+    """
+    atoms = _Atoms()
+    polynomial = _polynomial(_with_simple_atoms(a), atoms)
+    factor = gcd(*polynomial.values()) or 1
+    unit = {monomial: value // factor for monomial, value in polynomial.items()}
+    keys = [key_of(node) for node in atoms.nodes]
+    key = frozenset((frozenset(Counter(keys[n] for n in monomial).items()), value) for monomial, value in unit.items())
+    return key, _render(unit, atoms), factor
 
 
 def as_dim(value: tir.PrimExpr | int) -> tir.PrimExpr:

@@ -10,7 +10,7 @@ import tvms
 from tvms.codegen.profiling.page import page, picture
 from tvms.codegen.profiling.profiler import Profiler
 from tvms.codegen.profiling.report import KernelCalls, Report, Roofline, compared
-from tvms.codegen.profiling.work import work_of
+from tvms.codegen.profiling.work import sizes_of, work_of
 
 STATIC = """
 I.ir_module Module:
@@ -188,6 +188,7 @@ T.prim_func main(a: T.handle, b: T.handle):
         B[i, j] = A[i, j] * T.float32(2) + T.float32(1)
 """
     function = tvms.parse(text)["main"]
-    known = work_of(function, (floats(5, 4), floats(5, 4)))
+    known = work_of(function, sizes_of(function, (floats(5, 4), floats(5, 4))))
     assert (known.operations, known.bytes) == (2 * 20, 2 * 80)
-    assert (work_of(function).operations, work_of(function).bytes) == (0, 0)
+    unknown = work_of(function, {})
+    assert (unknown.operations, unknown.bytes) == (0, 0)
