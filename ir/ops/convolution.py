@@ -114,10 +114,10 @@ def _numpy(spatial: int) -> Oracle:
     letters = _SPATIAL[spatial]
 
     def oracle(np: Any, a: Any) -> Any:
-        x = numpy_unpacked(np, a.data, a.data_layout, "NC" + letters)
-        w = numpy_unpacked(np, a.weight, a.kernel_layout, "OI" + letters)
+        x = numpy_unpacked(np, a.data.astype(a.result_dtype), a.data_layout, "NC" + letters)
+        w = numpy_unpacked(np, a.weight.astype(a.result_dtype), a.kernel_layout, "OI" + letters)
         x = np.pad(x, [(0, 0), (0, 0), *sides(a.padding)])
-        result = _convolve(np, x, w, a.strides, a.dilation, a.groups).astype(a.result_dtype)
+        result = _convolve(np, x, w, a.strides, a.dilation, a.groups)
         return numpy_packed(np, result, a.out_layout, "NC" + letters)
 
     return oracle
@@ -128,7 +128,7 @@ def _convolve(np: Any, x: Any, w: Any, strides: Any, dilation: Any, groups: int)
     spans = [dilation[n] * (w.shape[2 + n] - 1) + 1 for n in range(len(strides))]
     lengths = [(x.shape[2 + n] - spans[n]) // strides[n] + 1 for n in range(len(strides))]
     filters, width = w.shape[0] // groups, w.shape[1]
-    result = np.zeros((x.shape[0], w.shape[0], *lengths), np.result_type(x, w))
+    result = np.zeros((x.shape[0], w.shape[0], *lengths), x.dtype)
     for offset in np.ndindex(*w.shape[2:]) if result.size else ():
         starts = [o * step for o, step in zip(offset, dilation, strict=True)]
         window = tuple(
@@ -151,8 +151,8 @@ def _numpy_transposed(spatial: int) -> Oracle:
     letters = _SPATIAL[spatial]
 
     def oracle(np: Any, a: Any) -> Any:
-        x = numpy_unpacked(np, a.data, a.data_layout, "NC" + letters)
-        w = numpy_unpacked(np, a.weight, a.kernel_layout, "IO" + letters)
+        x = numpy_unpacked(np, a.data.astype(a.result_dtype), a.data_layout, "NC" + letters)
+        w = numpy_unpacked(np, a.weight.astype(a.result_dtype), a.kernel_layout, "IO" + letters)
         lengths = [
             (x.shape[2 + n] - 1) * a.strides[n] + a.dilation[n] * (w.shape[2 + n] - 1) + 1 + a.output_padding[n]
             for n in range(spatial)
