@@ -18,6 +18,11 @@ class Machine(Struct, frozen=True):
     l2_bytes: int
     threads: int
     has_fma: bool
+    has_byte_dots: bool = False
+    """Whether one instruction multiplies groups of four unsigned and signed bytes and adds them to int32 (x86: `vpdpbusd`)."""
+
+
+_BYTE_DOTS = ("+avx512vnni", "+avxvnni")
 
 
 @cache
@@ -31,7 +36,8 @@ def machine_of(features: str, triple: str) -> Machine:
         vector_bytes = 32
     has_fma = "+fma" in names or triple.startswith(("aarch64", "arm64"))
     caches = _cache_bytes(1, 32 << 10), _cache_bytes(2, 512 << 10)
-    return Machine(vector_bytes, registers, *caches, core_count(), has_fma)
+    has_byte_dots = not names.isdisjoint(_BYTE_DOTS) and vector_bytes >= 32
+    return Machine(vector_bytes, registers, *caches, core_count(), has_fma, has_byte_dots)
 
 
 def core_count() -> int:

@@ -273,6 +273,50 @@ def _against_infinity(sign: str) -> Callable[[ExpressionEmitter, Value], Value]:
 # --- Choice, bits, vectors ------------------------------------------------------------------------------------
 
 
+# --- Dot products of bytes ------------------------------------------------------------------------------------
+
+_DOT_WIDTHS = (128, 256, 512)
+"""Widths of vectors for which AVX512-VNNI and AVX-VNNI have `vpdpbusd`, in bits."""
+
+
+def _dot4(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    """Emit `dp4a(vec1, vec2, acc)`: one instruction for unsigned times signed bytes, if the processor has it."""
+    args = [arg for arg in call.args if isinstance(arg, tir.PrimExpr)]
+    a, b, *rest = [emitter.emit(arg) for arg in args]
+    is_signed = [parse_dtype(arg.dtype).code == "int" for arg in args[:2]]
+    result = register_type(call.dtype, call.span)
+    total = rest[0] if rest else ir.Constant(result, None if lanes_of(call.dtype) > 1 else 0)
+    width = 32 * lanes_of(call.dtype)
+    has_instruction = emitter.module.target.processor.has_byte_dots and width in _DOT_WIDTHS
+    if has_instruction and is_signed[0] != is_signed[1]:
+        return _dot_instruction(emitter, width, total, *((b, a) if is_signed[0] else (a, b)))
+    wide = ir.VectorType(ir.IntType(32), 4 * lanes_of(call.dtype))
+    builder = emitter.builder
+    x, y = [
+        builder.sext(value, wide) if signed else builder.zext(value, wide)
+        for value, signed in zip((a, b), is_signed, strict=True)
+    ]
+    products = builder.mul(x, y)
+    for byte in range(4):
+        lanes = range(byte, wide.count, 4)
+        part = (
+            vectors.shuffle(builder, products, products, list(lanes))
+            if lanes_of(call.dtype) > 1
+            else builder.extract_element(products, ir.Constant(ir.IntType(32), byte))
+        )
+        total = builder.add(total, part)
+    return total
+
+
+def _dot_instruction(emitter: ExpressionEmitter, width: int, total: Value, unsigned: Value, signed: Value) -> Value:
+    module, symbol = emitter.builder.module, f"llvm.x86.avx512.vpdpbusd.{width}"
+    function = module.globals.get(symbol)
+    if function is None:
+        types = [total.type, unsigned.type, signed.type]
+        function = ir.Function(module, ir.FunctionType(total.type, types), symbol)
+    return emitter.builder.call(function, [total, unsigned, signed])
+
+
 # --- Addresses and control ------------------------------------------------------------------------------------
 
 
@@ -309,6 +353,7 @@ CPU: Table = {
     **named("tan sinh cosh acos asin atan acosh asinh atanh log1p exp10", _libm),
     **named("atan2 hypot nextafter fmod", _libm),
     "tir.pow": _power,
+    "tir.dp4a": _dot4,
     "tir.call_extern": _call_extern,
     "tir.call_pure_extern": _call_extern,
 }

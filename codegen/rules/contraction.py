@@ -76,15 +76,16 @@ class Contraction(Struct, frozen=True, eq=False):
         return _steps(self.nest, PARALLEL_STEPS) >= PARALLEL_STEPS
 
 
-def read_contraction(nest: Nest, narrow: Sequence[str] = (), few: int = FEW) -> Contraction:
+def read_contraction(nest: Nest, narrow: Sequence[str] = (), few: int = FEW, takes_bytes: bool = False) -> Contraction:
     """Return the contraction that `nest` computes; Declined if it is not one, or has fewer steps than `few`. The
-    dtypes `narrow` are also accepted, and factors that are widened from them to the dtype of the result.
+    dtypes `narrow` are also accepted, and factors that are widened from them to the dtype of the result. If
+    `takes_bytes`, so are unsigned times signed bytes that are summed in int32.
     """
     nest = _without_units(nest)
     if {axis.var for axis in nest.spatial} != set(plain_steps(nest.store, nest.axes)):
         raise Declined("a spatial axis does not occur in the indices of the result")
     nest = _split_quotients(nest)
-    c, a, b = _operands(nest, narrow)
+    c, a, b = _operands(nest, narrow, takes_bytes)
     batch, rows, columns, depth = _kinds(nest, a, b)
     if not rows and not columns:
         raise Declined("it is a product of vectors")
@@ -97,21 +98,28 @@ def read_contraction(nest: Nest, narrow: Sequence[str] = (), few: int = FEW) -> 
     return Contraction(nest, a, b, c, batch, rows, columns, depth)
 
 
-def _operands(nest: Nest, narrow: Sequence[str]) -> tuple[Operand, Operand, Operand]:
+_BYTES = ("int8", "uint8")
+
+
+def _operands(nest: Nest, narrow: Sequence[str], takes_bytes: bool) -> tuple[Operand, Operand, Operand]:
     """Return the result and the two factors."""
     store, value = nest.store, nest.store.value
-    if not (nest.init is not None and isinstance(nest.init, tir.FloatImm) and nest.init.value == 0.0):
+    is_of_bytes = takes_bytes and store.buffer.dtype == "int32"
+    if not (isinstance(nest.init, tir.IntImm if is_of_bytes else tir.FloatImm) and nest.init.value == 0):
         raise Declined("it is not a sum that starts from zero")
     if not isinstance(value, tir.Add):
         raise Declined("it is not a sum")
     before, product = (value.a, value.b) if _is_result(value.a, store) else (value.b, value.a)
     if not (_is_result(before, store) and isinstance(product, tir.Mul)):
         raise Declined("it is not a sum of products")
-    left, right = (_widened(expr, narrow) for expr in (product.a, product.b))
+    left, right = (_widened(expr, _BYTES if is_of_bytes else narrow) for expr in (product.a, product.b))
     if not (isinstance(left, tir.BufferLoad) and isinstance(right, tir.BufferLoad)):
         raise Declined("a factor is not an element of a buffer")
     taken = ("float32", "float64", *narrow)
-    if any(dtype not in taken for dtype in (store.buffer.dtype, left.dtype, right.dtype)):
+    if is_of_bytes:
+        if sorted((left.dtype, right.dtype)) != [*_BYTES]:
+            raise Declined("its factors are not unsigned and signed bytes")
+    elif any(dtype not in taken for dtype in (store.buffer.dtype, left.dtype, right.dtype)):
         raise Declined(f"its dtype is not {', '.join(taken[:-1])} or {taken[-1]}")
     if store.buffer.data in (left.buffer.data, right.buffer.data):
         raise Declined("the result is a factor")

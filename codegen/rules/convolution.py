@@ -56,7 +56,7 @@ Distribute = Callable[[str, Index, Body], tir.Stmt]
 
 def schedule_convolution(nest: Nest, machine: Machine) -> tir.Stmt:
     """Return the convolution as matrix products of gathered chunks; Declined if `nest` is not a convolution."""
-    read = read_contraction(nest)
+    read = read_contraction(nest, takes_bytes=machine.has_byte_dots)
     if not read.rows:
         raise Declined("every weight is used for one result only")
     columns, more_columns = joined(read.columns, (read.c,))
@@ -84,10 +84,11 @@ class _Emitter:
         self.read, self.machine, self.is_left = read, machine, is_left
         self.rows, self.columns, self.depth = rows, columns, depth
         self.far, self.sides = (read.a, rows) if is_left else (read.b, columns)
-        self.element_bytes = parse_dtype(self.far.buffer.dtype).bytes
+        self.element_bytes, result_bytes = (parse_dtype(at.buffer.dtype).bytes for at in (self.far, read.c))
         self.k, self.size = known_size(depth), extent_of(self.sides)
         self.lanes = machine.vector_bytes // self.element_bytes
-        unit = machine.registers // 3 if is_left else self.lanes
+        unit = machine.registers // 3 if is_left else machine.vector_bytes // result_bytes
+        self.result_bytes = result_bytes
         long, inner, column_bytes = known_size(self.sides[:1]), known_size(self.sides[1:]), self.k * self.element_bytes
         is_known = bool(long and inner)
         self.are_rows_whole = is_known and len(self.sides) > 1
@@ -130,7 +131,7 @@ class _Emitter:
         else:
             a = self.read.a.matrix(self.rows, self.depth, offsets)
             product = Product(extent_of(self.rows), size, k, a, gathered, c, "b", finish)
-        multiply = emit_product(product, self.machine, self.element_bytes, is_parallel)
+        multiply = emit_product(product, self.machine, self.result_bytes, is_parallel)
         return allocated([near], [gather, self._clear(near, size), multiply])
 
     def _gather(
@@ -221,8 +222,8 @@ class _Emitter:
 
     def _clear(self, near: tir.Buffer, size: tir.PrimExpr) -> tir.Stmt:
         """Fill the padding with zeros: arbitrary bits may be subnormal numbers, whose products are slow."""
-        zero, rest = tir.FloatImm(near.dtype, 0.0), minus(self.width, size)
-        if constant(rest) == 0:
+        zero, rest = make.const(0, near.dtype), minus(self.width, size)
+        if constant(rest) == 0 or self.element_bytes < self.result_bytes:
             return sequence(())
 
         def row(place: Callable[[tir.PrimExpr], tuple[Index, Index]], extent: Index) -> tir.Stmt:

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from ...ir import tir
+from ...ir import make, tir
 from ...ir.base import Node
 from ...ir.visit import rewrite, substitute, walk
 from .build import Index, constant, load, store
@@ -85,7 +85,7 @@ def epilogue_of(read: Contraction, rows: Sequence[Axis], columns: Sequence[Axis]
 
     if any(value.dtype != read.c.buffer.dtype for value in (update.value for update in after[:-1])):
         raise Declined("the dtype of the epilogue differs from the dtype of the product")
-    places, zero = {axis.var for axis in read.nest.axes}, tir.FloatImm(read.c.buffer.dtype, 0.0)
+    places, zero = {axis.var for axis in read.nest.axes}, make.const(0, read.c.buffer.dtype)
     if any(node in places for value in values(0, 0, zero) for node in walk(value)):
         raise Declined("the epilogue computes with axes outside of indices")
     return finish

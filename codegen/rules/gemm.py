@@ -6,11 +6,12 @@ sizes nor on the number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ...ir import tir
+from ...ir import make, tir
 from ..lower.rewriter import sequence
 from ..machine import Machine
 from .build import (
@@ -47,6 +48,7 @@ from .build import (
 from .epilogue import Epilogue
 from .tiles import Tiles, choose_tiles
 from .transposition import transposed
+from .words import BYTES, Words, dot
 
 AHEAD = 8
 """Prefetch distance for B (L2 → L1), in steps of k."""
@@ -70,6 +72,11 @@ class Product(Struct, frozen=True, eq=False):
     finish: Epilogue | None = None
     """The epilogue, which stores its result instead of `c`."""
 
+    @property
+    def is_of_bytes(self) -> bool:
+        """Return whether the factors are bytes, and the sums int32."""
+        return self.a.dtype in ("int8", "uint8")
+
 
 class _Step(Struct, frozen=True, eq=False):
     """A part of the sum, and the width of the panel in vectors; in the last panel, the last vector may be
@@ -84,8 +91,15 @@ class _Step(Struct, frozen=True, eq=False):
 
 def emit_product(product: Product, machine: Machine, element_bytes: int, is_parallel: bool = True) -> tir.Stmt:
     """Return the statements that compute `product`."""
+    kinds, words = (product.a.dtype, product.b.dtype), dict[str, Words]()
+    if product.is_of_bytes:
+        words = {"a": Words(product.a, 1, product.k, True), "b": Words(product.b, 0, product.k, False)}
+        views = {name: view for name, factor in words.items() if (view := factor.view()) is not None}
+        words = {name: factor for name, factor in words.items() if name not in views}
+        near = "" if product.near in words else product.near
+        product = replace(product, k=ceil_divide(product.k, BYTES), near=near, **views)
     tiles = choose_tiles(product.m, product.n, product.k, element_bytes, machine)
-    return _Emitter(product, tiles, machine, is_parallel).run()
+    return _Emitter(product, tiles, machine, is_parallel, kinds, words).run()
 
 
 def _is_unit(buffer: tir.Buffer, axis: int) -> bool:
@@ -93,8 +107,15 @@ def _is_unit(buffer: tir.Buffer, axis: int) -> bool:
 
 
 class _Emitter:
-    def __init__(self, product: Product, tiles: Tiles, machine: Machine, is_parallel: bool) -> None:
+    def __init__(
+        self, product: Product, tiles: Tiles, machine: Machine, is_parallel: bool, kinds: tuple[str, str],
+        words: Mapping[str, Words],
+    ) -> None:  # fmt: skip
+        """`kinds` are the dtypes of the factors. `words` are the factors of bytes that must be packed; `product.k` counts
+        words then.
+        """
         self.product, self.tiles, self.machine = product, tiles, machine
+        self.kinds, self.words, self.is_dot = kinds, words, kinds[0] != product.c.dtype
         self.dtype = product.c.dtype
         self.row_tiles = ceil_divide(product.m, tiles.rows)
         self.panels = ceil_divide(product.n, tiles.columns)
@@ -102,9 +123,9 @@ class _Emitter:
         is_single = constant(self.row_tiles) == 1
         most_columns = constant(product.b.shape[1] if product.near == "b" else product.n)
         is_seldom_read = is_single or (most_columns is not None and most_columns <= FEW_PANELS * tiles.columns)
-        self.packs_a = product.near != "a" and not (is_seldom_read and _is_unit(product.a, 1))
-        self.fetches_a = product.near != "a" and not is_single
-        self.packs_b = product.near != "b" and not (is_single and _is_unit(product.b, 1))
+        self.packs_a = "a" in words or (product.near != "a" and not (is_seldom_read and _is_unit(product.a, 1)))
+        self.fetches_a = product.near != "a" and not is_single and "a" not in words
+        self.packs_b = "b" in words or (product.near != "b" and not (is_single and _is_unit(product.b, 1)))
         self.a_by_rows = not _is_unit(product.a, 0)
         self.is_one_depth = constant(ceil_divide(product.k, tiles.depth)) == 1
         self.has_odd_rows = not is_multiple(product.m, tiles.rows)
@@ -210,17 +231,23 @@ class _Emitter:
         """Return `value`, or zero beyond the end."""
         if not has_rest:
             return value
-        return if_then_else(below(place, end), value, tir.FloatImm(self.dtype, 0.0))
+        return if_then_else(below(place, end), value, make.const(0, self.dtype))
+
+    def _load(self, name: str, row: Index, column: Index) -> tir.PrimExpr:
+        """Return an element of factor "a" or "b"."""
+        if name in self.words:
+            return self.words[name].load(row, column)
+        return load(self.product.a if name == "a" else self.product.b, row, column)
 
     def _pack_a(
         self, packed: tir.Buffer, slot: Index, tile: Index, start: tir.PrimExpr, length: tir.PrimExpr
     ) -> tir.Stmt:
         """Pack one tile of A; rows beyond the last one are zero."""
-        a, m, rows, width = self.product.a, self.product.m, self.tiles.rows, self.tiles.lanes
+        m, rows, width = self.product.m, self.tiles.rows, self.tiles.lanes
 
         def element(r: Index, k: Index) -> tir.PrimExpr:
             row = plus(times(tile, rows), r)
-            return self._guarded(self.has_odd_rows, row, m, load(a, row, plus(start, k)))
+            return self._guarded(self.has_odd_rows, row, m, self._load("a", row, plus(start, k)))
 
         if not self.a_by_rows:
             return loop(
@@ -254,12 +281,12 @@ class _Emitter:
 
         def element(k: Index, c: Index) -> tir.PrimExpr:
             column = plus(times(panel, columns), c)
-            return self._guarded(step.is_last, column, n, load(b, plus(start, k), column))
+            return self._guarded(step.is_last, column, n, self._load("b", plus(start, k), column))
 
         def copy(k: Index, first: Index) -> tir.Stmt:
             return vectorized("v", width, lambda v: store(packed, element(k, plus(first, v)), slot, k, plus(first, v)))
 
-        if not _is_unit(b, 0):
+        if "b" in self.words or not _is_unit(b, 0):
             return loop("k", length, lambda k: unrolled("c", step.vectors, lambda c: copy(k, times(c, width))))
 
         def square(first: Index, k: tir.PrimExpr) -> tir.Stmt:
@@ -331,14 +358,13 @@ class _Emitter:
 
         def add(k: Index) -> tir.Stmt:
             def one(r: Index, v: Index) -> tir.Stmt:
-                value = multiply_add(
-                    splat(a_element(r, k), tiles.lanes), b_vector(k, v), load(sums, *place(r, v)), self.machine.has_fma
-                )
+                a, b, total = splat(a_element(r, k), tiles.lanes), b_vector(k, v), load(sums, *place(r, v))
+                value = dot(a, b, total, self.kinds) if self.is_dot else multiply_add(a, b, total, self.machine.has_fma)
                 return store(sums, value, *place(r, v))
 
             return sequence([*(soon(k, v) for v in streamed), for_each(one)])
 
-        zero = for_each(lambda r, v: store(sums, tir.FloatImm(self.dtype, 0.0), *place(r, v)))
+        zero = for_each(lambda r, v: store(sums, make.const(0, self.dtype), *place(r, v)))
         resume = for_each(lambda r, v: inside(r, store(sums, load(c, *in_result(r, v), where=mask(v)), *place(r, v))))
         write = for_each(lambda r, v: inside(r, store(c, load(sums, *place(r, v)), *in_result(r, v), where=mask(v))))
         done = self._finish(sums, top, left, step) if self.product.finish is not None else write

@@ -25,7 +25,7 @@ FEW_COLUMNS = 128
 
 def schedule_matmul(nest: Nest, machine: Machine) -> tir.Stmt:
     """Return the tiled matrix product; Declined if `nest` is not one."""
-    read = read_contraction(nest)
+    read = read_contraction(nest, takes_bytes=machine.has_byte_dots)
     a, b, c = read.a, read.b, read.c
     n, more_columns = joined(read.columns, (c, b))
     m, more_rows = joined(read.rows, (c, a))

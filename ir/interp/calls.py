@@ -222,8 +222,13 @@ def _dot4(call: tir.Call) -> Expression:
 
     def dot(frame: Frame) -> Value:
         a, b, *accumulator = operands(frame)
-        total = sum(x * y for x, y in zip(a, b, strict=True)) + sum(accumulator)
-        return scalars.wrap(total, call.dtype)
+        products = [x * y for x, y in zip(a, b, strict=True)]
+        before = accumulator[0] if accumulator else 0
+        if lanes_of(call.dtype) == 1:
+            return scalars.wrap(sum(products) + before, call.dtype)
+        sums = [sum(products[4 * lane : 4 * lane + 4]) for lane in range(lanes_of(call.dtype))]
+        starts = cast("tuple[int, ...]", before if isinstance(before, tuple) else (before,) * len(sums))
+        return tuple(scalars.wrap(start + total, "int32") for start, total in zip(starts, sums, strict=True))
 
     return dot
 
