@@ -299,6 +299,7 @@ _FILES = (
     "update_param_struct_info",
     "merge_equal_functions",
     "fold_batchnorm_to_conv2d",
+    "winograd",
     "optimize_layout_transform",
     "compute_prim_value",
     "attach_attr_layout_free_buffers",
