@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+WINOGRAD = " with Winograd"
+"""Suffix of a network whose convolutions tvms computes by Winograd's algorithm, with tiles of 4."""
 MEASURED = 0.05
 """Seconds of one measurement, unless a single call takes longer."""
 WARM_CALLS = 8
@@ -51,7 +53,7 @@ def network(name: str, batch: int) -> tuple[Any, ...]:
         "mlp12": lambda: (nn.Sequential(*layers), torch.randn(batch, 512)),
         "blocks": lambda: (nn.Sequential(*[models.Block(256, 4, False) for _ in range(4)]), torch.randn(batch, 64, 256)),
     }  # fmt: skip
-    model, *inputs = made[name]()
+    model, *inputs = made[name.removesuffix(WINOGRAD)]()
     return model.eval(), *inputs
 
 
@@ -59,10 +61,16 @@ def export(folder: Path, name: str, batch: str) -> None:
     """Write a network as `main.tvms`, its inputs and torch's first result."""
     import torch
     import tvms
+    from tvms import relax
     from tvms.relax.frontend.torch import from_exported_program
 
     model, *inputs = network(name, int(batch))
-    tvms.save(from_exported_program(torch.export.export(model, tuple(inputs))), folder / "main.tvms")
+    module = from_exported_program(torch.export.export(model, tuple(inputs)))
+    if name.endswith(WINOGRAD):
+        transform = relax.transform
+        passes = [transform.FoldBatchnormToConv2D(), transform.FoldConstant(), transform.WinogradConv2D(4)]
+        module = tvms.transform.Sequential([*passes, transform.FoldConstant()])(module)
+    tvms.save(module, folder / "main.tvms")
     result = model(*inputs)
     result = result[0] if isinstance(result, tuple) else result
     np.savez(folder / "arrays.npz", result.numpy(), *[value.numpy() for value in inputs])
@@ -101,6 +109,23 @@ def torch_call(name: str, batch: str, threads: int, is_compiled: bool) -> tuple[
 
     call()
     return call, {"cold": time.perf_counter() - start} if is_compiled else {}
+
+
+def tvm_call(name: str, batch: str) -> tuple[Call, dict[str, float]]:
+    """Return a call of the network in apache-tvm, imported from torch and compiled by the pipeline `zero`."""
+    import torch
+    import tvm
+    from tvm import relax
+    from tvm.relax.frontend.torch import from_exported_program
+
+    model, *inputs = network(name, int(batch))
+    module = from_exported_program(torch.export.export(model, tuple(inputs)))
+    start = time.process_time()
+    built = tvm.compile(relax.get_pipeline("zero")(module), tvm.target.Target("llvm"))
+    taken = time.process_time() - start
+    function = relax.VirtualMachine(built, tvm.cpu())["main"]
+    arrays = [tvm.runtime.tensor(value.numpy()) for value in inputs]
+    return lambda: function(*arrays), {"cold": taken}
 
 
 def session_of(file: str, shape: str, threads: int) -> tuple[Call, Any]:
@@ -157,6 +182,8 @@ def main() -> None:
         print(json.dumps(tvms_call(folder, threads, kind)[1]), flush=True)
     elif kind == "tvms":
         serve(*tvms_call(folder, threads, "warm"))
+    elif kind == "tvm":
+        serve(*tvm_call(words[0], words[1]))
     elif kind == "onnxruntime":
         serve(session_of(words[0], words[1], threads)[0], {})
     else:
