@@ -19,7 +19,7 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from ...ir import tir
-from ...ir.access import detect_regions
+from ...ir.access import detect_regions, full_region
 from ...ir.analysis.regions import RegionSet, is_covered
 from ...ir.software_pipeline import STAGE
 from ...ir.visit import substitute, walk
@@ -36,7 +36,7 @@ _OF_THREADS = ("local", "warp")
 def plan_locations(func: tir.PrimFunc) -> tir.PrimFunc:
     """Return `func`, whose blocks are opaque, with the allocations of its blocks moved to their uses."""
     uses = Uses(func.body)
-    mover = _Mover()
+    mover = _Mover(func)
     for buffer, home in uses.homes.items():
         if uses.of[buffer] and buffer.data not in uses.escaped:
             mover.move(buffer, home, _best_place(buffer, home, uses.of[buffer]))
@@ -113,8 +113,9 @@ def _region(indices: tuple[tir.PrimExpr, ...]) -> Box:
 
 
 class _Mover(Rewriter):
-    def __init__(self) -> None:
+    def __init__(self, func: tir.PrimFunc) -> None:
         super().__init__({tir.For: self._for, tir.Block: self._block, tir.Buffer: lambda buffer: buffer})
+        self._owners = {buffer.data: buffer for buffer in func.buffer_map.values()}
         self._leaving: dict[Scope, set[tir.Buffer]] = {}
         self._arriving: dict[Scope, list[tir.Buffer]] = {}
 
@@ -135,12 +136,30 @@ class _Mover(Rewriter):
             return stmt
         buffers = tuple(self._arriving[loop])
         block = tir.Block((), (), (), "", stmt.body, alloc_buffers=buffers)
-        inside = {buffer for node in walk(stmt.body) if isinstance(node, tir.Block) for buffer in node.alloc_buffers}
-        used = [node for node in walk(stmt.body) if isinstance(node, tir.Buffer)]
-        reads, writes, _ = detect_regions(
-            block, [buffer for buffer in used if buffer not in inside and buffer not in buffers]
+        outer, declared = self._outer_buffers(block)
+        reads, writes, _ = detect_regions(block, outer.values())
+        reads, writes = (
+            tuple(
+                [full_region(outer[region.buffer.data]) if region.buffer in declared else region for region in regions]
+            )
+            for regions in (reads, writes)
         )
         return replace(stmt, body=tir.BlockRealize((), TRUE, replace(block, reads=reads, writes=writes)))
+
+    def _outer_buffers(self, block: tir.Block) -> tuple[dict[tir.Var, tir.Buffer], set[tir.Buffer]]:
+        """Return the buffers that are declared outside of `block` and whose memory it uses, by their memory, and the views
+        that it declares.
+        """
+        nodes = list(walk(block))
+        blocks = [node for node in nodes if isinstance(node, tir.Block)]
+        declared = {node.buffer for node in nodes if isinstance(node, tir.DeclBuffer)}
+        own = {node.buffer_var for node in nodes if isinstance(node, tir.Allocate | tir.AllocateConst)}
+        own.update(buffer.data for inner in blocks for buffer in inner.alloc_buffers)
+        used = [node for node in nodes if isinstance(node, tir.Buffer) and node.data not in own]
+        found = {buffer.data: buffer for buffer in used if buffer not in declared}
+        return found | {
+            buffer.data: self._owners[buffer.data] for buffer in used if buffer.data in self._owners
+        }, declared
 
     def _block(self, old: tir.Block) -> tir.Block:
         block = self.rebuild(old)

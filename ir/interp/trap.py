@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from .. import tir
+from ..access import full_region
 from ..base import IRModule, Node
-from ..visit import children
+from ..equal import structural_equal
+from ..visit import children, walk
 from .expressions import compile_all
 from .frame import Access, Frame, Observer, fault
 
@@ -44,7 +46,10 @@ class Trap(Observer):
             if declared is None or access.buffer.data in declared.own:
                 return
             is_write = isinstance(access, tir.BufferStore)
-            if not any(_holds(region, indices) for region in declared.regions(access.buffer, is_write)):
+            regions = declared.regions(access.buffer, is_write)
+            if not any(_holds(region, indices) for region in regions) and not (
+                access.buffer in declared.views and declared.is_all(access.buffer.data, is_write)
+            ):
                 verb, form = ("writes", "T.writes") if is_write else ("reads", "T.reads")
                 element = f"{access.buffer.name}[{', '.join(map(str, indices))}]"
                 said = f"block '{block.name_hint}' {verb} {element}, which it does not declare"
@@ -58,9 +63,14 @@ class _Declared:
         mine = (*block.alloc_buffers, *[match.buffer for match in block.match_buffers])
         self.own = {buffer.data for buffer in mine}
         """Memory that the block defines; accesses to it are not checked."""
+        self.views = {node.buffer for node in walk(block.body) if isinstance(node, tir.DeclBuffer)}
+        """Buffers that are declared in the block. They may be views of all memory of a buffer in its regions."""
         self._compiled = [
             (part.buffer, _compile(part), i >= len(block.reads)) for i, part in enumerate((*block.reads, *block.writes))
         ]
+        self._whole = {
+            part.buffer for part in (*block.reads, *block.writes) if structural_equal(part, full_region(part.buffer))
+        }
         self._now: list[tuple[tir.Buffer, _Region, bool]] = []
 
     def enter(self, frame: Frame) -> None:
@@ -69,6 +79,13 @@ class _Declared:
     def regions(self, buffer: tir.Buffer, is_write: bool) -> Iterator[_Region]:
         """Yield the regions in which the block may write `buffer` or, unless `is_write`, read it."""
         return (region for other, region, is_written in self._now if other is buffer and (is_written or not is_write))
+
+    def is_all(self, data: tir.Var, is_write: bool) -> bool:
+        """Return whether the block may write or, unless `is_write`, read all of a buffer of the memory `data`."""
+        return any(
+            other.data is data and other in self._whole and (is_written or not is_write)
+            for other, _, is_written in self._now
+        )
 
 
 def _compile(part: tir.BufferRegion) -> Callable[[Frame], _Region]:
