@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from .. import tir
 from ..deep import deep
+from ..dtype import int_range, is_index, is_int
 from ..idioms import is_one, is_zero
 from ..intern import factors
 from ..sums import Sum
@@ -234,7 +235,7 @@ class Detector:
                     return self._parse_product(term, scale)
                 case tir.FloorDiv() | tir.FloorMod() if not f.uses_iters(term.b):
                     return self._parse_division(term, scale)
-                case tir.Cast(value=value):
+                case tir.Cast(value=value) if _keeps_index(value.dtype, term.dtype):
                     return self._parse_term(value, f.visit(tir.Cast(value.dtype, scale)))
                 case _:
                     raise NotIterMap("an index is neither a sum, a quotient nor a remainder of iterators")
@@ -383,6 +384,14 @@ class Detector:
             rest.remove(least)
             chain.append(least)
         return chain
+
+
+def _keeps_index(source: str, target: str) -> bool:
+    """Return whether a cast keeps each index: all values fit, or both dtypes are those of indices, which do not overflow."""
+    if not (is_int(source) and is_int(target)):
+        return False
+    (low, high), (least, most) = int_range(source), int_range(target)
+    return (is_index(source) and is_index(target)) or (least <= low and high <= most)
 
 
 def _scale_of(constraint: Constraint, terms: Mapping[tir.PrimExpr, int]) -> int | None:
