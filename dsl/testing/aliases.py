@@ -16,7 +16,7 @@ from .choices import Choices, drawn
 _FUNCTIONS = """
     T.prim_func(private=True) fill(F: T.Buffer((4,), "int32")):
         for i in range(4):
-            F[i] = F[i] * 2 + i
+            F[i] = F[i] * 3 + 2 * i + 1
 
     T.prim_func(private=True) swap(F: T.Buffer((4,), "int32"), G: T.Buffer((4,), "int32")):
         for i in range(4):
@@ -145,19 +145,40 @@ class _Writer:
         kind = self.choose.pick(("range", "range", "T.unroll"))
         self.say(f"for {name} in {kind}({start}{self.choose.number(2, 4)}):")
         self.loops.append(name)
-        if self.choose.rarely(3):  # what does not change in the loop may be computed before it
+        if self.choose.rarely(2):  # what does not change in the loop may be computed before it
             self.depth += 1
-            self.choose.pick((self.branch, self.variable))()
+            self.choose.pick((self.choice, self.variable, self.branch))()
             self.depth -= 1
         else:
             self.inside(self.choose.number(1, 2))
         self.loops.remove(name)
 
     def variable(self) -> None:
-        name = self.choose.fresh("t")
-        self.say(f"{name} = {self.element()}")
-        self.choose.pick((self.call, self.store))()
+        name, source = self.choose.fresh("t"), self.element()
+        self.say(f"{name} = {source}")
+        self.change(source)
         self.say(f"{self.element()} = {name} + 1")
+
+    def choice(self) -> None:
+        """Write a branch on an element that the branch changes, by a store or only by a call."""
+        source = self.element()
+        self.say(f"if {source} {self.choose.pick(('% 2 == 0', '% 2 == 1', '< 3'))}:")
+        self.depth += 1
+        self.change(source)
+        self.depth -= 1
+
+    def change(self, element: str) -> None:
+        """Change an element through its own name, a call, or any other name."""
+        name = element.partition("[")[0]
+        match self.choose.number(0, 3):
+            case 0:
+                self.say(f"{element} = {element} * 3 + 1")
+            case 1:
+                self.store()
+            case _ if f"{name}.data" in self.pointers:
+                self.say(f"Module.fill({name}.data)")
+            case _:
+                self.call()
 
     def branch(self) -> None:
         self.say(

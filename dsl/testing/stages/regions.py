@@ -50,11 +50,21 @@ def staged(kernel: Kernel, last: bool) -> tir.Stmt:
     target = kernel.result("D", dtype, (rows[0].extent, *sizes), last)
     matches.append(_match(kernel, target, rows[0], sizes))
     view = matches[-1].buffer
-    copy = _along(kernel, sizes, lambda at: tir.BufferStore(view, tir.BufferLoad(dtype, local, at), at))
+    copy = _copied(kernel, view, local, sizes)
     block = kernel.block("stage", rows, sequence([fill, copy]), own=(local,), matches=tuple(matches))
     kernel.met("own memory", "matched region")
     kernel.readable.append(target)
     return nest(kernel, rows, block)
+
+
+def _copied(kernel: Kernel, view: tir.Buffer, local: tir.Buffer, sizes: Sequence[tir.PrimExpr]) -> tir.Stmt:
+    """Return loops that copy memory of a block to a view of a result, or a nested block that does."""
+    if not (kernel.free > 1 and kernel.allows("nested blocks") and kernel.choose.rarely(3)):
+        return _along(kernel, sizes, lambda at: tir.BufferStore(view, tir.BufferLoad(view.dtype, local, at), at))
+    axes = kernel.axes(sizes)
+    at = indices_of(axes)
+    store = tir.BufferStore(view, tir.BufferLoad(view.dtype, local, at), at)
+    return nest(kernel, axes, kernel.block("copy", axes, store, inside=(view, local)))
 
 
 def _match(kernel: Kernel, buffer: tir.Buffer, row: Axis, sizes: Sequence[tir.PrimExpr]) -> tir.MatchBufferRegion:

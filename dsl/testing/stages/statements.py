@@ -10,11 +10,16 @@ from ....ir.jumps import BREAK, CONTINUE
 from ....ir.visit import walk
 from ..kernels import TRUE, Axis, Kernel
 from ..memory import size_of
+from ..options import MAX_EXTENT
 
 _DEPTH = 4
 """Maximum depth of nested statements."""
 _LANES = 4
 """Maximum extent of vectorized loops."""
+_STATEMENTS = 24
+"""Maximum number of statements of a stage, without those that fill and copy memory."""
+_TIMES = 200
+"""Number of times that a statement may run, from which on loops around it have few iterations."""
 _UPDATES = (make.maximum, make.minimum, make.add, make.sub)
 
 
@@ -35,10 +40,15 @@ class _Writer:
 
     def __init__(self, kernel: Kernel, targets: list[tir.Buffer]) -> None:
         self.kernel, self.choose, self.targets = kernel, kernel.choose, targets
+        self.left = self.choose.pick((4, 8, 2, 12, _STATEMENTS))
+        """Number of statements left."""
+        self.times = 1
+        """Maximum number of times that the next statement runs."""
 
     def statement(self, axes: tuple[Axis, ...], depth: int, is_inside: bool = True) -> tir.Stmt:
         """Return a statement. `is_inside` says whether it may leave the loop around it."""
-        if not depth:
+        self.left -= 1
+        if not depth or self.left <= 0:
             return self.store(axes)
         match self.choose.number(0, 9):
             case 0 | 1:
@@ -56,8 +66,9 @@ class _Writer:
 
     def several(self, axes: tuple[Axis, ...], depth: int, is_inside: bool = True) -> tir.Stmt:
         """Return one statement or a sequence. The first of a sequence is often a branch, as an init is."""
-        count = self.choose.number(1, 3)
-        first = [self.branch(axes, 1, is_inside)] if count > 1 and self.choose.number(0, 1) else []
+        count, first = self.choose.number(1, 3), list[tir.Stmt]()
+        if count > 1 and self.choose.number(0, 1):
+            first = [self.init(axes) if axes and self.choose.number(0, 1) else self.branch(axes, 1, is_inside)]
         rest = [self.statement(axes, depth - 1, is_inside) for _ in range(count - len(first))]
         return sequence([*first, *rest])
 
@@ -66,7 +77,8 @@ class _Writer:
     def loop(self, axes: tuple[Axis, ...], depth: int) -> tir.Stmt:
         """Return a serial or an unrolled loop."""
         kernel = self.kernel
-        start, extent = self.choose.pick((0, 0, 0, 1, 3)), self.choose.pick((3, 1, 2, 4, 0, 8))
+        extents = (3, 1, 2, 4, 0, 8) if self.times < _TIMES else (1, 2, 0)
+        start, extent = self.choose.pick((0, 0, 0, 1, 3)), self.choose.pick(extents)
         if not axes and kernel.sizes and self.choose.rarely(2):
             count: tir.PrimExpr = self.choose.pick(kernel.sizes)
         elif axes and self.choose.rarely(8):
@@ -75,7 +87,10 @@ class _Writer:
             count = kernel.const(extent)
         kind = tir.ForKind.UNROLLED if size_of(count) and self.choose.rarely(5) else tir.ForKind.SERIAL
         axis = Axis(tir.Var(kernel.index, self.choose.fresh("i")), self._most(count, extent), low=start)
+        times = max(size_of(axis.extent) or MAX_EXTENT, 1)
+        self.times *= times
         body = self.several((*axes, axis), depth, kind is tir.ForKind.SERIAL)
+        self.times //= times
         return tir.For(axis.var, kernel.const(start), count, kind, body)
 
     def _most(self, count: tir.PrimExpr, extent: int) -> tir.PrimExpr:
@@ -106,6 +121,15 @@ class _Writer:
         then_case = self.statement(axes, depth - 1, is_inside)
         is_both = self.choose.rarely(3)
         return tir.IfThenElse(condition, then_case, self.statement(axes, depth - 1, is_inside) if is_both else None)
+
+    def init(self, axes: tuple[Axis, ...]) -> tir.Stmt:
+        """Return a store in one iteration of the innermost loop, often the first, that does not depend on its variable."""
+        axis, outer = axes[-1], axes[:-1]
+        place = self.choose.pick((axis.low, 0, axis.low + 1, axis.low + (size_of(axis.extent) or 1) - 1))
+        condition = make.equal(axis.var, place)
+        if outer and self.choose.rarely(3):
+            condition = make.logical_and(condition, self.condition(outer, 1))
+        return tir.IfThenElse(condition, self.store(outer))
 
     def variable(self, axes: tuple[Axis, ...], depth: int) -> tir.Stmt:
         """Bind an index to a variable."""
