@@ -8,6 +8,8 @@ LAWS = {
     "arguments": "every argument of a form or an operator counts: another value gives another program, or an error",
     "format": "the formatter changes no program, loses no comment, and does not change formatted text",
     "simplify": "a simplified expression has the same value, and is in normal form",
+    "analysis": "bounds, remainders and maps of iterators that an analysis finds hold at every point",
+    "texts": "operators on texts and sequences have their defining properties",
     "roundtrip": "a printed program reads back as the same program, in every dialect, and prints the same again",
     "bounds": "no valid program accesses what it does not declare; an index moved out of its buffer is always caught",
     "verify": "the verifier accepts valid programs, and reports the right error in broken ones",

@@ -234,7 +234,7 @@ SECOND = (
     Mutant("the lower bound of a shifted negative number is that of the longest shift", "simplify",
            "ir/analysis/const_bounds.py", "min(value.min >> least, value.min >> most)", "value.min >> most"),
     # T.Cast("int8", x * T.uint8(3)) % T.int8(3)
-    Mutant("a cast from uint8 to int8 keeps remainders", "simplify", "ir/analysis/modular_set.py",
+    Mutant("a cast from uint8 to int8 keeps remainders", "analysis", "ir/analysis/modular_set.py",
            'target.code == "int" and source.bits < target.bits', 'target.code == "int" and source.bits <= target.bits'),
     # X = T.match_buffer(A[i * 4:i * 4 + 4], (4,)); X[j] = 0 without T.writes
     Mutant("the region of a view starts where the view does", "bounds", "ir/access.py",

@@ -35,7 +35,7 @@ POINTS = 64
 _RANGE = re.compile(r"(\w+) in \[(-?\d+), (-?\d+)\]")
 
 
-class _Example(Struct, frozen=True):
+class Expression(Struct, frozen=True):
     expr: tir.PrimExpr
     ranges: dict[tir.Var, range]
 
@@ -49,7 +49,7 @@ class _Example(Struct, frozen=True):
 
 
 @st.composite
-def _expressions(draw: st.DrawFn) -> _Example:
+def expressions(draw: st.DrawFn) -> Expression:
     choose = Choices(draw)
     scope = variables("x", "y", "z")[: choose.number(1, 3)]
     leaves, size = leaves_of(scope), choose.number(1, 14)
@@ -61,7 +61,9 @@ def _expressions(draw: st.DrawFn) -> _Example:
         case _:
             expr = expression(choose, choose.pick(("int32", "bool", *DTYPES)), leaves, size)
     starts = [choose.pick((0, 0, -4, 1, 120, 252, 32765, 0)) for _ in scope]
-    return _Example(expr, {var: range(s, s + choose.pick((1, 4, 8, 9))) for var, s in zip(scope, starts, strict=True)})
+    return Expression(
+        expr, {var: range(s, s + choose.pick((1, 4, 8, 9))) for var, s in zip(scope, starts, strict=True)}
+    )
 
 
 _OPERATORS = (
@@ -88,16 +90,16 @@ def _vector(choose: Choices, leaves: Leaves, size: int, lanes: int) -> tir.PrimE
     return a
 
 
-def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
-    return _expressions() if file is None else st.sampled_from(_expressions_in(file))
+def _examples(file: Source | None) -> st.SearchStrategy[Expression]:
+    return expressions() if file is None else st.sampled_from(expressions_in(file))
 
 
-def _read(file: Source) -> _Example:
+def _read(file: Source) -> Expression:
     """Return the first expression of a file."""
-    return _expressions_in(file)[0]
+    return expressions_in(file)[0]
 
 
-def _expressions_in(file: Source) -> list[_Example]:
+def expressions_in(file: Source) -> list[Expression]:
     """Return the values and indices of stores in a file that depend on scalars only. Variables range from 0 to 7, or as
     a comment says; E0813 if there are none.
     """
@@ -108,7 +110,7 @@ def _expressions_in(file: Source) -> list[_Example]:
         raise error("E0813", message, None, "give a program with an expression of variables, such as A[0] = x * 2 % n")
     said = {name: range(int(low), int(high) + 1) for name, low, high in _RANGE.findall(file.text)}
     return [
-        _Example(
+        Expression(
             expr,
             {
                 variable: said.get(variable.name, range(8))
@@ -128,7 +130,7 @@ def _is_of_scalars(expr: tir.PrimExpr) -> bool:
     ) and not has_effects(expr)
 
 
-def _points(ranges: dict[tir.Var, range]) -> Iterator[dict[tir.Var, int]]:
+def points(ranges: dict[tir.Var, range]) -> Iterator[dict[tir.Var, int]]:
     if prod(map(len, ranges.values())) <= POINTS:
         yield from (dict(zip(ranges, values, strict=True)) for values in product(*ranges.values()))
         return
@@ -137,7 +139,7 @@ def _points(ranges: dict[tir.Var, range]) -> Iterator[dict[tir.Var, int]]:
         yield {var: chosen.choice(values) for var, values in ranges.items()}
 
 
-def _check(example: _Example, execute: Execute) -> None:
+def _check(example: Expression, execute: Execute) -> None:
     import numpy as np
 
     from ....ir.interp.expressions import compile_expr
@@ -150,7 +152,7 @@ def _check(example: _Example, execute: Execute) -> None:
     again = simplify(simple, domains)
     assert structural_equal(simple, again), f"becomes {simple}, and that becomes {again}"
     before, after = compile_expr(example.expr), compile_expr(simple)
-    for values in _points(example.ranges):
+    for values in points(example.ranges):
         frame: Any = dict(values)
         with np.errstate(all="ignore"):
             expected = before(frame)
@@ -163,7 +165,7 @@ def _check(example: _Example, execute: Execute) -> None:
         assert difference is None, f"becomes {simple}, which is {found}, not {expected}, where {place}"
 
 
-def _constructs(example: _Example) -> Iterable[str]:
+def _constructs(example: Expression) -> Iterable[str]:
     return constructs_of(example.expr)
 
 
