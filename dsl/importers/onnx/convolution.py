@@ -43,13 +43,17 @@ def _conv(c: Converter, a: Any) -> relax.Expr:
     return c.cast(with_bias(c, convolution(c, a, a.X, a.W, wide), bias), dtype)
 
 
-def convolution(c: Converter, a: Any, data: relax.Expr, weight: relax.Expr, dtype: str | None = None) -> relax.Expr:
-    """Return a convolution with the attributes of the node, summed in `dtype`, by default that of the data."""
+def convolution(
+    c: Converter, a: Any, data: relax.Expr, weight: relax.Expr, dtype: str | None = None, fill: relax.Expr | None = None
+) -> relax.Expr:
+    """Return a convolution with the attributes of the node, summed in `dtype`, by default that of the data; padding is `fill`,
+    by default 0.
+    """
     convolve = _CONVOLUTIONS[_spatial(c, data)]
     windows = windows_of(c, a, data, [d.value_of(dim) for dim in dims_of(weight)[2:]])
     pads = windows.pads
-    if min(pads) < 0:
-        data = padded(c, data, [(0, 0), (0, 0), *zip(windows.before, windows.after, strict=True)], "constant")
+    if min(pads) < 0 or (fill is not None and any(pads)):
+        data = padded(c, data, [(0, 0), (0, 0), *zip(windows.before, windows.after, strict=True)], "constant", fill)
         pads = [0] * len(pads)
     return convolve(data, weight, windows.strides, pads, windows.dilations, a.group, out_dtype=dtype)
 

@@ -12,7 +12,7 @@ from ....ir.ops import dims as d
 from ..values import axis_of, dims_of, dtype_of, is_floating, rank_of, static
 from .conversions import converted
 from .converter import Converter
-from .convolution import convolution
+from .integer_products import integer_convolution, integer_product, is_zero, known, of_channels, of_rows
 from .rows import Family
 from .tensors import dtype_name
 
@@ -26,30 +26,26 @@ def _spread(c: Converter, parameter: relax.Expr, x: relax.Expr, a: Any) -> relax
     """Return a scale or zero point of a tensor, a channel, or each block along an axis, in a shape that broadcasts to `x`."""
     rank, block = rank_of(x), getattr(a, "block_size", 0)
     if not rank_of(parameter) or not rank or static(d.product(dims_of(parameter))) == 1:
-        return op.reshape(parameter, ())
+        return known(op.reshape(parameter, ()), parameter)
     axis = axis_of(getattr(a, "axis", 1), rank)
     if block:
         repeated = c.emit(op.repeat(parameter, block, axis), "_repeated")
         return op.strided_slice(repeated, [axis], [0], [dims_of(x)[axis]])
     if rank_of(parameter) != 1:
         raise ValueError(f"it has {rank_of(parameter)} dimensions of scales, but no block_size")
-    return op.reshape(parameter, c.shape([-1 if place == axis else 1 for place in range(rank)]))
+    return known(op.reshape(parameter, c.shape([-1 if place == axis else 1 for place in range(rank)])), parameter)
 
 
 def stored(c: Converter, scaled: relax.Expr, zero: relax.Expr | None, dtype: str, saturates: bool = True) -> relax.Expr:
     """Return numbers plus a zero point as `dtype`: integers are rounded to nearest even and saturate."""
     wide = "float64" if dtype_of(scaled) == "float64" else "float32"
-    shift = None if zero is None or _is_zero(zero) else c.cast(zero, wide)
+    shift = None if zero is None or is_zero(zero) else known(c.cast(zero, wide), zero)
     if is_floating(dtype):
         return converted(c, scaled if shift is None else op.add(c.cast(scaled, wide), shift), dtype, saturates, "up")
     rounded = op.round(c.cast(scaled, wide))
     rounded = rounded if shift is None else op.add(rounded, shift)
     low, high = (const(float(bound), wide) for bound in int_range(dtype))
     return c.cast(op.minimum(op.maximum(rounded, low), high), dtype)
-
-
-def _is_zero(value: relax.Expr) -> bool:
-    return isinstance(value, relax.Constant) and not value.data.astype("float32").any()
 
 
 @ROWS.row("QuantizeLinear", since=10)
@@ -73,8 +69,9 @@ def dequantized(c: Converter, a: Any) -> relax.Expr:
     dtype = dtype_name(given) if given else dtype_of(a.x_scale)
     inside = "float32" if is_floating(source) else "int32"
     difference = c.cast(a.x, inside)
-    if a.x_zero_point is not None and not _is_zero(a.x_zero_point):
-        difference = op.subtract(difference, c.cast(_spread(c, a.x_zero_point, a.x, a), inside))
+    if a.x_zero_point is not None and not is_zero(a.x_zero_point):
+        zero = known(c.cast(_spread(c, a.x_zero_point, a.x, a), inside), a.x_zero_point)
+        difference = op.subtract(difference, zero)
     scale = c.cast(_spread(c, a.x_scale, a.x, a), "float32")
     return c.cast(op.multiply(c.cast(difference, "float32"), scale), dtype)
 
@@ -99,68 +96,30 @@ def dynamically_quantized(c: Converter, x: relax.Expr) -> list[relax.Expr]:
 # --- Products ---------------------------------------------------------------------------------------------------
 
 
-def centered(c: Converter, x: relax.Expr, zero: relax.Expr | None, is_left: bool) -> relax.Expr:
-    """Return a factor less its zero point as int32; unchanged if the zero point is known to be 0."""
-    if is_floating(dtype_of(x)):
-        return c.cast(x, "float32")
-    if zero is None or _is_zero(zero):
-        return x
-    return op.subtract(c.cast(x, "int32"), c.cast(_of_rows(c, zero, is_left), "int32"))
-
-
-def _of_rows(c: Converter, value: relax.Expr, is_left: bool) -> relax.Expr:
-    """Return one number, or one for each row of the left or column of the right factor, in a shape that broadcasts."""
-    if static(d.product(dims_of(value))) == 1:
-        return op.reshape(value, ())
-    return op.reshape(value, c.shape((-1, 1))) if is_left and rank_of(value) == 1 else value
-
-
-def integer_product(c: Converter, left: relax.Expr, right: relax.Expr) -> relax.Expr:
-    """Return the matrix product, summed in int32; of floats, in float32."""
-    return op.matmul(left, right, "float32" if is_floating(dtype_of(left)) else "int32")
-
-
 @ROWS.row("MatMulInteger", since=10)
 def _product_of_integers(c: Converter, a: Any) -> relax.Expr:
-    return integer_product(c, centered(c, a.A, a.a_zero_point, True), centered(c, a.B, a.b_zero_point, False))
+    return integer_product(c, a.A, a.a_zero_point, a.B, a.b_zero_point)
 
 
 @ROWS.row("QLinearMatMul", since=10)
 def _quantized_product(c: Converter, a: Any) -> relax.Expr:
-    sums = integer_product(c, centered(c, a.a, a.a_zero_point, True), centered(c, a.b, a.b_zero_point, False))
-    scales = [c.cast(_of_rows(c, a.a_scale, True), "float32"), c.cast(_of_rows(c, a.b_scale, False), "float32")]
-    scale = op.divide(op.multiply(*scales), c.cast(_of_rows(c, a.y_scale, True), "float32"))
-    zero = _of_rows(c, a.y_zero_point, True)
+    sums = integer_product(c, a.a, a.a_zero_point, a.b, a.b_zero_point)
+    scales = [c.cast(of_rows(c, a.a_scale, True), "float32"), c.cast(of_rows(c, a.b_scale, False), "float32")]
+    scale = op.divide(op.multiply(*scales), c.cast(of_rows(c, a.y_scale, True), "float32"))
+    scale = known(scale, a.a_scale, a.b_scale, a.y_scale)
+    zero = known(of_rows(c, a.y_zero_point, True), a.y_zero_point)
     return stored(c, op.multiply(c.cast(sums, "float32"), scale), zero, dtype_of(a.y_zero_point))
-
-
-def _integer_convolution(c: Converter, a: Any, x_zero: relax.Expr | None, w_zero: relax.Expr | None) -> relax.Expr:
-    """Return the sums of a convolution in int32; padding counts as the zero point."""
-    x = centered(c, a.x, None if x_zero is None else op.reshape(x_zero, ()) if not _is_zero(x_zero) else x_zero, True)
-    w = a.w
-    if w_zero is not None and not _is_zero(w_zero):
-        w = op.subtract(c.cast(w, "int32"), c.cast(_of_channels(c, w_zero, rank_of(w), 0), "int32"))
-    return convolution(c, a, x, w, "int32")
-
-
-def _of_channels(c: Converter, value: relax.Expr, rank: int, axis: int) -> relax.Expr:
-    if static(d.product(dims_of(value))) == 1:
-        return op.reshape(value, ())
-    return op.reshape(value, c.shape([-1 if place == axis else 1 for place in range(rank)]))
 
 
 @ROWS.row("ConvInteger", since=10)
 def _convolution_of_integers(c: Converter, a: Any) -> relax.Expr:
-    return _integer_convolution(c, a, a.x_zero_point, a.w_zero_point)
+    return integer_convolution(c, a, a.x_zero_point, a.w_zero_point)
 
 
 @ROWS.row("QLinearConv", since=10)
 def _quantized_convolution(c: Converter, a: Any) -> relax.Expr:
-    sums = _integer_convolution(c, a, a.x_zero_point, a.w_zero_point)
-    rank = rank_of(a.x)
-    if a.B is not None:
-        sums = op.add(sums, _of_channels(c, a.B, rank, 1))
-    scale = op.multiply(op.reshape(a.x_scale, ()), _of_channels(c, a.w_scale, rank, 1))
-    scale = op.divide(scale, op.reshape(a.y_scale, ()))
-    zero = op.reshape(a.y_zero_point, ()) if not _is_zero(a.y_zero_point) else None
+    sums = integer_convolution(c, a, a.x_zero_point, a.w_zero_point, a.B)
+    scale = op.multiply(op.reshape(a.x_scale, ()), of_channels(c, a.w_scale, rank_of(a.x), 1))
+    scale = known(op.divide(scale, op.reshape(a.y_scale, ())), a.x_scale, a.w_scale, a.y_scale)
+    zero = None if is_zero(a.y_zero_point) else known(op.reshape(a.y_zero_point, ()), a.y_zero_point)
     return stored(c, op.multiply(c.cast(sums, "float32"), scale), zero, dtype_of(a.y_zero_point))

@@ -12,7 +12,8 @@ from ..values import axis_of, dims_of, dtype_of, rank_of, static
 from .attention import SELF_ATTENTION, self_attention
 from .converter import Converter
 from .elementwise import number
-from .quantization import centered, dequantized, dynamically_quantized, integer_product, quantized, stored
+from .integer_products import centered, integer_product, known, summed_product
+from .quantization import dequantized, dynamically_quantized, quantized, stored
 from .rows import Family
 from .signatures import MICROSOFT, Signature
 
@@ -39,14 +40,14 @@ def _real(c: Converter, x: relax.Expr, scale: relax.Expr, zero: relax.Expr | Non
     """Return a tensor with one scale and zero point as float32."""
     difference = c.cast(x, "int32")
     if zero is not None:
-        difference = op.subtract(difference, c.cast(op.reshape(zero, ()), "int32"))
-    return op.multiply(c.cast(difference, "float32"), op.reshape(c.cast(scale, "float32"), ()))
+        difference = op.subtract(difference, known(c.cast(op.reshape(zero, ()), "int32"), zero))
+    return op.multiply(c.cast(difference, "float32"), known(op.reshape(c.cast(scale, "float32"), ()), scale))
 
 
 def _coded(c: Converter, x: relax.Expr, scale: relax.Expr, zero: relax.Expr | None, dtype: str) -> relax.Expr:
     """Return numbers as integers of `dtype` with one scale and zero point."""
-    point = None if zero is None else op.reshape(zero, ())
-    return stored(c, op.divide(x, op.reshape(scale, ())), point, dtype)
+    point = None if zero is None else known(op.reshape(zero, ()), zero)
+    return stored(c, op.divide(x, known(op.reshape(scale, ()), scale)), point, dtype)
 
 
 # --- Elementwise ------------------------------------------------------------------------------------------------
@@ -103,7 +104,7 @@ def _of_columns(c: Converter, x: relax.Expr, bias: relax.Expr | None) -> relax.E
 
 @_row("MatMulIntegerToFloat", "A B a_scale b_scale a_zero_point b_zero_point bias")
 def _product_to_float(c: Converter, a: Any) -> relax.Expr:
-    sums = integer_product(c, centered(c, a.A, a.a_zero_point, True), centered(c, a.B, a.b_zero_point, False))
+    sums = integer_product(c, a.A, a.a_zero_point, a.B, a.b_zero_point)
     scale = op.multiply(a.a_scale, a.b_scale)
     return _of_columns(c, op.multiply(c.cast(sums, dtype_of(a.a_scale)), scale), a.bias)
 
@@ -117,7 +118,7 @@ def _attention(c: Converter, a: Any) -> list[relax.Expr]:
     """Project quantized tensors in integers, and attend in floats; scales and zero points of the weight may belong to its columns."""
     left, right = centered(c, a.input, a.input_zero_point, True), centered(c, a.weight, a.weight_zero_point, False)
     scale = op.multiply(op.reshape(a.input_scale, ()), a.weight_scale)
-    sums = c.cast(integer_product(c, left, right), dtype_of(a.input_scale))
+    sums = c.cast(summed_product(c, left, right), dtype_of(a.input_scale))
     return self_attention(c, a, op.multiply(sums, scale))
 
 
@@ -125,7 +126,7 @@ def _attention(c: Converter, a: Any) -> list[relax.Expr]:
 def _dynamic_product(c: Converter, a: Any) -> relax.Expr:
     """Quantize the left factor by its extrema, and multiply in integers."""
     codes, scale, zero = (c.emit(part) for part in dynamically_quantized(c, a.A))
-    sums = integer_product(c, centered(c, codes, zero, True), centered(c, a.B, a.b_zero_point, False))
+    sums = integer_product(c, codes, zero, a.B, a.b_zero_point)
     made = op.multiply(c.cast(sums, "float32"), op.multiply(scale, a.b_scale))
     return _of_columns(c, made, a.bias)
 
@@ -146,7 +147,7 @@ def _gemm(c: Converter, a: Any) -> relax.Expr:
     right = centered(c, a.B, op.reshape(zero, ()) if _is_single(zero) else zero, False)
     left = op.permute_dims(left, [1, 0]) if a.transA else left
     right = op.permute_dims(right, [1, 0]) if a.transB else right
-    sums = integer_product(c, left, right)
+    sums = summed_product(c, left, right)
     sums = sums if a.C is None else op.add(sums, a.C)
     scale = op.multiply(op.multiply(a.a_scale, a.b_scale), number(a.alpha, a.a_scale))
     made = op.multiply(c.cast(sums, "float32"), scale)
