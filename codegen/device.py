@@ -36,6 +36,14 @@ class Device(Struct, frozen=True):
 
         return self.device_id == 0 and not why_missing()
 
+    @property
+    def compute_version(self) -> str | None:
+        """Return the compute capability of a GPU, such as "9.0"; None for the processor or a GPU that does not exist."""
+        if self.device_type == CPU or not self.exist:
+            return None
+        digits = self._driver().arch.removeprefix("sm_").rstrip("af")
+        return f"{digits[:-1]}.{digits[-1]}"
+
     def sync(self, stream: Any = None) -> None:
         """Wait until all work of the device, or of one of its streams, is done."""
         if self.device_type != CPU:

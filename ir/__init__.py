@@ -26,6 +26,12 @@ def _structural_equal(a: Any, b: Any) -> bool:
     return structural_equal(a, b)
 
 
+def _assert_structural_equal(a: Any, b: Any, map_free_vars: bool) -> None:
+    from .api.program import assert_structural_equal
+
+    assert_structural_equal(a, b, map_free_vars)
+
+
 def _structural_hash(node: Any) -> int:
     from .equal import structural_hash
 
@@ -112,6 +118,7 @@ def _topi(name: str, *operands: Any) -> Any:
 
 hooks.define(
     structural_equal=_structural_equal,
+    assert_structural_equal=_assert_structural_equal,
     structural_hash=_structural_hash,
     check_operator=_check_operator,
     bind_params=_bind_params,

@@ -275,3 +275,8 @@ class IRModule(Node, Attributed, frozen=True, eq=False, weakref=True):
     def from_expr(expr: BaseFunc) -> IRModule:
         """Return the module that holds one function, under its global symbol or `main`."""
         return IRModule({expr.attrs.get("global_symbol", "main"): expr})
+
+
+def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
+    """Raise ValueError with the first difference unless two programs are equal up to names (TVM: `tvm.ir.base`)."""
+    hooks.call("assert_structural_equal", lhs, rhs, map_free_vars)

@@ -12,38 +12,67 @@ bounds. They shrink to few loops. There are `expressions`, `prim_funcs`, `graph_
 `st.from_type(tvms.PrimFunc)` uses them. `assert_equivalent` runs two programs on random inputs. The laws that `tvms
 fuzz` checks are in `laws`.
 
-All of this needs Hypothesis, which the extra `fuzz` installs. Without it, the import fails with E0812.
+The strategies and checks of programs need Hypothesis, which the extra `fuzz` installs. Without it, their import fails with
+E0812. The helpers under the names of `tvm.testing` do not need it.
 """
 
 from __future__ import annotations
 
 from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 from ...ir.diagnostics import error
+from .helpers import CompareBeforeAfter, assert_allclose, main
+from .parametrization import enabled_targets, parameter, parameters, parametrize_targets
+from .requirements import (
+    Feature,
+    requires_cublas,
+    requires_cuda,
+    requires_cuda_compute_version,
+    requires_cudagraph,
+    requires_cudnn,
+    requires_cutlass,
+    requires_gpu,
+    requires_hexagon,
+    requires_hipblas,
+    requires_llvm,
+    requires_metal,
+    requires_multi_gpu,
+    requires_nccl,
+    requires_nvptx,
+    requires_opencl,
+    requires_openclml,
+    requires_package,
+    requires_rocm,
+    requires_rpc,
+    requires_tensorrt,
+    requires_vulkan,
+    requires_x86,
+)
 
-if find_spec("hypothesis") is None:
-    raise error("E0812", "tvms.testing needs Hypothesis, which is not installed", None, "pip install 'tvms-lang[fuzz]'")
-
-from .data import inputs
-from .expressions import OPERATORS, expressions
-from .features import FEATURES, features_of
-from .graphs import graph_functions
-from .helpers import assert_allclose, main, requires_gpu
-from .modules import modules
-from .networks import network_functions
-from .oracle import assert_equivalent, random_inputs
-from .prim_funcs import prim_funcs
-from .scheduling import schedules
-from .texts import commented_texts, damaged_texts, loose_texts, texts
-from .vacuity import vacuity
+if TYPE_CHECKING or find_spec("hypothesis") is not None:
+    from .data import inputs
+    from .expressions import OPERATORS, expressions
+    from .features import FEATURES, features_of
+    from .graphs import graph_functions
+    from .modules import modules
+    from .networks import network_functions
+    from .oracle import assert_equivalent, random_inputs
+    from .prim_funcs import prim_funcs
+    from .scheduling import schedules
+    from .texts import commented_texts, damaged_texts, loose_texts, texts
+    from .vacuity import vacuity
 
 __all__ = [
     "FEATURES",
     "OPERATORS",
+    "CompareBeforeAfter",
+    "Feature",
     "assert_allclose",
     "assert_equivalent",
     "commented_texts",
     "damaged_texts",
+    "enabled_targets",
     "expressions",
     "features_of",
     "graph_functions",
@@ -52,10 +81,42 @@ __all__ = [
     "main",
     "modules",
     "network_functions",
+    "parameter",
+    "parameters",
+    "parametrize_targets",
     "prim_funcs",
     "random_inputs",
+    "requires_cublas",
+    "requires_cuda",
+    "requires_cuda_compute_version",
+    "requires_cudagraph",
+    "requires_cudnn",
+    "requires_cutlass",
     "requires_gpu",
+    "requires_hexagon",
+    "requires_hipblas",
+    "requires_llvm",
+    "requires_metal",
+    "requires_multi_gpu",
+    "requires_nccl",
+    "requires_nvptx",
+    "requires_opencl",
+    "requires_openclml",
+    "requires_package",
+    "requires_rocm",
+    "requires_rpc",
+    "requires_tensorrt",
+    "requires_vulkan",
+    "requires_x86",
     "schedules",
     "texts",
     "vacuity",
-]
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Raise E0812 for a name that needs Hypothesis, which is not installed if this is called for one."""
+    if name in __all__:
+        reason = f"tvms.testing.{name} needs Hypothesis, which is not installed"
+        raise error("E0812", reason, None, "pip install 'tvms-lang[fuzz]'")
+    raise AttributeError(f"module 'tvms.testing' has no attribute '{name}'")

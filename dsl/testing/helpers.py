@@ -6,9 +6,10 @@ import inspect
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any
 
-_Test = TypeVar("_Test", bound=Callable[..., Any])
+from ...ir.base import assert_structural_equal
+from ...ir.programs import as_module
 
 
 def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float = 1e-7, verbose: bool = True) -> None:
@@ -22,14 +23,44 @@ def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float =
     np.testing.assert_allclose(actual, desired, rtol=rtol, atol=atol, verbose=verbose)
 
 
-def requires_gpu(function: _Test) -> _Test:
-    """Skip a test on a machine without a GPU (TVM: `tvm.testing.requires_gpu`)."""
-    exists = import_module("tvms").cuda().exist
-    mark: Any = import_module("pytest").mark.skipif(not exists, reason="needs a GPU")
-    return mark(function)
-
-
 def main() -> None:
     """Run the tests of the calling file with pytest, and exit (TVM: `tvm.testing.main`)."""
     caller = inspect.stack()[1].filename
     sys.exit(import_module("pytest").main([caller, *sys.argv[1:]]))
+
+
+class CompareBeforeAfter:
+    """Base class of tests of a pass (TVM: `tvm.testing.CompareBeforeAfter`).
+
+    A subclass has `transform`, a pass or a method that returns one, and the programs `before` and `expected`, or `Before` and
+    `Expected`: modules, functions, or methods that return them. `expected` may be a type of exception. The test
+    `test_compare` transforms `before` and compares the result with `expected`.
+    """
+
+    check_well_formed = True
+
+    def __init_subclass__(cls) -> None:
+        for name in ("before", "expected", "transform"):
+            found = [key for key in (name, name.capitalize()) if key in vars(cls)]
+            if found:
+                setattr(cls, name, _fixture_of(inspect.getattr_static(cls, found[0]), cls))
+        if any(name in vars(cls) for name in ("before", "expected", "transform")):
+            cls.test_compare = _compare  # type: ignore[attr-defined]
+
+
+def _compare(self: CompareBeforeAfter, before: Any, expected: Any, transform: Callable[..., Any]) -> None:
+    """Check that the pass turns `before` into `expected`, or raises it."""
+    if inspect.isclass(expected) and issubclass(expected, Exception):
+        with import_module("pytest").raises(expected):
+            transform(as_module(before))
+        return
+    assert_structural_equal(transform(as_module(before)), as_module(expected))
+
+
+def _fixture_of(member: Any, owner: type) -> Any:
+    """Return the fixture of a member of a test class: a method with its own fixtures as parameters, or a constant value."""
+    fixture: Any = import_module("pytest").fixture
+    if inspect.isfunction(member):
+        return fixture(member)
+    value = member.__get__(None, owner) if hasattr(member, "__get__") else member
+    return fixture(lambda self: value)  # type: ignore[reportUnknownLambdaType]

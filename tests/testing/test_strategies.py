@@ -188,10 +188,14 @@ def test_kinds_of_operators_are_checked() -> None:
 
 
 def test_without_hypothesis_it_says_so() -> None:
-    script = "import sys; sys.modules['hypothesis'] = None; import importlib.util as u; u.find_spec = lambda name: None; import tvms.dsl.testing"
+    script = (
+        "import sys; sys.modules['hypothesis'] = None; import importlib.util as u; u.find_spec = lambda name: None\n"
+        "import tvms.testing as t; t.assert_allclose(1, 1); t.requires_llvm(lambda: None); t.parameter(1, 2); t.modules"
+    )
     said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False).stderr
     assert said.endswith(
-        "error[E0812]: tvms.testing needs Hypothesis, which is not installed\n  = help: pip install 'tvms-lang[fuzz]'\n"
+        "error[E0812]: tvms.testing.modules needs Hypothesis, which is not installed\n"
+        "  = help: pip install 'tvms-lang[fuzz]'\n"
     )
 
 

@@ -54,7 +54,10 @@ __all__ = [
 ]  # fmt: skip
 
 
-_MODULES = ("analysis", "backend", "dpl", "expr_functor", "frontend", "transform", "utils", "vm_build")
+_MODULES = (
+    "analysis", "backend", "block_builder", "dpl", "expr_functor", "frontend", "pipeline", "training", "transform", "utils",
+    "vm_build",
+)  # fmt: skip
 """Public submodules, resolved through `tvms` because they may belong to packages that `ir` must not import."""
 
 _FROM = {

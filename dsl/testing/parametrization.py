@@ -1,0 +1,98 @@
+"""Parameters of tests under the names of `tvm.testing`: fixtures with several values."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+_GROUP = "_tvms_group"
+"""Attribute of the functions of fixtures that `parameters` made together: their identity, their place, the sets of values."""
+
+
+def parameter(*values: Any, ids: Sequence[str] | None = None, by_dict: Mapping[str, Any] | None = None) -> Any:
+    """Return a fixture that takes each of the values; `by_dict` names them (TVM: `tvm.testing.parameter`).
+
+    Raise ValueError if there are both `values` or `ids` and `by_dict`.
+    """
+    if by_dict is not None:
+        if values or ids:
+            raise ValueError("tvms.testing.parameter takes values and ids, or by_dict, but not both")
+        ids, values = tuple(by_dict), tuple(by_dict.values())
+
+    def value(request: Any) -> Any:
+        return request.param
+
+    return import_module("pytest").fixture(value, params=values, ids=ids)
+
+
+def parameters(*value_sets: Sequence[Any], ids: Sequence[str] | None = None) -> list[Any]:
+    """Return one fixture for each element of the sets; a test that uses several of them gets the elements of one set.
+
+    The calling module gets a hook `pytest_generate_tests`, unless it has one. Source: tvm.testing.parameters.
+    """
+    sys._getframe(1).f_globals.setdefault("pytest_generate_tests", generate_tests)  # type: ignore[reportPrivateUsage]
+    identity = object()
+    return [_member(identity, place, value_sets, ids) for place in range(len(value_sets[0]) if value_sets else 0)]
+
+
+def _member(identity: object, place: int, value_sets: Sequence[Sequence[Any]], ids: Sequence[str] | None) -> Any:
+    def value(request: Any) -> Any:
+        return request.param
+
+    setattr(value, _GROUP, (identity, place, value_sets, ids))
+    return import_module("pytest").fixture(value)
+
+
+def generate_tests(metafunc: Any) -> None:
+    """Give the fixtures of each group that a test uses the values of one set at a time (pytest: `pytest_generate_tests`)."""
+    groups: dict[object, list[tuple[str, Any]]] = {}
+    for name in metafunc.fixturenames:
+        definitions = metafunc._arg2fixturedefs.get(name) or ()
+        group = getattr(definitions[-1].func, _GROUP, None) if definitions else None
+        if group is not None:
+            groups.setdefault(group[0], []).append((name, group))
+    for members in groups.values():
+        _, _, value_sets, ids = members[0][1]
+        values = [tuple(values[group[1]] for _, group in members) for values in value_sets]
+        names = [name for name, _ in members]
+        metafunc.parametrize(
+            ",".join(names), values if len(names) > 1 else [value for (value,) in values], indirect=True, ids=ids
+        )
+
+
+def parametrize_targets(*targets: Any) -> Any:
+    """Run a test once for each target that this machine has, as `target` and `dev` (TVM: `parametrize_targets`).
+
+    Without targets, or as a decorator without arguments, a test runs for "llvm" and "cuda".
+    """
+    if len(targets) == 1 and callable(targets[0]):
+        return parametrize_targets()(targets[0])
+    pytest: Any = import_module("pytest")
+
+    def run_for(function: Callable[..., Any]) -> Any:
+        cases: list[Any] = []
+        for target in targets or ("llvm", "cuda"):
+            dev = _device(target)
+            marks = () if dev is not None else (pytest.mark.skip(reason=f"needs a device for {target}"),)
+            cases.append(pytest.param(target, dev, marks=marks, id=str(target)))
+        return pytest.mark.parametrize("target,dev", cases)(function)
+
+    return run_for
+
+
+def enabled_targets() -> list[tuple[str, Any]]:
+    """Return the names of the targets that this machine has, with their devices (TVM: `tvm.testing.enabled_targets`)."""
+    return [(target, dev) for target in ("llvm", "cuda") if (dev := _device(target)) is not None]
+
+
+def _device(target: Any) -> Any:
+    """Return the device of a target; None if this machine has none."""
+    kind = str(target["kind"] if isinstance(target, dict) else target).split()[0]  # type: ignore[reportUnknownArgumentType]
+    tvms = import_module("tvms")
+    try:
+        dev = tvms.device(kind)
+    except tvms.TvmsError:
+        return None
+    return dev if dev.exist else None
