@@ -60,6 +60,9 @@ class Dialect:
     def __getitem__(self, key: Any) -> Dialect:
         return self
 
+    __iter__ = None
+    """Iteration is a TypeError; by `__getitem__` alone it would not end."""
+
     def __repr__(self) -> str:
         return self._path
 
@@ -85,8 +88,8 @@ def _tensor(shape: Any = None, dtype: str | None = None, vdevice: Any = None, nd
 
 def _tuple(*fields: Any) -> Node:
     """Return the struct info of `R.Tuple`, given fields or a list of them."""
-    parts: Any = fields[0] if len(fields) == 1 and not isinstance(fields[0], Node) else fields
-    return struct_info.TupleStructInfo(parts)
+    parts: Any = fields[0] if len(fields) == 1 and isinstance(fields[0], list | tuple) else fields
+    return struct_info.TupleStructInfo([part() if isinstance(part, Dialect) else part for part in parts])
 
 
 class _Definition:

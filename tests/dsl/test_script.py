@@ -146,3 +146,11 @@ def test_operators_by_a_variable_and_by_their_place_in_tvm(operator: object, cal
 
     assert f"lv = {called}" in str(named)
     assert "R.add(lv, lv)" in str(named)
+
+
+def test_members_of_a_dialect_are_types_in_a_tuple_and_not_iterable() -> None:
+    assert R.Tuple(R.Object) == R.Tuple(R.Object()) == R.Tuple([R.Object])
+    assert R.Tuple(R.Tensor((2,), "float32"), R.Object) == R.Tuple(R.Tensor((2,), "float32"), R.Object())
+    for member in (R, R.Object, R.nn):
+        with pytest.raises(TypeError, match="'Dialect' object is not iterable"):
+            list(member)
