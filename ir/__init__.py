@@ -56,6 +56,12 @@ def _bind_symbolic_vars(function: Any, values: Any) -> Any:
     return with_symbolic_vars(function, values)
 
 
+def _inline_functions(function: Any, callees: Any) -> Any:
+    from .passes.inline_private_functions import inline_functions
+
+    return inline_functions(function, callees)
+
+
 def _apply(name: str, *args: Any) -> Any:
     from .building.values import apply
 
@@ -123,6 +129,7 @@ hooks.define(
     check_operator=_check_operator,
     bind_params=_bind_params,
     bind_symbolic_vars=_bind_symbolic_vars,
+    inline_functions=_inline_functions,
     apply=_apply,
     call_function=_call_function,
     parts=_parts,

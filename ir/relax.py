@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import hooks, tir
-from .base import Attrs, BaseFunc, Commented, Node, Op, StructInfo, Trivia, VDevice
+from .base import Attrs, BaseFunc, Commented, GlobalVar, Node, Op, StructInfo, Trivia, VDevice
 from .base import RelaxExpr as Expr
 
 # --- Struct info: what is known of a value at compile time ----------------------------------------------------
@@ -192,3 +192,7 @@ class Function(BaseFunc, frozen=True, eq=False):
     def bind_symbolic_vars(self, binding_map: Mapping[str | tir.Var, int | tir.PrimExpr]) -> Function:
         """Return this function with symbolic dimensions, given by name or as variables, replaced."""
         return hooks.call("bind_symbolic_vars", self, binding_map)
+
+    def inline_functions(self, function_map: Mapping[str | GlobalVar, Function]) -> Function:
+        """Return this function with calls of other functions replaced by their bodies; ValueError for a repeated name."""
+        return hooks.call("inline_functions", self, function_map)

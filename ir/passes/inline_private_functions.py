@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from .. import relax
 from ..base import GlobalVar, IRModule, Node
 from ..deep import deep
+from ..function_table import unused_name
 from ..infer import Bindings, bind_dims, infer_struct_info
 from ..visit import rewrite, substitute, walk
 from .calls import clean_up
@@ -36,6 +37,29 @@ def inline_private_functions(mod: IRModule) -> IRModule:
         return mod
     public = [name for name in mod.functions if name not in private]
     return clean_up(remove_unused_functions(replace(mod, functions=functions), public))
+
+
+def inline_functions(function: relax.Function, callees: Mapping[str | GlobalVar, relax.Function]) -> relax.Function:
+    """Return `function` with calls of `callees` inlined (TVM: `Function.inline_functions`).
+
+    As in `inline_private_functions`, recursive functions are not inlined. Raise ValueError if a name is given twice.
+    """
+    named = [(key.name_hint if isinstance(key, GlobalVar) else key, callee) for key, callee in callees.items()]
+    functions = {name: _with_symbol(callee, None) for name, callee in named}
+    if len(functions) < len(named):
+        twice = next(name for name in functions if sum(other == name for other, _ in named) > 1)
+        raise ValueError(f"function '{twice}' is given twice: give each function once, by its name or its GlobalVar")
+    own = unused_name("main", functions)
+    module = IRModule({own: _with_symbol(function, own), **functions})
+    result = inline_private_functions(module).functions[own]
+    assert isinstance(result, relax.Function)
+    return _with_symbol(result, function.attrs.get("global_symbol"))
+
+
+def _with_symbol(function: relax.Function, symbol: str | None) -> relax.Function:
+    """Return a function with another global symbol; None makes it private."""
+    others = {key: value for key, value in function.attrs.items() if key != "global_symbol"}
+    return replace(function, attrs={**others, **({} if symbol is None else {"global_symbol": symbol})})
 
 
 class _Inlined:

@@ -9,13 +9,17 @@ from typing import Any
 from ... import relax, tir
 from ...base import BaseFunc, GlobalVar, IRModule, Node, Op, StructInfo
 from ...building.values import dimension, plain_nodes
+from ...diagnostics import error
 from ...dtype import parse_dtype
-from ...infer import dimensions_alone, join, replace_dims
+from ...equal import structural_equal
+from ...infer import call_result, dimensions_alone, infer_struct_info, join, replace_dims
 from ...passes.dead_code import remove_unused_bindings
 from ...passes.rewrite_dataflow_reshape import is_reshape
 from ...purity import is_pure_call
-from ...variables import defined_variables, free_variables
-from ...visit import post_order, substitute, walk
+from ...variables import Variable, defined_variables, free_variables
+from ...visit import children, post_order, substitute, walk
+from .subsumption import BaseCheckResult as BaseCheckResult
+from .subsumption import struct_info_base_check as struct_info_base_check
 
 
 def well_formed(obj: IRModule | BaseFunc, check_struct_info: bool = True) -> bool:
@@ -164,9 +168,128 @@ def remove_all_unused(func: relax.Function) -> relax.Function:
     return remove_unused_bindings(func)
 
 
-def contains_impure_call(expr: Node) -> bool:
-    """Whether `expr` contains a call that may have side effects."""
-    return any(isinstance(node, relax.Call) and not is_pure_call(node, None) for node in walk(expr))
+def contains_impure_call(expr: Node, own_name: relax.Var | GlobalVar | None = None) -> bool:
+    """Whether `expr`, or the body of a function, contains a call that may have side effects.
+
+    Bodies of nested functions do not count, nor do calls of `own_name`, the function itself.
+    """
+    pending: list[Node] = [expr.body if isinstance(expr, relax.Function) else expr]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, relax.Call) and not _is_call_of(node, own_name) and not is_pure_call(node, None):
+            return True
+        pending += [child for child in children(node) if not isinstance(child, relax.Function)]
+    return False
+
+
+def _is_call_of(call: relax.Call, name: relax.Var | GlobalVar | None) -> bool:
+    if isinstance(name, GlobalVar):
+        return isinstance(call.op, GlobalVar) and call.op.name_hint == name.name_hint
+    return name is not None and call.op is name
+
+
+def computable_at_compile_time(func: relax.Function) -> list[relax.Var]:
+    """Return the variables that depend only on the parameters after the first `num_input`, in order.
+
+    Without the attribute `num_input`, all parameters are inputs of run time. Values without variables are included.
+    """
+    count = func.attrs.get("num_input")
+    known: dict[Variable, None] = {}
+    for param in () if count is None else func.params[int(count) :]:
+        known |= dict.fromkeys((param, *_dimensions(param)))
+    for node in walk(func):
+        if isinstance(node, relax.VarBinding | relax.MatchCast) and all(
+            used in known for used in free_variables(node.value)
+        ):
+            known |= dict.fromkeys((node.var, *_dimensions(node.var)))
+    return [variable for variable in known if isinstance(variable, relax.Var)]
+
+
+def _dimensions(var: relax.Var) -> Sequence[tir.Var]:
+    return () if var.struct_info is None else dimensions_alone(var.struct_info)
+
+
+def collect_non_negative_expressions(sinfo: StructInfo) -> list[tir.PrimExpr]:
+    """Return the expressions that are sizes of tensors or shapes in a struct info, in order, without constants.
+
+    Sizes in the struct info of functions are omitted: their variables belong to the function.
+    """
+    found: list[tir.PrimExpr] = []
+    pending: list[Node] = [sinfo]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, relax.ShapeExpr | relax.ShapeStructInfo):
+            sizes = [size for size in node.values or () if not isinstance(size, tir.IntImm)]
+            found += [size for at, size in enumerate(sizes) if not _is_among(size, (*found, *sizes[:at]))]
+        elif not isinstance(node, relax.FuncStructInfo):
+            pending += reversed(children(node))
+    return found
+
+
+def _is_among(size: tir.PrimExpr, others: Sequence[tir.PrimExpr]) -> bool:
+    return any(structural_equal(size, other) for other in others)
+
+
+def get_static_type(sinfo: StructInfo) -> StructInfo:
+    """Return a struct info without sizes, values and devices, as TVM's types are: dtypes, ranks and fields are kept."""
+    match sinfo:
+        case relax.TensorStructInfo(dtype=dtype, ndim=ndim):
+            return relax.TensorStructInfo(None, dtype, ndim)
+        case relax.ShapeStructInfo(ndim=ndim):
+            return relax.ShapeStructInfo(None, ndim)
+        case relax.PrimStructInfo(dtype=dtype):
+            return relax.PrimStructInfo(dtype)
+        case relax.TupleStructInfo(fields=fields):
+            return relax.TupleStructInfo(tuple(map(get_static_type, fields)))
+        case relax.FuncStructInfo(params=params, ret=ret):
+            types = None if params is None else tuple(map(get_static_type, params))
+            return relax.FuncStructInfo(types, get_static_type(ret), sinfo.purity)
+        case _:
+            return sinfo
+
+
+def derive_call_ret_struct_info(func_sinfo: relax.FuncStructInfo, call: relax.Call, ctx: object = None) -> StructInfo:
+    """Return the struct info of a call of a function with struct info `func_sinfo`; the callee of `call` is ignored.
+
+    Raise TvmsError E0105 for another number of arguments, E0328 for an argument that does not fit. `ctx` is not used.
+    """
+    args = [infer_struct_info(arg) for arg in call.args]
+    if func_sinfo.params is None:
+        return func_sinfo.ret
+    for number, (param, arg) in enumerate(zip(func_sinfo.params, args, strict=False)):
+        if struct_info_base_check(get_static_type(param), get_static_type(arg)) is not BaseCheckResult.PASS:
+            raise error(
+                "E0328",
+                f"argument {number} of the function does not fit its parameter: it needs {param}, but gets {arg}",
+                call.span,
+            )
+    return call_result(func_sinfo, func_sinfo.params, args, "the function", call.span)
+
+
+def detect_recursion(mod: IRModule) -> list[list[GlobalVar]]:
+    """Return the sets of graph functions that refer to each other in a cycle; a function that refers to itself is one."""
+    refers = {
+        name: [var.name_hint for var in all_global_vars(function) if var.name_hint in mod.functions]
+        for name, function in mod.functions.items()
+        if isinstance(function, relax.Function)
+    }
+    reached = {name: _reached(name, refers) for name in refers}
+    groups: dict[frozenset[str], None] = {}
+    for name, names in reached.items():
+        if name in names:
+            groups[frozenset(other for other in names if name in reached.get(other, ()))] = None
+    return [[mod.get_global_var(name) for name in mod.functions if name in group] for group in groups]
+
+
+def _reached(name: str, refers: Mapping[str, Sequence[str]]) -> set[str]:
+    """Return the functions that `name` refers to, directly or through others."""
+    found, pending = set[str](), [name]
+    while pending:
+        for other in refers.get(pending.pop(), ()):
+            if other not in found:
+                found.add(other)
+                pending.append(other)
+    return found
 
 
 def estimate_memory_usage(mod: IRModule | relax.Function) -> str:

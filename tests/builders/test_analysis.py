@@ -1,0 +1,230 @@
+"""Analyses of graph functions under TVM's names (`tvms.relax.analysis`)."""
+
+from __future__ import annotations
+
+import pytest
+import tvms
+from hypothesis import given
+from hypothesis import strategies as st
+from tvms import relax, tir
+from tvms.ir.base import StructInfo, VDevice
+from tvms.relax.analysis import (
+    BaseCheckResult,
+    collect_non_negative_expressions,
+    computable_at_compile_time,
+    contains_impure_call,
+    derive_call_ret_struct_info,
+    detect_recursion,
+    get_static_type,
+    struct_info_base_check,
+    struct_info_lca,
+)
+from tvms.script import relax as R
+
+n, m = tir.Var("n", "int64"), tir.Var("m", "int64")
+L0, L1, L2, PASS = BaseCheckResult
+
+
+@pytest.mark.parametrize(
+    ("base", "derived", "result"),
+    [
+        (R.Object(), R.Tensor((2,), "float32"), PASS),
+        (R.Tensor((2,), "float32"), R.Object(), L1),
+        (R.Tensor((2,), "float32"), R.Shape([2]), L0),
+        (R.Tensor((2,), "float32"), R.Tensor((2,), "float32"), PASS),
+        (R.Tensor((2,), "float32"), R.Tensor((3,), "float32"), L0),
+        (R.Tensor((2,), "float32"), R.Tensor((n,), "float32"), L2),
+        (R.Tensor((n + m,), "float32"), R.Tensor((m + n,), "float32"), PASS),
+        (R.Tensor((n,), "float32"), R.Tensor((n + 1,), "float32"), L2),
+        (R.Tensor((2,), "float32"), R.Tensor(ndim=1, dtype="float32"), L2),
+        (R.Tensor((2,), "float32"), R.Tensor(dtype="float32"), L1),
+        (R.Tensor((2,), "float32"), R.Tensor((2,)), L1),
+        (R.Tensor((2,)), R.Tensor((2,), "float32"), PASS),
+        (R.Tensor((2,), "float32"), R.Tensor((2,), "float16"), L0),
+        (R.Tensor((2,), "float32", VDevice("llvm")), R.Tensor((2,), "float32"), L1),
+        (R.Tensor((2,), "float32", VDevice("llvm")), R.Tensor((2,), "float32", VDevice("cuda")), L0),
+        (R.Shape([1, n]), R.Shape([1, n]), PASS),
+        (R.Shape([1, n]), R.Shape(ndim=2), L2),
+        (R.Shape(ndim=2), R.Shape([1, n]), PASS),
+        (R.Shape(ndim=2), R.Shape(), L1),
+        (R.Prim("int64"), R.Prim("int32"), L0),
+        (R.Prim("int64"), R.Prim(value=n), PASS),
+        (R.Prim(value=n), R.Prim("int64"), L2),
+        (R.Tuple(R.Object, R.Object), R.Tuple(R.Prim("int64"), R.Shape()), PASS),
+        (R.Tuple(R.Object, R.Shape([2])), R.Tuple(R.Object, R.Shape([3])), L0),
+        (R.Tuple(R.Object), R.Tuple(R.Object, R.Object), L0),
+        (R.Callable((R.Object,), R.Object), relax.FuncStructInfo.opaque_func(purity=True), L2),
+        (relax.FuncStructInfo.opaque_func(), relax.FuncStructInfo([R.Object()], R.Shape([2])), PASS),
+        (relax.FuncStructInfo([R.Object()], R.Object()), relax.FuncStructInfo([R.Object()], R.Object(), False), L0),
+        (relax.FuncStructInfo([R.Prim("int64")], R.Object()), relax.FuncStructInfo([R.Object()], R.Object()), L2),
+    ],
+)  # fmt: skip
+def test_struct_info_subsumes_another(base: StructInfo, derived: StructInfo, result: BaseCheckResult) -> None:
+    assert struct_info_base_check(base, derived) is result
+
+
+DIMS = st.sampled_from((1, 2, n, m, n + 1))
+PLAIN = st.one_of(
+    st.just(R.Object()),
+    st.sampled_from(("int64", "float32")).map(R.Prim),
+    st.lists(DIMS, max_size=2).map(R.Shape),
+    st.sampled_from((-1, 1, 2)).map(lambda rank: R.Shape(ndim=rank)),
+    st.builds(R.Tensor, st.lists(DIMS, max_size=2).map(tuple), st.sampled_from(("float32", "int32", "void"))),
+    st.builds(lambda rank, dtype: R.Tensor(ndim=rank, dtype=dtype), st.sampled_from((-1, 1, 2)), st.just("float32")),
+)
+INFOS = st.recursive(PLAIN, lambda inner: st.lists(inner, max_size=2).map(lambda fields: R.Tuple(fields)), max_leaves=3)
+
+
+@given(INFOS, INFOS)
+def test_the_least_common_struct_info_subsumes_both(one: StructInfo, two: StructInfo) -> None:
+    both = struct_info_lca(one, two)
+    assert struct_info_base_check(one, one) is PASS
+    assert struct_info_base_check(both, one) is struct_info_base_check(both, two) is PASS
+    assert struct_info_base_check(get_static_type(one), one) is PASS
+    if struct_info_base_check(one, two) is PASS:
+        assert both == one
+
+
+MODULE = tvms.parse("""
+I.ir_module Module:
+    R.function main(a: R.Tensor((16,), "int32"), b: R.Tensor((16,), "int32"), c: R.Tensor(("k",), "int32")) -> R.Object:
+        k = T.int64()
+        R.func_attr({"num_input": 1})
+        d = R.add(b, b)
+        e = R.add(a, d)
+        with R.dataflow():
+            f = R.add(d, d)
+            g = R.add(f, e)
+            h = R.zeros(R.shape([k]), "int32")
+            R.output(g, h)
+        return g
+
+    R.function loop(x: R.Object) -> R.Object:
+        cls = Module
+        y = cls.loop(x)
+        return y
+
+    R.function even(x: R.Object) -> R.Object:
+        cls = Module
+        y = cls.odd(x)
+        return y
+
+    R.function odd(x: R.Object) -> R.Object:
+        cls = Module
+        z = cls.loop(x)
+        y = cls.even(z)
+        return y
+""")
+
+
+def test_variables_that_only_weights_determine() -> None:
+    main = MODULE["main"]
+    assert isinstance(main, tvms.Function)
+    assert [var.name_hint for var in computable_at_compile_time(main)] == ["b", "c", "d", "f", "h"]
+    assert computable_at_compile_time(MODULE["loop"]) == []
+
+
+def test_cycles_of_functions() -> None:
+    names = [{var.name_hint for var in group} for group in detect_recursion(MODULE)]
+    assert sorted(map(sorted, names)) == [["even", "odd"], ["loop"]]
+
+
+IMPURE = """
+I.ir_module Module:
+    R.function(pure=False) main() -> R.Tuple:
+        a = R.print(format="said")
+        return a
+
+    R.function outer() -> R.Tensor((), "int32"):
+        R.function(pure=False) inner() -> R.Tuple:
+            a = R.print(format="said")
+            return a
+        b = R.const(0, "int32")
+        return b
+"""
+
+
+def test_calls_with_side_effects() -> None:
+    module = tvms.parse(IMPURE)
+    outer = module["outer"]
+    assert isinstance(outer, tvms.Function)
+    assert contains_impure_call(module["main"])
+    assert not contains_impure_call(outer)
+    assert contains_impure_call(outer.body.blocks[0].bindings[0].value)
+    again = relax.Var("again", relax.FuncStructInfo([], R.Object(), False))
+    call = relax.Call(again, [])
+    assert contains_impure_call(call)
+    assert not contains_impure_call(call, again)
+
+
+def test_sizes_are_not_negative() -> None:
+    info = R.Tuple(R.Tensor((n, 4, n - m), "float32"), R.Shape([m, n]), R.Callable((R.Shape([m + 7]),), R.Object))
+    assert list(map(str, collect_non_negative_expressions(info))) == ["n", "n - m", "m"]
+
+
+def test_static_types_have_no_sizes() -> None:
+    info = R.Tuple(R.Tensor((n, 4), "float32", VDevice("llvm")), R.Shape([m]), R.Prim(value=n))
+    assert get_static_type(info) == R.Tuple(R.Tensor(ndim=2, dtype="float32"), R.Shape(ndim=1), R.Prim("int64"))
+    function = relax.FuncStructInfo([R.Shape([n])], R.Tensor((n,), "int32"), False)
+    assert get_static_type(function) == relax.FuncStructInfo([R.Shape(ndim=1)], R.Tensor(ndim=1, dtype="int32"), False)
+
+
+def test_what_a_call_returns() -> None:
+    function = relax.FuncStructInfo([R.Tensor((n, m), "float32")], R.Tensor((m + 1, n), "float32"))
+    callee = relax.Var("callee", R.Object())
+    x, y = relax.Var("x", R.Tensor((10, 11), "float32")), relax.Var("y", R.Tensor(ndim=2, dtype="float32"))
+    assert derive_call_ret_struct_info(function, relax.Call(callee, [x])) == R.Tensor((12, 10), "float32")
+    assert derive_call_ret_struct_info(function, relax.Call(callee, [y])) == R.Tensor(ndim=2, dtype="float32")
+    with pytest.raises(tvms.TvmsError, match=r"E0105\]: the function takes 1 arguments, but 2 are given"):
+        derive_call_ret_struct_info(function, relax.Call(callee, [x, y]))
+    o = relax.Var("o", R.Object())
+    with pytest.raises(
+        tvms.TvmsError, match=r"E0328\]: argument 0 of the function does not fit its parameter: it needs R"
+    ):
+        derive_call_ret_struct_info(function, relax.Call(callee, [o]))
+    opaque = relax.FuncStructInfo.opaque_func(ret=R.Shape([3]))
+    assert derive_call_ret_struct_info(opaque, relax.Call(callee, [o, o])) == R.Shape([3])
+
+
+INLINE = """
+I.ir_module Module:
+    R.function main(a: R.Tensor((4,), "int32")) -> R.Tensor((4,), "int32"):
+        cls = Module
+        b = R.multiply(a, a)
+        c = cls.twice(b)
+        d = cls.other(c)
+        return d
+
+    R.function twice(x: R.Tensor(("k",), "int32")) -> R.Tensor(("k",), "int32"):
+        k = T.int64()
+        y = R.add(x, x)
+        return y
+
+    R.function other(x: R.Tensor((4,), "int32")) -> R.Tensor((4,), "int32"):
+        y = R.negative(x)
+        return y
+"""
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+def test_functions_are_inlined_into_one(by_name: bool) -> None:
+    module = tvms.parse(INLINE)
+    main, twice = module["main"], module["twice"]
+    assert isinstance(main, tvms.Function)
+    assert isinstance(twice, tvms.Function)
+    key = "twice" if by_name else module.get_global_var("twice")
+    inlined = main.inline_functions({key: twice})
+    assert inlined.attrs == main.attrs
+    assert "y = R.add(b, b)" in inlined.script().replace(': R.Tensor((4,), "int32")', "")
+    whole = tvms.IRModule({**module.functions, "main": inlined})
+    assert not tvms.verify(whole)
+    assert main.inline_functions({}) == main or tvms.structural_equal(main.inline_functions({}), main)
+
+
+def test_a_function_is_inlined_under_one_name() -> None:
+    module = tvms.parse(INLINE)
+    main, twice = module["main"], module["twice"]
+    assert isinstance(main, tvms.Function)
+    assert isinstance(twice, tvms.Function)
+    with pytest.raises(ValueError, match=r"^function 'twice' is given twice: give each function once"):
+        main.inline_functions({"twice": twice, module.get_global_var("twice"): twice})
