@@ -88,7 +88,8 @@ def _tensor(shape: Any = None, dtype: str | None = None, vdevice: Any = None, nd
 
 def _tuple(*fields: Any) -> Node:
     """Return the struct info of `R.Tuple`, given fields or a list of them."""
-    parts: Any = fields[0] if len(fields) == 1 and isinstance(fields[0], list | tuple) else fields
+    is_list = len(fields) == 1 and isinstance(fields[0], list | tuple)
+    parts = cast("Sequence[Any]", fields[0] if is_list else fields)
     return struct_info.TupleStructInfo([part() if isinstance(part, Dialect) else part for part in parts])
 
 
