@@ -50,12 +50,18 @@ class Dialect:
         if name.startswith("__"):
             raise AttributeError(name)
         path = f"{self._path}.{name}"
+        if path == "R.entry.StructInfoProxy":
+            return Dialect
         return _opener if path in _OPENERS else Dialect(self.letter, path)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         with suppress(TvmsError, TypeError):
             return _make(self._path, args, kwargs)
         return self
+
+    def as_struct_info(self) -> Any:
+        """Return the struct info that a type means, as `R.Object` or `R.Tensor` without arguments (TVM: `StructInfoProxy`)."""
+        return self()
 
     def __getitem__(self, key: Any) -> Dialect:
         return self
@@ -160,8 +166,12 @@ def _value(value: Any) -> Any:
     from ..builder.forms import NAMESPACES, Namespace
 
     if isinstance(value, Dialect):
-        path = str(value)
-        return NAMESPACES[value.letter] if path in ("", value.letter) else Namespace(path, {})
+        found: Any = NAMESPACES[value.letter]
+        for part in str(value).split(".")[1:]:
+            found = found.members.get(part) if isinstance(found, Namespace) else None
+        return Namespace(str(value), {}) if found is None else found
+    if callable(value) and isinstance(getattr(value, "operator", None), str):
+        return _value(Dialect("R", f"R.{value.operator}"))
     value = plain_nodes(value)
     if value is None or isinstance(value, bool | int | float | str | Node):
         return value

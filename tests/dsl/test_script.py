@@ -154,3 +154,20 @@ def test_members_of_a_dialect_are_types_in_a_tuple_and_not_iterable() -> None:
     for member in (R, R.Object, R.nn):
         with pytest.raises(TypeError, match="'Dialect' object is not iterable"):
             list(member)
+
+
+@pytest.mark.parametrize("op", [R.nn.relu, relax.op.nn.relu])
+def test_operators_are_called_by_the_names_of_python_variables(op: object) -> None:
+    @R.function(private=True)
+    def function(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        return op(x)
+
+    (binding,) = function.body.blocks[0].bindings
+    assert str(binding.value) == "R.nn.relu(x)"
+
+
+def test_types_without_arguments_are_struct_info() -> None:
+    proxy = R.entry.StructInfoProxy
+    assert isinstance(R.Object, proxy)
+    assert not isinstance(R.Object(), proxy)
+    assert R.Object.as_struct_info() == relax.ObjectStructInfo()

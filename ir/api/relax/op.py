@@ -52,6 +52,7 @@ def _function(name: str, signature: str, doc: str) -> Callable[..., relax.Expr]:
 
     call.__name__ = call.__qualname__ = name.rsplit(".", 1)[-1]
     call.__doc__ = f"{signature}\n\n{doc}"
+    call.operator = name  # type: ignore[attr-defined]
     return call
 
 
