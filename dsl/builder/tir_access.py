@@ -83,7 +83,8 @@ def _ramp(context: Context, buffer: tir.Buffer, axis: int, index: slice, place: 
     extent = difference(stop, start)
     lanes = extent
     if not (isinstance(step, tir.IntImm) and step.value == 1):
-        lanes = make.floordiv(make.sub(make.add(extent, step), make.const(1, extent.dtype)), step)
+        sign = -1 if isinstance(step, tir.IntImm) and step.value < 0 else 1
+        lanes = make.floordiv(make.sub(make.add(extent, step), make.const(sign, extent.dtype)), step)
     if isinstance(lanes, tir.IntImm) and lanes.value == 1:
         return start
     return make.ramp(start, step, lanes)

@@ -155,6 +155,8 @@ def alloc_buffers(printer: Printer, buffers: tuple[tir.Buffer, ...]) -> None:
 def _index(printer: Printer, index: tir.PrimExpr) -> str:
     if not (isinstance(index, tir.Ramp) and isinstance(index.stride, tir.IntImm) and printer.dialect.slices_vectors):
         return printer.expr(index)
+    if index.stride.value < 1:  # TVM reads other lanes from a slice that descends
+        return printer.expr(index)
     stop = make.add(index.base, make.mul(index.lanes, index.stride))
     text = f"{printer.expr(index.base)}:{printer.expr(stop)}"
     return text if index.stride.value == 1 else f"{text}:{printer.expr(index.stride)}"
