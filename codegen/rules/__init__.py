@@ -25,7 +25,7 @@ from .epilogue import with_epilogue
 from .fusion import compact, flattened, inline_producers, shared_axes
 from .gemv import schedule_gemv
 from .matmul import schedule_matmul
-from .nest import Declined, Nest, read_nest, statement_of
+from .nest import Declined, Nest, read_nest, separated, statement_of
 from .rows import schedule_rows
 from .transpose import schedule_transpose
 
@@ -107,7 +107,8 @@ class _Scheduler:
         self.decisions: list[Decision] = []
         self.buffers = {buffer: number for number, buffer in enumerate(root.alloc_buffers)}
         """The buffers that are still allocated, with their order."""
-        self._parts = root.body.seq if isinstance(root.body, tir.SeqStmt) else (root.body,)
+        parts = root.body.seq if isinstance(root.body, tir.SeqStmt) else (root.body,)
+        self._parts = [separate for part in parts for separate in separated(part)]
 
     def run(self) -> tir.Stmt:
         """Return the scheduled body; consecutive nests are considered together."""

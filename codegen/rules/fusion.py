@@ -82,7 +82,8 @@ class _Producers:
         between = (other for array in read for other in self._writers[array] if other in self.nests)
         if any(position < other <= readers[-1] for other in between):
             return False
-        return sum(map(len, loads.values())) == 1 or _cost(writer.store.value) <= _COSTLY
+        is_cheap = _is_affine_copy(writer) or _cost(writer.store.value) <= _COSTLY
+        return is_cheap or sum(map(len, loads.values())) == 1
 
 
 def _is_elementwise(writer: Nest) -> bool:
@@ -101,6 +102,15 @@ def _is_copy(nest: Nest) -> bool:
     """Return whether a nest only permutes elements."""
     value, known = nest.store.value, {axis.var for axis in nest.axes}
     return isinstance(value, tir.BufferLoad) and all(constant(expr) == 0 or expr in known for expr in value.indices)
+
+
+def _is_affine_copy(nest: Nest) -> bool:
+    """Return whether a nest copies elements at indices without divisions, as some reshapes do."""
+    value = nest.store.value
+    divisions = (tir.FloorDiv, tir.FloorMod, tir.BufferLoad, tir.Call)
+    return isinstance(value, tir.BufferLoad) and not any(
+        isinstance(node, divisions) for expr in value.indices for node in walk(expr)
+    )
 
 
 def _is_product(nest: Nest) -> bool:

@@ -19,6 +19,7 @@ from ...ir.base import Node, Trivia
 from ...ir.equal import structural_equal
 from ...ir.simplify import simplify
 from ...ir.visit import rewrite, substitute, walk
+from ..lower.rewriter import copy_of
 
 SAYS_NOTHING = {"axis", "schedule_rule"}
 """Annotations of blocks without effect here: the axis of a softmax, and the rule of a tuner."""
@@ -95,6 +96,50 @@ def read_nest(stmt: tir.Stmt) -> Nest:
     nest = with_plain_indices(Nest(block.name_hint, axes, store, init, inner.trivia))
     check_order(nest)
     return nest
+
+
+def separated(stmt: tir.Stmt) -> tuple[tir.Stmt, ...]:
+    """Return a block that reduces to several buffers as one for each of them, if no value depends on another buffer's; other
+    statements as they are.
+
+    The sums of elements and of their squares become two sums.
+    """
+    loops: list[tir.For] = []
+    inner = stmt
+    while isinstance(inner, tir.For):
+        loops.append(inner)
+        inner = inner.body
+    block = inner.block if isinstance(inner, tir.BlockRealize) else None
+    if block is None or not isinstance(block.init, tir.SeqStmt):
+        return (stmt,)
+    bound, body = dict[tir.Var, tir.PrimExpr](), block.body
+    while isinstance(body, tir.LetStmt):
+        bound[body.var] = substitute(body.value, bound)
+        body = body.body
+    updates = [part for part in _parts(body) if isinstance(part, tir.BufferStore)]
+    starts = {part.buffer: part for part in block.init.seq if isinstance(part, tir.BufferStore)}
+    stored = [update.buffer for update in updates]
+    if len(updates) != len(_parts(body)) or len(set(stored)) != len(stored) or starts.keys() != set(stored):
+        return (stmt,)
+    updates = [substitute(update, bound) for update in updates]
+    values = [*((update, update) for update in updates), *((update, starts[update.buffer]) for update in updates)]
+    for update, value in values:
+        others = {buffer.data for buffer in stored if buffer is not update.buffer}
+        if any(isinstance(node, tir.BufferLoad) and node.buffer.data in others for node in walk(value)):
+            return (stmt,)
+    result: list[tir.Stmt] = []
+    for update in updates:
+        regions = tuple(region for region in block.writes if region.buffer is update.buffer)
+        own = replace(block, body=update, init=starts[update.buffer], writes=regions)
+        statement: tir.Stmt = replace(inner, block=own)
+        for loop in reversed(loops):
+            statement = replace(loop, body=statement)
+        result.append(copy_of(statement, {}))
+    return tuple(result)
+
+
+def _parts(body: tir.Stmt) -> tuple[tir.Stmt, ...]:
+    return body.seq if isinstance(body, tir.SeqStmt) else (body,)
 
 
 def check_plain(realize: tir.BlockRealize) -> None:

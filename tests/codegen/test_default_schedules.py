@@ -344,3 +344,43 @@ T.prim_func main(A: T.Buffer((10, 48), "float32"), I: T.Buffer((7,), "int32"), B
             call(a, places, b)
         (problem,) = caught.value.diagnostics
         assert problem.message == f"A[{wrong}, 0] is outside the buffer: its dimension 0 has 10 elements"
+
+
+TWO_SUMS = """
+T.prim_func main(A: T.Buffer((6, 300), "float32"), S: T.Buffer((6,), "float32"), Q: T.Buffer((6,), "float32")):
+    for i, k in T.grid(6, 300):
+        with T.block("sums"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                S[vi] = T.float32(0)
+                Q[vi] = T.float32(0)
+            first: T.float32 = S[vi] + A[vi, vk]
+            second: T.float32 = Q[vi] + A[vi, vk] * {factor}
+            S[vi] = first
+            Q[vi] = second
+"""
+
+
+@pytest.mark.parametrize(("factor", "is_separate"), [("A[vi, vk]", True), ("S[vi]", False)])
+def test_two_sums_of_a_block_are_separate_if_they_are_independent(factor: str, is_separate: bool, agree: Any) -> None:
+    text = TWO_SUMS.format(factor=factor)
+    decisions = decide(text)
+    assert ("block 'sums, sums': rows" in decisions) == is_separate
+    assert any("'sums' contains more than one store" in decision for decision in decisions) != is_separate
+    values = np.random.default_rng(6).standard_normal((6, 300), np.float32)
+    agree(text, values, np.zeros(6, np.float32), np.zeros(6, np.float32))
+
+
+def test_a_group_normalization_reads_its_data_in_place() -> None:
+    text = """
+R.function main(x: R.Tensor((2, 6, 16, 16), "float32"), g: R.Tensor((6,), "float32"), b: R.Tensor((6,), "float32")):
+    return R.nn.group_norm(x, g, b, num_groups=3, channel_axis=1, axes=[2, 3])
+"""
+    module, random = tvms.parse(text), np.random.default_rng(7)
+    executable = tvms.compile(module)
+    (decisions,) = (found for name, found in executable.decisions.items() if name != "main")
+    assert any(found.rule == "rows" and found.block.startswith("x_red_temp, x_red_temp") for found in decisions)
+    assert not any(found.rule and found.block.startswith("T_reshape, x_red_temp") for found in decisions)
+    arrays = [random.standard_normal(shape, np.float32) for shape in ((2, 6, 16, 16), (6,), (6,))]
+    expected = tvms.interpret(module, "main", arrays)
+    np.testing.assert_allclose(executable["main"](*arrays), expected, rtol=1e-4, atol=1e-5)

@@ -60,6 +60,18 @@ PROGRAMS = {
             S[vi] = s
             Q[vi] = q
 """,
+    "sums that depend on each other": TWO.format("S", "Q") + """
+    for i, k in T.grid(33, 300):
+        with T.block("sums"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                S[vi] = 0
+                Q[vi] = 0
+            s: T.int32 = S[vi] + A[vi, vk]
+            q: T.int32 = Q[vi] + A[vi, vk] * (S[vi] & 7)
+            S[vi] = s
+            Q[vi] = q
+""",
     "the first of equal values": pair("V[vi] >= A[vi, vk]", "V[vi] >= A[vi, vk]"),
     "the last of equal values": pair("V[vi] > A[vi, vk]", "V[vi] > A[vi, vk]"),
     "the first of the least": pair("V[vi] <= A[vi, vk]", "V[vi] <= A[vi, vk]", 100),
@@ -113,7 +125,10 @@ def test_a_choice_that_is_the_same_in_any_order_runs_by_vectors() -> None:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("sums in lets", "argument: its update does not select one of two pairs independently of the order"),
+        (
+            "sums that depend on each other",
+            "argument: its update does not select one of two pairs independently of the order",
+        ),
         ("a scan", "all: iterations of block 'b' read elements that other iterations store"),
         ("a histogram", "all: iterations may store the same element of 'C'"),
         ("reductions only", "all: the stored element of block 'b' depends on a reduced axis"),
