@@ -12,7 +12,7 @@ FOLDING = ("FoldBatchnormToConv2D", "FoldConstant")
 """Normalizations that become part of constant weights; `FoldConstant` computes these."""
 FUSION = ("AnnotateTIROpPattern", "FuseOps", "FuseTIR")
 """Fusion, for modules of operators; modules that call kernels directly are already fused as intended."""
-PROCESSOR = ("FuseTransposeMatmul", "DeadCodeElimination", "MergeEqualFunctions")
+PROCESSOR = ("FuseTransposeMatmul", "DeadCodeElimination", "AbstractSizes", "MergeEqualFunctions")
 """Passes for processors, whose products accept factors of any layout."""
 
 

@@ -297,6 +297,7 @@ _FILES = (
     "remove_redundant_reshape",
     "normalize_global_var",
     "update_param_struct_info",
+    "abstract_sizes",
     "merge_equal_functions",
     "fold_batchnorm_to_conv2d",
     "winograd",
