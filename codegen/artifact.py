@@ -29,7 +29,7 @@ from .secret import NO_SIGNATURE, SIZE, is_signed, sign
 from .target import Target
 
 MAGIC = b"tvms compiled module "
-FORMAT = 6
+FORMAT = 7
 _HASH_BYTES, _LENGTH_BYTES = 32, 8
 
 MODULE = "module"
@@ -98,14 +98,14 @@ class Contents(Struct, frozen=True):
 
 
 def pack(
-    built: Built, image: bytes, target: Target, settings: Settings, tensors: bytes = b"", purpose: str = MODULE
+    built: Built, image: bytes, target: Target, settings: Settings, program: tuple[str, bytes], purpose: str = MODULE
 ) -> bytes:
-    """Return the file of a compiled module, with the `tensors` that its text names. It is not signed if this
-    user has no secret.
+    """Return the file of a compiled module. `program` is its text, and the tensors that the text names; in a cache, no text, and
+    the packed program. The file is not signed if this user has no secret.
     """
     sources: dict[Source, int] = {}
     faults = tuple(_saved(fault, sources) for fault in built.emitted.faults)
-    text = built.module.script().encode()
+    text, tensors = program[0].encode(), program[1]
     manifest = Manifest(
         version(), target.text, machine_of(target), settings, built.signatures, built.decisions, built.safety, faults,
         tuple((source.name, source.text) for source in sources), _mark(text), _mark(tensors), _mark(image),

@@ -16,6 +16,7 @@ from ...ir.base import BaseFunc, IRModule
 from ...ir.deep import deep
 from ...ir.diagnostics import Diagnostic, error
 from ...ir.files import memory_limit, read_file, write_together, write_whole
+from ...ir.programs import as_module
 from ...ir.verify import check_law
 from ..artifact import (
     Contents,
@@ -111,8 +112,8 @@ class Executable:
 
     def to_bytes(self) -> bytes:
         """Return the compiled module as the contents of a file (`codegen.artifact`)."""
-        _, tensors = script.dump(self.module)
-        return pack(self.built, self._image, self.target, self._settings, tensors)
+        text, tensors = script.dump(self.module)
+        return pack(self.built, self._image, self.target, self._settings, (text, tensors))
 
     def __repr__(self) -> str:
         return f"<Executable for {self.target.name}: {', '.join(self._entries)}>"
@@ -151,22 +152,23 @@ def compile(
 
         return Executable(*compile_for_gpu(prepare(program, chosen), chosen, settings))
     found = find_cache(cache)
-    built, image = _build(prepare(program, chosen), chosen, settings, found)
+    built, image = _build(program, chosen, settings, found)
     executable = link_built(built, image, chosen, settings)
     executable.notes += tuple(found.notes) if found else ()
     executable.stats["total"] = time.perf_counter() - start
     return executable
 
 
-def _build(module: IRModule, target: Target, settings: Settings, cache: Cache | None) -> tuple[Built, bytes]:
+def _build(
+    program: IRModule | BaseFunc, target: Target, settings: Settings, cache: Cache | None
+) -> tuple[Built, bytes]:
     """Return a module and its machine code, from the cache if possible."""
-    key = "" if cache is None else cache.key(module, target, settings)
-    found = None if cache is None else cache.find(key)
+    key = None if cache is None else cache.key(as_module(program), target, settings)
+    found = None if cache is None or key is None else cache.find(key)
     if found is not None:
-        manifest, image = found
-        return _restored(module, manifest), image
-    built, image = build_image(module, target, settings)
-    if cache is not None:
+        return _restored(found.module, found.manifest), found.image
+    built, image = build_image(prepare(program, target), target, settings)
+    if cache is not None and key is not None:
         cache.keep(key, built, image, target, settings)
     return built, image
 

@@ -15,7 +15,7 @@ import pytest
 import tvms
 from tvms.codegen import aot, load_compiled
 from tvms.codegen.artifact import FORMAT, MAGIC
-from tvms.codegen.cache import Cache
+from tvms.codegen.cache import Cache, Key
 
 TEXT = """
 T.prim_func axpy(a: T.float32, x: T.handle, y: T.handle):
@@ -140,7 +140,7 @@ def test_what_was_compiled_before_is_not_compiled_again(tmp_path: Path) -> None:
 def test_a_cache_that_cannot_be_written_keeps_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     assert call_all(tvms.compile(tvms.parse(TEXT, "axpy.tvms"), cache=tmp_path / "file")) == EXPECTED
-    assert Cache(tmp_path / "file").find("00" * 32) is None
+    assert Cache(tmp_path / "file").find(Key("00" * 32)) is None
 
 
 SHARED = """
