@@ -170,8 +170,9 @@ def _value(value: Any) -> Any:
         for part in str(value).split(".")[1:]:
             found = found.members.get(part) if isinstance(found, Namespace) else None
         return Namespace(str(value), {}) if found is None else found
-    if callable(value) and isinstance(getattr(value, "operator", None), str):
-        return _value(Dialect("R", f"R.{value.operator}"))
+    operator: Any = getattr(value, "operator", None) if callable(value) else None
+    if isinstance(operator, str):
+        return _value(Dialect("R", f"R.{operator}"))
     value = plain_nodes(value)
     if value is None or isinstance(value, bool | int | float | str | Node):
         return value
