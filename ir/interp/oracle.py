@@ -11,9 +11,8 @@ import numpy as np
 from .. import relax, tir
 from ..infer import infer_struct_info
 from ..numpy_dtype import numpy_dtype
-from ..ops.registry import RelaxOp
+from ..ops.registry import RelaxOp, by_numpy
 from ..purity import VIEWS
-from .frame import fault
 from .memory import Array
 
 Compute: TypeAlias = Callable[[Sequence[Any], Callable[[tir.PrimExpr], Any]], Any]
@@ -22,18 +21,13 @@ Compute: TypeAlias = Callable[[Sequence[Any], Callable[[tir.PrimExpr], Any]], An
 
 def by_oracle(op: RelaxOp, call: relax.Call) -> Compute:
     """Return the evaluator of a call of `op`, which has an oracle; it raises TvmsError E0712 if the oracle fails."""
-    assert op.numpy is not None
-    compute, info = op.numpy, infer_struct_info(call)
+    info = infer_struct_info(call)
     dtype = info.dtype if isinstance(info, relax.TensorStructInfo | relax.PrimStructInfo) else "void"
 
     def evaluate(args: Sequence[Any], size: Callable[[tir.PrimExpr], Any]) -> Any:
         named = SimpleNamespace(**_arguments(op, args), **{name: _sized(at, size) for name, at in call.attrs.items()})
         named.result_dtype = numpy_dtype(dtype) if dtype != "void" else _first_dtype(args)
-        try:
-            with np.errstate(all="ignore"):
-                result = _as_tensor(compute(np, named), args)
-        except (ValueError, TypeError, IndexError, ZeroDivisionError) as problem:
-            raise fault("E0712", f"R.{op.script_name} fails on these values: {problem}", call) from None
+        result = _as_tensor(by_numpy(op, named, call.span), args)
         return result if op.name in VIEWS else _apart(result, args)
 
     return evaluate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import SimpleNamespace
@@ -9,7 +10,8 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from ..base import StructInfo
+from ..base import Span, StructInfo
+from ..diagnostics import error
 from ..functions import register_func
 from ..relax import Expr
 
@@ -166,6 +168,8 @@ _FAMILIES = (
     "image", "sampling", "regions", "roi_align", "vision", "sequences", "texts", "calls", "builtin", "grad", "distributed",
 )  # fmt: skip
 _ops: dict[str, RelaxOp] = {}
+_declared: dict[str, list[str]] = {}
+"""The names of the operators that each module of this package declares."""
 _families: dict[str, tuple[str, ...]] = {}
 
 
@@ -177,23 +181,42 @@ def register(op: RelaxOp) -> RelaxOp:
     if op.name in _ops:
         raise ValueError(f"operator '{op.name}' is already registered")
     _ops[op.name] = op
+    _declared.setdefault(_module_in_import(), []).append(op.name)
     if op.at_run_time:
         register_func(op.run_time_name, _computed(op))
     return op
+
+
+def _module_in_import() -> str:
+    """Return the name of the module of this package that is being imported, "" if another module or none is."""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_name != "<module>":
+        frame = frame.f_back
+    package, _, name = str(frame.f_globals["__name__"] if frame else "").rpartition(".")
+    return name if package == __package__ else ""
 
 
 def _computed(op: RelaxOp) -> Callable[..., Any]:
     """Return a function that computes `op` from its arguments and then its attributes, in the order of a call."""
 
     def compute(*args: Any) -> Any:
-        import numpy as np
-
-        assert op.numpy is not None
         names = [param.name for param in (*op.arguments, *op.attributes)]
         values = dict.fromkeys(names) | dict(zip(names, args, strict=False))
-        return op.numpy(np, SimpleNamespace(**values))
+        return by_numpy(op, SimpleNamespace(**values))
 
     return compute
+
+
+def by_numpy(op: RelaxOp, values: SimpleNamespace, span: Span | None = None) -> Any:
+    """Return what the oracle of `op` computes from its arguments and attributes by name; E0712 if it fails."""
+    import numpy as np
+
+    assert op.numpy is not None
+    try:
+        with np.errstate(all="ignore"):
+            return op.numpy(np, values)
+    except (ValueError, TypeError, IndexError, ArithmeticError, MemoryError) as problem:
+        raise error("E0712", f"R.{op.script_name} fails on these values: {problem}", span) from None
 
 
 def relax_ops() -> Mapping[str, RelaxOp]:
@@ -203,12 +226,15 @@ def relax_ops() -> Mapping[str, RelaxOp]:
 
 
 def families() -> Mapping[str, tuple[str, ...]]:
-    """Return the names of the operators of each family, in the order of their declaration."""
-    for family in () if _families else _FAMILIES:
-        known = len(_ops)
-        _families[family] = ()
-        import_module(f".{family}", __package__)
-        _families[family] = tuple(_ops)[known:]
+    """Return the names of the operators of each family, in the order of their declaration, whatever was imported first."""
+    if not _families:
+        for family in _FAMILIES:
+            import_module(f".{family}", __package__)
+        _families.update({family: tuple(_declared.get(family, ())) for family in _FAMILIES})
+        ordered = {name: _ops[name] for names in _families.values() for name in names}
+        others = {name: op for name, op in _ops.items() if name not in ordered}
+        _ops.clear()
+        _ops.update(ordered | others)
     return _families
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 from pathlib import Path
+from subprocess import run
 
 import pytest
 from tvms.dsl.load import parse
@@ -45,6 +48,13 @@ def test_every_intrinsic_is_a_form_and_every_operator_of_a_family() -> None:
     assert {f"T.{row.script}" for row in INTRINSICS.values()} <= forms().keys()
     assert [name for names in families().values() for name in names] == list(relax_ops())
     assert {code[:3] for code in CODES} <= FAMILIES.keys()
+
+
+def test_families_do_not_depend_on_what_is_imported_first() -> None:
+    code = "import tvms.ir.ops.{0}, json\nfrom tvms.ir.ops.registry import families\nprint(json.dumps(list(families().items())))"
+    for family in ("padding", "vision"):
+        made = run([sys.executable, "-c", code.format(family)], capture_output=True, text=True, check=True)
+        assert [(name, tuple(operators)) for name, operators in json.loads(made.stdout)] == [*families().items()]
 
 
 def test_retired_codes_name_the_codes_that_replaced_them() -> None:

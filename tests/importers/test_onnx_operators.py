@@ -164,6 +164,16 @@ def test_a_text_that_is_not_utf8() -> None:
     assert (found.code, found.message) == ("E1002", "a text of the tensor 't' is not valid UTF-8")
 
 
+def test_texts_whose_shapes_do_not_fit_are_an_error_of_the_run() -> None:
+    words = [np.array(list("ab"), object), np.array(list("abc"), object)]
+    prepared = backend.prepare(model_of(Node("StringConcat", words, opset=20), is_symbolic=True))
+    with pytest.raises(TvmsError) as caught:
+        prepared.run(words)
+    assert str(caught.value).splitlines()[0] == (
+        "error[E0712]: R.text_concat fails on these values: operands could not be broadcast together with shapes (2,) (3,) "
+    )
+
+
 def test_a_pattern_that_is_not_a_regular_expression() -> None:
     node = Node("RegexFullMatch", [np.array(["a"], object)], {"pattern": "(a"}, opset=20)
     with pytest.raises(TvmsError) as caught:
