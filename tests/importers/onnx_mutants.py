@@ -1,13 +1,14 @@
-"""Mutated ONNX models: models of onnx's own suite with changed bytes, or with fields set to unusual values.
+"""Mutated ONNX models: models of onnx's own suite, and of operators of other domains, with changed bytes, or with fields set to
+unusual values.
 
-    python tests/importers/onnx_mutants.py COUNT [SEED]
+    python tests/importers/onnx_mutants.py COUNT [SEED [FIRST]]
 
-imports COUNT mutants and prints what is not an error of tvms: crashes, exceptions, files that were opened, and imports that take long.
+imports COUNT mutants, each in a process of its own with limited memory and processor time, and compiles and runs those that import. It
+prints what is not an error of tvms: crashes, other exceptions, files that were opened, and what needs too much memory or time.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import resource
@@ -15,18 +16,26 @@ import select
 import signal
 import sys
 import tempfile
-import time
+import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
+from math import ceil, prod
 from pathlib import Path
 from typing import Any
 
-LIMIT_SECONDS = 10.0
-LIMIT_BYTES = 4 << 30
-"""Limit of the address space of a worker: the libraries and the suite need most of it."""
+LIMIT_SECONDS = 10
+"""Limit of the processor time of the import, of the compilation, and of a run."""
+LIMIT_BYTES = 1 << 30
+"""Limit of the memory that the import, the compilation and a run of a mutant may take in all."""
+MOST_ELEMENTS = 1 << 20
+"""Maximum number of elements of an input in a run."""
 _CODE = (".py", ".pyc", ".so")
 """Ends of the names of files that Python imports."""
+_OF_THE_MACHINE = ("/proc/", "/sys/", "/dev/")
+_LOOPS = ("Loop", "Scan")
+"""Operators that may run for long, as the model says."""
 _INTEGERS = (0, 1, -1, 2, 7, 63, 255, 1 << 31, (1 << 31) - 1, -(1 << 31), (1 << 63) - 1, -(1 << 63), 1 << 40)
 _TEXTS = (
     "",
@@ -44,20 +53,42 @@ _TEXTS = (
 
 
 def models() -> list[bytes]:
-    """Return the models of the suite's node cases, without those with large tensors."""
+    """Return the models of the suite's node cases, without those with large tensors, and as many of other domains."""
     from onnx.backend.test.loader import load_model_tests
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # onnx overflows on purpose
         found = [case.model.SerializeToString() for case in load_model_tests(kind="node")]
-    return [model for model in found if len(model) < 100_000]
+    suite = [model for model in found if len(model) < 100_000]
+    others = [model for model in suite if any(name in model for name in _OBJECTS)] + _models_of_other_domains()
+    return [*suite, *(others[place % len(others)] for place in range(len(suite)))]
+
+
+_OBJECTS = (b"Loop", b"Scan", b"If", b"Sequence", b"Optional", b"String", b"ai.onnx")
+"""Names in models with control flow, objects and other domains, of which the suite has few."""
+
+
+def _models_of_other_domains() -> list[bytes]:
+    """Return models of nodes of com.microsoft, ai.onnx.ml and ai.onnx.preview.training."""
+    from numpy.random import default_rng
+
+    root = str(Path(__file__).parents[2])
+    if root not in sys.path:
+        sys.path.append(root)
+    package = "tests.importers"
+    laws, *tests = [
+        import_module(f"{package}.{name}") for name in ("onnx_laws", "test_onnx_contributed", "test_onnx_learning")
+    ]
+    nodes = [node for test in tests for node in test.nodes(default_rng(1))]
+    gradient = import_module(f"{package}.test_onnx_gradient").example()
+    return [*(laws.model_of(node).SerializeToString() for node in nodes), gradient.SerializeToString()]
 
 
 def mutant(sources: Sequence[bytes], number: int, seed: int) -> bytes:
     """Return mutant `number`."""
     chosen = random.Random(f"{seed}/{number}")
     source = chosen.choice(sources)
-    return (_with_other_fields if number % 2 else _with_other_bytes)(source, chosen)
+    return (_with_other_fields if number % 4 else _with_other_bytes)(source, chosen)
 
 
 def _with_other_bytes(source: bytes, chosen: random.Random) -> bytes:
@@ -130,7 +161,24 @@ def _change(message: Any, field: Any, chosen: random.Random) -> None:
     elif field.message_type is not None or chosen.random() < 0.2:
         message.ClearField(field.name)
     else:
-        setattr(message, field.name, _value(field, chosen))
+        setattr(message, field.name, _changed(message, field, chosen))
+
+
+def _changed(message: Any, field: Any, chosen: random.Random) -> Any:
+    """Return another value for a field: the next number, another operator, or an unusual value."""
+    value = getattr(message, field.name)
+    if chosen.random() < 0.5 and isinstance(value, int) and -9 < value < 99 and field.enum_type is None:
+        return value + chosen.choice((-1, 1)) if value or field.cpp_type == field.CPPTYPE_INT64 else 1
+    if field.name == "op_type" and chosen.random() < 0.8:
+        return chosen.choice(_OPERATORS)
+    return _value(field, chosen)
+
+
+_OPERATORS = (
+    "Add", "Conv", "MatMul", "Gemm", "Concat", "Split", "Slice", "Gather", "Scan", "Loop", "If", "TopK", "Resize", "Pad", "Softmax",
+    "ReduceSum", "SequenceAt", "SplitToSequence", "ConcatFromSequence", "Optional", "NonZero", "Unique", "StringConcat", "LSTM",
+    "QLinearConv", "DequantizeLinear", "Einsum", "ScatterND", "GridSample", "Attention", "Cast", "Range", "ConstantOfShape",
+)  # fmt: skip
 
 
 def _value(field: Any, chosen: random.Random) -> Any:
@@ -154,79 +202,149 @@ def _value(field: Any, chosen: random.Random) -> Any:
 # --- Execution ------------------------------------------------------------------------------------------------
 
 
-def outcome(contents: bytes, folder: Path, opened: list[str]) -> str:
-    """Import a model from a file; return what happened: "imported", the code of the error, or what must not happen."""
+def outcome(contents: bytes, folder: Path, opened: list[str], report: Callable[[str], None]) -> str:
+    """Import, compile and run a model from a file, and report each step before it starts.
+
+    Return what happened: "ran", the code of the error after the step, or what must not happen.
+    """
     from tvms.ir.diagnostics import TvmsError
-    from tvms.relax.frontend.onnx import from_onnx
 
     path = folder / "m.onnx"
     path.write_bytes(contents)
     opened.clear()
-    start = time.process_time()
+    step = ""
+
+    def start(name: str) -> None:
+        nonlocal step
+        step = name
+        report(name)
+
     try:
-        from_onnx(path)
-        said = "imported"
+        _run(path, start)
+        said = "ran"
     except TvmsError as problem:
-        said = problem.diagnostics[0].code
+        said = f"{step} {problem.diagnostics[0].code}"
     except Exception as problem:  # what the test looks for
-        said = f"BAD {type(problem).__name__}: {str(problem)[:200]}"
-    outside = [name for name in opened if not name.startswith(str(folder)) and not name.endswith(_CODE)]
-    if outside:
-        said = f"BAD opened {outside[0]}"
-    if time.process_time() - start > LIMIT_SECONDS:
-        said = f"BAD took {time.process_time() - start:.0f} s"
-    return said
+        place = traceback.extract_tb(problem.__traceback__)[-1]
+        said = f"BAD {step}: {type(problem).__name__}: {str(problem)[:200]} ({place.filename}:{place.lineno})"
+    known = (str(folder), *_OF_THE_MACHINE, sys.prefix, sys.base_prefix)
+    outside = [name for name in opened if not name.startswith(known) and not name.endswith(_CODE)]
+    return f"BAD {step}: opened {outside[0]}" if outside else said
 
 
-def worker(numbers: Sequence[int], seed: int, sources: Sequence[bytes], write: Callable[[str], None]) -> None:
-    """Import mutants in this process, with limited memory, and write a line for each."""
+def _run(path: Path, start: Callable[[str], None]) -> None:
+    """Import, compile and run a model."""
+    import onnx
+    import tvms
+    from tvms.relax.frontend.onnx import from_onnx
+
+    start("import")
+    module = from_onnx(path)
+    start("compile")
+    function = tvms.compile(module, schedule=False, level=0)["main"]
+    model = onnx.ModelProto.FromString(path.read_bytes())
+    initialized = {initializer.name for initializer in model.graph.initializer}
+    inputs = [_argument(given.type) for given in model.graph.input if given.name not in initialized]
+    if all(value is not _UNKNOWN for value in inputs):
+        start("run")
+        function(*inputs)
+
+
+_UNKNOWN = object()
+
+
+def _argument(kind: Any) -> Any:
+    """Return an argument for an input of a type; unknown sizes are 2."""
+    import numpy as np
+    from tvms.dsl.importers.onnx.tensors import dtype_name
+    from tvms.ir.numpy_dtype import numpy_dtype
+
+    which = kind.WhichOneof("value")
+    if which in ("sequence_type", "optional_type"):
+        item = _argument(getattr(kind, which).elem_type)
+        return item if item is _UNKNOWN or which == "optional_type" else [item, item]
+    if which != "tensor_type" or not kind.tensor_type.HasField("shape"):
+        return _UNKNOWN
+    sizes = [dim.dim_value if dim.HasField("dim_value") else 2 for dim in kind.tensor_type.shape.dim]
+    if min(sizes, default=0) < 0 or prod(sizes) > MOST_ELEMENTS:
+        return _UNKNOWN
+    values = np.arange(prod(sizes)).reshape(sizes) % 5
+    if kind.tensor_type.elem_type == 8:
+        return values.astype(str).astype(object)
+    return values.astype(numpy_dtype(dtype_name(kind.tensor_type.elem_type)))
+
+
+def _in_child(contents: bytes, folder: Path, write: Callable[[str], None]) -> None:
+    """Import, compile and run a model in this process, with limited memory and time, and write the steps and the outcome."""
     opened: list[str] = []
 
     def audit(event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open" and isinstance(arguments[0], str | bytes | Path):
             opened.append(os.fsdecode(arguments[0]))
 
+    def limit(step: str) -> None:
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        seconds = ceil(used.ru_utime + used.ru_stime) + LIMIT_SECONDS
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, resource.RLIM_INFINITY))
+        write(f"step {step}")
+
+    status = Path("/proc/self/status").read_text().splitlines()
+    data = next(int(line.split()[1]) for line in status if line.startswith("VmData")) << 10
+    resource.setrlimit(resource.RLIMIT_DATA, (data + LIMIT_BYTES, data + LIMIT_BYTES))
     sys.addaudithook(audit)
-    resource.setrlimit(resource.RLIMIT_AS, (LIMIT_BYTES, LIMIT_BYTES))
+    write(f"said {outcome(contents, folder, opened, limit)}")
+
+
+def isolated(contents: bytes) -> str:
+    """Return the outcome of a model in a process of its own."""
+    reading, writing = os.pipe()
     with tempfile.TemporaryDirectory() as folder:
-        for number in numbers:
-            write(json.dumps([number, outcome(mutant(sources, number, seed), Path(folder), opened)]))
-
-
-def run(count: int, seed: int, sources: Sequence[bytes]) -> dict[int, str]:
-    """Return the outcomes of `count` mutants by their number; a worker that ends is replaced."""
-    found: dict[int, str] = {}
-    todo = list(range(count))
-    while todo:
-        reading, writing = os.pipe()
         process = os.fork()
         if process == 0:
             os.close(reading)
             with os.fdopen(writing, "w", buffering=1) as lines:
-                worker(todo, seed, sources, lambda line: lines.write(line + "\n") and None)
+                _in_child(contents, Path(folder), lambda line: print(line, file=lines))
             os._exit(0)
         os.close(writing)
+        step, said = "start", ""
         with os.fdopen(reading) as lines:
-            while todo and select.select([lines], [], [], 6 * LIMIT_SECONDS)[0] and (line := lines.readline()):
-                number, said = json.loads(line)
-                found[number] = said
-                todo.remove(number)
+            while select.select([lines], [], [], 30 * LIMIT_SECONDS)[0] and (line := lines.readline()):
+                word, _, rest = line.rstrip("\n").partition(" ")
+                step, said = (rest, said) if word == "step" else (step, rest)
         os.kill(process, signal.SIGKILL)
         _, status = os.waitpid(process, 0)
-        if todo:
-            found[todo[0]] = f"BAD the process ended, with status {status}, or hung"
-            del todo[0]
-    return found
+    if said:
+        return said
+    if step == "run" and os.WTERMSIG(status) == signal.SIGXCPU and any(name.encode() in contents for name in _LOOPS):
+        return "run endless"
+    return f"BAD {step}: the process ended with status {status}, or hung"
+
+
+def warm_up() -> None:
+    """Load what compilation needs, so that the processes of mutants share it."""
+    import tvms
+
+    module = tvms.parse('R.function main(x: R.Tensor((2,), "float32")):\n    y = R.add(x, x)\n    return y\n')
+    tvms.compile(module, schedule=False, level=0)
+
+
+def run(numbers: Iterable[int], seed: int, sources: Sequence[bytes]) -> dict[int, str]:
+    """Return the outcomes of mutants by their numbers."""
+    warm_up()
+    return {number: isolated(mutant(sources, number, seed)) for number in numbers}
 
 
 def main() -> None:
     """Run mutants and print the outcomes."""
-    count, seed = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    found = run(count, seed, models())
-    for number, said in sorted(found.items()):
+    count, seed, first = (int(text) for text in (*sys.argv[1:], *("0", "0")[len(sys.argv) - 2 :]))
+    sources, found = models(), Counter[str]()
+    warm_up()
+    for number in range(first, first + count):
+        said = isolated(mutant(sources, number, seed))
+        found[" ".join(said.split()[:2])] += 1
         if said.startswith("BAD"):
-            print(f"mutant {number} of seed {seed}: {said}")
-    print(Counter(said if not said.startswith("BAD") else "BAD" for said in found.values()))
+            print(f"mutant {number} of seed {seed}: {said}", flush=True)
+    print(found)
 
 
 if __name__ == "__main__":

@@ -144,14 +144,14 @@ def _range(rng: Rng) -> Node:
     )
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        _matmul, *(partial(_bits, bits) for bits in (4, 8)), _fused_conv, _simplified, _layer_norm, _embed, _trilu, _inverse, _crop, _grid, _range,
-        *(partial(_elementwise, name) for name in ("Gelu", "BiasGelu", "FastGelu", "QuickGelu")),
-        *(partial(_skip, name) for name in ("SkipLayerNormalization", "SkipSimplifiedLayerNormalization")),
-    ],
+PRODUCTS: tuple[Callable[[Rng], Node], ...] = (
+    _matmul, *(partial(_bits, bits) for bits in (4, 8)), _fused_conv, _simplified, _layer_norm, _embed, _trilu, _inverse, _crop, _grid, _range,
+    *(partial(_elementwise, name) for name in ("Gelu", "BiasGelu", "FastGelu", "QuickGelu")),
+    *(partial(_skip, name) for name in ("SkipLayerNormalization", "SkipSimplifiedLayerNormalization")),
 )  # fmt: skip
+
+
+@pytest.mark.parametrize("make", PRODUCTS)
 def test_products_activations_and_normalizations(make: Callable[[Rng], Node]) -> None:
     rng = generator()
     for _ in range(4):
@@ -249,14 +249,14 @@ def _group_query(kind: str, rng: Rng) -> Node:
     return node("GroupQueryAttention", inputs, attributes, outputs=3, constants=constants)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        *(partial(_attention, mask) for mask in ("", "ends", "raw", "pairs", "three")),
-        *(partial(_multi_head, packing) for packing in ("none", "heads")),
-        _rotary, *(partial(_group_query, kind) for kind in ("prompt", "token", "ragged")),
-    ],
+ATTENTION: tuple[Callable[[Rng], Node], ...] = (
+    *(partial(_attention, mask) for mask in ("", "ends", "raw", "pairs", "three")),
+    *(partial(_multi_head, packing) for packing in ("none", "heads")),
+    _rotary, *(partial(_group_query, kind) for kind in ("prompt", "token", "ragged")),
 )  # fmt: skip
+
+
+@pytest.mark.parametrize("make", ATTENTION)
 def test_attention(make: Callable[[Rng], Node]) -> None:
     rng = generator()
     for _ in range(5):
@@ -391,16 +391,24 @@ def _linear(operator: str, rng: Rng) -> Node:
     return node(operator, {"x": rng.integers(0, 99, (3, 4)).astype(dtype), "x_scale": scale, "x_zero_point": zero})
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        *(partial(_quantized_binary, name) for name in ("QLinearAdd", "QLinearMul")), _quantized_concat, _quantized_attention, _dynamic,
-        _to_float, _gemm,
-        *(partial(_quantized_unary, name) for name in ("QLinearSigmoid", "QLinearLeakyRelu", "QLinearGlobalAveragePool")),
-        *(partial(_linear, name) for name in ("QuantizeLinear", "DequantizeLinear")),
-    ],
+QUANTIZED: tuple[Callable[[Rng], Node], ...] = (
+    *(partial(_quantized_binary, name) for name in ("QLinearAdd", "QLinearMul")), _quantized_concat, _quantized_attention, _dynamic,
+    _to_float, _gemm,
+    *(partial(_quantized_unary, name) for name in ("QLinearSigmoid", "QLinearLeakyRelu", "QLinearGlobalAveragePool")),
+    *(partial(_linear, name) for name in ("QuantizeLinear", "DequantizeLinear")),
 )  # fmt: skip
+
+
+@pytest.mark.parametrize("make", QUANTIZED)
 def test_quantized_tensors(make: Callable[[Rng], Node]) -> None:
     rng = generator()
     for _ in range(5):
         check(make(rng), oracle=by_onnxruntime, tolerance=1e-3)
+
+
+def nodes(rng: Rng) -> list[Node]:
+    """Return nodes of all operators, for tests of mutants."""
+    return [
+        make(rng)
+        for make in (*PRODUCTS, *ATTENTION, *(partial(_multi_head, kind) for kind in ("qkv", "kv")), *QUANTIZED)
+    ]

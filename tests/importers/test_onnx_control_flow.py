@@ -124,6 +124,8 @@ BAD = {
     "condition": ("g (float[2] x) => (float[2] z) { z = If(x) <then_branch = a () => (float[2] b) { b = Identity(x) }, else_branch = c () => (float[2] d) { d = Identity(x) }> }", "node 'z' (If of ai.onnx, version 18): its condition is a tensor of float32, not of dtype bool"),
     "branches": ("g (bool t, float[2] x) => (float[2] z) { z = If(t) <then_branch = a () => (float[2] b) { b = Identity(x) }, else_branch = c () => (float[2] d, float[2] e) { d = Identity(x) e = Identity(x) }> }", "node 'z' (If of ai.onnx, version 18): one branch has 1 outputs, and the other 2"),
     "body": ("g (int64 n, float[2] x) => (float[2] z) { go = Constant<value = bool {1}>() z = Loop(n, go, x) <body = b (int64 i) => (bool c) { c = Constant<value = bool {1}>() }> }", "node 'z' (Loop of ai.onnx, version 18): its body has 1 inputs and 1 outputs for 1 values"),
+    "a kind": ("g (float[2] x) => (float[2] z) { z = LeakyRelu<alpha = 1>(x) }", "node 'z' (LeakyRelu of ai.onnx, version 18): its attribute 'alpha' is of kind INT, not FLOAT"),
+    "a kind of onnxruntime": ("g (float[2] x) => (float[2] z) { z = com.microsoft.QuickGelu<alpha = \"a\">(x) }", "node 'z' (QuickGelu of com.microsoft, version 1): its attribute 'alpha' is of kind STRING, not FLOAT"),
     "state": ("g (int64 n, float[2] x) => (float[2] z) { go = Constant<value = bool {1}>() z = Loop(n, go, x) <body = b (int64 i, bool c, float[2] s) => (bool d, int64 t) { d = Identity(c) t = Identity(i) }> }", "node 'z' (Loop of ai.onnx, version 18): it joins a tensor of float32 and a tensor of int64"),
 }  # fmt: skip
 

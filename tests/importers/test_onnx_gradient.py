@@ -36,6 +36,13 @@ def _model(body: str, outputs: str) -> Any:
     return parser.parse_model(f"{head} g ({inputs}) => ({outputs}) {{\n {body}\n}}")
 
 
+def example() -> Any:
+    """Return a model with gradients, for tests of mutants."""
+    model = _model("P = MatMul(X, W)\n Y = Tanh(P)", "double[] Y")
+    _gradient(model, ["dX", "dW"], ["X", "W"], xs=["X", "W"], y="Y")
+    return model
+
+
 def _gradient(model: Any, outputs: list[str], inputs: list[str], **attributes: Any) -> None:
     """Add a node with gradients to a model."""
     node = helper.make_node("Gradient", inputs, outputs, domain=TRAINING, **attributes)

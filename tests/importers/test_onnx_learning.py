@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -100,16 +101,16 @@ def _mapper(is_text: bool, rng: Rng) -> Node:
     return Node("CategoryMapper", [x], attributes, opset=1, domain=ML)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        _scaler, *(partial(_normalizer, norm) for norm in ("MAX", "L1", "L2")), _imputer, _extractor, _binarizer, _vectorizer,
-        *(partial(_encoder, *pair) for pair in (("strings", "int64s"), ("strings", "floats"), ("strings", "strings"),
-                                                ("int64s", "strings"), ("int64s", "floats"), ("int64s", "int64s"),
-                                                ("floats", "strings"), ("floats", "int64s"), ("floats", "floats"))),
-        partial(_one_hot, "strings"), partial(_one_hot, "int64s"), partial(_mapper, True), partial(_mapper, False),
-    ],
+FEATURES: tuple[Callable[[Rng], Node], ...] = (
+    _scaler, *(partial(_normalizer, norm) for norm in ("MAX", "L1", "L2")), _imputer, _extractor, _binarizer, _vectorizer,
+    *(partial(_encoder, *pair) for pair in (("strings", "int64s"), ("strings", "floats"), ("strings", "strings"),
+                                            ("int64s", "strings"), ("int64s", "floats"), ("int64s", "int64s"),
+                                            ("floats", "strings"), ("floats", "int64s"), ("floats", "floats"))),
+    partial(_one_hot, "strings"), partial(_one_hot, "int64s"), partial(_mapper, True), partial(_mapper, False),
 )  # fmt: skip
+
+
+@pytest.mark.parametrize("make", FEATURES)
 def test_features(make: Callable[[Rng], Node]) -> None:
     rng = generator()
     for _ in range(4):
@@ -119,10 +120,7 @@ def test_features(make: Callable[[Rng], Node]) -> None:
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 
 
-@pytest.mark.parametrize("transform", TRANSFORMS)
-@pytest.mark.parametrize("labels", ["classlabels_int64s", "classlabels_strings"])
-def test_linear_models(transform: str, labels: str) -> None:
-    rng = generator()
+def _linear_models(transform: str, labels: str, rng: Rng) -> Iterator[Node]:
     x = tensor(rng, (6, 4)).astype("float32") * 0.1
     for targets in (1, 3):
         coefficients = np.abs(rng.normal(size=4 * targets) * 0.1).tolist()
@@ -133,15 +131,19 @@ def test_linear_models(transform: str, labels: str) -> None:
             "post_transform": transform,
         }
         if targets > 1 or transform in ("NONE", "PROBIT"):  # onnxruntime ignores other functions of one score
-            check(
-                Node("LinearRegressor", [x], {**attributes, "targets": targets}, opset=1, domain=ML),
-                oracle=by_onnxruntime,
-            )
+            yield Node("LinearRegressor", [x], {**attributes, "targets": targets}, opset=1, domain=ML)
         if targets == 1 and transform == "PROBIT":
             continue  # onnxruntime returns memory that it has not written
         names = {"classlabels_int64s": "classlabels_ints"}
         attributes[names.get(labels, labels)] = CLASSES[labels][: max(targets, 2)]
-        check(Node("LinearClassifier", [x], attributes, outputs=2, opset=1, domain=ML), oracle=by_onnxruntime)
+        yield Node("LinearClassifier", [x], attributes, outputs=2, opset=1, domain=ML)
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("labels", ["classlabels_int64s", "classlabels_strings"])
+def test_linear_models(transform: str, labels: str) -> None:
+    for node in _linear_models(transform, labels, generator()):
+        check(node, oracle=by_onnxruntime)
 
 
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
@@ -182,10 +184,7 @@ def _features(rng: Rng, width: int, is_missing: bool) -> Any:
     return x
 
 
-@pytest.mark.parametrize("aggregate", ["SUM", "AVERAGE", "MIN", "MAX"])
-@pytest.mark.parametrize("is_missing", [False, True])
-def test_trees_of_regressors(aggregate: str, is_missing: bool) -> None:
-    rng = generator()
+def _regressors(aggregate: str, is_missing: bool, rng: Rng) -> Iterator[Node]:
     for targets in (1, 2):
         for modes in (("BRANCH_LEQ",), MODES):
             attributes, leaves = _trees(rng, 3, modes, is_missing)
@@ -198,7 +197,14 @@ def test_trees_of_regressors(aggregate: str, is_missing: bool) -> None:
             if rng.random() < 0.5:
                 attributes["base_values"] = rng.normal(size=targets).tolist()
             x = _features(rng, 3, is_missing)
-            check(Node("TreeEnsembleRegressor", [x], attributes, opset=3, domain=ML), oracle=by_onnxruntime)
+            yield Node("TreeEnsembleRegressor", [x], attributes, opset=3, domain=ML)
+
+
+@pytest.mark.parametrize("aggregate", ["SUM", "AVERAGE", "MIN", "MAX"])
+@pytest.mark.parametrize("is_missing", [False, True])
+def test_trees_of_regressors(aggregate: str, is_missing: bool) -> None:
+    for node in _regressors(aggregate, is_missing, generator()):
+        check(node, oracle=by_onnxruntime)
 
 
 CASES = [
@@ -209,9 +215,7 @@ CASES = [
 """Classes with weights, and functions of scores for which onnxruntime or the reference evaluator do what the standard says."""
 
 
-@pytest.mark.parametrize(("kind", "transform"), CASES)
-def test_trees_of_classifiers(kind: str, transform: str) -> None:
-    rng = generator()
+def _classifiers(kind: str, transform: str, rng: Rng) -> Iterator[Node]:
     for labels in CLASSES:
         attributes, leaves = _trees(rng, 3, ("BRANCH_LEQ",), False)
         classes, is_several = 3 if kind == "three" else 2, kind in ("two", "three")
@@ -224,8 +228,23 @@ def test_trees_of_classifiers(kind: str, transform: str) -> None:
             "class_treeids": [leaf[0] for leaf in leaves], "class_nodeids": [leaf[1] for leaf in leaves],
             "class_weights": (np.abs(weights) if "positive" in kind else weights).tolist(),
         }  # fmt: skip
-        node = Node("TreeEnsembleClassifier", [_features(rng, 3, False)], attributes, outputs=2, opset=3, domain=ML)
-        check(node, oracle=by_reference if is_several else by_onnxruntime)
+        yield Node("TreeEnsembleClassifier", [_features(rng, 3, False)], attributes, outputs=2, opset=3, domain=ML)
+
+
+@pytest.mark.parametrize(("kind", "transform"), CASES)
+def test_trees_of_classifiers(kind: str, transform: str) -> None:
+    for node in _classifiers(kind, transform, generator()):
+        check(node, oracle=by_reference if kind in ("two", "three") else by_onnxruntime)
+
+
+def nodes(rng: Rng) -> list[Node]:
+    """Return nodes of all operators, for tests of mutants."""
+    others = (
+        _linear_models("SOFTMAX", "classlabels_strings", rng),
+        _regressors("SUM", True, rng),
+        _classifiers("three", "NONE", rng),
+    )
+    return [*(make(rng) for make in FEATURES), *chain.from_iterable(others)]
 
 
 def test_trees_that_are_not_trees() -> None:

@@ -57,7 +57,7 @@ def converted(c: Converter, x: relax.Expr, dtype: str, saturates: bool, round_mo
     """Return a tensor as `dtype`; with `saturates`, numbers beyond the range of an 8-bit float become its largest."""
     if dtype == "float8_e8m0fnu":
         return _power_of_two(c, x, saturates, round_mode)
-    if dtype.startswith("float8") and saturates and is_floating(dtype_of(x)):
+    if dtype.startswith("float8") and saturates and dtype_of(x) != "bool":
         import ml_dtypes
 
         library: Any = ml_dtypes

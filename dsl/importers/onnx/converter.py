@@ -25,7 +25,7 @@ from .library import library
 from .rows import Convert, Table
 from .scopes import Decisions, Finished, Scope, Value
 from .shape_folding import folded_sizes
-from .signatures import attribute_value, domain_of, name_of, signature_of, version_of
+from .signatures import Signature, attribute_value, domain_of, name_of, signature_of, version_of
 from .tensors import Tensors, is_text
 
 if TYPE_CHECKING:
@@ -143,9 +143,7 @@ class Converter(KnownValues):
         """Return the name, the operator, the domain and the version of the current node, for messages."""
         name = self.node.name or ", ".join(str(output) for output in self.node.output if output)
         domain = self.node.domain or "ai.onnx"
-        return (
-            f"node '{name}' ({self.node.op_type} of {domain}, version {self.scope.opsets.get(domain_of(self.node), 0)})"
-        )
+        return f"node '{name}' ({self.node.op_type} of {domain}, version {version_of(self.node, domain_of(self.node), self.scope.opsets)})"
 
     def _converted(self, node: Any) -> Sequence[Value]:
         """Return the outputs of a node."""
@@ -162,7 +160,7 @@ class Converter(KnownValues):
         if signature is None:
             raise self._unknown(domain, opset)
         self.version = signature.version
-        given = signature.arguments(values, self._attributes(node))
+        given = signature.arguments(values, self._attributes(node, signature))
         if (sizes := folded_sizes(node, values, self.elements, given)) is not None:
             return [self.from_elements(*part) for part in sizes]
         if row is not None:
@@ -200,12 +198,13 @@ class Converter(KnownValues):
             raise error("E1006", reason, None, "nodes must follow those that compute their inputs, without cycles")
         return self.scope.values[name]
 
-    def _attributes(self, node: Any) -> dict[str, Any]:
+    def _attributes(self, node: Any, signature: Signature) -> dict[str, Any]:
         """Return the attributes of a node; references to attributes of the expanded function are resolved."""
         found: dict[str, Any] = {}
         for attribute in node.attribute:
             given = self.scope.attributes.get(attribute.ref_attr_name) if attribute.ref_attr_name else attribute
             if given is not None:
+                signature.check_attribute(given, attribute.name)
                 found[attribute.name] = attribute_value(given, self.tensors)
         return found
 

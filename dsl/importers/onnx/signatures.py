@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 
@@ -26,6 +26,16 @@ class Signature(Struct, frozen=True):
     version: int = 1
     """The first version of the operator set with this signature."""
     is_variadic: bool = False
+    kinds: Mapping[str, int] = {}
+    """The kinds of attributes that the standard declares, as numbers of `AttributeProto.AttributeType`."""
+
+    def check_attribute(self, attribute: Any, name: str) -> None:
+        """Raise E1006 if an attribute, which the node calls `name`, is not of the kind that the operator takes."""
+        kinds = library().AttributeProto.AttributeType
+        kind = self.kinds.get(name) or _KINDS.get(cast("object", type(self.attributes.get(name))))
+        if kind and attribute.type != kind:
+            known = kinds.Name(attribute.type) if attribute.type in kinds.values() else attribute.type
+            raise error("E1006", f"its attribute '{name}' is of kind {known}, not {kinds.Name(kind)}")
 
     def arguments(self, values: Sequence[Any], given: Mapping[str, Any]) -> SimpleNamespace:
         """Return inputs and attributes by name: an omitted input or attribute without a default is None, a variadic input a list.
@@ -44,6 +54,10 @@ class Signature(Struct, frozen=True):
         attributes = {**self.attributes, **given}
         found = {**named, **{name: value for name, value in attributes.items() if named.get(name) is None}}
         return SimpleNamespace(**found)
+
+
+_KINDS: dict[object, int] = {float: 1, int: 2, str: 3}
+"""The kinds of attributes by the types of their defaults, for operators that the standard does not declare."""
 
 
 def domain_of(node: Any) -> str:
@@ -70,7 +84,9 @@ def signature_of(operator: str, domain: str, opset: int) -> Signature | None:
     attributes = {name: _default(attribute) for name, attribute in found.attributes.items()}
     variadic = library().defs.OpSchema.FormalParameterOption.Variadic
     is_variadic = bool(found.inputs) and found.inputs[-1].option == variadic
-    return Signature(tuple(parameter.name for parameter in found.inputs), attributes, found.since_version, is_variadic)
+    kinds = {name: int(attribute.type.value) for name, attribute in found.attributes.items()}
+    inputs = tuple(parameter.name for parameter in found.inputs)
+    return Signature(inputs, attributes, found.since_version, is_variadic, kinds)
 
 
 def schema_of(operator: str, domain: str, opset: int) -> Any:
