@@ -6,6 +6,7 @@ details of random nodes. The results print and parse, but need not be valid.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, TypeAlias
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 from ...ir import relax, tir
 from ...ir.base import Commented, IRModule, Node, Trivia
 from ...ir.dtype import int_range, is_bool, is_int
+from ...ir.promote import largest
 from ...ir.visit import substitute, walk
 from .choices import Choices
 
@@ -92,7 +94,8 @@ def _shifted(choose: Choices, buffer: tir.Buffer) -> Node | None:
 
 
 def _constant(choose: Choices, node: tir.FloatImm) -> Node:
-    return replace(node, value=choose.pick(FLOATS))
+    value, most = choose.pick(FLOATS), largest(node.dtype)
+    return replace(node, value=math.copysign(most, value) if most < abs(value) < math.inf else value)
 
 
 def _operand(choose: Choices, node: tir.BinaryOp) -> Node | None:
