@@ -231,10 +231,16 @@ class _Row:
             block = most * width
             whole = divide(along.extent, block)
             done = times(whole, block)
-            last = most if along.size is None else -(-(along.size % block) // width)
-            end = along.extent if along.size is None or along.size % width else None
-            rest = when(below(0, minus(along.extent, done)), strip(done, last, end)) if last else sequence(())
-            return sequence([loop("strip", whole, lambda number: strip(times(number, block), most, None)), rest])
+            parts = [loop("strip", whole, lambda number: strip(times(number, block), most, None))]
+            if along.size is None:  # a vector at a time, the last one partial
+                vectors = divide(minus(along.extent, done), width)
+                end = plus(done, times(vectors, width))
+                parts.append(loop("vector", vectors, lambda number: strip(plus(done, times(number, width)), 1, None)))
+                return sequence([*parts, when(below(end, along.extent), strip(end, 1, along.extent))])
+            count = -(-(along.size % block) // width)
+            return sequence(
+                [*parts, strip(done, count, along.extent if along.size % width else None)] if count else parts
+            )
 
         return _loops([axis for axis in self.spatial if axis is not along], strips)
 
