@@ -8,7 +8,7 @@ only the strides of each operand along the axes matter.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
 from msgspec import Struct
@@ -20,7 +20,8 @@ from ...ir.equal import structural_equal
 from ...ir.ops.dims import is_equal
 from ...ir.visit import rewrite, substitute, walk
 from ..lower.vectors import widen
-from .build import Index, constant, plus, times, view
+from ..machine import Machine
+from .build import Index, constant, loop, parallel, plus, times, view
 from .nest import Axis, Declined, Nest
 from .strides import linear_steps, plain_steps
 
@@ -255,3 +256,26 @@ def _split(store: tir.BufferStore, var: tir.Var, divisor: int, outer: tir.Var, i
         return None
 
     return rewrite(store, part)
+
+
+def known_size(axes: Sequence[Axis]) -> int:
+    """Return the product of the extents of `axes`, 0 if it is symbolic."""
+    return prod(axis.size or 0 for axis in axes)
+
+
+def is_enough(outer: Sequence[Axis], machine: Machine) -> bool:
+    """Return whether the loops around a product have enough iterations for all threads."""
+    return bool(outer) and sum(1 if axis.size is None else axis.size for axis in outer) >= machine.threads
+
+
+def loops_around(outer: Sequence[Axis], is_parallel: bool, body: Callable[[Offsets], tir.Stmt]) -> tir.Stmt:
+    """Return loops over `outer` around `body`; the outermost loop is parallel if `is_parallel`."""
+
+    def around(rest: Sequence[Axis], offsets: Offsets) -> tir.Stmt:
+        if not rest:
+            return body(offsets)
+        distribute = parallel if is_parallel and len(rest) == len(outer) else loop
+        axis = rest[0]
+        return distribute(axis.var.name, widen(axis.extent), lambda var: around(rest[1:], {**offsets, axis.var: var}))
+
+    return around(outer, {})

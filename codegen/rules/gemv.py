@@ -46,8 +46,7 @@ from .build import (
     unrolled,
     when,
 )
-from .contraction import Offsets, extent_of, joined, read_contraction
-from .matmul import is_enough, loops_around
+from .contraction import Offsets, extent_of, is_enough, joined, loops_around, read_contraction
 from .nest import Declined, Nest
 
 ROWS, PARTS = 4, 2

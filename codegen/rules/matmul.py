@@ -6,18 +6,14 @@ into one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import prod
-
 from ...ir import tir
 from ...ir.dtype import parse_dtype
-from ..lower.vectors import widen
 from ..machine import Machine
-from .build import constant, loop, parallel
-from .contraction import Offsets, extent_of, joined, read_contraction
+from .build import constant
+from .contraction import Offsets, extent_of, is_enough, joined, known_size, loops_around, read_contraction
 from .epilogue import epilogue_of
 from .gemm import Product, emit_product
-from .nest import Axis, Declined, Nest
+from .nest import Declined, Nest
 
 FEW_COLUMNS = 128
 """Minimum number of fused columns; with fewer, gathering columns (`convolution`) is faster."""
@@ -46,26 +42,3 @@ def schedule_matmul(nest: Nest, machine: Machine) -> tir.Stmt:
         return emit_product(product, machine, element_bytes, read.is_large and not is_many)
 
     return loops_around(outer, is_many, at)
-
-
-def known_size(axes: Sequence[Axis]) -> int:
-    """Return the product of the extents of `axes`, 0 if it is symbolic."""
-    return prod(axis.size or 0 for axis in axes)
-
-
-def is_enough(outer: Sequence[Axis], machine: Machine) -> bool:
-    """Return whether the loops around a product have enough iterations for all threads."""
-    return bool(outer) and sum(1 if axis.size is None else axis.size for axis in outer) >= machine.threads
-
-
-def loops_around(outer: Sequence[Axis], is_parallel: bool, body: Callable[[Offsets], tir.Stmt]) -> tir.Stmt:
-    """Return loops over `outer` around `body`; the outermost loop is parallel if `is_parallel`."""
-
-    def around(rest: Sequence[Axis], offsets: Offsets) -> tir.Stmt:
-        if not rest:
-            return body(offsets)
-        distribute = parallel if is_parallel and len(rest) == len(outer) else loop
-        axis = rest[0]
-        return distribute(axis.var.name, widen(axis.extent), lambda var: around(rest[1:], {**offsets, axis.var: var}))
-
-    return around(outer, {})
