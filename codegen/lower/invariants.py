@@ -123,9 +123,11 @@ class _Renamer(Rewriter):
         if var not in self._used:
             self._used.add(var)
             return self.rebuild(loop)
+        outer, self.buffers = self.buffers, {}  # views that both loops declare depend on different variables
         self.values[var] = replace(var)
         renamed = self.rebuild(loop)
         del self.values[var]
+        self.buffers = outer
         return renamed
 
 
