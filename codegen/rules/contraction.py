@@ -258,11 +258,6 @@ def _split(store: tir.BufferStore, var: tir.Var, divisor: int, outer: tir.Var, i
     return rewrite(store, part)
 
 
-def known_size(axes: Sequence[Axis]) -> int:
-    """Return the product of the extents of `axes`, 0 if it is symbolic."""
-    return prod(axis.size or 0 for axis in axes)
-
-
 def is_enough(outer: Sequence[Axis], machine: Machine) -> bool:
     """Return whether the loops around a product have enough iterations for all threads."""
     return bool(outer) and sum(1 if axis.size is None else axis.size for axis in outer) >= machine.threads

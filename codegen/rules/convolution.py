@@ -43,9 +43,10 @@ from .build import (
     vector_loop,
     view,
 )  # fmt: skip
-from .contraction import Contraction, Offsets, extent_of, is_enough, joined, known_size, loops_around, read_contraction
+from .contraction import Contraction, Offsets, extent_of, is_enough, joined, loops_around, read_contraction
 from .epilogue import epilogue_of
 from .gemm import Product, emit_product
+from .matmul import known_size
 from .nest import Axis, Declined, Nest
 from .tiles import choose_chunk, choose_columns
 

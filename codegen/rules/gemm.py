@@ -52,6 +52,8 @@ from .words import BYTES, Words, dot
 
 AHEAD = 8
 """Prefetch distance for B (L2 → L1), in steps of k."""
+FEW_ROWS = 4
+"""Maximum number of rows that are handled apart if the number is symbolic: tiles for many rows would be mostly empty."""
 FEW_PANELS = 8
 """Maximum number of panels of columns for which rows of A are read in place: packing them costs more than it saves."""
 
@@ -89,8 +91,13 @@ class _Step(Struct, frozen=True, eq=False):
     is_last: bool
 
 
-def emit_product(product: Product, machine: Machine, element_bytes: int, is_parallel: bool = True) -> tir.Stmt:
-    """Return the statements that compute `product`."""
+def emit_product(
+    product: Product, machine: Machine, element_bytes: int, is_parallel: bool = True, few: tir.Stmt | None = None
+) -> tir.Stmt:
+    """Return the statements that compute `product`.
+
+    If the number of rows is symbolic, 1 to `FEW_ROWS` rows have tiles of their own, or are computed by `few`.
+    """
     kinds, words = (product.a.dtype, product.b.dtype), dict[str, Words]()
     if product.is_of_bytes:
         words = {"a": Words(product.a, 1, product.k, True), "b": Words(product.b, 0, product.k, False)}
@@ -98,8 +105,18 @@ def emit_product(product: Product, machine: Machine, element_bytes: int, is_para
         words = {name: factor for name, factor in words.items() if name not in views}
         near = "" if product.near in words else product.near
         product = replace(product, k=ceil_divide(product.k, BYTES), near=near, **views)
-    tiles = choose_tiles(product.m, product.n, product.k, element_bytes, machine)
-    return _Emitter(product, tiles, machine, is_parallel, kinds, words).run()
+
+    def with_tiles(rows: Index, is_single: bool = False) -> tir.Stmt:
+        tiles = choose_tiles(rows, product.n, product.k, element_bytes, machine)
+        return _Emitter(product, tiles, machine, is_parallel, kinds, words, is_single).run()
+
+    whole = with_tiles(product.m)
+    if few is None and constant(product.m) is None and not product.near:
+        few = with_tiles(FEW_ROWS, is_single=True)
+    if few is None:
+        return whole
+    are_few = make.logical_and(below(0, product.m), below(product.m, FEW_ROWS + 1))
+    return tir.IfThenElse(are_few, few, whole)
 
 
 def _is_unit(buffer: tir.Buffer, axis: int) -> bool:
@@ -109,15 +126,15 @@ def _is_unit(buffer: tir.Buffer, axis: int) -> bool:
 class _Emitter:
     def __init__(
         self, product: Product, tiles: Tiles, machine: Machine, is_parallel: bool, kinds: tuple[str, str],
-        words: Mapping[str, Words],
+        words: Mapping[str, Words], is_single: bool = False,
     ) -> None:  # fmt: skip
-        """`kinds` are the dtypes of the factors. `words` are the factors of bytes that must be packed; `product.k` counts
+        """With `is_single`, all rows are in one tile; there is at least one. `kinds` are the dtypes of the factors. `words` are the factors of bytes that must be packed; `product.k` counts
         words then.
         """
         self.product, self.tiles, self.machine = product, tiles, machine
         self.kinds, self.words, self.is_dot = kinds, words, kinds[0] != product.c.dtype
         self.dtype = product.c.dtype
-        self.row_tiles = ceil_divide(product.m, tiles.rows)
+        self.row_tiles = index(1) if is_single else ceil_divide(product.m, tiles.rows)
         self.panels = ceil_divide(product.n, tiles.columns)
         self.distribute = parallel if is_parallel else loop
         is_single = constant(self.row_tiles) == 1

@@ -15,7 +15,7 @@ by halves.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ...ir import make, tir
 from ...ir.dtype import parse_dtype
@@ -46,8 +46,8 @@ from .build import (
     unrolled,
     when,
 )
-from .contraction import Offsets, extent_of, is_enough, joined, loops_around, read_contraction
-from .nest import Declined, Nest
+from .contraction import Offsets, Operand, extent_of, is_enough, joined, loops_around, read_contraction
+from .nest import Axis, Declined, Nest
 
 ROWS, PARTS = 4, 2
 """Rows at once, and vectors per row: enough partial sums to hide the latency of an addition."""
@@ -63,20 +63,31 @@ def schedule_gemv(nest: Nest, machine: Machine) -> tir.Stmt:
     k, more_depth = joined(read.depth, (x, matrix))
     if more_depth or constant(matrix.step(k)) != 1 or constant(x.step(k)) != 1:
         raise Declined("the rows of the matrix or the vector are not contiguous")
-    width = machine.vector_bytes // parse_dtype(y.buffer.dtype).bytes
     outer = [*read.batch, *more_columns]
     is_many = read.is_large and is_enough(outer, machine)
+    is_parallel = read.is_large and not is_many
+    return loops_around(outer, is_many, lambda offsets: emit_rows(matrix, x, y, n, k, offsets, machine, is_parallel))
 
-    def at(offsets: Offsets) -> tir.Stmt:
-        views = matrix.matrix(n, k, offsets), x.matrix((), k, offsets), y.matrix((), n, offsets)
-        is_parallel, step = read.is_large and not is_many, constant(matrix.step(n))
-        if step is None or step % width:
-            return _Emitter(*views, extent_of(k), 0, width, machine.has_fma).run(extent_of(n), is_parallel)
-        lead = tir.Var("int64", "lead")
-        rows = _Emitter(*views, extent_of(k), lead, width, machine.has_fma).run(extent_of(n), is_parallel)
-        return tir.LetStmt(lead, least(_until_line(views[0], machine.vector_bytes), extent_of(k)), rows)
 
-    return loops_around(outer, is_many, at)
+def emit_rows(
+    matrix: Operand,
+    x: Operand,
+    y: Operand,
+    n: Sequence[Axis],
+    k: Sequence[Axis],
+    offsets: Offsets,
+    machine: Machine,
+    is_parallel: bool,
+) -> tir.Stmt:
+    """Return the product of `matrix`, whose rows are along `k` and contiguous, and the vector `x`."""
+    width = machine.vector_bytes // parse_dtype(y.buffer.dtype).bytes
+    views = matrix.matrix(n, k, offsets), x.matrix((), k, offsets), y.matrix((), n, offsets)
+    step = constant(matrix.step(n))
+    if step is None or step % width:
+        return _Emitter(*views, extent_of(k), 0, width, machine.has_fma).run(extent_of(n), is_parallel)
+    lead = tir.Var("int64", "lead")
+    rows = _Emitter(*views, extent_of(k), lead, width, machine.has_fma).run(extent_of(n), is_parallel)
+    return tir.LetStmt(lead, least(_until_line(views[0], machine.vector_bytes), extent_of(k)), rows)
 
 
 def _until_line(buffer: tir.Buffer, line: int) -> tir.PrimExpr:

@@ -6,14 +6,18 @@ into one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
+
 from ...ir import tir
 from ...ir.dtype import parse_dtype
 from ..machine import Machine
 from .build import constant
-from .contraction import Offsets, extent_of, is_enough, joined, known_size, loops_around, read_contraction
+from .contraction import Offsets, extent_of, is_enough, joined, loops_around, read_contraction
 from .epilogue import epilogue_of
 from .gemm import Product, emit_product
-from .nest import Declined, Nest
+from .gemv import emit_rows
+from .nest import Axis, Declined, Nest
 
 FEW_COLUMNS = 128
 """Minimum number of fused columns; with fewer, gathering columns (`convolution`) is faster."""
@@ -36,9 +40,20 @@ def schedule_matmul(nest: Nest, machine: Machine) -> tir.Stmt:
     is_many = read.is_large and is_enough(outer, machine)
     sizes, element_bytes = (extent_of(m), extent_of(n), extent_of(k)), parse_dtype(c.buffer.dtype).bytes
 
+    is_parallel = read.is_large and not is_many
+    has_rows_along_depth = constant(b.step(k)) == 1 and constant(a.step(k)) == 1 and constant(b.step(n)) != 1
+
     def at(offsets: Offsets) -> tir.Stmt:
         matrices = a.matrix(m, k, offsets), b.matrix(k, n, offsets), c.matrix(m, n, offsets)
         product = Product(*sizes, *matrices, finish=epilogue_of(read, m, n, offsets))
-        return emit_product(product, machine, element_bytes, read.is_large and not is_many)
+        few: tir.Stmt | None = None
+        if has_rows_along_depth and constant(sizes[0]) is None and product.finish is None and not product.is_of_bytes:
+            few = loops_around(m, False, lambda row: emit_rows(b, a, c, n, k, {**offsets, **row}, machine, is_parallel))
+        return emit_product(product, machine, element_bytes, is_parallel, few)
 
     return loops_around(outer, is_many, at)
+
+
+def known_size(axes: Sequence[Axis]) -> int:
+    """Return the product of the extents of `axes`, 0 if it is symbolic."""
+    return prod(axis.size or 0 for axis in axes)

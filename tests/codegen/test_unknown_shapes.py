@@ -62,3 +62,37 @@ error[E0712]: R.inspect.tensor_shape_i fails on these values: tuple index out of
  4 |     return R.inspect.tensor_shape_i(x, i)
    |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^"""
     )
+
+
+@pytest.mark.parametrize("depth", [1, 40, 400])
+@pytest.mark.parametrize("kind", ["plain", "transposed", "epilogue", "batch"])
+def test_products_of_an_unknown_number_of_rows(kind: str, depth: int) -> None:
+    """Few rows are handled apart, and none must not be read."""
+    operands = {
+        "plain": (f'x: R.Tensor(("m", {depth}), "float32"), w: R.Tensor(({depth}, 70), "float32")', "R.matmul(x, w)"),
+        "transposed": (
+            f'x: R.Tensor(("m", {depth}), "float32"), w: R.Tensor((70, {depth}), "float32")',
+            "R.matmul(x, R.permute_dims(w))",
+        ),
+        "epilogue": (
+            f'x: R.Tensor(("m", {depth}), "float32"), w: R.Tensor(({depth}, 70), "float32")',
+            'R.nn.relu(R.add(R.matmul(x, w), R.const(0.5, "float32")))',
+        ),
+        "batch": (
+            f'x: R.Tensor((2, "m", {depth}), "float32"), w: R.Tensor((2, {depth}, 70), "float32")', "R.matmul(x, w)"
+        ),
+    }  # fmt: skip
+    params, value = operands[kind]
+    text = (
+        f"R.function main({params}):\n    with R.dataflow():\n        y = {value}\n        R.output(y)\n    return y\n"
+    )
+    module = tvms.parse(text)
+    main = tvms.compile(module, threads=1)["main"]
+    random = np.random.default_rng(depth)
+    for rows in (0, 1, 2, 3, 4, 5, 12, 13, 29):
+        x = random.standard_normal((2, rows, depth) if kind == "batch" else (rows, depth), np.float32)
+        shape = {"transposed": (70, depth), "batch": (2, depth, 70)}.get(kind, (depth, 70))
+        w = random.standard_normal(shape, np.float32)
+        expected = x @ (w.T if kind == "transposed" else w)
+        expected = np.maximum(expected + np.float32(0.5), 0) if kind == "epilogue" else expected
+        np.testing.assert_allclose(main(x, w), expected, rtol=1e-4, atol=1e-4)
