@@ -19,6 +19,14 @@ def test_a_module_under_its_public_name_is_the_module_itself(public: str, place:
     assert getattr(tvms, public.removeprefix("tvms.")) is module
 
 
+def test_the_parser_of_scripts_is_reached_without_an_import_of_its_own() -> None:
+    program = "import tvms.script; print(tvms.script.parser is tvms.script)"
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert shown.stdout == "True\n"
+    with pytest.raises(AttributeError, match=r"^module 'tvms\.dsl\.script' has no attribute 'parsers'$"):
+        _ = tvms.script.parsers
+
+
 def test_what_stands_below_an_alias_is_not_imported_twice() -> None:
     assert importlib.import_module("tvms.topi.nn") is importlib.import_module("tvms.ir.api.topi.nn")
 

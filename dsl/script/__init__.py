@@ -224,3 +224,9 @@ _STRUCT_INFOS: dict[str, Callable[..., Node]] = {
 }
 ir, tir, relax = Dialect("I", "I"), Dialect("T", "T"), Dialect("R", "R")
 ir_module = _opener
+
+
+def __getattr__(name: str) -> Any:
+    if name == "parser":  # TVM's name of the module
+        return sys.modules[__name__]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
