@@ -192,7 +192,7 @@ def _module_in_import() -> str:
     frame = inspect.currentframe()
     while frame is not None and frame.f_code.co_name != "<module>":
         frame = frame.f_back
-    package, _, name = str(frame.f_globals["__name__"] if frame else "").rpartition(".")
+    package, _, name = str(frame.f_globals.get("__name__", "") if frame else "").rpartition(".")
     return name if package == __package__ else ""
 
 
