@@ -49,7 +49,7 @@ _REASONS = """
 Why these cases do not pass:
 
 - `Bernoulli` and `Dropout` in training draw random numbers. The standard does not define the generator, so the numbers that the
-  suite expects are those of NumPy's. Programs have no random state; such a node is an error (E1004), also if it has a seed. Export
+  suite expects are those of NumPy. Programs have no random state, so such a node is an error (E1004) even if it has a seed. Export
   the model for inference, or make the random tensor an input.
 - `DFT`: the suite expects the rounding errors of a transform of float32, 1.9e-7, where the exact result is 0, and allows 1e-7. The
   result here is 3e-15.

@@ -26,7 +26,7 @@ _KEPT = (str, int, float, bool, type(None))
 
 
 class UnpackableError(Exception):
-    """A program holds a value that has no bytes, or bytes are not those of a program."""
+    """A program cannot be packed, or packed bytes cannot be read."""
 
 
 class Packed(Struct, frozen=True):

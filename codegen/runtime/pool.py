@@ -12,7 +12,7 @@ Workers are started when a loop first needs them. An idle worker spins for some 
 finds it awake, and then sleeps. Jobs of several threads, and of loops inside of parallel loops, share the workers. After a fork,
 the child starts workers of its own.
 
-Linux may queue a worker on the CPU of its caller, where it can only run instead of the caller. A caller therefore removes its
+Linux may queue a worker on the CPU of its caller, where the two cannot run at once. A caller therefore removes its
 CPU from the CPU mask of a worker that went to sleep there, and the worker restores the mask once it is awake (`placement.ll`).
 A worker that did not sleep compares its CPU with that of the caller before each piece, and moves in the same way. A worker
 whose mask has no other CPU executes nothing.

@@ -80,7 +80,7 @@ class Graph:
         return self.parameter(sizes, self.choose.pick(("float32", "float32", *FLOATS)))
 
     def input(self) -> Value:
-        """Choose a float parameter. Its elements contain equal numbers and zeros, and have no rounding errors."""
+        """Choose a float parameter. Its elements include ties and zeros, without rounding errors."""
         return self.operand(lambda value: value.is_float and value in self.params)
 
     def exact(self, shape: Shape, dtype: str) -> str:

@@ -47,31 +47,22 @@ MATRIX, ROW = 'A: T.Buffer((64, 64), "int32")', 'C: T.Buffer((64,), "int32")'
 LONG = 'R: T.Buffer((40001,), "int32")'
 SUM = ("with T.init():", "    C[vi] = 0", "C[vi] = C[vi] + A[vi, vk]")
 
+TWO_SUMS = TWO.format("S", "Q") + """
+    for i, k in T.grid(33, 300):
+        with T.block("sums"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                S[vi] = 0
+                Q[vi] = 0
+            s: T.int32 = S[vi] + A[vi, vk]
+            q: T.int32 = Q[vi] + A[vi, vk] * FACTOR
+            S[vi] = s
+            Q[vi] = q
+"""
+
 PROGRAMS = {
-    "sums in lets": TWO.format("S", "Q") + """
-    for i, k in T.grid(33, 300):
-        with T.block("sums"):
-            vi, vk = T.axis.remap("SR", [i, k])
-            with T.init():
-                S[vi] = 0
-                Q[vi] = 0
-            s: T.int32 = S[vi] + A[vi, vk]
-            q: T.int32 = Q[vi] + A[vi, vk] * A[vi, vk]
-            S[vi] = s
-            Q[vi] = q
-""",
-    "sums that depend on each other": TWO.format("S", "Q") + """
-    for i, k in T.grid(33, 300):
-        with T.block("sums"):
-            vi, vk = T.axis.remap("SR", [i, k])
-            with T.init():
-                S[vi] = 0
-                Q[vi] = 0
-            s: T.int32 = S[vi] + A[vi, vk]
-            q: T.int32 = Q[vi] + A[vi, vk] * (S[vi] & 7)
-            S[vi] = s
-            Q[vi] = q
-""",
+    "sums in lets": TWO_SUMS.replace("FACTOR", "A[vi, vk]"),
+    "sums that depend on each other": TWO_SUMS.replace("FACTOR", "(S[vi] & 7)"),
     "the first of equal values": pair("V[vi] >= A[vi, vk]", "V[vi] >= A[vi, vk]"),
     "the last of equal values": pair("V[vi] > A[vi, vk]", "V[vi] > A[vi, vk]"),
     "the first of the least": pair("V[vi] <= A[vi, vk]", "V[vi] <= A[vi, vk]", 100),

@@ -12,7 +12,7 @@ from tvms.codegen.target import get_target
 Array = np.ndarray[Any, Any]
 RANDOM = np.random.default_rng(20)
 HAS_BYTE_DOTS = get_target("llvm").processor.has_byte_dots
-needs_byte_dots = pytest.mark.skipif(not HAS_BYTE_DOTS, reason="the processor has no dot products of bytes")
+needs_byte_dots = pytest.mark.skipif(not HAS_BYTE_DOTS, reason="the processor lacks byte dot products (VNNI)")
 
 
 def codes(shape: tuple[int, ...], dtype: str) -> Array:

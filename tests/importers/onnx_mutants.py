@@ -4,7 +4,7 @@ unusual values.
     python tests/importers/onnx_mutants.py COUNT [SEED [FIRST]]
 
 imports COUNT mutants, each in a process of its own with limited memory and processor time, and compiles and runs those that import. It
-prints what is not an error of tvms: crashes, other exceptions, files that were opened, and what needs too much memory or time.
+prints every outcome other than a tvms error: crashes, other exceptions, opened files, and excess of memory or time.
 """
 
 from __future__ import annotations

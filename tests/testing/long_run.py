@@ -31,7 +31,7 @@ def state_of(folder: Path, law: str, n: int, seed: int | None) -> State:
 
 
 def left(state: State) -> list[int]:
-    """Return the numbers of the batches that have not been checked."""
+    """Return the numbers of the batches still to check."""
     return [number for number in range(-(-state.n // BATCH)) if number not in state.done]
 
 

@@ -81,7 +81,7 @@ def _maps() -> st.SearchStrategy[_Example]:
 
 
 def _map(choose: Choices) -> _Example:
-    """Split and fuse iterators at random. What is split may start anywhere, and what is fused may overlap."""
+    """Split and fuse iterators at random. Split iterators may start anywhere, and fused ones may overlap."""
     iterators, n = variables("x", "y", "z")[: choose.number(1, 3)], tir.SizeVar("int32", "n")
     sizes = {variable: choose.pick((4, 2, 3, 6, 8, 1, 12)) for variable in iterators}
     starts = {variable: choose.pick((0, 0, 0, 1, 3, -2)) for variable in iterators}
