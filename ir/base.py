@@ -33,6 +33,10 @@ class Trivia(Struct, frozen=True, gc=False):
     `C = T.alloc_buffer(…)` under "C".
     """
 
+    def __bool__(self) -> bool:
+        """Return whether there is a comment: a statement with empty trivia prints like one without."""
+        return bool(self.before or self.after or self.end or self.parts)
+
 
 class Node(Struct, frozen=True, eq=False, kw_only=True):
     """Base class of all nodes of a program."""

@@ -71,7 +71,7 @@ def _implicit_root(stmt: tir.Stmt) -> tir.Block | None:
     root = stmt.block
     if root.annotations or root.match_buffers or root.reads or root.writes or root.init is not None:
         return None
-    if stmt.trivia is not None or root.trivia is not None or root.name_hint != "root" or root.iter_vars:
+    if stmt.trivia or root.trivia or root.name_hint != "root" or root.iter_vars:
         return None
     inner = root.body
     if root.alloc_buffers:

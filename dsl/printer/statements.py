@@ -166,7 +166,7 @@ def _grid(loop: tir.For) -> list[tir.For]:
     inner: tir.Stmt = loop
     while isinstance(inner, tir.For):
         plain = inner.kind is tir.ForKind.SERIAL and is_constant(inner.min, 0) and not inner.annotations
-        if not plain or not variables.isdisjoint(variables_in(inner.extent)) or (loops and inner.trivia is not None):
+        if not plain or not variables.isdisjoint(variables_in(inner.extent)) or (loops and inner.trivia):
             break
         loops.append(inner)
         variables.add(inner.loop_var)
@@ -221,7 +221,7 @@ def _is_buffer_allocation(node: tir.Allocate) -> bool:
     inner = node.body
     return (
         isinstance(inner, tir.DeclBuffer)
-        and inner.trivia is None
+        and not inner.trivia
         and inner.buffer.data is node.buffer_var
         and inner.buffer.dtype == node.dtype
         and is_constant(node.condition, 1)

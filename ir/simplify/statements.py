@@ -46,7 +46,7 @@ def _nothing(statement: tir.Stmt) -> tir.Stmt:
 
 
 def _is_nothing(statement: tir.Stmt) -> bool:
-    return isinstance(statement, tir.Evaluate) and isinstance(statement.value, tir.IntImm) and statement.trivia is None
+    return isinstance(statement, tir.Evaluate) and isinstance(statement.value, tir.IntImm) and not statement.trivia
 
 
 def _with_comments(statement: tir.Stmt, trivia: Trivia | None) -> tir.Stmt:

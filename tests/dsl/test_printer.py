@@ -10,10 +10,12 @@ import struct
 
 import pytest
 import tvms
+from msgspec.structs import replace
 from tvms.dsl.printer.literals import identifier, short_float, string, tvm_float
 from tvms.dsl.printer.printer import EXPRESSIONS, STATEMENTS
 from tvms.dsl.testing.growth import check_growth
 from tvms.ir import base, relax, tir
+from tvms.ir.visit import substitute, walk
 
 TRUE = tir.IntImm("bool", 1)
 
@@ -271,6 +273,19 @@ def test_comments_stay_with_their_statement() -> None:
 
 
 # --- Totality, depth, speed -----------------------------------------------------------------------------------
+
+
+def test_empty_trivia_prints_as_none() -> None:
+    first, second = int_var("i"), int_var("j")
+    target = buffer("A", 4, 4)
+    store = tir.BufferStore(target, float32(1.0), (first, second))
+    block = tir.BlockRealize((), TRUE, tir.Block((), (), (), "b", store))
+    root = tir.BlockRealize((), TRUE, tir.Block((), (), (), "root", loop(first, 4, loop(second, 4, block))))
+    function = tir.PrimFunc((tir.Var("handle", "a"),), root, buffer_map={})
+    commented = [node for node in walk(function) if isinstance(node, base.Commented)]
+    assert len(commented) > 5
+    for node in commented:
+        assert substitute(function, {node: replace(node, trivia=base.Trivia())}).script() == function.script(), node
 
 
 def test_every_kind_of_node_has_a_printer() -> None:
