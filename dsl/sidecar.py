@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
+from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from ..ir import relax
 from ..ir.base import BaseFunc, IRModule, Metadata
 from ..ir.diagnostics import TvmsError, error
-from ..ir.files import memory_limit, read_file, write_together
+from ..ir.files import memory_limit, opened_file, write_together
 from ..ir.infer import infer_struct_info
 from ..ir.visit import rewrite, walk
 from .printer import script_with_constants
@@ -26,6 +30,8 @@ _DTYPES = {
     "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2",
 }  # fmt: skip
 """The dtypes of safetensors."""
+_ALIGNMENT = 64
+"""Alignment of tensors in memory, in bytes: a cache line, and the widest vector."""
 
 
 def sidecar_of(path: Path) -> Path:
@@ -58,13 +64,28 @@ def _serialized(constants: Mapping[str, relax.Constant]) -> bytes:
 
 
 def read_constants(path: Path) -> dict[str, NDArray[Any]]:
-    """Return the tensors of a sidecar file by name; raise E0018 if it is unreadable, or a link out of its folder."""
+    """Return the tensors of a sidecar file by name; raise E0018 if it is unreadable, or a link out of its folder.
+
+    Each tensor is read into memory of its own, so that no other copy exists, and memory of unused tensors is freed.
+    """
     try:
         _check_stays(path)
-        data = read_file(path, memory_limit())
+        with opened_file(path, memory_limit()) as (descriptor, size):
+            return _read_tensors(lambda count: _read_array(descriptor, count), size, str(path))
     except OSError as problem:
         raise _unreadable(str(path), problem.strerror or str(problem)) from None
-    return tensors_in(data, str(path))
+
+
+def _read_array(descriptor: int, count: int) -> NDArray[Any]:
+    """Read bytes into an array that starts at a multiple of a cache line; fewer than `count` at the end of the file."""
+    import numpy as np
+
+    memory = np.empty(count + _ALIGNMENT, "uint8")
+    start = -memory.ctypes.data % _ALIGNMENT
+    array, done = memory[start : start + count], 0
+    while done < count and (more := os.readv(descriptor, [array.data[done:]])):
+        done += more
+    return array[:done]
 
 
 def _check_stays(path: Path) -> None:
@@ -75,23 +96,65 @@ def _check_stays(path: Path) -> None:
 
 
 def tensors_in(data: bytes, path: str) -> dict[str, NDArray[Any]]:
-    """Return the tensors in `data`, the contents of the file at `path`, by name; raise E0018 if it is invalid."""
+    """Return the tensors in `data`, the contents of the file at `path`, by name, as views of it where they are aligned; raise
+    E0018 if it is invalid.
+    """
+    view, done = memoryview(data), 0
+
+    def take(count: int) -> memoryview:
+        nonlocal done
+        done += count
+        return view[done - count : done]
+
+    return _read_tensors(take, len(data), path)
+
+
+class _Entry(Struct, frozen=True):
+    """A tensor in the header of a file: its dtype as safetensors spells it, and the offsets of its bytes after the header."""
+
+    dtype: str
+    shape: tuple[Annotated[int, Meta(ge=0)], ...]
+    data_offsets: tuple[int, int]
+
+
+def _read_tensors(take: Callable[[int], Any], size: int, path: str) -> dict[str, NDArray[Any]]:
+    """Return the tensors of a file of `size` bytes, from beginning to end; `take` returns its next bytes. E0018 if it is invalid.
+
+    The format: the length of the header (8 bytes, little-endian), the header in JSON, and the tensors without gaps.
+    """
     import numpy as np
-    import safetensors
 
     from ..ir.numpy_dtype import numpy_dtype
 
-    library: Any = safetensors
+    arrays: dict[str, NDArray[Any]] = {}
     try:
-        entries = library.deserialize(data)
-        dtypes = [numpy_dtype(_DTYPES[entry["dtype"]]) for _, entry in entries]
-    except (KeyError, library.SafetensorError) as problem:
+        length = int.from_bytes(take(8), "little")
+        end = size - 8 - length
+        if end < 0:
+            raise ValueError("the header is longer than the file")
+        entries = _entries(bytes(take(length)))
+        for name, entry in entries.items():
+            begin, after = entry.data_offsets
+            dtype = numpy_dtype(_DTYPES[entry.dtype])
+            if after - begin != prod(entry.shape) * dtype.itemsize:
+                raise ValueError(f"the size of '{name}' does not fit its shape")
+        places = sorted(entry.data_offsets for entry in entries.values())
+        if [0, *[after for _, after in places]] != [*[begin for begin, _ in places], end]:
+            raise ValueError("the tensors do not fill the file without gaps")
+        for name, entry in sorted(entries.items(), key=lambda item: item[1].data_offsets):
+            begin, after = entry.data_offsets
+            array = np.frombuffer(take(after - begin), numpy_dtype(_DTYPES[entry.dtype]))
+            arrays[name] = (array if array.flags.aligned else array.copy()).reshape(entry.shape)
+    except (KeyError, ValueError, RecursionError) as problem:  # including more dimensions than NumPy supports
         raise _unreadable(path, problem) from None
-    parts = zip(entries, dtypes, strict=True)
-    try:
-        return {name: np.frombuffer(entry["data"], dtype).reshape(entry["shape"]) for (name, entry), dtype in parts}
-    except ValueError as problem:  # more dimensions than NumPy supports
-        raise _unreadable(path, problem) from None
+    return arrays
+
+
+def _entries(header: bytes) -> dict[str, _Entry]:
+    """Return the tensors in a header; ValueError if it is invalid."""
+    fields = msgspec.json.decode(header, type=dict[str, msgspec.Raw])
+    fields.pop("__metadata__", None)
+    return {name: msgspec.json.decode(field, type=_Entry) for name, field in fields.items()}
 
 
 def _unreadable(path: str, reason: object) -> TvmsError:

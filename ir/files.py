@@ -25,7 +25,25 @@ _HELP = "give a path you may write to"
 
 
 def read_file(path: str | os.PathLike[str], limit: int, others: int | None = None, folder: int | None = None) -> bytes:
-    """Return the contents of the regular file at `path`, of at most `limit` bytes.
+    """Return the contents of the regular file at `path`, of at most `limit` bytes; arguments and errors are those of
+    `opened_file`.
+    """
+    with opened_file(path, limit, others, folder) as (descriptor, expected):
+        parts: list[bytes] = []
+        size = 0
+        while size <= limit and (part := os.read(descriptor, max(_CHUNK, min(expected - size, limit) + 1))):
+            parts.append(part)  # files in /proc do not report their size
+            size += len(part)
+    if size > limit:
+        raise _too_large(path, limit)
+    return b"".join(parts)
+
+
+@contextmanager
+def opened_file(
+    path: str | os.PathLike[str], limit: int, others: int | None = None, folder: int | None = None
+) -> Generator[tuple[int, int]]:
+    """Open the regular file at `path` to read it; yield its descriptor and its size, of at most `limit` bytes.
 
     With `others`, the file must belong to this user, must not be a link, and must not grant others any of these permissions.
     With `folder`, a descriptor, `path` is relative to that folder.
@@ -38,16 +56,15 @@ def read_file(path: str | os.PathLike[str], limit: int, others: int | None = Non
         check_regular(status, path)
         if others is not None:
             _check_own(status, path, others)
-        parts: list[bytes] = []
-        size = status.st_size if status.st_size > limit else 0
-        while size <= limit and (part := os.read(descriptor, max(_CHUNK, min(status.st_size - size, limit) + 1))):
-            parts.append(part)  # files in /proc do not report their size
-            size += len(part)
+        if status.st_size > limit:
+            raise _too_large(path, limit)
+        yield descriptor, status.st_size
     finally:
         os.close(descriptor)
-    if size > limit:
-        raise OSError(errno.EFBIG, f"it is larger than {limit // MIB:,} MiB", str(path))
-    return b"".join(parts)
+
+
+def _too_large(path: str | os.PathLike[str], limit: int) -> OSError:
+    return OSError(errno.EFBIG, f"it is larger than {limit // MIB:,} MiB", str(path))
 
 
 def read_or_create_private(folder: str, name: str, make: Callable[[], bytes]) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 import tvms
 from tvms import relax
 from tvms.dsl.printer import script_with_constants
+from tvms.dsl.sidecar import read_constants, tensors_in
 
 RNG = np.random.default_rng(11)
 WEIGHT = RNG.random((6, 5), "float32")
@@ -133,3 +135,50 @@ def test_attributes_hold_nothing_that_is_computed(attribute: str) -> None:
     (found,) = told.value.diagnostics
     assert (found.code, found.message) == ("E0321", "attribute 'kept' is computed")
     assert found.help == "write constants, such as R.const(…), R.prim_value(…) or I.constant(…)"
+
+
+def test_tensors_of_a_file_are_those_that_safetensors_reads(tmp_path: Path) -> None:
+    """A file that safetensors refuses is also refused here, whichever bytes of its header are changed."""
+    import safetensors
+    from safetensors.numpy import save
+
+    seed = int(os.environ.get("TVMS_SEED", "20"))
+    print("seed", seed)
+    rng = np.random.default_rng(seed)
+    arrays = {"a": np.arange(6, dtype="f4").reshape(2, 3), "b": np.zeros((0, 2), "i8"), "c": np.ones((), "u1")}
+    good, path = save(arrays, metadata={"by": "a test"}), tmp_path / "model.safetensors"
+    length = int.from_bytes(good[:8], "little")
+    accepted = 0
+    for _ in range(400):
+        data = bytearray(good)
+        for place in rng.integers(0, 8 + length, rng.integers(0, 3)):
+            data[place] = rng.choice([*b'0123456789[]{},":Fabc', data[place] ^ 1])
+        data = data[: len(data) - int(rng.integers(0, 20) == 0)]
+        path.write_bytes(data)
+        try:
+            wanted = {
+                name: (entry["shape"], bytes(entry["data"])) for name, entry in safetensors.deserialize(bytes(data))
+            }
+        except safetensors.SafetensorError:
+            wanted = "E0018"
+        for read in (lambda: read_constants(path), lambda: tensors_in(bytes(data), str(path))):  # noqa: B023
+            try:
+                found = {name: ([*array.shape], array.tobytes()) for name, array in read().items()}
+            except tvms.TvmsError as problem:
+                found = problem.diagnostics[0].code
+            assert found == wanted, bytes(data)
+        accepted += wanted != "E0018"
+    assert 0 < accepted < 400
+
+
+def test_tensors_at_odd_offsets_are_aligned(tmp_path: Path) -> None:
+    header = (
+        b'{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"F32","shape":[2],"data_offsets":[1,9]}}'
+    )
+    data = len(header).to_bytes(8, "little") + header + b"\7" + np.array([1, 2], "f4").tobytes()
+    path = tmp_path / "odd.safetensors"
+    path.write_bytes(data)
+    for found in (read_constants(path), tensors_in(data, str(path))):
+        assert found["a"] == 7
+        assert found["b"].flags.aligned
+        assert found["b"].tolist() == [1, 2]
