@@ -124,6 +124,9 @@ _ALIASES = {
     "tvms.relax.frontend.onnx.backend": "tvms.dsl.importers.onnx.backend",
     "tvms.relax.frontend.torch": "tvms.dsl.importers.torch",
     "tvms.script": "tvms.dsl.script",
+    "tvms.s_tir": "tvms.ir.api.tir",
+    "tvms.s_tir.schedule": "tvms.ir.schedule",
+    "tvms.s_tir.transform": "tvms.codegen.lower.passes",
     "tvms.script.parser": "tvms.dsl.script",
     "tvms.relax.vm_build": "tvms.codegen.virtual_machine",
     "tvms.runtime": "tvms.codegen.runtime.api",
@@ -139,6 +142,13 @@ _ALIASES = {
     "tvms.tir.schedule": "tvms.ir.schedule",
     "tvms.tir.stmt": "tvms.ir.api.tir",
     "tvms.tir.transform": "tvms.codegen.lower.passes",
+    "tvms.tirx": "tvms.ir.api.tir",
+    "tvms.tirx.buffer": "tvms.ir.api.tir",
+    "tvms.tirx.expr": "tvms.ir.api.tir",
+    "tvms.tirx.function": "tvms.ir.api.tir",
+    "tvms.tirx.op": "tvms.ir.api.tir",
+    "tvms.tirx.stmt": "tvms.ir.api.tir",
+    "tvms.tirx.transform": "tvms.codegen.lower.passes",
     "tvms.topi": "tvms.ir.api.topi",
     "tvms.transform": "tvms.ir.passes.transform",
 }
@@ -154,7 +164,9 @@ def __getattr__(name: str) -> Any:
     if f"tvms.{name}" in _ALIASES:
         return import_module(f"tvms.{name}")
     if name not in _PLACES:
-        raise AttributeError(f"module 'tvms' has no attribute '{name}'")
+        from .ir.left_out import message_for
+
+        raise AttributeError(message_for(f"tvms.{name}"))
     module, _, attribute = _PLACES[name].rpartition(".")
     value = getattr(import_module(f".{module}", __name__), attribute)
     globals()[name] = value

@@ -1,4 +1,4 @@
-"""Aliases of modules: `tvms.tir` and `tvms.ir.api.tir` are the same module object."""
+"""Aliases of modules: `tvms.tir` and `tvms.ir.api.tir` are the same module object. Modules left out say why."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+
+from .left_out import reason_for
 
 
 class AliasFinder(MetaPathFinder):
@@ -18,7 +20,12 @@ class AliasFinder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the import spec of `fullname`, or None if no alias covers it."""
+        """Return the import spec of `fullname`, or None if no alias covers it.
+
+        Raises ModuleNotFoundError, with the reason, for a module of TVM that tvms leaves out.
+        """
+        if fullname.startswith("tvms.") and (reason := reason_for(fullname)):
+            raise ModuleNotFoundError(f"tvms has no module '{fullname}': {reason}")
         target_name = self._target(fullname)
         return ModuleSpec(fullname, _AliasLoader(target_name)) if target_name else None
 

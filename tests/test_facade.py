@@ -8,6 +8,8 @@ import sys
 
 import pytest
 import tvms
+from tvms.ir.aliases import AliasFinder
+from tvms.ir.left_out import LEFT_OUT
 
 
 @pytest.mark.parametrize(("public", "place"), tvms._ALIASES.items())
@@ -35,6 +37,47 @@ def test_what_stands_below_an_alias_is_not_imported_twice() -> None:
 def test_an_unknown_module_is_an_import_error(name: str) -> None:
     with pytest.raises(ModuleNotFoundError, match=r"No module named"):
         importlib.import_module(name)
+
+
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_what_is_left_out_says_why_and_what_to_use(name: str) -> None:
+    with pytest.raises(ModuleNotFoundError) as caught:
+        AliasFinder(tvms._ALIASES).find_spec(f"tvms.{name}.below", None)
+    assert str(caught.value) == f"tvms has no module 'tvms.{name}.below': {LEFT_OUT[name]}"
+
+
+def test_an_import_of_a_left_out_module_says_why() -> None:
+    program = "import tvms.relay.op"
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert shown.stderr.endswith(
+        "ModuleNotFoundError: tvms has no module 'tvms.relay': TVM replaced Relay by Relax; write graphs with "
+        "tvms.relax, or import the model with tvms.relax.frontend\n"
+    )
+
+
+def test_a_name_left_out_says_why_as_an_attribute() -> None:
+    for module, name in ((tvms, "rpc"), (tvms.relax, "distributed"), (tvms.relax.frontend, "tflite")):
+        path = f"{module.__name__.replace('.ir.api', '')}.{name}"
+        with pytest.raises(AttributeError, match=rf"^module '.*' has no attribute '{name}': ") as caught:
+            getattr(module, name)
+        assert str(caught.value).endswith(LEFT_OUT[path.removeprefix("tvms.")])
+    with pytest.raises(AttributeError) as caught:
+        _ = tvms.te.create_schedule
+    assert str(caught.value) == (
+        "module 'tvms.te' has no attribute 'create_schedule': TVM removed schedules of tensor expressions; use "
+        "te.create_prim_func and tvms.Schedule"
+    )
+
+
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_nothing_that_exists_is_called_left_out(name: str) -> None:
+    parts = name.split(".")
+    value = tvms
+    for part in parts:
+        if not hasattr(value, part):
+            return
+        value = getattr(value, part)
+    pytest.fail(f"tvms.{name} exists")
 
 
 @pytest.mark.parametrize("name", tvms.__all__)

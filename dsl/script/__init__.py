@@ -223,6 +223,8 @@ _STRUCT_INFOS: dict[str, Callable[..., Node]] = {
     "R.Callable": struct_info.FuncStructInfo,
 }
 ir, tir, relax = Dialect("I", "I"), Dialect("T", "T"), Dialect("R", "R")
+tirx = tir
+"""Name of `tir` in TVM 0.27."""
 ir_module = _opener
 
 

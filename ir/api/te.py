@@ -1,5 +1,6 @@
 """Tensor expressions in Python (TVM: `tvm.te`): the names of `ir.te`, and the functions of expressions of `tvms.tir`."""
 
+from ..left_out import message_for, reason_for
 from ..te import *  # noqa: F403
 from . import tir
 
@@ -7,4 +8,6 @@ from . import tir
 def __getattr__(name: str) -> object:
     if name.startswith("__"):
         raise AttributeError(name)
+    if reason_for(f"tvms.te.{name}"):
+        raise AttributeError(message_for(f"tvms.te.{name}"))
     return getattr(tir, name)

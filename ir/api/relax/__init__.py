@@ -3,6 +3,7 @@
 from ...base import GlobalVar, StructInfo
 from ...building.block_builder import BlockBuilder
 from ...building.values import const
+from ...left_out import message_for
 from ...passes.pipelines import get_pipeline, register_pipeline
 from . import expr, op, operators, struct_info
 from .expr import (
@@ -88,5 +89,5 @@ def __getattr__(name: str) -> object:
     if name in _OPERATORS:
         return getattr(op, name)
     if name not in _MODULES:
-        raise AttributeError(f"module 'tvms.relax' has no attribute '{name}'")
+        raise AttributeError(message_for(f"tvms.relax.{name}"))
     return import_module(f"tvms.relax.{name}")

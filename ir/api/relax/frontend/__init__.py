@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from .... import nn, relax
 from ....base import IRModule
+from ....left_out import message_for
 
 __all__ = ["detach_params", "nn"]
 
@@ -33,5 +34,5 @@ def __getattr__(name: str) -> object:
     from importlib import import_module
 
     if name not in ("onnx", "torch"):
-        raise AttributeError(f"module 'tvms.relax.frontend' has no attribute '{name}'")
+        raise AttributeError(message_for(f"tvms.relax.frontend.{name}"))
     return import_module(f"tvms.relax.frontend.{name}")
