@@ -47,7 +47,9 @@ MATRIX, ROW = 'A: T.Buffer((64, 64), "int32")', 'C: T.Buffer((64,), "int32")'
 LONG = 'R: T.Buffer((40001,), "int32")'
 SUM = ("with T.init():", "    C[vi] = 0", "C[vi] = C[vi] + A[vi, vk]")
 
-TWO_SUMS = TWO.format("S", "Q") + """
+TWO_SUMS = (
+    TWO.format("S", "Q")
+    + """
     for i, k in T.grid(33, 300):
         with T.block("sums"):
             vi, vk = T.axis.remap("SR", [i, k])
@@ -59,6 +61,7 @@ TWO_SUMS = TWO.format("S", "Q") + """
             S[vi] = s
             Q[vi] = q
 """
+)
 
 PROGRAMS = {
     "sums in lets": TWO_SUMS.replace("FACTOR", "A[vi, vk]"),
