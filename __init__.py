@@ -21,6 +21,7 @@ from .ir.aliases import AliasFinder
 if TYPE_CHECKING:
     from .codegen import Executable, compile, emit
     from .codegen.device import cpu, cuda, device
+    from .codegen.runtime.data_type import DataType, DataTypeCode
     from .dsl.load import load_module as load
     from .dsl.load import parse
     from .dsl.sidecar import save_module as save
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "DataType",
+    "DataTypeCode",
     "Diagnostic",
     "Executable",
     "Function",
@@ -67,6 +70,8 @@ __all__ = [
 ]
 
 _PLACES = {
+    "DataType": "codegen.runtime.data_type.DataType",
+    "DataTypeCode": "codegen.runtime.data_type.DataTypeCode",
     "Diagnostic": "ir.diagnostics.Diagnostic",
     "Executable": "codegen.Executable",
     "Function": "ir.relax.Function",
@@ -98,6 +103,10 @@ _PLACES = {
 _ALIASES = {
     "tvms.arith": "tvms.ir.api.arith",
     "tvms.base": "tvms.ir.api.error",
+    "tvms.contrib": "tvms.ir.api.contrib",
+    "tvms.contrib.cblas": "tvms.ir.api.contrib.cblas",
+    "tvms.contrib.cc": "tvms.ir.api.contrib.cc",
+    "tvms.contrib.utils": "tvms.ir.api.contrib.utils",
     "tvms.error": "tvms.ir.api.error",
     "tvms.instrument": "tvms.ir.passes.instrument",
     "tvms.ir.attrs": "tvms.ir",
@@ -111,11 +120,14 @@ _ALIASES = {
     "tvms.ir.type": "tvms.ir",
     "tvms.nd": "tvms.codegen.runtime.ndarray",
     "tvms.relax": "tvms.ir.api.relax",
+    "tvms.relax.analysis": "tvms.ir.api.relax.analysis",
     "tvms.relax.backend": "tvms.ir.backend",
     "tvms.relax.backend.pattern_registry": "tvms.ir.backend.registry",
     "tvms.relax.backend.utils": "tvms.ir.passes.fuse_by_pattern",
     "tvms.relax.block_builder": "tvms.ir.building.block_builder",
     "tvms.relax.dpl": "tvms.ir.dpl",
+    "tvms.relax.expr_functor": "tvms.ir.api.relax.expr_functor",
+    "tvms.relax.utils": "tvms.ir.api.relax.utils",
     "tvms.relax.dpl.pattern": "tvms.ir.dpl",
     "tvms.relax.pipeline": "tvms.ir.passes.pipelines",
     "tvms.relax.transform": "tvms.ir.passes.catalogue",
@@ -130,6 +142,13 @@ _ALIASES = {
     "tvms.script.parser": "tvms.dsl.script",
     "tvms.relax.vm_build": "tvms.codegen.virtual_machine",
     "tvms.runtime": "tvms.codegen.runtime.api",
+    "tvms.runtime.container": "tvms.codegen.runtime.api",
+    "tvms.runtime.executable": "tvms.codegen.runtime.executable",
+    "tvms.runtime.ndarray": "tvms.codegen.runtime.ndarray",
+    "tvms.runtime.params": "tvms.codegen.runtime.params",
+    "tvms.runtime.vm": "tvms.codegen.virtual_machine",
+    "tvms.relax.transform.transform": "tvms.ir.passes.catalogue",
+    "tvms.relax.vm": "tvms.codegen.virtual_machine",
     "tvms.target": "tvms.codegen.current_target",
     "tvms.te": "tvms.ir.api.te",
     "tvms.testing": "tvms.dsl.testing",
@@ -154,20 +173,21 @@ _ALIASES = {
 }
 """Aliases of public modules under TVM's names, so that a program runs after changing its imports."""
 
+_FINDER = AliasFinder(_ALIASES)
 # The finder comes first: a module below an alias could also be found by its own path.
-sys.meta_path.insert(0, AliasFinder(_ALIASES))
+sys.meta_path.insert(0, _FINDER)
 
 
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if f"tvms.{name}" in _ALIASES:
-        return import_module(f"tvms.{name}")
     if name not in _PLACES:
-        from .ir.left_out import message_for
-
-        raise AttributeError(message_for(f"tvms.{name}"))
+        raise AttributeError(f"module 'tvms' has no attribute '{name}'")
     module, _, attribute = _PLACES[name].rpartition(".")
     value = getattr(import_module(f".{module}", __name__), attribute)
     globals()[name] = value
     return value
+
+
+_FINDER.add_children("tvms", sys.modules[__name__])
+_FINDER.add_children("tvms.ir", sys.modules["tvms.ir"])

@@ -7,8 +7,9 @@ from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 
-from .left_out import reason_for
+from .left_out import LEFT_OUT, message_for, reason_for
 
 
 class AliasFinder(MetaPathFinder):
@@ -16,18 +17,25 @@ class AliasFinder(MetaPathFinder):
 
     def __init__(self, aliases: Mapping[str, str]) -> None:
         self._aliases = aliases
+        self._parents = {name.rpartition(".")[0] for name in aliases}
+        self._with_children = self._parents | {f"tvms.{name}".rpartition(".")[0] for name in LEFT_OUT}
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return the import spec of `fullname`, or None if no alias covers it.
 
-        Raises ModuleNotFoundError, with the reason, for a module of TVM that tvms leaves out.
+        A module of TVM that tvms leaves out is empty, so that a program that imports it runs until it uses it: an attribute
+        access is an AttributeError, and the import of a module below it a ModuleNotFoundError, with the reason.
         """
+        if fullname.removeprefix("tvms.") in LEFT_OUT:
+            return ModuleSpec(fullname, _LeftOutLoader(), is_package=True)
         if fullname.startswith("tvms.") and (reason := reason_for(fullname)):
             raise ModuleNotFoundError(f"tvms has no module '{fullname}': {reason}")
         target_name = self._target(fullname)
-        return ModuleSpec(fullname, _AliasLoader(target_name)) if target_name else None
+        if target_name is None:
+            return None
+        return ModuleSpec(fullname, _AliasLoader(self, target_name), is_package=fullname in self._parents)
 
     def _target(self, name: str) -> str | None:
         head, rest = name, ""
@@ -38,17 +46,46 @@ class AliasFinder(MetaPathFinder):
             rest = f".{last}{rest}"
         return self._aliases[head] + rest
 
+    def add_children(self, public: str, module: ModuleType) -> None:
+        """Make the aliases right below the name `public` attributes of `module`, imported on first use; others say why not."""
+        if public not in self._with_children:
+            return
+        own: Any = vars(module).get("__getattr__")
+
+        def attribute(name: str) -> Any:
+            child = f"{public}.{name}"
+            if child in self._aliases or child in self._parents:
+                return import_module(child)
+            if own is not None and not reason_for(child):
+                return own(name)
+            raise AttributeError(message_for(child), name=name, obj=module)
+
+        module.__getattr__ = attribute
+
 
 class _AliasLoader(Loader):
-    def __init__(self, target_name: str) -> None:
+    def __init__(self, finder: AliasFinder, target_name: str) -> None:
+        self._finder = finder
         self._target = target_name
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return the module under its real name; its own spec is kept."""
         module = import_module(self._target)
         self._own_spec = module.__spec__
+        self._name = spec.name
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Restore the spec that the import system has overwritten."""
+        """Restore the spec that the import system has overwritten, and add the aliases below this one."""
         module.__spec__ = self._own_spec
+        self._finder.add_children(self._name, module)
+
+
+class _LeftOutLoader(Loader):
+    def exec_module(self, module: ModuleType) -> None:
+        """Make every attribute access an error that gives the reason."""
+
+        def attribute(name: str) -> Any:
+            raise AttributeError(message_for(f"{module.__name__}.{name}"), name=name, obj=module)
+
+        module.__getattr__ = attribute

@@ -91,6 +91,25 @@ def is_bool(dtype: str) -> bool:
     return parse_dtype(dtype).code == "bool"
 
 
+_TYPE_CODES: dict[str, int] = {"int": 0, "uint": 1, "float": 2, "handle": 3, "void": 3, "bfloat": 4, "bool": 6} | {
+    name: code
+    for code, name in enumerate(
+        (
+            "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
+            "float8_e8m0fnu", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn",
+        ),
+        start=7,
+    )
+}  # fmt: skip
+"""DLPack's type codes (`DLDataTypeCode`) by kind, or by dtype for floats of at most 8 bits."""
+
+
+def type_code(dtype: str) -> int:
+    """Return DLPack's type code of `dtype`."""
+    parsed = parse_dtype(dtype)
+    return _TYPE_CODES.get(parsed.name, _TYPE_CODES.get(parsed.code, 5))
+
+
 def lanes_of(dtype: str) -> int:
     """Return the number of lanes of `dtype`."""
     return parse_dtype(dtype).lanes

@@ -25,7 +25,7 @@ def test_the_parser_of_scripts_is_reached_without_an_import_of_its_own() -> None
     program = "import tvms.script; print(tvms.script.parser is tvms.script)"
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert shown.stdout == "True\n"
-    with pytest.raises(AttributeError, match=r"^module 'tvms\.dsl\.script' has no attribute 'parsers'$"):
+    with pytest.raises(AttributeError, match=r"^module 'tvms\.script' has no attribute 'parsers'$"):
         _ = tvms.script.parsers
 
 
@@ -50,9 +50,21 @@ def test_an_import_of_a_left_out_module_says_why() -> None:
     program = "import tvms.relay.op"
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert shown.stderr.endswith(
-        "ModuleNotFoundError: tvms has no module 'tvms.relay': TVM replaced Relay by Relax; write graphs with "
+        "ModuleNotFoundError: tvms has no module 'tvms.relay.op': TVM replaced Relay by Relax; write graphs with "
         "tvms.relax, or import the model with tvms.relax.frontend\n"
     )
+
+
+def test_a_left_out_module_can_be_imported_but_not_used() -> None:
+    program = "from tvms import rpc\nimport tvms.rpc\nprint('here')\nrpc.connect('host', 9090)"
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert shown.stdout == "here\n"
+    message = f"module 'tvms.rpc' has no attribute 'connect': {LEFT_OUT['rpc']}"
+    assert shown.stderr.splitlines()[-1] == f"AttributeError: {message}"
+    program = "from tvms.rpc import connect"
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    message = f"tvms has no module 'tvms.rpc.connect': {LEFT_OUT['rpc']}"
+    assert shown.stderr.splitlines()[-1] == f"ModuleNotFoundError: {message}"
 
 
 def test_a_name_left_out_says_why_as_an_attribute() -> None:

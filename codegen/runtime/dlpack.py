@@ -13,19 +13,20 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ...ir.dtype import element_bytes, type_code
 from ...ir.numpy_dtype import numpy_dtype
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
 _ON_HOST = frozenset((1, 3, 11))
 """The device types kDLCPU, kDLCUDAHost and kDLROCMHost."""
-_CODES = {
-    **{(0, bits): f"int{bits}" for bits in (8, 16, 32, 64)}, **{(1, bits): f"uint{bits}" for bits in (8, 16, 32, 64)},
-    **{(2, bits): f"float{bits}" for bits in (16, 32, 64)}, (4, 16): "bfloat16", (6, 8): "bool",
-    (7, 8): "float8_e3m4", (8, 8): "float8_e4m3", (9, 8): "float8_e4m3b11fnuz", (10, 8): "float8_e4m3fn",
-    (11, 8): "float8_e4m3fnuz", (12, 8): "float8_e5m2", (13, 8): "float8_e5m2fnuz", (14, 8): "float8_e8m0fnu",
-}  # fmt: skip
-"""Dtypes by DLPack's type code and bits."""
+_NAMES = (
+    *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)), "float16", "float32", "float64", "bfloat16", "bool",
+    "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
+    "float8_e8m0fnu",
+)  # fmt: skip
+DTYPES = {(type_code(name), 8 * element_bytes(name)): name for name in _NAMES}
+"""Dtypes by DLPack's type code and bits; a bool has 8 bits."""
 
 
 class Tensor(ctypes.Structure):
@@ -85,7 +86,7 @@ def describe(capsule: Any) -> tuple[int, tuple[int, ...], Any, tuple[int, ...]]:
     Raises BufferError for an unknown dtype.
     """
     tensor = Tensor.from_address(_get_pointer(capsule, b"dltensor"))
-    name = _CODES.get((tensor.code, tensor.bits))
+    name = DTYPES.get((tensor.code, tensor.bits))
     if name is None or tensor.lanes != 1:
         raise BufferError(f"unknown dtype with code {tensor.code} and {tensor.bits} bits")
     dtype = numpy_dtype(name)
@@ -144,7 +145,7 @@ def capsule_of(address: int, shape: Sequence[int], dtype: Any, device_type: int,
 
     Raises BufferError for a dtype that DLPack does not have.
     """
-    codes = {numpy_dtype(name): (code, bits) for (code, bits), name in _CODES.items()}
+    codes = {numpy_dtype(name): (code, bits) for (code, bits), name in DTYPES.items()}
     if dtype not in codes:
         raise BufferError(f"DLPack has no dtype '{dtype}'")
     code, bits = codes[dtype]

@@ -226,9 +226,3 @@ ir, tir, relax = Dialect("I", "I"), Dialect("T", "T"), Dialect("R", "R")
 tirx = tir
 """Name of `tir` in TVM 0.27."""
 ir_module = _opener
-
-
-def __getattr__(name: str) -> Any:
-    if name == "parser":  # TVM's name of the module
-        return sys.modules[__name__]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import tir
 from ..base import StructInfo
-from ..dtype import lanes_of, parse_dtype
+from ..dtype import lanes_of, parse_dtype, type_code
 from ..relax import DataTypeImm, PrimStructInfo, TensorStructInfo, TupleStructInfo
 from . import dims as d
 from .inference import Inference, any_object, dims_of, nothing, same_as_first, tensor_info
@@ -200,10 +200,8 @@ def _infer_shape_i(a: Inference) -> StructInfo:
     return PrimStructInfo("int64", dims[number] if dims is not None and number is not None else None)
 
 
-_CODES = {"i": 0, "u": 1, "f": 2, "b": 6}
-"""DLPack's type codes; the NumPy kind of bfloat16, which has code 4, and of the 8-bit floats is "V"."""
 _ASPECTS: tuple[tuple[str, str, str, Callable[[Any], int]], ...] = (
-    ("tensor_dtype_code", "uint8", "the type code of the dtype", lambda x: _CODES.get(x.dtype.kind, 4)),
+    ("tensor_dtype_code", "uint8", "the type code of the dtype", lambda x: type_code(str(x.dtype))),
     ("tensor_dtype_bits", "uint8", "the number of bits of the dtype", lambda x: 8 * x.dtype.itemsize),
     ("tensor_dtype_lanes", "uint16", "the lanes of the dtype", lambda x: 1),
     ("tensor_ndim", "int32", "the number of dimensions", lambda x: x.ndim),

@@ -3,7 +3,6 @@
 from ...base import GlobalVar, StructInfo
 from ...building.block_builder import BlockBuilder
 from ...building.values import const
-from ...left_out import message_for
 from ...passes.pipelines import get_pipeline, register_pipeline
 from . import expr, op, operators, struct_info
 from .expr import (
@@ -55,12 +54,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-_MODULES = (
-    "analysis", "backend", "block_builder", "dpl", "expr_functor", "frontend", "pipeline", "training", "transform", "utils",
-    "vm_build",
-)  # fmt: skip
-"""Public submodules, resolved through `tvms` because they may belong to packages that `ir` must not import."""
-
 _FROM = {
     "PyExprMutator": "expr_functor",
     "PyExprVisitor": "expr_functor",
@@ -81,13 +74,11 @@ _OPERATORS = (
 
 
 def __getattr__(name: str) -> object:
-    """Import passes, patterns, libraries and the runtime on first use."""
+    """Import names of modules that may belong to packages that `ir` must not import, on first use."""
     from importlib import import_module
 
     if name in _FROM:
         return getattr(import_module(f"tvms.relax.{_FROM[name]}"), name)
     if name in _OPERATORS:
         return getattr(op, name)
-    if name not in _MODULES:
-        raise AttributeError(message_for(f"tvms.relax.{name}"))
-    return import_module(f"tvms.relax.{name}")
+    raise AttributeError(f"module 'tvms.relax' has no attribute '{name}'")

@@ -97,9 +97,7 @@ _OTHER_NAMES = {"indexdiv": "floordiv", "indexmod": "floormod", "power": "pow"}
 
 
 def __getattr__(name: str) -> Any:
-    """Return the function of an intrinsic, or import on first use: modules, and `tir.build`, which is `tvms.compile`."""
+    """Return the function of an intrinsic, or `tir.build`, which is `tvms.compile`."""
     if name.startswith("__"):
         raise AttributeError(name)
-    if name in ("buffer", "expr", "function", "op", "schedule", "stmt", "transform"):
-        return import_module(f"tvms.tir.{name}")
     return import_module("tvms").compile if name == "build" else intrinsic(_OTHER_NAMES.get(name, name))

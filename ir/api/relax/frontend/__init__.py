@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from .... import nn, relax
 from ....base import IRModule
-from ....left_out import message_for
 
 __all__ = ["detach_params", "nn"]
 
@@ -27,12 +26,3 @@ def detach_params(module: IRModule) -> tuple[IRModule, dict[str, list[Any]]]:
             arrays[name] = [constant.data for constant in attrs.pop("params")]
             functions[name] = replace(function, attrs=attrs)
     return replace(module, functions=functions), arrays
-
-
-def __getattr__(name: str) -> object:
-    """Import the importers on first use; they belong to a package that `ir` must not import."""
-    from importlib import import_module
-
-    if name not in ("onnx", "torch"):
-        raise AttributeError(message_for(f"tvms.relax.frontend.{name}"))
-    return import_module(f"tvms.relax.frontend.{name}")

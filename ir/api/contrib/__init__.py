@@ -1,0 +1,1 @@
+"""Helpers around compiled programs (TVM: `tvm.contrib`)."""
