@@ -122,7 +122,14 @@ def _topi(name: str, *operands: Any) -> Any:
     return getattr(topi, name)(*operands)
 
 
+def _function_struct_info(function: Any) -> Any:
+    from .infer import function_struct_info
+
+    return function_struct_info(function)
+
+
 hooks.define(
+    function_struct_info=_function_struct_info,
     structural_equal=_structural_equal,
     assert_structural_equal=_assert_structural_equal,
     structural_hash=_structural_hash,

@@ -262,18 +262,18 @@ class IRModule(Node, Attributed, frozen=True, eq=False, weakref=True):
         return (name.name_hint if isinstance(name, GlobalVar) else name) in self.functions
 
     def get_global_var(self, name: str) -> GlobalVar:
-        """Return the reference to function `name`; KeyError if there is none."""
+        """Return the reference to function `name`, with the struct info of the function; KeyError if there is none."""
         if name not in self.functions:
             raise KeyError(name)
-        return GlobalVar(name)
+        return GlobalVar(name, struct_info=hooks.call("function_struct_info", self.functions[name]))
 
     def get_global_vars(self) -> list[GlobalVar]:
         """Return the references to all functions."""
-        return [GlobalVar(name) for name in self.functions]
+        return [self.get_global_var(name) for name in self.functions]
 
     def functions_items(self) -> list[tuple[GlobalVar, BaseFunc]]:
         """Return pairs of a reference and its function, for all functions."""
-        return [(GlobalVar(name), function) for name, function in self.functions.items()]
+        return [(self.get_global_var(name), function) for name, function in self.functions.items()]
 
     @staticmethod
     def from_expr(expr: BaseFunc) -> IRModule:

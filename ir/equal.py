@@ -85,8 +85,10 @@ def _plan(kind: type[Node]) -> _Plan:
     return tuple([(name.rstrip("!?"), modes.get(name[-1], _USE)) for name in text.split()])
 
 
-def _parts(node: Node, mode: Mode) -> list[tuple[str, Any, Mode]]:
+def _parts(node: Node, mode: Mode, block_names: bool) -> list[tuple[str, Any, Mode]]:
     """Return the compared parts of `node` in order, each with its label and mode."""
+    if isinstance(node, tir.Block) and not block_names:
+        return [part for part in _parts(node, mode, True) if part[0] != "name_hint"]
     inherited = _DEFINE if mode else _USE
     if isinstance(node, relax.Function | relax.VarBinding):
         return _relax_parts(node)
@@ -119,7 +121,8 @@ def _facts(name: tir.Var | relax.Var) -> tuple[tuple[str, Any, Mode], ...]:
 
 
 class _Comparison:
-    def __init__(self, map_free_vars: bool) -> None:
+    def __init__(self, map_free_vars: bool, block_names: bool) -> None:
+        self.block_names = block_names
         self.forward: dict[Node, Node] = {}
         self.backward: dict[Node, Node] = {}
         self.map_free_vars = map_free_vars
@@ -152,7 +155,7 @@ class _Comparison:
         return True
 
     def _shape(self, node: Node, mode: Mode) -> Sequence[tuple[str, Any, Mode]]:
-        return _facts(node) if isinstance(node, tir.Var | relax.Var) else _parts(node, mode)
+        return _facts(node) if isinstance(node, tir.Var | relax.Var) else _parts(node, mode, self.block_names)
 
     def _match(self, left: Node, right: Node, mode: Mode) -> bool | None:
         """Match two names; None if their properties must still be compared."""
@@ -188,24 +191,25 @@ def _atom(value: Any) -> Any:
     return (type(value).__name__, value)
 
 
-def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
+def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False, *, block_names: bool = True) -> bool:
     """Whether two nodes (or tuples, attributes, … of nodes) are the same program.
 
-    With `map_free_vars`, free variables are also matched in order; otherwise they must be the same objects.
+    With `map_free_vars`, free variables are also matched in order; otherwise they must be the same objects. Names of blocks,
+    by which schedules find them, count unless `block_names` is false (TVM's comparison ignores them).
     """
-    return _Comparison(map_free_vars).run(lhs, rhs) is None
+    return _Comparison(map_free_vars, block_names).run(lhs, rhs) is None
 
 
-def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
+def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False, *, block_names: bool = True) -> None:
     """Raise ValueError with the first difference of two nodes, unless they are the same program."""
-    difference = first_difference(lhs, rhs, map_free_vars)
+    difference = first_difference(lhs, rhs, map_free_vars, block_names=block_names)
     if difference is not None:
         raise ValueError(f"the programs differ: {difference}")
 
 
-def first_difference(a: Any, b: Any, map_free_vars: bool = False) -> Difference | None:
+def first_difference(a: Any, b: Any, map_free_vars: bool = False, *, block_names: bool = True) -> Difference | None:
     """Return the first difference of two programs, or None if they are equal."""
-    found = _Comparison(map_free_vars).run(a, b)
+    found = _Comparison(map_free_vars, block_names).run(a, b)
     if found is None:
         return None
     path, left, right = found
@@ -216,7 +220,7 @@ def first_difference(a: Any, b: Any, map_free_vars: bool = False) -> Difference 
     return Difference("".join(reversed(labels)).removeprefix("."), left, right)
 
 
-def structural_hash(node: Any, map_free_vars: bool = False) -> int:
+def structural_hash(node: Any, map_free_vars: bool = False, *, block_names: bool = True) -> int:
     """Return a 64-bit hash that is the same for equal programs, in every process.
 
     Unless `map_free_vars` is set, free variables are hashed by identity, so the hash is valid in this process only.
@@ -237,11 +241,11 @@ def structural_hash(node: Any, map_free_vars: bool = False) -> int:
             digest.update(f"{type(value).__name__} {number};".encode())
             if number >= 0:
                 continue
-            parts = _facts(value) if not isinstance(value, tir.Buffer) else _parts(value, mode)
+            parts = _facts(value) if not isinstance(value, tir.Buffer) else _parts(value, mode, block_names)
             stack.extend([(part, m) for _, part, m in reversed(parts)])
         elif isinstance(value, Node):
             digest.update(f"{type(value).__name__};".encode())
-            stack.extend([(part, m) for _, part, m in reversed(_parts(value, mode))])
+            stack.extend([(part, m) for _, part, m in reversed(_parts(value, mode, block_names))])
         elif isinstance(value, _SEQUENCES):
             digest.update(f"tuple {len(value)};".encode())
             stack.extend([(element, mode) for element in reversed(value)])

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 
 from . import relax, tir
-from .base import GlobalVar, Metadata, Op, Span, StructInfo
+from .base import BaseFunc, GlobalVar, Metadata, Op, Span, StructInfo
 from .diagnostics import error
 from .equal import structural_equal
 from .ops import dims as d
@@ -80,11 +80,32 @@ def _infer(expr: Expr) -> StructInfo:
             return ObjectStructInfo()
 
 
-def function_struct_info(function: relax.Function) -> FuncStructInfo:
-    """Return the struct info of `function`, from that of its parameters and its result."""
-    params = tuple(infer_struct_info(param) for param in function.params)
-    result = function.ret_struct_info or infer_struct_info(function.body)
-    return FuncStructInfo(params, result, function.is_pure)
+def function_struct_info(function: BaseFunc) -> FuncStructInfo:
+    """Return the struct info of `function`: that of its parameters and its result (TVM: `PrimFunc`'s `InferStructInfo`).
+
+    A loop function is impure, because it writes its buffers; an external function accepts any arguments.
+    """
+    match function:
+        case relax.Function():
+            params = tuple(infer_struct_info(param) for param in function.params)
+            return FuncStructInfo(
+                params, function.ret_struct_info or infer_struct_info(function.body), function.is_pure
+            )
+        case tir.PrimFunc():
+            params = tuple(_loop_parameter(param, function.buffer_map.get(param)) for param in function.params)
+            returned = function.ret_type
+            known = isinstance(returned, tir.PrimType) and returned.dtype != "void"
+            return FuncStructInfo(params, PrimStructInfo(returned.dtype) if known else TupleStructInfo(()), False)
+        case _:
+            given = function.struct_info
+            return given if isinstance(given, FuncStructInfo) else FuncStructInfo(None, ObjectStructInfo(), False)
+
+
+def _loop_parameter(param: tir.Var, buffer: tir.Buffer | None) -> StructInfo:
+    if buffer is not None:
+        sizes = (d.dim(size.value) if isinstance(size, tir.IntImm) else size for size in buffer.shape)
+        return tensor_info(tuple(sizes), buffer.dtype)
+    return ObjectStructInfo() if param.dtype == "handle" else PrimStructInfo(param.dtype, param)
 
 
 def _constant(constant: relax.Constant) -> StructInfo:

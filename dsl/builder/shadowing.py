@@ -40,20 +40,20 @@ def check_assigned(context: Context, target: syntax.Expr, value: Any, node: synt
         if name == "_" or binding.value is POISON or _is_declaration(context, name, value):
             continue
         kind, is_inner = _kind(context, binding), binding.depth < context.scope.depth
-        is_new_axis = is_inner and _is_axis(context, value) and context.dialect.startswith("tvm-")
+        is_new_axis = is_inner and _is_axis(context, value) and context.dialect != "tvms"
         if kind in _PROTECTED and not is_new_axis:
             help = "give the new value another name"
             raise context.error("E0211", f"cannot assign to {kind} '{name}'", target, help, *_notes(context, binding))
         if is_inner:
-            _refuse(context, name, binding, target)
+            _refuse(context, name, binding, target, is_new_axis)
 
 
-def _refuse(context: Context, name: str, binding: Binding, target: syntax.Expr) -> None:
+def _refuse(context: Context, name: str, binding: Binding, target: syntax.Expr, is_new_axis: bool) -> None:
     notes, kind = _notes(context, binding), _kind(context, binding)
     help = "rename it"
     if kind == "variable":
         help = _remedy(name, getattr(binding.value, "dtype", "float32"))
-    if context.dialect.startswith("tvm-"):
+    if is_new_axis or context.dialect.startswith("tvm-"):
         message = f"this defines another {kind} '{name}', which ends with this body"
         return context.warn("E0211", message, target, help, *notes)
     message = f"{kind} '{name}' cannot change: this would define another one, which ends with this body"
@@ -72,7 +72,7 @@ def check_branches(context: Context, body: Sequence[syntax.Stmt], names_of: Name
             message = f"variable '{name}' cannot change: this would define another one, which ends with this branch"
             help = f"rename it; only '{result}', which both branches bind last, is visible after the branches"
             notes = (Note("the variable is defined here", binding.value.span),) if binding.value.span else ()
-            if context.dialect.startswith("tvm-"):
+            if context.dialect != "tvms":
                 context.warn("E0211", message, target, help, *notes)
             else:
                 raise context.error("E0211", message, target, help, *notes)
@@ -96,7 +96,7 @@ def check_bound(context: Context, what: str, target: syntax.Expr | None) -> None
             continue
         message = f"{what} '{name}' shadows the {_kind(context, binding)} '{name}'"
         help, notes = "rename it", _notes(context, binding)
-        if context.dialect.startswith("tvm-"):
+        if context.dialect != "tvms":
             context.warn("E0209", message, target, help, *notes)
         else:
             raise context.error("E0209", message, target, help, *notes)

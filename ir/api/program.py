@@ -24,18 +24,18 @@ def Range(begin: Any, end: Any = None) -> tir.Range:
 
 
 def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
-    """Whether two programs, nodes, or containers of nodes are equal up to names."""
-    return equal.structural_equal(_given(lhs), _given(rhs), map_free_vars)
+    """Whether two programs, nodes, or containers of nodes are equal up to names, also those of blocks, as in TVM."""
+    return equal.structural_equal(_given(lhs), _given(rhs), map_free_vars, block_names=False)
 
 
 def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
-    """Raise ValueError with the first difference unless two programs are equal up to names."""
-    equal.assert_structural_equal(_given(lhs), _given(rhs), map_free_vars)
+    """Raise ValueError with the first difference unless two programs are equal up to names, also those of blocks."""
+    equal.assert_structural_equal(_given(lhs), _given(rhs), map_free_vars, block_names=False)
 
 
 def structural_hash(node: Any, map_free_vars: bool = False) -> int:
     """Return a hash that agrees with `structural_equal`."""
-    return equal.structural_hash(_given(node), map_free_vars)
+    return equal.structural_hash(_given(node), map_free_vars, block_names=False)
 
 
 def _given(value: Any) -> Any:

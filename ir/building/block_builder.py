@@ -331,9 +331,7 @@ class BlockBuilder:
         self._table.update(gv.name_hint, updated_func)
 
     def _reference(self, name: str) -> GlobalVar:
-        function = self._table.functions[name]
-        info = function_struct_info(function) if isinstance(function, relax.Function) else relax.ObjectStructInfo()
-        return GlobalVar(name, struct_info=info)
+        return GlobalVar(name, struct_info=function_struct_info(self._table.functions[name]))
 
     def get_unique_name(self, name_prefix: str) -> str:
         """Return `name_prefix`, with the first number that makes it unique if it is taken."""

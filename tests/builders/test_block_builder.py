@@ -162,3 +162,31 @@ def test_misuse_is_refused(misuse: Any, message: str) -> None:
 def _in_function(bb: Any, x: Any, act: Any) -> None:
     with bb.function("main", [x]):
         act()
+
+
+def test_references_know_the_signatures_of_functions() -> None:
+    """A function that takes a matrix and a number, one that fills a buffer, and an external one."""
+    module = tvms.parse(
+        """\
+I.ir_module Module:
+    T.prim_func fill(A: T.Buffer((4,), "float32"), n: T.int64):
+        A[0] = T.float32(0)
+
+    T.prim_func one() -> T.int32:
+        return 1
+
+    R.function double(x: R.Tensor(("n", 4), "float32")) -> R.Tensor(("n", 4), "float32"):
+        return R.add(x, x)
+
+    external = R.ExternFunc("external")
+"""
+    )
+    infos = {var.name_hint: str(var.struct_info) for var in module.get_global_vars()}
+    assert infos == {
+        "fill": 'R.Callable((R.Tensor((4,), "float32"), R.Prim(value=n)), R.Tuple, False)',
+        "one": 'R.Callable((), R.Prim("int32"), False)',
+        "double": 'R.Callable((R.Tensor((n, 4), "float32"),), R.Tensor((n, 4), "float32"), True)',
+        "external": "R.Callable",
+    }
+    call = relax.Call(module.get_global_var("double"), [relax.Var("y", relax.TensorStructInfo((2, 4), "float32"))])
+    assert str(relax.BlockBuilder().normalize(call).struct_info) == 'R.Tensor((2, 4), "float32")'

@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 import tvms
-from tvms import relax
+from tvms import relax, tir
+from tvms.ir.visit import walk
 from tvms.script import from_source
 from tvms.script import ir as I
 from tvms.script import relax as R
@@ -171,3 +172,26 @@ def test_types_without_arguments_are_struct_info() -> None:
     assert isinstance(R.Object, proxy)
     assert not isinstance(R.Object(), proxy)
     assert R.Object.as_struct_info() == relax.ObjectStructInfo()
+
+
+SHADOWING = """\
+@T.prim_func
+def f(a: T.handle):
+    k = T.int32()
+    A = T.match_buffer(a, (4, k))
+    for i, k in T.grid(4, 4):
+        with T.block("zero"):
+            i, k = T.axis.remap("SS", [i, k])
+            A[i, k] = 0.0
+"""
+
+
+def test_loop_variables_and_axes_may_reuse_names_in_decorated_texts_only() -> None:
+    made = from_source(SHADOWING.replace('with T.block("zero")', "with T.block()"), check_well_formed=False)
+    names = [node.loop_var.name for node in walk(made) if isinstance(node, tir.For)]
+    assert names == ["i", "k"]
+    decorated = from_source(SHADOWING.partition("with T.block")[0] + "A[i, k] = 0.0", check_well_formed=False)
+    native = SHADOWING.replace("@T.prim_func\ndef f", "T.prim_func f")
+    with pytest.raises(tvms.TvmsError, match="loop variable 'k' shadows the variable 'k'"):
+        tvms.parse(native)
+    assert isinstance(decorated, tvms.PrimFunc)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tvms
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -117,3 +118,17 @@ def test_the_hash_is_the_same_in_every_process() -> None:
     )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert int(found.stdout) == structural_hash(make.const(7))
+
+
+def test_names_of_blocks_count_unless_they_are_ignored_as_in_tvm() -> None:
+    """Schedules find blocks by name; TVM's comparison ignores their names, and so does `tvms.ir`."""
+    block = tir.Block((), (), (), "A", tir.Evaluate(X))
+    other = replace(block, name_hint="B")
+    assert not structural_equal(block, other)
+    assert structural_equal(block, other, block_names=False)
+    assert tvms.ir.structural_equal(block, other)
+    assert tvms.ir.structural_hash(block, True) == tvms.ir.structural_hash(other, True)
+    assert structural_hash(block, True) != structural_hash(other, True)
+    tvms.ir.assert_structural_equal(block, other)
+    with pytest.raises(ValueError, match=r"^the programs differ: at body\.value: Var 'x' against Var 'y'$"):
+        tvms.ir.assert_structural_equal(block, replace(other, body=tir.Evaluate(Y)))
