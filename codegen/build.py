@@ -22,6 +22,7 @@ from .gpu.lower import lower_for_gpu
 from .graph.native import NativeFunction, native_functions
 from .llvm.module import EmittedModule, ModuleEmitter
 from .lower import Bounds, Safety, guard_indices, lower_blocks, lower_loops
+from .lower.contract import contract_reductions
 from .lower.wrapping import limit_sizes
 from .pipeline import lower_graphs
 from .rules import Decision, apply_rules, rules_for
@@ -209,12 +210,14 @@ def guarded_loops(
     if scheduled_for is None:
         return GuardedLoops(plain, safety)
     scheduled, decisions = apply_rules(function, rules_for(scheduled_for.processor))
-    if scheduled is function:
+    fused = contract_reductions(scheduled) if scheduled_for.processor.has_fma else scheduled
+    if fused is function:
         return GuardedLoops(plain, safety, None, decisions)
-    loops = lower_blocks(observed("default schedule", apply_rules, function, scheduled), bounds)
+    loops = lower_blocks(observed("default schedule", apply_rules, function, fused), bounds)
     if bounds == "trust":
         return GuardedLoops(plain, safety, loops, decisions)
-    limited = limit_sizes(loops) if not safety.checked else None
+    is_moved = scheduled is not function
+    limited = limit_sizes(loops) if is_moved and not safety.checked else None
     if limited is not None:  # proofs remain valid, since no arithmetic wraps around
         return GuardedLoops(plain, safety, observed("LimitSizes", limit_sizes, loops, limited), decisions)
     loops, now = guard(loops)

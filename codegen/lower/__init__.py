@@ -11,12 +11,14 @@ from ...ir.passes.transform import observed
 from .blocks import lower_opaque_blocks
 from .bounds import Bounds, Safety, guard_indices
 from .compact import compact_buffers
+from .divisions import simplify_divisions
 from .double_buffer import inject_double_buffers
 from .flatten import flatten_buffers
 from .guard_blocks import guard_blocks
 from .hoist import hoist_first_steps
 from .init_block import lower_init_blocks
 from .invariants import hoist_conditions
+from .lane_layout import order_lanes
 from .locate import plan_locations
 from .match_buffer import lower_match_buffers
 from .no_op import remove_no_ops
@@ -40,6 +42,7 @@ BLOCK_STEPS: dict[str, Step] = {
     "LowerMatchBuffer": lower_match_buffers,
     "PlanAndUpdateBufferAllocationLocation": plan_locations,
     "CompactBufferAllocation": compact_buffers,
+    "OrderLanes": order_lanes,
     "InjectSoftwarePipeline": inject_software_pipelines,
     "LowerOpaqueBlock": lower_opaque_blocks,
 }
@@ -51,6 +54,7 @@ LOOP_STEPS: dict[str, Step] = {
     "HoistIfThenElse": hoist_conditions,
     "LoopPartition": partition_loops,
     "RemoveNoOp": remove_no_ops,
+    "SimplifyDivisions": simplify_divisions,
     "FlattenBuffer": flatten_buffers,
     "InjectDoubleBuffer": inject_double_buffers,
     "StorageRewrite": rewrite_storage,

@@ -1,0 +1,105 @@
+"""Speed of hand-written schedules (samples/schedules), compared with the default rules and with NumPy.
+
+    python bench/handwritten.py [name …]
+
+Each program is compiled with its schedule and without it. All run alternately in one process on one thread, measured
+in processor time; each ratio is the median of the ratios of rounds. A ratio above 1 is slower than the default rule, or than
+NumPy. Before that, the results are compared.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # read when NumPy is imported
+
+import numpy as np
+import tvms
+from msgspec.structs import replace
+from peers.torch_calls import seconds
+
+SCHEDULES = Path(__file__).parent.parent / "samples" / "schedules"
+ROUNDS = 7
+
+
+def depthwise(x: np.ndarray, w: np.ndarray, y: np.ndarray) -> None:
+    """Store a depthwise convolution."""
+    rows, columns = y.shape[1:]
+    windows = (x[:, dy : dy + rows, dx : dx + columns] * w[:, dy, dx, None, None] for dy in range(3) for dx in range(3))
+    np.copyto(y, sum(windows))
+
+
+def convolution(x: np.ndarray, w: np.ndarray, y: np.ndarray) -> None:
+    """Store a convolution, computed as a sum of nine products."""
+    rows, columns = y.shape[1:]
+    parts = (
+        w[:, :, dy, dx] @ x[:, dy : dy + rows, dx : dx + columns].reshape(x.shape[0], -1)
+        for dy in range(3)
+        for dx in range(3)
+    )
+    np.copyto(y.reshape(len(y), -1), sum(parts))
+
+
+def softmax(a: np.ndarray, b: np.ndarray) -> None:
+    """Store a softmax of each row."""
+    np.exp(np.subtract(a, a.max(1, keepdims=True), out=b), out=b)
+    np.divide(b, b.sum(1, keepdims=True), out=b)
+
+
+def stencil(a: np.ndarray, b: np.ndarray) -> None:
+    """Store the average of five neighbors."""
+    np.add(a[:-2, 1:-1], a[1:-1, :-2], out=b)
+    for part in (a[1:-1, 1:-1], a[1:-1, 2:], a[2:, 1:-1]):
+        np.add(b, part, out=b)
+    np.multiply(b, np.float32(0.2), out=b)
+
+
+PEERS: dict[str, Callable[..., object]] = {
+    "gemm": lambda a, b, c: np.matmul(a, b, out=c),
+    "gemv": lambda a, x, y: np.matmul(a, x, out=y),
+    "conv2d": convolution,
+    "depthwise": depthwise,
+    "reduction": lambda a, s: np.sum(a, 1, out=s),
+    "transpose": lambda a, b: np.copyto(b, a.T),
+    "softmax": softmax,
+    "stencil": stencil,
+}
+"""The computations in NumPy, by the first word of the name of a sample."""
+
+
+def measure(path: Path) -> None:
+    """Print the rates of a program with its schedule, and relative to its peers."""
+    module = tvms.load(path)
+    (function,) = (module[name] for name in module.functions)
+    scheduled = tvms.compile(module, threads=1)["main"]
+    default = tvms.compile(replace(module, schedules={}), threads=1)["main"]
+    random = np.random.default_rng(0)
+    shapes = [[size.value for size in buffer.shape] for buffer in function.buffer_map.values()]
+    *inputs, result = [random.random(shape, np.float32) for shape in shapes]
+    results = [np.empty_like(result) for _ in range(3)]
+    peer = PEERS[path.stem.split("_")[0]]
+    calls = [lambda c=call, r=out: c(*inputs, r) for call, out in zip((scheduled, default, peer), results, strict=True)]
+    for call in calls:
+        call()
+    for other in results[1:]:
+        np.testing.assert_allclose(results[0], other, rtol=1e-3, atol=1e-4)
+    rounds = [[seconds(call, 1) for call in calls] for _ in range(ROUNDS)]
+    mine = statistics.median(row[0] for row in rounds)
+    ratios = [statistics.median(row[0] / row[column] for row in rounds) for column in (1, 2)]
+    print(f"{path.stem:<24} {mine * 1e3:10.3f} {ratios[0]:10.2f} {ratios[1]:10.2f}", flush=True)
+
+
+def main() -> None:
+    """Measure the samples, or those whose names start with an argument."""
+    print(f"{'one thread':<24} {'ms':>10} {'x default':>10} {'x NumPy':>10}")
+    for path in sorted(SCHEDULES.glob("*.tvms")):
+        if not sys.argv[1:] or path.stem.startswith(tuple(sys.argv[1:])):
+            measure(path)
+
+
+if __name__ == "__main__":
+    main()
