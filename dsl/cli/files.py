@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from ...ir.sanitize import write_program
 from .reporting import UsageError, report
 
 if TYPE_CHECKING:
-    from ...ir.base import IRModule
+    from ...ir.base import IRModule, Source
 
 
 def find_files(paths: list[str], patterns: tuple[str, ...] = ("*.tvms",)) -> list[str]:
@@ -65,3 +66,10 @@ def write_module(module: IRModule, dialect: str, path: str | None, below: str | 
         save_module(module, path, dialect, below)
     else:
         write_output(module.script(dialect) + "\n", None)
+
+
+def show_difference(source: Source, changed: str, how: str) -> None:
+    """Write the difference between a text and the changed one to standard output; `how` says what changed it."""
+    before, after = source.text.splitlines(keepends=True), changed.splitlines(keepends=True)
+    for line in difflib.unified_diff(before, after, source.name, f"{source.name} ({how})"):
+        write_program(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")

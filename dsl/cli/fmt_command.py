@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import sys
 
 from ...ir.base import Source
 from ...ir.diagnostics import Diagnostic, TvmsError
 from ...ir.files import write_whole
-from ...ir.sanitize import say, write_program
+from ...ir.sanitize import say
 from ..diagnostics import in_order
 from ..formatter import format_text
 from ..load import read_source
-from .files import find_files, write_output
+from .files import find_files, show_difference, write_output
 from .reporting import UsageError, exit_code, report
 
 
@@ -44,7 +43,7 @@ def _format(path: str, arguments: argparse.Namespace) -> bool:
     formatted = format_text(source.text, name, arguments.line_length)
     is_changed = formatted != source.text
     if arguments.diff:
-        _show_difference(Source(name, source.text), formatted)
+        show_difference(Source(name, source.text), formatted, "formatted")
     elif arguments.check:
         if is_changed:
             say(f"would reformat {name}", sys.stderr)
@@ -53,12 +52,6 @@ def _format(path: str, arguments: argparse.Namespace) -> bool:
     elif is_changed:
         write_whole(formatted, path, follow=True)
     return is_changed
-
-
-def _show_difference(source: Source, formatted: str) -> None:
-    before, after = source.text.splitlines(keepends=True), formatted.splitlines(keepends=True)
-    for line in difflib.unified_diff(before, after, source.name, f"{source.name} (formatted)"):
-        write_program(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
 
 
 def _summarize(changed: int, failed: int, count: int, only_looked: bool) -> None:
