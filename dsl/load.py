@@ -125,8 +125,8 @@ def _standard_input() -> bytes:
     return data
 
 
-def read_source(path: str) -> Source:
-    """Return the text of a file, without a byte-order mark.
+def read_source(path: str, *, keep_mark: bool = False) -> Source:
+    """Return the text of a file, without a byte-order mark unless `keep_mark`.
 
     Raise E0001 if the file cannot be read, E0002 if it is not UTF-8, E0003 if it contains NUL, E0020 if lines
     end with a carriage return alone.
@@ -144,9 +144,9 @@ def read_source(path: str) -> Source:
         help = "check the path and its permissions; '-' reads standard input"
         raise error("E0001", f"'{name}' cannot be read: {problem.strerror}", help=help) from None
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode("utf-8" if keep_mark else "utf-8-sig")
     except UnicodeDecodeError as problem:
-        offset = problem.start + (3 if data.startswith(b"\xef\xbb\xbf") else 0)
+        offset = problem.start + (3 if data.startswith(b"\xef\xbb\xbf") and not keep_mark else 0)
         message = f"'{name}' is not UTF-8: byte {offset} is 0x{data[offset]:02x}"
         raise error("E0002", message, help="save the file as UTF-8") from None
     nul = text.find("\0")

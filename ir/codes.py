@@ -292,6 +292,8 @@ CODES: dict[str, str] = {
     "E0817": "a failure to reduce that does not occur",
     "E0818": "a strategy for programs that does not exist",
     "E0819": "a state file that cannot be continued",
+    "E0820": "a name of TVM that tvms lacks",
+    "E0821": "a Python program or notebook that cannot be parsed",
     "E0901": "a pass that gets or returns a value other than a module",
     "E0902": "an option whose value a pass does not accept",
     "E0903": "a pass that does not exist",

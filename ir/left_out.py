@@ -58,11 +58,18 @@ LEFT_OUT = {
 """Dotted names without their root, each with a reason and an alternative; a name covers all names below it."""
 
 
+def left_out_part(name: str) -> str | None:
+    """Return the part of the dotted name `name` (such as "tvms.rpc.server") that is left out as a whole: "tvms.rpc"."""
+    root, *parts = name.split(".")
+    lengths = range(1, len(parts) + 1)
+    found = (".".join(parts[:length]) for length in lengths if ".".join(parts[:length]) in LEFT_OUT)
+    return next((f"{root}.{part}" for part in found), None)
+
+
 def reason_for(name: str) -> str | None:
-    """Return why the dotted name `name` (such as "tvms.rpc.server") is left out, and what to use; None if it is not."""
-    parts = name.split(".")[1:]
-    found = (LEFT_OUT.get(".".join(parts[:length])) for length in range(len(parts), 0, -1))
-    return next((reason for reason in found if reason), None)
+    """Return why the dotted name `name` is left out, and what to use; None if it is not."""
+    part = left_out_part(name)
+    return LEFT_OUT[part.partition(".")[2]] if part else None
 
 
 def message_for(name: str) -> str:

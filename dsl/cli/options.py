@@ -85,6 +85,17 @@ def _add_convert(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="OUT", help="a file, or the folder of the converted tree")
 
 
+def _add_port(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "paths",
+        metavar="PATH",
+        nargs="+",
+        help="Python files, notebooks, folders (all .py and .ipynb files below), or -",
+    )
+    parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 if a file would change")
+    parser.add_argument("--diff", action="store_true", help="change nothing; show what would change")
+
+
 def _add_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "model",
@@ -380,6 +391,7 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
 ADD: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "check": _add_check,
     "convert": _add_convert,
+    "port": _add_port,
     "import": _add_import,
     "fmt": _add_fmt,
     "print": _add_print,
