@@ -16,7 +16,7 @@ from ...ir.files import MIB, read_file
 from ...ir.sanitize import emit, json_text, say
 from ..entries import arguments_of, select_entry
 from ..load import load_verified
-from . import options
+from . import common_options
 from .arguments import bind_sizes, make_values, read_given, split_pairs
 from .progress import interruptible, progress
 from .reporting import report_notes, say_list
@@ -74,7 +74,7 @@ def compile_call(arguments: argparse.Namespace) -> CompiledCall:
     values = make_values(params, given, sizes, arguments.seed)
     start = time.perf_counter()
     with progress():
-        executable = compile_module(module, arguments.target, **options.settings_of(arguments))
+        executable = compile_module(module, arguments.target, **common_options.settings_of(arguments))
     seconds = time.perf_counter() - start
     report_notes(executable.notes)
     return CompiledCall(entry, function, values, sizes, executable, seconds)

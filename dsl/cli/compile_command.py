@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...ir.files import write_together
 from ...ir.sanitize import say
 from ..load import load_verified
-from . import options
+from . import common_options
 from .files import write_output
 from .progress import progress
 from .reporting import UsageError, terminal_width
@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     if output.is_binary and arguments.output is None and sys.stdout.isatty():
         raise UsageError(f"'{arguments.emit}' is binary: write it to a file with -o FILE")
     module = load_verified(arguments.file)
-    settings = Settings(**options.settings_of(arguments))
+    settings = Settings(**common_options.settings_of(arguments))
     target = arguments.target
     if arguments.report:
         return _report(module, target, settings)

@@ -4,24 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import Any
 
 from . import choices
+from . import common_options as common
 from .choices import Choices, at_least, seconds
-
-
-def _add_file(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a .tvms file, or a TVMScript file; - is standard input")
-
-
-def _add_dialect(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--dialect",
-        metavar="DIALECT",
-        choices=Choices(choices.dialects),
-        default="tvms",
-        help="the dialect to print: %(choices)s (default: tvms)",
-    )
 
 
 def _add_check(parser: argparse.ArgumentParser) -> None:
@@ -54,12 +40,12 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
         help="format of the report: %(choices)s; full is written to standard error, the others to standard output "
         "(default: full)",
     )
-    _add_watch(parser)
+    common.add_watch(parser)
 
 
 def _add_print(parser: argparse.ArgumentParser) -> None:
-    _add_file(parser)
-    _add_dialect(parser)
+    common.add_file(parser)
+    common.add_dialect(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="write to this file instead of standard output")
 
 
@@ -118,39 +104,10 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_entry(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--entry", metavar="NAME", help="the function to run (default: main, or the first public one)")
-
-
-def _add_values(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the arguments of the function."""
-    _add_entry(parser)
-    parser.add_argument(
-        "--arg",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="a parameter's value: FILE.npy, a number, 'random' or 'zeros' (default: random inputs)",
-    )
-    parser.add_argument(
-        "--dim", metavar="NAME=SIZE", action="append", default=[], help="the size of a symbolic dimension (default: 4)"
-    )
-    parser.add_argument(
-        "--seed", type=at_least(0), default=0, metavar="N", help="the seed of random arguments (default: 0)"
-    )
-    parser.add_argument(
-        "--thread-order",
-        metavar="ORDER",
-        choices=Choices(choices.thread_orders),
-        default="ascending",
-        help="the order of parallel iterations and threads in the interpreter: %(choices)s (default: ascending)",
-    )
-
-
 def _add_run(parser: argparse.ArgumentParser) -> None:
-    _add_file(parser)
-    _add_values(parser)
-    _add_settings(parser)
+    common.add_file(parser)
+    common.add_values(parser)
+    common.add_settings(parser)
     parser.add_argument(
         "--target", default="llvm", help="what to run on: llvm, or a GPU, as 'cuda -arch=sm_80' (default: llvm)"
     )
@@ -199,16 +156,16 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --interpret: also stop at undeclared accesses of a block, and at reads of uninitialized elements",
     )
-    _add_watch(parser)
+    common.add_watch(parser)
 
 
 def _add_debug(parser: argparse.ArgumentParser) -> None:
-    _add_file(parser)
-    _add_values(parser)
+    common.add_file(parser)
+    common.add_values(parser)
 
 
 def _add_compile(parser: argparse.ArgumentParser) -> None:
-    _add_file(parser)
+    common.add_file(parser)
     parser.add_argument(
         "--emit",
         metavar="KIND",
@@ -226,14 +183,14 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="for a GPU, print the resources of each kernel instead: registers, memory, occupancy",
     )
-    _add_settings(parser)
+    common.add_settings(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="write to this file instead of standard output")
 
 
 def _add_bench(parser: argparse.ArgumentParser) -> None:
-    _add_file(parser)
-    _add_values(parser)
-    _add_settings(parser)
+    common.add_file(parser)
+    common.add_values(parser)
+    common.add_settings(parser)
     parser.add_argument(
         "--seconds",
         type=seconds,
@@ -250,8 +207,8 @@ def _add_profile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", metavar="FILE", nargs="?", help="a .tvms file, or a TVMScript file; - is standard input"
     )
-    _add_values(parser)
-    _add_settings(parser)
+    common.add_values(parser)
+    common.add_settings(parser)
     parser.add_argument("--seconds", type=seconds, default=1.0, metavar="S", help="how long to measure (default: 1)")
     parser.add_argument("--target", default="llvm", help="what to compile for, as for tvms run (default: llvm)")
     parser.add_argument("--json", action="store_true", help="print the profile as JSON")
@@ -266,28 +223,6 @@ def _add_doctor(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gpu", action="store_true", help="check step by step what running GPU kernels needs")
 
 
-def _add_settings(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--bounds",
-        metavar="BOUNDS",
-        choices=Choices(choices.bounds),
-        default="prove",
-        help="check all indices at run time, those that are not proven in bounds, or none: %(choices)s (default: prove)",
-    )
-    parser.add_argument("--threads", type=at_least(1), metavar="N", help="threads of a parallel loop (default: all)")
-    parser.add_argument(
-        "--no-schedule", action="store_true", help="do not apply default rules to functions without a schedule"
-    )
-    parser.add_argument(
-        "-O",
-        dest="opt_level",
-        metavar="LEVEL",
-        choices=Choices(choices.opt_levels),
-        default="3",
-        help="optimization level of LLVM: %(choices)s (default: 3)",
-    )
-
-
 def _add_opt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", metavar="FILE", nargs="?", help="a .tvms file, or a TVMScript file; - is standard input"
@@ -297,22 +232,22 @@ def _add_opt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--verify-each", action="store_true", help="verify the module after every pass")
     parser.add_argument("--print-after-all", action="store_true", help="print the module after every pass")
     parser.add_argument("--timing", action="store_true", help="print the time of every pass to standard error")
-    _add_dialect(parser)
+    common.add_dialect(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="write to this file instead of standard output")
 
 
 def _add_reduce(parser: argparse.ArgumentParser) -> None:
-    _add_file(parser)
+    common.add_file(parser)
     parser.add_argument("--passes", metavar="LIST", required=True, help="the passes that fail")
     parser.add_argument(
         "--tries", type=at_least(1), default=2000, metavar="N", help="run them at most N times (default: 2000)"
     )
-    _add_dialect(parser)
+    common.add_dialect(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="write to this file instead of standard output")
 
 
 def _add_schedule(parser: argparse.ArgumentParser) -> None:
-    _add_file(parser)
+    common.add_file(parser)
     parser.add_argument(
         "--apply", metavar="NAME", action="append", help="the schedule to apply (default: all; may be repeated)"
     )
@@ -325,12 +260,12 @@ def _add_schedule(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print the unscheduled module and its schedules, with a comment on each step",
     )
-    _add_dialect(parser)
+    common.add_dialect(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="write the scheduled module to this file")
 
 
 def _add_view(parser: argparse.ArgumentParser) -> None:
-    _add_file(parser)
+    common.add_file(parser)
     parser.add_argument("--entry", metavar="NAME", help="the function to draw (default: all)")
     parser.add_argument(
         "-o", "--output", metavar="OUT", help="the picture, OUT.svg or OUT.html (default: FILE's name with .svg)"
@@ -338,7 +273,7 @@ def _add_view(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_tour(parser: argparse.ArgumentParser) -> None:
-    _add_file(parser)
+    common.add_file(parser)
     parser.add_argument("--entry", metavar="NAME", help="show only this function and those it calls (default: all)")
     parser.add_argument("--list", action="store_true", help="print the stages without the programs")
     parser.add_argument("--stage", metavar="NAME", help="print only this stage")
@@ -372,20 +307,6 @@ def _add_new(parser: argparse.ArgumentParser) -> None:
 
 def _add_completion(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", metavar="SHELL", help="bash, zsh or another shell that shtab supports")
-
-
-def _add_watch(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--watch", action="store_true", help="run again whenever the file changes, until Ctrl-C")
-
-
-def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the compiler settings that `_add_settings` declares, as keyword arguments of `codegen.compile`."""
-    return {
-        "schedule": not arguments.no_schedule,
-        "bounds": arguments.bounds,
-        "threads": arguments.threads or 0,
-        "level": int(arguments.opt_level),
-    }
 
 
 ADD: dict[str, Callable[[argparse.ArgumentParser], None]] = {

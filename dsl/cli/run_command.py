@@ -14,7 +14,7 @@ from ...ir.base import IRModule
 from ...ir.sanitize import say
 from ..entries import Argument, Function, arguments_of, needed_for, select_entry
 from ..load import load_verified
-from . import options
+from . import common_options
 from .arguments import bind_sizes, make_values, read_given, split_pairs
 from .files import write_output
 from .progress import interruptible, progress
@@ -147,7 +147,7 @@ def run(arguments: argparse.Namespace) -> int:
         summary = f"interpreted in {table.duration(seconds)}"
     else:
         target, where = _target(arguments)
-        call, compile_seconds = _compiled(module, entry, target, options.settings_of(arguments))
+        call, compile_seconds = _compiled(module, entry, target, common_options.settings_of(arguments))
         results, seconds = _call(call, function, params, values)
         summary = f"compiled in {table.duration(compile_seconds)}, ran in {table.duration(seconds)}{where}"
     if arguments.out:

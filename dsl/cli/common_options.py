@@ -1,0 +1,88 @@
+"""Options that several subcommands have: cheap to import, so that `--help` is quick."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from . import choices
+from .choices import Choices, at_least
+
+
+def add_file(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a .tvms file, or a TVMScript file; - is standard input")
+
+
+def add_dialect(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--dialect",
+        metavar="DIALECT",
+        choices=Choices(choices.dialects),
+        default="tvms",
+        help="the dialect to print: %(choices)s (default: tvms)",
+    )
+
+
+def add_entry(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--entry", metavar="NAME", help="the function to run (default: main, or the first public one)")
+
+
+def add_values(parser: argparse.ArgumentParser) -> None:
+    """Add the options for the arguments of the function."""
+    add_entry(parser)
+    parser.add_argument(
+        "--arg",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="a parameter's value: FILE.npy, a number, 'random' or 'zeros' (default: random inputs)",
+    )
+    parser.add_argument(
+        "--dim", metavar="NAME=SIZE", action="append", default=[], help="the size of a symbolic dimension (default: 4)"
+    )
+    parser.add_argument(
+        "--seed", type=at_least(0), default=0, metavar="N", help="the seed of random arguments (default: 0)"
+    )
+    parser.add_argument(
+        "--thread-order",
+        metavar="ORDER",
+        choices=Choices(choices.thread_orders),
+        default="ascending",
+        help="the order of parallel iterations and threads in the interpreter: %(choices)s (default: ascending)",
+    )
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--bounds",
+        metavar="BOUNDS",
+        choices=Choices(choices.bounds),
+        default="prove",
+        help="check all indices at run time, those that are not proven in bounds, or none: %(choices)s (default: prove)",
+    )
+    parser.add_argument("--threads", type=at_least(1), metavar="N", help="threads of a parallel loop (default: all)")
+    parser.add_argument(
+        "--no-schedule", action="store_true", help="do not apply default rules to functions without a schedule"
+    )
+    parser.add_argument(
+        "-O",
+        dest="opt_level",
+        metavar="LEVEL",
+        choices=Choices(choices.opt_levels),
+        default="3",
+        help="optimization level of LLVM: %(choices)s (default: 3)",
+    )
+
+
+def add_watch(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--watch", action="store_true", help="run again whenever the file changes, until Ctrl-C")
+
+
+def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the compiler settings that `add_settings` declares, as keyword arguments of `codegen.compile`."""
+    return {
+        "schedule": not arguments.no_schedule,
+        "bounds": arguments.bounds,
+        "threads": arguments.threads or 0,
+        "level": int(arguments.opt_level),
+    }
