@@ -20,7 +20,7 @@ DYNAMIC = str(SAMPLES / "05_dynamic_batch.tvms")
 def test_check_says_nothing_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(SAMPLES)]) == 0
     captured = capsys.readouterr()
-    assert captured.out == f"{len(list(SAMPLES.glob('*.tvms')))} files checked: no errors\n"
+    assert captured.out == f"{len(list(SAMPLES.rglob('*.tvms')))} files checked: no errors\n"
     assert captured.err == ""
 
 
