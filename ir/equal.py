@@ -22,14 +22,15 @@ from .visit import field_names
 
 
 class Mode(IntEnum):
-    """Role of an occurrence of a variable: a use, a definition unless it is already defined, or a definition."""
+    """Role of an occurrence: a use, a definition unless it is already defined, a definition, or a scope, whose names are its own."""
 
     USE = 0
     DEFINE = 1
     BIND = 2
+    SCOPE = 3
 
 
-_USE, _DEFINE, _BIND = Mode.USE, Mode.DEFINE, Mode.BIND
+_USE, _DEFINE, _BIND, _SCOPE = Mode
 _Plan: TypeAlias = tuple[tuple[str, Mode], ...]
 
 _PLANS: dict[type[Node], str] = {
@@ -53,11 +54,13 @@ _PLANS: dict[type[Node], str] = {
     relax.MatchCast: "value struct_info? var!",
     relax.Constant: "data",
     relax.ExternFunc: "global_symbol attrs",
-    IRModule: "attrs global_infos functions schedules",
+    IRModule: "attrs global_infos functions~ schedules",
     GlobalVar: "name_hint",
     Op: "name",
 }
-"""The compared fields, in the order of definitions: `!` marks fields that define names, `?` those that may define some."""
+"""The compared fields, in the order of definitions: `!` marks fields that define names, `?` those that may define some,
+and `~` those whose values are scopes: two functions of a module may share a buffer or a variable.
+"""
 
 _SEQUENCES: Any = (tuple, list)
 _MAPPING: Any = dict
@@ -81,15 +84,15 @@ def _plan(kind: type[Node]) -> _Plan:
     text = _PLANS.get(kind)
     if text is None:
         return tuple([(name, _USE) for name in field_names(kind) if name != "struct_info"])
-    modes = {"!": _BIND, "?": _DEFINE}
-    return tuple([(name.rstrip("!?"), modes.get(name[-1], _USE)) for name in text.split()])
+    modes = {"!": _BIND, "?": _DEFINE, "~": _SCOPE}
+    return tuple([(name.rstrip("!?~"), modes.get(name[-1], _USE)) for name in text.split()])
 
 
 def _parts(node: Node, mode: Mode, block_names: bool) -> list[tuple[str, Any, Mode]]:
     """Return the compared parts of `node` in order, each with its label and mode."""
     if isinstance(node, tir.Block) and not block_names:
         return [part for part in _parts(node, mode, True) if part[0] != "name_hint"]
-    inherited = _DEFINE if mode else _USE
+    inherited = _DEFINE if mode in (_DEFINE, _BIND) else _USE
     if isinstance(node, relax.Function | relax.VarBinding):
         return _relax_parts(node)
     if isinstance(node, tir.PrimFunc):
@@ -150,6 +153,9 @@ class _Comparison:
             known = self._match(left, right, mode)
             if known is not None:
                 return known
+        elif mode is _SCOPE:
+            self.forward.clear()
+            self.backward.clear()
         pairs = zip(self._shape(left, mode), self._shape(right, mode), strict=True)
         self._push([(label, value, other, m) for (label, value, m), (_, other, _) in pairs], path)
         return True
@@ -244,6 +250,8 @@ def structural_hash(node: Any, map_free_vars: bool = False, *, block_names: bool
             parts = _facts(value) if not isinstance(value, tir.Buffer) else _parts(value, mode, block_names)
             stack.extend([(part, m) for _, part, m in reversed(parts)])
         elif isinstance(value, Node):
+            if mode is _SCOPE:
+                numbers.clear()
             digest.update(f"{type(value).__name__};".encode())
             stack.extend([(part, m) for _, part, m in reversed(_parts(value, mode, block_names))])
         elif isinstance(value, _SEQUENCES):

@@ -102,6 +102,15 @@ def test_any_depth() -> None:
     assert structural_hash(deep(DEPTH, X)) == structural_hash(deep(DEPTH, X)) != structural_hash(deep(DEPTH, Y))
 
 
+@given(functions)
+def test_functions_of_a_module_may_share_names(function: tir.PrimFunc) -> None:
+    shared = IRModule({"a": function, "b": function})
+    apart = IRModule({"a": function, "b": renamed(function)})
+    assert first_difference(shared, apart) is None
+    assert first_difference(apart, shared) is None
+    assert structural_hash(shared) == structural_hash(apart)
+
+
 def test_symbolic_dimensions_are_names() -> None:
     def identity(name: str) -> relax.Function:
         n = tir.Var("int64", name)

@@ -1,9 +1,13 @@
-"""No single pass, and no step of a pipeline, changes what a graph computes. All are checked on the same random graph."""
+"""No single pass, and no step of a pipeline, changes what a graph computes, before or after it is legalized. All are checked on
+the same random graph.
+"""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable, Iterator
 from typing import Any
+from zlib import crc32
 
 from hypothesis import strategies as st
 
@@ -17,6 +21,8 @@ from ..smaller import programs_in
 from .law import Law
 from .passes import COMPLETE, TOGETHER, assert_kept, fitting, made
 
+_LEGALIZE = "LegalizeOps"
+
 
 @st.composite
 def _examples(draw: st.DrawFn, file: Source | None) -> IRModule:
@@ -27,13 +33,13 @@ def _examples(draw: st.DrawFn, file: Source | None) -> IRModule:
 
 
 def _check(module: IRModule, execute: Execute) -> None:
-    known = {module.script()}
-    before = _once(interpreted(module, "main"))
+    text = module.script()
+    known, before = {text}, _once(interpreted(module, "main"))
 
     def remembered(*_: object) -> Call:
         return before
 
-    for names, after in _steps(module):
+    for names, after in _steps(module, random.Random(crc32(text.encode()))):
         text = after.script()
         if text not in known:
             known.add(text)
@@ -43,15 +49,28 @@ def _check(module: IRModule, execute: Execute) -> None:
                 raise AssertionError(f"after {', '.join(names)}: {problem}") from problem
 
 
-def _steps(module: IRModule) -> Iterator[tuple[tuple[str, ...], IRModule]]:
-    """Yield the results of each pass and of each prefix of a pipeline on a module, with the names of the passes."""
-    alone = [(name,) for name in fitting(COMPLETE, bool(module.attrs.get("training")))]
-    for chain in (*alone, *TOGETHER):
-        after = module
+def _steps(module: IRModule, chosen: random.Random) -> Iterator[tuple[tuple[str, ...], IRModule]]:
+    """Yield the results of each pass that changes a module or its legalized form, of each pipeline, and of a random part of
+    each, with the names of the passes.
+    """
+    legalized = _passed(module, _LEGALIZE)
+    starts = {(): module, (_LEGALIZE,): legalized}
+    for name in fitting(COMPLETE, bool(module.attrs.get("training"))):
+        for first, start in starts.items():
+            after = _passed(start, name)
+            if after is not start:
+                yield (*first, name), after
+    for chain in TOGETHER:
+        after, part = module, chosen.randrange(1, len(chain))
         for count, name in enumerate(chain, 1):
-            with PassContext(opt_level=3, instruments=[VerifyEach()]):
-                after = made(name)(after)
-            yield tuple(chain[:count]), after
+            after = _passed(after, name)
+            if count in (part, len(chain)):
+                yield tuple(chain[:count]), after
+
+
+def _passed(module: IRModule, name: str) -> IRModule:
+    with PassContext(opt_level=3, instruments=[VerifyEach()]):
+        return made(name)(module)
 
 
 def _once(call: Call) -> Call:
