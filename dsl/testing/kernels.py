@@ -22,6 +22,8 @@ from .options import MAX_EXTENT
 TRUE = tir.IntImm("bool", 1)
 SPATIAL, REDUCE = tir.IterVarType.DATA_PAR, tir.IterVarType.COMM_REDUCE
 SCAN, OPAQUE = tir.IterVarType.ORDERED, tir.IterVarType.OPAQUE
+_GATHERS = 2
+"""Maximum number of loads within each other that take their index from memory; without one, their number grows exponentially."""
 _CROWDED = 3
 """Number of reads of a buffer from which on a block declares the whole buffer."""
 
@@ -87,7 +89,7 @@ class Kernel(Memory):
 
     def _combined(self, axes: Sequence[Axis]) -> tir.PrimExpr:
         """Choose any integer expression of `axes`."""
-        if self.chances("gather", 6):
+        if self.gathers < _GATHERS and self.chances("gather", 6):
             return self._gathered(axes)
         one, other = self.choose.pick(axes).var, self.choose.pick(axes).var
         factor, offset = self.const(self.choose.number(1, 3)), self.const(self.choose.number(0, 3))
@@ -103,7 +105,10 @@ class Kernel(Memory):
 
     def _gathered(self, axes: Sequence[Axis]) -> tir.PrimExpr:
         """Choose an integer that is loaded from memory."""
-        return make.cast(self.element(self.source(self.dtype("int32", "int64", "uint8")), axes), self.index)
+        self.gathers += 1
+        element = self.element(self.source(self.dtype("int32", "int64", "uint8")), axes)
+        self.gathers -= 1
+        return make.cast(element, self.index)
 
     def _confined(self, index: tir.PrimExpr, extent: tir.PrimExpr) -> tir.PrimExpr:
         """Bring an integer into [0, extent) by a remainder or by clamping."""

@@ -104,6 +104,8 @@ class ValueRewriter(BindingRewriter):
         """Return a binding with its new value, preceded by the bindings that this needs."""
         with self.collecting(self.in_dataflow) as new:
             value = self.flat(self.value(binding))
+            if isinstance(binding, relax.MatchCast) and isinstance(value, relax.Call):
+                value = self.emit(value)
         return (*new, binding if value is binding.value else self.rebound(binding, value))
 
     @contextmanager
