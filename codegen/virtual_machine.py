@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from ..ir import relax
+from ..ir import vm_builtins as vm_builtins  # registers the functions
 from ..ir.base import IRModule
 from ..ir.diagnostics import TvmsError, error
 from ..ir.functions import find_function

@@ -27,7 +27,7 @@ ONE_PER_FILE = {
     "dsl/testing": "module of TVM",
     "dsl/testing/stages": "family of stages",
     "ir/api/arith": "module of TVM",
-    "ir/api/contrib": "module of TVM",
+    "ir/nn": "module of TVM",
     "ir/api/relax": "module of TVM",
     "ir/api/tir": "module of TVM",
     "ir/api/topi": "module of TVM",

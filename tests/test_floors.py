@@ -19,11 +19,11 @@ from test_house import ROOT, SOURCES, imports_in, name_of
 
 FLOORS = {
     "nodes": (
-        "base", "buffers", "codes", "deep", "diagnostics", "dtype", "equal", "files", "fold", "functions", "hooks", "idioms",
+        "base", "buffers", "codes", "deep", "diagnostics", "dl_tensor", "dtype", "equal", "files", "fold", "functions", "hooks", "idioms",
         "infer", "intern", "make", "matrix_units", "numpy_dtype", "operators", "ops.binding", "ops.dims", "ops.inference",
         "ops.llvm_intrinsics", "ops.registry", "ops.tir", "ops.tir_builtin", "ops.tir_device", "ops.tir_kinds", "ops.tir_math",
         "ops.tir_table", "packed", "programs", "promote", "relax", "sanitize", "script", "signature", "spelling", "tir", "variables",
-        "visit",
+        "visit", "vm_builtins",
     ),
     "arithmetic": (
         "access", "analysis", "contradiction", "empty_reductions", "exchanges", "function_table", "int_set", "jumps", "linear",

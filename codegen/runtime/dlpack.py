@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ...ir.dl_tensor import DLTensor
 from ...ir.dtype import element_bytes, type_code
 from ...ir.numpy_dtype import numpy_dtype
 
@@ -27,17 +28,6 @@ _NAMES = (
 )  # fmt: skip
 DTYPES = {(type_code(name), 8 * element_bytes(name)): name for name in _NAMES}
 """Dtypes by DLPack's type code and bits; a bool has 8 bits."""
-
-
-class Tensor(ctypes.Structure):
-    """DLPack's `DLTensor`."""
-
-    _fields_ = [
-        ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    ]  # fmt: skip
 
 
 _get_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
@@ -85,7 +75,7 @@ def describe(capsule: Any) -> tuple[int, tuple[int, ...], Any, tuple[int, ...]]:
 
     Raises BufferError for an unknown dtype.
     """
-    tensor = Tensor.from_address(_get_pointer(capsule, b"dltensor"))
+    tensor = DLTensor.from_address(_get_pointer(capsule, b"dltensor"))
     name = DTYPES.get((tensor.code, tensor.bits))
     if name is None or tensor.lanes != 1:
         raise BufferError(f"unknown dtype with code {tensor.code} and {tensor.bits} bits")
@@ -110,7 +100,7 @@ def _read(owner: Any) -> Array:
 
 
 class _Managed(ctypes.Structure):
-    _fields_ = [("tensor", Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
+    _fields_ = [("tensor", DLTensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
 
 
 _given: dict[int, Any] = {}
@@ -150,7 +140,7 @@ def capsule_of(address: int, shape: Sequence[int], dtype: Any, device_type: int,
         raise BufferError(f"DLPack has no dtype '{dtype}'")
     code, bits = codes[dtype]
     sizes = (ctypes.c_int64 * len(shape))(*shape)
-    tensor = Tensor(address, device_type, 0, len(shape), code, bits, 1, sizes, None, 0)
+    tensor = DLTensor(address, device_type, 0, len(shape), code, bits, 1, sizes, None, 0)
     managed = _Managed(tensor, None, ctypes.cast(_give_back, ctypes.c_void_p))
     _given[ctypes.addressof(managed)] = managed, sizes, owner
     return _new(ctypes.addressof(managed), b"dltensor", ctypes.cast(_end, ctypes.c_void_p))

@@ -15,10 +15,12 @@ mod, params = Perceptron().export_tvm({"forward": {"x": nn.spec.Tensor([1, 784],
 
 from __future__ import annotations
 
-from typing import Any
-
-from . import op, spec
-from .layers import (
+from . import core, exporter, extern, modules, op, spec, visitor
+from .core import Module, ModuleList
+from .effects import Effect, IOEffect, KVCache
+from .exporter import add_extern
+from .extern import ExternModule, ObjectModule, SourceModule
+from .modules import (
     GELU,
     Attention,
     Conv1D,
@@ -36,17 +38,15 @@ from .layers import (
     TimestepEmbedding,
     Timesteps,
 )
-from .module import Module, ModuleList
-from .tensor import Object, Parameter, Tensor, get_default_dtype, set_default_dtype
+from .op import *  # noqa: F403
+from .subroutine import SubroutineMixin
+from .tensor import Object, Parameter, Tensor, get_default_dtype, set_default_dtype, wrap_nested
+from .visitor import Mutator
 
 __all__ = [
-    "GELU", "Attention", "Conv1D", "Conv2D", "Conv3D", "ConvTranspose1D", "Embedding", "GroupNorm", "Identity",
-    "LayerNorm", "Linear", "Module", "ModuleList", "Object", "Parameter", "RMSNorm", "ReLU", "SiLU", "Tensor",
-    "TimestepEmbedding", "Timesteps", "get_default_dtype", "op", "set_default_dtype", "spec",
+    "GELU", "Attention", "Conv1D", "Conv2D", "Conv3D", "ConvTranspose1D", "Effect", "Embedding", "ExternModule", "GroupNorm", "IOEffect",
+    "Identity", "KVCache", "LayerNorm", "Linear", "Module", "ModuleList", "Mutator", "Object", "ObjectModule", "Parameter", "RMSNorm",
+    "ReLU", "SiLU", "SourceModule", "SubroutineMixin", "Tensor", "TimestepEmbedding", "Timesteps", "add_extern", "core", "exporter",
+    "extern", "get_default_dtype", "modules", "op", "set_default_dtype", "spec", "visitor", "wrap_nested",
 ]  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    return getattr(op, name)
+__all__ += op.__all__  # type: ignore[reportUnknownMemberType]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, cast
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, ClassVar, cast
 
 from .. import relax, te, tir
 from ..base import IRModule, StructInfo
@@ -11,20 +13,74 @@ from ..building.block_builder import BlockBuilder
 from ..building.values import dimension
 from ..ops.inference import tensor_info
 from . import spec as kinds
+from .effects import Effect, IOEffect, io_effect
+from .extern import ExternModule
 from .spec import MethodSpec, ModuleSpec
 from .tensor import Parameter, Tensor, plain_values
 
 
-def export(spec: ModuleSpec) -> tuple[IRModule, list[tuple[str, Parameter]]]:
-    """Return the module with a function for each method, and the parameters by name."""
-    builder = BlockBuilder()
-    params = list(spec.module.named_parameters())
-    for name, method in spec.methods.items():
-        with builder.function(name, attrs={"num_input": len(method.arg_specs)}):
-            with builder.dataflow():
-                result, inputs = _Method(builder).emit(method, params)
-            builder.emit_func_output(result, inputs)
-    return builder.finalize(), params
+class Exporter:
+    """Exports one module; `debug` adds the effect of input and output."""
+
+    _current: ClassVar[ContextVar[Exporter | None]] = ContextVar("exporter", default=None)
+
+    def __init__(self, debug: bool = False) -> None:
+        self.builder = BlockBuilder()
+        self.io_effect = IOEffect() if debug else None
+        self.extern_mods: list[ExternModule] = []
+
+    @staticmethod
+    def current() -> Exporter:
+        """Return the exporter at work; RuntimeError if there is none."""
+        current = Exporter._current.get()
+        if current is None:
+            raise RuntimeError("no module is being exported: module.export_tvm(spec)")
+        return current
+
+    def add_external_module(self, mod: ExternModule) -> None:
+        """Add an external module; ValueError if one with the same symbol is already there."""
+        known = {symbol for other in self.extern_mods for symbol in other.symbols}
+        if both := sorted(known & mod.symbols.keys()):
+            raise ValueError(f"the symbol '{both[0]}' is defined by two external modules")
+        self.extern_mods.append(mod)
+
+    def build(self, spec: ModuleSpec) -> tuple[IRModule, list[tuple[str, Parameter]], list[ExternModule]]:
+        """Return the module with a function for each method, the parameters by name, and the external modules."""
+        params = list(spec.module.named_parameters())
+        own = [] if self.io_effect is None else [("", self.io_effect)]
+        effects: list[tuple[str, Effect]] = [*own, *spec.module.named_effects()]
+        with _set(self._current, self), _set(io_effect, self.io_effect):
+            if effects:
+                self._initialize(effects)
+            for name, method in spec.methods.items():
+                count = {"plain": len(effects), "packed": 1, "none": 0}[method.effect_mode] if effects else 0
+                with self.builder.function(name, attrs={"num_input": len(method.arg_specs) + count}):
+                    with self.builder.dataflow():
+                        result, inputs = _Method(self.builder).emit(method, params, effects)
+                    self.builder.emit_func_output(result, inputs)
+        return self.builder.finalize(), params, self.extern_mods
+
+    def _initialize(self, effects: Sequence[tuple[str, Effect]]) -> None:
+        """Add the function that returns the initial effects."""
+        with self.builder.function("_initialize_effect"):
+            with self.builder.dataflow():
+                states = [state for name, effect in effects for state in effect.emit_init(name, self.builder)]
+                result = self.builder.emit_output(self.builder.emit(relax.Tuple(tuple(states))))
+            self.builder.emit_func_output(result, [])
+
+
+def add_extern(mod: ExternModule) -> None:
+    """Add an external module to the module that is being exported; RuntimeError if none is."""
+    Exporter.current().add_external_module(mod)
+
+
+@contextmanager
+def _set(variable: ContextVar[Any], value: Any) -> Generator[None]:
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
 
 
 class _Method:
@@ -34,14 +90,31 @@ class _Method:
         self._builder = builder
         self._dims: dict[str, tir.Var] = {}
 
-    def emit(self, method: MethodSpec, params: Sequence[tuple[str, Parameter]]) -> tuple[relax.Var, list[relax.Var]]:
+    def emit(
+        self, method: MethodSpec, params: Sequence[tuple[str, Parameter]], effects: Sequence[tuple[str, Effect]]
+    ) -> tuple[relax.Var, list[relax.Var]]:
         """Return the result of the method and the parameters of its function."""
         named = zip(method.arg_names, method.arg_specs, strict=True)
         variables = [relax.Var(name, struct_info=self._info(name, kind)) for name, kind in named]
+        states = self._states(method.effect_mode, effects)
         weights = self._weights(method.param_mode, params)
         given = (self._argument(*part) for part in zip(variables, method.arg_specs, method.arg_names, strict=True))
-        result = self._builder.emit_output(plain_values(method.method(*given)))
-        return result, [*variables, *weights]
+        result = plain_values(method.method(*given))
+        after = [state for _, effect in effects for state in effect.finalize()]
+        if after and method.effect_mode != "none":
+            result = (result, tuple(after))
+        return self._builder.emit_output(result), [*variables, *states, *weights]
+
+    def _states(self, mode: str, effects: Sequence[tuple[str, Effect]]) -> list[relax.Var]:
+        """Set the states of the effects to new parameters of the function, and return those."""
+        states = [effect.create(name) for name, effect in effects]
+        flat = [state for group in states for state in group]
+        packed = relax.Var("packed_effects", struct_info=relax.TupleStructInfo(tuple(map(_info_of, flat))))
+        fields = iter(list(packed) if mode == "packed" else [])
+        for (_, effect), group in zip(effects, states, strict=True):
+            own = [self._builder.emit(next(fields), state.name_hint) for state in group] if mode == "packed" else group
+            effect.set_state(own)
+        return {"plain": flat, "packed": [packed] if effects else [], "none": []}[mode]
 
     def _dim(self, value: Any) -> tir.Var:
         name = value if isinstance(value, str) else value.name
@@ -74,7 +147,7 @@ class _Method:
                 inner = [self._argument(field, item, f"{name}_{n}") for n, (field, item) in enumerate(parts)]
                 return tuple(inner) if isinstance(kind.elements, tuple) else inner
             case kinds.Object():
-                return kind.object_type(value, name)
+                return kind.object_type(_expr=value, _name=name)
             case _:
                 return Tensor(value)
 

@@ -2,67 +2,27 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from typing import Any, cast
 
-from msgspec import Struct
-
+from .. import relax, tir
 from ..base import Attrs, BaseFunc, StructInfo
 from ..building.values import apply, const, graph_value
-from ..ops.registry import get_op
 from ..relax import Constant, ShapeExpr, TupleStructInfo
-from .tensor import Tensor, builder, call, plain_values, wrap
+from . import operators
+from .effects import io_effect
+from .operators import *  # noqa: F403
+from .sampling import multinomial_from_uniform, renormalize_top_p_top_k_prob, sample_top_p_top_k_from_sorted_prob
+from .tensor import Tensor, builder, call, plain_values, wrap, wrap_nested
 
-
-class Row(Struct, frozen=True):
-    """A function that is an operator: its parameters in the operator's order, and the name of its result."""
-
-    operator: str
-    params: tuple[str, ...]
-    hint: str
-
-
-def _rows(*lines: str) -> dict[str, Row]:
-    """Parse rows `function = operator(parameters) hint`; operator and hint default to the function's name."""
-    rows: dict[str, Row] = {}
-    for line in lines:
-        head, _, rest = line.partition("(")
-        name, _, operator = (part.strip() for part in head.partition("="))
-        params, _, hint = rest.partition(")")
-        rows[name] = Row(operator or name, tuple(params.split()), hint.strip() or name)
-    return rows
-
-
-ROWS = _rows(
-    "add(a b)", "subtract(a b)", "multiply(a b) mul", "divide(a b)", "maximum(x1 x2)", "minimum(x1 x2)",
-    "less(a b)", "less_equal(a b)", "greater(a b)", "greater_equal(a b)", "equal(a b)", "not_equal(a b)",
-    "unsqueeze = expand_dims(x dim)", "concat(x dim)", "chunk = split(x chunks dim)", "broadcast_to(x shape)",
-    "sum(x axis keepdims)", "max(x axis keepdims)", "min(x axis keepdims)", "matmul(a b out_dtype)", "reshape(x shape)",
-    "repeat(x repeats axis)", "take(x indices axis)", "relu = nn.relu(x)", "relu6 = nn.relu6(x)", "silu = nn.silu(x)",
-    "sigmoid(x)", "softmax = nn.softmax(x axis)", "softplus = nn.softplus(x beta threshold)", "prelu = nn.prelu(x alpha)",
-    "tanh(x)", "exp(x)", "permute = permute_dims(x axes)", "negative(x) neg", "triu(x diagonal)", "square(x)", "sqrt(x)",
-    "rms_norm = nn.rms_norm(x weight axes epsilon)", "split(ary indices_or_sections axis)",
-    "cumsum(data axis dtype exclusive)", "sort(x axis descending)", "argsort(data axis descending dtype)",
-    "topk(data k axis ret_type largest dtype)", "ccl_allreduce = ccl.allreduce(x op_type in_group)",
-    "ccl_allgather = ccl.allgather(x num_workers)",
-    "ccl_broadcast_from_worker0 = ccl.broadcast_from_worker0(x) broadcast_from_worker",
-)  # fmt: skip
-
-
-def __getattr__(name: str) -> Callable[..., Any]:
-    row = ROWS.get(name)
-    if row is None:
-        near = get_close_matches(name, ROWS, 1)
-        raise AttributeError(f"there is no 'nn.op.{name}'" + (f"; did you mean '{near[0]}'?" if near else ""))
-    own = {mine: param.name for mine, param in zip(row.params, get_op(f"relax.{row.operator}").params, strict=False)}
-
-    def function(*args: Any, name: str = row.hint, **keywords: Any) -> Any:
-        return call(row.operator, name, *args, **{own.get(key, key): value for key, value in keywords.items()})
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`relax.op.{row.operator}` of tensors; its parameters are {', '.join(row.params)}."
-    return function
+__all__ = [
+    "astype", "conv1d", "conv1d_transpose", "conv2d", "conv3d", "debug_func", "empty", "extern", "full", "gelu", "get_timestep_embedding",
+    "group_norm", "interpolate", "layer_norm", "multinomial_from_uniform", "ones", "pad", "permute_dims", "print_",
+    "renormalize_top_p_top_k_prob", "sample_top_p_top_k_from_sorted_prob", "scaled_dot_product_attention", "squeeze", "tensor_expr_op",
+    "tensor_ir_inplace_op", "tensor_ir_op", "where", "wrap_nested", "zeros",
+]  # fmt: skip
+__all__ += operators.__all__
 
 
 def permute_dims(x: Tensor, axes: Sequence[int] | None = None, name: str | None = None) -> Tensor:
@@ -122,33 +82,52 @@ def pad(x: Tensor, pad: Sequence[int], mode: str = "constant", value: float = 0.
 # --- Convolutions and normalizations ----------------------------------------------------------------------------
 
 
-def _convolution(operator: str, default_layout: str) -> Callable[..., Tensor]:
-    def convolution(
-        x: Tensor,
-        weight: Tensor,
-        bias: Tensor | None = None,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
-        groups: int = 1,
-        data_layout: str = default_layout,
-        name: str = operator,
-        **more: Any,
-    ) -> Tensor:
-        """Return the convolution of `x` with `weight`, and `bias` added to each channel."""
-        windows = {"strides": stride, "padding": padding, "dilation": dilation, "groups": groups, **more}
-        result = apply(f"nn.{operator}", x.expr, weight.expr, **windows, data_layout=data_layout)
-        if bias is not None:
-            channel = [-1 if letter == "C" else 1 for letter in data_layout]
-            result = apply("add", result, apply("reshape", bias.expr, channel))
-        return wrap(result, name)
-
-    return convolution
+def conv1d(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+    data_layout: str = "NCW",
+    name: str = "conv1d",
+) -> Tensor:
+    """Return the convolution of `x` over 1 dimension with `weight`, and `bias` added to each channel."""
+    windows = {"strides": stride, "padding": padding, "dilation": dilation, "groups": groups}
+    return _convolution("conv1d", x, weight, bias, data_layout, name, windows)
 
 
-conv1d = _convolution("conv1d", "NCW")
-conv2d = _convolution("conv2d", "NCHW")
-conv3d = _convolution("conv3d", "NCDHW")
+def conv2d(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+    data_layout: str = "NCHW",
+    name: str = "conv2d",
+) -> Tensor:
+    """Return the convolution of `x` over 2 dimensions with `weight`, and `bias` added to each channel."""
+    windows = {"strides": stride, "padding": padding, "dilation": dilation, "groups": groups}
+    return _convolution("conv2d", x, weight, bias, data_layout, name, windows)
+
+
+def conv3d(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+    data_layout: str = "NCDHW",
+    name: str = "conv3d",
+) -> Tensor:
+    """Return the convolution of `x` over 3 dimensions with `weight`, and `bias` added to each channel."""
+    windows = {"strides": stride, "padding": padding, "dilation": dilation, "groups": groups}
+    return _convolution("conv3d", x, weight, bias, data_layout, name, windows)
 
 
 def conv1d_transpose(
@@ -163,8 +142,19 @@ def conv1d_transpose(
     name: str = "conv1d_transpose",
 ) -> Tensor:
     """Return the transposed convolution of `x` with `weight`, and `bias` added to each channel."""
-    transposed = _convolution("conv1d_transpose", "NCW")
-    return transposed(x, weight, bias, stride, padding, dilation, groups, name=name, output_padding=output_padding)
+    windows = {"strides": stride, "padding": padding, "dilation": dilation, "groups": groups}
+    windows["output_padding"] = output_padding
+    return _convolution("conv1d_transpose", x, weight, bias, "NCW", name, windows)
+
+
+def _convolution(
+    operator: str, x: Tensor, weight: Tensor, bias: Tensor | None, data_layout: str, name: str, windows: dict[str, Any]
+) -> Tensor:
+    result = apply(f"nn.{operator}", x.expr, weight.expr, **windows, data_layout=data_layout)
+    if bias is not None:
+        channel = [-1 if letter == "C" else 1 for letter in data_layout]
+        result = apply("add", result, apply("reshape", bias.expr, channel))
+    return wrap(result, name)
 
 
 def layer_norm(
@@ -321,4 +311,37 @@ def extern(name: str, args: Sequence[Any], out: Any) -> Any:
 def _struct_info(out: Any) -> StructInfo:
     if isinstance(out, Tensor):
         return out.struct_info
-    return TupleStructInfo(tuple(cast("Tensor", item).struct_info for item in out))
+    infos = tuple(cast("Tensor", item).struct_info for item in out)
+    return infos[0] if isinstance(out, list) and len(infos) == 1 else TupleStructInfo(infos)
+
+
+# --- Debugging --------------------------------------------------------------------------------------------------
+
+
+def debug_func(name: str, *args: Tensor | tir.PrimExpr | float | str, _line_info: str | None = None) -> None:
+    """Call the function registered as `name` with the source line, such as "model.py:12", and `args`, when the program runs.
+
+    RuntimeError unless the module is exported with `debug=True`.
+    """
+    effect = io_effect.get()
+    if effect is None:
+        raise RuntimeError("the module is exported without effects; pass debug=True to export_tvm")
+    caller = sys._getframe(1)  # type: ignore[reportPrivateUsage]
+    line = _line_info or f"{caller.f_code.co_filename}:{caller.f_lineno}"
+    values = [relax.StringImm(line), *(_debug_value(arg) for arg in args)]
+    info = relax.ObjectStructInfo()
+    effect.effect = builder().emit(
+        apply("call_pure_packed", "vm.builtin.invoke_debug_func", effect.effect, name, *values, sinfo_args=info), "_io"
+    )
+
+
+def _debug_value(arg: Any) -> relax.Expr:
+    if isinstance(arg, float):
+        return relax.PrimValue(tir.FloatImm("float64", arg))
+    return graph_value(plain_values(arg))
+
+
+def print_(tensor: Tensor) -> None:
+    """Print `tensor` when the program runs; RuntimeError unless the module is exported with `debug=True`."""
+    caller = sys._getframe(1)  # type: ignore[reportPrivateUsage]
+    debug_func("vm.builtin.debug_print", tensor, _line_info=f"{caller.f_code.co_filename}:{caller.f_lineno}")

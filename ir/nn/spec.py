@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol, TypeAlias, cast
 
 from msgspec import Struct
 
+from .effects import Effect
 from .tensor import Parameter
 
 Mode: TypeAlias = Literal["plain", "packed", "none"]
@@ -42,28 +43,30 @@ class Tuple(Struct, frozen=True):
 
 class MethodSpec(Struct, frozen=True):
     """A method and its arguments. `param_mode` tells how parameters of the module become parameters of the function: each
-    separately ("plain"), in one tuple ("packed"), or not at all ("none").
+    separately ("plain"), in one tuple ("packed"), or not at all ("none"). `effect_mode` tells the same of its effects.
     """
 
     method: Callable[..., Any]
     arg_names: tuple[str, ...]
     arg_specs: tuple[Any, ...]
     param_mode: Mode = "plain"
+    effect_mode: Mode = "plain"
 
     @staticmethod
     def from_raw(spec: Any, method: Callable[..., Any]) -> MethodSpec:
-        """Return the specification in a dict of arguments; its key "$" holds `param_mode`."""
+        """Return the specification in a dict of arguments; its key "$" holds `param_mode` and `effect_mode`."""
         if isinstance(spec, MethodSpec):
             return spec
         given = dict(cast("Mapping[str, Any]", spec))
-        mode = given.pop("$", {}).get("param_mode", "plain")
-        if mode not in ("plain", "packed", "none"):
-            raise ValueError(f'param_mode is one of "plain", "packed", "none", not {mode!r}')
+        modes: dict[str, Any] = {"param_mode": "plain", "effect_mode": "plain", **given.pop("$", {})}
+        for name, mode in modes.items():
+            if mode not in ("plain", "packed", "none"):
+                raise ValueError(f'{name} is one of "plain", "packed", "none", not {mode!r}')
         names = [name for name in inspect.signature(method).parameters if name in given]
         unknown = [name for name in given if name not in names]
         if unknown:
             raise ValueError(f"'{method.__name__}' has no parameter '{unknown[0]}'")
-        return MethodSpec(method, tuple(names), tuple(_spec(name, given[name]) for name in names), mode)
+        return MethodSpec(method, tuple(names), tuple(_spec(name, given[name]) for name in names), **modes)
 
 
 def _spec(name: str, value: Any) -> Any:
@@ -84,6 +87,7 @@ class HasParameters(Protocol):
     """What the specification of a module needs of `Module`."""
 
     def named_parameters(self) -> Iterator[tuple[str, Parameter]]: ...
+    def named_effects(self) -> Iterator[tuple[str, Effect]]: ...
 
 
 class ModuleSpec(Struct, frozen=True):

@@ -35,8 +35,18 @@ def builder() -> BlockBuilder:
 class Tensor:
     """A tensor in the graph that a module builds: its shape and dtype are known, its values are not."""
 
-    def __init__(self, expr: Expr) -> None:
-        self.expr = expr
+    def __init__(self, expr: Expr | None = None, *, _expr: Expr | None = None) -> None:
+        """Wrap the graph-level value `expr`, which TVM calls `_expr`."""
+        self.expr = cast("Expr", _expr if expr is None else expr)
+
+    @property
+    def _expr(self) -> Expr:
+        """The graph-level value, under TVM's name."""
+        return self.expr
+
+    @_expr.setter
+    def _expr(self, value: Expr) -> None:
+        self.expr = value
 
     @property
     def struct_info(self) -> TensorStructInfo:
@@ -170,8 +180,17 @@ class Parameter(Tensor):
 class Object:
     """A graph-level value that is not a tensor, such as a cache."""
 
-    def __init__(self, expr: Expr, name: str = "object") -> None:
-        self.expr = expr if isinstance(expr, relax.Var) else builder().emit(expr, name)
+    def __init__(
+        self, expr: Expr | None = None, name: str = "object", *, _expr: Expr | None = None, _name: str | None = None
+    ) -> None:
+        """Wrap the graph-level value `expr`, bound to a variable called `name`; TVM calls these `_expr` and `_name`."""
+        value = cast("Expr", _expr if expr is None else expr)
+        self.expr = value if isinstance(value, relax.Var) else builder().emit(value, _name or name)
+
+    @property
+    def _expr(self) -> Expr:
+        """The graph-level value, under TVM's name."""
+        return self.expr
 
 
 def plain_values(value: Any) -> Any:
@@ -198,3 +217,7 @@ def wrap(value: Expr, name: str) -> Any:
     if not isinstance(info, TensorStructInfo):
         raise TypeError(f"'{name}' is not a tensor: {info}")
     return Tensor(bound)
+
+
+wrap_nested = wrap
+"""TVM's name of `wrap`."""

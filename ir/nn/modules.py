@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import op
-from .module import Module, ModuleList
+from .core import Module, ModuleList
+from .effects import IOEffect as IOEffect
+from .effects import KVCache as KVCache
 from .tensor import Parameter, Tensor
 
 
@@ -238,15 +240,34 @@ class Attention(Module):
 
 
 class TimestepEmbedding(Module):
-    """Two linear layers with SiLU in between, applied to the embedding of a time step."""
+    """Two linear layers with SiLU in between, applied to the embedding of a time step.
 
-    def __init__(self, in_channels: int, time_embed_dim: int, out_dim: int | None = None) -> None:
+    With `cond_proj_dim`, the projection of a condition of that size is added first; with `post_act_fn`, SiLU follows. ValueError
+    for other activations.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        time_embed_dim: int,
+        act_fn: str = "silu",
+        out_dim: int | None = None,
+        post_act_fn: str | None = None,
+        cond_proj_dim: int | None = None,
+    ) -> None:
+        if act_fn != "silu" or post_act_fn not in (None, "silu"):
+            raise ValueError(f'the activation is "silu", not {act_fn!r} or {post_act_fn!r}')
         self.linear_1 = Linear(in_channels, time_embed_dim)
+        self.cond_proj = None if cond_proj_dim is None else Linear(cond_proj_dim, in_channels, bias=False)
         self.act = SiLU()
         self.linear_2 = Linear(time_embed_dim, out_dim or time_embed_dim)
+        self.post_act = None if post_act_fn is None else SiLU()
 
-    def forward(self, sample: Tensor) -> Tensor:
-        return self.linear_2(self.act(self.linear_1(sample)))
+    def forward(self, sample: Tensor, condition: Tensor | None = None) -> Tensor:
+        if condition is not None and self.cond_proj is not None:
+            sample = sample + self.cond_proj(condition)
+        result = self.linear_2(self.act(self.linear_1(sample)))
+        return result if self.post_act is None else self.post_act(result)
 
 
 class Timesteps(Module):

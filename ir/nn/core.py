@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Literal, TypeVar, overload
 
 from ..base import IRModule
-from .exporter import export
+from .effects import Effect
+from .exporter import Exporter
+from .extern import ExternModule
 from .spec import ModuleSpec
-from .tensor import Parameter
+from .subroutine import SubroutineMixin
+from .tensor import Object, Parameter, Tensor, get_default_dtype, set_default_dtype, wrap_nested
+
+__all__ = [
+    "Effect", "ExternModule", "Module", "ModuleList", "Object", "Parameter", "SubroutineMixin", "Tensor", "get_default_dtype",
+    "set_default_dtype", "wrap_nested",
+]  # fmt: skip
+_Part = TypeVar("_Part")
 
 
-class Module:
+class Module(SubroutineMixin):
     """A part of a network. Attributes that are parameters or modules belong to it; subclasses define its computation on
     tensors in `forward(self, x, …)`.
     """
@@ -27,20 +36,29 @@ class Module:
 
     def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Parameter]]:
         """Yield the parameters of this module and its submodules, with their names, such as `fc1.weight`."""
+        yield from self._named(Parameter, prefix)
+
+    def named_effects(self, prefix: str = "") -> Iterator[tuple[str, Effect]]:
+        """Yield the effects of this module and its submodules, with their names."""
+        yield from self._named(Effect, prefix)
+
+    def _named(self, kind: type[_Part], prefix: str) -> Iterator[tuple[str, _Part]]:
         for name, part in self._parts():
-            if isinstance(part, Parameter):
+            if isinstance(part, kind):
                 yield prefix + name, part
             elif isinstance(part, Module):
-                yield from part.named_parameters(f"{prefix}{name}.")
+                yield from part._named(kind, f"{prefix}{name}.")
 
     def parameters(self) -> Iterator[Parameter]:
         """Yield the parameters of this module and its submodules."""
         for _, parameter in self.named_parameters():
             yield parameter
 
-    def state_dict(self, *, prefix: str = "") -> dict[str, Parameter]:
-        """Return the parameters by name."""
-        return dict(self.named_parameters(prefix))
+    def state_dict(self, *, prefix: str = "", destination: dict[str, Parameter] | None = None) -> dict[str, Parameter]:
+        """Return the parameters by name; they are added to `destination` if it is given."""
+        found = {} if destination is None else destination
+        found.update(self.named_parameters(prefix))
+        return found
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> tuple[list[str], list[str]]:
         """Set the values of the parameters, given as parameters or arrays; return the missing and the unknown names. KeyError if
@@ -59,17 +77,31 @@ class Module:
     def to(self, dtype: str | None = None) -> None:
         """Change the dtype of all parameters."""
         for _, part in self._parts():
-            if isinstance(part, Parameter | Module):
+            if isinstance(part, Parameter | Module | Effect):
                 part.to(dtype)
         if dtype is not None and isinstance(getattr(self, "dtype", None), str):
             self.dtype = dtype
 
-    def export_tvm(self, spec: Any) -> tuple[IRModule, list[tuple[str, Parameter]]]:
-        """Return a module with a function for each method that `spec` names, and the parameters by name.
+    @overload
+    def export_tvm(
+        self, spec: Any, debug: bool = False, allow_extern: Literal[False] = False
+    ) -> tuple[IRModule, list[tuple[str, Parameter]]]: ...
+    @overload
+    def export_tvm(
+        self, spec: Any, debug: bool = False, *, allow_extern: Literal[True]
+    ) -> tuple[IRModule, list[tuple[str, Parameter]], list[ExternModule]]: ...
+    def export_tvm(self, spec: Any, debug: bool = False, allow_extern: bool = False) -> tuple[Any, ...]:
+        """Return a module with a function for each method that `spec` names, and the parameters by name; with `allow_extern` also
+        the external modules that the methods use, which are an error otherwise (ValueError).
 
-        `spec` gives the arguments of each method: `{"forward": {"x": nn.spec.Tensor([1, 784], "float32")}}`.
+        `spec` gives the arguments of each method: `{"forward": {"x": nn.spec.Tensor([1, 784], "float32")}}`. With `debug`, functions
+        take and return the effect `_io`, so that `op.print_` and `op.debug_func` can be used; the function `_initialize_effect`
+        returns the initial effects.
         """
-        return export(ModuleSpec.from_raw(spec, self))
+        module, parameters, externs = Exporter(debug).build(ModuleSpec.from_raw(spec, self))
+        if externs and not allow_extern:
+            raise ValueError("the module uses external modules; pass allow_extern=True to export_tvm")
+        return (module, parameters, externs) if allow_extern else (module, parameters)
 
 
 class ModuleList(Module):
