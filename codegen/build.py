@@ -24,7 +24,7 @@ from .llvm.module import EmittedModule, ModuleEmitter
 from .lower import Bounds, Safety, guard_indices, lower_blocks, lower_loops
 from .lower.contract import contract_reductions
 from .lower.wrapping import limit_sizes
-from .pipeline import lower_graphs
+from .pipeline import lower_graphs, pack_constants
 from .rules import Decision, apply_rules, rules_for
 from .runtime.signature import Signature, signature_of
 from .target import Target
@@ -88,6 +88,11 @@ def prepare(program: IRModule | BaseFunc, target: Target) -> IRModule:
     """Return the module with its schedules for this target applied, and with graph operators lowered to calls of
     kernels. TvmsError if the program violates the law of the IR.
     """
+    return pack_constants(lower_program(program, target))
+
+
+def lower_program(program: IRModule | BaseFunc, target: Target) -> IRModule:
+    """Return the prepared module before `pack_constants`: its constants are those of the program."""
     return lower_graphs(apply_schedules(check_types(as_module(program)), target.name), target)
 
 

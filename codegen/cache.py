@@ -106,8 +106,10 @@ class Cache:
         message = f"the cache entry '{path}' is not used: {reason}"
         self.notes.append(Diagnostic("E0618", message, None, "the program was compiled again", severity="warning"))
 
-    def keep(self, key: Key, built: Built, image: bytes, target: Target, settings: Settings) -> None:
-        """Write an entry if possible; concurrent writers of the same entry write the same contents."""
+    def keep(self, key: Key, lowered: IRModule, built: Built, image: bytes, target: Target, settings: Settings) -> None:
+        """Write an entry if possible; concurrent writers of the same entry write the same contents. `lowered` is the module before
+        its constants are packed, most of which are those of the program.
+        """
         path = self._path(key)
         try:
             check_secret()
@@ -118,7 +120,7 @@ class Cache:
             )
             return
         with suppress(OSError, TvmsError, UnpackableError):
-            program = "", _packed(built.module, key.arrays)
+            program = "", _packed(lowered, key.arrays)
             path.parent.mkdir(0o700, parents=True, exist_ok=True)
             if path.is_symlink():
                 path.unlink()

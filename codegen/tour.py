@@ -19,7 +19,7 @@ from ..ir.tir import PrimFunc
 from .build import Settings, build, lower_module
 from .llvm.backend import optimize, to_assembly
 from .llvm.module import emit_module
-from .pipeline import lower_graphs
+from .pipeline import lower_graphs, pack_constants
 from .target import TargetLike, get_target
 
 _ROOT = Path(__file__).parent.parent
@@ -88,7 +88,7 @@ def _stages(module: IRModule, target: TargetLike) -> Iterator[Stage]:
         yield _stage("schedules", apply_schedules, module, scheduled)
     recorder = _Recorder()
     with PassContext(opt_level=3, instruments=(recorder,)):
-        legal = lower_graphs(scheduled, chosen)
+        legal = pack_constants(lower_graphs(scheduled, chosen))
         kernels = lower_module(legal, chosen, Settings())[0]
     yield from recorder.stages
     for name, kernel in kernels.items():

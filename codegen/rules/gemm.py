@@ -71,6 +71,8 @@ class Product(Struct, frozen=True, eq=False):
     c: tir.Buffer
     near: str = ""
     """The factor, "a" or "b", that is already packed and padded, and therefore read in place; "" for none."""
+    panels: tir.Buffer | None = None
+    """Factor B as panels of shape (panels, k, columns of a panel), if it is stored like that; `b` is not used then."""
     finish: Epilogue | None = None
     """The epilogue, which stores its result instead of `c`."""
 
@@ -107,7 +109,8 @@ def emit_product(
         product = replace(product, k=ceil_divide(product.k, BYTES), near=near, **views)
 
     def with_tiles(rows: Index, is_single: bool = False) -> tir.Stmt:
-        tiles = choose_tiles(rows, product.n, product.k, element_bytes, machine)
+        width = 0 if product.panels is None else constant(product.panels.shape[2]) or 0
+        tiles = choose_tiles(rows, product.n, product.k, element_bytes, machine, width)
         return _Emitter(product, tiles, machine, is_parallel, kinds, words, is_single).run()
 
     whole = with_tiles(product.m)
@@ -142,7 +145,8 @@ class _Emitter:
         is_seldom_read = is_single or (most_columns is not None and most_columns <= FEW_PANELS * tiles.columns)
         self.packs_a = "a" in words or (product.near != "a" and not (is_seldom_read and _is_unit(product.a, 1)))
         self.fetches_a = product.near != "a" and not is_single and "a" not in words
-        self.packs_b = "b" in words or (product.near != "b" and not (is_single and _is_unit(product.b, 1)))
+        is_b_ready = product.panels is not None or product.near == "b" or (is_single and _is_unit(product.b, 1))
+        self.packs_b = "b" in words or not is_b_ready
         self.a_by_rows = not _is_unit(product.a, 0)
         self.is_one_depth = constant(ceil_divide(product.k, tiles.depth)) == 1
         self.has_odd_rows = not is_multiple(product.m, tiles.rows)
@@ -341,7 +345,8 @@ class _Emitter:
         tiles, c, start = self.tiles, self.product.c, step.start
         top, left = times(tile, tiles.rows), times(panel, tiles.columns)
         sums = new_buffer("sums", self.dtype, (tiles.rows, tiles.columns), "local")
-        streamed = range(step.vectors if tiles.panels and self.packs_b else 0)
+        is_streamed = self.product.panels is not None or (tiles.panels and self.packs_b)
+        streamed = range(step.vectors if is_streamed else 0)
 
         def for_each(body: Callable[[Index, Index], tir.Stmt]) -> tir.Stmt:
             return unrolled("r", tiles.rows, lambda r: unrolled("v", step.vectors, lambda v: body(r, v)))
@@ -365,12 +370,16 @@ class _Emitter:
             return load(a_tiles, slot, *((r, k) if self.a_by_rows else (k, r)))
 
         def b_vector(k: Index, v: Index) -> tir.PrimExpr:
+            if self.product.panels is not None:
+                return load(self.product.panels, panel, plus(start, k), place(0, v)[1])
             if not self.packs_b:
                 is_inside = None if self.product.near == "b" else mask(v)
                 return load(self.product.b, plus(start, k), in_result(0, v)[1], where=is_inside)
             return load(b_panels, panel_slot, k, place(0, v)[1])
 
         def soon(k: Index, v: Index) -> tir.Stmt:
+            if self.product.panels is not None:
+                return prefetch(self.product.panels, panel, plus(start, plus(k, AHEAD)), times(v, tiles.lanes))
             return prefetch(b_panels, panel_slot, plus(k, AHEAD), times(v, tiles.lanes))
 
         def add(k: Index) -> tir.Stmt:

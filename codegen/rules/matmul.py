@@ -12,8 +12,8 @@ from math import prod
 from ...ir import tir
 from ...ir.dtype import parse_dtype
 from ..machine import Machine
-from .build import constant
-from .contraction import Offsets, extent_of, is_enough, joined, loops_around, read_contraction
+from .build import constant, view
+from .contraction import Contraction, Offsets, Operand, extent_of, is_enough, joined, loops_around, read_contraction
 from .epilogue import epilogue_of
 from .gemm import Product, emit_product
 from .gemv import emit_rows
@@ -27,9 +27,10 @@ def schedule_matmul(nest: Nest, machine: Machine) -> tir.Stmt:
     """Return the tiled matrix product; Declined if `nest` is not one."""
     read = read_contraction(nest, takes_bytes=machine.has_byte_dots)
     a, b, c = read.a, read.b, read.c
-    n, more_columns = joined(read.columns, (c, b))
-    m, more_rows = joined(read.rows, (c, a))
     k, more_depth = joined(read.depth, (a, b))
+    is_packed = has_panels(read, k, machine.vector_bytes // parse_dtype(c.buffer.dtype).bytes)
+    n, more_columns = joined(read.columns, (c,) if is_packed else (c, b))
+    m, more_rows = joined(read.rows, (c, a))
     if not read.rows and constant(b.step(n)) != 1:
         raise Declined("it is a matrix-vector product")
     if more_depth:
@@ -45,7 +46,8 @@ def schedule_matmul(nest: Nest, machine: Machine) -> tir.Stmt:
 
     def at(offsets: Offsets) -> tir.Stmt:
         matrices = a.matrix(m, k, offsets), b.matrix(k, n, offsets), c.matrix(m, n, offsets)
-        product = Product(*sizes, *matrices, finish=epilogue_of(read, m, n, offsets))
+        panels = panels_of(b, k, n, offsets) if is_packed else None
+        product = Product(*sizes, *matrices, finish=epilogue_of(read, m, n, offsets), panels=panels)
         few: tir.Stmt | None = None
         if has_rows_along_depth and constant(sizes[0]) is None and product.finish is None and not product.is_of_bytes:
             few = loops_around(m, False, lambda row: emit_rows(b, a, c, n, k, {**offsets, **row}, machine, is_parallel))
@@ -57,3 +59,20 @@ def schedule_matmul(nest: Nest, machine: Machine) -> tir.Stmt:
 def known_size(axes: Sequence[Axis]) -> int:
     """Return the product of the extents of `axes`, 0 if it is symbolic."""
     return prod(axis.size or 0 for axis in axes)
+
+
+def has_panels(read: Contraction, k: Sequence[Axis], lanes: int) -> bool:
+    """Return whether factor B is stored in panels of whole vectors: its columns are two axes, one row of a panel is contiguous,
+    and rows follow each other.
+    """
+    axes, rest = joined(read.columns, (read.c,))
+    if len(axes) != 2 or rest or not k or axes[1].size is None or axes[1].size % lanes:
+        return False
+    width = axes[1].size
+    return constant(read.b.step(axes)) == 1 and constant(read.b.step(k)) == width
+
+
+def panels_of(b: Operand, k: Sequence[Axis], n: Sequence[Axis], offsets: Offsets) -> tir.Buffer:
+    """Return factor B as panels of shape (panels, k, columns of a panel)."""
+    sizes = extent_of(n[:1]), extent_of(k), extent_of(n[1:])
+    return view(b.buffer, sizes, (b.step(n[:1]), b.step(k), 1), b.at(offsets))

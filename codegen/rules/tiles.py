@@ -47,10 +47,12 @@ class Tiles(Struct, frozen=True):
         return self.vectors * self.lanes
 
 
-def choose_tiles(m: Index, n: Index, k: Index, element_bytes: int, machine: Machine) -> Tiles:
-    """Choose the tile sizes of an `m` × `n` product of depth `k` for this machine."""
+def choose_tiles(m: Index, n: Index, k: Index, element_bytes: int, machine: Machine, width: int = 0) -> Tiles:
+    """Choose the tile sizes of an `m` × `n` product of depth `k` for this machine; `width` is the number of columns of a tile if B is
+    stored for that, and 0 otherwise.
+    """
     lanes = machine.vector_bytes // element_bytes
-    rows, vectors = _registers(constant(m), constant(n), lanes, machine.registers)
+    rows, vectors = _registers(constant(m), constant(n), lanes, machine.registers, width // lanes)
     near = machine.l1_bytes // ((rows + vectors * lanes) * element_bytes)
     depth = _even_part(constant(k), min(DEPTH, max(SHALLOW, near)), lanes)
     size, columns = constant(m), constant(n)
@@ -84,19 +86,20 @@ def choose_columns(column_bytes: int, machine: Machine) -> int:
     return min(max(fitting // LEAST_COLUMNS * LEAST_COLUMNS, LEAST_COLUMNS), NEAR_COLUMNS)
 
 
-def _registers(m: int | None, n: int | None, lanes: int, registers: int) -> tuple[int, int]:
-    """Return how many rows and vectors a tile has: they use all registers except those of the operands.
+def _registers(m: int | None, n: int | None, lanes: int, registers: int, given: int) -> tuple[int, int]:
+    """Return how many rows and vectors a tile has: they use all registers except those of the operands. The number of vectors is
+    `given`, unless that is 0.
 
     Among the heights that use the registers well, choose the one that leaves the fewest rows of the last tile
     empty.
     """
-    vectors = 2 if n is None or n > lanes else 1
+    vectors = given or (2 if n is None or n > lanes else 1)
     most = (registers - vectors - 1) // vectors
     if m is None:
         return most - 2, vectors
     if m <= most:
         widest = MOST_VECTORS if n is None else -(-n // lanes)
-        return m, max(1, min(MOST_VECTORS, (registers - 4) // m, widest))
+        return m, given or max(1, min(MOST_VECTORS, (registers - 4) // m, widest))
     heights = range(most, most * 2 // 3, -1)
     return min(heights, key=lambda rows: (-(-m // rows) * rows * 100 // m, abs(rows - most + 2))), vectors
 

@@ -32,7 +32,7 @@ from ..artifact import (
     version,
     why_other_machine,
 )  # fmt: skip
-from ..build import Built, Settings, build, prepare
+from ..build import Built, Settings, build, lower_program, prepare
 from ..cache import Cache, find_cache
 from ..current_target import default_target
 from ..device import Device, check_device
@@ -46,6 +46,7 @@ from ..llvm.backend import ObjectWriter, objects_in, optimize, to_assembly, to_o
 from ..llvm.faults import Fault
 from ..llvm.module import EmittedModule
 from ..lower import Bounds
+from ..pipeline import pack_constants
 from ..target import Target, TargetLike, check_runs_here, get_target
 from .jit import Library, link
 from .prim_entry import PrimEntry
@@ -166,10 +167,11 @@ def _build(
     key = None if cache is None else cache.key(as_module(program), target, settings)
     found = None if cache is None or key is None else cache.find(key)
     if found is not None:
-        return _restored(found.module, found.manifest), found.image
-    built, image = build_image(prepare(program, target), target, settings)
+        return _restored(pack_constants(found.module), found.manifest), found.image
+    lowered = lower_program(program, target)
+    built, image = build_image(pack_constants(lowered), target, settings)
     if cache is not None and key is not None:
-        cache.keep(key, built, image, target, settings)
+        cache.keep(key, lowered, built, image, target, settings)
     return built, image
 
 

@@ -129,12 +129,40 @@ def _numpy(np: Any, a: Any) -> Any:
     from ..analysis.evaluate import evaluate
 
     index_map = _int64(a.index_map)
+    transposed = _transposed(a.x, index_map)
+    if transposed is not None:
+        return np.ascontiguousarray(transposed)
     shape = [d.value_of(dim) for dim in _map_shape(index_map, _whole_sizes(index_map, a.x.shape))]
     result = np.full(shape, _pad_value(a.pad_value), a.x.dtype)
     for place in np.ndindex(*a.x.shape):
         at = dict(zip(index_map.initial_indices, place, strict=True))
         result[tuple(evaluate(index, at) for index in index_map.final_indices)] = a.x[place]
     return result
+
+
+def _transposed(x: Any, index_map: tir.IndexMap) -> Any:
+    """Return the result as a view of `x`, if the map only splits dimensions evenly in two and permutes them; None otherwise."""
+    parts: list[tuple[tir.Var, int]] = []
+    sizes: list[int] = []
+    for var, size in zip(index_map.initial_indices, x.shape, strict=True):
+        divisors = {by for index in index_map.final_indices for by in _divisors(index, var)}
+        by = divisors.pop() if divisors else 0
+        if divisors or (by and size % by):
+            return None
+        parts += [(var, 0), (var, 1)] if by else [(var, 0)]
+        sizes += [size // by, by] if by else [size]
+    found: list[tuple[tir.Var, int]] = []
+    for index in index_map.final_indices:
+        match index:
+            case tir.Var():
+                found.append((index, 0))
+            case tir.FloorDiv(a=tir.Var() as var, b=tir.IntImm()) | tir.FloorMod(a=tir.Var() as var, b=tir.IntImm()):
+                found.append((var, int(isinstance(index, tir.FloorMod))))
+            case _:
+                return None
+    if len(found) != len(parts) or {*found} != {*parts}:
+        return None
+    return x.reshape(sizes).transpose([parts.index(part) for part in found])
 
 
 register(

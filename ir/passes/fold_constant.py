@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -28,16 +28,17 @@ _STAY = frozenset(("relax.to_vdevice", "relax.hint_on_device", "relax.builtin.st
 
 @declare_pass("FoldConstant")
 @deep
-def fold_constant(mod: IRModule, evaluate: Evaluate | None = None) -> IRModule:
+def fold_constant(mod: IRModule, evaluate: Evaluate | None = None, operators: Sequence[str] | None = None) -> IRModule:
     """Replace calls with constant arguments by their results, and variables bound to constants by these.
 
     `evaluate` executes the calls; the default is the interpreter. Calls without a constant tensor argument are kept:
     folding `R.zeros` would only enlarge the program. Operators are folded only in dataflow blocks, calls of loop
-    functions everywhere. Bindings that become unused are removed.
+    functions everywhere. With `operators`, names such as "relax.add", only calls of these are folded, everywhere. Bindings that
+    become unused are removed.
     """
 
     def fold(function: relax.Function) -> relax.Function:
-        return remove_unused_bindings(_Folder(mod, evaluate or _interpret).function(function), mod)
+        return remove_unused_bindings(_Folder(mod, evaluate or _interpret, operators).function(function), mod)
 
     return map_functions(mod, relax.Function, fold)
 
@@ -49,9 +50,9 @@ def _interpret(mod: IRModule, name: str) -> Any:
 
 
 class _Folder(BindingRewriter):
-    def __init__(self, mod: IRModule, evaluate: Evaluate) -> None:
+    def __init__(self, mod: IRModule, evaluate: Evaluate, operators: Sequence[str] | None) -> None:
         super().__init__()
-        self._mod, self._evaluate = mod, evaluate
+        self._mod, self._evaluate, self._operators = mod, evaluate, operators
         self._in_dataflow = False
 
     def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
@@ -73,7 +74,9 @@ class _Folder(BindingRewriter):
     def _can_fold(self, call: relax.Call) -> bool:
         if not isinstance(call.op, Op) or call.op.name in _STAY:
             return False
-        is_here = self._in_dataflow or call.op.name == "relax.call_tir"
+        if self._operators is not None and call.op.name not in self._operators:
+            return False
+        is_here = self._in_dataflow or call.op.name == "relax.call_tir" or self._operators is not None
         args = [node for arg in call.args for node in walk(arg)]
         has_data = call.op.name == "relax.shape_to_tensor" or any(
             isinstance(arg, relax.Constant) and not isinstance(arg.data, Node) for arg in args

@@ -273,6 +273,7 @@ _FILES = (
     "fuse_ops",
     "fuse_tir",
     "fuse_transpose_matmul",
+    "pack_weights",
     "fuse_by_pattern",
     "run_codegen",
     "remove_purity_checking",
