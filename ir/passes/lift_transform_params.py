@@ -156,7 +156,9 @@ def _liftable(
                 binding.value, relax.If | relax.Function | relax.Var
             )
             is_known = all(node in known for node in nodes if isinstance(node, relax.Var))
-            is_sized = all(node in dims for node in (*nodes, *walk(binding.var)) if isinstance(node, tir.Var))
+            bound = {var for node in nodes if isinstance(node, tir.IndexMap) for var in node.initial_indices}
+            sizes = (node for node in (*nodes, *walk(binding.var)) if isinstance(node, tir.Var))
+            is_sized = all(node in dims or node in bound for node in sizes)
             calls = [node for node in nodes if isinstance(node, relax.Call)]
             is_pure = all(is_pure_call(call, mod) and call.op != _STOP for call in calls)
             if is_plain and is_known and is_sized and is_pure:
