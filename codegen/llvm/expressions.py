@@ -31,6 +31,14 @@ _ROUNDED = (tir.Add, tir.Sub, tir.Mul, tir.Div)
 """Float operators that take fast-math flags."""
 
 
+_OPERANDS: dict[type[tir.PrimExpr], Callable[[Any], tuple[tir.PrimExpr, ...]]] = {
+    **dict.fromkeys((tir.IntImm, tir.FloatImm), lambda expr: ()),
+    **dict.fromkeys(BINARY, lambda expr: (expr.a, expr.b)),
+    **dict.fromkeys((tir.Cast, tir.Broadcast), lambda expr: (expr.value,)),
+    tir.Ramp: lambda expr: (expr.base, expr.stride),
+}
+"""The operands of the expressions that are emitted once for each object: their values depend only on their operands."""
+
 RECORD_POINTER = tir.Var("handle", "fault_record")
 """The variable whose value is the address of the fault record of the call (`faults`)."""
 
@@ -59,10 +67,25 @@ class ExpressionEmitter(ABC):
 
     def emit_whole(self, expr: tir.PrimExpr) -> Value:
         """Emit `expr` inline, whatever its size."""
+        known = self.builder.known_value(expr)
+        if known is not None:
+            return known
         emitter = self._emitters.get(type(expr))
         if emitter is None:
             raise error("E0606", f"'{type(expr).__name__}' cannot be compiled", expr.span)
-        return emitter(expr)
+        value = emitter(expr)
+        operands = _OPERANDS.get(type(expr))
+        if operands is not None and all(
+            isinstance(operand, tir.Var) or self.builder.known_value(operand) is not None for operand in operands(expr)
+        ):
+            self.builder.remember(expr, value)
+        return value
+
+    def bind(self, var: tir.Var, value: Value) -> None:
+        """Give `var` a value from here on; one that is emitted again, within a shared expression, gets another one."""
+        if var in self.values:
+            self.builder.forget()
+        self.values[var] = value
 
     @abstractmethod
     def leave(self, status: Value) -> None:
@@ -194,7 +217,7 @@ class ExpressionEmitter(ABC):
         return phi
 
     def _let(self, expr: tir.Let) -> Value:
-        self.values[expr.var] = self.emit(expr.value)
+        self.bind(expr.var, self.emit(expr.value))
         return self.emit(expr.body)
 
     def condition(self, expr: tir.PrimExpr) -> Value:
@@ -207,13 +230,15 @@ class ExpressionEmitter(ABC):
         lanes = lanes_of(expr.dtype)
         if lanes_of(expr.base.dtype) > 1:
             raise error("E0606", "a ramp of vectors cannot be compiled", expr.span)
-        base, stride = (
-            vectors.splat(self.builder, self.emit(expr.base), lanes),
-            vectors.splat(self.builder, self.emit(expr.stride), lanes),
-        )
-        element = base.type.element
-        steps = ir.Constant(base.type, [ir.Constant(element, lane) for lane in range(lanes)])
-        return self.builder.add(base, self.builder.mul(stride, steps))
+        base, stride = self.emit(expr.base), self.emit(expr.stride)
+        start, step = (operand.constant if isinstance(operand, ir.Constant) else None for operand in (base, stride))
+        if start is not None and step is not None:
+            return vectors.ramp(base.type, start, step, lanes)
+        first = vectors.splat(self.builder, base, lanes)
+        if step is not None:
+            return self.builder.add(first, vectors.ramp(base.type, 0, step, lanes))
+        steps = vectors.ramp(base.type, 0, 1, lanes)
+        return self.builder.add(first, self.builder.mul(vectors.splat(self.builder, stride, lanes), steps))
 
     def _broadcast(self, expr: tir.Broadcast) -> Value:
         value, inner = self.emit(expr.value), lanes_of(expr.value.dtype)

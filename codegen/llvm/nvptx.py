@@ -29,6 +29,7 @@ from ..target import Target
 from .api import LLVMType, Value, ir
 from .matrix_units import fragment_bytes
 from .module import EmittedModule
+from .numbering import NumberingBuilder
 from .nvptx_intrinsics import NVPTX
 from .operators import number
 from .parallel import KernelEmitter
@@ -103,7 +104,7 @@ class DeviceModule(LLVMModule):
         return super().c_function(symbol, result, params)
 
 
-class _FusingBuilder(ir.IRBuilder):  # type: ignore[misc]
+class _FusingBuilder(NumberingBuilder):
     """Builder that allows sums and products to be fused into one instruction with one rounding."""
 
     def fadd(self, lhs: Value, rhs: Value, name: str = "", flags: Sequence[str] = ("contract",)) -> Value:

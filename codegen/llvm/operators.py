@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Literal
 
 from ...ir import tir
 from ...ir.dtype import parse_dtype
 from .api import Builder, LLVMType, Value, ir
+from .vectors import uniform
 
 Kind = Literal["signed", "unsigned", "float"]
 Emit = Callable[[Builder, Value, Value], Value]
@@ -28,8 +29,16 @@ def kind_of(dtype: str) -> Kind:
 
 def number(value_type: LLVMType, value: float) -> Value:
     """Return a constant of `value_type`, the same in every lane."""
+    if isinstance(value, int):
+        return _integer(value_type, value)
     lanes = getattr(value_type, "count", None)
-    return ir.Constant(value_type, value if lanes is None else [ir.Constant(value_type.element, value)] * lanes)
+    return ir.Constant(value_type, value) if lanes is None else uniform(ir.Constant(value_type.element, value), lanes)
+
+
+@lru_cache(maxsize=4096)
+def _integer(value_type: LLVMType, value: int) -> Value:
+    lanes = getattr(value_type, "count", None)
+    return ir.Constant(value_type, value) if lanes is None else uniform(ir.Constant(value_type.element, value), lanes)
 
 
 def intrinsic(

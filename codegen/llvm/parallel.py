@@ -18,7 +18,7 @@ from ...ir import make, tir
 from ...ir.diagnostics import error
 from ...ir.int_set import Interval, evaluate, from_range
 from ...ir.jumps import BREAK, has_jump
-from ...ir.visit import walk
+from ...ir.visit import distinct, walk
 from .api import Value, ir
 from .casts import emit_cast
 from .operators import number
@@ -66,7 +66,9 @@ def _threads(emitter: KernelEmitter, loop: tir.For) -> Value:
 
 def _captured(loop: tir.For) -> list[tir.Var]:
     """Return the variables of the enclosing function that the loop may use."""
-    nodes = (node.data if isinstance(node, tir.Buffer) else node for node in (*walk(loop.body), *walk(loop.min)))
+    nodes = (
+        node.data if isinstance(node, tir.Buffer) else node for node in (*distinct(loop.body), *distinct(loop.min))
+    )
     return list(dict.fromkeys(node for node in nodes if isinstance(node, tir.Var)))
 
 

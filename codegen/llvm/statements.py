@@ -23,6 +23,7 @@ from .casts import emit_cast
 from .constants import constant_array
 from .expressions import RECORD_POINTER, ExpressionEmitter
 from .masks import masked_store
+from .numbering import NumberingBuilder
 from .operators import intrinsic, kind_of, number
 from .shared import LLVMModule, result_type
 from .types import I32, I64, POINTER
@@ -51,7 +52,7 @@ class StatementEmitter(ExpressionEmitter):
         super().__init__(module)
         self.function = function
         self.result_pointer = results
-        self.builder = ir.IRBuilder(function.append_basic_block("entry"))
+        self.builder = NumberingBuilder(function.append_basic_block("entry"))
         self.alone: list[Value] = []
         """The pointers that are `noalias`."""
         self._heap: list[Value] = []
@@ -151,7 +152,7 @@ class StatementEmitter(ExpressionEmitter):
         compare = builder.icmp_signed if is_signed else builder.icmp_unsigned
         builder.cbranch(compare("<", index, end), body, after)
         builder.position_at_end(body)
-        self.values[stmt.loop_var] = index
+        self.bind(stmt.loop_var, index)
         following = builder.append_basic_block(f"{name}.next") if has_jump(stmt.body) else None
         self._body(stmt.body, following, after)
         if following is not None and not builder.block.is_terminated:
@@ -202,7 +203,7 @@ class StatementEmitter(ExpressionEmitter):
         self.run(stmt.body)
 
     def _let_stmt(self, stmt: tir.LetStmt) -> None:
-        self.values[stmt.var] = self.emit(stmt.value)
+        self.bind(stmt.var, self.emit(stmt.value))
         self.run(stmt.body)
 
     def _evaluate(self, stmt: tir.Evaluate) -> None:

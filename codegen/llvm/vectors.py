@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from .api import Builder, LLVMType, Value, ir
 
 _I32 = ir.IntType(32)
+
+
+class Uniform(ir.Constant):  # type: ignore[misc]
+    """A vector constant with the same element in every lane; its text is short."""
+
+    def _get_reference(self) -> str:
+        return f"splat ({self.constant[0]})"
+
+
+def uniform(element: Value, lanes: int) -> Value:
+    """Return the vector whose lanes are all the constant `element`."""
+    return Uniform(ir.VectorType(element.type, lanes), [element] * lanes)
 
 
 def split(builder: Builder, value: Value) -> list[Value]:
@@ -38,6 +51,14 @@ def like(value: Value, element: LLVMType) -> LLVMType:
     return element if lanes is None else ir.VectorType(element, lanes)
 
 
+@lru_cache(maxsize=1024)
+def ramp(element: LLVMType, start: int, step: int, lanes: int) -> Value:
+    """Return the vector constant `start`, `start + step`, …; its elements wrap around."""
+    half = 1 << (element.width - 1)
+    numbers = [(start + step * lane + half) % (2 * half) - half for lane in range(lanes)]
+    return ir.Constant(ir.VectorType(element, lanes), [ir.Constant(element, number) for number in numbers])
+
+
 def shuffle(builder: Builder, a: Value, b: Value, lanes: Sequence[int]) -> Value:
     """Return the vector of `lanes`, which index `a` followed by `b`."""
     mask = ir.Constant(ir.VectorType(_I32, len(lanes)), [ir.Constant(_I32, lane) for lane in lanes])
@@ -47,7 +68,14 @@ def shuffle(builder: Builder, a: Value, b: Value, lanes: Sequence[int]) -> Value
 def splat(builder: Builder, value: Value, lanes: int) -> Value:
     """Return a vector with the scalar `value` in every lane."""
     if isinstance(value, ir.Constant):
-        return ir.Constant(ir.VectorType(value.type, lanes), [value] * lanes)
-    nothing = ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)
-    first = builder.insert_element(nothing, value, ir.Constant(_I32, 0))
-    return shuffle(builder, first, nothing, [0] * lanes)
+        return uniform(value, lanes)
+    nothing, first_lanes = _splat_operands(value.type, lanes)
+    return builder.shuffle_vector(builder.insert_element(nothing, value, _FIRST), nothing, first_lanes)
+
+
+_FIRST = ir.Constant(_I32, 0)
+
+
+@lru_cache(maxsize=256)
+def _splat_operands(element: LLVMType, lanes: int) -> tuple[Value, Value]:
+    return ir.Constant(ir.VectorType(element, lanes), ir.Undefined), uniform(_FIRST, lanes)
