@@ -13,7 +13,7 @@ from msgspec import Struct
 from . import relax, tir
 from .base import BaseFunc, GlobalVar
 from .equal import structural_equal, structural_hash
-from .visit import children, walk
+from .visit import children, distinct
 
 
 class FunctionTable:
@@ -101,7 +101,7 @@ def mentions_of(function: BaseFunc) -> Mentions:
     known = _mentions.get(function)
     if known is None:
         called, passed = set[str](), set[str]()
-        for node in walk(function):
+        for node in distinct(function):
             callee = node.op if isinstance(node, relax.Call | tir.Call) else None
             for child in children(node):
                 if isinstance(child, GlobalVar):

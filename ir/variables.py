@@ -8,9 +8,20 @@ from msgspec.structs import replace
 
 from . import relax, tir
 from .base import Node
-from .visit import substitute, walk
+from .visit import ByKind, distinct, substitute, walk
 
 Variable: TypeAlias = tir.Var | relax.Var
+
+
+_DEFINES = ByKind(
+    lambda kind: issubclass(
+        kind,
+        tir.For | tir.LetStmt | tir.Let | tir.IterVar | tir.Allocate | tir.AllocateConst | tir.Block | tir.MatchBufferRegion
+        | tir.BufferRealize | tir.CommReducer | tir.IndexMap | tir.PrimFunc | relax.Function | relax.VarBinding
+        | relax.MatchCast,
+    )
+)  # fmt: skip
+"""Whether nodes of a kind define variables."""
 
 
 def defined_variables(node: Node) -> tuple[Variable, ...]:
@@ -19,6 +30,8 @@ def defined_variables(node: Node) -> tuple[Variable, ...]:
     A buffer defines its data pointer and, in a signature or in `T.match_buffer`, also the variables of its shape, strides
     and offset.
     """
+    if not _DEFINES[type(node)]:
+        return ()
     match node:
         case tir.For() | tir.LetStmt() | tir.Let() | tir.IterVar():
             return (node.loop_var if isinstance(node, tir.For) else node.var,)
@@ -47,7 +60,7 @@ def defined_variables(node: Node) -> tuple[Variable, ...]:
 
 def with_new_variables(node: Any) -> Any:
     """Return a copy of `node` in which all defined variables, of both levels, are new, so that it can be used beside `node`."""
-    found = dict.fromkeys([variable for below in walk(node) for variable in defined_variables(below)])
+    found = dict.fromkeys([variable for below in distinct(node) for variable in defined_variables(below)])
     new: dict[Node, Node] = {variable: replace(variable) for variable in found if isinstance(variable, tir.Var)}
     for variable in found:
         if isinstance(variable, relax.Var):
@@ -70,7 +83,7 @@ def free_variables(node: Node) -> tuple[Variable, ...]:
     """Return the free variables of `node`, in the order of their first use."""
     used: dict[Variable, None] = {}
     defined: set[Variable] = set()
-    for below in walk(node):
+    for below in distinct(node):
         if isinstance(below, tir.Var | relax.Var):
             used[below] = None
         else:

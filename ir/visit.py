@@ -220,6 +220,22 @@ def walk(node: Node) -> Iterator[Node]:
             stack.extend(below[::-1])
 
 
+def distinct(node: Node) -> Iterator[Node]:
+    """Yield `node` and its descendants, parents first, each object only at its first occurrence.
+
+    Unrolled loops share most of their expressions, so that there are far fewer objects than occurrences.
+    """
+    stack: list[Node] = [node]
+    seen: set[int] = set()
+    readers = _READERS
+    while stack:
+        node = stack.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            yield node
+            stack.extend(readers[type(node)](node)[::-1])
+
+
 def post_order(node: Node) -> Iterator[Node]:
     """Yield the nodes of `walk`, children first."""
     stack: list[tuple[Node, bool]] = [(node, False)]

@@ -21,7 +21,7 @@ from ...ir.equal import structural_equal
 from ...ir.idioms import NOTHING, changes_no_byte
 from ...ir.intern import has_effects, may_fault
 from ...ir.simplify import simplify
-from ...ir.visit import Substitution, children, walk
+from ...ir.visit import Substitution, children, distinct
 from .rewriter import Rewriter, sequence
 
 
@@ -50,7 +50,7 @@ class _Remover(Rewriter):
     def _kept(self, stmt: tir.Stmt) -> tir.Stmt:
         """Note what `stmt` uses, without the statements in it."""
         own = [part for part in children(stmt) if not isinstance(part, tir.Stmt)]
-        self._used.update(node for part in own for node in walk(part) if isinstance(node, tir.Var))
+        self._used.update(node for part in own for node in distinct(part) if isinstance(node, tir.Var))
         return stmt
 
     def _effects(self, values: Iterable[tir.PrimExpr]) -> tir.Stmt:
@@ -102,7 +102,7 @@ class _Remover(Rewriter):
 
 def _matters(value: tir.PrimExpr) -> bool:
     """Whether `value` must be evaluated even if its result is not used."""
-    return has_effects(value) or any(map(may_fault, walk(value)))
+    return has_effects(value) or any(map(may_fault, distinct(value)))
 
 
 def _is_nothing(stmt: tir.Stmt) -> bool:

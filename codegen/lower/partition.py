@@ -22,7 +22,7 @@ from ...ir.intern import Nodes
 from ...ir.jumps import has_jump
 from ...ir.linear import linear
 from ...ir.sums import Sum
-from ...ir.visit import walk
+from ...ir.visit import distinct, walk
 from .rewriter import Rewriter, copy_of, sequence
 from .wrapping import Arithmetic
 
@@ -40,7 +40,9 @@ def partition_loops(func: tir.PrimFunc) -> tir.PrimFunc:
 class _Partitioner(Rewriter):
     def __init__(self, body: tir.Stmt) -> None:
         super().__init__({tir.For: self._for})
-        guards = [node.condition for node in walk(body) if isinstance(node, tir.IfThenElse) and node.else_case is None]
+        guards = [
+            node.condition for node in distinct(body) if isinstance(node, tir.IfThenElse) and node.else_case is None
+        ]
         self._guarding = {node for condition in guards for node in walk(condition) if isinstance(node, tir.Var)}
 
     def _for(self, stmt: tir.For) -> tir.Stmt:

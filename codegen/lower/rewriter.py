@@ -12,7 +12,7 @@ from ...ir import idioms, tir
 from ...ir.base import Node
 from ...ir.intern import has_effects, may_fault
 from ...ir.variables import defined_variables
-from ...ir.visit import ByKind, part_names, rebuilt, substitute, walk
+from ...ir.visit import ByKind, distinct, part_names, rebuilt, substitute
 
 Rule = Callable[[Any], Any]
 
@@ -30,7 +30,7 @@ def _loses_a_fault(expr: tir.BinaryOp, folded: tir.PrimExpr) -> bool:
     """Return whether `folded` is a constant, as that of `x * 0`, where `expr` checks an index or may fault otherwise."""
     if not isinstance(folded, tir.IntImm) or (isinstance(expr, tir.And | tir.Or) and folded is expr.a):
         return False
-    return any(may_fault(node) for node in walk(expr)) or has_effects(expr)
+    return any(may_fault(node) for node in distinct(expr)) or has_effects(expr)
 
 
 def _keep(node: Any) -> Any:
@@ -93,9 +93,9 @@ class Rewriter:
 
 def copy_of(stmt: tir.Stmt, values: Mapping[tir.Var, tir.PrimExpr]) -> tir.Stmt:
     """Return a copy of `stmt` with `values` substituted, and with fresh loop variables, allocations and declared buffers."""
-    own = {var: replace(var) for node in walk(stmt) for var in defined_variables(node)}
+    own = {var: replace(var) for node in distinct(stmt) for var in defined_variables(node)}
     changed: dict[Node, Node] = {**own, **values}
-    for node in walk(stmt):
+    for node in distinct(stmt):
         if isinstance(node, tir.DeclBuffer):
             moved = substitute(node.buffer, changed)
             changed[node.buffer] = replace(moved) if moved is node.buffer else moved
@@ -104,4 +104,4 @@ def copy_of(stmt: tir.Stmt, values: Mapping[tir.Var, tir.PrimExpr]) -> tir.Stmt:
 
 def uses(parts: Iterable[Node], variables: set[tir.Var]) -> bool:
     """Return whether any of `variables` occurs in `parts`, including the declarations of accessed buffers."""
-    return any(node in variables for part in parts for node in walk(part))
+    return any(node in variables for part in parts for node in distinct(part))

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ...ir import tir
 from ...ir.base import Op
-from ...ir.visit import walk
+from ...ir.visit import distinct
 
 
 def declared_variables(buffer: tir.Buffer) -> list[tir.Var]:
@@ -43,7 +43,7 @@ def flatten_signature(func: tir.PrimFunc) -> tir.PrimFunc:
 
 
 def _returned_dtype(body: tir.Stmt) -> str | None:
-    for node in walk(body):
+    for node in distinct(body):
         if isinstance(node, tir.Call) and node.op == Op("tir.ret") and isinstance(node.args[0], tir.PrimExpr):
             return node.args[0].dtype
     return None
@@ -55,7 +55,7 @@ def written_variables(body: tir.Stmt) -> set[tir.Var]:
     """
     found: set[tir.Var] = set()
     prefetched: set[int] = set()
-    for node in walk(body):
+    for node in distinct(body):
         if isinstance(node, tir.Call) and node.op == Op("tir.prefetch"):
             prefetched.update(map(id, node.args))
         if id(node) in prefetched:

@@ -15,7 +15,7 @@ from math import prod
 from msgspec.structs import replace
 
 from ...ir import tir
-from ...ir.visit import walk
+from ...ir.visit import distinct
 from .rewriter import Rewriter
 
 
@@ -51,7 +51,7 @@ def _shared(
     variables = {allocation.buffer_var for allocation in chain}
     mentions: dict[tir.Var, list[int]] = {}
     for number, part in enumerate(parts):
-        for var in {node for node in walk(part) if isinstance(node, tir.Var)} & variables:
+        for var in {node for node in distinct(part) if isinstance(node, tir.Var)} & variables:
             mentions.setdefault(var, []).append(number)
     free_after: dict[tir.Var, int] = {}
     memory = {allocation.buffer_var: allocation for allocation in chain}

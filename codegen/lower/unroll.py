@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from ...ir import make, tir
 from ...ir.jumps import has_jump
 from ...ir.variables import defined_variables
-from ...ir.visit import walk
+from ...ir.visit import distinct
 from .rewriter import Rewriter, copy_of, sequence
 
 LIMIT = 64
@@ -34,14 +34,16 @@ class _Unroller(Rewriter):
             or has_jump(stmt.body)
         ):
             return replace(self.rebuild(stmt), kind=tir.ForKind.SERIAL)
-        copies: list[tir.Stmt] = []
+        bodies: list[tir.Stmt] = []
         self._copies *= max(extent.value, 1)
         for value in range(start.value, start.value + extent.value):
             self.values[stmt.loop_var] = tir.IntImm(stmt.loop_var.dtype, value)
-            body = self.rewrite(stmt.body)
-            has_variables = bool(copies) and any(
-                isinstance(node, tir.DeclBuffer) or defined_variables(node) for node in walk(body)
-            )
-            copies.append(copy_of(body, {}) if has_variables else body)
+            bodies.append(self.rewrite(stmt.body))
         self._copies //= max(extent.value, 1)
-        return sequence(copies)
+        if any(map(_has_variables, (*bodies[:1], *bodies[-1:]))):  # a product with a zero may lose some
+            bodies[1:] = [copy_of(body, {}) for body in bodies[1:]]
+        return sequence(bodies)
+
+
+def _has_variables(body: tir.Stmt) -> bool:
+    return any(isinstance(node, tir.DeclBuffer) or defined_variables(node) for node in distinct(body))

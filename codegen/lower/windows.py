@@ -19,7 +19,7 @@ from ...ir.base import Node
 from ...ir.dtype import is_float
 from ...ir.equal import structural_equal
 from ...ir.intern import has_effects
-from ...ir.visit import substitute, walk
+from ...ir.visit import distinct, substitute, walk
 from .rewriter import Rewriter, uses
 
 MOST_OPERANDS = 32
@@ -28,7 +28,7 @@ MOST_OPERANDS = 32
 
 def merge_windows(func: tir.PrimFunc) -> tir.PrimFunc:
     """Return `func`, whose buffers are flat, with maxima and minima over small windows as expressions."""
-    if not any(isinstance(node, tir.Max | tir.Min) and is_float(node.dtype) for node in walk(func.body)):
+    if not any(isinstance(node, tir.Max | tir.Min) and is_float(node.dtype) for node in distinct(func.body)):
         return func
     return replace(func, body=_Merger(bool(func.attrs.get("tir.noalias"))).rewrite(func.body))
 

@@ -27,7 +27,7 @@ from ...ir.base import Node, Op
 from ...ir.deep import deep
 from ...ir.dtype import is_bool, is_int, parse_dtype
 from ...ir.equal import structural_hash
-from ...ir.visit import rewrite, walk
+from ...ir.visit import distinct, rewrite, walk
 from .rewriter import sequence
 from .vectors import widen
 
@@ -294,7 +294,7 @@ def limit_sizes(func: tir.PrimFunc) -> tir.PrimFunc | None:
     """
     arithmetic = Arithmetic(func.buffer_map.values())
     limits: Limits = _NONE
-    for node in walk(func.body):
+    for node in distinct(func.body):
         if isinstance(node, tir.For):
             arithmetic.enter(node)
         elif isinstance(node, tir.LetStmt) and node.var.dtype in _INDEX_DTYPES:
