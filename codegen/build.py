@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from typing import get_args, get_type_hints
 
 from msgspec import Struct
@@ -82,6 +84,22 @@ class Built(Struct, frozen=True, eq=False):
     decisions: dict[str, tuple[Decision, ...]]
     safety: dict[str, Safety]
     stats: dict[str, float]
+
+
+@contextmanager
+def rare_collections() -> Generator[None]:
+    """Let Python's collector of cycles start rarely: a compilation keeps almost all that it makes, and makes few cycles."""
+    thresholds = gc.get_threshold()
+    if thresholds[0]:  # zero disables collections
+        gc.set_threshold(max(thresholds[0], _OBJECTS), *thresholds[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+
+
+_OBJECTS = 20_000
+"""Objects that may be added between two collections of the youngest ones."""
 
 
 def prepare(program: IRModule | BaseFunc, target: Target) -> IRModule:

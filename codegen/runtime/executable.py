@@ -32,7 +32,7 @@ from ..artifact import (
     version,
     why_other_machine,
 )  # fmt: skip
-from ..build import Built, Settings, build, lower_program, prepare
+from ..build import Built, Settings, build, lower_program, prepare, rare_collections
 from ..cache import Cache, find_cache
 from ..current_target import default_target
 from ..device import Device, check_device
@@ -153,7 +153,8 @@ def compile(
 
         return Executable(*compile_for_gpu(prepare(program, chosen), chosen, settings))
     found = find_cache(cache)
-    built, image = _build(program, chosen, settings, found)
+    with rare_collections():
+        built, image = _build(program, chosen, settings, found)
     executable = link_built(built, image, chosen, settings)
     executable.notes += tuple(found.notes) if found else ()
     executable.stats["total"] = time.perf_counter() - start
