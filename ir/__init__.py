@@ -8,8 +8,8 @@ from . import hooks
 
 if TYPE_CHECKING:
     from .api.json_graph import load_json, save_json
-    from .api.program import Range, assert_structural_equal, structural_equal, structural_hash
-    from .base import BaseFunc, DummyGlobalInfo, GlobalVar, IRModule, Op, RelaxExpr, VDevice
+    from .api.program import Range, VDevice, assert_structural_equal, structural_equal, structural_hash
+    from .base import BaseFunc, DummyGlobalInfo, GlobalVar, IRModule, Op, RelaxExpr
     from .passes import transform
     from .tir import FuncType, PointerType, PrimType, TensorMapType, TupleType, Type
 

@@ -199,6 +199,16 @@ class Target(Node, frozen=True, eq=False):
     attrs: Attrs
 
 
+def target_attributes(text: str) -> Attrs:
+    """Return a target as attributes: "llvm -mcpu=native" gives kind and mcpu, "nvidia/a100" the tag."""
+    kind, *options = text.split()
+    result: Attrs = {"tag" if "/" in kind else "kind": kind}
+    for option in options:
+        key, _, value = option.lstrip("-").partition("=")
+        result[key] = value or True
+    return result
+
+
 class Metadata(Node, frozen=True, eq=False):
     """`metadata["relax.expr.Constant"][0]`: an object whose contents TVM printed elsewhere or not at all."""
 

@@ -71,9 +71,14 @@ class UnknownName(TvmsError, KeyError):
     """A name that a mapping does not contain; also a KeyError."""
 
 
+class AssertionFailed(TvmsError, AssertionError):
+    """An assertion of the program that does not hold (E0711); also an AssertionError."""
+
+
 def error(code: str, message: str, span: Span | None = None, help: str | None = None, *notes: Note) -> TvmsError:
     """Return an exception with a single error, for the caller to raise."""
-    return TvmsError(Diagnostic(code, message, span, help, notes))
+    kind = AssertionFailed if code == "E0711" else TvmsError
+    return kind(Diagnostic(code, message, span, help, notes))
 
 
 def count(number: int, noun: str) -> str:

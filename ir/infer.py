@@ -93,9 +93,9 @@ def function_struct_info(function: BaseFunc) -> FuncStructInfo:
             )
         case tir.PrimFunc():
             params = tuple(_loop_parameter(param, function.buffer_map.get(param)) for param in function.params)
-            returned = function.ret_type
-            known = isinstance(returned, tir.PrimType) and returned.dtype != "void"
-            return FuncStructInfo(params, PrimStructInfo(returned.dtype) if known else TupleStructInfo(()), False)
+            kind = function.ret_type
+            returned = PrimStructInfo(kind.dtype) if isinstance(kind, tir.PrimType) and kind.dtype != "void" else None
+            return FuncStructInfo(params, returned or TupleStructInfo(()), False)
         case _:
             given = function.struct_info
             return given if isinstance(given, FuncStructInfo) else FuncStructInfo(None, ObjectStructInfo(), False)

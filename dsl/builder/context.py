@@ -23,8 +23,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...ir import tir
-from ...ir.base import GlobalInfo, GlobalVar, Node, Source, Span
+from ...ir.base import BaseFunc, GlobalInfo, GlobalVar, Node, Source, Span
 from ...ir.diagnostics import Diagnostic, Note, TvmsError
+from ...ir.function_table import FunctionTable, numbered
+from ...ir.infer import function_struct_info
 from ...ir.spelling import did_you_mean
 from .. import syntax
 from ..compatibility import Dialect, dialect_of
@@ -206,6 +208,8 @@ class Context:
         self.is_newer_tvm = dialect == "tvm-0.27"
         """Whether the text is written for TVM after 0.21, where `T.alloc_buffer` does not belong to a block."""
         self.globals: dict[str, GlobalVar] = {}
+        self.generated = FunctionTable({})
+        """The loop functions that expressions of graph functions add to the module (`R.emit_te`)."""
         self.global_infos: dict[str, tuple[GlobalInfo, ...]] = {}
         """The global infos of the module (`I.module_global_infos`), known before any function is built."""
         self.type_variables: list[str] = []
@@ -278,6 +282,12 @@ class Context:
     def _remedy(self, name: str) -> str | None:
         help = undefined(name, self.scope.names(), "R" if self.tir is None else "T")
         return help or (f'write "{name}": a string names a dimension' if self.in_signature else None)
+
+    def add_function(self, function: BaseFunc, hint: str) -> GlobalVar:
+        """Add a generated function under `hint`, with a number if that is taken; return the reference to it or to an equal one."""
+        free = (name for name in numbered(hint) if name not in self.globals)
+        name = self.generated.add(function, free)
+        return GlobalVar(name, struct_info=function_struct_info(self.generated.functions[name]))
 
     def global_var(self, name: str, node: syntax.Syntax) -> GlobalVar:
         """Return the reference to function `name` of the module; raise E0102 if there is none."""

@@ -17,7 +17,7 @@ from ...ir.dtype import is_dtype
 from ...ir.signature import describe
 from ...ir.spelling import did_you_mean
 from .. import syntax
-from . import operators
+from . import host, operators
 from .budget import TEXT
 from .context import Context, Failed
 from .convert import Mismatch, constant, expression, is_dict, is_tuple
@@ -90,6 +90,9 @@ def evaluate_call(context: Context, node: syntax.Call, target: syntax.Expr | Non
         named = [(keyword, evaluate(context, keyword.value)) for keyword in node.keywords]
         site = FormUse(context, node, func.form.name, target)
         return apply(site, func.form, [func.receiver, *values], [node.func, *nodes], named)
+    if isinstance(func, host.HostValue):
+        keywords = {keyword.name: evaluate(context, keyword.value) for keyword in node.keywords}
+        return host.call(context, func, node, values, keywords)
     if node.keywords:
         raise context.error("E0105", "only forms of the language take arguments by name", node.keywords[0])
     if isinstance(func, GlobalVar):
@@ -134,6 +137,8 @@ def _attribute(context: Context, node: syntax.Attribute) -> Any:
         return member
     if isinstance(owner, ModuleReference):
         return context.global_var(node.attr, node)
+    if isinstance(owner, host.HostValue):
+        return host.attribute(context, owner, node)
     return _attribute_of(context, owner, node)
 
 
@@ -162,6 +167,8 @@ def _subscript(context: Context, node: syntax.Subscript) -> Any:
         return apply(FormUse(context, node, owner.name), owner, values, nodes)
     keys, _ = evaluate_all(context, node.indices)
     key = keys[0] if len(keys) == 1 else tuple(keys)
+    if isinstance(owner, host.HostValue):
+        return host.item(context, owner, key, node)
     if isinstance(owner, MetadataTable) and owner.key is None and isinstance(key, str):
         return MetadataTable(key)
     if isinstance(owner, MetadataTable) and owner.key is not None and isinstance(key, int):

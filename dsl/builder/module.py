@@ -211,6 +211,7 @@ class _Builder:
         for definition in definitions:
             if self.kinds[id(definition)] != _SCHEDULE:
                 self.define(definition)
+        self.functions |= self.context.generated.functions
         for definition in definitions:
             if self.kinds[id(definition)] == _SCHEDULE:
                 self.define_schedule(definition)

@@ -9,7 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...ir import relax, tir
-from ...ir.base import GlobalVar, StructInfo
+from ...ir.base import Attrs, GlobalVar, StructInfo
+from ...ir.building.call_te import call_te
 from ...ir.diagnostics import TvmsError
 from ...ir.ops.binding import bind as bind_operator
 from ...ir.ops.binding import signature_of
@@ -17,10 +18,11 @@ from ...ir.ops.registry import Param, RelaxOp, find, relax_ops
 from ...ir.signature import Parameter, Signature, describe
 from ...ir.spelling import did_you_mean
 from .. import syntax
-from . import expressions, remedies
+from . import expressions, host, remedies
 from . import relax_values as values
 from .convert import Text
-from .forms import Closure, Form, FormUse, Method, form
+from .forms import Closure, Form, FormUse, Method, Namespace, form
+from .host import HostValue
 from .relax_annotations import FORMS, build_struct_info, check_ndim, dtype_of, struct_info, struct_infos
 from .relax_arguments import Arguments, bind, parameters
 from .relax_blocks import BlockBuilder
@@ -43,8 +45,10 @@ class MatchCastRequest(Struct, frozen=True):
 def _call(builder: BlockBuilder, node: syntax.Call) -> Any:
     """Return the value of a call; raise E0301 if there is no such operator, E0207 if the callee is not a function."""
     name = values.dotted(builder, node.func)
-    if name is None:
-        return _call_value(builder, node)
+    return _call_value(builder, node) if name is None else _call_named(builder, name, node)
+
+
+def _call_named(builder: BlockBuilder, name: str, node: syntax.Call) -> Any:
     if name in FORMS:
         return build_struct_info(builder, name, node)
     if name in VALUE_FORMS:
@@ -88,7 +92,7 @@ def _argument(builder: BlockBuilder, param: Param, node: syntax.Expr) -> Any:
     if named is not None:
         return named(builder, node)
     value = values.operand(builder, node)
-    return _index_map(builder, value, node) if isinstance(value, Closure) else value
+    return _index_map(builder, value, node) if isinstance(value, Closure) else host.plain(value)
 
 
 def _index_map(builder: BlockBuilder, closure: Closure, node: syntax.Expr) -> tir.IndexMap:
@@ -118,9 +122,15 @@ def _call_value(builder: BlockBuilder, node: syntax.Call) -> Any:
             assert operator is not None
             return bind_operator(operator, (receiver, dtype_of(builder, given["dtype"])), {}, context.span(node))
     callee = values.operand(builder, node.func)
+    if isinstance(callee, Namespace):  # `relax.op.add` of the Python program
+        return _call_named(builder, callee.name, node)
     if not isinstance(callee, GlobalVar | relax.Var | relax.ExternFunc):
         if isinstance(callee, Form | Closure | Method):
             return expressions.evaluate_call(context, node)
+        if isinstance(callee, HostValue):
+            args = [values.operand(builder, arg) for arg in node.args]
+            named = {keyword.name: values.operand(builder, keyword.value) for keyword in node.keywords}
+            return host.call(context, callee, node, args, named)
         help = "call a function of the module as Module.f(…), an external one with R.call_packed(…)"
         raise context.error("E0207", f"{describe(callee)} cannot be called", node.func, help)
     for keyword in node.keywords:
@@ -130,6 +140,27 @@ def _call_value(builder: BlockBuilder, node: syntax.Call) -> Any:
 
 
 # --- The forms of `R` that are not operators ----------------------------------------------------------------------
+
+
+def _emit_te(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax.Expr:
+    """`R.emit_te(topi.add, x, y)`: a call of the loop function that a Python function builds from tensors."""
+    context, func = builder.context, host.plain(values.operand(builder, given["func"]))
+    if not callable(func):
+        raise context.error("E0202", f"expected a Python function of tensors, got {describe(func)}", given["func"])
+    args = [host.as_written(values.operand(builder, arg), arg) for arg in given.rest]
+    named = {
+        keyword.name: host.as_written(values.operand(builder, keyword.value), keyword.value) for keyword in given.extra
+    }
+    name = named.pop("primfunc_name_hint", None) or getattr(func, "__name__", "te_func")
+    attrs: Attrs = named.pop("primfunc_attrs", None) or {}
+    try:
+        made = call_te(func, args, named)
+    except TvmsError as error:
+        raise context.report(error, node) from None
+    except (TypeError, ValueError) as problem:
+        raise context.error("E0207", f"'{name}' cannot build a loop function: {problem}", node) from None
+    function = replace(made.function, attrs={**made.function.attrs, **attrs})
+    return replace(made.call(context.add_function(function, name)), span=context.span(node))
 
 
 def _call_packed(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax.Call:
@@ -219,6 +250,7 @@ def _tuple_get_item(builder: BlockBuilder, given: Arguments, node: syntax.Call) 
 
 _Build: TypeAlias = Callable[[BlockBuilder, Arguments, syntax.Call], Any]
 VALUE_FORMS: dict[str, tuple[Signature[Parameter], _Build]] = {
+    "R.emit_te": (parameters("func", "*args", "**keywords"), _emit_te),
     "R.call_packed": (parameters("func", "*args", "sinfo_args?", "**attrs"), _call_packed),
     "R.ExternFunc": (parameters("global_symbol", "struct_info?"), _extern_func),
     "R.match_cast": (parameters("value", "struct_info"), _match_cast),

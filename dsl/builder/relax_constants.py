@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from ...ir import relax, tir
 from ...ir.base import Metadata
 from ...ir.signature import describe
 from .. import syntax
 from . import relax_values as values
+from .host import HostValue
 from .relax_annotations import dtype_of, struct_info
 from .relax_arguments import Arguments
 from .relax_blocks import BlockBuilder
@@ -33,6 +36,8 @@ def constant(builder: BlockBuilder, node: syntax.Expr, dtype: str, whole: syntax
     from ...ir.numpy_dtype import numpy_dtype
 
     value = values.evaluate(builder, node)
+    if isinstance(value, HostValue):
+        return _of_array(builder, value, dtype, whole)
     try:
         array = numpy.array(_plain(value), dtype=numpy_dtype(dtype) if dtype else None)
         if array.dtype.kind not in "biuf" and not dtype:
@@ -46,6 +51,15 @@ def constant(builder: BlockBuilder, node: syntax.Expr, dtype: str, whole: syntax
         array = array.astype(numpy_dtype(dtype))
     span = builder.context.span(whole)
     return relax.Constant(array, struct_info=constant_info(array, dtype), span=span)
+
+
+def _of_array(builder: BlockBuilder, value: HostValue, dtype: str, whole: syntax.Expr) -> relax.Constant:
+    """Return the tensor of an array of the Python program; raise E0321 if it is not one."""
+    from ...ir.building.values import const
+
+    if not hasattr(value.value, "__array_interface__") and not hasattr(value.value, "__dlpack__"):
+        raise builder.context.error("E0321", f"the Python object '{value.name}' is not a tensor", whole)
+    return replace(const(value.value, dtype or None), span=builder.context.span(whole))
 
 
 def constant_info(array: NDArray[Any], dtype: str) -> relax.TensorStructInfo:

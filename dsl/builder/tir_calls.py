@@ -7,7 +7,7 @@ from functools import update_wrapper
 from typing import Any
 
 from ...ir import make, tir
-from ...ir.base import Node, Op, Target
+from ...ir.base import Node, Op, Target, target_attributes
 from ...ir.ops import tir as ops
 from ...ir.signature import Signature, describe, wrong_kind
 from ...ir.spelling import did_you_mean
@@ -209,12 +209,7 @@ def config_of(site: FormUse, config: Any, index: int) -> Attributes:
     if not isinstance(config, str) or not config.strip():
         message = f"{site.name}: expected the kind of a target or a dict of its attributes, got {describe(config)}"
         raise site.error("E0202", message, node=site.argument("", index))
-    kind, *options = config.split()
-    result: Attributes = {"tag" if "/" in kind else "kind": kind}
-    for option in options:
-        key, _, value = option.lstrip("-").partition("=")
-        result[key] = value or True
-    return result
+    return target_attributes(config)
 
 
 _NEWER_NAMES = {

@@ -10,7 +10,8 @@
                 B[vi] = A[vi] * T.float32(2)
 
 `double` is a `tvms.PrimFunc`. A decorated function or class is never executed: its source is parsed as a text, in which
-the surrounding plain values (numbers, strings, lists of them, variables of `tvms.tir`) are known by name.
+the surrounding values are known by name: numbers, strings, variables of `tvms.tir`, and also modules and functions, which are
+called when the text is read (`R.const(np.eye(3))`, `R.emit_te(topi.add, x, y)`).
 """
 
 from __future__ import annotations
@@ -24,11 +25,17 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any, cast
 
+from msgspec.structs import replace
+
+from ...ir import relax as relax_nodes
 from ...ir.api.relax import struct_info
 from ...ir.base import BaseFunc, IRModule, Node, Source
-from ...ir.building.values import plain_nodes
+from ...ir.building.values import apply, plain_nodes
 from ...ir.diagnostics import TvmsError, error
 from ...ir.dtype import is_dtype
+from ...ir.ops.registry import find
+from ...ir.passes.rewriter import refined_result
+from ..builder.host import HostValue
 from ..compatibility import FAULTS, TRUSTED, as_tvm_takes_them
 from ..load import parse_source
 
@@ -38,7 +45,7 @@ _NAME = re.compile(r"[^\W\d]\w*")
 class Dialect:
     """`I`, `T` or `R` in a Python program, or a member of one.
 
-    Types are values, as in `R.Tensor((n, 784), "float32")` or `T.int64()`. Other uses in annotations and class bodies
+    Types are values, as in `R.Tensor((n, 784), "float32")` or `T.int64()`, and operators of `R` functions of values. Other uses in annotations and class bodies
     return the object itself: the source text has the meaning.
     """
 
@@ -55,6 +62,9 @@ class Dialect:
         return _opener if path in _OPENERS else Dialect(self.letter, path)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        operator = self._path.removeprefix("R.")
+        if self.letter == "R" and find(f"relax.{operator}") is not None:
+            return apply(operator, *args, **kwargs)
         with suppress(TvmsError, TypeError):
             return _make(self._path, args, kwargs)
         return self
@@ -115,12 +125,17 @@ def from_source(program: Any, extra_vars: Mapping[str, Any] | None = None, check
 
     `extra_vars` are values that the text may mention: plain ones, and variables of `tvms.tir`.
 
+    The result of a graph function of a class or function has its inferred type, if that is more precise than the declared one.
+
     Raise TvmsError with all errors, and E0019 if the source of a class or function is not available.
     Source: tvm.script.from_source.
     """
     source = Source("<string>", program) if isinstance(program, str) else _source_of(program)
-    values = _values(source.text, extra_vars or {})
-    module = parse_source(source, values, is_python=not isinstance(program, str))
+    is_python = not isinstance(program, str)
+    values = _values(source.text, extra_vars or {}, is_python)
+    module = parse_source(source, values, is_python=is_python)
+    if is_python:
+        module = replace(module, functions={name: _refined(func) for name, func in module.functions.items()})
     if check_well_formed:
         from ...ir.verify import verify
 
@@ -132,6 +147,11 @@ def from_source(program: Any, extra_vars: Mapping[str, Any] | None = None, check
         if found:
             raise TvmsError(found)
     return module if module.name else _only(module)
+
+
+def _refined(function: BaseFunc) -> BaseFunc:
+    """Return a graph function with the inferred type of its result where that is more precise (TVM: the constructor of `Function`)."""
+    return refined_result(function) if isinstance(function, relax_nodes.Function) else function
 
 
 def _only(module: IRModule) -> IRModule | BaseFunc:
@@ -151,14 +171,17 @@ def _source_of(definition: Any) -> Source:
     return Source(name, "\n" * (first - 1) + textwrap.dedent("".join(lines)))
 
 
-def _values(text: str, names: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of `names` that the text mentions, converted to values of the builders; others are omitted."""
-    found: dict[str, Any] = {}
-    for name in set(_NAME.findall(text)) & names.keys():
-        value = _value(names[name])
-        if value is not NotImplemented:
-            found[name] = value
-    return found
+def _values(text: str, names: Mapping[str, Any], is_python: bool) -> dict[str, Any]:
+    """Return those of `names` that the text mentions, as values of the builders; for a text alone, only plain ones."""
+    mentioned = {name: names[name] for name in set(_NAME.findall(text)) & names.keys()}
+    found = {name: _host_value(value) if is_python else _value(value) for name, value in mentioned.items()}
+    return {name: value for name, value in found.items() if value is not NotImplemented}
+
+
+def _host_value(value: Any) -> Any:
+    """Return a Python value as a value of the builders, wrapped if there is no equivalent."""
+    found = _value(value)
+    return HostValue(value, _host_value) if found is NotImplemented else found
 
 
 def _value(value: Any) -> Any:
@@ -170,6 +193,8 @@ def _value(value: Any) -> Any:
         for part in str(value).split(".")[1:]:
             found = found.members.get(part) if isinstance(found, Namespace) else None
         return Namespace(str(value), {}) if found is None else found
+    if value is _opener:  # `tvm.script.ir_module`
+        return NAMESPACES["I"].members["ir_module"]
     operator: Any = getattr(value, "operator", None) if callable(value) else None
     if isinstance(operator, str):
         return _value(Dialect("R", f"R.{operator}"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import equal, make, tir
+from .. import base, equal, make, tir
 from ..building.values import plain_nodes
 from .constructor import constructor, plain_node
 
@@ -21,6 +21,13 @@ def Range(begin: Any, end: Any = None) -> tir.Range:
     last = plain_node(stop)
     first = plain_node(start, last.dtype)
     return tir.Range(first, last if end is None else make.sub(last, first))
+
+
+@constructor(base.VDevice)
+def VDevice(target: Any = None, vdevice_id: int = 0, memory_scope: str = "global") -> base.VDevice:
+    """A device that holds tensors; `target` is a Target or its attributes, as a dict or a text such as "cuda -arch=sm_80"."""
+    config = base.target_attributes(target) if isinstance(target, str) else getattr(target, "attrs", target) or {}
+    return base.VDevice(dict(config), vdevice_id, memory_scope)
 
 
 def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:

@@ -270,11 +270,7 @@ class BlockBuilder:
         attrs: Attrs = kwargs.pop("primfunc_attrs", None) or {}
         made = call_te(func, self._inputs_as_variables(args), self._inputs_as_variables(kwargs))
         function = replace(made.function, attrs={**made.function.attrs, **attrs})
-        operands = (self.add_func(function, name), relax.Tuple(made.args))
-        extra = (relax.ShapeExpr(made.variables),) if made.variables else ()
-        result = made.results[0] if len(made.results) == 1 else relax.TupleStructInfo(made.results)
-        call = Call(Op("relax.call_tir"), (*operands, *extra), {}, (result,))
-        return cast("Call", inferred(call))
+        return made.call(self.add_func(function, name))
 
     def emit_te(self, func: Callable[..., Any], *args: Any, name_hint: str = "", **kwargs: Any) -> Var:
         """Bind the result of `call_te` to a new variable and return it."""

@@ -10,13 +10,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import relax, te, tir
-from ..base import StructInfo
+from ..base import GlobalVar, Op, StructInfo
 from ..infer import infer_struct_info, replace_dims
 from ..operators import symbolic_equality
 from ..ops.inference import dims_of, tensor_info
 from ..relax import Expr, PrimStructInfo, ShapeStructInfo, TensorStructInfo, TupleStructInfo
 from ..variables import free_variables
 from ..visit import substitute
+from .values import inferred
 
 Bindings = Mapping[relax.Var, Expr]
 
@@ -28,6 +29,13 @@ class LoopCall(Struct):
     args: tuple[Expr, ...]
     variables: tuple[tir.PrimExpr, ...]
     results: tuple[TensorStructInfo, ...]
+
+    def call(self, callee: GlobalVar) -> relax.Call:
+        """Return the call of the loop function, under the name `callee`, for its arguments."""
+        operands = (callee, relax.Tuple(self.args))
+        extra = (relax.ShapeExpr(self.variables),) if self.variables else ()
+        result = self.results[0] if len(self.results) == 1 else TupleStructInfo(self.results)
+        return cast("relax.Call", inferred(relax.Call(Op("relax.call_tir"), (*operands, *extra), {}, (result,))))
 
 
 def call_te(function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> LoopCall:

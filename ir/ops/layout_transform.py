@@ -57,7 +57,9 @@ def _domains(whole: Mapping[tir.Var, int]) -> dict[tir.Var, tir.Range]:
 
 
 def _complete(values: dict[str, Any]) -> None:
-    """Convert a function of indices to an index map (TVM: `IndexMap.from_func`)."""
+    """Convert a function of indices to an index map (TVM: `IndexMap.from_func`), and None to no separators."""
+    for name in ("axis_separators", "input_axis_separators"):
+        values[name] = values[name] or ()
     given = values["index_map"]
     if callable(given):
         indices = [te.var(name, "int64") for name in inspect.signature(given).parameters]
@@ -172,8 +174,8 @@ register(
             Param("x"),
             Param("index_map", "value"),
             Param("pad_value", "value", None),
-            Param("axis_separators", "opt_ints", None),
-            Param("input_axis_separators", "opt_ints", None),
+            Param("axis_separators", "opt_ints", ()),
+            Param("input_axis_separators", "opt_ints", ()),
         ),
         _infer,
         "Transform the layout of `x` by `index_map`; `pad_value` fills dimensions that are not divisible.",

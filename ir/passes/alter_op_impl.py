@@ -105,8 +105,8 @@ class _Options:
         """Return the attributes of a layout transform that specify the axis separators."""
         own, of_input = self._separators.get(operator), self._input_separators.get(operator)
         return {
-            "axis_separators": tuple(own[position]) if own else None,
-            "input_axis_separators": tuple(of_input[position]) if of_input else None,
+            "axis_separators": tuple(own[position]) if own else (),
+            "input_axis_separators": tuple(of_input[position]) if of_input else (),
         }
 
 

@@ -14,7 +14,7 @@ from ..deep import deep
 from ..diagnostics import error
 from ..infer import Bindings, bind_dims, infer_struct_info
 from ..visit import substitute, walk
-from .rewriter import forgotten, refined_variable
+from .rewriter import forgotten, refined_result, refined_variable
 from .symbolic_values import with_simple_dims
 from .transform import declare_pass
 
@@ -64,7 +64,7 @@ def _refined(before: relax.Function, after: relax.Function) -> relax.Function:
             if value is not old.value and isinstance(new, relax.VarBinding):
                 variable = refined_variable(new.var, value)
                 refined |= {} if variable is new.var else {new.var: variable}
-    return forgotten(substitute(after, refined)) if refined else after
+    return refined_result(forgotten(substitute(after, refined)) if refined else after)
 
 
 @declare_pass("BindSymbolicVars")

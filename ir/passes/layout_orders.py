@@ -73,9 +73,9 @@ def rearranged(value: relax.Expr, own: Order, wanted: Order) -> relax.Expr:
 def _splitting(order: Order, rank: int) -> tir.IndexMap:
     """Return the map from the indices of a tensor to those with split axes."""
     indices = _indices(rank)
-    block = {part.axis: d.dim(part.size) for part in order if isinstance(part, Inner)}
+    block = {part.axis: tir.IntImm("int32", part.size) for part in order if isinstance(part, Inner)}
     final = [
-        make.floormod(indices[part.axis], d.dim(part.size))
+        make.floormod(indices[part.axis], block[part.axis])
         if isinstance(part, Inner)
         else make.floordiv(indices[part], block[part])
         if part in block
@@ -93,9 +93,10 @@ def _joining(order: Order) -> tir.IndexMap:
     }
     for part, index in zip(order, indices, strict=True):
         if isinstance(part, Inner):
-            final[part.axis] = make.add(make.mul(final[part.axis], d.dim(part.size)), index)
+            final[part.axis] = make.add(make.mul(final[part.axis], tir.IntImm("int32", part.size)), index)
     return tir.IndexMap(indices, tuple([final[axis] for axis in sorted(final)]))
 
 
 def _indices(count: int) -> tuple[tir.Var, ...]:
-    return tuple([tir.Var("int64", f"i{number}") for number in range(count)])
+    """Return the indices of a map, in int32 as in TVM's maps between layouts."""
+    return tuple([tir.Var("int32", f"i{number}") for number in range(count)])

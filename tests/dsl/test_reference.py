@@ -67,7 +67,8 @@ def test_every_form_is_exercised() -> None:
     used = set(re.findall(r"\b[ITRS](?:\.\w+)+", text))
     used |= {f"{receiver}.{name}" for receiver in "Ax" for name in re.findall(r"\.(\w+)\(", text)}
     declared = {*forms(), *(f"R.{op.script_name}" for op in relax_ops().values())}
-    assert sorted(declared - used) == []
+    in_python_only = {"R.emit_te"}  # tests/dsl/test_script.py
+    assert sorted(declared - used - in_python_only) == []
 
 
 @pytest.mark.parametrize("dialect", ["tvms", "tvm-0.21", "tvm-0.27"])

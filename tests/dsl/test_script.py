@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
+from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import tvms
-from tvms import relax, tir
+from tvms import relax, te, tir
 from tvms.ir.visit import walk
 from tvms.script import from_source
 from tvms.script import ir as I
@@ -195,3 +198,94 @@ def test_loop_variables_and_axes_may_reuse_names_in_decorated_texts_only() -> No
     with pytest.raises(tvms.TvmsError, match="loop variable 'k' shadows the variable 'k'"):
         tvms.parse(native)
     assert isinstance(decorated, tvms.PrimFunc)
+
+
+def doubled(x: te.Tensor, factor: int = 2) -> te.Tensor:
+    return te.compute(x.shape, lambda i: x[i] * factor, "doubled")
+
+
+def test_modules_and_functions_around_a_definition_have_their_meaning() -> None:
+    sizes = {"rows": 4}
+
+    @I.ir_module
+    class Module:
+        @R.function
+        def main(x: R.Tensor((sizes["rows"],), "float32")) -> R.Tensor((4,), "float32"):
+            lv = R.emit_te(doubled, x, factor=3)
+            lv1 = R.emit_te(doubled, lv, factor=3)
+            lv2 = R.emit_te(doubled, lv1, primfunc_name_hint="main", primfunc_attrs={"op_pattern": 0})
+            return R.add(lv2, R.const(np.full((4,), 1, "float32")))
+
+    assert list(Module.functions) == ["main", "doubled", "main1"]
+    assert Module["main1"].attrs["op_pattern"] == 0
+    result = tvms.interpret(Module, "main", [np.ones(4, "float32")])
+    np.testing.assert_array_equal(np.asarray(result), np.full(4, 19, "float32"))
+    tvms.ir.assert_structural_equal(tvms.parse(Module.script()), Module)
+
+
+def raising(x: object) -> object:
+    raise KeyError("no such layer")
+
+
+def no_function_of_tensors(x: te.Tensor) -> int:
+    return 1
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("raising(x)", "E0207]: the Python function 'raising' raised KeyError: 'no such layer'"),
+        ("np.no_name", "E0103]: 'numpy' has no attribute 'no_name'"),
+        ("np.__loader__", "E0103]: 'numpy' has no attribute '__loader__'"),
+        ("R.emit_te(np, x)", "E0202]: expected a Python function of tensors, got"),
+        (
+            "R.emit_te(no_function_of_tensors, x)",
+            "E0207]: 'no_function_of_tensors' cannot build a loop function: 'no_function_of_tensors' must return one or "
+            "several tensors, not 1",
+        ),
+        ("R.const(np)", "E0321]: the Python object 'numpy' is not a tensor"),
+    ],
+)
+def test_mistakes_with_values_of_python_are_told(value: str, reason: str, tmp_path: Path) -> None:
+    """Write and load a Python module, because the source of a decorated function must be in a file."""
+    text = (
+        "import numpy as np\nfrom tvms.script import relax as R\n"
+        '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    return {value}\n'
+    )
+    path = tmp_path / "written.py"
+    path.write_text(text.format(value=value))
+    spec = importlib.util.spec_from_file_location("written", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    module.__dict__.update(raising=raising, no_function_of_tensors=no_function_of_tensors)
+    with pytest.raises(tvms.TvmsError) as caught:
+        spec.loader.exec_module(module)
+    assert reason in str(caught.value)
+
+
+def test_a_text_alone_calls_no_python() -> None:
+    with pytest.raises(tvms.TvmsError, match=r"E0101.*'raising' is not defined"):
+        from_source('@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    return raising(x)', {"raising": raising})
+
+
+def test_the_result_of_a_python_function_has_its_inferred_type() -> None:
+    @R.function
+    def f(x: R.Tensor((2, 3), "float32")) -> R.Tensor(None, "float32", ndim=2):
+        return R.permute_dims(x)
+
+    @R.function
+    def kept(x: R.Tensor(None, "float32", ndim=2)) -> R.Tensor(None, "float32", ndim=2):
+        m = T.int64()
+        lv = R.match_cast(x, R.Tensor((m, 3), "float32"))
+        return lv  # noqa: RET504
+
+    assert f.ret_struct_info == R.Tensor((3, 2), "float32")
+    assert kept.ret_struct_info == R.Tensor(None, "float32", ndim=2)
+
+
+def test_operators_of_the_dialect_are_functions_of_values() -> None:
+    x = relax.Var("x", R.Tensor((2,), "float32"))
+    assert R.add(x, x).struct_info == R.Tensor((2,), "float32")
+    with pytest.raises(tvms.TvmsError, match="E0326"):
+        R.add(x, relax.Var("y", R.Tensor((3,), "float32")))

@@ -12,6 +12,7 @@ from ...building.place import with_place
 from ...building.values import apply, call_function, dimension, graph_value, inferred, plain_nodes
 from ...diagnostics import error
 from ...infer import infer_struct_info
+from ...passes.rewriter import refined_result
 from ..constructor import constructor, node_constructor
 from .struct_info import TensorStructInfo
 
@@ -113,10 +114,10 @@ def Function(
     is_pure: bool = True,
     attrs: Attrs | None = None,
 ) -> relax.Function:
-    """A function; the struct info of its result is inferred from `body` unless given."""
+    """A function; the struct info of its result is that of `body`, unless another or a more precise one is given."""
     sequence = body if isinstance(body, relax.SeqExpr) else relax.SeqExpr((), body)
     returned = ret_struct_info or infer_struct_info(sequence)
-    return relax.Function(tuple(params), sequence, returned, is_pure, attrs=plain_nodes(attrs or {}))
+    return refined_result(relax.Function(tuple(params), sequence, returned, is_pure, attrs=plain_nodes(attrs or {})))
 
 
 def te_tensor(value: relax.Expr, name: str = "rxplaceholder") -> Any:
