@@ -71,10 +71,10 @@ class Product(Struct, frozen=True, eq=False):
     c: tir.Buffer
     near: str = ""
     """The factor, "a" or "b", that is already packed and padded, and therefore read in place; "" for none."""
-    panels: tir.Buffer | None = None
-    """Factor B as panels of shape (panels, k, columns of a panel), if it is stored like that; `b` is not used then."""
     finish: Epilogue | None = None
     """The epilogue, which stores its result instead of `c`."""
+    panels: tir.Buffer | None = None
+    """Factor B as panels of shape (panels, k, columns of a panel), if it is stored like that; `b` is not used then."""
 
     @property
     def is_of_bytes(self) -> bool:
@@ -145,8 +145,8 @@ class _Emitter:
         is_seldom_read = is_single or (most_columns is not None and most_columns <= FEW_PANELS * tiles.columns)
         self.packs_a = "a" in words or (product.near != "a" and not (is_seldom_read and _is_unit(product.a, 1)))
         self.fetches_a = product.near != "a" and not is_single and "a" not in words
-        is_b_ready = product.panels is not None or product.near == "b" or (is_single and _is_unit(product.b, 1))
-        self.packs_b = "b" in words or not is_b_ready
+        is_packed = product.near == "b" or product.panels is not None
+        self.packs_b = "b" in words or not (is_packed or (is_single and _is_unit(product.b, 1)))
         self.a_by_rows = not _is_unit(product.a, 0)
         self.is_one_depth = constant(ceil_divide(product.k, tiles.depth)) == 1
         self.has_odd_rows = not is_multiple(product.m, tiles.rows)
