@@ -8,7 +8,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from ...ir.base import assert_structural_equal
+from ...ir.base import BaseFunc, IRModule, assert_structural_equal
 from ...ir.programs import as_module
 
 
@@ -52,14 +52,22 @@ def _compare(self: CompareBeforeAfter, before: Any, expected: Any, transform: Ca
     """Check that the pass turns `before` into `expected`, or raises it."""
     if inspect.isclass(expected) and issubclass(expected, Exception):
         with import_module("pytest").raises(expected):
-            transform(as_module(before))
+            transform(_named_main(before))
         return
-    assert_structural_equal(transform(as_module(before)), as_module(expected))
+    assert_structural_equal(transform(_named_main(before)), _named_main(expected))
+
+
+def _named_main(program: Any) -> IRModule:
+    """Return a program as a module, with the name `main` for a function, whose own name is not compared."""
+    is_public = isinstance(program, BaseFunc) and "global_symbol" in program.attrs
+    return as_module(program.with_attr("global_symbol", "main") if is_public else program, "main")
 
 
 def _fixture_of(member: Any, owner: type) -> Any:
     """Return the fixture of a member of a test class: a method with its own fixtures as parameters, or a constant value."""
     fixture: Any = import_module("pytest").fixture
+    if hasattr(member, "_fixture_function"):  # it is a fixture
+        return member
     if inspect.isfunction(member):
         return fixture(member)
     value = member.__get__(None, owner) if hasattr(member, "__get__") else member

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 
 from msgspec import Struct
 
 from .. import make, tir
 from ..deep import deep
-from ..idioms import is_one
+from ..idioms import is_one, is_zero
 from ..intern import joined
 from ..simplify import Simplifier, simplify
 from ..visit import walk
@@ -56,11 +57,48 @@ def _is_cut(split: IterSplitExpr) -> bool:
     return not (isinstance(below, tir.IntImm) and not below.value)
 
 
+def _as_fused(value: IterMapExpr | tir.PrimExpr) -> tir.PrimExpr:
+    """Return a map as an expression in which a quotient or remainder of a fused iterator stays whole."""
+    match value:
+        case IterSumExpr(args=args, base=base):
+            return make.add(reduce(make.add, [_as_fused(part) for part in args], make.const(0, base.dtype)), base)
+        case IterSplitExpr(source=mark, lower_factor=lower, extent=extent, scale=scale):
+            part = _as_fused(mark.source)
+            if not _is_whole(value):
+                part = make.floormod(part, make.mul(lower, extent)) if _is_cut(value) else part
+                part = make.floordiv(part, lower)
+            return make.mul(part, scale)
+        case _:
+            assert isinstance(value, tir.PrimExpr)
+            return value
+
+
 def iter_map_simplify(
-    indices: Sequence[tir.PrimExpr], input_iters: Mapping[tir.Var, tir.Range], predicate: tir.PrimExpr | None = None
+    indices: Sequence[tir.PrimExpr],
+    input_iters: Mapping[tir.Var, tir.Range],
+    predicate: tir.PrimExpr | None = None,
+    check_level: IterMapLevel = IterMapLevel.SURJECTIVE,
+    simplify_trivial_iterators: bool = True,
 ) -> list[tir.PrimExpr]:
-    """Return simplified indices, for iterators in their ranges and assuming `predicate` (TVM: `IterMapSimplify`)."""
-    simplifier = Simplifier(input_iters, () if predicate is None else (predicate,))
+    """Return indices as sums of splits if they are an iterator map, else simplified (TVM: `IterMapSimplify`).
+
+    If `predicate` is not a bound of a sum of iterators, it is not used. Iterators of extent 1 stay, unless
+    `simplify_trivial_iterators`.
+    """
+    convert = _as_fused if all(is_zero(domain.min) for domain in input_iters.values()) else normalize_iter_map_to_expr
+    for condition in dict.fromkeys((predicate, None)):
+        keeps_trivial = not simplify_trivial_iterators
+        detector = Detector(input_iters, condition, check_level, keeps_trivial=keeps_trivial, as_written=True)
+        try:
+            return [convert(index) for index in detector.detect(indices)]
+        except NotIterMap:
+            pass
+    known = {
+        variable: domain
+        for variable, domain in input_iters.items()
+        if simplify_trivial_iterators or not is_one(domain.extent)
+    }
+    simplifier = Simplifier(known, () if predicate is None else (predicate,))
     return [simplifier.visit(index) for index in indices]
 
 

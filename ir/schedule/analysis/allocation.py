@@ -7,14 +7,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ... import tir
+from ... import make, tir
 from ...base import Node
 from ...buffers import data_pointer
 from ...visit import walk
 from ..conditions import STAGE_PIPELINE, Condition, name_of
 from ..program import Program
 from ..tree import walk_statements
-from .order import check_independent, is_shared
+from .order import Pair, accesses, check_independent, is_across_threads, is_reduced_over, is_shared
 from .pipeline import is_region_covered
 from .scope import Scope
 
@@ -92,9 +92,41 @@ def check_threads(program: Program, site: tir.Block, buffer: tir.Buffer) -> None
             before = [other.src for other in scope.before(reader) if any(w.buffer is buffer for w in other.src.writes)]
             if not before or not is_region_covered(program, scope, reader):
                 outside.append(reader)
-        if under and outside:
-            reason = f"each thread of {name_of(loop)} would have its own '{buffer.name}', and {name_of(outside[0])}"
-            raise STAGE_PIPELINE.refuse(f"{reason} needs elements that another thread writes", outside[0], loop)
+        foreign = [
+            other for other in outside if not all(_in_same_thread(program, thread, own, other, buffer) for own in under)
+        ]
+        if foreign:
+            reason = f"each thread of {name_of(loop)} would have its own '{buffer.name}', and {name_of(foreign[0])}"
+            raise STAGE_PIPELINE.refuse(f"{reason} needs elements that another thread writes", foreign[0], loop)
+
+
+def _in_same_thread(program: Program, axis: str, a: tir.Block, b: tir.Block, buffer: tir.Buffer) -> bool:
+    """Return whether blocks under loops on a thread axis access an element of `buffer` only in the same thread.
+
+    All threads that share a reduction have its result.
+    """
+    (first, loops), (second, others) = _threads_of(program, axis, a), _threads_of(program, axis, b)
+    for loop, block in ((first, a), (second, b)):
+        writes = any(region.buffer is buffer for region in block.writes)
+        if loop is not None and writes and is_across_threads(axis) and is_reduced_over(program, block, loop):
+            return True
+    if first is None or second is None:
+        return False
+    for mine in accesses(program.realize_of(a)):
+        for other in accesses(program.realize_of(b)):
+            if mine.buffer is buffer and mine.touches(other):
+                pair = Pair(mine, loops, other, others)
+                one, two = pair.mine[loops.index(first)], pair.other[others.index(second)]
+                if not all(pair.is_apart([case]) for case in (make.less(one, two), make.less(two, one))):
+                    return False
+    return True
+
+
+def _threads_of(program: Program, axis: str, block: tir.Block) -> tuple[tir.For | None, tuple[tir.For, ...]]:
+    """Return the loop around a block that is bound to a thread axis, and all loops around it within its scope."""
+    loops = program.loops_of(block)
+    bound = [loop for loop in loops if loop.thread_binding is not None and loop.thread_binding.thread_tag == axis]
+    return (bound[-1] if bound else None), loops
 
 
 def _touches(block: tir.Block, buffer: tir.Buffer) -> bool:

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from ... import tir
 from ...analysis.iter_map_use import iter_map_simplify
-from ...idioms import is_one
 from ...visit import walk
 from ..conditions import FIXED_DOMAINS, name_of
 from ..program import Program
@@ -94,12 +93,11 @@ def simplified_bindings(
     """
 
     def simplified(realize: tir.BlockRealize, domains: Domains) -> tir.BlockRealize:
-        known = {
-            variable: domain
-            for variable, domain in domains.items()
-            if not (preserve_unit_iters and is_one(domain.extent))
-        }
-        values = tuple(iter_map_simplify(realize.iter_values, known, realize.predicate))
+        values = tuple(
+            iter_map_simplify(
+                realize.iter_values, domains, realize.predicate, simplify_trivial_iterators=not preserve_unit_iters
+            )
+        )
         if all(new is old for new, old in zip(values, realize.iter_values, strict=True)):
             return realize
         return replace(realize, iter_values=values)

@@ -237,7 +237,7 @@ def check_independent(program: Program, loop: tir.For, thread: str | None) -> No
     scope = Scope(loop)
     for index, mine in enumerate(found):
         for other in found[index:]:
-            combines = reduces and mine.outside is None and _is_reduced_over(program, mine.block, loop)
+            combines = reduces and mine.outside is None and is_reduced_over(program, mine.block, loop)
             if not mine.touches(other) or _may_meet(program, scope, mine, other, combines):
                 continue
             is_same = mine.block is other.block and mine.outside is None
@@ -258,7 +258,7 @@ def is_across_threads(thread: str | None) -> bool:
     return thread is not None and thread.startswith("threadIdx")
 
 
-def _is_reduced_over(program: Program, block: tir.Block, loop: tir.For) -> bool:
+def is_reduced_over(program: Program, block: tir.Block, loop: tir.For) -> bool:
     """Return whether a reduction iterator of `block` is bound to `loop`."""
     values = program.realize_of(block).iter_values
     return any(

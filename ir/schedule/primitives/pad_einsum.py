@@ -13,6 +13,7 @@ from ...base import Node
 from ...buffers import buffers_of
 from ...dtype import is_int
 from ...equal import structural_equal
+from ...idioms import is_one
 from ...simplify import simplify
 from ...visit import walk
 from ..analysis.bindings import domains_of
@@ -71,7 +72,7 @@ def pad_einsum(program: Program, block: Block, padding: Integers) -> None:
     _check_padding(block, padding)
     padded = _padded_extents(block, padding)
     outermost = outermost_loop(program, block)
-    _check_einsum(block)
+    _check_einsum(block, padded)
     _check_runs_for_all(program, block)
     check_starts_anew(program, block, block.writes[0].buffer)
     check_covers(program, block)
@@ -118,7 +119,7 @@ def _padded_extents(block: tir.Block, padding: tuple[int, ...]) -> dict[tir.Var,
     return found
 
 
-def _check_einsum(block: tir.Block) -> None:
+def _check_einsum(block: tir.Block, padded: _Padded) -> None:
     """Refuse a block with indices other than one iterator for each dimension (E0552, E0562, E0565)."""
     written = [region.buffer for region in block.writes]
     if len(written) != 1 or any(region.buffer in written for region in block.reads):
@@ -140,7 +141,12 @@ def _check_einsum(block: tir.Block) -> None:
             fits = make.equal(dom.extent, size) if dom is not None else make.logical_and(make.equal(index, 0), make.equal(size, 1))  # fmt: skip
             if not prove(fits).is_proven:
                 raise EINSUM.refuse(f"index {index} of '{buffer.name}' is not an iterator over {size}", block)
-    spatial = {axis.var for axis in block.iter_vars if axis.iter_type is DATA_PAR}
+    units = {
+        axis.var
+        for axis in block.iter_vars
+        if axis.dom is not None and is_one(axis.dom.extent) and axis.var not in padded
+    }
+    spatial = {axis.var for axis in block.iter_vars if axis.iter_type is DATA_PAR} - units
     used = {node for index in access_indices(block, written[0]) for node in walk(index)}
     others = [axis for axis in block.iter_vars if axis.iter_type not in (DATA_PAR, COMM_REDUCE)]
     if others or not spatial <= used:
