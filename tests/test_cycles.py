@@ -22,6 +22,8 @@ ONE_PER_FILE = {
     "codegen/lower": "pass",
     "dsl/importers/onnx": "family of operators",
     "dsl/importers/torch": "family of operators",
+    "codegen/dlight/cpu": "schedule rule",
+    "codegen/dlight/gpu": "schedule rule",
     "dsl/printer": "noun of the language",
     "dsl/script/ir_builder": "module of TVM",
     "dsl/testing": "module of TVM",
