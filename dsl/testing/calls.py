@@ -84,6 +84,11 @@ def _numbers(graph: Graph, count: int, low: int, high: int) -> list[int]:
     return [graph.choose.number(low, high) for _ in range(count)]
 
 
+def _place(graph: Graph, size: int) -> int:
+    """Choose an end of a slice, which may lie beyond the dimension, counted from the front or from the end."""
+    return graph.choose.number(-size - 2, size + 2)
+
+
 def _flag(graph: Graph) -> bool:
     return graph.choose.pick((False, True))
 
@@ -105,10 +110,10 @@ def sliced(graph: Graph) -> None:
     x = _data(graph)
     rank, axis = len(x.shape), _axis(graph, len(x.shape))
     size = int(x.shape[axis])
-    match graph.choose.number(0, 8):
-        case 0 | 1:
+    match graph.choose.number(0, 9):
+        case 0 | 1 | 9:
             axes = _axes(graph, rank)
-            begin, end = (_numbers(graph, len(axes), -3, 5) for _ in range(2))
+            begin, end = ([_place(graph, int(x.shape[axis])) for axis in axes] for _ in range(2))
             steps = [graph.choose.pick((1, 1, 2, 3, -1, -2)) for _ in axes]
             add_call(graph, f"strided_slice({x.name}, {axes}, {begin}, {end}, {steps})", x)
         case 2:
@@ -137,7 +142,16 @@ def gathered(graph: Graph) -> None:
     size = int(x.shape[axis])
     if 0 in x.shape:
         return
-    match graph.choose.number(0, 3):
+    match graph.choose.number(0, 5):
+        case 4 | 5:
+            shapes = [_shape(graph, graph.choose.number(1, 2), most=3) for _ in range(graph.choose.number(1, rank))]
+            if len(shapes) > 1 and graph.choose.number(0, 1):
+                shapes[:2] = graph.choose.pick((((2, 1), (3,)), ((3,), (2, 1)), ((2, 1), (2, 3))))
+            found = [_indices(graph, shape, int(n)) for shape, n in zip(shapes, x.shape, strict=False)]
+            indices = [index for index in found if index is not None]
+            if len(indices) == len(found):
+                names = ", ".join(index.name for index in indices)
+                add_call(graph, f"index_tensor({x.name}, ({names},))", x, *indices)
         case 0:
             index = _indices(graph, _shape(graph, graph.choose.number(1, 2), most=3), size)
             if index is not None:

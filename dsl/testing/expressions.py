@@ -233,6 +233,11 @@ def _shift(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
     shift = choose.pick((make.right_shift, make.left_shift))
     if choose.rarely(4):
         return shift(grow(dtype), make.bitwise_and(grow(dtype), make.const(choose.pick((7, 15, 63)), dtype)))
+    if choose.rarely(4):
+        most = parse_dtype(dtype).bits - 1
+        return shift(
+            grow(dtype), make.add(make.bitwise_and(grow(dtype), make.const(1, dtype)), make.const(most, dtype))
+        )
     return shift(grow(dtype), make.const(choose.number(0, 4), dtype))
 
 

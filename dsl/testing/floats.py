@@ -20,6 +20,11 @@ DTYPES = ("float32", "float32", "float64", "float16", "bfloat16")
 CONSTANTS = (
     "0.0", "-0.0", "1.0", "-1.0", "0.5", "2.5", "6.0", "-0.5", '"inf"', '"-inf"', '"nan"', "1e-40", "3e38", "-3e38", "2147483648.0"
 )  # fmt: skip
+LIMITS = {
+    "float32": ("3e38", "-3e38", "1e-40"), "float64": ("1.7e308", "-1.7e308", "5e-324"),
+    "float16": ("65504.0", "-65504.0", "6e-8"), "bfloat16": ("3e38", "-3e38", "1e-40"),
+}  # fmt: skip
+"""Constants near the limits of a dtype, whose sums and products overflow or underflow."""
 INTEGERS = ("int32", "int8", "uint8", "int64", "uint32", "int16")
 EXACT = ("sqrt", "floor", "ceil", "trunc", "round", "nearbyint", "abs")
 FUNCTIONS = (
@@ -126,6 +131,7 @@ class _Formula:
 
     def constant(self) -> str:
         known = CONSTANTS[:-4] if self.dtype == "float16" else CONSTANTS
+        known = LIMITS[self.dtype] if self.choose.rarely(3) else known
         return f"T.{self.dtype}({self.choose.pick(known)})"
 
     def value(self, size: int) -> str:
@@ -134,8 +140,8 @@ class _Formula:
         a, b = self.value(size - 1), self.value((size - 1) // 2)
         if self.choose.rarely(2):
             a, b = b, a
-        match self.choose.number(0, 9):
-            case 9:
+        match self.choose.number(0, 10):
+            case 9 | 10:
                 return self.folded()
             case 0 | 1 | 2:
                 return f"({a} {self.choose.pick(('+', '-', '*', '/'))} {b})"

@@ -144,6 +144,13 @@ def pair(graph: Graph) -> None:
     """Add a tuple of one or two values, possibly with its elements in another order, and one of its elements."""
     x, y = graph.operand(), graph.operand()
     name, place = graph.choose.fresh("pair"), graph.choose.number(0, 1)
+    if x.shape and x.shape[0] in (2, 4) and graph.choose.rarely(2):  # a tuple whose elements are known by nothing else
+        half = (int(x.shape[0]) // 2, *x.shape[1:])
+        swapped = graph.choose.fresh("pair")
+        graph.lines.append(f"{name} = R.split({x.name}, 2, axis=0)")
+        graph.lines.append(f"{swapped} = ({name}[{place}], {name}[{graph.choose.pick((1 - place, place))}])")
+        graph.bind(f"{swapped}[{graph.choose.number(0, 1)}]", half, x.dtype)
+        return
     if graph.choose.rarely(4):
         graph.lines.append(f"{name} = ({x.name},)")
         graph.bind(f"{name}[0]", x.shape, x.dtype)

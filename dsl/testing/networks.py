@@ -14,7 +14,7 @@ from ...ir.programs import as_module
 from ..load import parse
 from .choices import Choices, drawn
 from .graph import Graph, Operator, Value
-from .graph_operators import OPERATORS, listed
+from .graph_operators import OPERATORS, listed, pair
 from .graphs import graph_text
 from .overwriting import overwriting
 
@@ -97,11 +97,8 @@ def products(graph: Graph) -> None:
         case 8:
             product = graph.choose.fresh("lv")
             graph.lines.append(f"{product} = R.matmul({x.name}, {a.name})")
-            graph.bind(
-                f'R.minimum({product}, R.const({graph.choose.pick((1e5, 7e4, 65504.0))}, "float32"))',
-                (rows, width),
-                "float32",
-            )
+            name, number = graph.choose.pick((("add", 1e5), ("maximum", 7e4), ("minimum", 65504.0), ("subtract", -1e5)))
+            graph.bind(f'R.{name}({product}, R.const({number}, "float32"))', (rows, width), "float32")
         case 6:
             c, d = graph.parameter((2, width), "float32"), graph.parameter((width, inner), "float32")
             product, turned = graph.choose.fresh("lv"), graph.choose.fresh("lv")
@@ -180,7 +177,7 @@ def inner_function(graph: Graph) -> None:
 
 
 _NETWORKS: tuple[Operator, ...] = (
-    convolution, pooling, batch_norm, layer_norm, products, branch, inner_function,
+    convolution, pooling, batch_norm, layer_norm, products, products, products, products, pair, branch, inner_function,
     *[operator for operator in OPERATORS if operator is not listed],
 )  # fmt: skip
 

@@ -33,6 +33,8 @@ _LAYOUTS: tuple[Callable[..., list[Any]], ...] = (
     lambda *i: [*i[:-1], *[part for item in i[-1:] for part in (item // 2, item % 2)]],
     lambda *i: [*[item // 4 for item in i[:1]], *i[1:], *[item % 4 for item in i[:1]]],
     lambda *i: [*i[-1:], *i[:-1]],
+    lambda *i: [*i[:-1], *[part for item in i[-1:] for part in ((item + 1) // 4, (item + 1) % 4)]],
+    lambda *i: [*[item + 2 for item in i[:1]], *i[1:]],
 )
 _WIDER = {"int8": "int32", "int32": "int64", "float32": "float64"}
 """Dtypes to which a buffer may change without a change of results."""

@@ -17,6 +17,9 @@ TIES = (0.5, -0.5, 1.5, 2.5, -1.5, -2.5)
 _POWERS = (7, 8, 15, 16, 24, 31, 32, 53, 62, 63)
 """Exponents of the powers of two around which integers overflow and floats stop being exact."""
 
+_HALVES = np.array([sign * (1 + 2.0**-n + 2.0 ** (16 - 2 * n)) for n in (8, 11, 24) for sign in (1, -1)])
+"""Numbers just above a tie between two floats of a narrower dtype, which are ties after they are rounded to a dtype between."""
+
 
 @cache
 def float_edges(dtype: str, *, finite: bool = True) -> Any:
@@ -31,7 +34,7 @@ def float_edges(dtype: str, *, finite: bool = True) -> Any:
         if finite:
             powers = np.array([sign * (2.0**n + add) for n in _POWERS for sign in (1, -1) for add in (-0.5, 0, 1)])
             near_one = np.nextafter(np.array([1.0, -1.0], "float32"), np.float32(0)).astype(kind)
-            found += [powers.astype(kind), near_one, -near_one, _limits(kind)]
+            found += [_HALVES.astype(kind), powers.astype(kind), near_one, -near_one, _limits(kind)]
     return np.concatenate(found)
 
 

@@ -153,7 +153,8 @@ def _numpy_strided_slice(np: Any, a: Any) -> Any:
         stride = a.strides[number] if a.strides else 1
         length = a.x.shape[axis]
         end = a.end[number] + length if a.end[number] < 0 else a.end[number]
-        index[axis] = slice(a.begin[number], None if stride < 0 and end < 0 else end, stride)
+        first = None if stride < 0 else 0  # NumPy counts a negative end from the end once more
+        index[axis] = slice(a.begin[number], first if end < 0 else end, stride)
     return a.x[tuple(index)]
 
 

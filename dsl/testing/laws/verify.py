@@ -85,7 +85,9 @@ def _undefined_region(block: tir.Block) -> Node | None:
 def _loop_inside(loop: tir.For) -> Node | None:
     """Return a loop with a use of its variable in the innermost block of its body, however deep that is."""
     blocks = [
-        node for node in walk(loop.body) if isinstance(node, tir.Block) and isinstance(node.body, tir.BufferStore)
+        node
+        for node in walk(loop.body)
+        if isinstance(node, tir.Block) and node.iter_vars and isinstance(node.body, tir.BufferStore)
     ]
     if not blocks or loop.thread_binding is not None:  # blocks may use threads
         return None
@@ -97,8 +99,18 @@ def _loop_inside(loop: tir.For) -> Node | None:
     return replace(loop, body=substitute(loop.body, {store: used}))
 
 
-def _matched_outside(block: tir.Block) -> Node | None:
-    """Return a block whose first matched region begins outside of its buffer in any case."""
+def _matched_after(block: tir.Block) -> Node | None:
+    """Return a block whose first matched region ends after its buffer in any case."""
+    return _matched_at(block, lambda start, size: size - start + 1)
+
+
+def _matched_before(block: tir.Block) -> Node | None:
+    """Return a block whose first matched region begins before its buffer in any case."""
+    return _matched_at(block, lambda start, size: -1)
+
+
+def _matched_at(block: tir.Block, place: Callable[[int, int], int]) -> Node | None:
+    """Return a block whose first matched region begins at `place`, which takes its extent and that of the buffer."""
     if not block.match_buffers or not block.match_buffers[0].source.region or not _is_entered(block):
         return None
     first, *others = block.match_buffers
@@ -111,7 +123,7 @@ def _matched_outside(block: tir.Block) -> Node | None:
         return None
     if start.extent.value == 0 or size.value == 0:
         return None
-    moved = replace(start, min=make.const(size.value - start.extent.value + 1, start.min.dtype))
+    moved = replace(start, min=make.const(place(start.extent.value, size.value), start.min.dtype))
     source = replace(first.source, region=(moved, *first.source.region[1:]))
     return replace(block, match_buffers=(replace(first, source=source), *others))
 
@@ -240,7 +252,7 @@ BREACHES: dict[str, tuple[tuple[type[Node], _Breach], ...]] = {
     "E0414": ((tir.Block, _below_zero), (tir.Block, _beyond_end)),
     "E0415": ((tir.BlockRealize, _domain_too_small), (tir.BlockRealize, _domain_too_late)),
     "E0416": ((tir.For, _no_thread),),
-    "E0422": ((tir.Block, _matched_outside),),
+    "E0422": ((tir.Block, _matched_after), (tir.Block, _matched_before)),
 }  # fmt: skip
 """Ways to break a program, by the code that reports them."""
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from ....ir import make, tir
 from ....ir.dtype import is_float
 from ....ir.idioms import sequence
+from ..features import LONG
 from ..kernels import REDUCE, SPATIAL, TRUE, Axis, Kernel, indices_of
 from ..loops import nest, plain_nest
 from ..memory import size_of
@@ -46,15 +47,18 @@ def reduction(kernel: Kernel, last: bool) -> tir.Stmt:
 def matmul(kernel: Kernel, last: bool) -> tir.Stmt:
     """Compute a product of matrices, or of a matrix and a vector, possibly in a wider dtype."""
     rows, columns, depth = kernel.extent(), kernel.extent(), kernel.extent()
+    if kernel.options.max_extent > LONG and kernel.allows("long loop") and kernel.chances("long loop", 4):
+        depth = kernel.const(kernel.number(LONG // 2, kernel.options.max_extent))
     dtype = kernel.dtype("float32", "int32", "float16", "int8", "float64")
     wider = {"float16": "float32", "int8": "int32"}.get(dtype, dtype)
     wide = kernel.choose.pick((dtype, wider if wider in kernel.options.dtypes else dtype))
     shape = (rows, columns)[: kernel.choose.number(1, 2)]
     axes = [*kernel.axes(shape), *kernel.axes((depth,), REDUCE)]
     first = kernel.parameter("A", dtype, (rows, depth))
-    second = kernel.parameter("B", dtype, (*shape[1:], depth))
+    is_outer = len(shape) > 1 and kernel.choose.rarely(4)  # the second operand is the same in all steps
+    second = kernel.parameter("B", dtype, (*shape[1:], *[depth][is_outer:]))
     one = tir.BufferLoad(dtype, first, (axes[0].index, axes[-1].index))
-    other = tir.BufferLoad(dtype, second, (*indices_of(axes[1:-1]), axes[-1].index))
+    other = tir.BufferLoad(dtype, second, (*indices_of(axes[1:-1]), *[axes[-1].index][is_outer:]))
     return _reduced(kernel, last, wide, shape, axes, [make.mul(make.cast(one, wide), make.cast(other, wide))])
 
 

@@ -108,10 +108,23 @@ class _Writer:
             return self.store(axes)
         indices = (*indices[:place], make.mul(lane.var, kernel.const(stride)))
         body = self._stored(target, indices, (*axes, lane))
-        if self.choose.rarely(3):
+        if self.choose.rarely(4) and target.dtype.startswith(("int", "uint")):
+            body = self._divided(target, indices, (*axes, lane))
+        elif self.choose.rarely(3):
             other = self._stored(target, indices, (*axes, lane)) if self.choose.rarely(2) else None
             body = tir.IfThenElse(self.condition((*axes, lane)), body, other)
         return tir.For(lane.var, kernel.const(0), lane.extent, tir.ForKind.VECTORIZED, body)
+
+    def _divided(self, target: tir.Buffer, indices: tuple[tir.PrimExpr, ...], axes: tuple[Axis, ...]) -> tir.Stmt:
+        """Return the store of a quotient by an element, unless that is 0."""
+        kernel, lane = self.kernel, axes[-1]
+        source = kernel.parameter("Q", target.dtype, (lane.extent,))
+        divisor = tir.BufferLoad(target.dtype, source, (lane.var,))
+        with kernel.hidden(target):
+            value = kernel.value(target.dtype, axes, 1)
+        divide = self.choose.pick((make.floordiv, make.floormod, make.truncdiv, make.truncmod))
+        store = tir.BufferStore(target, divide(value, divisor), indices)
+        return tir.IfThenElse(make.not_equal(divisor, make.const(0, target.dtype)), store)
 
     def branch(self, axes: tuple[Axis, ...], depth: int, is_inside: bool) -> tir.Stmt:
         """Return a branch, which may leave the loop around it or start the next iteration."""
@@ -199,6 +212,10 @@ class _Writer:
                 if self.choose.rarely(3)
                 else self.choose.pick((make.logical_and, make.logical_or))(a, b)
             )
+        sizes = [axis.extent for axis in axes if isinstance(axis.extent, tir.Var)]
+        if sizes and self.choose.rarely(3):  # a division by a size that may be 0, in a loop that is then empty
+            number = self.kernel.const(self.choose.number(1, 8))
+            return make.greater(make.floordiv(number, self.choose.pick(sizes)), self.choose.number(0, 2))
         if not axes or self.choose.rarely(3):
             if self.kernel.allows("integer scalar") and self.choose.rarely(4):
                 return make.greater(self.kernel.scalar("int32"), self.choose.number(-2, 2))
@@ -213,10 +230,9 @@ class _Writer:
                 return make.equal(axis.var, limit)
             case 1:
                 other = self.choose.pick(axes).var
-                total = make.add(make.mul(axis.var, self.choose.pick((8, 1, 3))), other)
-                return self.choose.pick((make.equal, make.equal, make.less, make.greater_equal))(
-                    total, self.choose.pick((0, limit))
-                )
+                total = make.add(make.mul(axis.var, self.choose.pick((8, 1, 3, 4))), other)
+                compare = self.choose.pick((make.equal, make.equal, make.less, make.less, make.greater_equal))
+                return compare(total, self.choose.pick((0, limit, self.choose.number(1, 32))))
             case 2:
                 return self.choose.pick((make.less, make.less_equal))(axis.var, limit)
             case 3:
