@@ -131,6 +131,8 @@ _ALIASES = {
     "tvms.relax.utils": "tvms.ir.api.relax.utils",
     "tvms.relax.dpl.pattern": "tvms.ir.dpl",
     "tvms.relax.pipeline": "tvms.ir.passes.pipelines",
+    "tvms.relax.training": "tvms.ir.api.relax.training",
+    "tvms.relax.training.trainer": "tvms.codegen.trainer",
     "tvms.relax.transform": "tvms.ir.passes.catalogue",
     "tvms.relax.frontend.nn": "tvms.ir.nn",
     "tvms.relax.frontend.onnx": "tvms.dsl.importers.onnx",

@@ -32,7 +32,7 @@ TEXT_TO_PROGRAM = ("grammar/", "dsl/parser/", "dsl/builder/", "dsl/load.py", "ir
 MAY_IMPORT_BY_NAME = {
     "ir/aliases.py",
     "ir/api/relax/__init__.py",
-    "ir/api/relax/frontend/__init__.py",
+    "ir/api/relax/training/__init__.py",
     "ir/api/tir/__init__.py",
     "ir/ops/registry.py",
     "ir/passes/transform.py",
