@@ -8,17 +8,14 @@ from typing import Any
 from .. import te, tir
 from ..base import StructInfo
 from ..dtype import is_float
-from ..relax import Constant, PrimStructInfo, PrimValue, TensorStructInfo
+from ..relax import Constant, PrimStructInfo, PrimValue
 from . import dims as d
-from .inference import Inference, describe, like, tensor_info
+from .inference import Inference, describe, like, shaped, tensor_info
 from .registry import Param, RelaxOp, register
 
 
 def _of_shape(a: Inference, dtype: str) -> StructInfo:
-    info = a.shape("shape")
-    if info.values is not None:
-        return tensor_info(info.values, dtype, len(info.values))
-    return TensorStructInfo(a.argument("shape"), dtype, info.ndim)
+    return shaped(a, "shape", dtype)
 
 
 def _infer_init(a: Inference) -> StructInfo:

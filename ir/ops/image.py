@@ -15,7 +15,7 @@ from ..diagnostics import error
 from ..dtype import int_range, is_float, is_int
 from ..numpy_dtype import float_to_int
 from ..relax import ShapeExpr
-from .inference import Inference, dims_of, tensor_info
+from .inference import Inference, tensor_info, written_dims
 from .layouts import layout_of, numpy_packed, numpy_unpacked, packed, unpacked, whole_dims
 from .registry import Param, RelaxOp, register
 
@@ -56,10 +56,10 @@ def _infer_resize(a: Inference, letters: str) -> StructInfo:
         raise a.fail("E0321", f"needs {2 * spatial} values as 'roi', not {len(a.attr('roi'))}")
     info = a.rank("data", layout.ndim)
     dtype = info.dtype if a.attr("out_dtype") == "void" else a.attr("out_dtype")
-    dims = dims_of(info)
+    dims = written_dims(info)
     if size.ndim not in (spatial, -1):
         raise a.fail("E0323", f"needs a size of {spatial} dimensions, not {size.ndim}", None, a.argument("size"))
-    if dims is None or size.values is None:
+    if dims is None or not isinstance(a.argument("size"), ShapeExpr) or size.values is None:
         return tensor_info(None, dtype, layout.ndim, info.vdevice)
     result = [*layout.primal(dims, letters)[:2], *size.values]
     return tensor_info(layout.split(result, letters), dtype, layout.ndim, info.vdevice)

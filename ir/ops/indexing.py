@@ -10,7 +10,7 @@ from ..dtype import is_int
 from ..relax import PrimStructInfo, TensorStructInfo, TupleStructInfo
 from ..te import topi
 from . import dims as d
-from .inference import Inference, common_vdevice, dims_of, tensor_info
+from .inference import Inference, common_vdevice, dims_of, tensor_info, written_dims
 from .registry import Param, RelaxOp, register
 
 
@@ -35,7 +35,7 @@ def _infer_take(a: Inference) -> StructInfo:
     if -1 in (info.ndim, indices.ndim):
         return tensor_info(None, info.dtype, -1, info.vdevice)
     axis = a.axis(axis or 0, info.ndim)
-    dims, taken = dims_of(info), dims_of(indices)
+    dims, taken = written_dims(info), written_dims(indices)
     if dims is None or taken is None:
         return tensor_info(None, info.dtype, info.ndim + indices.ndim - 1, info.vdevice)
     return tensor_info([*dims[:axis], *taken, *dims[axis + 1 :]], info.dtype, -1, info.vdevice)

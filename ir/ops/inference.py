@@ -255,6 +255,14 @@ def dims_of(info: TensorStructInfo | ShapeStructInfo) -> Dims | None:
     return held.values if isinstance(held, ShapeStructInfo) else None
 
 
+def written_dims(info: TensorStructInfo) -> Dims | None:
+    """Return the dimensions of a tensor if its shape lists them, not if a variable holds the shape.
+
+    Shapes of results are inferred from these, as in TVM; errors are found with `dims_of`.
+    """
+    return info.shape.values if isinstance(info.shape, ShapeExpr) else None
+
+
 def tensor_info(
     dims: Sequence[tir.PrimExpr] | None, dtype: str, ndim: int = -1, vdevice: VDevice | None = None
 ) -> TensorStructInfo:
@@ -262,6 +270,14 @@ def tensor_info(
     if dims is None:
         return TensorStructInfo(None, dtype, ndim, vdevice)
     return TensorStructInfo(ShapeExpr(tuple(dims)), dtype, len(dims), vdevice)
+
+
+def shaped(a: Inference, name: str, dtype: str, vdevice: VDevice | None = None) -> TensorStructInfo:
+    """Return the struct info of a tensor whose shape is argument `name`: its dimensions, or the variable that holds them."""
+    argument, info = a.argument(name), a.shape(name)
+    if isinstance(argument, ShapeExpr):
+        return tensor_info(argument.values, dtype, -1, vdevice)
+    return TensorStructInfo(argument, dtype, info.ndim if info.values is None else len(info.values), vdevice)
 
 
 def like(info: TensorStructInfo, dtype: str) -> TensorStructInfo:

@@ -10,7 +10,7 @@ from ..base import StructInfo
 from ..relax import TensorStructInfo, TupleStructInfo
 from ..te import topi
 from . import dims as d
-from .inference import Inference, common_vdevice, dims_of, tensor_info
+from .inference import Inference, common_vdevice, dims_of, tensor_info, written_dims
 from .registry import Param, RelaxOp, register
 
 
@@ -30,14 +30,19 @@ def _infer_concat(a: Inference) -> StructInfo:
     dtype, ndim = _common(a, infos)
     device = common_vdevice(*infos)
     if ndim == -1:
-        return tensor_info(None, dtype, -1, device)
+        return infos[0] if len(infos) == 1 else tensor_info(None, dtype, -1, device)
+    if a.attr("axis") is None and ndim != 1:
+        raise a.fail("E0323", f"needs an axis, since its tensors have {ndim} dimensions", "give axis=0")
     axis = a.axis(a.attr("axis") if a.attr("axis") is not None else 0, ndim)
+    if len(infos) == 1:
+        return infos[0]
     shapes = [shape for shape in map(dims_of, infos) if shape is not None]
     for number in range(ndim):
         for shape in shapes[1:]:
             if number != axis:
                 reason = f"cannot join shapes {d.show(shapes[0])} and {d.show(shape)} along axis {axis}: axis {number} differs"
                 a.check_equal(shapes[0][number], shape[number], reason)
+    shapes = [shape for shape in map(written_dims, infos) if shape is not None]
     if len(shapes) < len(infos):
         return tensor_info(None, dtype, ndim, device)
     total = shapes[0][axis]
@@ -125,7 +130,7 @@ def _infer_split(a: Inference) -> StructInfo:
     axis = a.axis(a.attr("axis"), info.ndim) if info.ndim != -1 else 0
     if count == 1:
         return info
-    dims = dims_of(info)
+    dims = written_dims(info)
     if dims is None:
         return TupleStructInfo((tensor_info(None, info.dtype, info.ndim, info.vdevice),) * count)
     shapes = [[*dims[:axis], size, *dims[axis + 1 :]] for _, size in _pieces(dims[axis], parts)]

@@ -9,7 +9,7 @@ from ..base import StructInfo
 from ..te import topi
 from . import dims as d
 from .indexing import index_tensor_info
-from .inference import Inference, common_vdevice, dims_of, tensor_info
+from .inference import Inference, common_vdevice, dims_of, tensor_info, written_dims
 from .registry import Param, RelaxOp, register
 
 
@@ -69,7 +69,7 @@ def _infer_nll(a: Inference) -> StructInfo:
         classes = dims[0] if len(dims) == 1 else dims[1]
         a.check_equal(classes, weights[0], f"has {d.show_one(classes)} classes, but weights {d.show(weights)}")
     if a.attr("reduction") == "none":
-        return tensor_info(labels, dtype, targets.ndim, common_vdevice(x, targets))
+        return tensor_info(written_dims(targets), dtype, targets.ndim, common_vdevice(x, targets))
     return tensor_info((), dtype, 0, common_vdevice(x, targets))
 
 

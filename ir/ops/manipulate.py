@@ -9,7 +9,7 @@ from ..base import StructInfo
 from ..relax import ShapeExpr, TensorStructInfo
 from ..te import topi
 from . import dims as d
-from .inference import Inference, dims_of, tensor_info
+from .inference import Inference, dims_of, shaped, tensor_info, written_dims
 from .registry import Param, RelaxOp, register
 
 
@@ -20,7 +20,9 @@ def _infer_permute(a: Inference) -> StructInfo:
     order = tuple(reversed(range(info.ndim))) if axes is None else a.axes(axes, info.ndim)
     if len(order) != info.ndim:
         raise a.fail("E0323", f"lists {len(order)} axes, but 'x' has {info.ndim} dimensions", "list every axis once")
-    dims = dims_of(info)
+    if list(order) == list(range(info.ndim)):
+        return info
+    dims = written_dims(info)
     return tensor_info(dims and [dims[axis] for axis in order], info.dtype, info.ndim, info.vdevice)
 
 
@@ -94,7 +96,9 @@ register(
 
 def _infer_flatten(a: Inference) -> StructInfo:
     info = a.tensor("x")
-    dims = dims_of(info)
+    if info.ndim == 1:
+        return info
+    dims = written_dims(info)
     count = d.dim(1) if info.ndim == 0 else d.product(dims) if dims is not None else None
     return tensor_info(None if count is None else [count], info.dtype, 1, info.vdevice)
 
@@ -122,9 +126,7 @@ def _infer_broadcast_to(a: Inference) -> StructInfo:
         for axis, (x, y) in enumerate(zip(old, new[len(new) - len(old) :], strict=True)):
             if not d.is_one(x):
                 a.check_equal(x, y, f"cannot broadcast shape {d.show(old)} to {d.show(new)}: axis {axis} is not 1")
-    if new is not None:
-        return tensor_info(new, info.dtype, ndim, info.vdevice)
-    return TensorStructInfo(a.argument("shape"), info.dtype, ndim, info.vdevice)
+    return shaped(a, "shape", info.dtype, info.vdevice)
 
 
 register(
@@ -141,11 +143,13 @@ register(
 
 def _infer_expand_dims(a: Inference) -> StructInfo:
     info, axes = a.tensor("x"), a.attr("axis")
+    if not axes:
+        return info
     if info.ndim == -1:
         return tensor_info(None, info.dtype, -1, info.vdevice)
     ndim = info.ndim + len(axes)
     places = a.axes(axes, ndim)
-    dims = dims_of(info)
+    dims = written_dims(info)
     if dims is None:
         return tensor_info(None, info.dtype, ndim, info.vdevice)
     rest = iter(dims)
@@ -175,13 +179,18 @@ register(
 
 def _infer_squeeze(a: Inference) -> StructInfo:
     info, axis = a.tensor("x"), a.attr("axis")
+    if axis == ():
+        return info
     if info.ndim == -1:
         return tensor_info(None, info.dtype, -1, info.vdevice)
     dims = dims_of(info)
     if axis is None:
         if dims is None or any(d.value_of(dim) is None for dim in dims):
             return tensor_info(None, info.dtype, -1, info.vdevice)
-        return tensor_info([dim for dim in dims if not d.is_one(dim)], info.dtype, -1, info.vdevice)
+        left = [dim for dim in dims if not d.is_one(dim)]
+        if len(left) == len(dims):
+            return info
+        return tensor_info(left if written_dims(info) is not None else None, info.dtype, -1, info.vdevice)
     gone = a.axes(axis, info.ndim)
     for number in gone:
         if dims is not None and d.value_of(dims[number]) not in (None, 1):
@@ -190,6 +199,7 @@ def _infer_squeeze(a: Inference) -> StructInfo:
                 f"cannot remove axis {number} of shape {d.show(dims)}: it is not 1",
                 "remove dimensions of 1 only",
             )
+    dims = written_dims(info)
     left = dims and [dim for number, dim in enumerate(dims) if number not in gone]
     return tensor_info(left, info.dtype, info.ndim - len(gone), info.vdevice)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import tvms  # noqa: F401  registers the printer
+import tvms
 from tvms.ir import relax, tir
 from tvms.ir.base import GlobalVar, StructInfo
 from tvms.ir.diagnostics import TvmsError
@@ -191,3 +191,32 @@ def test_branches_keep_what_they_share() -> None:
 )
 def test_dimensions_are_simplified(expr: tir.PrimExpr, expected: str) -> None:
     assert dims.show_one(dims.simplify(expr)) == expected
+
+
+def test_shapes_in_variables_are_kept_where_they_do_not_change() -> None:
+    """As in TVM, results of another shape have a known rank only; dimensions that a variable holds are still checked."""
+    held = relax.Var("s", struct_info=relax.ShapeStructInfo(tuple(tir.IntImm("int64", size) for size in (2, 1, 3)), 3))
+    x = relax.Var("x", struct_info=relax.TensorStructInfo(held, "float32", 3))
+    row = relax.Var("s1", struct_info=relax.ShapeStructInfo((tir.IntImm("int64", 4),), 1))
+    line = relax.Var("y", struct_info=relax.TensorStructInfo(row, "float32", 1))
+    op = tvms.relax.op
+    same = [
+        op.permute_dims(x, [0, 1, 2]), op.expand_dims(x, []), op.squeeze(x, []), op.concat([x], axis=1), op.split(x, 1),
+        op.zeros(held, "float32"), op.broadcast_to(x, held),
+    ]  # fmt: skip
+    assert all(value.struct_info.shape is held for value in same)
+    assert op.flatten(line).struct_info.shape is row
+    index = relax.Var("i", struct_info=relax.TensorStructInfo(None, "int64", 2))
+    others = {
+        3: op.permute_dims(x), 4: op.expand_dims(x, [0]), 2: op.squeeze(x, [1]), 1: op.flatten(x), -1: op.squeeze(x),
+    }  # fmt: skip
+    for ndim, value in (*others.items(), (3, op.concat([x, x], axis=0)), (4, op.take(x, index, axis=0))):
+        assert (value.struct_info.shape, value.struct_info.ndim) == (None, ndim)
+    with pytest.raises(tvms.TvmsError, match=r"E0326.*cannot remove axis 0 of shape"):
+        op.squeeze(x, [0])
+
+
+def test_a_concatenation_without_an_axis_is_of_vectors() -> None:
+    matrix = relax.Var("x", struct_info=relax.TensorStructInfo(None, "float32", 2))
+    with pytest.raises(tvms.TvmsError, match=r"E0323.*needs an axis, since its tensors have 2 dimensions"):
+        tvms.relax.op.concat([matrix, matrix], axis=None)
