@@ -127,10 +127,10 @@ class _Emitter:
         gathered = view(near, near.shape, (near.shape[1], 1), 0)
         if self.is_left:
             b = self.read.b.matrix(self.depth, self.columns, offsets)
-            product = Product(size, extent_of(self.columns), k, gathered, b, c, "a", finish)
+            product = Product(size, extent_of(self.columns), k, gathered, b, c, "a", finish=finish)
         else:
             a = self.read.a.matrix(self.rows, self.depth, offsets)
-            product = Product(extent_of(self.rows), size, k, a, gathered, c, "b", finish)
+            product = Product(extent_of(self.rows), size, k, a, gathered, c, "b", finish=finish)
         multiply = emit_product(product, self.machine, self.result_bytes, is_parallel)
         return allocated([near], [gather, self._clear(near, size), multiply])
 
