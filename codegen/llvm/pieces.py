@@ -58,18 +58,10 @@ class Pieces(Struct):
 
 def pieces_of(function: tir.PrimFunc) -> Pieces:
     """Return the pieces of `function`; none unless it, an expression or a loop nest in it is huge."""
-    weight = PARAMETER * len(function.params) + _weight(function.body, WHOLE)
-    return _Splitter(weight > WHOLE).cut(function.body) if weight > min(VALUE, NEST * LOOP) else Pieces()
-
-
-def _weight(body: Node, most: int) -> int:
-    """Return the weight of `body`, or a number above `most` if it is larger."""
-    stack, weight = [body], 0
-    while stack and weight <= most:
-        node = stack.pop()
-        weight += _weight_of(node)
-        stack += _below(node)
-    return weight
+    pieces, weight = _Splitter(cuts_statements=False).cut(function.body)
+    if PARAMETER * len(function.params) + weight <= WHOLE:
+        return pieces
+    return _Splitter(cuts_statements=True).cut(function.body)[0]
 
 
 def _weight_of(node: Node) -> int:
@@ -89,7 +81,8 @@ class _Splitter:
         self._leaves: dict[Node, int] = {}
         """Whether a descendant returns from the function, or jumps out of it."""
 
-    def cut(self, body: tir.Stmt) -> Pieces:
+    def cut(self, body: tir.Stmt) -> tuple[Pieces, int]:
+        """Return the pieces of `body`, and the weight of what remains."""
         stack: list[tuple[Node, tuple[Node, ...] | None]] = [(body, None)]
         while stack:
             node, below = stack.pop()
@@ -101,15 +94,21 @@ class _Splitter:
                 stack += [(inner, None) for inner in reversed(below)]
             else:
                 self._visit(node, below)
-        return self.pieces
+        return self.pieces, self._sizes[body]
 
     def _visit(self, node: Node, below: Sequence[Node]) -> None:
+        if not below and not isinstance(node, tir.Call):
+            self._leaves[node] = self._heights[node] = 0
+            self._sizes[node] = 1
+            return
         own = _JUMPS if is_jump(node) else _RETURNS if isinstance(node, tir.Call) and node.op == _RET else 0
+        height = 0
         for inner in below:
             own |= self._leaves[inner]
+            height = max(height, self._heights[inner])
         is_loop = isinstance(node, tir.For | tir.While)
         self._leaves[node] = own & ~_JUMPS if is_loop else own
-        height = is_loop + max((self._heights[inner] for inner in below), default=0)
+        height += is_loop
         if isinstance(node, tir.SeqStmt) and self._cuts_statements:
             size = self._cut_sequence(node)
         else:
