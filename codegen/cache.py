@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from ..ir.base import IRModule
 from ..ir.diagnostics import ArgumentError, Diagnostic, TvmsError
-from ..ir.files import memory_limit, read_file, write_whole
+from ..ir.files import memory_limit, read_file, release_pages, write_whole
 from ..ir.numpy_dtype import numpy_dtype
 from ..ir.packed import UnpackableError
 from ..ir.packed import pack as pack_program
@@ -85,6 +85,7 @@ class Cache:
         for array in arrays:
             digest.update(repr((str(array.dtype), array.shape)).encode())
             digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+            release_pages(array)
         return Key(digest.hexdigest(), arrays)
 
     def find(self, key: Key) -> Entry | None:

@@ -89,17 +89,18 @@ def parse_source(
     return module
 
 
-def load_module(path: str | Path, warnings: list[Diagnostic] | None = None) -> IRModule:
+def load_module(path: str | Path, warnings: list[Diagnostic] | None = None, *, mmap: bool = False) -> IRModule:
     """Return the module in the file at `path` ("-" is standard input); errors are those of `read_source` and `parse`.
 
     The tensors that it names are read from the sidecar file, if any; raise E0018 if it cannot be read, E0326 if a
-    tensor does not match. Warnings are added to `warnings`.
+    tensor does not match. Warnings are added to `warnings`. With `mmap`, the sidecar file is mapped instead of read: its pages take
+    memory only while they are used, but it must not change as long as the tensors exist.
     """
     path = str(path)
     module = parse_source(read_source(path), warnings=warnings)
     if not names_tensors(module) or path == "-" or not os.path.lexists(sidecar_of(Path(path))):
         return module
-    return with_constants(module, read_constants(sidecar_of(Path(path))))
+    return with_constants(module, read_constants(sidecar_of(Path(path)), mmap))
 
 
 def load_verified(path: str) -> IRModule:

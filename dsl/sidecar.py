@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Callable, Mapping
 from math import prod
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -63,14 +64,17 @@ def _serialized(constants: Mapping[str, relax.Constant]) -> bytes:
     return save({name: np.ascontiguousarray(array).reshape(array.shape) for name, array in given.items()})
 
 
-def read_constants(path: Path) -> dict[str, NDArray[Any]]:
+def read_constants(path: Path, is_mapped: bool = False) -> dict[str, NDArray[Any]]:
     """Return the tensors of a sidecar file by name; raise E0018 if it is unreadable, or a link out of its folder.
 
-    Each tensor is read into memory of its own, so that no other copy exists, and memory of unused tensors is freed.
+    Each tensor is read into memory of its own, so that no other copy exists, and memory of unused tensors is freed. With
+    `is_mapped`, tensors are views of the mapped file instead, whose pages are read when they are needed.
     """
     try:
         _check_stays(path)
         with opened_file(path, memory_limit()) as (descriptor, size):
+            if is_mapped and size:
+                return tensors_in(mmap(descriptor, size, access=ACCESS_READ), str(path))
             return _read_tensors(lambda count: _read_array(descriptor, count), size, str(path))
     except OSError as problem:
         raise _unreadable(str(path), problem.strerror or str(problem)) from None
@@ -95,7 +99,7 @@ def _check_stays(path: Path) -> None:
         raise OSError(errno.EINVAL, f"it is a symbolic link that leaves the folder '{folder}'")
 
 
-def tensors_in(data: bytes, path: str) -> dict[str, NDArray[Any]]:
+def tensors_in(data: bytes | mmap, path: str) -> dict[str, NDArray[Any]]:
     """Return the tensors in `data`, the contents of the file at `path`, by name, as views of it where they are aligned; raise
     E0018 if it is invalid.
     """

@@ -8,12 +8,14 @@ used by descriptor, so that they cannot be exchanged in between. Links, pipes an
 from __future__ import annotations
 
 import errno
+import mmap
 import os
 import stat
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import PurePath
 from secrets import token_hex
+from typing import Any
 
 from .diagnostics import error
 
@@ -61,6 +63,28 @@ def opened_file(
         yield descriptor, status.st_size
     finally:
         os.close(descriptor)
+
+
+def release_pages(array: Any) -> None:
+    """Let the system take back the memory of an array in a mapped file, from which it is read again when it is needed; other
+    arrays stay as they are.
+    """
+    base, advice = array, getattr(mmap, "MADV_DONTNEED", None)
+    while base is not None and not isinstance(base, mmap.mmap):
+        base = base.obj if isinstance(base, memoryview) else getattr(base, "base", None)
+    if base is None or advice is None:
+        return
+    offset = array.ctypes.data - _address(base)
+    start = -(-offset // mmap.PAGESIZE) * mmap.PAGESIZE
+    if offset + array.nbytes > start:
+        base.madvise(advice, start, offset + array.nbytes - start)
+
+
+def _address(mapped: mmap.mmap) -> int:
+    """Return the address of the first byte of a mapped file."""
+    import numpy as np
+
+    return np.frombuffer(mapped, "uint8", 1).ctypes.data
 
 
 def _too_large(path: str | os.PathLike[str], limit: int) -> OSError:

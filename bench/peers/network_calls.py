@@ -84,7 +84,7 @@ def tvms_call(folder: Path, threads: int, kind: str) -> tuple[Call, dict[str, fl
 
     with np.load(folder / "arrays.npz") as given:
         wanted, *arrays = (given[name] for name in given.files)
-    module = tvms.load(folder / "main.tvms")
+    module = tvms.load(folder / "main.tvms", mmap=True)
     start = time.process_time()
     function = tvms.compile(module, threads=threads, cache=folder / f"cache-{threads}")["main"]
     taken = time.process_time() - start

@@ -11,6 +11,7 @@ from .. import relax, tir
 from ..base import GlobalVar, IRModule, Node, Op, StructInfo
 from ..deep import deep
 from ..diagnostics import TvmsError
+from ..files import release_pages
 from ..infer import infer_struct_info
 from ..purity import is_pure_call
 from ..visit import walk
@@ -98,6 +99,9 @@ class _Folder(BindingRewriter):
             value = self._evaluate(IRModule(functions), "folded constant")
         except TvmsError:
             return None  # an error is reported when the call executes
+        for node in walk(call):
+            if isinstance(node, relax.Constant):
+                release_pages(node.data)
         return _constant(value, info, call)
 
 

@@ -13,6 +13,7 @@ import tvms
 from tvms import relax
 from tvms.dsl.printer import script_with_constants
 from tvms.dsl.sidecar import read_constants, tensors_in
+from tvms.ir.files import release_pages
 
 RNG = np.random.default_rng(11)
 WEIGHT = RNG.random((6, 5), "float32")
@@ -182,3 +183,41 @@ def test_tensors_at_odd_offsets_are_aligned(tmp_path: Path) -> None:
         assert found["a"] == 7
         assert found["b"].flags.aligned
         assert found["b"].tolist() == [1, 2]
+
+
+def test_pages_of_a_mapped_file_are_returned(tmp_path: Path) -> None:
+    """A compiled module holds packed weights; the pages of the file from which they were made take no memory."""
+    text = """
+R.function main(x: R.Tensor((4, 512), "float32"), w: R.Tensor((512, 1024), "float32")):
+    with R.dataflow():
+        gv = R.matmul(x, w)
+        R.output(gv)
+    return gv
+"""
+    weight = np.random.default_rng(12).standard_normal((512, 1024)).astype("f4")
+    bound = relax.transform.BindParams("main", {"w": weight})(relax.transform.Normalize()(tvms.parse(text)))
+    path = tmp_path / "network.tvms"
+    tvms.save(bound, str(path))
+    mapped, read = tvms.load(path, mmap=True), tvms.load(path)
+    assert tvms.structural_equal(mapped, read)
+    assert _resident(path.with_suffix(".safetensors")) > 2000
+    compiled = tvms.compile(mapped, cache=tmp_path / "cache")
+    assert _resident(path.with_suffix(".safetensors")) < 100
+    x = np.ones((4, 512), "f4")
+    np.testing.assert_array_equal(compiled["main"](x), tvms.compile(read)["main"](x))
+    assert tvms.structural_equal(mapped, read)
+
+
+def _resident(path: Path) -> int:
+    """Return how many KiB of a mapped file are in the memory of this process."""
+    parts = Path("/proc/self/smaps").read_text().split(str(path))
+    assert len(parts) > 1, "the file is not mapped"
+    return sum(int(part.split("Rss:")[1].split()[0]) for part in parts[1:])
+
+
+def test_arrays_in_memory_keep_their_pages() -> None:
+    array = np.arange(5000.0)
+    for view in (array, array[7:], np.frombuffer(array.tobytes())):
+        copy = view.copy()
+        release_pages(view)
+        np.testing.assert_array_equal(view, copy)
