@@ -103,10 +103,10 @@ FIRST = (
     Mutant("any quotient and remainder tell the dividend", "verify", "ir/verify/races.py",
            "(index.a, index.b.value) for index in indices", "(index.a, 0) for index in indices"),
     # T.writes(B[0:4]) and B[4] = 0
-    Mutant("a region contains the element after its end", "bounds", "ir/verify/regions.py",
+    Mutant("a region contains the element after its end", "verify", "ir/verify/regions.py",
            "here.max < least.min + extent.min", "here.max <= least.min + extent.min"),
     # X = T.match_buffer(A[i - 1:i + 1], (2,))
-    Mutant("a matched region may start before its source", "bounds", "ir/verify/regions.py",
+    Mutant("a matched region may start before its source", "verify", "ir/verify/regions.py",
            "if least.min >= 0 and least.max + size.max <= whole.min:", "if least.max + size.max <= whole.min:"),
     # for i in range(4): with T.block("outer"): vi = …; with T.block("inner"): vj = …; A[i] = 0
     Mutant("a nested block may use the loop around its parent", "verify", "ir/verify/scoping.py",
@@ -155,11 +155,11 @@ FIRST = (
     Mutant("a view of lower rank starts as its first dimensions do", "codegen", "codegen/lower/match_buffer.py",
            "mins[:dropped] + tuple(map(_sum, mins[dropped:], indices))", "mins[:dropped] + tuple(map(_sum, mins, indices))"),
     # for i in range(n): if T.floordiv(4, n) > 0: A[i] = 0, for n = 0
-    Mutant("a condition that may fault is hoisted out of a loop that may be empty", "codegen", "codegen/lower/invariants.py",
+    Mutant("a condition that may fault is hoisted out of a loop that may be empty", "lowering", "codegen/lower/invariants.py",
            "needs.may_fault and not (isinstance(loop.extent, tir.IntImm) and loop.extent.value > 0)",
            "needs.may_fault and isinstance(loop.extent, tir.IntImm) and loop.extent.value <= 0"),
     # for i in range(8): for j in range(2, 6): if i * 4 + j < 20: A[i * 4 + j] = 0
-    Mutant("a guard is removed as if inner loops began at 0", "codegen", "codegen/lower/partition.py",
+    Mutant("a guard is removed as if inner loops began at 0", "lowering", "codegen/lower/partition.py",
            "max(scale * loop.min.value, scale * (loop.min.value + loop.extent.value - 1))",
            "max(0, scale * (loop.extent.value - 1))"),
     # for i in T.vectorized(4): if A[i] != 0: B[i] = C[i] // A[i]
@@ -167,7 +167,7 @@ FIRST = (
            "        if self._mask is not None and isinstance(node, _DIVISIONS) and not isinstance(node.b, tir.IntImm):\n"
            "            raise _Declined  # a masked lane must not divide by zero\n", ""),
     # T.Cast("float16", x) for the float64 x = 1 + 2**-11 + 2**-40
-    Mutant("float64 is rounded twice to float16", "codegen", "codegen/llvm/casts.py",
+    Mutant("float64 is rounded twice to float16", "floats", "codegen/llvm/casts.py",
            "builder.bitcast(builder.or_(cut, builder.zext(is_inexact, word)), near.type)", "near"),
     # T.shift_right(x, T.int32(32)) with a variable count
     Mutant("a shift by all bits is left to the machine", "codegen", "codegen/llvm/intrinsics.py",
