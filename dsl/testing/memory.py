@@ -42,7 +42,7 @@ class Memory:
         """First index and size per dimension of the written part, for buffers that are written in part."""
         self.read: set[tir.Var] = set()
         """Memory that blocks have read so far."""
-        self.gathers = 0
+        self.gathers: int = 0
         """Depth of the index that is being made: the number of loads around it that take their index from memory."""
         self.is_straight = not self.allows("computed index")
         names = frozenset(OPERATORS) if options.operators is None else options.operators

@@ -219,6 +219,11 @@ def _beyond_end(block: tir.Block) -> Node | None:
     return _with_index(block, make.add)
 
 
+def _after_region(block: tir.Block) -> Node | None:
+    """Return the block with a store to the element after the declared one."""
+    return _with_index(block, lambda index, _: make.add(index, make.const(1, index.dtype)))
+
+
 def _with_index(block: tir.Block, move: Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]) -> Node | None:
     """Return a block whose body is a store of an element at plain iterators over constant domains, with the first one
     moved; the declared region is that of the original store.
@@ -248,7 +253,7 @@ BREACHES: dict[str, tuple[tuple[type[Node], _Breach], ...]] = {
     "E0407": ((tir.BufferStore, _other_dtype),),
     "E0235": ((tir.BufferLoad, _index_too_many),),
     "E0410": ((tir.BlockRealize, _too_few_values),),
-    "E0413": ((tir.Block, _hidden_write), (tir.Block, _narrowed_write)),
+    "E0413": ((tir.Block, _hidden_write), (tir.Block, _narrowed_write), (tir.Block, _after_region)),
     "E0414": ((tir.Block, _below_zero), (tir.Block, _beyond_end)),
     "E0415": ((tir.BlockRealize, _domain_too_small), (tir.BlockRealize, _domain_too_late)),
     "E0416": ((tir.For, _no_thread),),
