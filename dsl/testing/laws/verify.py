@@ -101,29 +101,25 @@ def _loop_inside(loop: tir.For) -> Node | None:
 
 def _matched_after(block: tir.Block) -> Node | None:
     """Return a block whose first matched region ends after its buffer in any case."""
-    return _matched_at(block, lambda start, size: size - start + 1)
+    return _matched_at(block, make.add)
 
 
 def _matched_before(block: tir.Block) -> Node | None:
     """Return a block whose first matched region begins before its buffer in any case."""
-    return _matched_at(block, lambda start, size: -1)
+    return _matched_at(block, make.sub)
 
 
-def _matched_at(block: tir.Block, place: Callable[[int, int], int]) -> Node | None:
-    """Return a block whose first matched region begins at `place`, which takes its extent and that of the buffer."""
+def _matched_at(block: tir.Block, move: Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]) -> Node | None:
+    """Return a block whose first matched region is moved by the size of the buffer."""
     if not block.match_buffers or not block.match_buffers[0].source.region or not _is_entered(block):
         return None
     first, *others = block.match_buffers
     start, size = first.source.region[0], first.source.buffer.shape[0]
-    if (
-        not isinstance(size, tir.IntImm)
-        or not isinstance(start.extent, tir.IntImm)
-        or not isinstance(start.min, tir.IntImm)
-    ):
+    if not isinstance(size, tir.IntImm) or not isinstance(start.extent, tir.IntImm):
         return None
     if start.extent.value == 0 or size.value == 0:
         return None
-    moved = replace(start, min=make.const(place(start.extent.value, size.value), start.min.dtype))
+    moved = replace(start, min=move(start.min, make.cast(size, start.min.dtype)))
     source = replace(first.source, region=(moved, *first.source.region[1:]))
     return replace(block, match_buffers=(replace(first, source=source), *others))
 
