@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ...ir import make, tir
 from ...ir.base import Target
 from ...ir.schedule.conditions import Refused
-from ...ir.schedule.declaration import PRIMITIVES, Primitive
+from ...ir.schedule.declaration import PRIMITIVES, Primitive, primitive_called
 from ...ir.schedule.primitives import load
 from ...ir.schedule.text import Element, Name, ScheduleText, Spread, Step
 from ...ir.signature import describe
@@ -96,7 +96,7 @@ def _primitive(context: Context, node: syntax.Expr) -> Primitive:
     is_form = isinstance(node, syntax.Attribute) and isinstance(node.value, syntax.Name) and node.value.id == "S"
     if not is_form or not isinstance(node, syntax.Attribute):
         raise context.error("E0207", "a schedule can only call primitives", node, "write S.primitive(…)")
-    found = PRIMITIVES.get(node.attr)
+    found = primitive_called(node.attr)
     if found is None:
         place = syntax.Name(node.attr, start=node.end - len(node.attr), end=node.end)
         raise context.error("E0103", f"'S' has no form '{node.attr}'", place, did_you_mean(node.attr, PRIMITIVES))

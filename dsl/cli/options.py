@@ -251,6 +251,9 @@ def _add_schedule(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--apply", metavar="NAME", action="append", help="the schedule to apply (default: all; may be repeated)"
     )
+    parser.add_argument(
+        "--trace", metavar="TRACE", help="apply a trace of TVM, as JSON or lines of Python, to the function of the file"
+    )
     parser.add_argument("--target", help="apply the schedules for this target, such as llvm or cuda, and those for all")
     parser.add_argument(
         "--until", metavar="LINE", type=at_least(1), help="stop after the step in this line of the file"

@@ -10,7 +10,7 @@ from ...ir.base import IRModule
 from ...ir.diagnostics import TvmsError, error
 from ...ir.schedule.text import ScheduleText, Step
 from ...ir.spelling import did_you_mean
-from ..load import load_verified
+from ..load import load_verified, read_source
 from .files import write_module
 
 
@@ -20,6 +20,9 @@ def run(arguments: argparse.Namespace) -> int:
     from ...ir.schedule.explain import explain
 
     module = load_verified(arguments.file)
+    if arguments.trace is not None:
+        write_module(_traced(module, arguments.trace), arguments.dialect, arguments.output)
+        return 0
     texts = _chosen(module, arguments.apply, arguments.file)
     if arguments.target is not None:
         texts = schedules_for(replace(module, schedules={text.name: text for text in texts}), arguments.target)
@@ -44,6 +47,16 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is not None or not arguments.explain:
         write_module(module, arguments.dialect, arguments.output)
     return 0
+
+
+def _traced(module: IRModule, path: str) -> IRModule:
+    """Return a module after the trace in a file."""
+    from ...ir.schedule import Schedule
+    from ..traces import apply_trace
+
+    schedule = Schedule(replace(module, schedules={}))
+    apply_trace(read_source(path).text, schedule)
+    return schedule.mod
 
 
 def _chosen(module: IRModule, names: list[str] | None, path: str) -> tuple[ScheduleText, ...]:

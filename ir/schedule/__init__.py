@@ -9,19 +9,30 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .analysis.scope import Dependency, DepKind
+    from .declaration import Instruction
     from .error import ScheduleError
     from .handles import BlockRV, ExprRV, LoopRV
-    from .schedule import Schedule
+    from .handles import BlockRV as SBlockRV
+    from .schedule import Schedule, StmtSRef
     from .trace import Trace
 
-__all__ = ["BlockRV", "ExprRV", "LoopRV", "Schedule", "ScheduleError", "Trace"]
+__all__ = [
+    "BlockRV", "DepKind", "Dependency", "ExprRV", "Instruction", "LoopRV", "SBlockRV", "Schedule", "ScheduleError", "StmtSRef",
+    "Trace",
+]  # fmt: skip
 
 _PLACES = {
     "BlockRV": "handles",
+    "DepKind": "analysis.scope",
+    "Dependency": "analysis.scope",
     "ExprRV": "handles",
+    "Instruction": "declaration",
     "LoopRV": "handles",
+    "SBlockRV": "handles",
     "Schedule": "schedule",
     "ScheduleError": "error",
+    "StmtSRef": "schedule",
     "Trace": "trace",
 }
 
@@ -29,4 +40,4 @@ _PLACES = {
 def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    return getattr(import_module(f".{_PLACES[name]}", __name__), name)
+    return getattr(import_module(f".{_PLACES[name]}", __name__), name.replace("SBlock", "Block"))

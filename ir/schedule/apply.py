@@ -51,9 +51,10 @@ def check_single(texts: tuple[ScheduleText, ...]) -> None:
     for text in texts:
         other = first.setdefault(text.function, text)
         if other is not text:
-            message = f"function '{text.function}' has two schedules for the same target"
-            note = Note("the first one is here", other.span)
             is_other_target = kind_of(other.target) != kind_of(text.target)
+            which = "schedules for two targets" if is_other_target else "two schedules for the same target"
+            message = f"function '{text.function}' has {which}"
+            note = Note("the first one is here", other.span)
             help = (
                 "choose one with --target or --apply"
                 if is_other_target

@@ -159,6 +159,11 @@ PRIMITIVES: dict[str, Primitive] = {}
 """All primitives by name, in the order of declaration."""
 
 
+def primitive_called(name: str) -> Primitive | None:
+    """Return the primitive of a name of TVM, before or since 0.27, where blocks are called "sblock"; None if unknown."""
+    return PRIMITIVES.get(name) or PRIMITIVES.get(name.replace("sblock", "block"))
+
+
 def primitive(
     requires: tuple[Condition, ...] = (), results: tuple[str, ...] = ("result",), query: bool = False
 ) -> Callable[[_Apply], _Apply]:

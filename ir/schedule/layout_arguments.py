@@ -52,7 +52,7 @@ class Layout(Struct, frozen=True):
         if count != dimensions:
             reason = f"expected a map of {dimensions} indices, got {count}"
             raise ARGUMENT.refuse(reason, argument=argument, help="declare one parameter for each index")
-        program.recorded[argument] = index_map
+        program.recorded[argument] = _typed(index_map, _INDEX_DTYPE)
         return _typed(_resolved(index_map, self.reading), dtype), separators
 
     def _made(self, argument: str, dimensions: int) -> tuple[tir.IndexMap, tuple[int, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
@@ -22,7 +22,7 @@ from . import primitives as _primitives
 from .analysis.software_pipeline import check_software_pipelines
 from .arguments import Mismatch, Reading
 from .conditions import RUNS_TO_THE_END, Refused
-from .declaration import PRIMITIVES, Primitive
+from .declaration import PRIMITIVES, Primitive, primitive_called
 from .error import ScheduleError, refusal
 from .handles import BlockRV, ComputeLocation, ExprRV, Handle, LoopRV, Origin
 from .program import Program, follow
@@ -218,6 +218,13 @@ class Schedule:
         """Apply the primitive called `name`, as its method does."""
         return self.apply_at(_caller(), PRIMITIVES[name], args, named)
 
+    def __getattr__(self, name: str) -> Any:
+        """Return the method for a name since TVM 0.27, such as `get_sblock`."""
+        found = primitive_called(name)
+        if found is None:
+            raise AttributeError(f"'Schedule' object has no attribute '{name}'")
+        return getattr(self, found.name)
+
     def _program(self) -> Program:
         state = self._state
         return Program(state.module, self._trees, state.working_on, Random(state.seed))
@@ -274,10 +281,6 @@ class Schedule:
         except TvmsError:
             self.undo()
             raise
-
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any: ...
 
 
 def _listed(result: Any) -> list[Any]:

@@ -81,6 +81,10 @@ class Trace(Struct, eq=False):
         ]
         return Trace(tuple(insts), self.function)
 
+    def __str__(self) -> str:
+        """Return the trace as the text of a schedule."""
+        return self.as_text("schedule").script()
+
     def as_text(self, name: str, target: Attrs | None = None) -> ScheduleText:
         """Return the trace as a schedule for a text."""
         namer = _Namer()

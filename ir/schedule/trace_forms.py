@@ -149,7 +149,8 @@ def _node(value: Any, names: Mapping[Any, str]) -> Any:
 
 
 def _primitive(kind: str) -> Primitive:
-    found = next((primitive for primitive in PRIMITIVES.values() if kind_of(primitive) == kind), None)
+    older = kind.replace("SBlock", "Block")  # names of 0.27
+    found = next((primitive for primitive in PRIMITIVES.values() if kind_of(primitive) in (kind, older)), None)
     if found is None:
         raise _no_trace(f"unknown instruction '{kind}'")
     return found

@@ -161,7 +161,7 @@ def test_chooses_by_target(file: str, capfd: pytest.CaptureFixture[str]) -> None
     Path(file).write_text(TWO_TARGETS, encoding="utf-8")
     assert main(["schedule", file]) == 1
     error = capfd.readouterr().err
-    assert error.startswith("error[E0529]: function 'add_one' has two schedules for the same target\n")
+    assert error.startswith("error[E0529]: function 'add_one' has schedules for two targets\n")
     assert "  = help: choose one with --target or --apply\n" in error
     assert main(["schedule", file, "--target", "cuda"]) == 0
     assert 'thread="threadIdx.x"' in capfd.readouterr().out

@@ -5,12 +5,13 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ... import tir
+from ...equal import structural_equal
 from ..arguments import Attribute, BlockOrLoop, Text
 from ..conditions import Condition, name_of
 from ..declaration import primitive
 from ..program import Program
 
-NEW_KEY = Condition("E0526", "the annotation does not exist yet", "unannotate it first")
+NEW_KEY = Condition("E0526", "the annotation does not exist yet with another value", "unannotate it first")
 KNOWN_KEY = Condition("E0527", "the annotation exists", "print the annotations with sch.show()")
 
 
@@ -19,9 +20,13 @@ def annotate(program: Program, block_or_loop: BlockOrLoop, ann_key: Text, ann_va
     """Annotate a loop or a block. A loop with both `software_pipeline_stage` and `software_pipeline_order` must be able
     to run as that pipeline, now and after every later step (E0588).
 
+    An annotation with the same value stays.
+
     Preserves: everything; passes decide what an annotation means. Comments stay.
     """
     if ann_key in block_or_loop.annotations:
+        if structural_equal(block_or_loop.annotations[ann_key], ann_val):
+            return
         reason = f"{name_of(block_or_loop)} is already annotated with '{ann_key}'"
         raise NEW_KEY.refuse(reason, block_or_loop, argument="ann_key")
     _set(program, block_or_loop, {**block_or_loop.annotations, ann_key: ann_val})

@@ -1,0 +1,67 @@
+"""Traces of TVM in JSON and Python make the same module and the same trace again; names of TVM 0.27 work."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import tvms
+from tvms import dlight as dl
+from tvms.dsl.traces import apply_trace
+from tvms.ir.schedule import Schedule
+from tvms.target import Target
+from tvms.tir.schedule.testing import verify_trace_roundtrip
+
+PROGRAMS = tvms.load(Path(__file__).parent.parent / "cases" / "dlight" / "programs.tvms")
+
+
+@pytest.mark.parametrize("name", list(PROGRAMS.functions))
+def test_traces_of_rules_make_the_same_module(name: str) -> None:
+    rules = (dl.gpu.Matmul(), dl.gpu.GEMV(), dl.gpu.Reduction(), dl.gpu.GeneralReduction(), dl.gpu.Fallback())
+    made = [rule.apply(PROGRAMS[name], Target("cuda"), False) for rule in rules]
+    assert any(made)
+    for sch in filter(None, made):
+        assert isinstance(sch, Schedule)
+        verify_trace_roundtrip(sch, PROGRAMS[name])
+        assert str(sch.trace) == sch.script()
+
+
+def test_names_of_tvm_0_27() -> None:
+    older, newer = Schedule(PROGRAMS["elements"]), Schedule(PROGRAMS["elements"])
+    older.compute_inline(older.get_block("double"))
+    newer.compute_inline(newer.get_sblock("double"))
+    older.transform_block_layout("shift", lambda i, j: (i * 12 + j,))
+    newer.transform_sblock_layout("shift", lambda i, j: (i * 12 + j,))
+    assert tvms.structural_equal(older.mod, newer.mod)
+    replayed = Schedule(PROGRAMS["elements"])
+    apply_trace(json.dumps(older.trace.as_json()).replace("GetBlock", "GetSBlock"), replayed)
+    assert tvms.structural_equal(older.mod, replayed.mod)
+    replayed = Schedule(PROGRAMS["elements"])
+    apply_trace("\n".join(older.trace.as_python()).replace("get_block", "get_sblock"), replayed)
+    assert tvms.structural_equal(older.mod, replayed.mod)
+    with pytest.raises(AttributeError, match="no attribute 'get_sblocks'"):
+        newer.get_sblocks()
+
+
+def test_an_equal_annotation_stays() -> None:
+    sch = Schedule(PROGRAMS["elements"])
+    for _ in range(2):
+        sch.annotate(sch.get_loops(sch.get_block("shift"))[0], "pragma_auto_unroll_max_step", 16)
+    assert "pragma_auto_unroll_max_step" in sch.mod.script()
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[1, ", "it is not JSON (Expecting value: line 1 column 5 (char 4))"),
+        ("import os", "no line calls a method of 'sch'"),
+    ],
+)
+def test_what_is_not_a_trace(text: str, reason: str) -> None:
+    with pytest.raises(tvms.TvmsError) as raised:
+        apply_trace(text, Schedule(PROGRAMS["rows"]))
+    assert str(raised.value) == (
+        f"error[E0569]: invalid trace: {reason}\n"
+        "  = help: pass the result of trace.as_json(), or the lines of trace.as_python()"
+    )
