@@ -131,6 +131,7 @@ _ALIASES = {
     "tvms.relax.utils": "tvms.ir.api.relax.utils",
     "tvms.relax.dpl.pattern": "tvms.ir.dpl",
     "tvms.relax.pipeline": "tvms.ir.passes.pipelines",
+    "tvms.relax.testing": "tvms.ir.api.relax.testing",
     "tvms.relax.training": "tvms.ir.api.relax.training",
     "tvms.relax.training.trainer": "tvms.codegen.trainer",
     "tvms.relax.transform": "tvms.ir.passes.catalogue",
@@ -175,6 +176,7 @@ _ALIASES = {
     "tvms.tirx.stmt": "tvms.ir.api.tir",
     "tvms.tirx.transform": "tvms.codegen.lower.passes",
     "tvms.topi": "tvms.ir.api.topi",
+    "tvms.topi.testing": "tvms.ir.api.topi.testing",
     "tvms.transform": "tvms.ir.passes.transform",
 }
 """Aliases of public modules under TVM's names, so that a program runs after changing its imports."""

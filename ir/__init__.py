@@ -8,13 +8,22 @@ from . import hooks
 
 if TYPE_CHECKING:
     from .api.json_graph import load_json, save_json
-    from .api.program import Range, VDevice, assert_structural_equal, structural_equal, structural_hash
+    from .api.program import (
+        Array,
+        DictAttrs,
+        Map,
+        Range,
+        VDevice,
+        assert_structural_equal,
+        structural_equal,
+        structural_hash,
+    )
     from .base import BaseFunc, DummyGlobalInfo, GlobalVar, IRModule, Op, RelaxExpr
     from .passes import transform
     from .tir import FuncType, PointerType, PrimType, TensorMapType, TupleType, Type
 
 __all__ = [
-    "BaseFunc", "DummyGlobalInfo", "FuncType", "GlobalVar", "IRModule", "Op", "PointerType", "PrimType", "Range",
+    "Array", "BaseFunc", "DictAttrs", "DummyGlobalInfo", "FuncType", "GlobalVar", "IRModule", "Map", "Op", "PointerType", "PrimType", "Range",
     "RelaxExpr", "TensorMapType", "TupleType", "Type", "VDevice", "assert_structural_equal", "load_json", "save_json",
     "structural_equal", "structural_hash", "transform",
 ]  # fmt: skip

@@ -31,6 +31,7 @@ ONE_PER_FILE = {
     "ir/api/arith": "module of TVM",
     "ir/nn": "module of TVM",
     "ir/api/relax": "module of TVM",
+    "ir/api/relax/testing": "module of TVM",
     "ir/api/tir": "module of TVM",
     "ir/api/topi": "module of TVM",
     "ir/make": "family of constructors",

@@ -8,6 +8,13 @@ from .. import base, equal, make, tir
 from ..building.values import plain_nodes
 from .constructor import constructor, plain_node
 
+Array = tuple
+"""Sequences in nodes are tuples."""
+Map = dict
+"""Maps in nodes are dicts."""
+DictAttrs = dict
+"""Attributes are dicts."""
+
 
 def _from_min_extent(min_value: Any, extent: Any) -> tir.Range:
     """The `extent` integers from `min_value` on."""

@@ -1,0 +1,11 @@
+"""Passes for tests of passes (TVM: `relax.testing.transform`)."""
+
+from __future__ import annotations
+
+from ....passes.catalogue import Normalize
+from ....passes.transform import Pass
+
+
+def ApplyEmptyCppMutator() -> Pass:
+    """Return the pass that visits every expression and changes nothing but its normal form."""
+    return Normalize()
