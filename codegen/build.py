@@ -19,6 +19,7 @@ from ..ir.function_table import mentions_of
 from ..ir.passes.transform import announce, observed
 from ..ir.programs import as_module
 from ..ir.schedule.apply import apply_schedules
+from ..ir.schedule.tree import walk_statements
 from ..ir.verify import check_types
 from .gpu.lower import lower_for_gpu
 from .graph.native import NativeFunction, native_functions
@@ -210,7 +211,9 @@ def lower_module(
 
 
 class GuardedLoops(Struct, frozen=True, eq=False):
-    """A function as loops with checked indices: unscheduled, and with default schedules if rules apply."""
+    """A function as loops with checked indices: as it is, and as it runs if rules apply or it is scheduled by hand: then arguments
+    must not overlap, and products and sums are fused.
+    """
 
     plain: tir.PrimFunc
     safety: Safety
@@ -233,20 +236,36 @@ def guarded_loops(
     if scheduled_for is None:
         return GuardedLoops(plain, safety)
     scheduled, decisions = apply_rules(function, rules_for(scheduled_for.processor))
+    is_by_rules = scheduled is not function
     fused = contract_reductions(scheduled) if scheduled_for.processor.has_fma else scheduled
     if fused is function:
-        return GuardedLoops(plain, safety, None, decisions)
-    loops = lower_blocks(observed("default schedule", apply_rules, function, fused), bounds)
+        alone = _with_distinct_arguments(plain) if _is_vectorized(plain) else None
+        return GuardedLoops(plain, safety, alone, decisions)
+    loops = lower_blocks(_with_distinct_arguments(observed("default schedule", apply_rules, function, fused)), bounds)
     if bounds == "trust":
         return GuardedLoops(plain, safety, loops, decisions)
-    is_moved = scheduled is not function
-    limited = limit_sizes(loops) if is_moved and not safety.checked else None
+    limited = limit_sizes(loops) if is_by_rules and not safety.checked else None
     if limited is not None:  # proofs remain valid, since no arithmetic wraps around
         return GuardedLoops(plain, safety, observed("LimitSizes", limit_sizes, loops, limited), decisions)
     loops, now = guard(loops)
     if not now.places <= safety.places:
         return GuardedLoops(plain, safety)
     return GuardedLoops(plain, safety, loops, decisions)
+
+
+def _is_vectorized(func: tir.PrimFunc) -> bool:
+    """Return whether a loop is vectorized: the function was scheduled by hand."""
+    return any(isinstance(stmt, tir.For) and stmt.kind is tir.ForKind.VECTORIZED for stmt in walk_statements(func.body))
+
+
+def _with_distinct_arguments(func: tir.PrimFunc) -> tir.PrimFunc:
+    """Return a scheduled function as `tir.noalias`, so that sums stay in registers while others are stored. Calls with
+    overlapping arguments use another version (`runtime.executable`).
+    """
+    if func.attrs.get("tir.noalias"):
+        return func
+    alone = replace(func, attrs={**func.attrs, "tir.noalias": tir.IntImm("bool", 1)})
+    return observed("distinct arguments", _with_distinct_arguments, func, alone)
 
 
 def loop_level_functions(module: IRModule) -> dict[str, tir.PrimFunc]:

@@ -295,10 +295,10 @@ class ExpressionEmitter(ABC):
         base = emit_cast(self.builder, self.emit(index.base), index.base.dtype, "int64")
         return self.element_address(access, base)
 
-    def stack_memory(self, llvm_type: LLVMType, align: int) -> Value:
+    def stack_memory(self, llvm_type: LLVMType, align: int, name: str = "") -> Value:
         """Return the address of stack memory for `llvm_type`, allocated for the whole call."""
         with self.builder.goto_entry_block():
-            memory = self.builder.alloca(llvm_type)
+            memory = self.builder.alloca(llvm_type, name=name)
             memory.align, memory.type = align, POINTER
             return memory
 

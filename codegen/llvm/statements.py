@@ -223,7 +223,8 @@ class StatementEmitter(ExpressionEmitter):
         size = prod(filter(None, extents)) * element_bytes(stmt.dtype) if 0 not in extents else 0
         if size > STACK_BYTES:
             return self._on_heap(stmt, number(I64, size))
-        self.values[stmt.buffer_var] = self.stack_memory(ir.ArrayType(ir.IntType(8), max(size, 1)), ALIGNMENT)
+        array, name = ir.ArrayType(ir.IntType(8), max(size, 1)), local_name(stmt.buffer_var.name)
+        self.values[stmt.buffer_var] = self.stack_memory(array, ALIGNMENT, name)
         return self.run(stmt.body)
 
     def _byte_count(self, stmt: tir.Allocate) -> Value:

@@ -39,7 +39,7 @@ _IF_THEN_ELSE = Op("tir.if_then_else")
 
 
 class _Declined(Exception):
-    """The loop cannot be vectorized."""
+    """The loop cannot be vectorized, for the reason given."""
 
 
 def vectorize_loops(func: tir.PrimFunc) -> tir.PrimFunc:
@@ -47,10 +47,18 @@ def vectorize_loops(func: tir.PrimFunc) -> tir.PrimFunc:
     return replace(func, body=_LoopFinder().rewrite(func.body))
 
 
+def declined_loops(func: tir.PrimFunc) -> list[tuple[tir.For, str]]:
+    """Return the vectorized loops of `func` that become plain loops, each with the reason."""
+    finder = _LoopFinder()
+    finder.rewrite(func.body)
+    return finder.declined
+
+
 class _LoopFinder(Rewriter):
     def __init__(self) -> None:
         super().__init__({tir.For: self._for})
         self._domains: dict[tir.Var, tir.Range] = {}
+        self.declined: list[tuple[tir.For, str]] = []
 
     def _for(self, stmt: tir.For) -> tir.Stmt:
         self._domains[stmt.loop_var] = tir.Range(stmt.min, stmt.extent)
@@ -59,7 +67,8 @@ class _LoopFinder(Rewriter):
         serial = replace(self.rebuild(stmt), kind=tir.ForKind.SERIAL)
         try:
             return _Vectorizer(serial, self._domains).run()
-        except _Declined:
+        except _Declined as reason:
+            self.declined.append((stmt, str(reason)))
             return serial
 
 
@@ -78,7 +87,7 @@ class _Vectorizer(Rewriter):
         super().__init__(rules)
         extent = loop.extent
         if not isinstance(extent, tir.IntImm) or not 1 < extent.value <= MAX_LANES:
-            raise _Declined
+            raise _Declined(f"its extent is not a constant from 2 to {MAX_LANES}")
         self._loop, self._lanes = loop, extent.value
         self._mask: tir.PrimExpr | None = None
         self._domains = domains
@@ -96,7 +105,7 @@ class _Vectorizer(Rewriter):
         """Decline nodes without a rule that depend on the loop variable; others stay scalar."""
         rewritten = super().rebuild(node)
         if isinstance(node, tir.Stmt) or (isinstance(node, tir.PrimExpr) and rewritten is not node):
-            raise _Declined
+            raise _Declined(f"{type(node).__name__} has no vector form")
         return rewritten
 
     def buffer(self, buffer: tir.Buffer) -> tir.Buffer:
@@ -128,7 +137,7 @@ class _Vectorizer(Rewriter):
         """
         for part in walk(node.b):
             if isinstance(part, tir.Call) or (isinstance(part, tir.BufferLoad) and not self._is_inside(part)):
-                raise _Declined
+                raise _Declined("a condition guards the operands of another one")
         return self._binary(node)
 
     def _is_inside(self, load: tir.BufferLoad) -> bool:
@@ -148,7 +157,7 @@ class _Vectorizer(Rewriter):
 
     def _binary(self, node: tir.BinaryOp) -> tir.PrimExpr:
         if self._mask is not None and isinstance(node, _DIVISIONS) and not isinstance(node.b, tir.IntImm):
-            raise _Declined  # a masked lane must not divide by zero
+            raise _Declined("a masked lane could divide by zero")
         a, b = self._operands(node.a, node.b)
         return replace(node, dtype=with_lanes(node.dtype, lanes_of(a.dtype)), a=a, b=b)
 
@@ -184,16 +193,16 @@ class _Vectorizer(Rewriter):
         if node.op == CHECKED_INDEX and not uses(node.args[:1], {self._loop.loop_var}) and self._mask is None:
             return substitute(node, {self._loop.loop_var: self._loop.min})  # one check for all lanes
         if not isinstance(node.op, Op) or node.op.name.removeprefix("tir.") not in _ELEMENTWISE:
-            raise _Declined
+            raise _Declined(f"'{getattr(node.op, 'name', 'a call')}' is not computed lane by lane")
         if self._mask is not None and node.op in _SHIFTS and not isinstance(node.args[1], tir.IntImm):
-            raise _Declined  # a masked lane must not shift by a negative count
+            raise _Declined("a masked lane could shift by a negative count")
         args = self._operands(*(arg for arg in node.args if isinstance(arg, tir.PrimExpr)))
         return replace(node, dtype=with_lanes(node.dtype, lanes_of(args[0].dtype)), args=tuple(args))
 
     def _let(self, node: tir.Let) -> tir.PrimExpr:
         value = self.rewrite(node.value)
         if lanes_of(value.dtype) > lanes_of(node.value.dtype):
-            raise _Declined  # the uses of the variable in calls are not checked
+            raise _Declined(f"the variable '{node.var.name}' differs between lanes")
         body = self.rewrite(node.body)
         return replace(node, dtype=body.dtype, value=value, body=body)
 
@@ -212,7 +221,7 @@ class _Vectorizer(Rewriter):
     def _load(self, node: tir.BufferLoad) -> tir.PrimExpr:
         (index,) = self.rewrite(node.indices)
         if node.predicate is not None or lanes_of(node.dtype) > 1:
-            raise _Declined
+            raise _Declined("it contains vectors")
         if self._mask is not None:
             index = self._widen(index, self._lanes)
         return replace(
@@ -221,8 +230,10 @@ class _Vectorizer(Rewriter):
 
     def _store(self, node: tir.BufferStore) -> tir.Stmt:
         (index,), value = self.rewrite(node.indices), self.rewrite(node.value)
-        if node.predicate is not None or lanes_of(index.dtype) == 1 or lanes_of(node.buffer.dtype) > 1:
-            raise _Declined
+        if node.predicate is not None or lanes_of(node.buffer.dtype) > 1:
+            raise _Declined("it contains vectors")
+        if lanes_of(index.dtype) == 1:
+            raise _Declined(f"all lanes store to one element of '{node.buffer.name}'")
         value = self._widen(value, lanes_of(index.dtype))
         return replace(node, indices=(index,), value=value, predicate=self._mask)
 
@@ -242,4 +253,4 @@ def _check_independent(loop: tir.For) -> None:
     for access in accesses:
         index = written.get(access.buffer.data)
         if index is not None and not structural_equal(index, access.indices[0], map_free_vars=False):
-            raise _Declined
+            raise _Declined(f"an iteration may access elements of '{access.buffer.name}' that another one writes")

@@ -50,14 +50,16 @@ def _write_library(library: bytes, header: str, path: str) -> int:
 
 
 def _report(module: IRModule, target: str, settings: Settings) -> int:
-    """Print the GPU resources that the kernels of a module use."""
+    """Print where machine code differs from its schedule or, for a GPU, the resources that the kernels of a module use."""
     from ...codegen.build import prepare
     from ...codegen.gpu.program import build_program
     from ...codegen.gpu.report import report
+    from ...codegen.remarks import report as remarks_of
     from ...codegen.target import get_target
 
     chosen = get_target(target)
-    if not chosen.is_device:
-        raise UsageError("--report is for GPUs: give --target cuda")
-    say(report(build_program(prepare(module, chosen), chosen, settings), chosen, terminal_width()))
+    if chosen.is_device:
+        say(report(build_program(prepare(module, chosen), chosen, settings), chosen, terminal_width()))
+    else:
+        say(remarks_of(module, chosen, settings))
     return 0

@@ -181,7 +181,7 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--report",
         action="store_true",
-        help="for a GPU, print the resources of each kernel instead: registers, memory, occupancy",
+        help="print where code differs from its schedule instead: scalar loops, gathers, accumulators in memory, spills; for a GPU, the resources of each kernel",
     )
     common.add_settings(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="write to this file instead of standard output")

@@ -6,7 +6,7 @@ import argparse
 
 from msgspec.structs import replace
 
-from ...ir.base import IRModule
+from ...ir.base import IRModule, Trivia
 from ...ir.diagnostics import TvmsError, error
 from ...ir.schedule.text import ScheduleText, Step
 from ...ir.spelling import did_you_mean
@@ -40,6 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
         module, commented[text.name], refusal = explained.module, explained.text, explained.refusal
         if refusal is not None:
             break
+        commented[text.name] = _with_remarks(explained.text, source, arguments.target)
     if arguments.explain:
         write_module(replace(source, schedules=commented), "tvms", None)
     if refusal is not None:
@@ -57,6 +58,27 @@ def _traced(module: IRModule, path: str) -> IRModule:
     schedule = Schedule(replace(module, schedules={}))
     apply_trace(read_source(path).text, schedule)
     return schedule.mod
+
+
+def _with_remarks(text: ScheduleText, source: IRModule, target: str | None) -> ScheduleText:
+    """Return a schedule for the processor with remarks on its machine code as last comments."""
+    from ...codegen import Settings
+    from ...codegen.remarks import remarks
+    from ...codegen.target import get_target
+
+    chosen = get_target(target or text.target or "llvm")
+    if chosen.is_device:
+        return text
+    plain = replace(text, trivia=None)
+    alone = replace(source, functions={text.function: source.functions[text.function]}, schedules={text.name: plain})
+    try:
+        found = remarks(alone, chosen, Settings())[text.function]
+    except TvmsError:
+        return text  # code for it needs other functions, or the processor cannot run it
+    trivia = text.trivia or Trivia()
+    return replace(
+        text, trivia=replace(trivia, end=(*trivia.end, *(f"# in machine code: {remark}" for remark in found)))
+    )
 
 
 def _chosen(module: IRModule, names: list[str] | None, path: str) -> tuple[ScheduleText, ...]:

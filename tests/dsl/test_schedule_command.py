@@ -72,6 +72,8 @@ S.schedule tiled(add_one):
     # B: vectors of 16 float32: 512 bits
     S.parallel(i0)
     # B: 4 iterations of i_0 in parallel
+    # in machine code: line 8: vector store to 'B' is a scatter: 16 lanes 32 elements apart
+    # in machine code: line 8: vector load of 'A' is a gather: 16 lanes 32 elements apart
 """
     )
 
