@@ -167,7 +167,7 @@ class _Comparison:
         """Match two names; None if their properties must still be compared."""
         known, other = self.forward.get(left), self.backward.get(right)
         if mode is not _BIND and (known is not None or other is not None):
-            return known is right and other is left
+            return known == right and other == left
         free = mode is _USE and not self.map_free_vars
         if free and left != right and not isinstance(left, tir.Buffer):
             return False

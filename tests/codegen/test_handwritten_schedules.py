@@ -13,6 +13,7 @@ from hypothesis import Phase, given, note, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tvms.codegen.lower.contract import contract_reductions
+from tvms.ir.equal import structural_equal
 from tvms.ir.passes.transform import get_pass
 from tvms.ir.schedule import Schedule
 
@@ -46,6 +47,12 @@ def test_library_computes_what_it_schedules(path: Path) -> None:
     compiled(module)(*inputs, found)
     compiled(replace(module, schedules={}))(*inputs, wanted)
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_library_is_printed_and_read(path: Path) -> None:
+    module = tvms.load(path)
+    assert structural_equal(module, tvms.parse(module.script()))  # some schedules bind a name again
 
 
 def tile(module: Any, factors: tuple[int, int, int], options: frozenset[str], scope: str) -> Schedule:
