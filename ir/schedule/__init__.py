@@ -9,18 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .analysis.scope import Dependency, DepKind
-    from .declaration import Instruction
     from .error import ScheduleError
     from .handles import BlockRV, ExprRV, LoopRV
-    from .handles import BlockRV as SBlockRV
-    from .schedule import Schedule, StmtSRef
+    from .schedule import Schedule
     from .trace import Trace
 
-__all__ = [
-    "BlockRV", "DepKind", "Dependency", "ExprRV", "Instruction", "LoopRV", "SBlockRV", "Schedule", "ScheduleError", "StmtSRef",
-    "Trace",
-]  # fmt: skip
+__all__ = ["BlockRV", "ExprRV", "LoopRV", "Schedule", "ScheduleError", "Trace"]
 
 _PLACES = {
     "BlockRV": "handles",
