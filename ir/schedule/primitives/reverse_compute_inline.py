@@ -16,6 +16,7 @@ from ...equal import structural_equal
 from ...idioms import is_one
 from ...simplify import simplify
 from ...visit import substitute, walk
+from ..analysis.affine import runs_for_all
 from ..analysis.blocks import check_complete, check_not_output
 from ..analysis.pipeline import bindings_of, check_stage_pipeline
 from ..analysis.removal import (
@@ -121,8 +122,11 @@ def _iterators(
 ) -> dict[tir.Var, tir.PrimExpr]:
     """Return the values of the iterators of `block` for the element that an iteration of its producer computes."""
     store = block.body
-    if not is_one(program.realize_of(block).predicate):
+    realize = program.realize_of(block)
+    if not is_one(realize.predicate):
         raise SINGLE_STORE.refuse(f"{name_of(block)} has a predicate", block)
+    if not runs_for_all(realize, program.loops_of(block)):
+        raise INVERTIBLE.refuse(f"{name_of(block)} is not known to execute for all values of its iterators", block)
     if not isinstance(store, tir.BufferStore) or store.predicate is not None:
         raise SINGLE_STORE.refuse(f"{name_of(block)} is not a single store", block)
     check_value(block, store.value)
