@@ -24,7 +24,7 @@ def test_programs_of_tvm_run(
     monkeypatch.chdir(tmp_path)
     run("from-tvm.md")
     printed = capsys.readouterr().out.splitlines()
-    for line in ("S.schedule schedule(scale):", "6.0", "        gv = R.nn.gelu(lv)", "2.0"):
+    for line in ("S.schedule schedule(scale):", "6.0", "        gv = R.nn.gelu(lv)", "2.0", "[ 2. -1.] [3.]"):
         assert line in printed
 
 
