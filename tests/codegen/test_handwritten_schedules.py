@@ -204,6 +204,32 @@ def test_only_reductions_in_vectors_are_contracted() -> None:
     assert contract_reductions(spatial) is spatial
 
 
+ROWS = frozenset({"rows outside", "decompose"})
+
+
+@pytest.mark.parametrize(
+    ("columns", "dtype", "factors", "options", "fuses"),
+    [
+        (512, "float32", (32, 32, 4), ROWS, False),  # rows of half a page
+        (512, "float32", (32, 32, 4), frozenset(), False),
+        (512, "float64", (32, 32, 4), ROWS, False),  # rows of a page
+        (1536, "float32", (32, 32, 4), ROWS, False),  # rows of three halves of a page
+        (544, "float32", (32, 32, 4), ROWS, True),
+        (256, "float32", (32, 32, 4), ROWS, True),  # rows of a quarter of a page
+        (512, "float32", (8, 32, 4), ROWS, True),  # the sums of eight rows stay in registers
+        (512, "float32", (32, 32, 8), ROWS, True),  # eight steps hide the wait
+        (512, "float32", (32, 32, 4), ROWS | {"unroll"}, True),
+        (512, "float32", (32, 32, 4), frozenset({"rows outside", "cache"}), True),  # the tile is compact
+    ],
+)
+def test_sums_that_wait_for_a_row_half_a_page_before_are_not_contracted(
+    columns: int, dtype: str, factors: tuple[int, int, int], options: frozenset[str], fuses: bool
+) -> None:
+    text = PRODUCT.format(m=512, n=columns, k=512, dtype=dtype, row="vi")
+    module = tile(tvms.ir.programs.as_module(tvms.parse(text)), factors, options, "local").mod
+    assert ("tir.fma" in str(contract_reductions(module["main"]))) is fuses
+
+
 @pytest.mark.parametrize("name", ["gemm_packed", "gemm_register_tile", "gemm_tutorial", "conv2d_direct"])
 def test_tiles_become_vectors_and_registers(name: str) -> None:
     target = "llvm -mcpu=x86-64-v4 -mtriple=x86_64-unknown-linux-gnu"
