@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from . import make, tir
 from .base import Node, Op
 from .deep import deep
@@ -34,6 +36,16 @@ def detect_regions(block: tir.Block, visible: Iterable[tir.Buffer]) -> tuple[Reg
     written = {region.buffer for region in writes} if block.init is not None else set[tir.Buffer]()
     reads = tuple([region for region in detector.reads.regions(detector.changed) if region.buffer not in written])
     return reads, writes, detector.opaque.regions(detector.changed)
+
+
+def with_regions(block: tir.Block, visible: Iterable[tir.Buffer]) -> tir.Block:
+    """Return a block with its regions derived anew, for the buffers in `visible` and those that it declared before."""
+    known = [region.buffer for region in (*block.reads, *block.writes)]
+    reads, writes, opaque = detect_regions(block, dict.fromkeys((*known, *visible)))
+    for region in opaque:
+        reads = reads if any(read.buffer is region.buffer for read in reads) else (*reads, region)
+        writes = writes if any(write.buffer is region.buffer for write in writes) else (*writes, region)
+    return replace(block, reads=reads, writes=writes)
 
 
 class _Accesses:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ... import tir
-from ...access import detect_regions
 from ...base import Node, Trivia
 from ...idioms import sequence
 from ...visit import children, walk
@@ -100,13 +99,3 @@ def without_buffer(program: Program, scope: tir.Block, buffer: tir.Buffer) -> No
     kept = tuple([alloc_buffer for alloc_buffer in scope.alloc_buffers if alloc_buffer is not buffer])
     block = replace(scope, alloc_buffers=kept)
     program.replace(realize, replace(realize, block=block), {scope: block})
-
-
-def with_regions(block: tir.Block, visible: tuple[tir.Buffer, ...]) -> tir.Block:
-    """Return a block with its regions derived anew, for the buffers in `visible` and those that it declared before."""
-    known = [region.buffer for region in (*block.reads, *block.writes)]
-    reads, writes, opaque = detect_regions(block, dict.fromkeys((*known, *visible)))
-    for region in opaque:
-        reads = reads if any(read.buffer is region.buffer for read in reads) else (*reads, region)
-        writes = writes if any(write.buffer is region.buffer for write in writes) else (*writes, region)
-    return replace(block, reads=reads, writes=writes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ... import make, tir
+from ...access import with_regions
 from ...analysis.iter_map import IterMapLevel, detect_iter_map
 from ...analysis.iter_map_use import inverse_affine_iter_map
 from ...analysis.proof import prove
@@ -22,7 +23,6 @@ from ..analysis.removal import (
     check_not_opaque,
     comments_in,
     remove_leaf,
-    with_regions,
     without_buffer,
 )
 from ..analysis.scope import Scope, scope_root

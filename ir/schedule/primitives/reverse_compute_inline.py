@@ -7,6 +7,7 @@ from functools import reduce
 from msgspec.structs import replace
 
 from ... import make, tir
+from ...access import with_regions
 from ...analysis.iter_map import IterMapLevel, detect_iter_map
 from ...analysis.iter_map_use import inverse_affine_iter_map
 from ...analysis.proof import prove
@@ -26,7 +27,6 @@ from ..analysis.removal import (
     check_not_opaque,
     comments_in,
     remove_leaf,
-    with_regions,
     without_buffer,
 )
 from ..analysis.scope import Scope, scope_root
