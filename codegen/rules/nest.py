@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...ir import make, tir
+from ...ir.access import with_regions
 from ...ir.analysis.proof import prove
 from ...ir.base import Node, Trivia
 from ...ir.equal import structural_equal
@@ -210,20 +211,24 @@ def with_plain_indices(nest: Nest) -> Nest:
     return replace(nest, store=rewrite(nest.store, update))
 
 
-def statement_of(nest: Nest) -> tir.Stmt:
-    """Return the loops and the block of `nest`."""
+def block_of(nest: Nest) -> tir.Block:
+    """Return the block of `nest`, with the regions that it accesses."""
     kinds = {True: tir.IterVarType.COMM_REDUCE, False: tir.IterVarType.DATA_PAR}
-    zeros = [tir.IntImm(axis.var.dtype, 0) for axis in nest.axes]
     iterators = tuple(
-        tir.IterVar(tir.Range(zero, axis.extent), axis.var, kinds[axis.is_reduced])
-        for axis, zero in zip(nest.axes, zeros, strict=True)
+        tir.IterVar(tir.Range(tir.IntImm(axis.var.dtype, 0), axis.extent), axis.var, kinds[axis.is_reduced])
+        for axis in nest.axes
     )
     init = None if nest.init is None else replace(nest.store, value=nest.init)
-    loops = tuple(tir.Var(axis.var.dtype, axis.var.name) for axis in nest.axes)
     block = tir.Block(iterators, (), (), nest.name, nest.store, init)
-    statement: tir.Stmt = tir.BlockRealize(loops, tir.IntImm("bool", 1), block, trivia=nest.trivia)
-    for var, axis, zero in reversed(list(zip(loops, nest.axes, zeros, strict=True))):
-        statement = tir.For(var, zero, axis.extent, tir.ForKind.SERIAL, statement)
+    return with_regions(block, [node for node in walk(block) if isinstance(node, tir.Buffer)])
+
+
+def statement_of(nest: Nest) -> tir.Stmt:
+    """Return the loops and the block of `nest`."""
+    loops = tuple(tir.Var(axis.var.dtype, axis.var.name) for axis in nest.axes)
+    statement: tir.Stmt = tir.BlockRealize(loops, tir.IntImm("bool", 1), block_of(nest), trivia=nest.trivia)
+    for var, axis in reversed(list(zip(loops, nest.axes, strict=True))):
+        statement = tir.For(var, tir.IntImm(var.dtype, 0), axis.extent, tir.ForKind.SERIAL, statement)
     return statement
 
 

@@ -266,6 +266,8 @@ def _lower_in_steps(lowering: Lowering) -> dict[str, IRModule]:
         return module
 
     module = after("ApplyDefaultSchedule", lowering.module) if lowering.is_scheduled else lowering.module
+    if not lowering.is_lowered:
+        return found
     after("Simplify", module)
     for name in ORDER:
         if name == _LAST:

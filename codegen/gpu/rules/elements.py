@@ -25,7 +25,7 @@ from ....ir.dtype import parse_dtype
 from ....ir.software_pipeline import as_block, is_pipeline
 from ....ir.visit import substitute, walk
 from ...lower.rewriter import sequence
-from ...rules.nest import Nest
+from ...rules.nest import Nest, block_of
 from ...rules.strides import step_along
 from .grid import BLOCK_X, X, bound, unravel
 
@@ -107,7 +107,7 @@ def spread(nest: Nest) -> tuple[str, tir.Stmt]:
         last = axes[-1].var
         values[last] = make.add(make.mul(values[last], lanes), lane)
     bindings = tuple([values[axis.var] for axis in nest.axes])
-    stmt: tir.Stmt = tir.BlockRealize(bindings, predicate, _block(nest), trivia=nest.trivia)
+    stmt: tir.Stmt = tir.BlockRealize(bindings, predicate, block_of(nest), trivia=nest.trivia)
     for axis in reversed(nest.reduced):
         stmt = tir.For(loops[axis.var], make.const(0, axis.var.dtype), axis.extent, tir.ForKind.SERIAL, stmt)
     if width > 1:
@@ -126,13 +126,3 @@ def _width(nest: Nest) -> int:
         return 1
     steps = {step_along(access, nest.spatial[-1].var) for access in accesses}
     return width if steps <= {0, 1} and step_along(nest.store, nest.spatial[-1].var) == 1 else 1
-
-
-def _block(nest: Nest) -> tir.Block:
-    kinds = {True: tir.IterVarType.COMM_REDUCE, False: tir.IterVarType.DATA_PAR}
-    axes = tuple(
-        tir.IterVar(tir.Range(make.const(0, axis.var.dtype), axis.extent), axis.var, kinds[axis.is_reduced])
-        for axis in nest.axes
-    )
-    init = None if nest.init is None else replace(nest.store, value=nest.init)
-    return tir.Block(axes, (), (), nest.name, nest.store, init)

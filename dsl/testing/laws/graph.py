@@ -1,4 +1,7 @@
-"""A graph computes the same by the definitions of its operators, by the loops of each operator, and compiled."""
+"""A graph computes the same by the definitions of its operators, by the loops of each operator, and compiled.
+
+The verifier accepts default schedules of these loops.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from ..networks import network_modules
 from ..oracle import Execute, as_module, assert_equivalent, interpreted, profiles
 from ..smaller import programs_in
 from .law import Law, module_constructs
+from .lowering import assert_scheduled_well
 
 _SAMPLE = 3
 """One example in this number is also compiled; in all of them, the operators are interpreted as loops."""
@@ -30,7 +34,9 @@ def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
 
 def _check(example: _Example, execute: Execute) -> None:
     module, seed = example
-    steps: list[tuple[IRModule, Execute]] = [(get_pass("LegalizeOps")(module), interpreted)]
+    legalized = get_pass("LegalizeOps")(module)
+    assert_scheduled_well(legalized, execute)
+    steps: list[tuple[IRModule, Execute]] = [(legalized, interpreted)]
     if seed % _SAMPLE == 0:
         steps.append((module, execute))
     for after, execute_after in steps:

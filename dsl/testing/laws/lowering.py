@@ -1,6 +1,7 @@
 """No step of the lowering, and no pass on loops, changes what a loop function computes, and blocks declare what they access.
 
-Half of the functions are lowered with default schedules. Each example checks some of the steps, and always the last one.
+The verifier accepts default schedules of all functions. Half of the functions are lowered with default schedules. Each
+example checks some of the steps, and always the last one.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from ....ir.base import IRModule, Source
+from ....ir.verify import verify
 from ...load import parse_source
 from ..aliases import aliases
 from ..constructs import LOOP_LEVEL
@@ -22,10 +24,11 @@ from .law import Law, module_constructs
 
 
 class Lowering(Struct, frozen=True):
-    """A module whose lowering is requested from the executor of the law."""
+    """A module whose lowering is requested from the executor of the law, or only its default schedules."""
 
     module: IRModule
     is_scheduled: bool
+    is_lowered: bool = True
 
 
 _Example = tuple[IRModule, int]
@@ -47,6 +50,7 @@ def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
 def _check(example: _Example, execute: Any) -> None:
     """Check modules that `execute` returns for a `Lowering`, by the names of the passes."""
     module, seed = example
+    assert_scheduled_well(module, execute)
     after: Mapping[str, IRModule] = execute(Lowering(module, seed % 2 == 1), "main")
     some = [name for place, name in enumerate(reversed([*after])) if not place or (place + seed) % _PART == 0]
 
@@ -54,6 +58,15 @@ def _check(example: _Example, execute: Any) -> None:
         return {name: _trapped(after[name], entry) for name in some}
 
     assert_equivalent(module, module, seed=seed, profiles=profiles(seed), integers=(-8, 9), execute_after=ways)
+
+
+def assert_scheduled_well(module: IRModule, execute: Any) -> None:
+    """Check that the verifier accepts the default schedules of a module, apart from kinds of faults that it had before."""
+    lowering = Lowering(module, is_scheduled=True, is_lowered=False)
+    after: IRModule = execute(lowering, "main").get("ApplyDefaultSchedule", module)
+    known = {problem.code for problem in verify(module)}
+    new = [f"{problem.code} {problem.message}" for problem in verify(after) if problem.code not in known]
+    assert not new, f"after ApplyDefaultSchedule: {', '.join(new)}"
 
 
 def _trapped(module: IRModule, entry: str) -> Call:
