@@ -16,6 +16,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from . import dsl as dsl  # registers the printer
+from .ir import hooks as _hooks
 from .ir.aliases import AliasFinder
 
 if TYPE_CHECKING:
@@ -196,6 +197,14 @@ def __getattr__(name: str) -> Any:
     globals()[name] = value
     return value
 
+
+def _array(value: Any) -> Any:
+    from .codegen.runtime.ndarray import array
+
+    return array(value)
+
+
+_hooks.define(array=_array)
 
 _FINDER.add_children("tvms", sys.modules[__name__])
 _FINDER.add_children("tvms.ir", sys.modules["tvms.ir"])

@@ -1,7 +1,7 @@
 """Functions that methods of nodes call and rooms above the nodes define.
 
-`ir/__init__.py` defines those of this room, `dsl` and `codegen` theirs, each as a function that imports what it needs when it
-is called.
+`ir/__init__.py`, `dsl/__init__.py` and `tvms/__init__.py` define them, the last one for `codegen`, which `import tvms` does not
+import. Each is a function that imports what it needs when it is called.
 """
 
 from __future__ import annotations

@@ -88,6 +88,9 @@ def test_an_optimizer_computes_its_definition(kind: Any, definition: Any, option
     program = tvms.compile(tvms.IRModule({"step": made.get_function()}))
     params: Any = tuple(numbers.standard_normal(shape) for shape in shapes)
     expected, kept, state = list(params), [{}, {}], made.state
+    for value, info in zip(state, made.get_function().params[2].struct_info.fields, strict=True):
+        assert type(value.numpy()) is np.ndarray
+        assert (list(value.shape), value.dtype) == ([int(size) for size in info.shape.values], info.dtype)
     for _ in range(4):
         gradients = tuple(numbers.standard_normal(shape) for shape in shapes)
         params, state = program["step"](params, gradients, state)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, cast
 
-from .... import relax
+from .... import hooks, relax
 from ....building.block_builder import BlockBuilder
 from ....building.values import apply, const, graph_value
 from ....dtype import is_float
@@ -17,7 +17,7 @@ from ....ops.inference import tensor_info
 class Optimizer:
     """An update of parameters by their gradients.
 
-    `init` sets the parameters and `state`, the initial state: a tuple of arrays, the first of which counts the steps. `get_function`
+    `init` sets the parameters and `state`, the initial state: a tuple of `NDArray`, the first of which counts the steps. `get_function`
     returns the graph function `(params, gradients, optim_states) -> (params, optim_states)`, all of them tuples.
     """
 
@@ -38,7 +38,8 @@ class Optimizer:
         scalars, copies = self._state_form()
         kind = numpy_dtype(self.dtype)
         zeros = [np.zeros(_sizes(param), kind) for _ in range(copies) for param in given]
-        self.state = (np.zeros((), "int64"), *(np.ones((), kind) for _ in range(scalars)), *zeros)
+        values = [np.zeros((), "int64"), *(np.ones((), kind) for _ in range(scalars)), *zeros]
+        self.state = tuple(hooks.call("array", value) for value in values)
         return self
 
     def get_function(self) -> relax.Function:
