@@ -38,7 +38,7 @@ class Trivia(Struct, frozen=True, gc=False):
         return bool(self.before or self.after or self.end or self.parts)
 
 
-class Node(Struct, frozen=True, eq=False, kw_only=True, gc=False):
+class Node(Struct, frozen=True, eq=False, kw_only=True):
     """Base class of all nodes of a program."""
 
     span: Span | None = None
@@ -170,7 +170,7 @@ class Attributed(Struct, frozen=True, eq=False):
         return getattr(self, "attrs")  # noqa: B009
 
 
-class BaseFunc(RelaxExpr, Attributed, frozen=True, eq=False, kw_only=True, weakref=True, gc=True):
+class BaseFunc(RelaxExpr, Attributed, frozen=True, eq=False, kw_only=True, weakref=True):
     """A function of a module: `tir.PrimFunc`, `relax.Function` or `relax.ExternFunc`."""
 
     attrs: Attrs = {}
@@ -225,7 +225,7 @@ EXTERNAL_MODULES = "external_mods"
 """The module attribute that lists the external modules, which libraries compiled from its functions."""
 
 
-class IRModule(Node, Attributed, frozen=True, eq=False, weakref=True, gc=True):
+class IRModule(Node, Attributed, frozen=True, eq=False, weakref=True):
     """A module: its functions by name, in the order of their definition (TVM: `tvm.IRModule`)."""
 
     functions: dict[str, BaseFunc]
