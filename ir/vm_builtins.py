@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .functions import find_function, register_func
+from .sanitize import say
 
 
 @register_func("vm.builtin.invoke_debug_func")
@@ -17,7 +18,7 @@ def invoke_debug_func(effect: Any, name: str, line: str, *args: Any) -> Any:
 @register_func("vm.builtin.debug_print")
 def debug_print(line: str, value: Any) -> None:
     """Print a value and the source line that asks for it."""
-    print(f"{line}: shape = {getattr(value, 'shape', ())}, dtype = {getattr(value, 'dtype', '')}, data =\n{value}")
+    say(f"{line}: shape = {getattr(value, 'shape', ())}, dtype = {getattr(value, 'dtype', '')}, data =\n{value}")
 
 
 class AttentionCache:

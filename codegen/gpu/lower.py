@@ -15,6 +15,7 @@ from ...ir.diagnostics import error
 from ...ir.visit import substitute
 from ..lower import BLOCK_STEPS, guard_blocks, lower_blocks
 from ..lower.bounds import Bounds, Safety, guard_indices
+from ..lower.divisions import simplify_divisions
 from ..lower.flatten import flatten_buffers
 from ..lower.hoist import hoist_first_steps
 from ..lower.rewriter import Rewriter
@@ -78,7 +79,8 @@ def lower_to_kernels(
         nonlocal safety
         kernel = resolve_places(compact_memory(kernel, is_in_order, aligned))
         kernel = lower_allreduce(insert_barriers(kernel) if is_in_order else kernel)
-        body = tir.PrimFunc((), kernel.body)
+        domains = {axis.var: tir.Range(make.const(0, axis.var.dtype), axis.extent) for axis in kernel.axes}
+        body = simplify_divisions(tir.PrimFunc((), kernel.body), domains)
         for step in STEPS:
             body = step(body)
         kernel, of_pointers = check_pointers(replace(kernel, body=body.body), func, of_blocks)

@@ -5,10 +5,14 @@
             … P[(j0 * 32 + j1) // 32, (j0 * 32 + j1) % 32]     →     … P[j0, j1]
 
 Split loops access packed buffers in this form, and a vector of quotients would be a gather. Only indices with divisions by
-constants are simplified, since a division by zero must remain a fault.
+constants are simplified, since a division by zero must remain a fault. An access keeps its indices unless it loses a division, or
+a vectorized loop leaves one: the sum of a quotient and its remainder is recognized by their equal dividends.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from msgspec.structs import replace
 
@@ -22,26 +26,30 @@ from .rewriter import Rewriter
 _DIVISIONS = (tir.FloorDiv, tir.FloorMod, tir.Div, tir.Mod)
 
 
-def simplify_divisions(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` with simplified divisions in indices."""
-    return replace(func, body=_Indices().rewrite(func.body))
+def simplify_divisions(func: tir.PrimFunc, domains: Mapping[tir.Var, tir.Range] = MappingProxyType({})) -> tir.PrimFunc:
+    """Return `func` with simplified divisions in indices; `domains` are those of variables that no loop binds."""
+    return replace(func, body=_Indices(domains).rewrite(func.body))
 
 
 class _Indices(Rewriter):
-    def __init__(self) -> None:
+    def __init__(self, domains: Mapping[tir.Var, tir.Range]) -> None:
         super().__init__({tir.For: self._for, tir.BufferLoad: self._access, tir.BufferStore: self._access})
-        self._domains: dict[tir.Var, tir.Range] = {}
+        self._domains = dict(domains)
+        self._lanes: set[tir.Var] = set()
+        """Variables of vectorized loops."""
         self._simple: dict[tir.PrimExpr, tir.PrimExpr] = {}
 
     def _for(self, loop: tir.For) -> tir.Stmt:
         self._domains[loop.loop_var] = tir.Range(loop.min, loop.extent)
+        if loop.kind is tir.ForKind.VECTORIZED:
+            self._lanes.add(loop.loop_var)
         return self.rebuild(loop)
 
     def _access(self, access: tir.BufferLoad | tir.BufferStore) -> tir.BufferLoad | tir.BufferStore:
         access = self.rebuild(access)
         indices = tuple(map(self._index, access.indices))
-        is_changed = any(new is not old for new, old in zip(indices, access.indices, strict=True))
-        return replace(access, indices=indices) if is_changed else access
+        is_simpler = self._divisions_in(indices) < self._divisions_in(access.indices)
+        return replace(access, indices=indices) if is_simpler else access
 
     def _index(self, index: tir.PrimExpr) -> tir.PrimExpr:
         """Return an index simplified where loop variables are in their ranges; unchanged if it may fault, or has no division."""
@@ -56,3 +64,11 @@ class _Indices(Rewriter):
             return index
         domains = {node: self._domains[node] for node in nodes if isinstance(node, tir.Var) and node in self._domains}
         return simplify(index, domains)
+
+    def _divisions_in(self, indices: tuple[tir.PrimExpr, ...]) -> tuple[int, int]:
+        """Return the numbers of divisions in indices: those of a variable of a vectorized loop, and all."""
+        divisions = [node for index in indices for node in walk(index) if isinstance(node, _DIVISIONS)]
+        of_lanes = sum(
+            any(inner in self._lanes for inner in walk(node) if isinstance(inner, tir.Var)) for node in divisions
+        )
+        return of_lanes, len(divisions)
