@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from operator import is_
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -15,6 +15,7 @@ from ...ir.variables import defined_variables
 from ...ir.visit import ByKind, distinct, part_names, rebuilt, substitute
 
 Rule = Callable[[Any], Any]
+_NodeT = TypeVar("_NodeT", bound=Node)
 
 
 def sequence(parts: Iterable[tir.Stmt]) -> tir.Stmt:
@@ -91,8 +92,10 @@ class Rewriter:
         return sequence([self.rewrite(part) for part in stmt.seq])
 
 
-def copy_of(stmt: tir.Stmt, values: Mapping[tir.Var, tir.PrimExpr]) -> tir.Stmt:
-    """Return a copy of `stmt` with `values` substituted, and with fresh loop variables, allocations and declared buffers."""
+def copy_of(stmt: _NodeT, values: Mapping[tir.Var, tir.PrimExpr]) -> _NodeT:
+    """Return a copy of a statement or an expression with `values` substituted, and with fresh variables and declared buffers
+    where it defines them.
+    """
     own = {var: replace(var) for node in distinct(stmt) for var in defined_variables(node)}
     changed: dict[Node, Node] = {**own, **values}
     for node in distinct(stmt):

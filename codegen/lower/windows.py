@@ -19,8 +19,8 @@ from ...ir.base import Node
 from ...ir.dtype import is_float
 from ...ir.equal import structural_equal
 from ...ir.intern import has_effects
-from ...ir.visit import distinct, substitute, walk
-from .rewriter import Rewriter, uses
+from ...ir.visit import distinct, walk
+from .rewriter import Rewriter, copy_of, uses
 
 MOST_OPERANDS = 32
 """Maximum number of elements of a window that is expanded."""
@@ -90,7 +90,7 @@ class _Merger(Rewriter):
         merged = old[0]
         for values in known:
             for expr in taken:
-                merged = replace(value, a=merged, b=substitute(expr, values))
+                merged = replace(value, a=merged, b=copy_of(expr, values))
         return merged
 
 
