@@ -35,7 +35,10 @@ def check_intrinsics(subject: Subject) -> None:
             _check_call(row, call, subject.report)
     for call in annotations:
         if id(call) not in taken:
-            subject.report.add("E0443", "T.type_annotation is an argument of an intrinsic, and has no value", call)
+            help = "pass it to an intrinsic that takes a dtype, such as T.tvm_access_ptr"
+            subject.report.add(
+                "E0443", "T.type_annotation is an argument of an intrinsic, and has no value", call, help
+            )
     for shuffle in subject.of_kinds(tir.Shuffle):
         assert isinstance(shuffle, tir.Shuffle)
         _check_shuffle(shuffle, subject.report)
@@ -89,7 +92,8 @@ def _check_result(row: Intrinsic, call: tir.Call, report: Report) -> None:
         report.add("E0405", f"T.{row.script} gives {wanted} here, not {call.dtype}", call)
         return
     if row.script.startswith(("ptx", "mma")) and row.dtype == "first" and parse_dtype(call.dtype).code not in _NUMBERS:
-        report.add("E0443", f"T.{row.script} takes the dtype of numbers in memory, not {call.dtype}", call)
+        message = f"T.{row.script} takes the dtype of numbers in memory, not {call.dtype}"
+        report.add("E0443", message, call, "give the dtype of the elements")
         return
     for message, help in _OWN.get(row.script, _nothing)(call):
         code = "E0442" if row.script.startswith("call_llvm") else "E0443"
@@ -236,7 +240,8 @@ def _check_shuffle(shuffle: tir.Shuffle, report: Report) -> None:
             report.add("E0406", f"an index of T.Shuffle is {described(index)}, not an integer", shuffle)
             return
         if isinstance(index, tir.IntImm) and not 0 <= index.value < lanes:
-            report.add("E0443", f"T.Shuffle picks lane {index.value} of {count(lanes, 'lane')}", shuffle)
+            message = f"T.Shuffle picks lane {index.value} of {count(lanes, 'lane')}"
+            report.add("E0443", message, shuffle, f"pick a lane from 0 to {lanes - 1}")
             return
     names = {parse_dtype(vector.dtype).name for vector in shuffle.vectors}
     wanted = with_lanes(min(names), len(shuffle.indices)) if names and shuffle.indices else ""

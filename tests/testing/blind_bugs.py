@@ -165,7 +165,7 @@ FIRST = (
     # for i in T.vectorized(4): if A[i] != 0: B[i] = C[i] // A[i]
     Mutant("a vector is divided by zero in lanes that are off", "codegen", "codegen/lower/vectorize.py",
            "        if self._mask is not None and isinstance(node, _DIVISIONS) and not isinstance(node.b, tir.IntImm):\n"
-           "            raise _Declined  # a masked lane must not divide by zero\n", ""),
+           "            raise _Declined(\"a masked lane could divide by zero\")\n", ""),
     # T.Cast("float16", x) for the float64 x = 1 + 2**-11 + 2**-40
     Mutant("float64 is rounded twice to float16", "floats", "codegen/llvm/casts.py",
            "builder.bitcast(builder.or_(cut, builder.zext(is_inexact, word)), near.type)", "near"),
