@@ -102,6 +102,22 @@ def _tiling(target: Target, results: int | None, length: int | None) -> Tiling:
     return Tiling(vector=8) if target.kind == "opencl" and "mali" in str(target) else Tiling()
 
 
+def bind_tiles(sch: Schedule, loops: list[LoopRV], t: Tiling) -> tuple[LoopRV, LoopRV, LoopRV, LoopRV]:
+    """Bind the loops of a partial sum, from the blocks of results inwards, to blocks and threads; vectorize its lanes.
+
+    Returns the loops over blocks, threads along the results, threads along the reduction, and reduction steps.
+    """
+    bx, ts, tile_s, r, vectors_of_tile, lane = loops
+    tr, vector = sch.split(lane, factors=[t.threads, None], preserve_unit_iters=True)
+    sch.reorder(bx, ts, tr, r, tile_s, vectors_of_tile, vector)
+    axis_s, axis_r = t.axes
+    sch.bind(bx, "blockIdx.x")
+    sch.bind(ts, axis_s)
+    sch.bind(tr, axis_r)
+    sch.vectorize(vector)
+    return bx, ts, tr, r
+
+
 def _schedule_rows(
     sch: Schedule, target: Target, block: BlockRV, vectors: list[tir.Buffer], epilogue: BlockRV | None, t: Tiling
 ) -> Schedule | None:
@@ -109,14 +125,7 @@ def _schedule_rows(
     s, r = sch.fuse(batch, s), sch.fuse(r, c)
     sch.split(s, factors=[None, t.rows, t.tile_rows], preserve_unit_iters=True)
     partial, subtotal = reduce_in_two_steps(sch, block, r, t)
-    axis_s, axis_r = t.axes
-    bx, ts, tile_s, r, vectors_of_tile, lane = sch.get_loops(partial)
-    tr, vector = sch.split(lane, factors=[t.threads, None], preserve_unit_iters=True)
-    sch.reorder(bx, ts, tr, r, tile_s, vectors_of_tile, vector)
-    sch.bind(bx, "blockIdx.x")
-    sch.bind(ts, axis_s)
-    sch.bind(tr, axis_r)
-    sch.vectorize(vector)
+    bx, _, tr, r = bind_tiles(sch, sch.get_loops(partial), t)
     _load_matrix(sch, partial, r, t.load)
     shared = None
     if t.shares_vector and fits_shared(target, vectors, 0 if t.has_shuffles else t.rows * t.threads):

@@ -20,7 +20,16 @@ from ..analysis import (
 )
 from ..base import get_extent, split_bind, try_inline_contiguous_spatial
 from .base import GPUScheduleRule, is_adreno
-from .gemv import Tiling, combine, fits_shared, reduce_in_two_steps, share_vector, split_results, unroll_stages
+from .gemv import (
+    Tiling,
+    bind_tiles,
+    combine,
+    fits_shared,
+    reduce_in_two_steps,
+    share_vector,
+    split_results,
+    unroll_stages,
+)
 from .low_batch_columns import schedule_columns
 
 
@@ -139,14 +148,8 @@ def _schedule_rows(sch: Schedule, target: Target, product: Product, t: Tiling, b
     _, s, r = sch.get_loops(main)
     sch.split(s, factors=[None, t.rows, t.tile_rows], preserve_unit_iters=True)
     partial, subtotal = reduce_in_two_steps(sch, main, r, t)
-    axis_s, axis_r = t.axes
-    vectors, bx, ts, tile_s, r, vectors_of_tile, lane = sch.get_loops(partial)
-    tr, vector = sch.split(lane, factors=[t.threads, None], preserve_unit_iters=True)
-    sch.reorder(bx, ts, tr, r, tile_s, vectors_of_tile, vector)
-    sch.bind(bx, "blockIdx.x")
-    sch.bind(ts, axis_s)
-    sch.bind(tr, axis_r)
-    sch.vectorize(vector)
+    vectors, *tiles = sch.get_loops(partial)
+    bx, ts, tr, r = bind_tiles(sch, tiles, t)
     by, batch = sch.split(vectors, factors=[None, bucket])
     sch.bind(by, "blockIdx.y")
     sch.reorder(bx, ts, tr, r, batch)
