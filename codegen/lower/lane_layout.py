@@ -53,7 +53,7 @@ def order_lanes(func: tir.PrimFunc) -> tir.PrimFunc:
 
 
 def _small_buffers(body: tir.Stmt) -> list[tir.Buffer]:
-    """Return the buffers whose layout may change; none if there are no vectorized loops."""
+    """Return the buffers whose layout may change. Without a vectorized loop, there are none."""
     statements = list(walk_statements(body))
     if not any(isinstance(stmt, tir.For) and stmt.kind is tir.ForKind.VECTORIZED for stmt in statements):
         return []

@@ -173,7 +173,7 @@ def softplus(x: Tensor, beta: float = 1.0, threshold: float = 20.0, name: str = 
 
 
 def prelu(x: Tensor, alpha: Tensor, name: str = "prelu") -> Tensor:
-    """Return `x` where it is positive, else `alpha * x`; `alpha` has an element for each channel."""
+    """Return `x` where it is positive, and `alpha * x` elsewhere; `alpha` has one value per channel."""
     return call("nn.prelu", name, x, alpha)
 
 

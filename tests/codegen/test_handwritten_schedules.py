@@ -1,4 +1,4 @@
-"""Hand-written schedules: what they compute, and that tiles become vectors, registers and fused operations."""
+"""Hand-written schedules compute the right results, and their tiles become vectors, registers and fused operations."""
 
 from __future__ import annotations
 

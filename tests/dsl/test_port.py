@@ -46,7 +46,7 @@ IMPORTS = {
         "from tvms import ffi\n@ffi.register_func('x')\ndef f(): pass"
     ),
 }
-"""Programs for TVM, and what they become."""
+"""Statements of programs for TVM, with their ported form."""
 
 UNCHANGED = (
     "",

@@ -120,7 +120,7 @@ def test_panels_of_parameters_are_computed_by_a_function_of_their_own() -> None:
     "lambda i, j: (i // 3, j, i % 3)", "lambda i, j: (i * 6 + j,)", "lambda i, j: (i // 2 // 2, j, i // 2 % 2, i % 2)",
 ])  # fmt: skip
 def test_layouts_of_arrays_are_those_of_their_elements(index_map: str) -> None:
-    """The NumPy oracle, which transposes views where it can, agrees with the loops of the operator."""
+    """The NumPy oracle, which may return a transposed view, computes the same as the loop function of the operator."""
     text = f"""
 R.function main(x: R.Tensor((8, 6), "float32")):
     with R.dataflow():
