@@ -130,9 +130,25 @@ def from_source(program: Any, extra_vars: Mapping[str, Any] | None = None, check
     Raise TvmsError with all errors, and E0019 if the source of a class or function is not available.
     Source: tvm.script.from_source.
     """
-    source = Source("<string>", program) if isinstance(program, str) else _source_of(program)
     is_python = not isinstance(program, str)
-    values = _values(source.text, extra_vars or {}, is_python)
+    source = _source_of(program) if is_python else Source("<string>", program)
+    return _read(source, extra_vars or {}, check_well_formed, is_python)
+
+
+def undecorated_prim_func(definition: Any, check_well_formed: bool = True) -> Any:
+    """Return the loop function that a Python function without a decorator defines. Its source is read like that of
+    `@T.prim_func`, with the names of its file.
+    """
+    source = _source_of(definition)
+    lines = source.text.splitlines(keepends=True)
+    first = inspect.getsourcelines(definition)[1] - 1
+    lines[max(first - 1, 0)] = "@T.prim_func\n"
+    decorated = Source(source.name, "".join(lines))
+    return _read(decorated, inspect.unwrap(definition).__globals__, check_well_formed, is_python=True)
+
+
+def _read(source: Source, extra_vars: Mapping[str, Any], check_well_formed: bool, is_python: bool) -> Any:
+    values = _values(source.text, extra_vars, is_python)
     module = parse_source(source, values, is_python=is_python)
     if is_python:
         module = replace(module, functions={name: _refined(func) for name, func in module.functions.items()})

@@ -10,6 +10,7 @@ from typing import Any
 
 from ...ir.base import BaseFunc, IRModule, assert_structural_equal
 from ...ir.programs import as_module
+from ..script import undecorated_prim_func
 
 
 def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float = 1e-7, verbose: bool = True) -> None:
@@ -33,7 +34,8 @@ class CompareBeforeAfter:
     """Base class of tests of a pass (TVM: `tvm.testing.CompareBeforeAfter`).
 
     A subclass has `transform`, a pass or a method that returns one, and the programs `before` and `expected`, or `Before` and
-    `Expected`: modules, functions, or methods that return them. `expected` may be a type of exception. The test
+    `Expected`: modules, functions, classes of functions, or methods that return them. A function without the parameter `self`
+    defines a loop function, as with `@T.prim_func`; it is read when the test runs. `expected` may be a type of exception. The test
     `test_compare` transforms `before` and compares the result with `expected`.
     """
 
@@ -64,11 +66,37 @@ def _named_main(program: Any) -> IRModule:
 
 
 def _fixture_of(member: Any, owner: type) -> Any:
-    """Return the fixture of a member of a test class: a method with its own fixtures as parameters, or a constant value."""
+    """Return the fixture of a member of a test class: a method with its own fixtures as parameters, a definition, or a
+    constant value.
+    """
     fixture: Any = import_module("pytest").fixture
     if hasattr(member, "_fixture_function"):  # it is a fixture
         return member
     if inspect.isfunction(member):
-        return fixture(member)
-    value = member.__get__(None, owner) if hasattr(member, "__get__") else member
+        return fixture(member if "self" in inspect.signature(member).parameters else _read_later(member))
+    if inspect.isclass(member) and not issubclass(member, Exception):
+        return fixture(_read_all_later(member))
+    get: Any = getattr(member, "__get__", None)  # of a decorated function
+    value = get(None, owner) if get is not None else member
     return fixture(lambda self: value)  # type: ignore[reportUnknownLambdaType]
+
+
+def _read_later(definition: Callable[..., Any]) -> Callable[[CompareBeforeAfter], Any]:
+    def program(self: CompareBeforeAfter) -> Any:
+        return undecorated_prim_func(definition, self.check_well_formed)
+
+    return program
+
+
+def _read_all_later(members: type) -> Callable[[CompareBeforeAfter], IRModule]:
+    def program(self: CompareBeforeAfter) -> IRModule:
+        found: dict[str, Any] = {}
+        for name in vars(members):
+            if not name.startswith("_"):
+                member = getattr(members, name)
+                found[name] = (
+                    undecorated_prim_func(member, self.check_well_formed) if inspect.isfunction(member) else member
+                )
+        return IRModule({name: function.with_attr("global_symbol", name) for name, function in found.items()})
+
+    return program

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import functools
+import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
+
+from .requirements import device_for
 
 _GROUP = "_tvms_group"
 """Attribute of the functions of fixtures that `parameters` made together: their identity, their place, the sets of values."""
@@ -21,7 +26,7 @@ def parameter(*values: Any, ids: Sequence[str] | None = None, by_dict: Mapping[s
             raise ValueError("tvms.testing.parameter takes values and ids, or by_dict, but not both")
         ids, values = tuple(by_dict), tuple(by_dict.values())
 
-    def value(request: Any) -> Any:
+    def value(*instance: Any, request: Any) -> Any:  # a fixture of a class gets its instance
         return request.param
 
     return import_module("pytest").fixture(value, params=values, ids=ids)
@@ -38,7 +43,7 @@ def parameters(*value_sets: Sequence[Any], ids: Sequence[str] | None = None) -> 
 
 
 def _member(identity: object, place: int, value_sets: Sequence[Sequence[Any]], ids: Sequence[str] | None) -> Any:
-    def value(request: Any) -> Any:
+    def value(*instance: Any, request: Any) -> Any:  # a fixture of a class gets its instance
         return request.param
 
     setattr(value, _GROUP, (identity, place, value_sets, ids))
@@ -69,13 +74,22 @@ def parametrize_targets(*targets: Any) -> Any:
     """
     if len(targets) == 1 and callable(targets[0]):
         return parametrize_targets()(targets[0])
+    return _run_for(targets or _TARGETS)
+
+
+_TARGETS = ("llvm", "cuda")
+"""The targets that machines may have devices for."""
+
+
+def _run_for(targets: Sequence[Any], failing: Sequence[Any] = ()) -> Any:
     pytest: Any = import_module("pytest")
 
     def run_for(function: Callable[..., Any]) -> Any:
         cases: list[Any] = []
-        for target in targets or ("llvm", "cuda"):
-            dev = _device(target)
-            marks = () if dev is not None else (pytest.mark.skip(reason=f"needs a device for {target}"),)
+        for target in targets:
+            dev = device_for(target)
+            marks = [] if dev is not None else [pytest.mark.skip(reason=f"needs a device for {target}")]
+            marks += [pytest.mark.xfail(reason="known failing target")] if target in failing else []
             cases.append(pytest.param(target, dev, marks=marks, id=str(target)))
         return pytest.mark.parametrize("target,dev", cases)(function)
 
@@ -84,15 +98,69 @@ def parametrize_targets(*targets: Any) -> Any:
 
 def enabled_targets() -> list[tuple[str, Any]]:
     """Return the names of the targets that this machine has, with their devices (TVM: `tvm.testing.enabled_targets`)."""
-    return [(target, dev) for target in ("llvm", "cuda") if (dev := _device(target)) is not None]
+    return [(target, dev) for target in _TARGETS if (dev := device_for(target)) is not None]
 
 
-def _device(target: Any) -> Any:
-    """Return the device of a target; None if this machine has none."""
-    kind = str(target["kind"] if isinstance(target, dict) else target).split()[0]  # type: ignore[reportUnknownArgumentType]
-    tvms = import_module("tvms")
-    try:
-        dev = tvms.device(kind)
-    except tvms.TvmsError:
-        return None
-    return dev if dev.exist else None
+def exclude_targets(*targets: Any) -> Any:
+    """Run a test for the targets that this machine has, except for some (TVM: `tvm.testing.exclude_targets`)."""
+    return _run_for([target for target in _TARGETS if target not in targets])
+
+
+def known_failing_targets(*targets: Any) -> Any:
+    """Run a test for the targets that this machine has; it fails for some (TVM: `tvm.testing.known_failing_targets`)."""
+    return _run_for(_TARGETS, targets)
+
+
+def fixture(func: Any = None, *, cache_return_value: bool = False) -> Any:
+    """Return a fixture (TVM: `tvm.testing.fixture`). With `cache_return_value`, tests get copies of one value for each set of
+    arguments; a value that cannot be copied is made anew.
+    """
+    if func is None:
+        return lambda func: fixture(func, cache_return_value=cache_return_value)  # type: ignore[reportUnknownLambdaType]
+    return import_module("pytest").fixture(_cached(func) if cache_return_value else func)
+
+
+def _cached(func: Callable[..., Any]) -> Callable[..., Any]:
+    values: dict[str, Any] = {}
+
+    @functools.wraps(func)
+    def value(*args: Any, **named: Any) -> Any:
+        key = repr((args, sorted(named.items())))
+        if key not in values:
+            values[key] = func(*args, **named)
+        try:
+            return copy.deepcopy(values[key])
+        except TypeError:
+            return func(*args, **named)
+
+    return value
+
+
+def xfail_parameterizations(*params: str, reason: str) -> Any:
+    """Mark cases of a test, by their names in brackets, as failing (TVM: `tvm.testing.xfail_parameterizations`)."""
+    return _marked(params, "xfail", reason)
+
+
+def skip_parameterizations(*params: str, reason: str) -> Any:
+    """Skip cases of a test, by their names in brackets (TVM: `tvm.testing.skip_parameterizations`)."""
+    return _marked(params, "skip", reason)
+
+
+def _marked(params: Sequence[str], mark: str, reason: str) -> Any:
+    def decorate(function: Callable[..., Any]) -> Any:
+        pytest: Any = import_module("pytest")
+        given = inspect.signature(function).parameters
+
+        @functools.wraps(function)
+        def run(*args: Any, **named: Any) -> Any:
+            request = named["request"] if "request" in given else named.pop("request")
+            if any(request.node.name.endswith(f"[{case.strip('[]')}]") for case in params):
+                {"xfail": pytest.xfail, "skip": pytest.skip}[mark](reason)
+            return function(*args, **named)
+
+        extra = [] if "request" in given else [inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY)]
+        signature = inspect.Signature([*given.values(), *extra])
+        setattr(run, "__signature__", signature)  # noqa: B010
+        return run
+
+    return decorate

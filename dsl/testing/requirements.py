@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
@@ -17,8 +18,10 @@ class Feature:
         self.name = name
         self._is_met = is_met
 
-    def __call__(self, function: _Test) -> _Test:
-        """Skip `function` if the requirement is not met."""
+    def __call__(self, function: Any = None) -> Any:
+        """Skip `function` if the requirement is not met; without a function, return the decorator."""
+        if function is None:
+            return self
         for mark in self.marks():
             function = mark(function)
         return function
@@ -50,6 +53,8 @@ requires_cudnn, requires_cutlass, requires_nccl = _other("cuDNN"), _other("CUTLA
 requires_vulkan, requires_metal, requires_rocm = _other("Vulkan"), _other("Metal"), _other("ROCm")
 requires_opencl, requires_openclml, requires_hipblas = _other("OpenCL"), _other("OpenCL ML"), _other("hipBLAS")
 requires_hexagon, requires_rpc, requires_tensorrt = _other("Hexagon"), _other("RPC"), _other("TensorRT")
+requires_matrixcore, requires_nnapi, requires_micro = _other("AMD matrix cores"), _other("NNAPI"), _other("microTVM")
+requires_aarch64_sve = requires_aarch64_sme = requires_arm_dot = _other("an Arm processor")
 
 
 def requires_package(*packages: str) -> Feature:
@@ -68,3 +73,62 @@ def requires_cuda_compute_version(major_version: int, minor_version: int = 0, ex
         return version == wanted if exact else version >= wanted
 
     return Feature(f"a CUDA device of compute capability {major_version}.{minor_version}", is_met)
+
+
+def requires_nvcc_version(major_version: int, minor_version: int = 0, release_version: int = 0) -> Feature:
+    """Return the requirement of nvcc, which tvms does not need: that of a CUDA device."""
+    return requires_cuda
+
+
+def requires_llvm_minimum_version(major_version: int) -> Feature:
+    """Return the requirement of a version of LLVM (TVM: `tvm.testing.requires_llvm_minimum_version`)."""
+
+    def is_met() -> bool:
+        return import_module("llvmlite.binding").llvm_version_info[0] >= major_version
+
+    return Feature(f"LLVM {major_version}", is_met)
+
+
+def device_enabled(target: Any) -> bool:
+    """Return whether this machine has a device for a target (TVM: `tvm.testing.device_enabled`)."""
+    return device_for(target) is not None
+
+
+def device_for(target: Any) -> Any:
+    """Return the device of a target; None if this machine has none."""
+    kind = str(target["kind"] if isinstance(target, dict) else target).split()[0]  # type: ignore[reportUnknownArgumentType]
+    tvms = import_module("tvms")
+    try:
+        dev = tvms.device(kind)
+    except tvms.TvmsError:
+        return None
+    return dev if dev.exist else None
+
+
+def skip_if_32bit(reason: str) -> Callable[[_Test], _Test]:
+    """Skip a test on a machine with 32-bit pointers (TVM: `tvm.testing.skip_if_32bit`)."""
+    return import_module("pytest").mark.skipif(sys.maxsize < 2**32, reason=reason)
+
+
+def skip_if_wheel_test(function: _Test) -> _Test:
+    """Return the test: everything is in the wheel."""
+    return function
+
+
+def uses_gpu(*functions: Any) -> Any:
+    """Mark a test as one that can use a GPU; it runs without one (TVM: `tvm.testing.uses_gpu`)."""
+    return functions[0] if functions else uses_gpu
+
+
+def is_ampere_or_newer() -> bool:
+    """Return whether this machine has a CUDA device of compute capability 8.0 or more."""
+    return _has_gpu() and tuple(map(int, import_module("tvms").cuda().compute_version.split("."))) >= (8, 0)
+
+
+def strtobool(val: str) -> bool:
+    """Return the truth value that a text means, such as "yes" or "0"; ValueError for other texts."""
+    if val.lower() in ("y", "yes", "t", "true", "on", "1"):
+        return True
+    if val.lower() in ("n", "no", "f", "false", "off", "0"):
+        return False
+    raise ValueError(f"expected a truth value, such as 'yes' or '0', got '{val}'")

@@ -9,8 +9,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tvms
+import tvms.te
 from tvms import testing
 
 
@@ -82,6 +84,42 @@ class TestTexts(Base):
     def before(A: T.Buffer((4,), "float32")): A[0] = T.float32(1)
     expected = before
 
+class TestDefinitions(Base):
+    def before(A: T.Buffer((4,), "float32")):
+        for i in range(4):
+            A[i] = T.float32(1)
+    def expected(B: T.Buffer((4,), "float32")):
+        for j in T.serial(4):
+            B[j] = T.float32(1)
+
+class TestModules(Base):
+    class before:
+        def one(A: T.Buffer((4,), "float32")): A[0] = T.float32(1)
+        @T.prim_func
+        def two(A: T.Buffer((4,), "float32")): A[0] = T.float32(2)
+    expected = before
+
+class TestParametersOfClasses:
+    first, second = tvms.testing.parameters((1, 1), (2, 2))
+    made = tvms.testing.parameter("a", "b")
+    @tvms.testing.fixture(cache_return_value=True)
+    def pair(self, made): return [made]
+    def test_in_a_class(self, first, second, pair): assert first == second and pair in (["a"], ["b"]); pair.append(1)
+
+@tvms.testing.requires_llvm()
+@tvms.testing.requires_llvm_minimum_version(3)
+def test_needs_a_version(): pass
+
+@tvms.testing.exclude_targets("cuda")
+def test_some_targets(target, dev): assert target == "llvm"
+
+@tvms.testing.known_failing_targets("llvm")
+def test_failing_target(target, dev): assert False
+
+@tvms.testing.skip_parameterizations("b", reason="no")
+@tvms.testing.xfail_parameterizations("a", reason="no")
+def test_named_cases(one): assert one == 2
+
 class TestMethods(tvms.testing.CompareBeforeAfter):
     def transform(self): return lambda mod: tvms.IRModule({})
     def before(self, one): return tvms.IRModule({})
@@ -95,7 +133,8 @@ class TestRefusals(TestMethods):
 """
 OUTCOMES = {
     "test_all_values": 4, "test_one_set_at_a_time": 2, "test_one_of_a_group": 2, "test_groups_and_parameters": 4,
-    "test_targets": 2, "test_all_targets": 2, "test_needs_llvm": 1, "test_needs_a_package": 1, "test_compare": 5,
+    "test_targets": 2, "test_all_targets": 2, "test_needs_llvm": 1, "test_needs_a_package": 1, "test_compare": 7,
+    "test_in_a_class": 4, "test_needs_a_version": 1, "test_some_targets": 1, "test_failing_target": 2, "test_named_cases": 2,
 }  # fmt: skip
 """The number of cases of each test."""
 
@@ -104,12 +143,13 @@ def test_parameters_and_requirements_of_tests(tmp_path: Path) -> None:
     (tmp_path / "test_some.py").write_text(PARAMETERS, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-n", "0", "test_some.py"]
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    cases = re.findall(r"::(test_\w+)(\[\S+\])? (PASSED|SKIPPED|FAILED|ERROR)", result.stdout)
+    cases = re.findall(r"::(test_\w+)(\[\S+\])? (PASSED|SKIPPED|FAILED|ERROR|XFAIL)", result.stdout)
     assert Counter(name for name, _, _ in cases) == OUTCOMES, result.stdout
     skipped = {name for name, _, outcome in cases if outcome == "SKIPPED"}
-    gpu = set[str]() if tvms.cuda().exist else {"test_targets", "test_all_targets"}
-    assert skipped == {"test_needs_a_package"} | gpu
-    assert {outcome for _, _, outcome in cases} == {"PASSED", "SKIPPED"}, result.stdout
+    gpu = set[str]() if tvms.cuda().exist else {"test_targets", "test_all_targets", "test_failing_target"}
+    assert skipped == {"test_needs_a_package", "test_named_cases"} | gpu
+    assert {outcome for _, _, outcome in cases} == {"PASSED", "SKIPPED", "XFAIL"}, result.stdout
+    assert {name for name, _, outcome in cases if outcome == "XFAIL"} == {"test_failing_target", "test_named_cases"}
 
 
 def test_a_pass_that_gives_another_program_is_found() -> None:
@@ -126,3 +166,34 @@ FUNCTION = 'T.prim_func f(A: T.Buffer((4,), "float32")):\n    A[0] = T.float32(1
 def test_parameters_are_values_or_names() -> None:
     with pytest.raises(ValueError, match=r"^tvms.testing.parameter takes values and ids, or by_dict, but not both$"):
         testing.parameter(1, by_dict={"a": 2})
+
+
+def test_gradients_are_compared_with_differences() -> None:
+    point, slope = np.array([1.0, 2.0]), np.array([2.0, 4.0])
+
+    def squares(x: Any, y: Any = 0.0) -> Any:
+        return (x * x).sum() + y
+
+    testing.check_numerical_grads(squares, [point], [slope])
+    testing.check_numerical_grads(squares, {"x": point, "y": np.array(1.0)}, {"x": slope})
+    with pytest.raises(AssertionError, match="differs from the numerical one"):
+        testing.check_numerical_grads(squares, [point], [slope + 1])
+    with pytest.raises(AssertionError, match=r"has shape \(1,\), expected \(2,\)"):
+        testing.check_numerical_grads(squares, [point], [slope[:1]])
+
+
+def test_expressions_are_compared_by_proof() -> None:
+    x = tvms.te.var("x")
+    testing.assert_prim_expr_equal(x * 2 + x, 3 * x)
+    with pytest.raises(ValueError, match="are not proven to be equal"):
+        testing.assert_prim_expr_equal(x, x + 1)
+
+
+def test_answers_about_this_machine() -> None:
+    assert testing.device_enabled("llvm")
+    assert not testing.device_enabled("metal")
+    assert testing.get_dtype_range("int8") == (-128, 127)
+    assert testing.strtobool("Yes")
+    assert not testing.strtobool("0")
+    with pytest.raises(ValueError, match="expected a truth value"):
+        testing.strtobool("maybe")
