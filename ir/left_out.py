@@ -53,7 +53,6 @@ LEFT_OUT = {
     "s_tir.backend.adreno": _HARDWARE,
     "s_tir.dlight.adreno": _HARDWARE,
     "te.create_schedule": _TE_SCHEDULES,
-    "tir.ir_builder": "TVM removed this builder; use tvms.script.ir_builder, or write the function as a text",
 }
 """Dotted names without their root, each with a reason and an alternative; a name covers all names below it."""
 

@@ -45,7 +45,9 @@ def constructor(*kinds: type, **members: Any) -> Callable[[Callable[Arguments, M
 
 
 def plain_node(value: Any, dtype: str = "int32") -> Any:
-    """Return `value` as a field of a node: an axis becomes its variable, a number a constant of `dtype`, a list a tuple."""
+    """Return `value` as a field of a node: an axis becomes its variable, a number a constant of `dtype`, a list a tuple,
+    an object with `asobject` the node that this returns.
+    """
     match value:
         case bool() | int() | float():
             return make.const(value, "bool" if isinstance(value, bool) else dtype)
@@ -54,7 +56,7 @@ def plain_node(value: Any, dtype: str = "int32") -> Any:
         case list() | tuple():
             return tuple(plain_node(item, dtype) for item in cast("Sequence[Any]", value))
         case _:
-            return value
+            return value.asobject() if hasattr(value, "asobject") else value
 
 
 def node_constructor(kind: type[Node], **converters: Callable[[Any], Any]) -> Constructor[..., Any]:

@@ -182,7 +182,7 @@ def softmax(x: te.Tensor, axis: int) -> te.Tensor:
     exponential = te.compute(x.dims, lambda *i: te.exp(x(*i) - maxelem(*others(i))), "T_softmax_exp")
     k = te.reduce_axis((te.const(0, "int64"), x.dims[axis]), "k")
     expsum = te.compute(shape, lambda *i: te.sum(exponential(*i[:axis], k, *i[axis:]), axis=k), "T_softmax_expsum")
-    return te.compute(x.dims, lambda *i: exponential(*i) / expsum(*others(i)), "T_softmax_norm", {"axis": axis})
+    return te.compute(x.dims, lambda *i: exponential(*i) / expsum(*others(i)), "T_softmax_norm", attrs={"axis": axis})
 
 
 def _greatest(x: te.Tensor, axis: int) -> te.Tensor:
@@ -204,7 +204,7 @@ def log_softmax(x: te.Tensor, axis: int) -> te.Tensor:
         others = [item for number, item in enumerate(i) if number != axis]
         return x(*i) - maxelem(*others) - te.log(expsum(*others))
 
-    return te.compute(x.dims, value, "compute", {"axis": axis})
+    return te.compute(x.dims, value, "compute", attrs={"axis": axis})
 
 
 def numpy_softmax(np: Any, x: Any, axis: int) -> Any:

@@ -71,11 +71,13 @@ def _pool(spatial: int, average: bool) -> Callable[[Any], te.Tensor | None]:
 
         if not average:
             rule = {"schedule_rule": "meta_schedule.pool_max"}
-            result = te.compute(shape, lambda *ax: te.max(window(ax), axis=inner), "pool_max", rule)
+            result = te.compute(shape, lambda *ax: te.max(window(ax), axis=inner), "pool_max", attrs=rule)
             return packed(result, a.out_layout, letters)
         total = te.compute(shape, lambda *ax: te.sum(window(ax), axis=inner), "pool_sum")
         rule = {"schedule_rule": "meta_schedule.pool_avg"}
-        result = te.compute(shape, lambda *ax: total(*ax) / te.cast(counted(a, x, ax[2:]), x.dtype), "pool_avg", rule)
+        result = te.compute(
+            shape, lambda *ax: total(*ax) / te.cast(counted(a, x, ax[2:]), x.dtype), "pool_avg", attrs=rule
+        )
         return packed(result, a.out_layout, letters)
 
     return meaning
@@ -242,7 +244,7 @@ def _adaptive(spatial: int) -> Callable[[Any], te.Tensor | None]:
 
         sums = te.compute(shape, total, "adaptive_pool_sum")
         rule = {"schedule_rule": "meta_schedule.adaptive_pool_avg"}
-        return packed(te.compute(shape, mean, "adaptive_pool_avg", rule), a.out_layout, letters)
+        return packed(te.compute(shape, mean, "adaptive_pool_avg", attrs=rule), a.out_layout, letters)
 
     return meaning
 

@@ -72,6 +72,8 @@ from .tensor import (
     prod,
     reduce_axis,
     sum,
+    tag_scope,
+    thread_axis,
 )
 
 __all__ = [
@@ -79,5 +81,5 @@ __all__ = [
     "asinh", "atan", "atanh", "call", "cast", "ceil", "comm_reducer", "computations", "compute", "const", "cos", "cosh",
     "create_prim_func", "equal", "erf", "exp", "extern", "floor", "floor_divide", "floor_mod", "greatest", "if_then_else", "isfinite", "isinf", "isnan", "least", "log", "logical_not", "max", "max_value",
     "maximum", "min", "min_value", "minimum", "not_equal", "operand", "operands", "placeholder", "power", "prod", "reduce_axis", "round",
-    "rsqrt", "select", "sigmoid", "sin", "sinh", "size_var", "sqrt", "sum", "symbolic_equality", "tan", "tanh", "trunc", "truncdiv", "truncmod", "var",
+    "rsqrt", "select", "sigmoid", "sin", "sinh", "size_var", "sqrt", "sum", "symbolic_equality", "tag_scope", "tan", "tanh", "thread_axis", "trunc", "truncdiv", "truncmod", "var",
 ]  # fmt: skip

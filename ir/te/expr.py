@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -113,20 +114,18 @@ def minimum(a: Value, b: Value) -> tir.PrimExpr:
     return _binary(make.minimum, a, b)
 
 
+def _condition(value: Value) -> tir.PrimExpr:
+    return make.const(value, "bool") if isinstance(value, bool) else operand(value, "bool")
+
+
 def all(*conditions: Value) -> tir.PrimExpr:
     """Return the conjunction of `conditions`."""
-    result = conditions[0]
-    for condition in conditions[1:]:
-        result = _binary(make.logical_and, result, condition)
-    return operand(result, "bool")
+    return functools.reduce(make.logical_and, map(_condition, conditions))
 
 
 def any(*conditions: Value) -> tir.PrimExpr:
     """Return the disjunction of `conditions`."""
-    result = conditions[0]
-    for condition in conditions[1:]:
-        result = _binary(make.logical_or, result, condition)
-    return operand(result, "bool")
+    return functools.reduce(make.logical_or, map(_condition, conditions))
 
 
 def logical_not(a: Value) -> tir.PrimExpr:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import reduce
 from typing import Any, TypeAlias, cast
 
@@ -44,6 +46,7 @@ class ComputeOp(Operation, frozen=True, eq=False):
     axis: tuple[tir.IterVar, ...]
     body: tuple[tir.PrimExpr, ...]
     attrs: dict[str, Any] = {}
+    tag: str = ""
 
     @property
     def inputs(self) -> tuple[Operation, ...]:
@@ -143,17 +146,44 @@ def reduce_axis(domain: tuple[Dimension, Dimension], name: str = "rv") -> tir.It
     return tir.IterVar(tir.Range(begin, extent), var, tir.IterVarType.COMM_REDUCE)
 
 
+def thread_axis(dom: Dimension | tir.Range | str | None = None, tag: str = "", name: str = "") -> tir.IterVar:
+    """Return an axis of threads, such as `te.thread_axis("threadIdx.x")`, over a number or a range of them (TVM: `te.thread_axis`)."""
+    if isinstance(dom, str):
+        tag, dom = dom, None
+    if not tag:
+        raise ValueError("te.thread_axis: expected a tag, such as 'threadIdx.x'")
+    if dom is not None and not isinstance(dom, tir.Range):
+        extent = operand(dom)
+        dom = tir.Range(make.const(0, extent.dtype), extent)
+    dtype = "int32" if dom is None else dom.extent.dtype
+    return tir.IterVar(dom, tir.Var(dtype, name or tag), tir.IterVarType.THREAD_INDEX, tag)
+
+
+_tag = ContextVar("_tag", default="")
+
+
+@contextmanager
+def tag_scope(tag: str) -> Generator[None]:
+    """Give the computations of a `with` block, or of a decorated function, a tag (TVM: `te.tag_scope`)."""
+    token = _tag.set(tag)
+    try:
+        yield
+    finally:
+        _tag.reset(token)
+
+
 def compute(
     shape: Sequence[Dimension],
     fcompute: Callable[..., Any],
     name: str = "compute",
+    tag: str = "",
     attrs: dict[str, Any] | None = None,
     varargs_names: Sequence[str] | None = None,
 ) -> Any:
     """Return the tensor whose element at `(i, …)` is `fcompute(i, …)` (TVM: `te.compute`).
 
     If `fcompute` returns a tuple, return a tensor for each of its values. The axes are named after the parameters of
-    `fcompute`; those of a parameter `*i` are named `varargs_names`, or `i0`, `i1`, ….
+    `fcompute`; those of a parameter `*i` are named `varargs_names`, or `i0`, `i1`, …. `tag` and `attrs` are kept in the operation.
     """
     extents = dimensions(shape)
     axis = tuple(
@@ -166,7 +196,7 @@ def compute(
         value = fcompute(*(item.var for item in axis))
     values = cast("Sequence[Value]", value) if isinstance(value, tuple | list) else (cast("Value", value),)
     body = tuple(_filled(operand(item, "float32" if isinstance(item, float) else "int32")) for item in values)
-    op = ComputeOp(name, axis, body, attrs or {})
+    op = ComputeOp(name, axis, body, attrs or {}, tag or _tag.get())
     tensors = tuple(Tensor(extents, node.dtype, op, number) for number, node in enumerate(body))
     return tensors if isinstance(value, tuple | list) else tensors[0]
 

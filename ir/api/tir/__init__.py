@@ -12,7 +12,7 @@ from ...schedule import Schedule, ScheduleError
 from ...schedule.tensor_intrin import TensorIntrin
 from ...te import all, any, comm_reducer, const, max, min, sum
 from ...tir import BufferType, ForKind, IndexMap, Stmt
-from . import analysis, stmt_functor
+from . import analysis, ir_builder, stmt_functor
 from .expressions import (
     EQ,
     GE,
@@ -88,7 +88,7 @@ __all__ = [
     "IfThenElse", "IndexMap", "IntImm", "IterVar", "Let", "LetStmt", "MatchBufferRegion", "Max", "Min", "Mod", "Mul",
     "Not", "Or", "PrimExpr", "PrimFunc", "ProducerLoad", "ProducerRealize", "ProducerStore", "Ramp", "Reduce", "Schedule",
     "ScheduleError", "Select", "SeqStmt", "Shuffle", "SizeVar", "Stmt", "StringImm", "Sub", "TensorIntrin", "Var", "While",
-    "all", "analysis", "any", "call_intrin", "comm_reducer", "const", "decl_buffer", "max", "min", "stmt_functor", "stmt_list", "stmt_seq", "sum",
+    "all", "analysis", "any", "call_intrin", "comm_reducer", "const", "decl_buffer", "ir_builder", "max", "min", "stmt_functor", "stmt_list", "stmt_seq", "sum",
     "vscale",
 ]  # fmt: skip
 

@@ -83,12 +83,12 @@ def PrimFunc(
     """A function of scalars and buffers; each buffer in `params` gets a handle parameter."""
     buffers = {plain_node(param): buffer for param, buffer in (buffer_map or {}).items()}
     variables: list[tir.Var] = []
-    for param in params:
+    for param in map(plain_node, params):
         if isinstance(param, tir.Buffer):
             variables.append(tir.Var("handle", f"{param.name}_handle"))
             buffers[variables[-1]] = param
         else:
-            variables.append(plain_node(param))
+            variables.append(param)
     return tir.PrimFunc(tuple(variables), body, ret_type, buffers, attrs=plain_nodes(dict(attrs or {})))
 
 

@@ -38,7 +38,7 @@ def matmul(
         return te.sum(x.astype(dtype) * y.astype(dtype), axis=k)
 
     name = f"T_matmul_{'T' if transpose_a else 'N'}{'T' if transpose_b else 'N'}"
-    result = te.compute((*batch, rows, columns), product, name, {"layout_free_placeholders": (tensor_b,)})
+    result = te.compute((*batch, rows, columns), product, name, attrs={"layout_free_placeholders": (tensor_b,)})
     return result if bias is None else topi.add(result, topi.cast(bias, dtype) if bias.dtype != dtype else bias)
 
 
@@ -67,7 +67,7 @@ def batch_matmul(
     batch = topi.broadcast_shape(tensor_a.dims[:1], tensor_b.dims[:1])
     sizes = (tensor_a.shape[-1 if transpose_a else -2], tensor_b.shape[-2 if transpose_b else -1])
     name = f"T_batch_matmul_{'T' if transpose_a else 'N'}{'T' if transpose_b else 'N'}"
-    return te.compute(oshape or (*batch, *sizes), product, name, {"layout_free_placeholders": (tensor_b,)})
+    return te.compute(oshape or (*batch, *sizes), product, name, attrs={"layout_free_placeholders": (tensor_b,)})
 
 
 def pad(
