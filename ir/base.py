@@ -228,7 +228,7 @@ EXTERNAL_MODULES = "external_mods"
 class IRModule(Node, Attributed, frozen=True, eq=False, weakref=True):
     """A module: its functions by name, in the order of their definition (TVM: `tvm.IRModule`)."""
 
-    functions: dict[str, BaseFunc]
+    functions: dict[str, BaseFunc] = {}
     attrs: Attrs = {}
     global_infos: dict[str, tuple[GlobalInfo, ...]] = {}
     name: str = "Module"

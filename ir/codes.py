@@ -306,6 +306,7 @@ CODES: dict[str, str] = {
     "E0910": "several functions with one external name",
     "E0911": "patterns that use each other outside of a context",
     "E0912": "a new value of a binding that depends on the binding",
+    "E0913": "a rewriter whose result is incomplete or never final",
     "E1001": "model operators without a converter",
     "E1002": "a model file that cannot be read, or is refused",
     "E1003": "an import that differs from its model",

@@ -110,12 +110,12 @@ def mentions_of(function: BaseFunc) -> Mentions:
     return known
 
 
-def numbered(hint: str) -> Iterable[str]:
+def numbered(hint: str, separator: str = "") -> Iterable[str]:
     """Yield `hint`, `hint1`, `hint2`, …"""
     yield hint
     count = 1
     while True:
-        yield f"{hint}{count}"
+        yield f"{hint}{separator}{count}"
         count += 1
 
 

@@ -70,6 +70,17 @@ class IntImm(PrimExpr, frozen=True, eq=False):
     def __index__(self) -> int:
         return self.value
 
+    def __eq__(self, other: object) -> bool:
+        """Whether `other` is the same object, or the value as a number."""
+        is_same = super().__eq__(other)
+        return self.value == other if is_same is False and isinstance(other, int) else is_same
+
+    def __ne__(self, other: object) -> bool:
+        is_other = super().__ne__(other)
+        return self.value != other if is_other is True and isinstance(other, int) else is_other
+
+    __hash__ = PrimExpr.__hash__
+
     def __bool__(self) -> bool:
         return bool(self.value)
 

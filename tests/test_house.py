@@ -231,6 +231,8 @@ def test_each_kind_of_rewriting_has_one_mechanism() -> None:
         for path in SOURCES
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.ClassDef) and node.name.endswith("Rewriter")
+        if name_of(path)
+        != "ir/dpl/rewriter.py"  # TVM's names of passes that choose new values; ValueRewriter applies them
     }
     expected = ("ir/passes/rewriter.py:BindingRewriter", "ir/passes/rewriter.py:ValueRewriter")
     assert bases == {"codegen/lower/rewriter.py:Rewriter", *expected}

@@ -22,6 +22,8 @@ import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from importlib import import_module
+from inspect import isfunction
 from types import FrameType
 from typing import Any, cast
 
@@ -59,6 +61,8 @@ class Dialect:
         path = f"{self._path}.{name}"
         if path == "R.entry.StructInfoProxy":
             return Dialect
+        if path == "R.rewriter":
+            return _rewriter
         return _opener if path in _OPENERS else Dialect(self.letter, path)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -90,8 +94,12 @@ def _make(path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     dialect, _, name = path.partition(".")
     if path in _STRUCT_INFOS:
         return _STRUCT_INFOS[path](*args, **kwargs)
+    if path in _VALUES:
+        return getattr(import_module("tvms.relax"), _VALUES[path])(*args, **kwargs)
     if dialect == "T" and is_dtype(name):
         return te.const(args[0], name) if args else te.var("v", name)
+    if dialect == "T" and isfunction(function := getattr(import_module("tvms.tir"), name, None)):
+        return function(*args, **kwargs)
     raise TypeError(path)
 
 
@@ -254,6 +262,18 @@ def _opener(definition: Any = None, *, check_well_formed: bool = True, **options
     return open_definition if definition is None else open_definition(definition)
 
 
+_REWRITER = re.compile(r"@\s*[\w.]*\brewriter\b")
+
+
+def _rewriter(definition: type) -> Any:
+    """Return the rewriter that a decorated class of functions describes (TVM: `R.rewriter`): PatternMatchingRewriter."""
+    names = _names_around(sys._getframe(1))  # type: ignore[reportPrivateUsage]
+    source = _source_of(definition)
+    text = _REWRITER.sub("@I.ir_module", source.text, count=1)
+    module = _read(Source(source.name, text), names, True, is_python=True)
+    return import_module("tvms.relax.dpl").PatternMatchingRewriter.from_module(module)
+
+
 _OPENERS = ("I.ir_module", "T.prim_func", "R.function")
 _STRUCT_INFOS: dict[str, Callable[..., Node]] = {
     "R.Tensor": _tensor,
@@ -263,6 +283,14 @@ _STRUCT_INFOS: dict[str, Callable[..., Node]] = {
     "R.Object": struct_info.ObjectStructInfo,
     "R.Callable": struct_info.FuncStructInfo,
 }
+_VALUES = {
+    "R.const": "const",
+    "R.dtype": "DataTypeImm",
+    "R.prim_value": "PrimValue",
+    "R.shape": "ShapeExpr",
+    "R.str": "StringImm",
+}
+"""Forms that are values, and the functions of `tvms.relax` that make them."""
 ir, tir, relax = Dialect("I", "I"), Dialect("T", "T"), Dialect("R", "R")
 tirx = tir
 """Name of `tir` in TVM 0.27."""

@@ -6,7 +6,7 @@ import copy
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -70,7 +70,7 @@ def generate_tests(metafunc: Any) -> None:
 def parametrize_targets(*targets: Any) -> Any:
     """Run a test once for each target that this machine has, as `target` and `dev` (TVM: `parametrize_targets`).
 
-    Without targets, or as a decorator without arguments, a test runs for "llvm" and "cuda".
+    The result is a mark of pytest, which can also be the `pytestmark` of a module. Without targets, or as a decorator without arguments, a test runs for "llvm" and "cuda".
     """
     if len(targets) == 1 and callable(targets[0]):
         return parametrize_targets()(targets[0])
@@ -83,17 +83,13 @@ _TARGETS = ("llvm", "cuda")
 
 def _run_for(targets: Sequence[Any], failing: Sequence[Any] = ()) -> Any:
     pytest: Any = import_module("pytest")
-
-    def run_for(function: Callable[..., Any]) -> Any:
-        cases: list[Any] = []
-        for target in targets:
-            dev = device_for(target)
-            marks = [] if dev is not None else [pytest.mark.skip(reason=f"needs a device for {target}")]
-            marks += [pytest.mark.xfail(reason="known failing target")] if target in failing else []
-            cases.append(pytest.param(target, dev, marks=marks, id=str(target)))
-        return pytest.mark.parametrize("target,dev", cases)(function)
-
-    return run_for
+    cases: list[Any] = []
+    for target in targets:
+        dev = device_for(target)
+        marks = [] if dev is not None else [pytest.mark.skip(reason=f"needs a device for {target}")]
+        marks += [pytest.mark.xfail(reason="known failing target")] if target in failing else []
+        cases.append(pytest.param(target, dev, marks=marks, id=str(target)))
+    return pytest.mark.parametrize("target,dev", cases)
 
 
 def enabled_targets() -> list[tuple[str, Any]]:

@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .. import relax, tir
-from ..base import GlobalVar, Node, Op
-from ..ops.dims import is_equal
+from .. import tir
+from ..base import Node, Op
+from .leaves import (
+    ConstantPattern,
+    DataflowVarPattern,
+    ExternFuncPattern,
+    GlobalVarPattern,
+    PrimArrPattern,
+    VarPattern,
+)
 from .pattern import (
     CallPattern,
     DFPattern,
     ExprPattern,
-    PredicatePattern,
+    NotPattern,
     TupleGetItemPattern,
     TuplePattern,
+    UnorderedTuplePattern,
     WildcardPattern,
 )
 
@@ -34,29 +42,29 @@ def is_expr(expr: Node) -> DFPattern:
     return ExprPattern(expr)
 
 
-def is_var(name: str = "") -> DFPattern:
+def is_var(name: str = "") -> VarPattern:
     """Match a variable, if `name` is given only one with that name."""
-    return PredicatePattern(lambda expr: isinstance(expr, relax.Var) and name in ("", expr.name_hint), True)
+    return VarPattern(name)
 
 
-def is_dfv(name: str = "") -> DFPattern:
+def is_dfv(name: str = "") -> DataflowVarPattern:
     """Match a variable of a dataflow block, if `name` is given only one with that name."""
-    return PredicatePattern(lambda expr: isinstance(expr, relax.DataflowVar) and name in ("", expr.name_hint), True)
+    return DataflowVarPattern(name)
 
 
-def is_gv(name: str = "") -> DFPattern:
+def is_gv(name: str = "") -> GlobalVarPattern:
     """Match a function of the module, if `name` is given only the one with that name."""
-    return PredicatePattern(lambda expr: isinstance(expr, GlobalVar) and name in ("", expr.name_hint))
+    return GlobalVarPattern(name)
 
 
-def is_const() -> DFPattern:
+def is_const() -> ConstantPattern:
     """Match a constant tensor."""
-    return PredicatePattern(lambda expr: isinstance(expr, relax.Constant))
+    return ConstantPattern()
 
 
-def is_tuple(fields: Sequence[DFPattern], unordered: bool = False) -> TuplePattern:
+def is_tuple(fields: Sequence[DFPattern], unordered: bool = False) -> TuplePattern | UnorderedTuplePattern:
     """Match a tuple whose fields match, in any order if `unordered`."""
-    return TuplePattern(fields, not unordered)
+    return UnorderedTuplePattern(fields) if unordered else TuplePattern(fields)
 
 
 def is_tuple_get_item(tuple_value: DFPattern, index: int | None = None) -> DFPattern:
@@ -64,15 +72,14 @@ def is_tuple_get_item(tuple_value: DFPattern, index: int | None = None) -> DFPat
     return TupleGetItemPattern(tuple_value, index)
 
 
-def is_shape(shape: Sequence[int | tir.PrimExpr]) -> DFPattern:
+def is_shape(shape: Sequence[int | tir.PrimExpr]) -> PrimArrPattern:
     """Match a shape with these dimensions."""
-    wanted = [tir.IntImm("int64", dim) if isinstance(dim, int) else dim for dim in shape]
+    return PrimArrPattern(shape)
 
-    def has_dims(expr: Any) -> bool:
-        is_alike = isinstance(expr, relax.ShapeExpr) and len(expr.values) == len(wanted)
-        return is_alike and all(map(is_equal, expr.values, wanted))
 
-    return PredicatePattern(has_dims)
+def reject(pattern: DFPattern) -> NotPattern:
+    """Match an expression that `pattern` does not match."""
+    return NotPattern(pattern)
 
 
 def has_dtype(dtype: str, pattern: DFPattern | None = None) -> DFPattern:
@@ -85,32 +92,28 @@ def has_attr(attrs: Mapping[str, Any], pattern: DFPattern | None = None) -> DFPa
     return (pattern or wildcard()).has_attr(attrs)
 
 
-def _with_args(args: Sequence[DFPattern] | TuplePattern | None) -> DFPattern:
+def _with_args(args: Sequence[DFPattern] | DFPattern | None) -> DFPattern:
     if args is None:
         return wildcard()
-    return args if isinstance(args, TuplePattern) else TuplePattern(args)
+    return args if isinstance(args, DFPattern) else TuplePattern(args)
 
 
 def is_call_tir(
-    func_name: str, args: Sequence[DFPattern] | TuplePattern | None = None, tir_vars: DFPattern | None = None
+    func_name: str, args: Sequence[DFPattern] | DFPattern | None = None, tir_vars: DFPattern | None = None
 ) -> CallPattern:
     """Match `R.call_tir` of the function `func_name`."""
     more = () if tir_vars is None else (tir_vars,)
     return is_op("relax.call_tir")(is_gv(func_name), _with_args(args), *more)
 
 
-def _is_extern(name: str) -> DFPattern:
-    return PredicatePattern(lambda expr: isinstance(expr, relax.ExternFunc) and expr.global_symbol == name)
-
-
-def is_call_dps_packed(func_name: str, args: Sequence[DFPattern] | TuplePattern | None = None) -> CallPattern:
+def is_call_dps_packed(func_name: str, args: Sequence[DFPattern] | DFPattern | None = None) -> CallPattern:
     """Match `R.call_dps_packed` of the external function `func_name`."""
-    return is_op("relax.call_dps_packed")(_is_extern(func_name), _with_args(args))
+    return is_op("relax.call_dps_packed")(ExternFuncPattern(func_name), _with_args(args))
 
 
 def is_call_packed(func_name: str, args: Sequence[DFPattern] | None = None) -> CallPattern:
     """Match a call of the external function `func_name`."""
-    return _is_extern(func_name)(*(args or ()), varg_default_wildcard=args is None)
+    return ExternFuncPattern(func_name)(*(args or ()), varg_default_wildcard=args is None)
 
 
 def make_fused_bias_activation_pattern(

@@ -11,6 +11,8 @@ from msgspec import Struct
 
 from .. import relax
 from ..diagnostics import error
+from ..ops.dims import is_equal
+from ..ops.inference import dims_of
 from ..visit import walk
 
 
@@ -40,10 +42,14 @@ class Use(Struct, frozen=True, eq=False):
 class PatternContext:
     """Collects constraints between patterns in a `with` statement, and finds values of a block that satisfy them."""
 
-    def __init__(self) -> None:
-        self.uses: list[Use] = []
-        self.calls: list[Pattern] = []
+    def __init__(self, incremental: bool = False) -> None:
+        """With `incremental`, the constraints of the active context also hold in this one."""
+        outer = _current.get() if incremental else None
+        self.uses: list[Use] = list(outer.uses) if outer else []
+        self.calls: list[Pattern] = list(outer.calls) if outer else []
         """Call patterns created in the `with` statement. Unless they are parts of others, they must match as well."""
+        self.same_shapes: list[tuple[Pattern, ...]] = list(outer.same_shapes) if outer else []
+        """Patterns that must match tensors of the same shape."""
         self._tokens: list[Token[PatternContext | None]] = []
 
     @staticmethod
@@ -74,7 +80,7 @@ class PatternContext:
 
     def match_dfb(self, block: relax.DataflowBlock) -> dict[Pattern, relax.Var] | None:
         """Return a variable for each pattern and nested pattern such that all uses hold, or None if none match."""
-        return _Search(self.uses, self._patterns(), block).found({}, 0)
+        return _Search(self, self._patterns(), block).found({}, 0)
 
     def _patterns(self) -> list[Pattern]:
         """Return the patterns with constraints, and the calls that are not part of another pattern."""
@@ -123,8 +129,8 @@ class PatternSequence:
 class _Search:
     """Backtracking search for the variables of a block that match the patterns."""
 
-    def __init__(self, uses: Sequence[Use], patterns: Sequence[Pattern], block: relax.DataflowBlock) -> None:
-        self._uses, self._patterns = uses, patterns
+    def __init__(self, context: PatternContext, patterns: Sequence[Pattern], block: relax.DataflowBlock) -> None:
+        self._uses, self._same_shapes, self._patterns = context.uses, context.same_shapes, patterns
         self._values = {binding.var: binding.value for binding in block.bindings}
         self._bound = {binding.value: binding.var for binding in block.bindings}
         self._used = {
@@ -157,10 +163,14 @@ class _Search:
     def _holds(self, found: Match) -> bool:
         """Return whether the uses between patterns matched so far hold, and no variable matches two of the patterns."""
         roots = [found[pattern] for pattern in self._patterns if pattern in found]
-        return len(set(roots)) == len(roots) and all(
-            self._is_use(found[use.source], found[use.user], use)
-            for use in self._uses
-            if use.source in found and use.user in found
+        return (
+            len(set(roots)) == len(roots)
+            and all(
+                self._is_use(found[use.source], found[use.user], use)
+                for use in self._uses
+                if use.source in found and use.user in found
+            )
+            and all(_have_same_shape([found[part] for part in parts if part in found]) for parts in self._same_shapes)
         )
 
     def _is_use(self, source: relax.Var, user: relax.Var, use: Use) -> bool:
@@ -168,3 +178,13 @@ class _Search:
         is_there = source in used if use.index == -1 else use.index < len(used) and used[use.index] is source
         users = [var for var, variables in self._used.items() if source in variables]
         return is_there and (not use.is_only or users == [user])
+
+
+def _have_same_shape(variables: Sequence[relax.Var]) -> bool:
+    """Return whether all are tensors with the same known shape; true if there are none."""
+    infos = [var.struct_info for var in variables]
+    shapes = [dims_of(info) if isinstance(info, relax.TensorStructInfo) else None for info in infos]
+    return all(
+        shape is not None and first is not None and len(shape) == len(first) and all(map(is_equal, shape, first))
+        for first, shape in zip(shapes[:1] * len(shapes), shapes, strict=True)
+    )

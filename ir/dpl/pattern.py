@@ -6,18 +6,17 @@ A pattern that occurs twice within another one matches the same expression in bo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from .. import relax, tir
 from ..base import GlobalVar, Node, Op, RelaxExpr, StructInfo
 from ..equal import structural_equal
-from ..infer import bind_dims, infer_struct_info, join, replace_dims
+from ..infer import infer_struct_info
 from ..ops.dims import is_equal
 from ..ops.inference import dims_of
 from .context import PatternContext, PatternSequence
-
-Bindings: TypeAlias = Mapping[relax.Var, relax.Expr]
+from .matcher import Bindings, Matcher
 
 COMMUTATIVE = frozenset(("relax.add", "relax.multiply", "relax.maximum", "relax.minimum"))
 """Commutative operators: a pattern matches their two operands in either order."""
@@ -83,73 +82,38 @@ class DFPattern:
 
     def has_attr(self, attrs: Mapping[str, Any]) -> DFPattern:
         """Match a call or a function whose attributes include these."""
-        return Constrained(self, lambda expr: _has_attrs(expr, attrs))
+        return AttrPattern(self, attrs)
 
     def has_struct_info(self, struct_info: StructInfo) -> DFPattern:
         """Match an expression whose struct info implies this one; symbolic dimensions match any size."""
-        return Constrained(self, lambda expr: _is_within(_info(expr), struct_info))
+        return StructInfoPattern(self, struct_info)
 
     def has_dtype(self, dtype: str) -> DFPattern:
         """Match a tensor of this dtype."""
-        return Constrained(self, lambda expr: getattr(_info(expr), "dtype", None) == dtype)
+        return DataTypePattern(self, dtype)
 
     def has_shape(self, shape: Sequence[int | tir.PrimExpr]) -> DFPattern:
         """Match a tensor of this shape."""
-        return Constrained(self, lambda expr: _has_shape(_info(expr), shape))
+        return ShapePattern(self, shape)
+
+    def same_shape_as(self, *others: DFPattern) -> None:
+        """Require that this and all `others` match tensors of the same shape; needs an active context."""
+        PatternContext.current().same_shapes.append((self, *others))
 
     def match(self, expr: relax.Expr, var2val: Bindings | None = None) -> bool:
         """Return whether `expr` matches, with variables replaced by their values in `var2val`."""
-        return Matcher(var2val or {}).match(self, expr)
+        return self.extract_matched_expr(expr, var2val) is not None
 
     def extract_matched_expr(
         self, expr: relax.Expr, var2val: Bindings | None = None
     ) -> dict[DFPattern, relax.Expr] | None:
         """Return the expression that each nested pattern matched in `expr`, or None if `expr` does not match."""
         matcher = Matcher(var2val or {})
-        return dict(matcher.found) if matcher.match(self, expr) else None
-
-
-class Matcher:
-    """State of one match; `found` maps the patterns matched so far to their expressions."""
-
-    def __init__(self, var2val: Bindings) -> None:
-        self._values = var2val
-        self.found: dict[DFPattern, Any] = {}
-
-    def match(self, pattern: DFPattern, expr: Any) -> bool:
-        """Return whether `expr` matches `pattern`. If it does not, `found` is unchanged."""
-        value = expr if pattern.wants_variable else self.value(expr)
-        if pattern in self.found:
-            return self.found[pattern] is value
-        before = dict(self.found)
-        if pattern.accepts(self, value):
-            self.found[pattern] = value
-            return True
-        self.found = before
-        return False
-
-    def value(self, expr: Any) -> Any:
-        """Return the value of a variable, or the variable if its value is unknown."""
-        while isinstance(expr, relax.Var) and expr in self._values:
-            expr = self._values[expr]
-        return expr
-
-    def match_all(self, patterns: Sequence[DFPattern], exprs: Sequence[Any]) -> bool:
-        """Return whether the numbers of patterns and expressions are equal and each expression matches its pattern."""
-        return len(patterns) == len(exprs) and all(map(self.match, patterns, exprs))
+        return dict(matcher.found) if matcher.match(self, expr) and matcher.holds() else None
 
 
 def _info(expr: Node) -> StructInfo:
     return infer_struct_info(expr) if isinstance(expr, RelaxExpr) else relax.ObjectStructInfo()
-
-
-def _is_within(info: StructInfo, wanted: StructInfo) -> bool:
-    """Return whether `info` implies `wanted` for some sizes of its symbolic dimensions."""
-    sizes: dict[tir.Var, tir.PrimExpr] = {}
-    if bind_dims(wanted, info, sizes) is not None:
-        return False
-    wanted = replace_dims(wanted, sizes)
-    return structural_equal(join(wanted, info), wanted)
 
 
 def _has_attrs(expr: Node, attrs: Mapping[str, Any]) -> bool:
@@ -184,35 +148,73 @@ class WildcardPattern(DFPattern):
         return True
 
 
-class PredicatePattern(DFPattern):
-    """Pattern that matches expressions for which `predicate` holds; with `wants_variable` it is asked of variables."""
-
-    def __init__(self, predicate: Callable[[Any], bool], wants_variable: bool = False) -> None:
-        self._predicate, self.wants_variable = predicate, wants_variable
-
-    def accepts(self, matcher: Matcher, expr: Node) -> bool:
-        return self._predicate(expr)
-
-
 class Constrained(DFPattern):
-    """Pattern that matches what `pattern` matches, if `predicate` also holds."""
+    """Pattern that matches what `pattern` matches, if the expression also fulfils a condition."""
 
-    def __init__(self, pattern: DFPattern, predicate: Callable[[Any], bool]) -> None:
-        self._pattern, self._predicate = pattern, predicate
+    def __init__(self, pattern: DFPattern) -> None:
+        self.pattern = pattern
         self.wants_variable = pattern.wants_variable
 
     def accepts(self, matcher: Matcher, expr: Node) -> bool:
-        return matcher.match(self._pattern, expr) and self._predicate(expr)
+        return matcher.match(self.pattern, expr) and self.fulfils(expr)
+
+    def fulfils(self, expr: Node) -> bool:
+        """Return whether `expr` fulfils the condition."""
+        raise TypeError(f"{type(self).__name__} does not define fulfils")
+
+
+class AttrPattern(Constrained):
+    """Pattern of a call or a function whose attributes include `attrs`."""
+
+    def __init__(self, pattern: DFPattern, attrs: Mapping[str, Any]) -> None:
+        super().__init__(pattern)
+        self.attrs = attrs
+
+    def fulfils(self, expr: Node) -> bool:
+        return _has_attrs(expr, self.attrs)
+
+
+class StructInfoPattern(Constrained):
+    """Pattern of an expression whose struct info implies `struct_info`; symbolic dimensions match any size."""
+
+    def __init__(self, pattern: DFPattern, struct_info: StructInfo) -> None:
+        super().__init__(pattern)
+        self.struct_info = struct_info
+
+    def accepts(self, matcher: Matcher, expr: Node) -> bool:
+        return matcher.match(self.pattern, expr) and matcher.implies(_info(expr), self.struct_info)
+
+
+class DataTypePattern(Constrained):
+    """Pattern of a tensor of the dtype `dtype`."""
+
+    def __init__(self, pattern: DFPattern, dtype: str) -> None:
+        super().__init__(pattern)
+        self.dtype = dtype
+
+    def fulfils(self, expr: Node) -> bool:
+        return getattr(_info(expr), "dtype", None) == self.dtype
+
+
+class ShapePattern(Constrained):
+    """Pattern of a tensor of the shape `shape`."""
+
+    def __init__(self, pattern: DFPattern, shape: Sequence[int | tir.PrimExpr]) -> None:
+        super().__init__(pattern)
+        self.shape = tuple(shape)
+
+    def fulfils(self, expr: Node) -> bool:
+        return _has_shape(_info(expr), self.shape)
 
 
 class ExprPattern(DFPattern):
     """Pattern that matches expressions structurally equal to `expr`."""
 
     def __init__(self, expr: Node) -> None:
-        self._expr = expr
+        self.expr = expr
 
     def accepts(self, matcher: Matcher, expr: Node) -> bool:
-        return expr == self._expr if isinstance(expr, Op | GlobalVar) else structural_equal(expr, self._expr)
+        return expr == self.expr if isinstance(expr, Op | GlobalVar) else structural_equal(expr, self.expr)
 
 
 class CallPattern(DFPattern):
@@ -232,34 +234,50 @@ class CallPattern(DFPattern):
 
 
 class TuplePattern(DFPattern):
-    """Pattern of a tuple by its fields, in any order if `is_ordered` is false."""
+    """Pattern of a tuple by its fields."""
 
-    def __init__(self, fields: Sequence[DFPattern], is_ordered: bool = True) -> None:
-        self.fields, self._is_ordered = tuple(fields), is_ordered
+    def __init__(self, fields: Sequence[DFPattern]) -> None:
+        self.fields = tuple(fields)
 
     def __getitem__(self, index: int | None) -> TupleGetItemPattern:
-        return TupleGetItemPattern(self, index)
+        """Return the pattern of a field, counted from the end if `index` is negative, or of any field for None."""
+        if index is None:
+            return TupleGetItemPattern(self, None)
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"the pattern has {len(self)} fields; there is no field {index}")
+        return TupleGetItemPattern(self, index % len(self))
 
     def __len__(self) -> int:
         return len(self.fields)
 
     def accepts(self, matcher: Matcher, expr: Node) -> bool:
-        if not isinstance(expr, relax.Tuple):
+        return isinstance(expr, relax.Tuple) and matcher.match_all(self.fields, expr.fields)
+
+
+class UnorderedTuplePattern(DFPattern):
+    """Pattern of a tuple by its fields, in any order."""
+
+    def __init__(self, fields: Sequence[DFPattern]) -> None:
+        self.fields = tuple(fields)
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    def accepts(self, matcher: Matcher, expr: Node) -> bool:
+        if not isinstance(expr, relax.Tuple) or len(self.fields) != len(expr.fields):
             return False
-        if self._is_ordered:
-            return matcher.match_all(self.fields, expr.fields)
-        return len(self.fields) == len(expr.fields) and _match_any_order(matcher, self.fields, expr.fields)
+        return _match_any_order(matcher, self.fields, expr.fields)
 
 
 def _match_any_order(matcher: Matcher, patterns: Sequence[DFPattern], exprs: Sequence[relax.Expr]) -> bool:
     if not patterns:
         return True
-    before = dict(matcher.found)
+    before = matcher.state()
     for index, expr in enumerate(exprs):
         rest = (*exprs[:index], *exprs[index + 1 :])
         if matcher.match(patterns[0], expr) and _match_any_order(matcher, patterns[1:], rest):
             return True
-        matcher.found = dict(before)
+        matcher.restore(before)
     return False
 
 
@@ -267,25 +285,25 @@ class TupleGetItemPattern(DFPattern):
     """Pattern of a field of a tuple; an `index` of None matches any field."""
 
     def __init__(self, tuple_value: DFPattern, index: int | None = None) -> None:
-        self._tuple, self._index = tuple_value, index
+        self.tuple, self.index = tuple_value, index
 
     def accepts(self, matcher: Matcher, expr: Node) -> bool:
-        if not isinstance(expr, relax.TupleGetItem) or self._index not in (None, expr.index):
+        if not isinstance(expr, relax.TupleGetItem) or self.index not in (None, expr.index):
             return False
-        return matcher.match(self._tuple, expr.tuple_value)
+        return matcher.match(self.tuple, expr.tuple_value)
 
 
 class FunctionPattern(DFPattern):
     """Pattern of a function by its parameters and result."""
 
     def __init__(self, params: Sequence[DFPattern], body: DFPattern) -> None:
-        self._params, self._body = tuple(params), body
+        self.params, self.body = tuple(params), body
 
     def accepts(self, matcher: Matcher, expr: Node) -> bool:
-        if not isinstance(expr, relax.Function) or not matcher.match_all(self._params, expr.params):
+        if not isinstance(expr, relax.Function) or not matcher.match_all(self.params, expr.params):
             return False
         inner = {binding.var: binding.value for block in expr.body.blocks for binding in block.bindings}
-        return Matcher(inner).match(self._body, expr.body.body)
+        return Matcher(inner).match(self.body, expr.body.body)
 
 
 class OrPattern(DFPattern):
@@ -294,10 +312,10 @@ class OrPattern(DFPattern):
     wants_variable = True
 
     def __init__(self, left: DFPattern, right: DFPattern) -> None:
-        self._left, self._right = left, right
+        self.left, self.right = left, right
 
     def accepts(self, matcher: Matcher, expr: Node) -> bool:
-        return matcher.match(self._left, expr) or matcher.match(self._right, expr)
+        return matcher.match(self.left, expr) or matcher.match(self.right, expr)
 
 
 class AndPattern(DFPattern):
@@ -306,10 +324,10 @@ class AndPattern(DFPattern):
     wants_variable = True
 
     def __init__(self, left: DFPattern, right: DFPattern) -> None:
-        self._left, self._right = left, right
+        self.left, self.right = left, right
 
     def accepts(self, matcher: Matcher, expr: Node) -> bool:
-        return matcher.match(self._left, expr) and matcher.match(self._right, expr)
+        return matcher.match(self.left, expr) and matcher.match(self.right, expr)
 
 
 class NotPattern(DFPattern):
@@ -318,10 +336,10 @@ class NotPattern(DFPattern):
     wants_variable = True
 
     def __init__(self, to_reject: DFPattern) -> None:
-        self._rejected = to_reject
+        self.reject = to_reject
 
     def accepts(self, matcher: Matcher, expr: Node) -> bool:
-        found = dict(matcher.found)
-        is_rejected = matcher.match(self._rejected, expr)
-        matcher.found = found
+        before = matcher.state()
+        is_rejected = matcher.match(self.reject, expr)
+        matcher.restore(before)
         return not is_rejected

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -10,60 +10,23 @@ from .. import relax
 from ..diagnostics import error
 from ..passes.canonicalize_bindings import without_aliases
 from ..passes.dead_code import remove_unused_bindings
-from ..passes.flatten import flatten
-from ..passes.rewriter import BindingRewriter, ValueRewriter
+from ..passes.rewriter import ValueRewriter
 from ..passes.topological_sort import used_by
 from .context import Match, PatternContext
 from .pattern import DFPattern
+from .rewriter import PatternMatchingRewriter, Rewriter
 
-Rewriter = Callable[[relax.Expr, Mapping[DFPattern, relax.Expr]], relax.Expr]
 BindingsRewriter = Callable[[Match, Mapping[relax.Var, relax.Expr]], Mapping[relax.Var, relax.Expr]]
 
 
 def rewrite_call(pattern: DFPattern, rewriter: Rewriter, func: relax.Function) -> relax.Function:
-    """Return `func` with each bound call that matches `pattern` replaced by the result of `rewriter`.
+    """Return `func` with each bound value that matches `pattern` replaced by the result of `rewriter`.
 
-    `rewriter` gets the call and the expression that each nested pattern matched. It returns a replacement, or the call
-    itself to keep it. Nested calls in the replacement are bound to new variables and rewritten in turn. Bindings that
-    become unused and aliases of variables are removed.
+    `rewriter` gets the value and what each nested pattern matched. It returns a replacement, or the value itself to keep
+    it. Nested calls in the replacement are bound to new variables. Replacements are replaced in turn, until nothing changes.
+    Bindings that become unused, equal values and aliases of variables are removed.
     """
-    rewritten = _CallReplacer(pattern, rewriter).function(func)
-    return func if rewritten is func else remove_unused_bindings(without_aliases(rewritten))
-
-
-class _CallReplacer(BindingRewriter):
-    def __init__(self, pattern: DFPattern, rewriter: Rewriter) -> None:
-        super().__init__()
-        self._pattern, self._rewriter = pattern, rewriter
-        self._values: dict[relax.Var, relax.Expr] = {}
-        self._new_var: type[relax.Var] = relax.Var
-
-    def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
-        self._new_var = relax.DataflowVar if isinstance(block, relax.DataflowBlock) else relax.Var
-        return super().block(block)
-
-    def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
-        value = binding.value
-        if isinstance(binding, relax.VarBinding):
-            self._values[binding.var] = value
-        found = isinstance(value, relax.Call) and self._pattern.extract_matched_expr(value, self._values)
-        if not found:
-            return (binding,)
-        new = self._rewriter(value, found)
-        if new is value:
-            return (binding,)
-        parts: list[relax.Binding] = []
-
-        def bind(nested: relax.Expr) -> relax.Var:
-            part = flatten(nested, bind)
-            name = f"{binding.var.name_hint}_{len(parts)}"
-            var = self._new_var(name, struct_info=part.struct_info, span=part.span)
-            parts.extend(self.binding(relax.VarBinding(var, part, span=part.span)))
-            return var
-
-        flat = flatten(new, bind)
-        self._values[binding.var] = flat
-        return (*parts, replace(binding, value=flat))
+    return PatternMatchingRewriter.from_pattern(pattern, rewriter)(func)
 
 
 def rewrite_bindings(ctx: PatternContext, rewriter: BindingsRewriter, func: relax.Function) -> relax.Function:

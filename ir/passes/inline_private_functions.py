@@ -7,12 +7,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from .. import relax
-from ..base import GlobalVar, IRModule, Node
+from .. import relax, tir
+from ..base import GlobalVar, IRModule, Node, StructInfo
 from ..deep import deep
 from ..function_table import unused_name
-from ..infer import Bindings, bind_dims, infer_struct_info
-from ..visit import rewrite, substitute, walk
+from ..infer import Bindings, bind_dims, infer_struct_info, replace_dims
+from ..ops.dims import simplify
+from ..variables import defined_variables
+from ..visit import distinct, rewrite, substitute, walk
 from .calls import clean_up
 from .dead_code import is_public, remove_unused_functions
 from .rewriter import ValueRewriter
@@ -42,7 +44,7 @@ def inline_private_functions(mod: IRModule) -> IRModule:
 def inline_functions(function: relax.Function, callees: Mapping[str | GlobalVar, relax.Function]) -> relax.Function:
     """Return `function` with calls of `callees` inlined (TVM: `Function.inline_functions`).
 
-    As in `inline_private_functions`, recursive functions are not inlined. Raise ValueError if a name is given twice.
+    Raise ValueError if a name is given twice, or if a function calls itself, also through others.
     """
     named = [(key.name_hint if isinstance(key, GlobalVar) else key, callee) for key, callee in callees.items()]
     functions = {name: _with_symbol(callee, None) for name, callee in named}
@@ -51,6 +53,8 @@ def inline_functions(function: relax.Function, callees: Mapping[str | GlobalVar,
         raise ValueError(f"function '{twice}' is given twice: give each function once, by its name or its GlobalVar")
     own = unused_name("main", functions)
     module = IRModule({own: _with_symbol(function, own), **functions})
+    if recursive := functions.keys() - _Inlined(module, functions).usable:
+        raise ValueError(f"function '{min(recursive)}' calls itself, so it cannot be inlined")
     result = inline_private_functions(module).functions[own]
     assert isinstance(result, relax.Function)
     return _with_symbol(result, function.attrs.get("global_symbol"))
@@ -119,15 +123,30 @@ def _copy(function: relax.Function, call: relax.Call, in_dataflow: bool) -> rela
     dims: Bindings = {}
     for param, arg in zip(function.params, call.args, strict=True):
         bind_dims(infer_struct_info(param), infer_struct_info(arg), dims)
-    function = substitute(function, dims)
-    replaced: dict[Node, Node] = dict(zip(function.params, call.args, strict=True))
+    inner = [variable for node in distinct(function.body) for variable in defined_variables(node)]
+    own = {*dims, *defined_variables(function)}
+    new = {var: replace(var) for var in inner if isinstance(var, tir.Var) and var not in own}
+    replaced: dict[Node, Node] = {**dims, **new, **dict(zip(function.params, call.args, strict=True))}
     kind = relax.DataflowVar if in_dataflow else relax.Var
     for node in walk(function.body):
         if isinstance(node, relax.Var) and node not in replaced:
-            info = substitute(node.struct_info, replaced) if node.struct_info else None
-            replaced[node] = kind(node.name_hint, struct_info=info, span=node.span)
+            replaced[node] = kind(node.name_hint, struct_info=_info(node.struct_info, replaced, dims), span=node.span)
     return rewrite(substitute(function.body, replaced), _plain)
 
 
+def _info(info: StructInfo | None, replaced: Mapping[Node, Node], dims: Bindings) -> StructInfo | None:
+    """Return the struct info of a variable of the body, with simplified dimensions if the arguments determine some."""
+    if info is None:
+        return None
+    known = substitute(info, replaced)
+    return replace_dims(known, {}) if any(node in dims for node in walk(info)) else known
+
+
 def _plain(node: Node) -> Node | None:
-    return relax.BindingBlock(node.bindings) if isinstance(node, relax.DataflowBlock) else None
+    match node:
+        case relax.DataflowBlock():
+            return relax.BindingBlock(node.bindings)
+        case relax.PrimValue(value=tir.BinaryOp(dtype="int64") as value):
+            return relax.PrimValue(simplify(value), span=node.span)
+        case _:
+            return None

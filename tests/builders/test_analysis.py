@@ -228,3 +228,19 @@ def test_a_function_is_inlined_under_one_name() -> None:
     assert isinstance(twice, tvms.Function)
     with pytest.raises(ValueError, match=r"^function 'twice' is given twice: give each function once"):
         main.inline_functions({"twice": twice, module.get_global_var("twice"): twice})
+
+
+def test_a_function_that_calls_itself_is_not_inlined() -> None:
+    module = tvms.parse("""
+I.ir_module Module:
+    R.function main(x: R.Object) -> R.Object:
+        return Module.again(x)
+
+    R.function again(x: R.Object) -> R.Object:
+        return Module.again(x)
+""")
+    main, again = module["main"], module["again"]
+    assert isinstance(main, tvms.Function)
+    assert isinstance(again, tvms.Function)
+    with pytest.raises(ValueError, match=r"^function 'again' calls itself, so it cannot be inlined$"):
+        main.inline_functions({"again": again})

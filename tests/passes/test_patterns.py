@@ -31,7 +31,7 @@ def test_what_a_rewrite_makes_is_tried_in_turn() -> None:
         return relax.op.add(*[relax.op.multiply(matches[value], matches[scale]) for value in (left, right)])
 
     after = rewrite_call(product, distribute, before)
-    assert after.script().count("R.multiply") == 3
+    assert after.script().count("R.multiply") == 2  # x * 2 is computed once
     assert_equivalent(before, after)
 
 
