@@ -53,6 +53,10 @@ LEFT_OUT = {
     "s_tir.backend.adreno": _HARDWARE,
     "s_tir.dlight.adreno": _HARDWARE,
     "te.create_schedule": _TE_SCHEDULES,
+    "tir.tensor_intrin.arm_cpu": _HARDWARE,
+    "tir.tensor_intrin.hexagon": _HARDWARE,
+    "tir.tensor_intrin.metal": _HARDWARE,
+    "tir.tensor_intrin.rocm": _HARDWARE,
 }
 """Dotted names without their root, each with a reason and an alternative; a name covers all names below it."""
 

@@ -44,7 +44,9 @@ class Case(Struct, frozen=True):
         """The case as it is written in its file."""
         head = "" if self.title == self.path.stem else f"# === {self.title}\n"
         parts = [
-            text if name == "given" else f"# --- {name}{f': {self.arguments[name]}' * (name in self.arguments)}\n{text}"
+            text
+            if name == "given"
+            else f"# --- {name}{f': {self.arguments.get(name)}' * (name in self.arguments)}\n{text}"
             for name, text in self.parts.items()
         ]
         return head + "".join(parts)

@@ -19,6 +19,7 @@ from ..dtype import int_range, is_index, is_int
 from ..idioms import is_one, is_zero
 from ..intern import factors
 from ..sums import Sum
+from ..visit import walk
 from .iter_checks import check_parts, parts_of
 from .iter_marks import Factors, IterMapExpr, IterMark, IterSplitExpr, IterSumExpr, NotIterMap
 from .iter_predicates import Constraint, constraints_of, tighter
@@ -80,13 +81,14 @@ def detect(
 ) -> tuple[tuple[IterSumExpr, ...], Detector]:
     """Return each index as a sum of at most one split, and the detector that found it; raises NotIterMap.
 
-    Indices are first tried in normal form; if a predicate bounds terms that simplification may remove, then as written.
+    Indices are first tried in normal form, then as written: simplification may remove terms that a predicate bounds, and
+    take `(i * 128 + j) // 896` apart, whose parts no longer fit to those of `(i * 128 + j) % 112`.
     """
     detector = Detector(input_iters, predicate, level, keeps_trivial=keeps_trivial)
     try:
         return detector.detect(indices), detector
     except NotIterMap:
-        if not detector.constraints:
+        if not detector.constraints and not any(map(_divides, indices)):
             raise
         as_written = Detector(input_iters, predicate, level, keeps_trivial=keeps_trivial, as_written=True)
         try:
@@ -94,6 +96,10 @@ def detect(
         except NotIterMap:
             pass
         raise
+
+
+def _divides(index: tir.PrimExpr) -> bool:
+    return any(isinstance(node, tir.FloorDiv | tir.FloorMod) for node in walk(index))
 
 
 def is_bijective(

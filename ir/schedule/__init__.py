@@ -26,7 +26,9 @@ _PLACES = {
     "SBlockRV": "handles",
     "Schedule": "schedule",
     "ScheduleError": "error",
-    "StmtSRef": "schedule",
+    "BlockScope": "state",
+    "ScheduleState": "state",
+    "StmtSRef": "state",
     "Trace": "trace",
 }
 

@@ -19,6 +19,10 @@ class ScheduleError(TvmsError):
     """Refusal of a primitive; the schedule is unchanged."""
 
 
+class UnknownHandle(TvmsError, IndexError):
+    """A handle of another schedule, or one that was removed (E0501); also an IndexError, as in TVM."""
+
+
 def refusal(
     primitive: Primitive,
     refused: Refused,

@@ -58,18 +58,11 @@ class Layout(Struct, frozen=True):
     def _made(self, argument: str, dimensions: int) -> tuple[tir.IndexMap, tuple[int, ...]]:
         if isinstance(self.given, tir.IndexMap):
             return self.given, ()
-        values = parameters_of(self.given, dimensions)
-        positional = [variable for name, variable in values.items() if not name.startswith("*")]
-        named = {name[1:]: variable for name, variable in values.items() if name.startswith("*")}
-        result = self.given(*positional, **named)
-        indices: list[tir.PrimExpr] = []
-        separators: list[int] = []
-        for item in result if isinstance(result, list | tuple) else (result,):  # type: ignore[reportUnknownVariableType]
-            if isinstance(item, str) and item == AXIS_SEPARATOR:
-                separators.append(len(indices))
-            else:
-                indices.append(_index(item, argument))
-        return tir.IndexMap(tuple(values.values()), tuple(indices)), tuple(separators)
+        try:
+            initial, final, separators = indices_of(self.given, dimensions, _INDEX_DTYPE)
+        except Mismatch as mismatch:
+            raise ARGUMENT.refuse(str(mismatch), argument=argument, help="return index expressions") from None
+        return tir.IndexMap(initial, final), separators
 
 
 class Padding(Struct, frozen=True):
@@ -104,27 +97,51 @@ class Padding(Struct, frozen=True):
             raise PADDING_VALUE.refuse(f"the padding value reads '{load.buffer.name}'", argument=argument)
 
 
-def parameters_of(function: Callable[..., Any], dimensions: int) -> dict[str, tir.Var]:
+def indices_of(
+    function: Callable[..., Any], dimensions: int | None, dtype: str
+) -> tuple[tuple[tir.Var, ...], tuple[tir.PrimExpr, ...], tuple[int, ...]]:
+    """Return the parameters of a function of indices, its results, and the positions of axis separators among these.
+
+    Raises Mismatch if a result is not an index.
+    """
+    values = parameters_of(function, dimensions, dtype)
+    positional = [variable for name, variable in values.items() if not name.startswith("*")]
+    named = {name[1:]: variable for name, variable in values.items() if name.startswith("*")}
+    result = function(*positional, **named)
+    indices: list[tir.PrimExpr] = []
+    separators: list[int] = []
+    for item in result if isinstance(result, list | tuple) else (result,):  # type: ignore[reportUnknownVariableType]
+        if isinstance(item, str) and item == AXIS_SEPARATOR:
+            separators.append(len(indices))
+        else:
+            indices.append(_index(item, dtype))
+    return tuple(values.values()), tuple(indices), tuple(separators)
+
+
+def parameters_of(
+    function: Callable[..., Any], dimensions: int | None, dtype: str = _INDEX_DTYPE
+) -> dict[str, tir.Var]:
     """Return a variable for each parameter of a function of indices; `*indices` receives the remaining ones.
 
-    Names of keyword-only parameters are prefixed with a star.
+    Names of keyword-only parameters are prefixed with a star. Without `dimensions`, `*indices` receives none.
     """
     parameters = inspect.signature(function).parameters.values()
-    rest = dimensions - sum(parameter.kind is not inspect.Parameter.VAR_POSITIONAL for parameter in parameters)
+    own = sum(parameter.kind is not inspect.Parameter.VAR_POSITIONAL for parameter in parameters)
+    rest = 0 if dimensions is None else dimensions - own
     names: list[str] = []
     for parameter in parameters:
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
             names.extend([f"{parameter.name}_{index}" for index in range(rest)])
         else:
             names.append(f"*{parameter.name}" if parameter.kind is inspect.Parameter.KEYWORD_ONLY else parameter.name)
-    return {name: tir.Var(_INDEX_DTYPE, name.lstrip("*")) for name in names}
+    return {name: tir.Var(dtype, name.lstrip("*")) for name in names}
 
 
-def _index(value: Any, argument: str) -> tir.PrimExpr:
+def _index(value: Any, dtype: str) -> tir.PrimExpr:
     if isinstance(value, int):
-        return make.const(value, _INDEX_DTYPE)
+        return make.const(value, dtype)
     if not isinstance(value, tir.PrimExpr):
-        raise ARGUMENT.refuse(f"expected an index, got {value!r}", argument=argument, help="return index expressions")
+        raise Mismatch(f"expected an index, got {value!r}")
     return value
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from .. import make, tir
 from ..base import Attrs, IRModule, Span
 from ..deep import deep
-from ..diagnostics import TvmsError, error
+from ..diagnostics import Diagnostic, TvmsError, error
 from ..jumps import is_jump
 from ..programs import as_module
 from ..simplify import simplify
@@ -23,22 +23,16 @@ from .analysis.software_pipeline import check_software_pipelines
 from .arguments import Mismatch, Reading
 from .conditions import RUNS_TO_THE_END, Refused
 from .declaration import PRIMITIVES, Primitive, primitive_called
-from .error import ScheduleError, refusal
+from .error import ScheduleError, UnknownHandle, refusal
 from .handles import BlockRV, ComputeLocation, ExprRV, Handle, LoopRV, Origin
 from .program import Program, follow
 from .random import Random
+from .state import ScheduleState, StmtSRef
 from .text import ScheduleText, Step, resolve
 from .trace import Instruction, Trace
 from .tree import Tree
 
 _PACKAGE = str(Path(__file__).parent)
-
-
-class StmtSRef(Struct, frozen=True, eq=False):
-    """Block or loop with its ancestors (TVM: `tvm.tir.schedule.StmtSRef`)."""
-
-    stmt: tir.Block | tir.For
-    parent: StmtSRef | None
 
 
 class State(Struct, frozen=True, eq=False):
@@ -74,6 +68,7 @@ class Schedule:
         self._state = State(module, {}, (), working_on, Random(seed).state)
         self._history: list[State] = []
         self._trees: dict[str, Tree] = {}
+        self._srefs: dict[tir.Stmt, StmtSRef] = {}
         self._jumping = [name for name in names if any(map(is_jump, walk(module.functions[name])))]
         self._checks = debug_mask not in ("none", 0)
         self.error_render_level = error_render_level
@@ -108,16 +103,18 @@ class Schedule:
         except Refused as refused:
             raise error(refused.condition.code, refused.reason, None, refused.help) from None
         except Mismatch as mismatch:
-            raise error(
-                "E0501", f"get: expected {mismatch}", None, "use the schedule that created the handle"
-            ) from None
+            reason, help = f"get: expected {mismatch}", "use the schedule that created the handle"
+            raise UnknownHandle(Diagnostic("E0501", reason, None, help)) from None
 
     def get_sref(self, rand_var_or_stmt: BlockRV | LoopRV | tir.Block | tir.For) -> StmtSRef:
         """Return the reference to a block or loop."""
         is_handle = isinstance(rand_var_or_stmt, BlockRV | LoopRV)
-        node = self.get(rand_var_or_stmt) if is_handle else rand_var_or_stmt
-        parent = self._program().parent(node)
-        return StmtSRef(node, None if parent is None else self.get_sref(parent))
+        return self.state.get_sref(self.get(rand_var_or_stmt) if is_handle else rand_var_or_stmt)
+
+    @property
+    def state(self) -> ScheduleState:
+        """Current program with its references and dependences (TVM: `Schedule.state`)."""
+        return ScheduleState.of(self._program(), self._srefs)
 
     def show(self, **options: Any) -> None:
         """Print the current module and the schedule that led to it."""
@@ -144,7 +141,7 @@ class Schedule:
     def copy(self) -> Schedule:
         """Return an independent copy of the schedule; the handles of this one are also valid in it."""
         copy = object.__new__(Schedule)
-        copy.__dict__.update(self.__dict__, _history=list(self._history), _trees=dict(self._trees))
+        copy.__dict__.update(self.__dict__, _history=list(self._history), _trees=dict(self._trees), _srefs={})
         copy.seed(self.fork_seed())
         return copy
 

@@ -18,7 +18,18 @@ from ..diagnostics import error
 from .declaration import PRIMITIVES, Argument, Instruction, Primitive
 from .handles import BlockRV, ExprRV, LoopRV
 
-_INPUTS = ("Block", "Loop", "BlockOrLoop", "Location", "Blocks", "Factors", "Expression", "Attribute", "IndexMap")
+_INPUTS = (
+    "Block",
+    "Loop",
+    "BlockOrLoop",
+    "Location",
+    "Blocks",
+    "LoopOrBlocks",
+    "Factors",
+    "Expression",
+    "Attribute",
+    "IndexMap",
+)
 """Kinds of arguments that are inputs, which may contain handles; all others are attributes."""
 _KINDS = {"rfactor": "RFactor", "reindex": "ReIndex", "unsafe_set_dtype": "UnsafeSetDType"}
 """TVM's names of instructions that are not the name of the primitive in camel case."""
@@ -211,6 +222,8 @@ def _text(value: Any, names: Mapping[Any, str]) -> str:
             return names[value]
         case list() | tuple():
             return f"[{', '.join([_text(item, names) for item in value])}]"  # type: ignore[reportUnknownVariableType]
+        case dict():
+            return f"{{{', '.join([f'{_text(key, names)}: {_text(item, names)}' for key, item in value.items()])}}}"  # type: ignore[reportUnknownVariableType]
         case str():
             return f'"{value}"'
         case float():

@@ -159,3 +159,13 @@ def test_spaces_are_divided() -> None:
     assert list(map(str, parts)) == ["z * 4 + y", "18", "x + n", "3"]
     assert [str(found.outer_predicate), str(found.inner_predicate)] == ["z * 4 + y < 18", "T.bool(True)"]
     assert subspace_divide(nodes(X * 2 + Y // 4, Y % 4 * 2 + Z), domain(4, 8, 2), [X, Z]) is None  # type: ignore[list-item]
+
+
+def test_quotients_of_a_fusion_whose_parts_do_not_divide_each_other() -> None:
+    """128 and 112 share the factor 16 only: the fused index is taken apart as a whole."""
+    fused = X * 128 + Y
+    indices = nodes(fused // 896 * 14 + fused % 112 // 8, fused % 896 // 112 * 8 + fused % 8)
+    assert detect_iter_map(indices, domain(98, 128), None, "bijective").is_detected
+    assert not detect_iter_map(
+        nodes(fused // 896 * 14 + fused % 112 // 8), domain(98, 128), None, "bijective"
+    ).is_detected

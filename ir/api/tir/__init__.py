@@ -9,9 +9,10 @@ from importlib import import_module
 from typing import Any
 
 from ...schedule import Schedule, ScheduleError
+from ...schedule.state import BlockScope, ScheduleState, StmtSRef
 from ...schedule.tensor_intrin import TensorIntrin
 from ...te import all, any, comm_reducer, const, max, min, sum
-from ...tir import BufferType, ForKind, IndexMap, Stmt
+from ...tir import BufferType, ForKind, Stmt
 from . import analysis, ir_builder, stmt_functor
 from .expressions import (
     EQ,
@@ -51,6 +52,7 @@ from .expressions import (
     Sub,
     Var,
 )  # fmt: skip
+from .index_maps import IndexMap
 from .intrinsics import call_intrin, intrinsic
 from .statements import (
     Allocate,
@@ -83,11 +85,11 @@ Buffer = decl_buffer
 
 __all__ = [
     "EQ", "GE", "GT", "LE", "LT", "NE", "Add", "Allocate", "AllocateConst", "And", "AssertStmt", "AttrStmt", "Block",
-    "BlockRealize", "Broadcast", "Buffer", "BufferLoad", "BufferRealize", "BufferRegion", "BufferStore", "BufferType",
+    "BlockRealize", "BlockScope", "Broadcast", "Buffer", "BufferLoad", "BufferRealize", "BufferRegion", "BufferStore", "BufferType",
     "Call", "Cast", "CommReducer", "DeclBuffer", "Div", "Evaluate", "FloatImm", "FloorDiv", "FloorMod", "For", "ForKind",
     "IfThenElse", "IndexMap", "IntImm", "IterVar", "Let", "LetStmt", "MatchBufferRegion", "Max", "Min", "Mod", "Mul",
     "Not", "Or", "PrimExpr", "PrimFunc", "ProducerLoad", "ProducerRealize", "ProducerStore", "Ramp", "Reduce", "Schedule",
-    "ScheduleError", "Select", "SeqStmt", "Shuffle", "SizeVar", "Stmt", "StringImm", "Sub", "TensorIntrin", "Var", "While",
+    "ScheduleError", "ScheduleState", "Select", "SeqStmt", "Shuffle", "SizeVar", "Stmt", "StmtSRef", "StringImm", "Sub", "TensorIntrin", "Var", "While",
     "all", "analysis", "any", "call_intrin", "comm_reducer", "const", "decl_buffer", "ir_builder", "max", "min", "stmt_functor", "stmt_list", "stmt_seq", "sum",
     "vscale",
 ]  # fmt: skip

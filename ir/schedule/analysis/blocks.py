@@ -102,7 +102,9 @@ def check_complete_or_reduction(program: Program, block: tir.Block, scope: tir.B
 def check_not_output(block: tir.Block, scope: tir.Block) -> None:
     """Refuse a block that writes a buffer not allocated in its scope (E0522)."""
     if is_output_block(block, scope):
-        raise NOT_OUTPUT.refuse(f"{name_of(block)} writes a buffer that {name_of(scope)} does not allocate", block)
+        raise NOT_OUTPUT.refuse(
+            f"{name_of(block)} is an output block: it writes a buffer that {name_of(scope)} does not allocate", block
+        )
 
 
 def check_compact_dataflow(program: Program, loop: tir.For) -> None:
@@ -122,7 +124,9 @@ def _why_neither(program: Program, block: tir.Block, writers: Scope) -> str | No
     if complete is None:
         return None
     reduction = why_not_reduction(program, block, writers)
-    return None if reduction is None else f"is neither complete ({complete}) nor a reduction block ({reduction})"
+    return (
+        None if reduction is None else f"is neither a complete block ({complete}) nor a reduction block ({reduction})"
+    )
 
 
 def _check(condition: Condition, block: tir.Block, reason: str | None) -> None:

@@ -81,10 +81,10 @@ def move(program: Program, block: tir.Block, loop: tir.For, is_compute_at: bool,
 
 def _check_beside(program: Program, block: tir.Block, loop: tir.For, root: tir.Block) -> None:
     if program.scope_of(loop) is not root:
-        raise BESIDE.refuse(f"{name_of(loop)} is in another scope than {name_of(block)}", loop, block)
+        raise BESIDE.refuse(f"{name_of(loop)} is not in the same block scope as {name_of(block)}", loop, block)
     around = list(program.around(block))
     if loop in around:
-        raise BESIDE.refuse(f"{name_of(loop)} is already around {name_of(block)}", loop, block)
+        raise BESIDE.refuse(f"{name_of(loop)} is already an ancestor of {name_of(block)}", loop, block)
     for stmt in (*around[: around.index(root)], *program.around(loop)):
         if stmt is root:
             break
@@ -101,7 +101,8 @@ def _insertion_point(block: tir.Block, loop: tir.For, scope: Scope, is_compute_a
         missing = next((member for member in needed if member not in inside), None)
         if missing is not None and is_compute_at == (needed is consumers):
             what = f"what {name_of(block)} {'writes' if verb == 'reads' else 'reads'}"
-            raise TOGETHER.refuse(f"{name_of(missing)}, which {verb} {what}, is not under it", loop, missing)
+            rule = f"{'compute_at' if is_compute_at else 'reverse_compute_at'} requires all the {'consumers' if is_compute_at else 'producers'} there"
+            raise TOGETHER.refuse(f"{name_of(missing)}, which {verb} {what}, is not under it; {rule}", loop, missing)
     first = max([at + 1 for at, part in enumerate(under) if any(member in producers for member in part)], default=0)
     last = min([at for at, part in enumerate(under) if any(member in consumers for member in part)], default=len(under))
     if first > last:

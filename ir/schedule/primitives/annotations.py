@@ -5,31 +5,25 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ... import tir
-from ...equal import structural_equal
 from ..arguments import Attribute, BlockOrLoop, Text
 from ..conditions import Condition, name_of
 from ..declaration import primitive
 from ..program import Program
 
-NEW_KEY = Condition("E0526", "the annotation does not exist yet with another value", "unannotate it first")
 KNOWN_KEY = Condition("E0527", "the annotation exists", "print the annotations with sch.show()")
 
 
-@primitive(requires=(NEW_KEY,))
+@primitive()
 def annotate(program: Program, block_or_loop: BlockOrLoop, ann_key: Text, ann_val: Attribute) -> None:
     """Annotate a loop or a block. A loop with both `software_pipeline_stage` and `software_pipeline_order` must be able
     to run as that pipeline, now and after every later step (E0588).
 
-    An annotation with the same value stays.
+    An annotation that exists keeps its value, as in TVM; `unannotate` removes it.
 
     Preserves: everything; passes decide what an annotation means. Comments stay.
     """
-    if ann_key in block_or_loop.annotations:
-        if structural_equal(block_or_loop.annotations[ann_key], ann_val):
-            return
-        reason = f"{name_of(block_or_loop)} is already annotated with '{ann_key}'"
-        raise NEW_KEY.refuse(reason, block_or_loop, argument="ann_key")
-    _set(program, block_or_loop, {**block_or_loop.annotations, ann_key: ann_val})
+    if ann_key not in block_or_loop.annotations:
+        _set(program, block_or_loop, {**block_or_loop.annotations, ann_key: ann_val})
 
 
 @primitive(requires=(KNOWN_KEY,))

@@ -57,7 +57,7 @@ def reverse_compute_inline(program: Program, block: Block) -> None:
         raise NO_INIT.refuse(f"{name_of(block)} has T.init", block)
     scope = scope_root(program, block)
     check_stage_pipeline(program, scope)
-    buffer, producer = _only_producer(block, Scope(scope))
+    buffer, producer = only_producer(block, Scope(scope))
     check_complete(block, scope)
     check_complete(producer, scope)
     check_not_output(producer, scope)
@@ -73,7 +73,8 @@ def reverse_compute_inline(program: Program, block: Block) -> None:
     without_buffer(program, program.current(scope), buffer)
 
 
-def _only_producer(block: tir.Block, scope: Scope) -> tuple[tir.Buffer, tir.Block]:
+def only_producer(block: tir.Block, scope: Scope) -> tuple[tir.Buffer, tir.Block]:
+    """Return the only buffer computed in its scope that a block reads, and the block that writes it (E0543)."""
     written = list(dict.fromkeys(region.buffer for region in block.reads if region.buffer in scope.writers))
     if len(written) != 1:
         names = ", ".join([f"'{array.name}'" for array in written]) or "nothing"
@@ -104,17 +105,27 @@ def _check_init(producer: tir.Block, made: tir.BufferStore, block: tir.Block) ->
     if init is None:
         return
     starts = init.indices if isinstance(init, tir.BufferStore) and init.buffer is made.buffer else None
-    goes_on = [load.indices for load in _loads(made.value, made.buffer)]
+    goes_on = [load.indices for load in loads_of(made.value, made.buffer)]
     alike = all(structural_equal(terms, made.indices) for terms in (starts, *goes_on))
-    is_copied = isinstance(store, tir.BufferStore) and _loads(store, made.buffer) == [store.value]
+    is_copied = isinstance(store, tir.BufferStore) and loads_of(store, made.buffer) == [store.value]
     if not (alike and is_copied):
         raise NO_INIT.refuse(
             f"{name_of(producer)} has T.init, and {name_of(block)} does not only copy its result", producer
         )
 
 
-def _loads(node: Node, buffer: tir.Buffer) -> list[tir.BufferLoad]:
+def loads_of(node: Node, buffer: tir.Buffer) -> list[tir.BufferLoad]:
+    """Return the loads of a buffer in `node`."""
     return [inner for inner in walk(node) if isinstance(inner, tir.BufferLoad) and inner.buffer is buffer]
+
+
+def elements_of(
+    program: Program, block: tir.Block, buffer: tir.Buffer, producer: tir.Block, made: tir.BufferStore
+) -> tuple[dict[tir.Var, tir.PrimExpr], tir.PrimExpr]:
+    """Return the iterators of `block` for the element that an iteration of its producer computes, and when it has any."""
+    iterators = _iterators(program, block, buffer, producer, made)
+    domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
+    return iterators, substitute(_within(domains), iterators)
 
 
 def _iterators(
@@ -130,7 +141,7 @@ def _iterators(
     if not isinstance(store, tir.BufferStore) or store.predicate is not None:
         raise SINGLE_STORE.refuse(f"{name_of(block)} is not a single store", block)
     check_value(block, store.value)
-    loads = _loads(store, buffer)
+    loads = loads_of(store, buffer)
     if not loads or not all(structural_equal(load.indices, loads[0].indices) for load in loads):
         raise INVERTIBLE.refuse(f"{name_of(block)} reads '{buffer.name}' at several indices", block)
     read, domains = loads[0].indices, {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
@@ -198,9 +209,9 @@ def _merged(
     assert isinstance(store, tir.BufferStore)
 
     def storing(value: tir.PrimExpr) -> tir.BufferStore:
-        new = substitute(store, {**iterators, **dict.fromkeys(_loads(store, buffer), value)})
+        new = substitute(store, {**iterators, **dict.fromkeys(loads_of(store, buffer), value)})
         element = tir.BufferLoad(new.buffer.dtype, new.buffer, new.indices)
-        return replace(substitute(new, dict.fromkeys(_loads(new, buffer), element)), trivia=None)
+        return replace(substitute(new, dict.fromkeys(loads_of(new, buffer), element)), trivia=None)
 
     new: tir.Stmt = storing(made.value)
     init = storing(producer.init.value) if isinstance(producer.init, tir.BufferStore) else None
