@@ -83,6 +83,11 @@ class DTensorStructInfo(StructInfo, frozen=True, eq=False):
 class Var(Expr, frozen=True, eq=False):
     name_hint: str
 
+    @property
+    def name(self) -> str:
+        """Alias of `name_hint` in TVM 0.27."""
+        return self.name_hint
+
 
 class DataflowVar(Var, frozen=True, eq=False):
     """A variable that is visible only inside its dataflow block."""
@@ -106,6 +111,11 @@ class Call(Expr, frozen=True, eq=False):
     args: tuple[Expr, ...]
     attrs: Attrs = {}
     sinfo_args: tuple[StructInfo, ...] = ()
+
+    @property
+    def ty_args(self) -> tuple[StructInfo, ...]:
+        """Alias of `sinfo_args` in TVM 0.27."""
+        return self.sinfo_args
 
 
 class Tuple(Expr, frozen=True, eq=False):
@@ -162,6 +172,11 @@ class MatchCast(Binding, frozen=True, eq=False):
 
     struct_info: StructInfo
 
+    @property
+    def ty(self) -> StructInfo:
+        """Alias of `struct_info` in TVM 0.27."""
+        return self.struct_info
+
 
 class BindingBlock(Node, frozen=True, eq=False):
     bindings: tuple[Binding, ...]
@@ -184,6 +199,11 @@ class Function(BaseFunc, frozen=True, eq=False):
     body: SeqExpr
     ret_struct_info: StructInfo | None = None
     is_pure: bool = True
+
+    @property
+    def ret_ty(self) -> StructInfo | None:
+        """Alias of `ret_struct_info` in TVM 0.27."""
+        return self.ret_struct_info
 
     def bind_params(self, binding_map: Mapping[str | Var, Any]) -> Function:
         """Return this function with parameters, given by name or as variables, replaced by values."""

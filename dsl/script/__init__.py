@@ -59,7 +59,7 @@ class Dialect:
         if name.startswith("__"):
             raise AttributeError(name)
         path = f"{self._path}.{name}"
-        if path == "R.entry.StructInfoProxy":
+        if path in ("R.entry.StructInfoProxy", "R.entry.TypeProxy"):
             return Dialect
         if path == "R.rewriter":
             return _rewriter
@@ -76,6 +76,9 @@ class Dialect:
     def as_struct_info(self) -> Any:
         """Return the struct info that a type means, as `R.Object` or `R.Tensor` without arguments (TVM: `StructInfoProxy`)."""
         return self()
+
+    as_ty = as_struct_info
+    """Name in TVM 0.27."""
 
     def __getitem__(self, key: Any) -> Dialect:
         return self
@@ -113,8 +116,7 @@ def _tensor(shape: Any = None, dtype: str | None = None, vdevice: Any = None, nd
 def _tuple(*fields: Any) -> Node:
     """Return the struct info of `R.Tuple`, given fields or a list of them."""
     is_list = len(fields) == 1 and isinstance(fields[0], list | tuple)
-    parts = cast("Sequence[Any]", fields[0] if is_list else fields)
-    return struct_info.TupleStructInfo([part() if isinstance(part, Dialect) else part for part in parts])
+    return struct_info.TupleStructInfo(cast("Sequence[Any]", fields[0] if is_list else fields))
 
 
 class _Definition:
@@ -281,6 +283,7 @@ _STRUCT_INFOS: dict[str, Callable[..., Node]] = {
     "R.Tuple": _tuple,
     "R.Prim": struct_info.PrimStructInfo,
     "R.Object": struct_info.ObjectStructInfo,
+    "R.Any": struct_info.ObjectStructInfo,
     "R.Callable": struct_info.FuncStructInfo,
 }
 _VALUES = {

@@ -22,6 +22,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ...ir.diagnostics import error
+from . import env
 from .comparisons import assert_prim_expr_equal, check_numerical_grads, get_dtype_range
 from .helpers import CompareBeforeAfter, assert_allclose, main
 from .parametrization import (
@@ -101,6 +102,7 @@ __all__ = [
     "damaged_texts",
     "device_enabled",
     "enabled_targets",
+    "env",
     "exclude_targets",
     "expressions",
     "features_of",

@@ -16,7 +16,7 @@ class Feature:
 
     def __init__(self, name: str, is_met: Callable[[], bool]) -> None:
         self.name = name
-        self._is_met = is_met
+        self.is_met = is_met
 
     def __call__(self, function: Any = None) -> Any:
         """Skip `function` if the requirement is not met; without a function, return the decorator."""
@@ -28,7 +28,7 @@ class Feature:
 
     def marks(self) -> list[Any]:
         """Return the marks of pytest that skip a test if the requirement is not met."""
-        return [import_module("pytest").mark.skipif(not self._is_met(), reason=f"needs {self.name}")]
+        return [import_module("pytest").mark.skipif(not self.is_met(), reason=f"needs {self.name}")]
 
 
 def _has_gpu() -> bool:

@@ -32,11 +32,29 @@ class Constructor(Generic[Arguments, Made]):
     def __instancecheck__(self, value: object) -> bool:
         return isinstance(value, self._kinds)
 
+    def __or__(self, other: Any) -> Constructor[..., Any]:
+        """Return the union of kinds, for annotations and `isinstance`, as in `relax.Function | IRModule`."""
+        kinds = _kinds_of(other)
+        return NotImplemented if kinds is None else Constructor(self._make, *self._kinds, *kinds)
+
+    __ror__ = __or__
+
+    @property
+    def kinds(self) -> tuple[type, ...]:
+        """The kinds of nodes that it creates."""
+        return self._kinds
+
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"{self!r} has no attribute '{name}'")
 
     def __repr__(self) -> str:
         return self._kinds[0].__name__
+
+
+def _kinds_of(value: Any) -> tuple[type, ...] | None:
+    if isinstance(value, Constructor):
+        return cast("Constructor[..., Any]", value).kinds
+    return (type(None) if value is None else value,) if value is None or isinstance(value, type) else None
 
 
 def constructor(*kinds: type, **members: Any) -> Callable[[Callable[Arguments, Made]], Constructor[Arguments, Made]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import base, equal, make, tir
+from .. import base, equal, make, relax, tir
 from ..building.values import plain_nodes
 from .constructor import constructor, plain_node
 
@@ -53,5 +53,7 @@ def structural_hash(node: Any, map_free_vars: bool = False) -> int:
 
 
 def _given(value: Any) -> Any:
-    """Return a value as a node; a number becomes a constant."""
+    """Return a value as a node; a number becomes a constant, and a type the struct info of a scalar, as in TVM 0.27."""
+    if isinstance(value, tir.PrimType):
+        return relax.PrimStructInfo(value.dtype)
     return plain_node(value) if isinstance(value, int | float) else plain_nodes(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -19,22 +19,37 @@ from .layout_rules import Plan, concat, convolution, find_rule, rank_of
 from .rewriter import ValueRewriter, forgotten
 from .transform import declare_pass, map_functions
 
+LayoutCallback = Callable[[relax.Call], Mapping[str, Sequence[str]]]
+"""Returns the desired layouts of a call, by operators."""
+
 
 @declare_pass("ConvertLayout")
 @deep
-def convert_layout(mod: IRModule, desired_layouts: Mapping[str, Sequence[str]]) -> IRModule:
+def convert_layout(
+    mod: IRModule, desired_layouts: Mapping[str, Sequence[str]], layout_cb: LayoutCallback | None = None
+) -> IRModule:
     """Compute the operators in `desired_layouts` with data, weights and result in other layouts.
 
     In `{"relax.nn.conv2d": ["NHWC", "OHWI"]}`, a third layout would be that of the result; the default is that of the
     data. Following operators keep the layout if they can; otherwise `R.permute_dims` converts it back. Only dataflow
     blocks are changed. Layouts may split axes, as in `["NCHW4c", "OIHW4o"]`, by `R.layout_transform`, if the axes are
-    known to be multiples of the block size.
+    known to be multiples of the block size. `layout_cb` gives the desired layouts of each call, instead of
+    `desired_layouts`.
 
     Raises TvmsError: E0902 if a layout is not valid for its operator.
     """
     for name, layouts in desired_layouts.items():
         _check(name, list(layouts))
-    return map_functions(mod, relax.Function, lambda function: _Converter(function, desired_layouts).function(function))
+
+    def desired(call: relax.Call) -> Mapping[str, Sequence[str]]:
+        if layout_cb is None:
+            return desired_layouts
+        wanted = layout_cb(call)
+        for name, layouts in wanted.items():
+            _check(name, list(layouts))
+        return wanted
+
+    return map_functions(mod, relax.Function, lambda function: _Converter(function, desired).function(function))
 
 
 def _check(name: str, layouts: Sequence[str]) -> None:
@@ -62,7 +77,7 @@ def _is_layout(text: str, letters: str) -> bool:
 class _Converter(ValueRewriter):
     """Converts layouts. `replaced` maps a variable to the one with its value in the axis order given by `_orders`."""
 
-    def __init__(self, function: relax.Function, desired: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, function: relax.Function, desired: LayoutCallback) -> None:
         super().__init__(function)
         self._desired = desired
         self._orders: dict[relax.Expr, tuple[Order | None, ...]] = {}
@@ -119,8 +134,9 @@ class _Converter(ValueRewriter):
         return replace(call, args=args, attrs=plan.attrs, struct_info=None), plan.results
 
     def _plan(self, call: relax.Call, op: Op) -> Plan | None:
-        if op.name in self._desired:
-            return convolution(call, self._desired[op.name])
+        desired = self._desired(call)
+        if op.name in desired:
+            return convolution(call, desired[op.name])
         orders = [self._order(arg) for arg in call.args]
         rule = find_rule(op, orders)
         return None if rule is None else rule(call, orders)

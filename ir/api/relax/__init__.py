@@ -1,6 +1,7 @@
 """The graph level in Python (TVM: `tvm.relax`): values, struct info, operators and the block builder."""
 
 from ...base import GlobalVar, StructInfo
+from ...base import StructInfo as Type
 from ...building.block_builder import BlockBuilder
 from ...building.values import const
 from ...passes.pipelines import get_pipeline, register_pipeline
@@ -35,6 +36,7 @@ from .struct_info import (
     FuncType,
     ObjectStructInfo,
     ObjectType,
+    PackedFuncType,
     PrimStructInfo,
     ShapeStructInfo,
     ShapeType,
@@ -47,9 +49,9 @@ from .struct_info import (
 __all__ = [
     "AnyType", "BindingBlock", "BlockBuilder", "Call", "Constant", "DataTypeImm", "DataflowBlock", "DataflowVar",
     "DynTensorType", "Expr", "ExternFunc", "FuncStructInfo", "FuncType", "Function", "GlobalVar", "If", "MatchCast",
-    "ObjectStructInfo", "ObjectType", "PrimStructInfo", "PrimValue", "SeqExpr", "ShapeExpr", "ShapeStructInfo",
+    "ObjectStructInfo", "ObjectType", "PackedFuncType", "PrimStructInfo", "PrimValue", "SeqExpr", "ShapeExpr", "ShapeStructInfo",
     "ShapeType", "StringImm", "StructInfo", "TensorStructInfo", "TensorType", "Tuple", "TupleGetItem",
-    "TupleStructInfo", "TupleType", "Var", "VarBinding", "const", "expr", "extern", "get_pipeline", "get_shape_of",
+    "TupleStructInfo", "TupleType", "Type", "Var", "VarBinding", "const", "expr", "extern", "get_pipeline", "get_shape_of",
     "op", "operators", "register_pipeline", "struct_info",
 ]  # fmt: skip
 

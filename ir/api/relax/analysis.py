@@ -22,8 +22,10 @@ from .subsumption import BaseCheckResult as BaseCheckResult
 from .subsumption import struct_info_base_check as struct_info_base_check
 
 
-def well_formed(obj: IRModule | BaseFunc, check_struct_info: bool = True) -> bool:
+def well_formed(obj: IRModule | BaseFunc, check_struct_info: bool = True, check_ty: bool = True) -> bool:
     """Whether a program is well-formed and in normal form; `tvms.verify` returns the errors.
+
+    Without `check_struct_info`, which is `check_ty` in TVM 0.27, struct info is not checked.
 
     In normal form, operands are variables, constants or tuples of them, and dataflow variables stay in their blocks.
     """
@@ -33,7 +35,7 @@ def well_formed(obj: IRModule | BaseFunc, check_struct_info: bool = True) -> boo
     functions = obj.functions.values() if isinstance(obj, IRModule) else (obj,)
     if any(not is_normal(function) for function in functions if isinstance(function, relax.Function)):
         return False
-    return not any(check_struct_info or not diagnostic.code.startswith("E03") for diagnostic in found)
+    return not any((check_struct_info and check_ty) or not diagnostic.code.startswith("E03") for diagnostic in found)
 
 
 _COMPOUND = (relax.Call, relax.TupleGetItem, relax.If, relax.SeqExpr, relax.Function)
@@ -330,3 +332,12 @@ def _total(sizes: Sequence[int | None]) -> str:
     known = [size for size in sizes if size is not None]
     unknown = f" and {len(sizes) - len(known)} of unknown size" if len(known) < len(sizes) else ""
     return f"{sum(known):,} bytes in {len(known)} allocations{unknown}"
+
+
+check_well_formed = well_formed
+definable_tir_vars_in_type = definable_tir_vars_in_struct_info
+derive_call_ret_type = derive_call_ret_struct_info
+tir_vars_in_type = tir_vars_in_struct_info
+type_base_check = struct_info_base_check
+type_lca = struct_info_lca
+"""Names in TVM 0.27."""

@@ -8,33 +8,31 @@ from typing import Any, cast
 from ... import relax
 from ...base import Attrs, GlobalVar, Op, StructInfo
 from ...building.call_te import call_te
-from ...building.place import with_place
 from ...building.values import apply, call_function, dimension, graph_value, inferred, plain_nodes
-from ...diagnostics import error
 from ...infer import infer_struct_info
 from ...passes.rewriter import refined_result
 from ..constructor import constructor, node_constructor
-from .struct_info import TensorStructInfo
+from .struct_info import TensorStructInfo, as_struct_info
 
 
 @constructor(relax.Var)
-def Var(name_hint: str, struct_info: StructInfo | None = None) -> relax.Var:
+def Var(name_hint: str, struct_info: StructInfo | None = None, ty: StructInfo | None = None) -> relax.Var:
     """A graph-level variable."""
-    return relax.Var(name_hint, struct_info=_known(struct_info))
+    return relax.Var(name_hint, struct_info=_known(struct_info, ty))
 
 
 @constructor(relax.DataflowVar)
-def DataflowVar(name_hint: str, struct_info: StructInfo | None = None) -> relax.DataflowVar:
+def DataflowVar(
+    name_hint: str, struct_info: StructInfo | None = None, ty: StructInfo | None = None
+) -> relax.DataflowVar:
     """A variable that is visible only inside its dataflow block."""
-    return relax.DataflowVar(name_hint, struct_info=_known(struct_info))
+    return relax.DataflowVar(name_hint, struct_info=_known(struct_info, ty))
 
 
-def _known(info: object) -> StructInfo | None:
-    """Return the struct info of a variable; TvmsError E0315 if the argument is not struct info."""
-    if info is None or isinstance(info, StructInfo):
-        return info
-    help = 'give one, such as relax.TensorStructInfo((n, 784), "float32")'
-    raise with_place(error("E0315", f"{info!r} is not struct info", None, help))
+def _known(info: object, ty: object) -> StructInfo | None:
+    """Return the struct info of a variable, which is `ty` in TVM 0.27; TvmsError E0315 if the argument is not struct info."""
+    given = ty if info is None else info
+    return None if given is None else as_struct_info(given)
 
 
 @constructor(relax.Tuple)
@@ -81,9 +79,14 @@ def ExternFunc(global_symbol: str) -> relax.ExternFunc:
 
 @constructor(relax.Call)
 def Call(
-    op: Op | relax.Expr, args: Sequence[Any], attrs: Attrs | None = None, sinfo_args: Sequence[StructInfo] = ()
+    op: Op | relax.Expr,
+    args: Sequence[Any],
+    attrs: Attrs | None = None,
+    sinfo_args: Sequence[StructInfo] = (),
+    ty_args: Sequence[StructInfo] = (),
 ) -> relax.Call:
-    """A call of an operator or a function."""
+    """A call of an operator or a function. `ty_args` is `sinfo_args` in TVM 0.27."""
+    sinfo_args = tuple(map(as_struct_info, sinfo_args or ty_args))
     if isinstance(op, Op) or attrs or sinfo_args:
         values = tuple(graph_value(arg) for arg in args)
         return cast("relax.Call", inferred(relax.Call(op, values, plain_nodes(attrs or {}), tuple(sinfo_args))))
@@ -113,10 +116,15 @@ def Function(
     ret_struct_info: StructInfo | None = None,
     is_pure: bool = True,
     attrs: Attrs | None = None,
+    ret_ty: StructInfo | None = None,
 ) -> relax.Function:
-    """A function; the struct info of its result is that of `body`, unless another or a more precise one is given."""
+    """A function; the struct info of its result is that of `body`, unless another or a more precise one is given.
+
+    `ret_ty` is `ret_struct_info` in TVM 0.27.
+    """
     sequence = body if isinstance(body, relax.SeqExpr) else relax.SeqExpr((), body)
-    returned = ret_struct_info or infer_struct_info(sequence)
+    given = ret_struct_info or ret_ty
+    returned = infer_struct_info(sequence) if given is None else as_struct_info(given)
     return refined_result(relax.Function(tuple(params), sequence, returned, is_pure, attrs=plain_nodes(attrs or {})))
 
 

@@ -7,9 +7,27 @@ from typing import Any
 
 from ... import relax, tir
 from ...base import StructInfo, VDevice
+from ...building.place import with_place
 from ...building.values import dimension, plain_nodes
+from ...diagnostics import error
 from ...ops.inference import tensor_info
 from ..constructor import constructor
+
+
+def as_struct_info(info: Any) -> StructInfo:
+    """Return a type of the loop level, `ir.PrimType("int64")`, as struct info, as it is in TVM 0.27; struct info is unchanged.
+
+    Raises TvmsError E0315 for other values.
+    """
+    if isinstance(info, tir.PrimType):
+        return relax.PrimStructInfo(info.dtype)
+    if isinstance(info, StructInfo):
+        return info
+    meaning = getattr(type(info), "as_struct_info", None)
+    if meaning is not None:  # of a form of the language: `R.Object`
+        return meaning(info)
+    help = 'give one, such as relax.TensorStructInfo((n, 784), "float32")'
+    raise with_place(error("E0315", f"{info!r} is not struct info", None, help))
 
 
 @constructor(relax.ObjectStructInfo)
@@ -69,20 +87,22 @@ def DynTensorType(ndim: int = -1, dtype: str = "float32") -> relax.TensorStructI
 @constructor(relax.TupleStructInfo)
 def TupleStructInfo(fields: Sequence[StructInfo]) -> relax.TupleStructInfo:
     """A tuple of `fields`."""
-    return relax.TupleStructInfo(tuple(fields))
+    return relax.TupleStructInfo(tuple(map(as_struct_info, fields)))
 
 
 def _opaque_func(
     *, ret: StructInfo | None = None, derive_func: str | None = None, purity: bool = False
 ) -> relax.FuncStructInfo:
     """A function of any arguments; it returns `ret`, or what the function registered as `derive_func` infers from the call."""
-    return relax.FuncStructInfo(None, ret or relax.ObjectStructInfo(), purity, derive_func)
+    return relax.FuncStructInfo(
+        None, relax.ObjectStructInfo() if ret is None else as_struct_info(ret), purity, derive_func
+    )
 
 
 @constructor(relax.FuncStructInfo, opaque_func=_opaque_func)
 def FuncStructInfo(params: Sequence[StructInfo], ret: StructInfo, purity: bool = True) -> relax.FuncStructInfo:
     """A function of `params` that returns `ret`; with `purity`, it has no side effects."""
-    return relax.FuncStructInfo(plain_nodes(params), ret, purity)
+    return relax.FuncStructInfo(tuple(map(as_struct_info, params)), as_struct_info(ret), purity)
 
 
 AnyType = ObjectType = ObjectStructInfo
@@ -91,3 +111,9 @@ ShapeType = ShapeStructInfo
 TensorType = TensorStructInfo
 TupleType = TupleStructInfo
 """Names in TVM 0.27."""
+
+
+@constructor(relax.FuncStructInfo)
+def PackedFuncType() -> relax.FuncStructInfo:
+    """A function of any arguments that is registered at run time (a type in TVM)."""
+    return _opaque_func()

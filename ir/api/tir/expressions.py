@@ -12,21 +12,22 @@ from ..constructor import Constructor, constructor, plain_node
 
 
 @constructor(tir.Var)
-def Var(name: str, dtype: str | tir.Type = "int32") -> tir.Var:
-    """A variable of a dtype or a type, such as that of a pointer; a symbolic dimension of the graph level is an int64."""
-    match dtype:
-        case str():
-            return te.var(name, dtype)
-        case tir.PrimType():
-            return te.var(name, dtype.dtype)
-        case _:
-            return tir.Var("handle", name, dtype)
+def Var(name: str, dtype: str | tir.Type = "int32", ty: str | tir.Type | None = None) -> tir.Var:
+    """A variable of a dtype or a type, such as that of a pointer; a symbolic dimension of the graph level is an int64.
+
+    `ty` is `dtype` in TVM 0.27.
+    """
+    match dtype if ty is None else ty:
+        case str(key) | tir.PrimType(dtype=key):
+            return te.var(name, key)
+        case pointer:
+            return tir.Var("handle", name, pointer)
 
 
 @constructor(tir.SizeVar)
-def SizeVar(name: str, dtype: str = "int32") -> tir.SizeVar:
-    """A variable that is never negative."""
-    return te.size_var(name, dtype)
+def SizeVar(name: str, dtype: str = "int32", ty: str | None = None) -> tir.SizeVar:
+    """A variable that is never negative. `ty` is `dtype` in TVM 0.27."""
+    return te.size_var(name, ty or dtype)
 
 
 @constructor(tir.IntImm)
