@@ -82,14 +82,14 @@ def iter_map_simplify(
 ) -> list[tir.PrimExpr]:
     """Return indices as sums of splits if they are an iterator map, else simplified (TVM: `IterMapSimplify`).
 
-    If `predicate` is not a bound of a sum of iterators, it is not used. Iterators of extent 1 stay, unless
+    If `predicate` is not a bound of a sum of iterators, or never holds, it is not used. Iterators of extent 1 stay, unless
     `simplify_trivial_iterators`.
     """
     convert = _as_fused if all(is_zero(domain.min) for domain in input_iters.values()) else normalize_iter_map_to_expr
     for condition in dict.fromkeys((predicate, None)):
         keeps_trivial = not simplify_trivial_iterators
-        detector = Detector(input_iters, condition, check_level, keeps_trivial=keeps_trivial, as_written=True)
         try:
+            detector = Detector(input_iters, condition, check_level, keeps_trivial=keeps_trivial, as_written=True)
             return [convert(index) for index in detector.detect(indices)]
         except NotIterMap:
             pass
