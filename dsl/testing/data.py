@@ -187,7 +187,10 @@ def _lay_out(
         if buffer is None or not _is_array(value):
             continue
         if buffer.strides and len(buffer.strides) == value.ndim:
-            values[place] = placed(value, _strides(buffer, value.shape, random, known))
+            strides = _strides(buffer, value.shape, random, known)
+            if not value.size:  # the strides of an array without elements do not matter
+                continue
+            values[place] = placed(value, strides)
             classes.append(f"strided {buffer.name}")
         elif is_odd and not argument.is_result and random.random() < 0.3:
             key = (value.shape, value.dtype.str)
