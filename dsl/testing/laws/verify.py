@@ -15,10 +15,12 @@ from msgspec.structs import replace
 
 from ....ir import make, tir
 from ....ir.base import IRModule, Node, Source
+from ....ir.buffers import decl_buffer
 from ....ir.diagnostics import Diagnostic
 from ....ir.dtype import is_bool
 from ....ir.equal import structural_equal
 from ....ir.verify import verify
+from ....ir.verify.checks import Level
 from ....ir.visit import substitute, walk
 from ...load import parse_source
 from ..choices import drawn
@@ -206,6 +208,28 @@ def _unequal_operands(add: tir.Add) -> Node | None:
     return None if "x" in add.dtype else replace(add, b=tir.Cast(other, add.b))
 
 
+def _racing(loop: tir.For) -> Node | None:
+    """Return the loop after a parallel loop whose iterations write elements at a quotient and at the remainder by another
+    number, so that some write the same element.
+    """
+    if not isinstance(loop.extent, tir.IntImm) or loop.extent.value < 4 or loop.kind is not tir.ForKind.SERIAL:
+        return None
+    count = loop.extent.value
+    by = max(count // 2, 2)
+    other = by - 1 - (count % 2 if by > 2 else 0)
+    variable, dtype = tir.Var(loop.loop_var.dtype, "racing"), loop.loop_var.dtype
+    quotient, remainder = (
+        make.floordiv(variable, make.const(by, dtype)),
+        make.floormod(variable, make.const(other, dtype)),
+    )
+    shape = (make.const(-(-count // by), dtype), make.const(other, dtype))
+    memory = decl_buffer(shape, "int32", "racing_memory")
+    store = tir.BufferStore(memory, make.cast(variable, "int32"), (quotient, remainder))
+    writers = tir.For(variable, make.const(0, dtype), loop.extent, tir.ForKind.PARALLEL, store)
+    block = tir.Block((), (), (), "racing", writers, alloc_buffers=(memory,))
+    return tir.SeqStmt((tir.BlockRealize((), tir.IntImm("bool", 1), block), loop))
+
+
 def _below_zero(block: tir.Block) -> Node | None:
     """Return the block with an index of its store below 0 or beyond the end, if the block certainly executes it."""
     return _with_index(block, lambda index, extent: make.sub(index, extent))
@@ -239,6 +263,7 @@ def _has_effect(value: tir.PrimExpr) -> bool:
     return any(isinstance(node, tir.Call) for node in walk(value))
 
 
+_RACE = "E0419"
 BREACHES: dict[str, tuple[tuple[type[Node], _Breach], ...]] = {
     "E0401": (
         (tir.BufferStore, _undefined), (tir.For, _undefined_start), (tir.For, _undefined_extent),
@@ -253,6 +278,7 @@ BREACHES: dict[str, tuple[tuple[type[Node], _Breach], ...]] = {
     "E0414": ((tir.Block, _below_zero), (tir.Block, _beyond_end)),
     "E0415": ((tir.BlockRealize, _domain_too_small), (tir.BlockRealize, _domain_too_late)),
     "E0416": ((tir.For, _no_thread),),
+    _RACE: ((tir.For, _racing),),
     "E0422": ((tir.Block, _matched_after), (tir.Block, _matched_before)),
 }  # fmt: skip
 """Ways to break a program, by the code that reports them."""
@@ -264,16 +290,17 @@ def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
     return drawn(lambda choose: _Example(choose.draw(programs), choose.pick(breaches), choose.number(0, 999)))
 
 
-def _errors(module: IRModule) -> list[Diagnostic]:
-    return [diagnostic for diagnostic in verify(module) if diagnostic.severity == "error"]
+def _errors(module: IRModule, level: Level = "bounds") -> list[Diagnostic]:
+    return [diagnostic for diagnostic in verify(module, level) if diagnostic.severity == "error"]
 
 
 def _check(example: _Example, execute: Execute) -> None:
-    found = _errors(example.module)
+    level: Level = "races" if example.breach == _RACE else "bounds"
+    found = _errors(example.module, level)
     assert not found, f"a false alarm: {found[0].code} {found[0].message}"
     broken = example.broken() if example.breach else None
     if broken is not None:
-        told = [error.code for error in _errors(broken)]
+        told = [error.code for error in _errors(broken, level)]
         assert example.breach in told, f"expected {example.breach}, got {', '.join(told) or 'no error'}"
 
 
