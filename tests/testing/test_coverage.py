@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from tvms.dsl.load import parse
+from tvms.ir.base import Op
 from tvms.ir.ops.registry import relax_ops
+from tvms.ir.visit import walk
 from tvms.testing.coverage import (
     GRAPH_LAWS,
     LAW_REASONS,
@@ -11,6 +14,7 @@ from tvms.testing.coverage import (
     PRIMITIVE_REASONS,
     REASONS,
     SCHEDULE_REASONS,
+    SHORT_FORMS,
     Gap,
     form_table,
     forms,
@@ -54,6 +58,26 @@ def test_reasons_are_about_what_exists() -> None:
     assert {f"relax.{name}" for name in CALLS}.isdisjoint(f"relax.{name}" for name in OPERATOR_REASONS)
 
 
+def test_short_forms_become_other_operators() -> None:
+    graphs = {**dict.fromkeys(ROWS, 1), **{f"op:{name}": 1 for name in relax_ops()}}
+    assert gaps({"graph": {**graphs, **{f"op:relax.{name}": 0 for name in SHORT_FORMS}}}) == []
+    for name in SHORT_FORMS:
+        module = parse(_function_of(*CALLS[name]))
+        assert {node.name for node in walk(module) if isinstance(node, Op)}.isdisjoint({f"relax.{name}"})
+
+
+def _function_of(text: str, operands: tuple[str, ...]) -> str:
+    """Return the text of a function of one call."""
+    head = ", ".join(f"x{place}: {_tensor(operand)}" for place, operand in enumerate(operands))
+    return f"R.function f({head}):\n    y = {text.format(*[f'x{at}' for at in range(len(operands))])}\n    return y\n"
+
+
+def _tensor(operand: str) -> str:
+    dtype, axes = operand.split()
+    sizes = ", ".join(axis if axis.isdigit() else str("abc".index(axis) + 1) for axis in axes.split(","))
+    return f'R.Tensor(({sizes},), "{DTYPES[dtype]}")'
+
+
 def test_the_table_has_counts_and_reasons() -> None:
     lines = form_table({"codegen": {"For": 7}}, graphs=False)
     assert "| `For` | 7 |" in lines
@@ -62,10 +86,7 @@ def test_the_table_has_counts_and_reasons() -> None:
 
 def test_every_listed_call_has_a_tensor_result() -> None:
     for name, (text, operands) in CALLS.items():
-        infos: list[str] = []
-        for dtype, axes in (operand.split() for operand in operands):
-            sizes = ", ".join(axis if axis.isdigit() else str("abc".index(axis) + 1) for axis in axes.split(","))
-            infos.append(f'R.Tensor(({sizes},), "{DTYPES[dtype]}")')
+        infos = [_tensor(operand) for operand in operands]
         call = text.format(*[f"x{place}" for place in range(len(infos))])
         assert name in call
         assert result_of(call, tuple(infos))[2], f"{name} has no tensor result"
