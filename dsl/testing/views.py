@@ -47,7 +47,7 @@ class Views:
         params, heads = ["k: T.int32", "m: T.int64"], list[str]()
         for name in ("A", "B")[: self.choose.number(1, 2)]:
             dtype, rank = self.choose.pick(DTYPES), self.choose.number(1, 2)
-            sizes = [str(self.choose.pick((4, 1, 2, 3, 8, 9))) for _ in range(rank)]
+            sizes = [str(self.choose.pick((4, 1, 2, 3, 8, 9, 7, 15))) for _ in range(rank)]
             if self.choose.rarely(3):
                 sizes[0] = f"n{name}"
                 heads.append(f"n{name} = T.{self.choose.pick(('int32', 'int64'))}()")
@@ -64,7 +64,16 @@ class Views:
             self.choose.pick((self.view, self.pointer, self.tight, self.memory, self.matched))()
         for _ in range(self.choose.number(1, 3)):
             self.choose.pick(
-                (self.stores, self.stores, self.one, self.call, self.guarded, self.overwritten, self.escaping)
+                (
+                    self.stores,
+                    self.stores,
+                    self.one,
+                    self.call,
+                    self.guarded,
+                    self.overwritten,
+                    self.escaping,
+                    self.strided,
+                )
             )()
         body = "\n".join(self.lines)
         fill = _FILL.format(size=self.choose.pick((4, 1, 2, 8)))
@@ -228,6 +237,25 @@ class Views:
         )
         for _ in range(self.choose.number(1, 2)):
             self.say("    " + self.store(loop))
+
+    def strided(self) -> None:
+        """Load every second or third element up to the last one as a vector, and store them to the first ones."""
+        known = [buffer for buffer in self.buffers if buffer.rank == 1 and f"{buffer.name}.data" in self.held]
+        if not known:
+            return self.stores()
+        source, step = self.choose.pick(known), self.choose.pick((2, 2, 3, 4, -2))
+        size = self.held[f"{source.name}.data"][1]
+        lanes = max((count for count in (1, 2, 4, 8) if (count - 1) * abs(step) < size), default=1)
+        start = size - 1 - (lanes - 1) * step if step > 0 else size - 1
+        memory, loop = self.choose.fresh("M"), self.choose.fresh("i")
+        self.say(f'{memory} = T.alloc_buffer(({lanes},), "{source.dtype}")')
+        for line in (
+            f"{memory}[{loop}] = {source.name}[{start} + {loop} * {step}]",
+            f"{source.name}[{loop}] = {memory}[{loop}]",
+        ):
+            self.say(f"for {loop} in T.vectorized({lanes}):")
+            self.say(f"    {line}")
+        return None
 
     def one(self) -> None:
         self.say(self.store("1"))

@@ -4,6 +4,9 @@ An example is a function whose views, pointers, sizes and matched regions may be
 code runs in a child process, with its arrays between guard pages: once right after the first page, once right before
 the second. It must do what the interpreter does, with and without optimization, with all indices checked and with only
 the unproven ones checked. A program without findings of `tvms check --strict` must not fault.
+
+Functions whose buffers share sizes are also called until their calls are fast, and then with an array that has another size or
+other strides. Compiled code must refuse it if the interpreter does.
 """
 
 from __future__ import annotations
@@ -22,15 +25,19 @@ from ....ir.diagnostics import TvmsError
 from ....ir.verify import verify
 from ...load import parse_source
 from ..choices import Choices
-from ..data import copies
+from ..data import copies, placed
 from ..guarded import Apart, guarded
 from ..oracle import Call, Execute, ExecuteAll, random_inputs
+from ..sizes import Sizes
 from ..smaller import loop_entry, programs_in
 from ..views import SCALARS, Views
 from .law import Law, module_constructs
 
 FAULTS, RESULTS = "faults that all ways tell", "results that all ways agree on"
 REFUSED, PROVEN = "functions that the verifier refuses", "functions that are proven to be right"
+WRONG = "arrays that disagree"
+_CALLS = 6
+"""Number of calls after which calls are fast."""
 _MEMORY = ("E0420", "E0414", "E0422", "E0426", "E0427")
 
 
@@ -42,6 +49,8 @@ class Example(Struct):
     size: int
     """Value of each symbolic dimension."""
     outcome: list[str] = field(default_factory=list[str])
+    wrong: int = -1
+    """Number that chooses the array and the dimension that disagree in a further call; negative if there is none."""
     is_told: bool = False
     """Whether `tvms check --strict` reports its accesses."""
 
@@ -50,6 +59,8 @@ def _examples(file: Source | None) -> st.SearchStrategy[Example]:
     @st.composite
     def example(draw: st.DrawFn) -> Example:
         choose = Choices(draw)
+        if file is None and choose.rarely(5):
+            return Example(Sizes(choose).text(), (0, 0), choose.pick((4, 1, 3, 8)), wrong=choose.number(0, 99))
         text = Views(choose).text() if file is None else draw(programs_in(file, is_loop_level=True)).script()
         return Example(text, (choose.pick(SCALARS), choose.pick(SCALARS)), choose.pick((4, 1, 3, 8)))
 
@@ -92,6 +103,8 @@ def _outcomes(example: Example, modules: Mapping[str, IRModule], execute: Execut
         for way, call in _ways(execute(module, loop_entry(module))).items():
             inputs = _inputs(module, example)
             found[f"{bounds}, {way}"] = [_guarded(call, inputs, at_end) for at_end in (False, True)]
+            if example.wrong >= 0:
+                found[f"{WRONG}, {bounds}, {way}"] = [_after_fast_calls(call, inputs, _disagreeing(inputs, example))]
     return found
 
 
@@ -104,12 +117,38 @@ def _compare(example: Example, module: IRModule, found: dict[str, list[list[str]
     assert not is_proven or expected[0] != "E0707", (
         f"the verifier reports nothing, but the interpreter faults: {expected}"
     )
+    refused = _outcome(lambda *args: _interpret(module, args), _disagreeing(inputs, example))
     for way, outcomes in found.items():
+        wanted = refused if way.startswith(WRONG) else expected
         for outcome in outcomes:
-            assert _are_alike(outcome, expected), (
-                f"{way}: {_shown(outcome)}, but the interpreter says {_shown(expected)}"
-            )
+            is_alike = bool(outcome[0]) if wanted is refused and refused[0] else _are_alike(outcome, wanted)
+            assert is_alike, f"{way}: {_shown(outcome)}, but the interpreter says {_shown(wanted)}"
     example.outcome = [*([PROVEN] if is_proven else []), FAULTS if expected[0] else RESULTS]
+
+
+def _disagreeing(inputs: Sequence[Any], example: Example) -> list[Any]:
+    """Return the arguments with one array that has one more row or column, or other strides."""
+    import numpy as np
+
+    arrays = [place for place, value in enumerate(inputs) if isinstance(value, np.ndarray)]
+    if example.wrong < 0 or not arrays:
+        return [*inputs]
+    place, found = arrays[example.wrong % len(arrays)], [*inputs]
+    old, axis = found[place], example.wrong // len(arrays) % 3
+    if axis < old.ndim:
+        shape = tuple([size + (number == axis) for number, size in enumerate(old.shape)])
+        found[place] = np.resize(old, shape)
+    elif old.ndim > 1:
+        steps = [step // old.itemsize for step in old.strides]
+        found[place] = placed(old, (steps[0] + 1, *steps[1:]))
+    return found
+
+
+def _after_fast_calls(call: Call, inputs: Sequence[Any], others: Sequence[Any]) -> list[str]:
+    """Return the outcome of a call with `others` after so many calls with `inputs` that calls have become fast."""
+    for _ in range(_CALLS):
+        _outcome(call, inputs)
+    return _outcome(call, others)
 
 
 def _are_alike(found: list[str], expected: list[str]) -> bool:
@@ -128,7 +167,7 @@ def _inputs(module: IRModule, example: Example) -> list[Any]:
     function = module.functions[loop_entry(module)]
     assert isinstance(function, tir.PrimFunc)
     names = {param.name for param in function.params}
-    sizes = {f"n{name.upper()}": example.size for name in names}
+    sizes = {"n": example.size, "m": example.size + 1, **{f"n{name.upper()}": example.size for name in names}}
     values = random_inputs(function, np.random.default_rng(example.size), sizes, (0, 6))
     scalars = dict(zip("km", example.scalars, strict=True))
     return [scalars.get(param.name, value) for param, value in zip(function.params, values, strict=True)]
