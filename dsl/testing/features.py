@@ -103,6 +103,13 @@ def _in_reductions(block: tir.Block, _: Around) -> bool:
     return is_reduction and any(isinstance(node, tir.LetStmt) for node in walk(block.body))
 
 
+def _keeps_first(block: tir.Block, _: Around) -> bool:
+    return block.init is not None and any(
+        isinstance(node, tir.LetStmt) and isinstance(node.value, tir.Select) and isinstance(node.value.condition, tir.GE | tir.LE)
+        for node in walk(block.body)
+    )  # fmt: skip
+
+
 def _own_reads(block: tir.Block) -> Iterator[tuple[tir.BufferLoad, tir.BufferStore]]:
     """Yield each pair of a load and a store of one buffer in the body of a block, without its T.init."""
     if block.name_hint == "root" or has_block(block.body):
@@ -216,6 +223,7 @@ FEATURES: Mapping[str, Feature] = {
     "reduction": Feature(tir.Block, _has_axis(_KINDS.COMM_REDUCE), "`T.axis.reduce`", ("reduction", "matmul", "triangle")),
     "no init": Feature(tir.Block, lambda n, a: _has_axis(_KINDS.COMM_REDUCE)(n, a) and n.init is None, "a reduction without `T.init`", ("reduction",), 2),
     "init of several": Feature(tir.Block, lambda n, _: isinstance(n.init, tir.SeqStmt), "a `T.init` of several stores", ("reduction",)),
+    "first extremum": Feature(tir.Block, _keeps_first, "the place of the first of equal extrema, as in an argmax", ("argmax",)),
     "outputs": Feature(tir.Block, lambda n, _: len({output.buffer for output in n.writes}) > 1, "a block that writes several buffers", ("reduction", "formulas")),
     "nested blocks": Feature(tir.Block, lambda n, _: n.name_hint != "root" and has_block(n.body), "blocks in a block", ("nested",), 2),
     "own memory": Feature(tir.Block, lambda n, _: n.name_hint != "root" and bool(n.alloc_buffers), "`T.alloc_buffer` in a block", ("staged",)),
@@ -252,6 +260,7 @@ FEATURES: Mapping[str, Feature] = {
     "let": Feature(tir.Let, lambda n, _: True, "`T.Let` in an expression", _LONG),
     "let in reduction": Feature(tir.Block, _in_reductions, "a variable in a reduction", ("reduction",)),
     "computed index": Feature((tir.BufferLoad, tir.BufferStore), _is_computed, "an index with a quotient, remainder, product or extremum, or a mirrored one", _LONG),
+    "divisor": Feature((tir.Div, tir.Mod, tir.FloorDiv, tir.FloorMod), lambda n, _: isinstance(n.b, tir.BufferLoad), "a division by an element of memory", ("quotients",), 2),
     "gather": Feature((tir.BufferLoad, tir.BufferStore), _has_gather, "an index that is read from memory", _LONG),
 }  # fmt: skip
 """Features by the names that strategies, matrices and statistics use."""

@@ -36,6 +36,8 @@ SUITS: dict[str, tuple[tuple[str, ...], ...]] = {
     "windowed": (("compute_at", "rolling_buffer"), ("compute_at",), ("split", "compute_at", "rolling_buffer"), ("reindex_cache_write",)),
     "tiled": (("rolling_buffer",), ("rolling_buffer",), ("merge",)),
     "stream": (("reverse_compute_inline",), ("compute_inline",), ("reverse_compute_at",), ("compute_at",), ("reindex",), ("storage_align",)),
+    "argmax": (("rfactor",), ("rfactor",), ("decompose_reduction",), ("split", "rfactor")),
+    "quotients": (("pad_einsum",), ("pad_einsum",), ("rfactor",), ("compute_inline",), ("compute_at",)),
     "tiles": (("tensorize",), ("tensorize",), ("decompose_reduction", "tensorize"), ("pad_einsum",), ("rfactor",), ("blockize",), ("transform_block_layout",)),
 }  # fmt: skip
 """Chains of primitives that often apply to a stage, by stage."""
@@ -60,7 +62,7 @@ _CALM = _NEVER | {
 _PLAIN = frozenset(FEATURES) - {
     "reduction", "scan", "dependence", "in place", "several writers", "no init", "init of several", "outputs", "shared loop",
     "rewritten", "nested blocks", "own memory", "matched region", "split axis", "extent 1", "late axis", "part", "computed extent",
-    "fused axis",
+    "fused axis", "first extremum", "variables", "let in reduction", "divisor",
 }  # fmt: skip
 _DTYPES = (("float32",), ("int32",), ("int32", "uint8", "int8"))
 _OPERATORS = frozenset({"add", "sub", "mul", "max", "min", "choice"})

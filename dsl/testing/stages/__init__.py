@@ -11,7 +11,7 @@ from .chains import padded, relay, rewritten, stream, tiled, together, windowed
 from .disordered import disordered
 from .pointwise import elementwise, formulas, guarded, update
 from .recurrences import scan, wavefront
-from .reductions import matmul, reduction, tiles, triangle
+from .reductions import argmax, matmul, quotients, reduction, tiles, triangle
 from .regions import nested, staged
 from .statements import statements
 from .vectors import counted
@@ -41,13 +41,24 @@ STAGES: dict[str, Stage] = {
     "windowed": windowed,
     "tiled": tiled,
     "tiles": tiles,
+    "argmax": argmax,
+    "quotients": quotients,
 }
 """Stages by the names under which a run counts them."""
 DISORDERED: dict[str, Stage] = {"disordered": disordered}
 """Stages that often violate the law of order. They are drawn only if they are named."""
 WEIGHTS = {"elementwise": 4, "reduction": 2, "update": 2, "statements": 3}
 """Weight of a stage, 1 by default."""
-BLOCKS = {"nested": 2, "relay": 2, "together": 2, "rewritten": 2, "windowed": 2, "stream": 2, "tiled": 2}
+BLOCKS = {
+    "nested": 2,
+    "relay": 2,
+    "together": 2,
+    "rewritten": 2,
+    "windowed": 2,
+    "stream": 2,
+    "tiled": 2,
+    "quotients": 2,
+}
 """Minimum number of blocks of a stage, 1 by default."""
 SIZES = {"padded": 3, "windowed": 3, "tiled": 14}
 """Minimum size of the largest dimension of a stage."""
@@ -56,6 +67,8 @@ ALWAYS: dict[str, tuple[str, ...]] = {
     "update": ("in place",), "triangle": ("computed extent",), "nested": ("nested blocks",),
     "together": ("shared loop",), "rewritten": ("rewritten",), "windowed": ("reduction",),
     "tiled": ("shared loop", "reduction", "split axis"), "tiles": ("reduction",),
+    "argmax": ("reduction", "first extremum", "outputs", "init of several", "variables", "let in reduction"),
+    "quotients": ("reduction", "divisor"),
     "staged": ("own memory", "matched region"), "counted": ("while", "vector", "gather"),
 }  # fmt: skip
 """Features that a stage always has."""

@@ -1,4 +1,4 @@
-"""Stages that reduce: sums and extrema, matrix products, sums of triangles."""
+"""Stages that reduce: sums and extrema, places of extrema, matrix products, sums of quotients and of triangles."""
 
 from __future__ import annotations
 
@@ -106,6 +106,59 @@ def _variables_of(
     kernel.met("variables", "let in reduction")
     lets = [(tir.Var(value.dtype, kernel.choose.fresh("t")), value) for value in values]
     return [variable for variable, _ in lets], lets
+
+
+def argmax(kernel: Kernel, last: bool) -> tir.Stmt:
+    """Find the first greatest or least integer along one or two axes, and its place."""
+    dtype, shape, steps = kernel.dtype("int8", "int32", "int64", "int16"), kernel.shape(0, 1), kernel.shape(1, 2)
+    is_greatest = bool(kernel.choose.number(0, 1))
+    better, worst = (make.greater_equal, make.min_value) if is_greatest else (make.less_equal, make.max_value)
+    axes = [*kernel.axes(shape), *kernel.axes(steps, REDUCE)]
+    free, place = axes[: len(shape)], make.const(0, kernel.index)
+    for axis in axes[len(shape) :]:
+        place = make.add(make.mul(place, axis.extent), axis.index)
+    source = kernel.parameter("A", dtype, [axis.extent for axis in axes])
+    both = (make.cast(place, dtype), tir.BufferLoad(dtype, source, indices_of(axes)))
+    targets = [kernel.result("P", dtype, shape, last, [axis.low for axis in free]) for _ in both]
+    old = [tir.BufferLoad(target.dtype, target, kernel.at(target, free)) for target in targets]
+    variables = [tir.Var(target.dtype, kernel.choose.fresh("t")) for target in targets]
+    stores = [tir.BufferStore(load.buffer, value, load.indices) for load, value in zip(old, variables, strict=True)]
+    body, keeps = sequence(stores), better(old[1], both[1])
+    for variable, load, value in reversed(list(zip(variables, old, both, strict=True))):
+        body = tir.LetStmt(variable, make.select(keeps, load, value), body)
+    starts = (make.const(-1, dtype), worst(dtype))
+    init = sequence(
+        [tir.BufferStore(load.buffer, start, load.indices) for load, start in zip(old, starts, strict=True)]
+    )
+    kernel.readable += targets
+    return nest(kernel, axes, kernel.block("argmax", axes, body, init), in_order=True)
+
+
+def quotients(kernel: Kernel, last: bool) -> tir.Stmt:
+    """Sum quotients or remainders of a matrix by numbers that another block computes, none of which is 0."""
+    dtype = kernel.dtype("int32", "int8", "uint8")
+    whole = (make.truncdiv, make.truncmod, make.floordiv, make.floormod)
+    divide = make.div if is_float(dtype) else kernel.choose.pick(whole)
+    rows, depth = kernel.extent(), kernel.extent()
+    axes = [*kernel.axes((rows,), is_plain=True), *kernel.axes((depth,), REDUCE, is_plain=True)]
+    of = kernel.choose.pick((axes[:1], axes, axes[1:]))
+    divisors = kernel.result("D", dtype, [axis.extent for axis in of], last=False)
+    others = kernel.axes(divisors.shape, is_plain=True)
+    value = kernel.element(kernel.source(dtype), others)
+    value = make.maximum(value, make.const(1, dtype))
+    first = kernel.block("divisors", others, tir.BufferStore(divisors, value, indices_of(others)))
+    loops = plain_nest(kernel, others, first)
+    source, target = kernel.parameter("A", dtype, (rows, depth)), kernel.result("Q", dtype, (rows,), last)
+    element = tir.BufferLoad(dtype, source, indices_of(axes))
+    quotient = divide(element, tir.BufferLoad(dtype, divisors, indices_of(of)))
+    place = indices_of(axes[:1])
+    total = make.add(tir.BufferLoad(dtype, target, place), quotient)
+    init = tir.BufferStore(target, make.const(0, dtype), place)
+    kernel.readable += [divisors, target]
+    block = kernel.block("quotients", axes, tir.BufferStore(target, total, place), init)
+    return sequence(
+        [loops, plain_nest(kernel, axes, block) if kernel.choose.number(0, 2) else nest(kernel, axes, block)]
+    )
 
 
 def tiles(kernel: Kernel, last: bool) -> tir.Stmt:
