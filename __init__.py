@@ -138,6 +138,7 @@ _ALIASES = {
     "tvms.relax.training": "tvms.ir.api.relax.training",
     "tvms.relax.training.trainer": "tvms.codegen.trainer",
     "tvms.relax.transform": "tvms.ir.passes.catalogue",
+    "tvms.relax.exec_builder": "tvms.codegen.bytecode",
     "tvms.relax.frontend.nn": "tvms.ir.nn",
     "tvms.relax.frontend.onnx": "tvms.dsl.importers.onnx",
     "tvms.relax.frontend.onnx.backend": "tvms.dsl.importers.onnx.backend",

@@ -9,14 +9,19 @@ from enum import IntEnum
 from functools import cached_property
 from typing import Any
 
-from ..ir import relax
+from msgspec.structs import replace
+
+from ..ir import relax, tir
 from ..ir import vm_builtins as vm_builtins  # registers the functions
+from ..ir import vm_shapes as vm_shapes
 from ..ir.base import IRModule
 from ..ir.diagnostics import TvmsError, error
 from ..ir.functions import find_function
 from ..ir.passes.bind_params import bind_params
 from ..ir.passes.pipelines import get_pipeline
 from ..ir.passes.transform import Pass
+from .bytecode import Bytecode
+from .bytecode import ExecBuilder as ExecBuilder
 from .device import Device, check_device, check_devices
 from .graph.observe import observed
 from .profiling.profiler import Profiler
@@ -49,12 +54,12 @@ class VirtualMachine:
 
     def __init__(
         self,
-        rt_mod: Executable,
+        rt_mod: Executable | Bytecode,
         device: Device | Sequence[Device],
         memory_cfg: str | Mapping[Device, str] | None = None,
         profile: bool = False,
     ) -> None:
-        """`rt_mod` is the result of `tvms.compile`. `memory_cfg` and `profile` exist for compatibility with TVM and
+        """`rt_mod` is the result of `tvms.compile` or of `ExecBuilder.get`. `memory_cfg` and `profile` exist for compatibility with TVM and
         have no effect: results always have memory of their own, and every machine can profile.
 
         Raises TvmsError: E0702 for an argument of another kind, E0721 if a device does not exist.
@@ -189,6 +194,9 @@ class VirtualMachine:
 
     @cached_property
     def _profiler(self) -> Profiler:
+        if isinstance(self._executable, Bytecode):
+            help = "compile a module of graph functions: tvms.compile(mod)"
+            raise error("E0702", "a program of instructions has no kernels to profile", None, help)
         return Profiler(self._executable, self._home, self.devices[0].sync)
 
     def _observed(self, observe: Callable[[str, Entry], Entry]) -> Mapping[str, Entry]:
@@ -196,8 +204,8 @@ class VirtualMachine:
         return observed(executable.module, {name: executable[name] for name in executable}, observe, self._home)
 
 
-def _check_executable(value: object) -> Executable:
-    if not isinstance(value, Executable):
+def _check_executable(value: object) -> Executable | Bytecode:
+    if not isinstance(value, Executable | Bytecode):
         message = f"expected an executable, got {kind_of(value)}"
         raise ArgumentContext("rt_mod", "VirtualMachine").fault("E0702", message, "compile it first: tvms.compile(mod)")
     return value
@@ -230,3 +238,20 @@ def build(
         chosen = get_pipeline(relax_pipeline) if isinstance(relax_pipeline, str) else relax_pipeline
         module = chosen(module)
     return compile(module, target)
+
+
+# --- The steps of `build` under TVM's names -----------------------------------------------------------------------
+
+
+def _vmcodegen(builder: ExecBuilder, mod: IRModule, exec_mode: str = "bytecode") -> IRModule:  # type: ignore[reportUnusedFunction]
+    """Give the module to the builder; return its loop functions."""
+    builder.module = mod
+    functions = {name: function for name, function in mod.functions.items() if isinstance(function, tir.PrimFunc)}
+    return replace(mod, functions=functions)
+
+
+def _vmlink(  # type: ignore[reportUnusedFunction]
+    builder: ExecBuilder, target: str | Target | None, tir_mod: IRModule | None = None, **options: Any
+) -> Executable | Bytecode:
+    """Compile the module of the builder, or return its program of instructions."""
+    return compile(builder.module, target) if builder.module is not None else builder.get()

@@ -131,6 +131,12 @@ def _topi(name: str, *operands: Any) -> Any:
     return getattr(topi, name)(*operands)
 
 
+def _integers(value: Any) -> Any:
+    from .ops.dims import dim
+
+    return tuple([dim(item) if type(item) is int else item for item in value]) if isinstance(value, tuple) else value  # type: ignore[reportUnknownVariableType]
+
+
 def _function_struct_info(function: Any) -> Any:
     from .infer import function_struct_info
 
@@ -156,6 +162,7 @@ hooks.define(
     store=_store,
     external_functions=_external_functions,
     topi=_topi,
+    integers=_integers,
 )
 
 

@@ -73,12 +73,14 @@ tuples and dicts of values, or nodes; `True` and `T.bool(True)` are different va
 
 
 class NamedAttrs(dict[str, Any]):
-    """Attributes of an operator call, also readable as fields: `call.attrs.axis`."""
+    """Attributes of an operator call, also readable as fields: `call.attrs.axis`. The numbers of a list are then nodes of
+    dtype int64, as in TVM: `call.attrs.strides[0].value`.
+    """
 
     def __getattr__(self, name: str) -> Any:
         if name not in self:
             raise AttributeError(f"there is no attribute '{name}', only {', '.join(self)}")
-        return self[name]
+        return hooks.call("integers", self[name])
 
 
 class StructInfo(Node, frozen=True, eq=False):
@@ -135,12 +137,12 @@ class Op(Node, frozen=True, eq=False):
 
 
 class GlobalVar(RelaxExpr, frozen=True, eq=False):
-    """A reference by name to a function of the module."""
+    """A reference by name to a function of the module. It equals its name, so that it finds the function in a mapping."""
 
     name_hint: str
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, GlobalVar) and other.name_hint == self.name_hint
+        return self.name_hint == (other.name_hint if isinstance(other, GlobalVar) else other)
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -238,6 +240,10 @@ class IRModule(Node, Attributed, frozen=True, eq=False, weakref=True):
     dialects omit them, because Apache TVM has no text for schedules.
     """
 
+    def __post_init__(self) -> None:
+        if not all(type(key) is str for key in self.functions):
+            force_setattr(self, "functions", _by_name(self.functions))
+
     def __getitem__(self, name: str | GlobalVar) -> BaseFunc:
         """Return the function `name`; UnknownName, a KeyError with E0102, if there is none."""
         key = name.name_hint if isinstance(name, GlobalVar) else name
@@ -253,8 +259,7 @@ class IRModule(Node, Attributed, frozen=True, eq=False, weakref=True):
     def update(self, other: IRModule | Mapping[str | GlobalVar, BaseFunc]) -> None:
         """Add the functions of another module or of a mapping, replacing those with the same names."""
         given = other.functions if isinstance(other, IRModule) else other
-        named = {key.name_hint if isinstance(key, GlobalVar) else key: func for key, func in given.items()}
-        force_setattr(self, "functions", {**self.functions, **named})
+        force_setattr(self, "functions", {**self.functions, **_by_name(given)})
 
     def update_func(self, var: str | GlobalVar, func: BaseFunc) -> None:
         """Replace the function that `var` refers to."""
@@ -289,6 +294,10 @@ class IRModule(Node, Attributed, frozen=True, eq=False, weakref=True):
     def from_expr(expr: BaseFunc) -> IRModule:
         """Return the module that holds one function, under its global symbol or `main`."""
         return IRModule({expr.attrs.get("global_symbol", "main"): expr})
+
+
+def _by_name(functions: Mapping[str | GlobalVar, BaseFunc] | Mapping[str, BaseFunc]) -> dict[str, BaseFunc]:
+    return {key.name_hint if isinstance(key, GlobalVar) else key: function for key, function in functions.items()}
 
 
 def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:

@@ -124,6 +124,11 @@ def _invoke(compiler: GraphCompiler, call: relax.Call) -> Value:
     return lambda frame: function(frame)(*[value(frame) for value in inputs])
 
 
+def _call_builtin(compiler: GraphCompiler, call: relax.Call) -> Value:
+    function, inputs = _callee(compiler, call), _inputs(compiler, call)
+    return lambda frame: function(frame)(*[value(frame) for value in inputs])
+
+
 def start_operator(compiler: GraphCompiler, call: relax.Call) -> Start | None:
     """Compile the call of a closure, which may call graph functions; return None for other operators."""
     if not isinstance(call.op, Op) or call.op.name not in _INVOKING:
@@ -274,6 +279,7 @@ _OPERATORS: dict[str, Operator] = {
     "relax.call_tir_inplace": _call_tir_inplace,
     **dict.fromkeys(("relax.call_pure_packed", "relax.call_inplace_packed"), _call_packed),
     **dict.fromkeys(_INVOKING, _invoke),
+    "relax.call_builtin_with_ctx": _call_builtin,
     "relax.vm.call_tir_dyn": _call_dynamic,
     "relax.make_closure": _make_closure,
     "relax.shape_of": _of_values(_shape_of),

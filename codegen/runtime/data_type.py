@@ -29,6 +29,10 @@ class DataTypeCode(IntEnum):
     Float4E2M1FN = 17
 
 
+_SHORT = {"bfloat": "bfloat16", "float": "float32", "int": "int32", "uint": "uint32"}
+"""Dtypes whose number of bits is omitted."""
+
+
 class DataType(str):
     """A dtype, such as `DataType("float32x4")`: a string that knows its parts. ValueError if it is not a dtype."""
 
@@ -36,7 +40,7 @@ class DataType(str):
 
     def __new__(cls, dtype_str: object) -> DataType:
         """Parse `dtype_str`, a string or a dtype of NumPy."""
-        text = str(dtype_str)
+        text = _SHORT.get(str(dtype_str), str(dtype_str))
         parse_dtype(text)
         return super().__new__(cls, text)
 

@@ -5,6 +5,7 @@ them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, cast
 
 import numpy as np
@@ -13,6 +14,7 @@ from ...ir.numpy_dtype import numpy_dtype
 from ..device import CUDA, Device, check_device, cpu
 from ..gpu import arrays
 from ..gpu.arrays import DeviceArray
+from .data_type import DataType
 from .dlpack import Array
 from .specs import ArgumentContext, as_array
 
@@ -38,6 +40,22 @@ class NDArray(np.ndarray[Any, Any]):
         target[...] = self
         return target
 
+    def _create_view(self, shape: Sequence[int], dtype: str | None = None, relative_byte_offset: int = 0) -> NDArray:
+        """Return an array of another shape and dtype on the same memory, `relative_byte_offset` bytes after its start.
+
+        Raise ValueError if the elements of this array are not contiguous, or if the new ones would be outside of it.
+        """
+        if not self.flags.c_contiguous:
+            raise ValueError("a view needs an array whose elements are contiguous; copy it first")
+        kind = self.dtype if dtype is None else np.dtype(numpy_dtype(DataType(dtype)))
+        end = relative_byte_offset + prod(shape) * kind.itemsize
+        if not 0 <= relative_byte_offset <= end <= self.nbytes:
+            raise ValueError(
+                f"the bytes from {relative_byte_offset} to {end} are not in an array of {self.nbytes} bytes"
+            )
+        memory = self.view(np.ndarray).reshape(-1).view(np.uint8)
+        return memory[relative_byte_offset:end].view(kind).reshape(shape).view(NDArray)
+
     def copyfrom(self, source_array: Any) -> NDArray:
         """Overwrite the elements with those of `source_array`; return this array."""
         self[...] = arrays.here(source_array)
@@ -54,8 +72,8 @@ def array(arr: Any, device: Device | None = None) -> NDArray | DeviceArray:
 def empty(shape: Sequence[int], dtype: str = "float32", device: Device | None = None) -> NDArray | DeviceArray:
     """Return a new uninitialized array; TvmsError E0721 if `device` does not exist."""
     if check_device(device or cpu(), "nd.empty").device_type == CUDA:
-        return arrays.empty(shape, np.dtype(numpy_dtype(dtype)))
-    return np.empty(shape, numpy_dtype(dtype)).view(NDArray)
+        return arrays.empty(shape, np.dtype(numpy_dtype(DataType(dtype))))
+    return np.empty(shape, numpy_dtype(DataType(dtype))).view(NDArray)
 
 
 def from_dlpack(value: Any) -> NDArray | DeviceArray:

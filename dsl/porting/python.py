@@ -18,6 +18,10 @@ _IMPORTERS = frozenset(("import_module", "importorskip", "find_spec", "__import_
 """Functions that import the module that their first argument names."""
 
 
+_OF_FUNCTIONS = {"items": "functions_items", "keys": "get_global_vars"}
+"""Methods of the mapping `mod.functions`, and the methods of modules that return references instead of names."""
+
+
 class Edit(NamedTuple):
     """A replacement of the characters from `start` to `end` of a text."""
 
@@ -82,6 +86,7 @@ class _Porter:
         self.findings: dict[str, Diagnostic] = {}
         program = _parsed(source)
         nodes = list(ast.walk(program))
+        self._imports_tvm = any(map(_imports_of_tvm, nodes))
         self._imported = _imported(program)
         self._bindings = _bindings(nodes)
         inner = {node.value for node in nodes if isinstance(node, ast.Attribute)}
@@ -197,7 +202,17 @@ class _Porter:
             self._replace(self._end(name), end, whole.removeprefix(module))
 
     def _call(self, node: ast.Call) -> None:
-        """Rename the module that a call such as `importlib.import_module("tvm.relax")` imports."""
+        """Rename the module that a call such as `importlib.import_module("tvm.relax")` imports, and calls of mappings.
+
+        The functions of a module are a mapping from names here, but from references in TVM.
+        """
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Attribute(value=module, attr="functions"), attr=attr), args=[]):
+                if attr in _OF_FUNCTIONS and self._imports_tvm and not node.keywords:
+                    self._replace(self._end(module), self._end(node.func), f".{_OF_FUNCTIONS[attr]}")
+                return
+            case _:
+                pass
         function = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", None)
         if function not in _IMPORTERS or not node.args:
             return
@@ -217,6 +232,13 @@ def _statement(name: str, bound: str) -> str:
     if not parent:
         return f"import {last} as {bound}"
     return f"from {parent} import {last}" + (f" as {bound}" if bound != last else "")
+
+
+def _imports_of_tvm(node: ast.AST) -> bool:
+    """Return whether a node imports a module of TVM, or a name of one."""
+    if isinstance(node, ast.ImportFrom):
+        return node.level == 0 and is_of_tvm(node.module or "")
+    return isinstance(node, ast.Import) and any(is_of_tvm(alias.name) for alias in node.names)
 
 
 def _imported(program: ast.Module) -> dict[str, int]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 from .. import make, tir
-from ..base import Node
+from ..base import Node, RelaxExpr
 from ..building.values import plain_nodes
 from ..te.expr import operand
 
@@ -83,7 +83,8 @@ def node_constructor(kind: type[Node], **converters: Callable[[Any], Any]) -> Co
     `converters` convert arguments by name; the others are converted by `plain_node`. None means the default of a field.
     Raises TypeError if an argument is missing or unknown.
     """
-    names = [name for name in kind.__struct_fields__ if name not in ("span", "trivia", "struct_info")]
+    inherited = ("span", "trivia", "struct_info") if issubclass(kind, RelaxExpr) else ("span", "trivia")
+    names = [name for name in kind.__struct_fields__ if name not in inherited]
 
     def make(*args: Any, **keywords: Any) -> Any:
         if len(args) > len(names):

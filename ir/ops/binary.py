@@ -175,8 +175,8 @@ _compare("equal", te.equal, "`x1` equals `x2`")
 _compare("not_equal", te.not_equal, "`x1` differs from `x2`")
 _compare("less", lambda x, y: x < y, "`x1` is less than `x2`")
 _compare("less_equal", lambda x, y: x <= y, "`x1` is at most `x2`")
-_compare("greater", lambda x, y: x > y, "`x1` is greater than `x2`")
-_compare("greater_equal", lambda x, y: x >= y, "`x1` is at least `x2`")
+_compare("greater", lambda x, y: y < x, "`x1` is greater than `x2`")
+_compare("greater_equal", lambda x, y: y <= x, "`x1` is at least `x2`")
 
 
 def _infer_fma(a: Inference) -> StructInfo:

@@ -200,13 +200,26 @@ def _infer_shape_i(a: Inference) -> StructInfo:
     return PrimStructInfo("int64", dims[number] if dims is not None and number is not None else None)
 
 
+def _offset(array: Any) -> int:
+    """Return how many bytes after the start of the array that owns its memory an array of NumPy starts."""
+    owner = array
+    while hasattr(owner.base, "ctypes"):
+        owner = owner.base
+    return array.ctypes.data - owner.ctypes.data
+
+
 _ASPECTS: tuple[tuple[str, str, str, Callable[[Any], int]], ...] = (
     ("tensor_dtype_code", "uint8", "the type code of the dtype", lambda x: type_code(str(x.dtype))),
     ("tensor_dtype_bits", "uint8", "the number of bits of the dtype", lambda x: 8 * x.dtype.itemsize),
     ("tensor_dtype_lanes", "uint16", "the lanes of the dtype", lambda x: 1),
     ("tensor_ndim", "int32", "the number of dimensions", lambda x: x.ndim),
-    ("tensor_byte_offset", "uint64", "the offset of the first element in bytes", lambda x: 0),
-    ("tensor_elem_offset", "uint64", "the offset of the first element in elements", lambda x: 0),
+    ("tensor_byte_offset", "uint64", "the offset of the first element in its memory, in bytes", lambda x: _offset(x)),
+    (
+        "tensor_elem_offset",
+        "uint64",
+        "the offset of the first element in its memory, in elements",
+        lambda x: _offset(x) // x.itemsize,
+    ),
 )
 for _name, _kind, _doc, _of in _ASPECTS:
     register(

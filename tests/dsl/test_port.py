@@ -40,6 +40,11 @@ IMPORTS = {
     "from tvm_ffi import register_global_func": "from tvms import register_global_func",
     "import importlib\nimportlib.import_module('tvm.relax')": "import importlib\nimportlib.import_module('tvms.relax')",
     "if True: from tvm import te; x = 1": "if True: from tvms import te; x = 1",
+    "import tvm\nfor v, f in m.functions.items(): pass": "import tvms as tvm\nfor v, f in m.functions_items(): pass",
+    "import tvm\nv = [*m.functions . keys()]; w = m.functions.values()": (
+        "import tvms as tvm\nv = [*m.get_global_vars()]; w = m.functions.values()"
+    ),
+    "for v, f in m.functions.items(): pass": "for v, f in m.functions.items(): pass",
     "import tvm\nf = tvm.build(m)": "import tvms as tvm\nf = tvm.compile(m)",
     "import tvm as t\nf = t . driver.build(m)": "import tvms as t\nf = t.compile(m)",
     "from tvm import ffi\n@ffi.register_func('x')\ndef f(): pass": (

@@ -57,6 +57,7 @@ __all__ = [
 
 
 _FROM = {
+    "ExecBuilder": "vm_build",
     "PyExprMutator": "expr_functor",
     "PyExprVisitor": "expr_functor",
     "VirtualMachine": "vm_build",
