@@ -119,6 +119,36 @@ def _store(buffer: Any, *args: Any) -> Any:
     return store(buffer, *args)
 
 
+def _access_ptr(buffer: Any, *args: Any) -> Any:
+    from .api.tir.buffers import access_ptr
+
+    return access_ptr(buffer, *args)
+
+
+def _offset_of(buffer: Any, indices: Any) -> Any:
+    from .api.tir.buffers import offset_of
+
+    return offset_of(buffer, indices)
+
+
+def _flattened_buffer(buffer: Any) -> Any:
+    from .buffers import flattened
+
+    return flattened(buffer)
+
+
+def _index_map(name: str, *args: Any) -> Any:
+    from .api.tir import index_maps
+
+    return getattr(index_maps, name)(*args)
+
+
+def _specialize(function: Any, param_map: Any) -> Any:
+    from .api.tir.specialization import specialize
+
+    return specialize(function, param_map)
+
+
 def _external_functions(module: Any) -> Any:
     from .backend.external import external_functions
 
@@ -158,6 +188,11 @@ hooks.define(
     combine=_combine,
     cast=_cast,
     access=_access,
+    access_ptr=_access_ptr,
+    flattened_buffer=_flattened_buffer,
+    index_map=_index_map,
+    offset_of=_offset_of,
+    specialize=_specialize,
     load=_load,
     store=_store,
     external_functions=_external_functions,

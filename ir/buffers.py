@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from itertools import pairwise
+
+from msgspec.structs import replace
 
 from . import make, tir
-from .base import Span
+from .base import Op, Span
+from .dtype import with_lanes
 from .visit import walk
 
 
@@ -30,6 +35,73 @@ def index_dtype(shape: Sequence[tir.PrimExpr]) -> str:
 def elem_offset_of(buffer: tir.Buffer) -> tir.PrimExpr:
     """Return the offset of the first element of the buffer, in elements."""
     return make.const(0, index_dtype(buffer.shape)) if buffer.elem_offset is None else buffer.elem_offset
+
+
+def access_ptr(
+    buffer: tir.Buffer,
+    access_mask: int,
+    ptr_type: str = "handle",
+    content_lanes: int = 1,
+    offset: tir.PrimExpr | None = None,
+    extent: tir.PrimExpr | None = None,
+    span: Span | None = None,
+) -> tir.Call:
+    """Return a pointer to a buffer, and the kind of access through it: 1 reads, 2 writes (TVM: `Buffer.access_ptr`)."""
+    start = make.const(0, index_dtype(buffer.shape)) if offset is None else offset
+    position = make.add(elem_offset_of(buffer), start)
+    length = make.sub(_elements(buffer), start)
+    if content_lanes > 1:
+        lanes = make.const(content_lanes, index_dtype(buffer.shape))
+        length, position = make.truncdiv(length, lanes), make.truncdiv(position, lanes)
+    element = tir.Call(with_lanes(buffer.dtype, content_lanes), Op("tir.type_annotation"), ())
+    arguments = (element, buffer.data, position, length if extent is None else extent, make.const(access_mask))
+    return tir.Call(ptr_type, Op("tir.tvm_access_ptr"), arguments, span=span)
+
+
+def _elements(buffer: tir.Buffer) -> tir.PrimExpr:
+    if buffer.shape and len(buffer.strides) == len(buffer.shape):
+        return make.mul(buffer.strides[0], buffer.shape[0])
+    return _product(buffer.shape, index_dtype(buffer.shape))
+
+
+def _product(sizes: Sequence[tir.PrimExpr], dtype: str) -> tir.PrimExpr:
+    return reduce(make.mul, sizes, make.const(1, dtype))
+
+
+def _groups(buffer: tir.Buffer) -> list[slice]:
+    """Return the axes of each axis of flat memory."""
+    return [slice(first, last) for first, last in pairwise((0, *buffer.axis_separators, len(buffer.shape)))]
+
+
+def offset_of(buffer: tir.Buffer, indices: Sequence[tir.PrimExpr]) -> tuple[tir.PrimExpr, ...]:
+    """Return the position of an element in memory, one number for each axis of flat memory (TVM: `Buffer.offset_of`)."""
+    if buffer.strides:
+        parts = [make.mul(index, stride) for index, stride in zip(indices, buffer.strides, strict=True)]
+        found = [reduce(make.add, parts[group]) for group in _groups(buffer) if parts[group]]
+    else:
+        pairs = list(zip(indices, buffer.shape, strict=True))
+        zero = make.const(0, index_dtype(buffer.shape))
+        found = [
+            reduce(lambda total, pair: make.add(make.mul(total, pair[1]), pair[0]), pairs[group], zero)
+            for group in _groups(buffer)
+        ]
+    if buffer.elem_offset is not None:
+        found[-1] = make.add(found[-1], buffer.elem_offset)
+    return tuple(found)
+
+
+def flattened(buffer: tir.Buffer) -> tir.Buffer:
+    """Return the buffer of the same memory with one axis, or one for each group of axes between separators; the same buffer
+    if it is flat (TVM: `Buffer.get_flattened_buffer`).
+    """
+    groups, dtype = _groups(buffer), index_dtype(buffer.shape)
+    if len(groups) == len(buffer.shape) and not buffer.strides:
+        return buffer
+    if buffer.strides:
+        sizes = [make.mul(buffer.strides[group][0], buffer.shape[group][0]) for group in groups if buffer.shape[group]]
+    else:
+        sizes = [_product(buffer.shape[group], dtype) for group in groups]
+    return replace(buffer, shape=tuple(sizes), strides=(), axis_separators=tuple(range(1, len(groups))))
 
 
 def packed_buffer(buffer: tir.Buffer, span: Span | None = None) -> tir.Call:

@@ -263,6 +263,55 @@ class Indexed(Generic[Expression, Store]):
         """Return the statement that stores `value`, which may be a vector, from index `begin` on."""
         return hooks.call("store", self, _several(begin), value, predicate)
 
+    def access_ptr(
+        self: Any,
+        access_mask: int | str,
+        ptr_type: str = "handle",
+        content_lanes: int = 1,
+        offset: Any = 0,
+        extent: Any = None,
+    ) -> Expression:
+        """Return a pointer to the elements from `offset` on, for reading and writing ("rw") or one of them."""
+        return hooks.call("access_ptr", self, access_mask, ptr_type, content_lanes, offset, extent)
+
+    def offset_of(self: Any, indices: Any) -> tuple[Expression, ...]:
+        """Return the position of an element in memory, one number for each axis of flat memory."""
+        return hooks.call("offset_of", self, _several(indices))
+
+    def get_flattened_buffer(self: Any) -> Any:
+        """Return the buffer of the same memory with one axis, or one for each group of axes between separators."""
+        return hooks.call("flattened_buffer", self)
+
+
+class Mapping(Generic[Expression]):
+    """Base class of index maps: application, inversion and comparison."""
+
+    __slots__ = ()
+
+    def map_indices(self: Any, indices: Any) -> tuple[Expression, ...]:
+        """Return the position of the element at `indices`."""
+        return hooks.call("index_map", "map_indices", self, _several(indices))
+
+    def map_shape(self: Any, shape: Any) -> tuple[Expression, ...]:
+        """Return the shape of the new layout of `shape`."""
+        return hooks.call("index_map", "map_shape", self, _several(shape))
+
+    def map_ndarray(self: Any, arr_src: Any) -> Any:
+        """Return an array in the new layout; places without an element are 0."""
+        return hooks.call("index_map", "map_ndarray", self, arr_src)
+
+    def inverse(self: Any, shape: Any) -> Any:
+        """Return the inverse map on `shape`; TvmsError if the map leaves places without an element."""
+        return hooks.call("index_map", "inverse", self, _several(shape))
+
+    def non_surjective_inverse(self: Any, shape: Any) -> tuple[Any, Expression]:
+        """Return the inverse map on `shape`, and the condition for places without an element."""
+        return hooks.call("index_map", "non_surjective_inverse", self, _several(shape))
+
+    def is_equivalent_to(self: Any, other_map: Any) -> bool:
+        """Return whether another map is proven to be equal, up to names."""
+        return hooks.call("index_map", "is_equivalent_to", self, other_map)
+
 
 def _several(indices: Any) -> tuple[Any, ...]:
     return tuple(cast("Sequence[Any]", indices)) if isinstance(indices, list | tuple) else (indices,)

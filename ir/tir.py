@@ -12,7 +12,7 @@ from typing import Any
 
 from . import hooks
 from .base import Attrs, BaseFunc, Commented, GlobalVar, Node, Op
-from .operators import Arithmetic, Indexed
+from .operators import Arithmetic, Indexed, Mapping
 
 # --- Types ----------------------------------------------------------------------------------------------------
 
@@ -315,7 +315,7 @@ class IterVar(Arithmetic[PrimExpr], Node, frozen=True, eq=False):
     thread_tag: str = ""
 
 
-class IndexMap(Node, frozen=True, eq=False):
+class IndexMap(Mapping[PrimExpr], Node, frozen=True, eq=False):
     """A map of indices: from `initial_indices` to `final_indices`."""
 
     initial_indices: tuple[Var, ...]
@@ -479,3 +479,7 @@ class PrimFunc(BaseFunc, frozen=True, eq=False):
     ret_type: Type | None = None
     """None means the empty tuple: the function returns nothing."""
     buffer_map: dict[Var, Buffer] = {}
+
+    def specialize(self, param_map: dict[Any, Any]) -> PrimFunc:
+        """Return this function for known parameters: numbers, expressions, or buffers instead of handles."""
+        return hooks.call("specialize", self, param_map)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
 from typing import Any
 
-from ...ir import make, tir
-from ...ir.base import Op
-from ...ir.buffers import elem_offset_of, index_dtype
+from ...ir import buffers, make, tir
 from ...ir.diagnostics import error
-from ...ir.dtype import MAX_LANES, lanes_of, with_lanes
-from .convert import DTypeName, Integer, Mask, PrimExpr, Shape, constant
+from ...ir.dtype import MAX_LANES, lanes_of
+from .convert import DTypeName, Integer, Mask, PrimExpr, Shape
 from .forms import Form, FormUse, signature_of
 from .tir_buffers import decl_buffer
 from .tir_frames import Frame
@@ -43,15 +40,7 @@ def access_ptr(
     """`A.access_ptr("rw")`: a pointer to the buffer, and the kind of access through it (TVM: `Buffer.access_ptr`)."""
     if not 1 <= content_lanes <= MAX_LANES:
         raise error("E0231", f"a vector cannot have {content_lanes} lanes", site.span, f"use 1 to {MAX_LANES} lanes")
-    start = constant(0, None) if offset is None else offset
-    position = make.add(elem_offset_of(buffer), start)
-    length = make.sub(_elements(buffer), start)
-    if content_lanes > 1:
-        lanes = make.const(content_lanes, index_dtype(buffer.shape))
-        length, position = make.truncdiv(length, lanes), make.truncdiv(elem_offset_of(buffer), lanes)
-    element = tir.Call(with_lanes(buffer.dtype, content_lanes), Op("tir.type_annotation"), ())
-    arguments = (element, buffer.data, position, length if extent is None else extent, constant(access_mask, None))
-    return tir.Call(ptr_type, Op("tir.tvm_access_ptr"), arguments, span=site.span)
+    return buffers.access_ptr(buffer, access_mask, ptr_type, content_lanes, offset, extent, site.span)
 
 
 def view(site: FormUse, buffer: Any, *shape: PrimExpr) -> Frame:
@@ -72,12 +61,6 @@ def astype(site: FormUse, value: Any, dtype: DTypeName) -> tir.PrimExpr:
 def equal(site: FormUse, value: Any, other: PrimExpr) -> tir.PrimExpr:
     """`x.equal(y)`: the comparison, folded if both are constants."""
     return make.equal(value, other, span=site.span)
-
-
-def _elements(buffer: tir.Buffer) -> tir.PrimExpr:
-    if buffer.shape and len(buffer.strides) == len(buffer.shape):
-        return make.mul(buffer.strides[0], buffer.shape[0])
-    return reduce(make.mul, buffer.shape, make.const(1, index_dtype(buffer.shape)))
 
 
 def _methods(*builders: Callable[..., Any]) -> dict[str, Form]:

@@ -52,8 +52,8 @@ class Layout(Struct, frozen=True):
         if count != dimensions:
             reason = f"expected a map of {dimensions} indices, got {count}"
             raise ARGUMENT.refuse(reason, argument=argument, help="declare one parameter for each index")
-        program.recorded[argument] = _typed(index_map, _INDEX_DTYPE)
-        return _typed(_resolved(index_map, self.reading), dtype), separators
+        program.recorded[argument] = typed(index_map, _INDEX_DTYPE)
+        return typed(_resolved(index_map, self.reading), dtype), separators
 
     def _made(self, argument: str, dimensions: int) -> tuple[tir.IndexMap, tuple[int, ...]]:
         if isinstance(self.given, tir.IndexMap):
@@ -158,7 +158,7 @@ def _resolved(index_map: tir.IndexMap, reading: Reading) -> tir.IndexMap:
     )
 
 
-def _typed(index_map: tir.IndexMap, dtype: str) -> tir.IndexMap:
+def typed(index_map: tir.IndexMap, dtype: str) -> tir.IndexMap:
     """Return a map with indices of `dtype`; other variables in it keep their dtypes (TVM: `LegalizeIndexMapDType`)."""
     variables = {initial_index: tir.Var(dtype, initial_index.name) for initial_index in index_map.initial_indices}
     final = [substitute(final_index, variables) for final_index in index_map.final_indices]

@@ -58,7 +58,7 @@ from .expr import (
     truncmod,
     var,
 )
-from .extern import ExternOp, extern
+from .extern import ExternOp, extern, extern_primfunc
 from .tensor import (
     ComputeOp,
     PlaceholderOp,
@@ -79,7 +79,7 @@ from .tensor import (
 __all__ = [
     "ComputeOp", "ExternOp", "PlaceholderOp", "Reducer", "Tensor", "Value", "abs", "acos", "acosh", "all", "any", "asin",
     "asinh", "atan", "atanh", "call", "cast", "ceil", "comm_reducer", "computations", "compute", "const", "cos", "cosh",
-    "create_prim_func", "equal", "erf", "exp", "extern", "floor", "floor_divide", "floor_mod", "greatest", "if_then_else", "isfinite", "isinf", "isnan", "least", "log", "logical_not", "max", "max_value",
+    "create_prim_func", "equal", "erf", "exp", "extern", "extern_primfunc", "floor", "floor_divide", "floor_mod", "greatest", "if_then_else", "isfinite", "isinf", "isnan", "least", "log", "logical_not", "max", "max_value",
     "maximum", "min", "min_value", "minimum", "not_equal", "operand", "operands", "placeholder", "power", "prod", "reduce_axis", "round",
     "rsqrt", "select", "sigmoid", "sin", "sinh", "size_var", "sqrt", "sum", "symbolic_equality", "tag_scope", "tan", "tanh", "thread_axis", "trunc", "truncdiv", "truncmod", "var",
 ]  # fmt: skip

@@ -7,6 +7,8 @@ from typing import Any
 
 from .. import tir
 from ..buffers import decl_buffer
+from ..equal import structural_equal
+from ..visit import walk
 from .tensor import Operation, Tensor, dimensions
 
 
@@ -17,6 +19,16 @@ class ExternOp(Operation, frozen=True, eq=False):
     given: tuple[tir.Buffer, ...]
     made: tuple[tir.Buffer, ...]
     body: tir.Stmt
+
+    @property
+    def input_placeholders(self) -> tuple[tir.Buffer, ...]:
+        """The buffers that hold the inputs (TVM: `ExternOp.input_placeholders`)."""
+        return self.given
+
+    @property
+    def output_placeholders(self) -> tuple[tir.Buffer, ...]:
+        """The buffers of the outputs (TVM: `ExternOp.output_placeholders`)."""
+        return self.made
 
     @property
     def inputs(self) -> tuple[Operation, ...]:
@@ -50,6 +62,36 @@ def extern(
     op = ExternOp(name, tuple(inputs), tuple(given), tuple(made), _statement(fcompute(given, made)))
     tensors = tuple(Tensor(buffer.shape, buffer.dtype, op, number) for number, buffer in enumerate(made))
     return tensors if several else tensors[0]
+
+
+def extern_primfunc(input_tensors: Sequence[Tensor], primfunc: tir.PrimFunc) -> Any:
+    """Return the tensors that a loop function writes, given those that it reads (TVM: `te.extern_primfunc`).
+
+    Its buffers that are read are inputs, in the order of its parameters, also those that are written as well; if all of
+    these are, the last one is an output. ValueError if a tensor does not fit its buffer.
+    """
+    ordered = [primfunc.buffer_map[param] for param in primfunc.params if param in primfunc.buffer_map]
+    read, written = set[tir.Buffer](), set[tir.Buffer]()
+    for node in walk(primfunc.body):
+        if isinstance(node, tir.BufferLoad):
+            read.add(node.buffer)
+        elif isinstance(node, tir.BufferStore):
+            written.add(node.buffer)
+    sources = [buffer for buffer in ordered if buffer in read]
+    results = [buffer for buffer in ordered if buffer in written and buffer not in read]
+    if not results:
+        results = [sources.pop(max(at for at, buffer in enumerate(sources) if buffer in written))]
+    if [buffer.dtype for buffer in sources] != [tensor.dtype for tensor in input_tensors]:
+        wanted = ", ".join(f"{buffer.name} ({buffer.dtype})" for buffer in sources)
+        raise ValueError(
+            f"te.extern_primfunc: expected tensors for the buffers {wanted}, got {len(input_tensors)} tensors"
+        )
+    for tensor, buffer in zip(input_tensors, sources, strict=True):
+        if not structural_equal(tensor.dims, buffer.shape):
+            raise ValueError(f"te.extern_primfunc: '{tensor.name}' does not have the shape of buffer '{buffer.name}'")
+    op = ExternOp("extern_primfunc", tuple(input_tensors), tuple(sources), tuple(results), primfunc.body)
+    tensors = tuple(Tensor(buffer.shape, buffer.dtype, op, number) for number, buffer in enumerate(results))
+    return tensors[0] if len(results) == 1 else tensors
 
 
 def _dtypes(dtype: str | Sequence[str] | None, inputs: Sequence[Tensor], count: int) -> Sequence[str]:

@@ -92,7 +92,7 @@ def PrimFunc(
     return tir.PrimFunc(tuple(variables), body, ret_type, buffers, attrs=plain_nodes(dict(attrs or {})))
 
 
-@constructor(tir.Buffer)
+@constructor(tir.Buffer, READ=1, WRITE=2)
 def decl_buffer(
     shape: Any,
     dtype: str | None = None,
