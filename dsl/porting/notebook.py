@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from ...ir.diagnostics import Diagnostic, Source, Span, TvmsError
+from ..edits import Edit, applied
 from ..notebook import Chunk, chunks_of, without_magics
-from .python import Edit, applied, edits_of
+from .python import edits_of
 
 
 def port_notebook(source: Source) -> tuple[str, tuple[Diagnostic, ...]]:

@@ -6,9 +6,9 @@ import ast
 import re
 import warnings
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ...ir.diagnostics import Diagnostic, Source, Span, error
+from ..edits import Edit, applied
 from .names import ROOTS, dotted, is_of_tvm, missing, renamed
 
 _BYTE_ORDER_MARK = "\ufeff"
@@ -20,14 +20,6 @@ _IMPORTERS = frozenset(("import_module", "importorskip", "find_spec", "__import_
 
 _OF_FUNCTIONS = {"items": "functions_items", "keys": "get_global_vars"}
 """Methods of the mapping `mod.functions`, and the methods of modules that return references instead of names."""
-
-
-class Edit(NamedTuple):
-    """A replacement of the characters from `start` to `end` of a text."""
-
-    start: int
-    end: int
-    text: str
 
 
 def port_python(source: Source) -> tuple[str, tuple[Diagnostic, ...]]:
@@ -45,16 +37,6 @@ def edits_of(source: Source) -> tuple[list[Edit], tuple[Diagnostic, ...]]:
     """Return the edits of `port_python`, and its warnings."""
     porter = _Porter(source)
     return sorted(porter.edits), tuple(porter.findings.values())
-
-
-def applied(text: str, edits: list[Edit]) -> str:
-    """Return `text` after edits in order that do not overlap."""
-    parts: list[str] = []
-    at = 0
-    for edit in edits:
-        parts += text[at : edit.start], edit.text
-        at = edit.end
-    return "".join([*parts, text[at:]])
 
 
 def _parsed(source: Source) -> ast.Module:
