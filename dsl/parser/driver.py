@@ -29,22 +29,27 @@ MAX_ERRORS = 20
 class _TooManyErrors(Exception): ...
 
 
-def parse_syntax(source: Source) -> tuple[syntax.File, tuple[Diagnostic, ...]]:
+def parse_syntax(
+    source: Source, parts: Sequence[tuple[int, int]] | None = None
+) -> tuple[syntax.File, tuple[Diagnostic, ...]]:
     """Return the tree of a text and its syntax errors in order; after 20 errors the rest is not read.
 
-    Definitions with an error are not in the tree; their names are in `broken`.
+    Definitions with an error are not in the tree; their names are in `broken`. With `parts`, ranges of whole lines in
+    order, only these are read; each is indented as its first line is.
     """
-    file, diagnostics, _ = parse_lines(source)
+    file, diagnostics, _ = parse_lines(source, parts)
     return file, diagnostics
 
 
-def parse_lines(source: Source) -> tuple[syntax.File, tuple[Diagnostic, ...], list[Line]]:
+def parse_lines(
+    source: Source, parts: Sequence[tuple[int, int]] | None = None
+) -> tuple[syntax.File, tuple[Diagnostic, ...], list[Line]]:
     """Return the results of `parse_syntax`, and the logical lines."""
     if len(source.text) > MAX_TEXT:
         message = f"the text is longer than {MAX_TEXT // 2**20} MiB"
         help = "keep large tensors in a file beside the text: I.constant"
         return syntax.File(source, ()), (Diagnostic("E0010", message, Span(source, 0, 0), help),), []
-    driver = _Driver(source)
+    driver = _Driver(source, parts)
     file = driver.file()
     return file, tuple(diagnostic for _, diagnostic in sorted(driver.found, key=lambda found: found[0])), driver.lines
 
@@ -56,13 +61,13 @@ def _passed_on(_: str) -> dict[tuple[int, int, str], int]:
 
 
 class _Driver:
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, parts: Sequence[tuple[int, int]] | None) -> None:
         self.source = source
         self.found: list[tuple[int, Diagnostic]] = []
         self.broken: set[int] = set()
         """Starts of the values on the stack at an error; they include the heads of all enclosing statements."""
         self.broken_names: list[str] = []
-        self.lexer = Lexer(source.text, self.report)
+        self.lexer = Lexer(source.text, self.report, parts)
         self.lines: list[Line] = []
         tables, tree = load(), Tree(self.lexer.comments, self.report)
         self.table = tables.states

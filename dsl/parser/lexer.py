@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...grammar.tables import load
 from ...ir.base import Source, Span
@@ -91,9 +92,14 @@ def as_read(text: str) -> str:
 
 
 class Lexer:
-    """The logical lines of a text, with its comments in `comments`; bad indentation is reported to `report`."""
+    """The logical lines of a text, with its comments in `comments`; bad indentation is reported to `report`.
 
-    def __init__(self, text: str, report: Callable[[Problem], None]) -> None:
+    With `parts`, ranges of whole lines in order, only these are read: each is indented as its first line is.
+    """
+
+    def __init__(
+        self, text: str, report: Callable[[Problem], None], parts: Sequence[tuple[int, int]] | None = None
+    ) -> None:
         self.report = report
         self.text = as_read(text)
         self.comments = Comments()
@@ -101,26 +107,41 @@ class Lexer:
         self._same = "\n"
         """The usual text between two lines of the innermost block: a newline and the indentation."""
         self.tokens = 0
+        self._parts = [(0, len(self.text))] if parts is None else list(parts)
+        """The part that is read, and those after it."""
+        self._is_whole = parts is None
+
+    @property
+    def end(self) -> int:
+        """The end of the part that is read."""
+        return self._parts[0][1]
 
     def lines(self) -> Iterator[Line]:
         """Yield all lines; the last one holds only `$END`."""
+        start, end = self._parts[0]
         _, newline = _scanners()
-        lead = newline.match("\n" + self.text)
+        lead = newline.match("\n" + self.text[start:end])
         assert lead is not None
-        position = lead.end() - 1
-        self.comments.lead(self.text[:position])
-        yield from self._lines(position, self._layout(self.text[:position].rpartition("\n")[2], position))
+        position = start + lead.end() - 1
+        before = self.text[start:position]
+        self.comments.lead(before)
+        indentation = before.rpartition("\n")[2]
+        if not self._is_whole:
+            column, tabless = columns(indentation)
+            self.blocks = [Block(column, tabless, start)]
+            self._same = "\n" + " " * column if column == tabless else ""
+        yield from self._lines(position, self._layout(indentation, position))
 
     def lines_after(self, position: int) -> Iterator[Line]:
         """Yield the lines after the physical line that contains the token before `position`, with no open brackets."""
         _, newline = _scanners()
-        found = newline.search(self.text, position)
-        position = found.start() if found else len(self.text)
+        found = newline.search(self.text, position, self.end)
+        position = found.start() if found else self.end
         self.comments.pending = []
         return self._lines(position, [])
 
     def _lines(self, position: int, layout: list[tuple[str, Token]]) -> Iterator[Line]:
-        size = len(self.text)
+        size = self.end
         while position < size:
             tokens, newline = self._line(position)
             end, text = (newline.start(), newline["NEWLINE"]) if newline else (size, "")
@@ -129,15 +150,21 @@ class Lexer:
             if newline is not None:
                 layout = self._layout(newline["NEWLINE"], newline.end("NEWLINE"))
                 position = newline.end()
-        yield Line(layout + self._layout("\n", size), [("$END", Token(size, size))])
+        layout = layout + self._layout("\n", size)
+        if len(self._parts) == 1:
+            yield Line(layout, [("$END", Token(size, size))])
+            return
+        del self._parts[0]
+        for index, line in enumerate(self.lines()):
+            yield line if index else replace(line, layout=layout + line.layout)
 
     def _line(self, position: int) -> tuple[list[tuple[str, Token]], re.Match[str] | None]:
         """Return the tokens of the logical line that starts at `position`, and the newline that ends it, if any."""
         scan, _ = _scanners()
-        fixed, size = _fixed(), len(self.text)
+        fixed, size = _fixed(), self.end
         tokens: list[tuple[str, Token]] = []
         depth = 0
-        for match in scan.finditer(self.text, position):
+        for match in scan.finditer(self.text, position, size):
             kind = match.lastgroup or "INVALID"
             text = match[kind]
             if kind == "NEWLINE":
@@ -176,11 +203,12 @@ class Lexer:
 
     def _layout(self, text: str, position: int) -> list[tuple[str, Token]]:
         """Compare the indentation at `position`, the end of `text`, to that of the open blocks."""
-        if text == self._same and position != len(self.text):
+        if text == self._same and position != self.end:
             return []
         _, *between, indentation = text.split("\n") if "\n" in text else ("", text)
-        at_end = position == len(self.text)
-        column, tabless = (0, 0) if at_end else columns(indentation)
+        outermost = self.blocks[0]
+        at_end = position == self.end
+        column, tabless = (outermost.column, outermost.tabless) if at_end else columns(indentation)
         here = Token(position, position)
         top = self.blocks[-1]
         if column > top.column:
