@@ -7,10 +7,12 @@ import gc
 import os
 import re
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from ..ir import script
 from ..ir.base import IRModule, Source
@@ -18,6 +20,7 @@ from ..ir.diagnostics import ArgumentError, Diagnostic, TvmsError, error
 from ..ir.files import MIB, read_file
 from ..ir.sanitize import say
 from .builder.module import build_module
+from .embedded import Definition, Host, is_host, read_host
 from .parser import parse_syntax
 from .sidecar import names_tensors, read_constants, sidecar_of, with_constants
 
@@ -66,13 +69,15 @@ def parse_source(
     names: Mapping[str, Any] | None = None,
     warnings: list[Diagnostic] | None = None,
     is_python: bool = False,
+    parts: Sequence[tuple[int, int]] | None = None,
 ) -> IRModule:
     """Return the module that a text holds; `names` maps predefined names to values. Errors are those of `parse`.
 
-    Warnings are added to `warnings`; `is_python` says that the text is part of a Python program.
+    Warnings are added to `warnings`; `is_python` says that the text is part of a Python program. With `parts`, ranges of
+    whole lines in order, only these are read.
     """
     with _collector_paused():
-        file, mistakes = parse_syntax(source)
+        file, mistakes = parse_syntax(source, parts)
         module, more = build_module(file, names or {}, is_python)
     if warnings is not None and module is not None:
         warnings += more
@@ -89,18 +94,84 @@ def parse_source(
     return module
 
 
-def load_module(path: str | Path, warnings: list[Diagnostic] | None = None, *, mmap: bool = False) -> IRModule:
+def load_module(
+    path: str | Path,
+    warnings: list[Diagnostic] | None = None,
+    *,
+    mmap: bool = False,
+    values: Mapping[str, Any] | None = None,
+) -> IRModule:
     """Return the module in the file at `path` ("-" is standard input); errors are those of `read_source` and `parse`.
+
+    In a Python program, a notebook or a Markdown page (.py, .ipynb, .md), definitions are found among other things, which
+    are ignored; `FILE::NAME` reads one of them. `values` are those of the names that they capture; raise E0822 for others
+    whose values only the program knows, E0823 for several modules.
 
     The tensors that it names are read from the sidecar file, if any; raise E0018 if it cannot be read, E0326 if a
     tensor does not match. Warnings are added to `warnings`. With `mmap`, the sidecar file is mapped instead of read: its pages take
     memory only while they are used, but it must not change as long as the tensors exist.
     """
-    path = str(path)
-    module = parse_source(read_source(path), warnings=warnings)
-    if not names_tensors(module) or path == "-" or not os.path.lexists(sidecar_of(Path(path))):
+    return read_module(*open_file(str(path), values), warnings, mmap=mmap, values=values)
+
+
+def read_module(
+    source: Source,
+    host: Host | None,
+    warnings: list[Diagnostic] | None = None,
+    *,
+    mmap: bool = False,
+    values: Mapping[str, Any] | None = None,
+) -> IRModule:
+    """Return the module in an open file; see `load_module`."""
+    module = parse_source(source, values, warnings) if host is None else _merged(host, warnings)
+    if not names_tensors(module) or source.name == "<stdin>" or not os.path.lexists(sidecar_of(Path(source.name))):
         return module
-    return with_constants(module, read_constants(sidecar_of(Path(path)), mmap))
+    return with_constants(module, read_constants(sidecar_of(Path(source.name)), mmap))
+
+
+def open_file(path: str, values: Mapping[str, Any] | None = None) -> tuple[Source, Host | None]:
+    """Return the text of a file, and its definitions if it is a host of them; errors are those of `load_module`.
+
+    `values` are those of the names that definitions capture.
+    """
+    name = ""
+    if "::" in path and not os.path.lexists(path):
+        path, _, name = path.rpartition("::")
+    source = read_source(path)
+    if not is_host(source.name):
+        if name:
+            help = f"name the function by an option of the command, or give '{path}' alone"
+            raise error("E0823", f"'{path}' is a single module: '::{name}' does not select a part of it", help=help)
+        return source, None
+    host = read_host(source)
+    if host is None:
+        return source, None
+    host = host.given(values or {})
+    return source, host.select(name) if name else host
+
+
+def read_definition(definition: Definition, warnings: list[Diagnostic] | None = None) -> IRModule:
+    """Return the module of a definition in a host; raise E0822 if it captures names without known values."""
+    if definition.captured:
+        raise TvmsError(definition.missing())
+    return parse_source(definition.source, definition.names, warnings, definition.is_python, definition.parts)
+
+
+def _merged(host: Host, warnings: list[Diagnostic] | None) -> IRModule:
+    """Return the only module of a host, or all its functions as one; raise E0823 if there are several modules."""
+    names = [definition.name for definition in host.definitions]
+    if not names:
+        help = "write a T.prim_func, an R.function or an I.ir_module"
+        raise error("E0004", f"'{host.source.name}' contains no definition", help=help)
+    modules = [read_definition(definition, warnings) for definition in host.definitions]
+    if len(modules) == 1:
+        return modules[0]
+    if any(module.name for module in modules) or len(set(names)) < len(names):
+        count, shown = len(names), ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+        help = f"choose one of {shown}: '{host.source.name}::{names[0]}'"
+        raise error("E0823", f"'{host.source.name}' contains {count} definitions, which are not one module", help=help)
+    functions = {name: func for module in modules for name, func in module.functions.items()}
+    return replace(modules[0], functions=functions)
 
 
 def load_verified(path: str) -> IRModule:

@@ -17,7 +17,7 @@ from .context import Context
 from .convert import is_tuple
 from .forms import NAMESPACES, Form, FormUse, MetadataTable, Namespace, signature_of
 
-_PACKAGES = sys.stdlib_module_names | {
+PACKAGES = sys.stdlib_module_names | {
     "tvm", "tvms", "numpy", "ml_dtypes", "torch", "pytest", "scipy", "onnx", "jax", "typing_extensions", "tvm_ffi",
 }  # fmt: skip
 """Packages that programs around TVMScript import: such an import is accepted and has no effect."""
@@ -75,11 +75,11 @@ def _tvm() -> Namespace:
 def define_imports(context: Context, node: syntax.Import) -> None:
     """Define the imported names of dialects; other imported names stay undefined and are reported where they are used.
 
-    Raise E0101 for a module that is neither part of TVM nor listed in `_PACKAGES`.
+    Raise E0101 for a module that is neither part of TVM nor listed in `PACKAGES`.
     """
     for name, dotted in node.names:
         package = dotted.partition(".")[0]
-        if package and package not in _PACKAGES:
+        if package and package not in PACKAGES:
             help = "remove it: nothing is ever loaded, and only imports of tvm.script have an effect"
             raise context.error("E0101", f"there is no module '{package}'", node, help)
         _check_dialect(context, dotted, node)

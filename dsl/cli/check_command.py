@@ -4,32 +4,67 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from ...ir.diagnostics import Diagnostic, TvmsError
+from ...ir.diagnostics import Diagnostic, Source, TvmsError
 from ...ir.files import write_whole
 from ...ir.lints import lint
 from ...ir.sanitize import emit, say
 from ...ir.verify import verify
 from ..compatibility import as_tvm_takes_them
 from ..diagnostics import in_order, summary
+from ..embedded import PATTERNS, rewritten
 from ..fixes import fixed
-from ..load import load_module, read_source
-from .files import find_files
+from ..load import open_file, read_definition, read_module
+from .files import defined_values, find_files
 from .reporting import UsageError, exit_code, report
 
+if TYPE_CHECKING:
+    from ...ir.base import IRModule
 
-def _check(path: str, arguments: argparse.Namespace) -> tuple[Diagnostic, ...]:
-    warnings: list[Diagnostic] = []
+
+def _check(path: str, arguments: argparse.Namespace, values: dict[str, Any]) -> tuple[Diagnostic, ...] | None:
+    """Return what is found in a file: in its module, or in each definition of a host; None for a file of a tree that has
+    no definition.
+    """
     if arguments.fix:
         _fix(path)
     try:
-        module = load_module(path, warnings)
+        source, host = open_file(path, values)
+        if host is None:
+            return _examined(path, lambda warnings: read_module(source, None, warnings, values=values), arguments)
+        if not host.definitions and path not in arguments.paths:
+            return None
+        if not host.definitions:
+            read_module(source, host)  # raises
     except TvmsError as problem:
-        return tuple(
-            [diagnostic if diagnostic.span else replace(diagnostic, file=path) for diagnostic in problem.diagnostics]
-        )
+        return _located(problem, path)
+    found: list[Diagnostic] = []
+    for definition in host.definitions:
+        if definition.captured:
+            found += [replace(diagnostic, severity="warning") for diagnostic in definition.missing()]
+        else:
+            found += _examined(path, partial(read_definition, definition), arguments)
+    return tuple(found)
+
+
+def _located(problem: TvmsError, path: str) -> tuple[Diagnostic, ...]:
+    return tuple(found if found.span else replace(found, file=path) for found in problem.diagnostics)
+
+
+def _examined(
+    path: str, read: Callable[[list[Diagnostic]], IRModule], arguments: argparse.Namespace
+) -> tuple[Diagnostic, ...]:
+    """Return what is found in a module; `read` returns it, and adds warnings of its text to a list."""
+    warnings: list[Diagnostic] = []
+    try:
+        module = read(warnings)
+    except TvmsError as problem:
+        return _located(problem, path)
     found = verify(module, arguments.level, arguments.strict)
     if arguments.trust:
         found = as_tvm_takes_them(found)
@@ -51,18 +86,25 @@ def _fix(path: str) -> None:
     if path == "-":
         raise UsageError("--fix needs a file, not standard input")
     try:
-        source = read_source(path)
+        source, host = open_file(path)
     except TvmsError:
         return
-    text = fixed(source)
+    if host is None:
+        text = fixed(source)
+    else:
+        texts = {definition: definition.text() for definition in host.definitions if definition.is_python}
+        changed = {definition: fixed(Source(path, text)) for definition, text in texts.items()}
+        text = rewritten(host, {definition: new for definition, new in changed.items() if new != texts[definition]})
     if text != source.text:
-        write_whole(text, path, follow=True)
+        write_whole(text, source.name, follow=True)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Check all files; return 0 if there are no errors."""
-    files = find_files(arguments.paths)
-    found = in_order([diagnostic for file in files for diagnostic in _check(file, arguments)])
+    values = defined_values(arguments.define)
+    results = [_check(file, arguments, values) for file in find_files(arguments.paths, ("*.tvms", *PATTERNS))]
+    files = [result for result in results if result is not None]
+    found = in_order([diagnostic for result in files for diagnostic in result])
     if arguments.output_format != "full":
         from ..reports import FORMATS
 

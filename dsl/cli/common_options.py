@@ -10,7 +10,22 @@ from .choices import Choices, at_least
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a .tvms file, or a TVMScript file; - is standard input")
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="a .tvms file, or a file with TVMScript (FILE::NAME for one definition); - is standard input",
+    )
+
+
+def add_define(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-D",
+        "--define",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="the value of a name that definitions capture from the program around them",
+    )
 
 
 def add_dialect(parser: argparse.ArgumentParser) -> None:

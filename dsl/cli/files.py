@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 import os
 import sys
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatch
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from ...ir.diagnostics import Diagnostic, error
 from ...ir.files import write_whole
@@ -26,7 +29,7 @@ def find_files(paths: list[str], patterns: tuple[str, ...] = ("*.tvms",)) -> lis
         if path == "-" or not os.path.isdir(path):
             files.append(path)
             continue
-        below = sorted(str(file) for pattern in patterns for file in Path(path).rglob(pattern) if file.is_file())
+        below = sorted(str(file) for file in _below(path) if any(fnmatch(file.name, pattern) for pattern in patterns))
         if not below:
             wanted = " or ".join(pattern.removeprefix("*") for pattern in patterns)
             raise error(
@@ -34,6 +37,32 @@ def find_files(paths: list[str], patterns: tuple[str, ...] = ("*.tvms",)) -> lis
             )
         files.extend(below)
     return files
+
+
+def _below(folder: str) -> Iterator[Path]:
+    """Yield the files below a folder, without those in hidden folders and in virtual environments."""
+    for parent, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".") and not _is_environment(Path(parent, name))]
+        yield from (Path(parent, name) for name in files if Path(parent, name).is_file())
+
+
+def _is_environment(folder: Path) -> bool:
+    return folder.name == "__pycache__" or (folder / "pyvenv.cfg").exists()
+
+
+def defined_values(definitions: Sequence[str]) -> dict[str, Any]:
+    """Return the values of options `-D NAME=VALUE`: Python literals, or else texts."""
+    found: dict[str, Any] = {}
+    for definition in definitions:
+        name, equals, text = definition.partition("=")
+        if not equals or not name.isidentifier():
+            raise UsageError(f"-D {definition} has no name and value", help="write it as -D n=128")
+        try:
+            value: Any = ast.literal_eval(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            value = text
+        found[name] = tuple(cast("list[Any]", value)) if isinstance(value, list) else value
+    return found
 
 
 def write_output(data: str | bytes, path: str | None, below: str | None = None) -> None:

@@ -10,7 +10,8 @@ from ...ir.diagnostics import Diagnostic, TvmsError
 from ...ir.files import write_whole
 from ...ir.sanitize import say
 from ..diagnostics import in_order
-from ..formatter import format_text
+from ..embedded import PATTERNS, read_host
+from ..formatter import format_host, format_text
 from ..load import read_source
 from .files import find_files, show_difference, write_output
 from .reporting import UsageError, exit_code, report
@@ -22,7 +23,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--stdin-filename requires the path '-'")
     changed = failed = 0
     found: list[Diagnostic] = []
-    files = find_files(arguments.paths)
+    files = find_files(arguments.paths, ("*.tvms", *PATTERNS))
     for path in files:
         try:
             changed += _format(path, arguments)
@@ -40,7 +41,12 @@ def _format(path: str, arguments: argparse.Namespace) -> bool:
     """Format one file; return whether that changes it. A file with a syntax error raises and is not changed."""
     source = read_source(path)
     name = arguments.stdin_filename or source.name
-    formatted = format_text(source.text, name, arguments.line_length)
+    host = read_host(source)
+    formatted = (
+        format_text(source.text, name, arguments.line_length)
+        if host is None
+        else format_host(host, arguments.line_length)
+    )
     is_changed = formatted != source.text
     if arguments.diff:
         show_difference(Source(name, source.text), formatted, "formatted")

@@ -10,8 +10,18 @@ from . import common_options as common
 from .choices import Choices, at_least, seconds
 
 
+def _add_sources(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "paths",
+        metavar="PATH",
+        nargs="+",
+        help="files, folders (all .tvms files and the definitions in .py, .ipynb and .md files below), or -",
+    )
+
+
 def _add_check(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", metavar="PATH", nargs="+", help="files, folders (all .tvms files below), or -")
+    _add_sources(parser)
+    common.add_define(parser)
     parser.add_argument(
         "--level",
         metavar="LEVEL",
@@ -45,12 +55,13 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
 
 def _add_print(parser: argparse.ArgumentParser) -> None:
     common.add_file(parser)
+    common.add_define(parser)
     common.add_dialect(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="write to this file instead of standard output")
 
 
 def _add_fmt(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", metavar="PATH", nargs="+", help="files, folders (all .tvms files below), or -")
+    _add_sources(parser)
     parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 if a file is not formatted")
     parser.add_argument("--diff", action="store_true", help="change nothing; show what would change")
     parser.add_argument(
@@ -60,7 +71,8 @@ def _add_fmt(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_convert(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", metavar="PATH", nargs="+", help="files, folders (all .tvms and .py files below), or -")
+    _add_sources(parser)
+    common.add_define(parser)
     parser.add_argument(
         "--to",
         metavar="DIALECT",
@@ -69,6 +81,7 @@ def _add_convert(parser: argparse.ArgumentParser) -> None:
         help="the dialect to write: %(choices)s",
     )
     parser.add_argument("-o", "--output", metavar="OUT", help="a file, or the folder of the converted tree")
+    parser.add_argument("--in-place", action="store_true", help="rewrite the files themselves; only definitions change")
 
 
 def _add_port(parser: argparse.ArgumentParser) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 
 from ..load import load_module
-from .files import write_module
+from .files import defined_values, write_module
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the module."""
-    write_module(load_module(arguments.file), arguments.dialect, arguments.output)
+    module = load_module(arguments.file, values=defined_values(arguments.define))
+    write_module(module, arguments.dialect, arguments.output)
     return 0

@@ -10,6 +10,7 @@ from msgspec import Struct
 from ...ir.base import Source, Span
 from ...ir.diagnostics import TvmsError, error
 from .. import syntax
+from ..embedded import Definition, Host, rewritten
 from ..parser.driver import parse_lines
 from ..parser.lexer import Line
 from .text import layout
@@ -45,6 +46,26 @@ def format_text(text: str, name: str = "<string>", line_length: int | None = Non
         formatted = again
     help = "please report this text; it is not changed"
     raise error("E0017", "the layout of this text cannot be changed safely", Span(source, 0, 0), help)
+
+
+def format_host(host: Host, line_length: int | None = None) -> str:
+    """Return the text of a host with its definitions in canonical layout, as by `format_text`; all else is unchanged.
+
+    Raise TvmsError with the syntax errors of all its definitions.
+    """
+    found = [
+        problem for definition in host.definitions for problem in parse_lines(definition.source, definition.parts)[1]
+    ]
+    if found:
+        raise TvmsError(found)
+    texts: dict[Definition, str] = {}
+    for definition in host.definitions:
+        before = definition.text()
+        width = None if line_length is None else max(line_length - len(definition.indentation), 1)
+        after = format_text(before, definition.source.name, width)
+        if after != before:
+            texts[definition] = after if before.endswith("\n") else after.removesuffix("\n")
+    return rewritten(host, texts)
 
 
 def _parsed(source: Source) -> tuple[syntax.File, list[Line]]:

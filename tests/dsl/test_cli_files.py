@@ -76,7 +76,7 @@ def test_convert_makes_the_same_tree_in_another_dialect(tmp_path: Path, capsys: 
     for path in SAMPLES.glob("*.tvms"):
         assert tvms.structural_equal(replace(tvms.load(path), schedules={}), tvms.load(back / path.name))
     assert main(["convert", str(SAMPLES), "--to", "tvms"]) == 2
-    assert capsys.readouterr().err.endswith("error[E0801]: several files need -o FOLDER\n")
+    assert capsys.readouterr().err.endswith("error[E0801]: several files need -o FOLDER, or --in-place\n")
 
 
 def test_convert_says_what_it_leaves_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
