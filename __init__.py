@@ -189,7 +189,17 @@ _ALIASES = {
     "tvms.tirx.stmt": "tvms.ir.api.tir",
     "tvms.tirx.transform": "tvms.codegen.lower.passes",
     "tvms.topi": "tvms.ir.api.topi",
+    "tvms.topi.broadcast": "tvms.ir.api.topi",
+    "tvms.topi.math": "tvms.ir.api.topi",
+    "tvms.topi.nn": "tvms.ir.api.topi.nn",
+    "tvms.topi.nn.elemwise": "tvms.ir.api.topi.nn",
+    "tvms.topi.nn.mapping": "tvms.ir.api.topi.nn",
+    "tvms.topi.nn.pooling": "tvms.ir.api.topi.nn",
+    "tvms.topi.reduction": "tvms.ir.api.topi",
+    "tvms.topi.tensor": "tvms.ir.api.topi",
     "tvms.topi.testing": "tvms.ir.api.topi.testing",
+    "tvms.topi.transform": "tvms.ir.api.topi",
+    "tvms.topi.utils": "tvms.ir.api.topi.utils",
     "tvms.transform": "tvms.ir.passes.transform",
 }
 """Aliases of public modules under TVM's names, so that a program runs after changing its imports."""

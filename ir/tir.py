@@ -410,6 +410,12 @@ class SeqStmt(Stmt, frozen=True, eq=False):
 
     seq: tuple[Stmt, ...]
 
+    def __getitem__(self, index: int) -> Stmt:
+        return self.seq[index]
+
+    def __len__(self) -> int:
+        return len(self.seq)
+
 
 class IfThenElse(Stmt, frozen=True, eq=False):
     condition: PrimExpr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -185,12 +186,17 @@ def _block(
     else:
         stmt = tir.BufferStore(buffers[0], _lower(body, renamed, state), indices)
     annotations = {key: _annotation(value, state) for key, value in op.attrs.items() if key != _LAYOUT_FREE}
+    computed = [tensor for tensor in op.attrs.get(_LAYOUT_FREE, ()) if _key(tensor) not in state.arguments]
+    if computed:
+        annotations[_LAYOUT_FREE] = _annotation(computed, state)
     block = tir.Block(tuple(iter_vars), (), (), state.fresh_name(name), stmt, init=init, annotations=annotations)
     reads, writes, _ = detect_regions(block, state.buffers.values())
     return tir.BlockRealize(values, _TRUE, replace(block, reads=reads, writes=writes))
 
 
 def _annotation(value: object, state: _State) -> object:
+    if isinstance(value, list | tuple):
+        return tuple(_annotation(item, state) for item in cast("Sequence[object]", value))
     return state.buffers[_key(value)] if isinstance(value, Tensor) else value
 
 

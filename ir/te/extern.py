@@ -31,8 +31,12 @@ class ExternOp(Operation, frozen=True, eq=False):
         return self.made
 
     @property
-    def inputs(self) -> tuple[Operation, ...]:
-        return tuple(dict.fromkeys(source.op for source in self.sources))
+    def input_tensors(self) -> tuple[Tensor, ...]:
+        return self.sources
+
+    def output(self, index: int) -> Tensor:
+        """Return the tensor of an output (TVM: `Operation.output`)."""
+        return Tensor(self.made[index].shape, self.made[index].dtype, self, index)
 
     @property
     def output_count(self) -> int:

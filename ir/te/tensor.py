@@ -13,8 +13,9 @@ from msgspec import Struct
 
 from .. import hooks, make, tir
 from ..base import Node
+from ..diagnostics import error
 from ..operators import symbolic_equality
-from ..visit import walk
+from ..visit import children, walk
 from .expr import Value, operand, operands
 
 Dimension: TypeAlias = tir.PrimExpr | int
@@ -28,7 +29,17 @@ class Operation(Struct, frozen=True, eq=False):
     @property
     def inputs(self) -> tuple[Operation, ...]:
         """Return the operations of the tensors that are read, each once."""
+        return tuple(dict.fromkeys(tensor.op for tensor in self.input_tensors))
+
+    @property
+    def input_tensors(self) -> tuple[Tensor, ...]:
+        """Return the tensors that are read, each once (TVM: `Operation.input_tensors`)."""
         return ()
+
+    @property
+    def num_outputs(self) -> int:
+        """The number of tensors that the operation defines (TVM: `Operation.num_outputs`)."""
+        return self.output_count
 
     @property
     def output_count(self) -> int:
@@ -49,8 +60,13 @@ class ComputeOp(Operation, frozen=True, eq=False):
     tag: str = ""
 
     @property
-    def inputs(self) -> tuple[Operation, ...]:
-        return tuple(dict.fromkeys(_read(self.body)))
+    def input_tensors(self) -> tuple[Tensor, ...]:
+        return tuple({(tensor.op, tensor.value_index): tensor for tensor in _read(self.body)}.values())
+
+    def output(self, index: int) -> Tensor:
+        """Return the tensor of an output (TVM: `Operation.output`)."""
+        extents = tuple(axis.dom.extent for axis in self.axis if axis.dom is not None)
+        return Tensor(extents, self.body[index].dtype, self, index)
 
     @property
     def output_count(self) -> int:
@@ -136,12 +152,15 @@ def placeholder(shape: Sequence[Dimension], dtype: str = "float32", name: str = 
     return Tensor(dimensions(shape), dtype, PlaceholderOp(name))
 
 
-def reduce_axis(domain: tuple[Dimension, Dimension], name: str = "rv") -> tir.IterVar:
-    """Return a reduction axis from `domain[0]` up to but not including `domain[1]` (TVM: `te.reduce_axis`)."""
-    low, high = domain
-    end = operand(high)
-    begin = operand(low, end.dtype)
-    extent = make.sub(end, begin)
+def reduce_axis(domain: tuple[Dimension, Dimension] | tir.Range, name: str = "rv") -> tir.IterVar:
+    """Return a reduction axis over a range, or from `domain[0]` up to but not including `domain[1]` (TVM: `te.reduce_axis`)."""
+    if isinstance(domain, tir.Range):
+        begin, extent = domain.min, domain.extent
+    else:
+        low, high = domain
+        end = operand(high)
+        begin = operand(low, end.dtype)
+        extent = make.sub(end, begin)
     var = tir.Var(extent.dtype, name)
     return tir.IterVar(tir.Range(begin, extent), var, tir.IterVarType.COMM_REDUCE)
 
@@ -164,7 +183,11 @@ _tag = ContextVar("_tag", default="")
 
 @contextmanager
 def tag_scope(tag: str) -> Generator[None]:
-    """Give the computations of a `with` block, or of a decorated function, a tag (TVM: `te.tag_scope`)."""
+    """Give the computations of a `with` block, or of a decorated function, a tag; ValueError within another one
+    (TVM: `te.tag_scope`).
+    """
+    if _tag.get():
+        raise ValueError(f"te.tag_scope('{tag}') is inside te.tag_scope('{_tag.get()}')")
     token = _tag.set(tag)
     try:
         yield
@@ -196,9 +219,22 @@ def compute(
         value = fcompute(*(item.var for item in axis))
     values = cast("Sequence[Value]", value) if isinstance(value, tuple | list) else (cast("Value", value),)
     body = tuple(_filled(operand(item, "float32" if isinstance(item, float) else "int32")) for item in values)
+    _check_reductions(name, body)
     op = ComputeOp(name, axis, body, attrs or {}, tag or _tag.get())
     tensors = tuple(Tensor(extents, node.dtype, op, number) for number, node in enumerate(body))
     return tensors if isinstance(value, tuple | list) else tensors[0]
+
+
+def _check_reductions(name: str, body: Sequence[tir.PrimExpr]) -> None:
+    """Raise TvmsError E0233 unless reductions are whole values of a computation, all of them over the same axes."""
+    inner = [node for value in body for part in children(value) for node in walk(part) if isinstance(node, tir.Reduce)]
+    if inner:
+        help = "compute the reduction as a tensor of its own, and use its elements"
+        raise error("E0233", f"'{name}' uses a reduction as part of an expression", help=help)
+    kinds = {value.axis if isinstance(value, tir.Reduce) else None for value in body}
+    if len(kinds) > 1:
+        help = "compute them separately"
+        raise error("E0233", f"'{name}' computes values with different reductions together", help=help)
 
 
 def _filled(value: tir.PrimExpr) -> tir.PrimExpr:
@@ -210,11 +246,11 @@ def _filled(value: tir.PrimExpr) -> tir.PrimExpr:
     return value
 
 
-def _read(body: tuple[tir.PrimExpr, ...]) -> Iterator[Operation]:
+def _read(body: tuple[tir.PrimExpr, ...]) -> Iterator[Tensor]:
     for part in body:
         for node in walk(part):
             if isinstance(node, tir.ProducerLoad) and isinstance(node.producer, Tensor):
-                yield node.producer.op
+                yield node.producer
 
 
 def _axis_names(fcompute: Callable[..., Any], ndim: int, varargs_names: Sequence[str] | None) -> list[str]:

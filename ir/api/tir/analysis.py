@@ -13,6 +13,11 @@ from ...equal import structural_equal
 from ...variables import defined_variables, free_variables
 from ...visit import walk
 from ..constructor import plain_node
+from .measures import OOBChecker as OOBChecker
+from .measures import assert_pure_function as assert_pure_function
+from .measures import calculate_allocated_bytes as calculate_allocated_bytes
+from .measures import estimate_tir_flops as estimate_tir_flops
+from .measures import is_pure_function as is_pure_function
 
 _Regions = tuple[tir.BufferRegion, ...]
 
