@@ -15,6 +15,7 @@ from ..diagnostics import error
 from ..dtype import int_range, is_float, is_int
 from ..numpy_dtype import float_to_int
 from ..relax import ShapeExpr
+from . import dims as d
 from .inference import Inference, tensor_info, written_dims
 from .layouts import layout_of, numpy_packed, numpy_unpacked, packed, unpacked, whole_dims
 from .registry import Param, RelaxOp, register
@@ -153,22 +154,26 @@ class _Axis(Struct):
         method = self.a.rounding_method or ("round" if corners else "floor")
         return self.clamped(te.cast(_rounded(method, self.coordinate(i)), "int64"))
 
-    def place(self, i: tir.PrimExpr, tap: tir.PrimExpr) -> tir.PrimExpr:
-        """Return the index of one of the source elements around position `i` of the result."""
-        first = te.cast(te.floor(self.coordinate(i)), "int64")
-        return self.clamped(first + tap - (0 if self.a.method == "linear" else 1))
+    def places(self) -> te.Tensor:
+        """Return the indices of the source elements around every position of the result, before they are clamped."""
+
+        def place(tap: tir.PrimExpr, i: tir.PrimExpr) -> tir.PrimExpr:
+            first = te.cast(te.floor(self.coordinate(i)), "int64")
+            return first + tap - (0 if self.a.method == "linear" else 1)
+
+        return te.compute((te.const(self.taps, "int64"), self.size), place, "resize_place")
 
     def weights(self) -> te.Tensor:
         """Return the weights of the source elements around every position of the result."""
 
-        def weight(i: tir.PrimExpr, tap: tir.PrimExpr) -> tir.PrimExpr:
+        def weight(tap: tir.PrimExpr, i: tir.PrimExpr) -> tir.PrimExpr:
             kernel = _kernel(self.a, self.coordinate(i), self.length)
             result = kernel[-1]
             for number in reversed(range(len(kernel) - 1)):
                 result = te.select(te.equal(tap, number), kernel[number], result)
             return result
 
-        return te.compute((self.size, te.const(self.taps, "int64")), weight, "resize_weight")
+        return te.compute((te.const(self.taps, "int64"), self.size), weight, "resize_weight")
 
     @property
     def taps(self) -> int:
@@ -215,16 +220,48 @@ def _chosen(x: te.Tensor, shape: Sequence[tir.PrimExpr], axes: Sequence[_Axis]) 
 
 
 def _summed(x: te.Tensor, shape: Sequence[tir.PrimExpr], axes: Sequence[_Axis]) -> te.Tensor:
+    pairs = [(d.value_of(axis.length), d.value_of(axis.size)) for axis in axes]
+    known = [(length, size) for length, size in pairs if length is not None and size is not None]
+    if len(known) == len(axes) and is_separable(known, axes[0].taps):
+        for axis in reversed(axes):
+            x = _along(x, axis)
+        return x
     taps = [te.reduce_axis((te.const(0, "int64"), te.const(axis.taps, "int64")), "k") for axis in axes]
-    weights = [axis.weights() for axis in axes]
+    tables = [(axis.places(), axis.weights()) for axis in axes]
 
     def value(*i: tir.PrimExpr) -> Any:
-        along = list(zip(axes, i[2:], taps, weights, strict=True))
-        pixel = te.cast(x(*i[:2], *(axis.place(place, tap.var) for axis, place, tap, _ in along)), "float32")
-        factors = [weight(place, tap) for _, place, tap, weight in along]
-        return te.sum(pixel * prod(factors[1:], start=factors[0]), axis=taps)
+        along = list(zip(axes, i[2:], taps, tables, strict=True))
+        at = (axis.clamped(places(tap, place)) for axis, place, tap, (places, _) in along)
+        factors = [weights(tap, place) for _, place, tap, (_, weights) in along]
+        return te.sum(te.cast(x(*i[:2], *at), "float32") * prod(factors[1:], start=factors[0]), axis=taps)
 
     return te.compute(shape, value, "resize_sum")
+
+
+def is_separable(sizes: Sequence[tuple[int, int]], taps: int) -> bool:
+    """Return whether it is less work to resize one dimension after the other, from the last to the first, than all at once, given
+    the old and the new size of each.
+    """
+    work = sum(
+        prod(old for old, _ in sizes[:axis]) * prod(new for _, new in sizes[axis:]) for axis in range(len(sizes))
+    )
+    return work <= prod(new for _, new in sizes) * taps ** (len(sizes) - 1)
+
+
+def _along(x: te.Tensor, axis: _Axis) -> te.Tensor:
+    """Return `x` resized in one dimension."""
+    position, places, weights = 2 + axis.number, axis.places(), axis.weights()
+
+    def value(*i: tir.PrimExpr) -> tir.PrimExpr:
+        terms: list[tir.PrimExpr] = []
+        for tap in range(axis.taps):
+            number = te.const(tap, "int64")
+            at = axis.clamped(places(number, i[position]))
+            element = x(*i[:position], at, *i[position + 1 :])
+            terms.append(te.cast(element, "float32") * weights(number, i[position]))
+        return sum(terms[1:], start=terms[0])
+
+    return te.compute((*x.shape[:position], axis.size, *x.shape[position + 1 :]), value, "resize_along")
 
 
 # --- In NumPy: the same taps and weights, in float32 ----------------------------------------------------------
@@ -307,12 +344,9 @@ def _numpy_resize(np: Any, a: Any, letters: str) -> Any:
             places = (_clamped(np, _nearest(np, a, at), length) for at, length in zip(ats, lengths, strict=True))
             result = x[:, :, *np.ix_(*places)]
         else:
-            wide = x.astype(np.float32)
-            result = np.zeros((*x.shape[:2], *sizes), np.float32)
-            for taps in product(*(_taps(np, a, at, length) for at, length in zip(ats, lengths, strict=True))):
-                factors = np.ix_(*(weight for _, weight in taps))
-                pixel = wide[:, :, *np.ix_(*(place for place, _ in taps))]
-                result = result + pixel * prod(factors[1:], start=factors[0])
+            taps = [_taps(np, a, at, length) for at, length in zip(ats, lengths, strict=True)]
+            is_apart = is_separable([*zip(lengths, sizes, strict=True)], len(taps[0]))
+            result = (_numpy_separate if is_apart else _numpy_summed)(np, x.astype(np.float32), taps)
         result = _converted(result, a.result_dtype)
     if a.coordinate_transformation_mode == "tf_crop_and_resize":
         inside = [(at >= 0) & (at <= length - 1) for at, length in zip(ats, lengths, strict=True)]
@@ -320,6 +354,25 @@ def _numpy_resize(np: Any, a: Any, letters: str) -> Any:
         shaped = (row.reshape(-1, *[1] * (len(inside) - 1 - axis)) for axis, row in enumerate(inside))
         result = np.where(prod(shaped, start=np.True_), result, outside)
     return numpy_packed(np, result, a.layout, letters)
+
+
+def _numpy_separate(np: Any, x: Any, taps: Sequence[list[tuple[Any, Any]]]) -> Any:
+    """Return `x` resized in one dimension after the other, from the last to the first."""
+    for axis in reversed(range(len(taps))):
+        shape = (-1, *[1] * (len(taps) - 1 - axis))
+        terms = [np.take(x, place, 2 + axis) * weight.reshape(shape) for place, weight in taps[axis]]
+        x = sum(terms[1:], start=terms[0])
+    return x
+
+
+def _numpy_summed(np: Any, x: Any, taps: Sequence[list[tuple[Any, Any]]]) -> Any:
+    """Return `x` resized in all dimensions at once."""
+    result = np.float32(0)
+    for chosen in product(*taps):
+        factors = np.ix_(*(weight for _, weight in chosen))
+        pixel = x[:, :, *np.ix_(*(place for place, _ in chosen))]
+        result = result + pixel * prod(factors[1:], start=factors[0])
+    return result
 
 
 def _converted(x: Any, dtype: Any) -> Any:

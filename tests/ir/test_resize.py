@@ -15,7 +15,7 @@ MODES = (
     "tf_half_pixel_for_nn",
     "tf_crop_and_resize",
 )
-SIZES = (((1, 4), (1, 4)), ((3, 5), (6, 3)), ((4, 3), (7, 6)))
+SIZES = (((1, 4), (1, 4)), ((3, 5), (6, 3)), ((4, 3), (7, 6)), ((9, 3), (2, 7)), ((2, 40), (5, 37)))
 """Sizes of the image and of the result."""
 
 
