@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import islice
+from itertools import islice, takewhile
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,6 +20,8 @@ from ...ir.visit import walk
 from ..lower.rewriter import sequence
 from ..machine import Machine
 from .argument import schedule_argument
+from .bands import Band, accesses_of, has_plain_epilogue, is_product, read_bands, runs_of
+from .build import allocated
 from .convolution import schedule_convolution
 from .epilogue import with_epilogue
 from .fusion import compact, flattened, inline_producers, shared_axes
@@ -42,13 +44,17 @@ class Rules(Struct, frozen=True):
       compute the element-wise operations that follow;
     - `rows`: the rule for all others, consecutive nests that share a number of outer axes. It gets the buffers that
       only these nests access, and returns its name, the statement, and the nests after compaction of these buffers;
-    - `alone`: returns the name and the schedule of a statement that is not a nest.
+    - `alone`: returns the name and the schedule of a statement that is not a nest;
+    - `bands`: returns the bands of consecutive nests, given the buffers that only they access, and `around` the loops around the
+      scheduled nests of a band.
     """
 
     single: Mapping[str, Rule]
     with_epilogue: tuple[str, ...]
     rows: Callable[[Sequence[Nest], int, set[tir.Buffer]], tuple[str, tir.Stmt, Sequence[Nest]]]
     alone: Callable[[tir.Stmt], tuple[str, tir.Stmt]]
+    bands: Callable[[Sequence[Nest], set[tir.Buffer]], Sequence[Band]] | None = None
+    around: Callable[[Band, tir.Stmt], tir.Stmt] | None = None
 
 
 def rules_for(machine: Machine) -> Rules:
@@ -63,7 +69,10 @@ def rules_for(machine: Machine) -> Rules:
         "transpose": schedule_transpose,
     }  # fmt: skip
     single = {name: partial(rule, machine=machine) for name, rule in rules.items()}
-    return Rules(single, ("matmul", "convolution"), rows, lambda part: ("argument", schedule_argument(part, machine)))
+    return Rules(
+        single, ("matmul", "convolution"), rows, lambda part: ("argument", schedule_argument(part, machine)),
+        partial(read_bands, machine=machine), partial(Band.around, machine=machine),
+    )  # fmt: skip
 
 
 class Decision(Struct, frozen=True):
@@ -90,8 +99,8 @@ def apply_rules(func: tir.PrimFunc, rules: Rules) -> tuple[tir.PrimFunc, tuple[D
         return func, (Decision("root", None, (("all", "the function has no blocks"),)),)
     if any(map(is_jump, walk(func.body))):
         return func, (Decision("root", None, (("all", "a loop of the function may end early"),)),)
-    scheduler = _Scheduler(root.block, rules)
-    body = scheduler.run()
+    scheduler = _Scheduler(root.block.alloc_buffers, rules)
+    body = scheduler.run(root.block.body)
     if not any(decision.rule for decision in scheduler.decisions):
         return func, tuple(scheduler.decisions)
     block = replace(root.block, body=body, alloc_buffers=tuple(scheduler.buffers))
@@ -100,23 +109,26 @@ def apply_rules(func: tir.PrimFunc, rules: Rules) -> tuple[tir.PrimFunc, tuple[D
 
 
 class _Scheduler:
-    """Schedules the statements of one root block."""
+    """Schedules the statements of one root block, or the nests of a band, with the given allocated buffers."""
 
-    def __init__(self, root: tir.Block, rules: Rules) -> None:
+    def __init__(self, buffers: Sequence[tir.Buffer], rules: Rules) -> None:
         self.rules = rules
         self.decisions: list[Decision] = []
-        self.buffers = {buffer: number for number, buffer in enumerate(root.alloc_buffers)}
+        self.buffers = {buffer: number for number, buffer in enumerate(buffers)}
         """The buffers that are still allocated, with their order."""
-        parts = root.body.seq if isinstance(root.body, tir.SeqStmt) else (root.body,)
-        self._parts = [separate for part in parts for separate in separated(part)]
 
-    def run(self) -> tir.Stmt:
+    def run(self, body: tir.Stmt) -> tir.Stmt:
         """Return the scheduled body; consecutive nests are considered together."""
+        parts = [
+            separate
+            for part in (body.seq if isinstance(body, tir.SeqStmt) else (body,))
+            for separate in separated(part)
+        ]
         result: list[tir.Stmt] = []
         nests: list[Nest] = []
         others: list[tir.Stmt] = []
         read: list[Nest | tir.Stmt] = []
-        for part in self._parts:
+        for part in parts:
             try:
                 read.append(read_nest(part))
             except Declined as problem:
@@ -150,13 +162,16 @@ class _Scheduler:
         own = (own & self.buffers.keys()) - foreign
         nests, gone = inline_producers(nests, sorted(own, key=lambda buffer: self.buffers[buffer]))
         self._drop(gone)
-        users = {buffer: users for buffer, users in _users(nests).items() if buffer in own}
+        return self._scheduled(nests, {buffer: users for buffer, users in _users(nests).items() if buffer in own})
+
+    def _scheduled(self, nests: Sequence[Nest], users: _Users) -> list[tir.Stmt]:
+        """Schedule consecutive nests, whose producers are inlined; `users` are the nests that access buffers which no others do."""
         result: list[tir.Stmt] = []
         group: list[Nest] = []
         rest = deque(nests)
         while rest:
             nest = rest.popleft()
-            statement = self._with_next(nest, rest, users) or self._single(nest)
+            statement = self._in_bands(nest, rest, users) or self._with_next(nest, rest, users) or self._single(nest)
             if statement is None and (not group or (len(group) < MOST_TOGETHER and shared_axes([*group, nest]))):
                 group.append(nest)
                 continue
@@ -165,6 +180,47 @@ class _Scheduler:
             group = [] if statement is not None else [nest]
             result += [] if statement is None else [statement]
         return [*result, self._group(group, users)] if group else result
+
+    def _in_bands(self, nest: Nest, rest: deque[Nest], users: _Users) -> tir.Stmt | None:
+        """Schedule a nest with as many following nests of `rest` as possible in bands; None if that is not possible, or does not
+        pay off. Nests between them that do not depend on them come before.
+        """
+        if self.rules.bands is None:
+            return None
+        for run in reversed(runs_of(_merged([nest, *islice(rest, MOST_TOGETHER - 1)], users))):
+            members = {nest, *islice(rest, run.taken - 1)}
+            owned = {buffer for buffer, used in users.items() if used <= members}
+            for other in run.before:
+                owned -= {access.buffer for access in accesses_of(other)}
+            try:
+                statement = self._banded(self.rules.bands(run.nests, owned))
+            except Declined:
+                continue
+            before = self._scheduled(run.before, users)
+            self._drop(owned)
+            for _ in range(run.taken - 1):
+                rest.popleft()
+            return sequence([*before, statement])
+        return None
+
+    def _banded(self, bands: Sequence[Band]) -> tir.Stmt:
+        """Schedule the nests of bands; Declined if no rule schedules one of them."""
+        assert self.rules.around is not None
+        statements: list[tir.Stmt] = []
+        for band in bands:
+            inner = _Scheduler(band.buffers, replace(self.rules, bands=None))
+            body = sequence(inner._scheduled(band.nests, _users(band.nests)))
+            for decision in inner.decisions:
+                if decision.rule is None and any(
+                    decision.block == nest.name for nest in band.nests if is_product(nest)
+                ):
+                    raise Declined(f"no rule schedules block '{decision.block}'")
+            used = {node.data for node in walk(body) if isinstance(node, tir.Buffer)}
+            kept = [buffer for buffer in inner.buffers if buffer.data in used]
+            statements.append(self.rules.around(band, allocated(kept, body)))
+            names = ", ".join(nest.name for nest in band.nests)
+            self.decisions += [*inner.decisions, Decision(names, "bands", ())]
+        return sequence(statements)
 
     def _drop(self, buffers: Iterable[tir.Buffer]) -> None:
         for buffer in buffers:
@@ -231,7 +287,7 @@ def _chain(nest: Nest, rest: Iterable[Nest], users: _Users) -> list[Nest]:
     """
     chain, writer, together = list[Nest](), nest, nest
     for following in islice(rest, MOST_TOGETHER - 1):
-        if users.get(writer.store.buffer, set()) - {writer, following}:
+        if users.get((writer.store, *writer.after)[-1].buffer, set()) - {writer, following}:
             break
         joined = with_epilogue(together, following, users.keys())
         if joined is None:
@@ -241,11 +297,25 @@ def _chain(nest: Nest, rest: Iterable[Nest], users: _Users) -> list[Nest]:
     return chain
 
 
+def _merged(nests: Sequence[Nest], users: _Users) -> list[tuple[Nest, int]]:
+    """Return the nests, with those that are epilogues of products as parts of these, and how many nests each one replaces."""
+    rest, result = deque(nests), list[tuple[Nest, int]]()
+    while rest:
+        nest = rest.popleft()
+        chain = _chain(nest, rest, users) if is_product(nest) else []
+        chain = [*takewhile(has_plain_epilogue, chain)]
+        for _ in chain:
+            rest.popleft()
+        result.append((chain[-1] if chain else nest, 1 + len(chain)))
+    return result
+
+
 def _users(nests: Iterable[Nest]) -> dict[tir.Buffer, set[Nest]]:
     """Return the nests that access each buffer."""
     found = defaultdict[tir.Buffer, set[Nest]](set)
     for nest in nests:
-        for access in (nest.store, *nest.loads()):
+        after = (node for update in nest.after for node in walk(update) if isinstance(node, tir.BufferLoad))
+        for access in (nest.store, *nest.loads(), *nest.after, *after):
             found[access.buffer].add(nest)
     return dict(found)
 
