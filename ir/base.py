@@ -256,6 +256,11 @@ class IRModule(Node, Attributed, frozen=True, eq=False, weakref=True):
         """Bind `name` to a function in this module only, even if the function table was shared with other modules."""
         self.update({name: function})
 
+    def __delitem__(self, name: str | GlobalVar) -> None:
+        """Remove the function `name` from this module only; UnknownName, a KeyError with E0102, if there is none."""
+        self[name]
+        force_setattr(self, "functions", {key: func for key, func in self.functions.items() if key != name})
+
     def update(self, other: IRModule | Mapping[str | GlobalVar, BaseFunc]) -> None:
         """Add the functions of another module or of a mapping, replacing those with the same names."""
         given = other.functions if isinstance(other, IRModule) else other

@@ -309,6 +309,7 @@ CODES: dict[str, str] = {
     "E0911": "patterns that use each other outside of a context",
     "E0912": "a new value of a binding that depends on the binding",
     "E0913": "a rewriter whose result is incomplete or never final",
+    "E0914": "an operator that an earlier pass has to replace",
     "E1001": "model operators without a converter",
     "E1002": "a model file that cannot be read, or is refused",
     "E1003": "an import that differs from its model",

@@ -214,5 +214,5 @@ class Function(BaseFunc, frozen=True, eq=False):
         return hooks.call("bind_symbolic_vars", self, binding_map)
 
     def inline_functions(self, function_map: Mapping[str | GlobalVar, Function]) -> Function:
-        """Return this function with calls of other functions replaced by their bodies; ValueError for a repeated name."""
+        """Return this function with calls of other functions replaced by their bodies; ValueError for recursive ones."""
         return hooks.call("inline_functions", self, function_map)

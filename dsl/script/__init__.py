@@ -66,7 +66,10 @@ class Dialect:
         return _opener if path in _OPENERS else Dialect(self.letter, path)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        builder = import_module("tvms.script.ir_builder")
         operator = self._path.removeprefix("R.")
+        if self.letter == "R" and builder.IRBuilder.is_in_scope() and operator in vars(builder.relax):
+            return getattr(builder.relax, operator)(*args, **kwargs)
         if self.letter == "R" and find(f"relax.{operator}") is not None:
             return apply(operator, *args, **kwargs)
         with suppress(TvmsError, TypeError):

@@ -12,7 +12,7 @@ from ..base import IRModule, Node
 from ..building.values import graph_value, plain_nodes
 from ..deep import deep
 from ..diagnostics import error
-from ..infer import Bindings, bind_dims, infer_struct_info
+from ..infer import Bindings, bind_dims, dimensions_alone, infer_struct_info
 from ..visit import substitute, walk
 from .rewriter import forgotten, refined_result, refined_variable
 from .symbolic_values import with_simple_dims
@@ -105,9 +105,24 @@ def with_symbolic_vars(
         if not found and must_exist:
             shown = key if isinstance(key, str) else key.name
             raise error("E0906", f"{name} has no symbolic dimension '{shown}'", help=f"it has {_list(known)}")
+        if isinstance(key, str) and len(found) > 1:
+            help = "give the variable itself instead of its name"
+            raise error("E0906", f"{name} has {len(found)} symbolic dimensions named '{key}'", help=help)
+        if any(var in replaced for var in found):
+            raise error(
+                "E0906", f"the dimension '{found[0].name}' is given twice", help="give it by name or as a variable"
+            )
         node = plain_nodes(value)
         replaced |= {var: tir.IntImm(var.dtype, node) if isinstance(node, int) else node for var in found}
-    return with_simple_dims(substitute(function, replaced)) if replaced else function
+    if not replaced:
+        return function
+    changed = with_simple_dims(substitute(function, replaced))
+    determined = {dim for param in changed.params if param.struct_info for dim in dimensions_alone(param.struct_info)}
+    for variable in (node for value in replaced.values() for node in walk(value) if isinstance(node, tir.Var)):
+        if variable not in known and variable not in determined:
+            reason = f"no argument of {name} determines the dimension '{variable.name}' of a replacement"
+            raise error("E0906", reason, help="use a dimension that is the size of a tensor or a shape on its own")
+    return changed
 
 
 def _named(known: Mapping[tir.Var, str], key: str | tir.Var) -> list[tir.Var]:

@@ -8,8 +8,8 @@ from .fuse_by_pattern import FusionPattern, PatternCheckContext
 from .transform import Pass, dataflowblock_pass, function_pass, passes
 
 __all__ = ["FusionPattern", "PatternCheckContext", "dataflowblock_pass", "function_pass"]
-_NEW_NAMES = {"UpdateParamType": "UpdateParamStructInfo"}
-"""Passes renamed in TVM 0.27, by their new names."""
+_NEW_NAMES = {"UpdateParamType": "UpdateParamStructInfo", "VMBuiltinLower": "LowerRuntimeBuiltin"}
+"""Other names of passes, of earlier and later versions of TVM."""
 
 
 def __getattr__(name: str) -> Callable[..., Pass]:

@@ -44,13 +44,12 @@ def inline_private_functions(mod: IRModule) -> IRModule:
 def inline_functions(function: relax.Function, callees: Mapping[str | GlobalVar, relax.Function]) -> relax.Function:
     """Return `function` with calls of `callees` inlined (TVM: `Function.inline_functions`).
 
-    Raise ValueError if a name is given twice, or if a function calls itself, also through others.
+    Raise ValueError if a function calls itself, also through others.
     """
-    named = [(key.name_hint if isinstance(key, GlobalVar) else key, callee) for key, callee in callees.items()]
-    functions = {name: _with_symbol(callee, None) for name, callee in named}
-    if len(functions) < len(named):
-        twice = next(name for name in functions if sum(other == name for other, _ in named) > 1)
-        raise ValueError(f"function '{twice}' is given twice: give each function once, by its name or its GlobalVar")
+    functions = {
+        key.name_hint if isinstance(key, GlobalVar) else key: _with_symbol(callee, None)
+        for key, callee in callees.items()
+    }
     own = unused_name("main", functions)
     module = IRModule({own: _with_symbol(function, own), **functions})
     if recursive := functions.keys() - _Inlined(module, functions).usable:

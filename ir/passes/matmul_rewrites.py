@@ -224,4 +224,5 @@ def _permuted_late(call: relax.Call, values: Values) -> relax.Expr | None:
     joined = apply(
         "concat", [base.args[0] for base in turned if base is not None], axis=order[(call.attrs["axis"] or 0) % rank]
     )
-    return apply("permute_dims", joined, axes=list(order))
+    is_reversed = any(base.attrs["axes"] is None for base in turned if base is not None)
+    return apply("permute_dims", joined, axes=None if is_reversed else list(order))

@@ -280,6 +280,7 @@ _FILES = (
     "call_tir_rewrite",
     "static_plan_block_memory",
     "lower_alloc_tensor",
+    "lower_runtime_builtin",
     "kill_after_last_use",
     "rewrite_dataflow_reshape",
     "lambda_lift",

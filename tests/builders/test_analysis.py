@@ -221,15 +221,6 @@ def test_functions_are_inlined_into_one(by_name: bool) -> None:
     assert main.inline_functions({}) == main or tvms.structural_equal(main.inline_functions({}), main)
 
 
-def test_a_function_is_inlined_under_one_name() -> None:
-    module = tvms.parse(INLINE)
-    main, twice = module["main"], module["twice"]
-    assert isinstance(main, tvms.Function)
-    assert isinstance(twice, tvms.Function)
-    with pytest.raises(ValueError, match=r"^function 'twice' is given twice: give each function once"):
-        main.inline_functions({"twice": twice, module.get_global_var("twice"): twice})
-
-
 def test_a_function_that_calls_itself_is_not_inlined() -> None:
     module = tvms.parse("""
 I.ir_module Module:
@@ -244,3 +235,51 @@ I.ir_module Module:
     assert isinstance(again, tvms.Function)
     with pytest.raises(ValueError, match=r"^function 'again' calls itself, so it cannot be inlined$"):
         main.inline_functions({"again": again})
+
+
+def test_what_tvm_calls_ill_formed() -> None:
+    good = tvms.parse(INLINE)
+    assert relax.analysis.well_formed(good)
+    assert not relax.analysis.well_formed(tvms.IRModule({"other": good["twice"]}))
+    x = relax.Var("x", relax.TensorStructInfo((), "bool"))
+    y = relax.Var("y", relax.TensorStructInfo((), "bool"))
+    block = relax.DataflowBlock([relax.VarBinding(y, relax.If(x, x, x))])
+    branches = relax.Function([x], relax.SeqExpr([block], y))
+    assert not relax.analysis.well_formed(branches)
+    forced = relax.Function([x], x, is_pure=False).with_attr("relax.force_pure", True)
+    assert not relax.analysis.well_formed(forced)
+    n = tvms.tir.Var("n", "int64")
+    functions = [relax.Function([v], v) for v in (relax.Var(name, relax.TensorStructInfo((n,))) for name in "ab")]
+    assert not relax.analysis.well_formed(tvms.IRModule({"f": functions[0], "g": functions[1]}))
+    assert relax.analysis.well_formed(tvms.IRModule({"f": functions[0]}))
+
+
+def test_functions_are_found_and_removed_by_reference() -> None:
+    module = tvms.parse(INLINE)
+    reference = module.get_global_var("twice")
+    assert module.functions[reference] is module["twice"]
+    assert reference in module.functions
+    copy = module.clone()
+    del copy[reference]
+    assert "twice" not in copy
+    assert "twice" in module
+    with pytest.raises(KeyError):
+        del copy["twice"]
+    assert tvms.IRModule({reference: module["twice"]}).functions.keys() == {"twice"}
+    assert not tvms.IRModule().functions
+
+
+def test_symbolic_dimensions_are_replaced_once() -> None:
+    sizes = [tvms.tir.Var("n", "int64") for _ in range(2)]
+    x, y = (relax.Var(name, relax.TensorStructInfo((size,))) for name, size in zip("xy", sizes, strict=True))
+    function = relax.Function([x, y], x)
+    with pytest.raises(tvms.TvmsError, match="has 2 symbolic dimensions named 'n'"):
+        function.bind_symbolic_vars({"n": 4})
+    assert str(function.bind_symbolic_vars({sizes[0]: 4}).params[0].struct_info) == 'R.Tensor((4,), "float32")'
+    alone = relax.Function([x], x)
+    with pytest.raises(tvms.TvmsError, match="the dimension 'n' is given twice"):
+        alone.bind_symbolic_vars({sizes[0]: 4, "n": 4})
+    other = tvms.tir.Var("m", "int64")
+    with pytest.raises(tvms.TvmsError, match="no argument of the function determines the dimension 'm'"):
+        alone.bind_symbolic_vars({"n": other * 2})
+    assert alone.bind_symbolic_vars({"n": other}).params[0].struct_info.shape.values == (other,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -15,9 +15,10 @@ from ...equal import structural_equal
 from ...infer import call_result, dimensions_alone, infer_struct_info, join, replace_dims
 from ...passes.dead_code import remove_unused_bindings
 from ...passes.rewrite_dataflow_reshape import is_reshape
-from ...purity import is_pure_call
+from ...purity import FORCE_PURE, is_pure_call
 from ...variables import Variable, defined_variables, free_variables
 from ...visit import children, post_order, substitute, walk
+from .layouts import suggest_layout_transforms as suggest_layout_transforms
 from .subsumption import BaseCheckResult as BaseCheckResult
 from .subsumption import struct_info_base_check as struct_info_base_check
 
@@ -27,15 +28,62 @@ def well_formed(obj: IRModule | BaseFunc, check_struct_info: bool = True, check_
 
     Without `check_struct_info`, which is `check_ty` in TVM 0.27, struct info is not checked.
 
-    In normal form, operands are variables, constants or tuples of them, and dataflow variables stay in their blocks.
+    In normal form, operands are variables, constants or tuples of them, and dataflow variables stay in their blocks. As in
+    TVM, these are also not well-formed: branches in dataflow blocks, functions that are forced to be pure but declared
+    impure, symbols that differ from the names of functions, functions that share symbolic dimensions.
     """
     from ...verify import verify
 
     found = [diagnostic for diagnostic in verify(obj) if diagnostic.severity == "error" or diagnostic.code == "E0432"]
     functions = obj.functions.values() if isinstance(obj, IRModule) else (obj,)
-    if any(not is_normal(function) for function in functions if isinstance(function, relax.Function)):
+    graphs = [function for function in functions if isinstance(function, relax.Function)]
+    if any(not is_normal(function) or _breaks_structure(function) for function in graphs):
+        return False
+    if isinstance(obj, IRModule) and (_has_other_symbols(obj) or _share_dimensions(graphs)):
         return False
     return not any((check_struct_info and check_ty) or not diagnostic.code.startswith("E03") for diagnostic in found)
+
+
+def _breaks_structure(function: relax.Function) -> bool:
+    """Whether a function has bindings where they may not be, dimensions that are not int64, or contradictory purity."""
+    if not function.is_pure and function.attrs.get(FORCE_PURE):
+        return True
+    if any(variable.dtype != "int64" for variable in _shape_variables(function)):
+        return True
+    for node in walk(function):
+        match node:
+            case relax.DataflowBlock():
+                if any(isinstance(binding.value, relax.If) for binding in node.bindings):
+                    return True
+            case relax.BindingBlock():
+                if any(type(binding.var) is relax.DataflowVar for binding in node.bindings):
+                    return True
+            case _:
+                pass
+    return False
+
+
+def _shape_variables(function: relax.Function) -> Iterator[tir.Var]:
+    """Yield the symbolic dimensions of the shapes of tensors of the parameters."""
+    for param in function.params:
+        for node in walk(param.struct_info) if param.struct_info else ():
+            if isinstance(node, relax.ShapeExpr):
+                yield from (dim for dim in walk(node) if isinstance(dim, tir.Var))
+
+
+def _has_other_symbols(mod: IRModule) -> bool:
+    return any(function.attrs.get("global_symbol", name) != name for name, function in mod.functions.items())
+
+
+def _share_dimensions(functions: Sequence[relax.Function]) -> bool:
+    """Whether two functions define the same symbolic dimension."""
+    seen: set[Node] = set()
+    for function in functions:
+        own = set(_shape_variables(function))
+        if not seen.isdisjoint(own):
+            return True
+        seen |= own
+    return False
 
 
 _COMPOUND = (relax.Call, relax.TupleGetItem, relax.If, relax.SeqExpr, relax.Function)
