@@ -74,7 +74,7 @@ class Dialect:
             return apply(operator, *args, **kwargs)
         with suppress(TvmsError, TypeError):
             return _make(self._path, args, kwargs)
-        return self
+        return _Called(self.letter, self._path)
 
     def as_struct_info(self) -> Any:
         """Return the struct info that a type means, as `R.Object` or `R.Tensor` without arguments (TVM: `StructInfoProxy`)."""
@@ -91,6 +91,13 @@ class Dialect:
 
     def __repr__(self) -> str:
         return self._path
+
+
+class _Called(Dialect):
+    """A call that has a meaning in a text only, such as `R.Tensor(("m", 4), "float32")`."""
+
+    def as_struct_info(self) -> Any:
+        return None
 
 
 def _make(path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

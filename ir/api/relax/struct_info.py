@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from ... import relax, tir
 from ...base import StructInfo, VDevice
@@ -23,9 +23,10 @@ def as_struct_info(info: Any) -> StructInfo:
         return relax.PrimStructInfo(info.dtype)
     if isinstance(info, StructInfo):
         return info
-    meaning = getattr(type(info), "as_struct_info", None)
-    if meaning is not None:  # of a form of the language: `R.Object`
-        return meaning(info)
+    meaning = getattr(type(cast("object", info)), "as_struct_info", None)
+    known = None if meaning is None else meaning(info)  # of a form of the language: `R.Object`
+    if isinstance(known, StructInfo):
+        return known
     help = 'give one, such as relax.TensorStructInfo((n, 784), "float32")'
     raise with_place(error("E0315", f"{info!r} is not struct info", None, help))
 
