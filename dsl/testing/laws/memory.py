@@ -145,7 +145,7 @@ def _disagreeing(inputs: Sequence[Any], example: Example) -> list[Any]:
 
 
 def _after_fast_calls(call: Call, inputs: Sequence[Any], others: Sequence[Any]) -> list[str]:
-    """Return the outcome of a call with `others` after so many calls with `inputs` that calls have become fast."""
+    """Return the outcome of a call with `others` after as many calls with `inputs` as make calls fast."""
     for _ in range(_CALLS):
         _outcome(call, inputs)
     return _outcome(call, others)
