@@ -237,7 +237,7 @@ SECOND = (
     Mutant("a cast from uint8 to int8 keeps remainders", "analysis", "ir/analysis/modular_set.py",
            'target.code == "int" and source.bits < target.bits', 'target.code == "int" and source.bits <= target.bits'),
     # X = T.match_buffer(A[i * 4:i * 4 + 4], (4,)); X[j] = 0 without T.writes
-    Mutant("the region of a view starts where the view does", "bounds", "ir/access.py",
+    Mutant("the region of a view starts where the view does", "lowering", "ir/access.py",
            "tir.Range(make.add(outer.min, inner.min), inner.extent)", "tir.Range(outer.min, inner.extent)"),
     # R.image.resize2d(x, (5, 5), method="cubic", cubic_exclude=1)
     Mutant("cubic weights count one place beyond the image", "graph", "ir/ops/image.py",

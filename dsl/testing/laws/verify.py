@@ -19,6 +19,7 @@ from ....ir.buffers import decl_buffer
 from ....ir.diagnostics import Diagnostic
 from ....ir.dtype import is_bool
 from ....ir.equal import structural_equal
+from ....ir.idioms import sequence
 from ....ir.verify import verify
 from ....ir.verify.checks import Level
 from ....ir.visit import substitute, walk
@@ -208,26 +209,21 @@ def _unequal_operands(add: tir.Add) -> Node | None:
     return None if "x" in add.dtype else replace(add, b=tir.Cast(other, add.b))
 
 
-def _racing(loop: tir.For) -> Node | None:
-    """Return the loop after a parallel loop whose iterations write elements at a quotient and at the remainder by another
+def _racing(root: tir.Block) -> Node | None:
+    """Return the root block with a parallel loop whose iterations write elements at a quotient and at the remainder by another
     number, so that some write the same element.
     """
-    if not isinstance(loop.extent, tir.IntImm) or loop.extent.value < 4 or loop.kind is not tir.ForKind.SERIAL:
+    if root.name_hint != "root":
         return None
-    count = loop.extent.value
-    by = max(count // 2, 2)
-    other = by - 1 - (count % 2 if by > 2 else 0)
-    variable, dtype = tir.Var(loop.loop_var.dtype, "racing"), loop.loop_var.dtype
-    quotient, remainder = (
-        make.floordiv(variable, make.const(by, dtype)),
-        make.floormod(variable, make.const(other, dtype)),
-    )
-    shape = (make.const(-(-count // by), dtype), make.const(other, dtype))
-    memory = decl_buffer(shape, "int32", "racing_memory")
-    store = tir.BufferStore(memory, make.cast(variable, "int32"), (quotient, remainder))
-    writers = tir.For(variable, make.const(0, dtype), loop.extent, tir.ForKind.PARALLEL, store)
+    count = 4 + sum(isinstance(node, tir.For) for node in walk(root.body)) % 5
+    by = count // 2
+    variable, other = tir.Var("int32", "racing"), max(by - 1 - count % 2, 1)
+    quotient, remainder = make.floordiv(variable, make.const(by)), make.floormod(variable, make.const(other))
+    memory = decl_buffer((make.const(-(-count // by)), make.const(other)), "int32", "racing_memory")
+    store = tir.BufferStore(memory, variable, (quotient, remainder))
+    writers = tir.For(variable, make.const(0), make.const(count), tir.ForKind.PARALLEL, store)
     block = tir.Block((), (), (), "racing", writers, alloc_buffers=(memory,))
-    return tir.SeqStmt((tir.BlockRealize((), tir.IntImm("bool", 1), block), loop))
+    return replace(root, body=sequence((tir.BlockRealize((), tir.IntImm("bool", 1), block), root.body)))
 
 
 def _below_zero(block: tir.Block) -> Node | None:
@@ -278,7 +274,7 @@ BREACHES: dict[str, tuple[tuple[type[Node], _Breach], ...]] = {
     "E0414": ((tir.Block, _below_zero), (tir.Block, _beyond_end)),
     "E0415": ((tir.BlockRealize, _domain_too_small), (tir.BlockRealize, _domain_too_late)),
     "E0416": ((tir.For, _no_thread),),
-    _RACE: ((tir.For, _racing),),
+    _RACE: ((tir.Block, _racing),),
     "E0422": ((tir.Block, _matched_after), (tir.Block, _matched_before)),
 }  # fmt: skip
 """Ways to break a program, by the code that reports them."""

@@ -41,29 +41,44 @@ def staged(kernel: Kernel, last: bool) -> tir.Stmt:
     scope = "local" if kernel.wants("scope", 2) else kernel.choose.pick(scopes)
     local, matches = kernel.declare("row", dtype, sizes, scope), list[tir.MatchBufferRegion]()
     if kernel.wants("matched source", 3):
-        source = kernel.parameter("A", dtype, (rows[0].extent, *sizes))
-        matches.append(_match(kernel, source, rows[0], sizes))
+        late = kernel.choose.number(0, 2)
+        source = kernel.parameter("A", dtype, (rows[0].extent, *_wider(kernel, sizes, late)))
+        matches.append(_match(kernel, source, rows[0], source.shape[1:]))
         seen = matches[0].buffer
-        fill = _along(kernel, sizes, lambda at: tir.BufferStore(local, tir.BufferLoad(dtype, seen, at), at))
+        fill = _along(
+            kernel, sizes, lambda at: tir.BufferStore(local, tir.BufferLoad(dtype, seen, _later(at, late)), at)
+        )
     else:
         fill = _along(kernel, sizes, lambda at: tir.BufferStore(local, _inner(kernel, dtype, rows, at, sizes), at))
-    target = kernel.result("D", dtype, (rows[0].extent, *sizes), last)
-    matches.append(_match(kernel, target, rows[0], sizes))
-    view = matches[-1].buffer
-    copy = _copied(kernel, view, local, sizes)
+    late = kernel.choose.number(0, 2) if last else 0  # the last result is a parameter, which has values
+    target = kernel.result("D", dtype, (rows[0].extent, *_wider(kernel, sizes, late)), last)
+    matches.append(_match(kernel, target, rows[0], target.shape[1:]))
+    copy = _copied(kernel, matches[-1].buffer, local, sizes, late)
     block = kernel.block("stage", rows, sequence([fill, copy]), own=(local,), matches=tuple(matches))
     kernel.met("own memory", "matched region")
     kernel.readable.append(target)
     return nest(kernel, rows, block)
 
 
-def _copied(kernel: Kernel, view: tir.Buffer, local: tir.Buffer, sizes: Sequence[tir.PrimExpr]) -> tir.Stmt:
-    """Return loops that copy memory of a block to a view of a result, or a nested block that does."""
+def _wider(kernel: Kernel, sizes: Sequence[tir.PrimExpr], more: int) -> tuple[tir.PrimExpr, ...]:
+    """Return sizes with more columns."""
+    return (*sizes[:-1], kernel.const((size_of(sizes[-1]) or 0) + more))
+
+
+def _later(at: tuple[tir.PrimExpr, ...], columns: int) -> tuple[tir.PrimExpr, ...]:
+    """Return an element a number of columns later."""
+    return (*at[:-1], make.add(at[-1], columns) if columns else at[-1])
+
+
+def _copied(kernel: Kernel, view: tir.Buffer, local: tir.Buffer, sizes: Sequence[tir.PrimExpr], late: int) -> tir.Stmt:
+    """Return loops that copy memory of a block to the last columns of a view of a result, or a nested block that does."""
     if not (kernel.free > 1 and kernel.allows("nested blocks") and kernel.choose.rarely(3)):
-        return _along(kernel, sizes, lambda at: tir.BufferStore(view, tir.BufferLoad(view.dtype, local, at), at))
+        return _along(
+            kernel, sizes, lambda at: tir.BufferStore(view, tir.BufferLoad(view.dtype, local, at), _later(at, late))
+        )
     axes = kernel.axes(sizes)
     at = indices_of(axes)
-    store = tir.BufferStore(view, tir.BufferLoad(view.dtype, local, at), at)
+    store = tir.BufferStore(view, tir.BufferLoad(view.dtype, local, at), _later(at, late))
     return nest(kernel, axes, kernel.block("copy", axes, store, inside=(view, local)))
 
 
