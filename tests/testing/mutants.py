@@ -17,6 +17,7 @@ import time
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -75,8 +76,10 @@ class Sighting(NamedTuple):
     reason: str
 
 
-def hunt(law: str, seconds: float, first: int, seed: int = SEED) -> Sighting:
-    """Check batches of a law, from `first` on, until one fails or the time is over, in this process with its planted bug."""
+def hunt(law: str, seconds: float, first: int, seed: int = SEED, last: int | None = None) -> Sighting:
+    """Check batches of a law, from `first` to `last`, until one fails or the time is over, in this process with its planted
+    bug.
+    """
     from tvms.dsl.cli.fuzz_command import compiled, compiled_together
     from tvms.testing.campaign import run_batch
 
@@ -89,7 +92,7 @@ def hunt(law: str, seconds: float, first: int, seed: int = SEED) -> Sighting:
         except Exception as problem:  # the bug breaks even the generator
             reason = f"{type(problem).__name__}: {problem}"
         spent = time.process_time() - start
-        if reason or spent > seconds:
+        if reason or spent > seconds or number == last:
             return Sighting(number, checked, spent, " ".join(reason.split()))
         number += 1
 
@@ -101,14 +104,15 @@ def hunt_apart(mutant: Mutant, seconds: float = SECONDS, seed: int = SEED) -> Si
         start = first  # imports change what Hypothesis draws, so the comparison starts at the same batch
         found = _in_process(str(BUGS.index(mutant)), mutant.law, seconds - spent, first, seed)
         first, checked, spent = found.batch + 1, checked + found.checked, spent + found.seconds
-        again = _in_process("", mutant.law, found.seconds, start, seed) if found.reason and spent < seconds else None
-        is_known = again is not None and again.reason and again.batch <= found.batch
+        again = _in_process("", mutant.law, inf, start, seed, found.batch) if found.reason and spent < seconds else None
+        is_known = again is not None and again.reason
         if not is_known:
             return Sighting(found.batch, checked, spent, found.reason)
 
 
-def _in_process(planted: str, law: str, seconds: float, first: int, seed: int) -> Sighting:
+def _in_process(planted: str, law: str, seconds: float, first: int, seed: int, last: int | None = None) -> Sighting:
     command = [sys.executable, __file__, "--hunt", planted, law, str(seconds), str(first), str(seed)]
+    command += [] if last is None else [str(last)]
     before = _seconds_of_children()
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode < 0:  # wrong machine code has killed it; the number of examples is unknown
@@ -162,10 +166,10 @@ def write(table: str, name: str, row: str) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--hunt"]:
-        planted, law, seconds, first, chosen = sys.argv[2:]
+        planted, law, seconds, first, chosen, *last = sys.argv[2:]
         if planted:
             sys.meta_path.insert(0, _Planter(BUGS[int(planted)]))
-        print(*hunt(law, float(seconds), int(first), int(chosen)), sep="\t")
+        print(*hunt(law, float(seconds), int(first), int(chosen), *map(int, last)), sep="\t")
     elif sys.argv[1:2] == ["--seed"]:
         main(sys.argv[3:], int(sys.argv[2]))
     else:
