@@ -11,6 +11,7 @@ from ...ir.base import Node, Op, Target, target_attributes
 from ...ir.ops import tir as ops
 from ...ir.signature import Signature, describe, wrong_kind
 from ...ir.spelling import did_you_mean
+from ..printer.dialects import DIALECTS
 from .convert import (
     CONVERTERS,
     Argument,
@@ -212,13 +213,5 @@ def config_of(site: FormUse, config: Any, index: int) -> Attributes:
     return target_attributes(config)
 
 
-_NEWER_NAMES = {
-    "ptx_mma": "ptx_legacy.mma", "ptx_ldmatrix": "ptx_legacy.ldmatrix", "ptx_cp_async": "s_tir.cp_async_raw",
-    "make_filled_simdgroup_matrix": "metal.make_filled_simdgroup_matrix", "simdgroup_load": "metal.simdgroup_load",
-    "simdgroup_store": "metal.simdgroup_store",
-    "simdgroup_multiply_accumulate": "metal.simdgroup_multiply_accumulate",
-}  # fmt: skip
-"""Names of intrinsics in the namespaces of the newest `T`."""
-
-for _name, _newer in _NEWER_NAMES.items():
+for _name, _newer in DIALECTS["tvm-0.27"].intrinsics.items():
     register(f"T.{_newer}", NAMESPACES["T"].members[_name])

@@ -27,6 +27,7 @@ COMMANDS = {
     "print": "print a module in canonical form, in any dialect",
     "fmt": "format files in place, keeping comments, names and meaning",
     "convert": "rewrite modules in another dialect",
+    "migrate": "rewrite TVMScript for older versions of TVM as the newest one writes it",
     "port": "change Python programs for Apache TVM into programs for tvms: imports and names",
     "import": "import an ONNX or PyTorch model, and compare it with the model",
     "opt": "run passes on a module and print the result",

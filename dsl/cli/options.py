@@ -84,6 +84,15 @@ def _add_convert(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--in-place", action="store_true", help="rewrite the files themselves; only definitions change")
 
 
+def _add_migrate(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "paths", metavar="PATH", nargs="+", help="files, folders (all .py, .ipynb and .md files below), or -"
+    )
+    common.add_define(parser)
+    parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 if a file would change")
+    parser.add_argument("--diff", action="store_true", help="change nothing; show what would change")
+
+
 def _add_port(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "paths",
@@ -328,6 +337,7 @@ def _add_completion(parser: argparse.ArgumentParser) -> None:
 ADD: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "check": _add_check,
     "convert": _add_convert,
+    "migrate": _add_migrate,
     "port": _add_port,
     "import": _add_import,
     "fmt": _add_fmt,

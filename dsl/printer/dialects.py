@@ -43,6 +43,8 @@ class Dialect(Struct, frozen=True):
     """Whether `A[0:4]` can be a vector access; else it is `A[T.Ramp(0, 1, 4)]`."""
     attr_prefix: str = "tir."
     """Prefix of the keys of loop-level attributes."""
+    intrinsics: dict[str, str] = {}
+    """Names of intrinsics in the namespaces of `T`, by their names in TVM 0.21."""
 
 
 _TVM_027 = Dialect(
@@ -68,6 +70,19 @@ _TVM_027 = Dialect(
     loops_simplify=True,
     slices_vectors=False,
     attr_prefix="tirx.",
+    intrinsics={
+        "ptx_mma": "ptx_legacy.mma",
+        "ptx_ldmatrix": "ptx_legacy.ldmatrix",
+        "ptx_cp_async": "s_tir.cp_async_raw",
+        "ptx_commit_group": "ptx.cp.async_.commit_group",
+        "ptx_wait_group": "ptx.cp.async_.wait_group",
+        "mma_store": "cuda.mma_store_legacy",
+        "mma_fill": "cuda.mma_fill_legacy",
+        "make_filled_simdgroup_matrix": "metal.make_filled_simdgroup_matrix",
+        "simdgroup_load": "metal.simdgroup_load",
+        "simdgroup_store": "metal.simdgroup_store",
+        "simdgroup_multiply_accumulate": "metal.simdgroup_multiply_accumulate",
+    },
 )
 
 DIALECTS: dict[str, Dialect] = {

@@ -254,7 +254,7 @@ def call(printer: Printer, node: tir.Call, dtype: str) -> str:
             callee = printer.tir("call_intrin")
             arguments[:0] = [dtype, string(printer.attr_key(node.op.name))]
         else:
-            callee = printer.tir(row.script)
+            callee = printer.tir(printer.dialect.intrinsics.get(row.script, row.script))
             if row.dtype_location == "first":
                 arguments.insert(0, dtype)
             elif row.dtype_location == "last":

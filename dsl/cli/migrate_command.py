@@ -1,0 +1,59 @@
+"""`tvms migrate PATH…`: rewrite TVMScript for older versions of TVM as the newest one writes it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from ...ir.diagnostics import Diagnostic, TvmsError, count
+from ...ir.files import write_whole
+from ...ir.sanitize import say
+from ..diagnostics import in_order
+from ..embedded import PATTERNS
+from ..load import read_source
+from ..migration import Migration, migrate
+from .files import defined_values, find_files, show_difference, write_output
+from .reporting import exit_code, report
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Migrate files in place, or show what would change (`--check`, `--diff`); `-` is written to standard output."""
+    values = defined_values(arguments.define)
+    found: list[Diagnostic] = []
+    files = find_files(arguments.paths, PATTERNS)
+    changed = renamed = printed = 0
+    for path in files:
+        try:
+            is_changed, result = _migrate(path, arguments, values)
+        except TvmsError as problem:
+            found.extend(problem.diagnostics)
+            continue
+        changed += is_changed
+        renamed += result.renamed
+        printed += result.printed
+        found.extend(result.found)
+    if found:
+        report(in_order(found))
+    only_looked = arguments.check or arguments.diff
+    if files != ["-"]:
+        verb = "would be migrated" if only_looked else "migrated"
+        nouns = f"{changed} {'file' if changed == 1 else 'files'} {verb}, {len(files) - changed} left unchanged"
+        say(f"{nouns}: {count(renamed, 'definition')} by renaming, {printed} printed anew", sys.stderr)
+    return exit_code(found) or int(changed > 0 and only_looked)
+
+
+def _migrate(path: str, arguments: argparse.Namespace, values: dict[str, Any]) -> tuple[bool, Migration]:
+    """Migrate one file; return whether that changes it."""
+    source = read_source(path, keep_mark=True)
+    result = migrate(source, values)
+    is_changed = result.text != source.text
+    if arguments.diff:
+        show_difference(source, result.text, "migrated")
+    elif path == "-" and not arguments.check:
+        write_output(result.text, None)
+    elif is_changed and not arguments.check:
+        write_whole(result.text, path, follow=True)
+    elif is_changed:
+        say(f"would migrate {source.name}", sys.stderr)
+    return is_changed, result

@@ -1,0 +1,250 @@
+"""Rewrites TVMScript for TVM 0.13 to 0.21 as the newest TVM writes it, on the concrete text: layout and comments stay.
+
+A definition whose forms have only been renamed keeps every other character. One with forms that have no counterpart of the same
+shape, such as `T.allocate`, is printed anew. Either way the new text is read again, and must be the same program.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..ir.base import IRModule, Source, Span
+from ..ir.diagnostics import Diagnostic, TvmsError
+from ..ir.dtype import is_dtype
+from ..ir.equal import structural_equal
+from . import syntax
+from .builder.forms import Namespace
+from .compatibility import dialect_of
+from .edits import Edit, applied
+from .embedded import Definition, Host, edited, read_host
+from .embedded.convert import with_imports, without_header
+from .load import parse_source
+from .parser import parse_syntax
+from .printer import DIALECTS, script_with_constants
+
+NEWEST = "tvm-0.27"
+RENAMED = {
+    "T.alloc_buffer": "sblock_alloc_buffer",
+    "T.block": "sblock",
+    "T.block_attr": "sblock_attr",
+    "T.buffer_decl": "Buffer",
+    "R.Object": "Any",
+    **{f"T.{old}": new for old, new in DIALECTS[NEWEST].intrinsics.items()},
+}
+"""Forms of older versions, and their last part today."""
+RENAMED_KEYWORDS = {"out_sinfo": "out_ty", "sinfo_args": "ty_args"}
+KEYED = frozenset(("T.func_attr", "T.block_attr", "T.attr", "R.func_attr", "I.module_attrs"))
+"""Forms whose arguments hold keys of attributes: `tir.…` is `tirx.…` today."""
+REMOVED = frozenset(
+    f"T.{name}" for name in ("allocate", "allocate_const", "LetStmt", "let", "realize", "ret", "var", "store", "load")
+)
+"""Forms without a counterpart of the same shape."""
+UNTYPED = frozenset(("T.ptx_commit_group", "T.ptx_wait_group"))
+"""Forms that have lost their dtype."""
+REGIONS = frozenset(("T.reads", "T.writes", "T.match_buffer"))
+"""Forms whose arguments are regions of buffers; elsewhere in a loop function, a slice is a vector, which is a `T.Ramp` today."""
+_DECORATOR = re.compile(r"^@", re.MULTILINE)
+_LETTERS = {"I": "I", "T": "T", "R": "R", "tir": "T", "relax": "R"}
+
+
+class Migration(Struct, frozen=True):
+    """The new text of a file, and how its definitions came about."""
+
+    text: str
+    renamed: int = 0
+    """Number of definitions in which only names changed."""
+    printed: int = 0
+    """Number of definitions that are printed anew."""
+    found: tuple[Diagnostic, ...] = ()
+
+
+def migrate(source: Source, values: Mapping[str, Any] | None = None) -> Migration:
+    """Return a file for the newest TVM; `values` are those of names that definitions capture (`load.load_module`).
+
+    A text in our own dialect, and one that is written for the newest TVM, stays as it is. So does a definition with errors,
+    which are among the findings, or one that must be printed anew but captures unknown values (E0822).
+    """
+    if dialect_of(source) in ("tvms", NEWEST):
+        return Migration(source.text)
+    host = read_host(source)
+    if host is None:
+        first = _DECORATOR.search(source.text)  # what precedes it stays if the definitions are printed
+        host = Host(source, (Definition("", source, first.start() if first else 0, len(source.text)),))
+    changes: list[tuple[Source, Edit]] = []
+    found: list[Diagnostic] = []
+    renamed = printed = 0
+    for definition in host.given(values or {}).definitions:
+        try:
+            edits, is_printed = _edits(definition)
+        except TvmsError as problem:
+            found += problem.diagnostics
+            continue
+        changes += [(definition.source, edit) for edit in edits]
+        printed += is_printed
+        renamed += not is_printed and bool(edits)
+    unique = {(id(origin), edit): (origin, edit) for origin, edit in changes}  # macros that several definitions use
+    text = edited(host, unique.values())
+    return Migration(text if found else with_imports(text, NEWEST), renamed, printed, tuple(found))
+
+
+def _edits(definition: Definition) -> tuple[list[Edit], bool]:
+    """Return the edits that migrate a definition, and whether it is printed anew; raise TvmsError if it has errors."""
+    source, parts = definition.source, definition.parts if definition.name else None
+    file, mistakes = parse_syntax(source, parts)
+    if mistakes:
+        raise TvmsError(mistakes)
+    finder = _Finder(definition)
+    for statement in file.body:
+        finder.statement(statement, False)
+    edits = sorted(finder.edits)
+    if definition.captured:
+        if finder.needs_printing:
+            raise TvmsError(definition.missing())
+        return edits, False
+    module = _read(definition, source, parts)
+    if not finder.needs_printing:
+        changed = Source(source.name, applied(source.text, edits))
+        moved = None if parts is None else [(_moved(start, edits), _moved(end, edits)) for start, end in parts]
+        if structural_equal(module, _read(definition, changed, moved), map_free_vars=True):
+            return edits, False
+    return _printed(definition, module), True
+
+
+def _read(definition: Definition, source: Source, parts: list[tuple[int, int]] | Any) -> IRModule:
+    return parse_source(source, definition.names, None, bool(definition.name), parts)
+
+
+def _moved(offset: int, edits: list[Edit]) -> int:
+    """Return an offset between edits after they are applied."""
+    return offset + sum(len(edit.text) - (edit.end - edit.start) for edit in edits if edit.end <= offset)
+
+
+def _printed(definition: Definition, module: IRModule) -> list[Edit]:
+    """Return the edit that prints a definition in the newest dialect; raise E0816 if tensors have no text there."""
+    text, constants = script_with_constants(module, NEWEST)
+    if constants:
+        start = definition.start + len(definition.indentation)
+        message = f"'{definition.name}' is not migrated: {NEWEST} has no text for its tensors"
+        raise TvmsError(Diagnostic("E0816", message, Span(definition.source, start, start + 1)))
+    return [Edit(definition.start, definition.end, definition.indented(without_header(text)))]
+
+
+class _Finder:
+    """Collects the edits of a definition, and whether it has forms without a counterpart."""
+
+    def __init__(self, definition: Definition) -> None:
+        self._text = definition.source.text
+        bound = {name: value.name for name, value in definition.names.items() if isinstance(value, Namespace)}
+        self._letters = _LETTERS | {name: _LETTERS.get(path, path) for name, path in bound.items()}
+        self.edits: list[Edit] = []
+        self.needs_printing = False
+
+    def statement(self, node: syntax.Stmt, in_loops: bool) -> None:
+        """Visit a statement; `in_loops` says that it belongs to a loop function."""
+        if isinstance(node, syntax.Definition):
+            form = self._form(node.head)
+            in_loops = form in ("T.prim_func", "T.macro")
+            if form == "T.prim_func":
+                self._open(node.head)
+        if isinstance(node, syntax.ExprStmt) and in_loops:
+            node = self._return(node)
+        if isinstance(node, syntax.AnnAssign) and in_loops and node.value is not None:
+            self._variable(node.annotation)
+        for name in node.__struct_fields__:
+            for part in _parts(getattr(node, name)):
+                if isinstance(part, syntax.Statement):
+                    self.statement(part, in_loops)  # type: ignore[reportArgumentType]
+                elif isinstance(part, syntax.Param):
+                    for value in (part.annotation, part.default):
+                        if value is not None:
+                            self._expression(value, False, "")
+                else:
+                    self._expression(part, in_loops, "")
+
+    def _open(self, head: syntax.Expr | None) -> None:
+        """State that a loop function may contain blocks."""
+        if isinstance(head, syntax.Call):
+            if all(keyword.name != "s_tir" for keyword in head.keywords):
+                end = head.end - 1
+                separator = ", " if head.args or head.keywords else ""
+                self._replace(end, end, f"{separator}s_tir=True")
+        elif head is not None:
+            self._replace(head.end, head.end, "(s_tir=True)")
+
+    def _return(self, node: syntax.ExprStmt) -> syntax.ExprStmt:
+        """Write `T.evaluate(T.ret(x))` and `T.ret(x)` as `return x`; return the statement that is left to visit."""
+        call = node.value
+        if isinstance(call, syntax.Call) and self._form(call.func) == "T.evaluate" and len(call.args) == 1:
+            call = call.args[0]
+        if isinstance(call, syntax.Call) and self._form(call.func) == "T.ret" and len(call.args) == 1:
+            value = call.args[0]
+            self._replace(node.value.start, value.start, "return ")
+            self._replace(value.end, node.value.end, "")
+            return replace(node, value=value)
+        return node
+
+    def _variable(self, annotation: syntax.Expr) -> None:
+        """Declare that a variable is bound once."""
+        form = self._form(annotation.func if isinstance(annotation, syntax.Call) else annotation) or ""
+        kind = form.removeprefix("T.")
+        if form.startswith("T.") and (is_dtype(kind) or kind in ("handle", "Ptr", "boolean")):
+            self._replace(annotation.start, annotation.start, "T.let[")
+            self._replace(annotation.end, annotation.end, "]")
+
+    def _expression(self, node: syntax.Syntax, in_loops: bool, around: str) -> None:
+        """Visit an expression; `around` is the innermost form whose arguments it belongs to."""
+        pending: list[tuple[syntax.Syntax, str]] = [(node, around)]
+        while pending:
+            node, around = pending.pop()
+            form = self._form(node) if isinstance(node, syntax.Attribute) else None
+            if form in REMOVED:
+                self.needs_printing = True
+            elif form in RENAMED and isinstance(node, syntax.Attribute):
+                self._replace(node.end - len(node.attr), node.end, RENAMED[form])
+            elif isinstance(node, syntax.Keyword) and node.name in RENAMED_KEYWORDS:
+                self._replace(node.start, node.start + len(node.name), RENAMED_KEYWORDS[node.name])
+            elif isinstance(node, syntax.Slice) and in_loops and around not in REGIONS:
+                self.needs_printing = True
+            elif isinstance(node, syntax.Constant) and around in KEYED and str(node.value).startswith("tir."):
+                self._replace(node.start + 1, node.start + 4, "tirx")
+            inner = around
+            if isinstance(node, syntax.Call):
+                inner = self._form(node.func) or around
+                keywords = {keyword.name for keyword in node.keywords}
+                if inner in UNTYPED and keywords == {"dtype"}:
+                    end = node.args[-1].end if node.args else node.func.end
+                    self._replace(end, node.end, ")" if node.args else "()")
+                    node = replace(node, keywords=())
+                if "predicate" in keywords or (
+                    inner == "T.decl_buffer" and "data" not in keywords and len(node.args) < 3
+                ):
+                    self.needs_printing = True
+            for name in node.__struct_fields__:
+                pending.extend((part, inner) for part in _parts(getattr(node, name)))
+
+    def _form(self, node: syntax.Expr | None) -> str | None:
+        """Return the dotted name of a form, such as "T.block"; None for another expression."""
+        node = node.func if isinstance(node, syntax.Call) else node
+        parts: list[str] = []
+        while isinstance(node, syntax.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, syntax.Name) or node.id not in self._letters or not parts:
+            return None
+        return ".".join((self._letters[node.id], *reversed(parts)))
+
+    def _replace(self, start: int, end: int, text: str) -> None:
+        self.edits.append(Edit(start, end, text))
+
+
+def _parts(value: Any) -> Iterator[syntax.Syntax]:
+    """Yield the nodes of a field."""
+    if isinstance(value, syntax.Syntax):
+        yield value
+    elif isinstance(value, tuple):
+        yield from (part for part in value if isinstance(part, syntax.Syntax))  # type: ignore[reportUnknownVariableType]

@@ -1,0 +1,166 @@
+"""`tvms migrate`: texts for older versions of TVM become texts for the newest one, with their layout and comments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tvms import parse
+from tvms.dsl.cli import main
+from tvms.dsl.compatibility import dialect_of
+from tvms.dsl.migration import migrate
+from tvms.ir.diagnostics import Source
+from tvms.ir.equal import structural_equal
+from tvms.testing import prim_funcs
+
+OLD = """\
+# A script of TVM 0.21.
+from tvm.script import ir as I, relax as R, tir as T
+
+
+@I.ir_module
+class Module:
+    @T.prim_func(private=True)
+    def double(A: T.Buffer((4,4), "float32"), B: T.Buffer((4,4), "float32")):
+        T.func_attr({"tir.noalias": True, 'tir.y': "double"})
+        C = T.alloc_buffer((4,4))   # between
+        for i,j in T.grid(4,4):
+            with T.block("C"):  # tir.block
+                vi, vj = T.axis.remap("SS", [i, j])
+                two: T.float32 = T.float32(2)
+                C[vi, vj] = A[vi, vj] * two
+        for i, j in T.grid(4, 4):
+            with T.block("B"):
+                vi, vj = T.axis.remap( "SS", [i, j])
+                T.block_attr({"tir.x": 1})
+                B[vi, vj] = C[vi, vj]
+
+    @R.function
+    def main(x: R.Tensor((4, 4), "float32"), o: R.Object):
+        y = R.call_tir(Module.double, (x,), out_sinfo=R.Tensor((4, 4), "float32"))
+        return y
+"""
+NEW = (
+    OLD.replace("tir as T", "tirx as T")
+    .replace("private=True)", "private=True, s_tir=True)")
+    .replace('"tir.', '"tirx.')
+    .replace("'tir.", "'tirx.")
+    .replace("T.alloc_buffer", "T.sblock_alloc_buffer")
+    .replace("T.block", "T.sblock")
+    .replace("two: T.float32", "two: T.let[T.float32]")
+    .replace("R.Object", "R.Any")
+    .replace("out_sinfo", "out_ty")
+)
+
+
+def test_renamed_forms_change_and_nothing_else() -> None:
+    migration = migrate(Source("old.py", OLD))
+    assert migration.text == NEW
+    assert (migration.renamed, migration.printed, migration.found) == (1, 0, ())
+    assert structural_equal(parse(OLD), parse(NEW))
+    assert migrate(Source("new.py", NEW)).text == NEW
+
+
+HOST = """\
+import os
+from tvm.script import tir as T
+
+print(os)
+
+class TestReturn:
+    @T.prim_func
+    def one() -> T.int32:
+        # the result
+        T.evaluate(T.ret(T.int32(1)))   # here
+
+    @T.prim_func
+    def allocating(A: T.Buffer((4,), "float32")):
+        data = T.allocate([4], "float32", "global")
+        B = T.Buffer((4,), data=data)
+        B[0] = T.float32(1)
+        A[0] = B[0]
+
+def make(n):
+    @T.prim_func
+    def unknown(A: T.Buffer((n,), "float32")):
+        with T.block("b"):  # text
+            A[0] = T.float32(n)
+    return unknown
+"""
+
+
+def test_definitions_in_a_program() -> None:
+    migration = migrate(Source("host.py", HOST))
+    assert (migration.renamed, migration.printed, migration.found) == (2, 1, ())
+    start, end = HOST.index("    @T.prim_func\n    def allocating"), HOST.index("def make")
+    lines = migration.text.splitlines()
+    assert "        return T.int32(1)   # here" in lines
+    assert '        with T.sblock("b"):  # text' in lines
+    assert "        data = T.alloc_buffer((4,))" in lines
+    assert "from tvm.script import tirx as T" in lines
+    assert migration.text.endswith(
+        HOST[end:].replace("T.block", "T.sblock").replace("@T.prim_func", "@T.prim_func(s_tir=True)")
+    )
+    assert HOST[:start].replace("tir as", "tirx as").split("    @T.prim_func")[0] in migration.text
+
+
+def test_what_cannot_be_migrated_stays_with_a_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = HOST.replace('with T.block("b"):  # text', "B = T.decl_buffer((n,))").replace(
+        "            A[0] = T", "        A[0] = T"
+    )
+    path = tmp_path / "host.py"
+    path.write_text(text)
+    assert main(["migrate", str(path)]) == 2
+    assert (
+        capsys.readouterr().err
+        == f"""\
+error[E0822]: 'unknown' is not read: it captures 'n', whose value only the running program knows
+   --> {path}:20:5
+    |
+ 20 |     @T.prim_func
+    |     ^^^^^^^^^^^^
+    = help: give it: -D n=VALUE
+note: 'n' is bound here
+   --> {path}:19:10
+    |
+ 19 | def make(n):
+    |          ^
+1 file migrated, 0 left unchanged: 1 definition by renaming, 1 printed anew
+"""
+    )
+    after = path.read_text()
+    assert after.endswith(text[text.index("def make") :])
+    assert "from tvm.script import tir as T" in after
+
+
+def test_looking_changes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "old.py"
+    path.write_text(OLD)
+    assert main(["migrate", "--check", str(path)]) == 1
+    assert main(["migrate", "--diff", str(path)]) == 1
+    assert "+from tvm.script import ir as I, relax as R, tirx as T" in capsys.readouterr().out
+    assert path.read_text() == OLD
+    assert main(["migrate", str(tmp_path)]) == 0
+    assert path.read_text() == NEW
+
+
+NATIVE = 'T.prim_func f(A: T.Buffer((4,), "float32")):\n    with T.block("b"):\n        A[0] = 1.0\n'
+
+
+def test_our_own_dialect_stays() -> None:
+    assert migrate(Source("f.tvms", NATIVE)).text == NATIVE
+
+
+@given(prim_funcs(), st.booleans())
+def test_the_newest_form_of_any_function_is_the_same_program(function: object, is_inside: bool) -> None:
+    text = "from tvm.script import tir as T\n\n" + function.script("tvm-0.21") + "\n"  # type: ignore[reportAttributeAccessIssue]
+    old = f"import os\nprint(os)\n{text}" if is_inside else text
+    migration = migrate(Source("old.py", old))
+    assert not migration.found
+    assert " T.block(" not in migration.text.replace("# with T.block", "")
+    if dialect_of(Source("old.py", old)) != "tvm-0.27":
+        assert "tirx as T" in migration.text
+    new = migration.text.removeprefix("import os\nprint(os)\n")
+    assert structural_equal(parse(text), parse(new), map_free_vars=True)
