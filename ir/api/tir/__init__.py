@@ -13,7 +13,7 @@ from ...schedule.state import BlockScope, ScheduleState, StmtSRef
 from ...schedule.tensor_intrin import TensorIntrin
 from ...te import all, any, comm_reducer, const, max, min, sum
 from ...tir import BufferType, ForKind, Stmt
-from . import analysis, ir_builder, stmt_functor
+from . import analysis, functor, ir_builder, stmt_functor
 from .expressions import (
     EQ,
     GE,
@@ -52,6 +52,7 @@ from .expressions import (
     Sub,
     Var,
 )  # fmt: skip
+from .functor import PyStmtExprMutator, PyStmtExprVisitor
 from .index_maps import IndexMap
 from .intrinsics import call_intrin, intrinsic
 from .statements import (
@@ -88,9 +89,9 @@ __all__ = [
     "BlockRealize", "BlockScope", "Broadcast", "Buffer", "BufferLoad", "BufferRealize", "BufferRegion", "BufferStore", "BufferType",
     "Call", "Cast", "CommReducer", "DeclBuffer", "Div", "Evaluate", "FloatImm", "FloorDiv", "FloorMod", "For", "ForKind",
     "IfThenElse", "IndexMap", "IntImm", "IterVar", "Let", "LetStmt", "MatchBufferRegion", "Max", "Min", "Mod", "Mul",
-    "Not", "Or", "PrimExpr", "PrimFunc", "ProducerLoad", "ProducerRealize", "ProducerStore", "Ramp", "Reduce", "Schedule",
+    "Not", "Or", "PrimExpr", "PrimFunc", "ProducerLoad", "ProducerRealize", "ProducerStore", "PyStmtExprMutator", "PyStmtExprVisitor", "Ramp", "Reduce", "Schedule",
     "ScheduleError", "ScheduleState", "Select", "SeqStmt", "Shuffle", "SizeVar", "Stmt", "StmtSRef", "StringImm", "Sub", "TensorIntrin", "Var", "While",
-    "all", "analysis", "any", "call_intrin", "comm_reducer", "const", "decl_buffer", "ir_builder", "max", "min", "stmt_functor", "stmt_list", "stmt_seq", "sum",
+    "all", "analysis", "any", "call_intrin", "comm_reducer", "const", "decl_buffer", "functor", "ir_builder", "max", "min", "stmt_functor", "stmt_list", "stmt_seq", "sum",
     "vscale",
 ]  # fmt: skip
 
