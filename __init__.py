@@ -181,6 +181,7 @@ _ALIASES = {
     "tvms.tir.tensor_intrin.x86": "tvms.ir.api.tir.tensor_intrin",
     "tvms.tir.tensor_intrin.dot_product_common": "tvms.ir.api.tir.tensor_intrin",
     "tvms.tir.transform": "tvms.codegen.lower.passes",
+    "tvms.tir.transform.transform": "tvms.codegen.lower.passes",
     "tvms.tirx": "tvms.ir.api.tir",
     "tvms.tirx.buffer": "tvms.ir.api.tir",
     "tvms.tirx.expr": "tvms.ir.api.tir",

@@ -25,8 +25,12 @@ from ..target import TargetLike, get_target
 from . import BLOCK_STEPS, LOOP_STEPS, ORDER, Step, guard_blocks
 from .bounds import Bounds, guard_indices
 from .common import eliminate_common_subexpressions
+from .compact import compact_buffers
 from .invariants import hoist_expressions
+from .narrow_index import narrow_indices
+from .own_variables import rename_repeated_definitions
 from .rewriter import Rewriter
+from .unify_threads import unify_threads
 
 __all__ = ["apply_default_schedule", "prim_func_pass"]
 
@@ -94,6 +98,8 @@ _SINGLE_RULES: dict[str, Callable[[tir.PrimFunc], tir.PrimFunc]] = {
     "RemoveAssume": remove_assumptions,
     "RemoveStoreUndef": remove_undefined_stores,
     "RewriteUnsafeSelect": rewrite_unsafe_selects,
+    "UnifyThreadBinding": unify_threads,
+    "ForceNarrowIndexToInt32": narrow_indices,
 }
 """The steps by pass name."""
 
@@ -128,7 +134,17 @@ _EARLY: dict[str, Callable[[tir.Block], bool]] = {
 """Steps that require earlier steps on blocks, with the condition for blocks that have not been through these."""
 
 
+@declare_pass("CompactBufferAllocation")
+def compact(mod: IRModule, is_strict: bool = True) -> IRModule:
+    """Reduce the buffers of opaque blocks to the part that is used. No dimension becomes larger, even if `is_strict` is
+    False, with which TVM may also pad buffers.
+    """
+    return map_functions(mod, tir.PrimFunc, deep(compact_buffers))
+
+
 for _name, _step in BLOCK_STEPS.items():
+    if _name == "CompactBufferAllocation":
+        continue
     declare_pass(_name)(_on_modules(_unless(_EARLY[_name], _step) if _name in _EARLY else _step))
 
 
@@ -161,6 +177,9 @@ declare_pass("CommonSubexprElimTIR")(_on_modules(_on_loops(eliminate_common_sube
 declare_pass("Simplify")(_on_modules(simplify_statements))
 for _name, _step in _SINGLE_RULES.items():
     declare_pass(_name)(_on_modules(_step))
+
+
+declare_pass("ConvertSSA")(rename_repeated_definitions)
 
 
 @declare_pass("Apply")

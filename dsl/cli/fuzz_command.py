@@ -248,6 +248,7 @@ _LAST = "FlattenSignature"
 """The step after which a function no longer has the parameters that it had."""
 _ALONE = (
     "Simplify", "HoistExpression", "CommonSubexprElimTIR", "ConvertForLoopsToSerial", "RemoveAssume", "RewriteUnsafeSelect",
+    "ConvertSSA",
 )  # fmt: skip
 """Passes on loops that are not part of the lowering."""
 

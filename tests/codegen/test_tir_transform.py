@@ -112,6 +112,46 @@ CASES = {
         A[1] = x
         """,
     ),
+    "UnifyThreadBinding": (
+        """
+        for i in T.thread_binding(2, "blockIdx.x"):
+            for j in T.thread_binding(4, "threadIdx.x"):
+                A[i * 4 + j] = A[i * 4 + j] + i
+            for k in T.thread_binding(T.int64(4), "threadIdx.x", annotations={"mark": 1}):
+                B[T.cast(i, "int64") * T.int64(4) + k] = x
+        B[31] = y
+        with T.launch_thread("threadIdx.y", 4) as t:
+            A[t] = y
+        for j in T.thread_binding(1, 5, "threadIdx.y"):
+            A[j] = y
+        """,
+        """
+        for blockIdx_x in T.thread_binding(2, "blockIdx.x"):
+            for threadIdx_x in T.thread_binding(4, "threadIdx.x"):
+                A[blockIdx_x * 4 + threadIdx_x] = A[blockIdx_x * 4 + threadIdx_x] + blockIdx_x
+                for k in T.serial(T.int64(1), annotations={"mark": 1}):
+                    B[T.cast(blockIdx_x, "int64") * T.int64(4) + T.cast(threadIdx_x, "int64")] = x
+        B[31] = y
+        for threadIdx_y in T.thread_binding(4, "threadIdx.y"):
+            A[threadIdx_y] = y
+        for threadIdx_y in T.thread_binding(4, "threadIdx.y"):
+            A[threadIdx_y + 1] = y
+        """,
+    ),
+    "ForceNarrowIndexToInt32": (
+        """
+        for i in range(T.int64(8)):
+            n: T.int64 = i + T.cast(x, "int64")
+            if n < T.int64(20):
+                A[T.max(n, T.int64(0)) // T.int64(2)] = T.cast(n, "int32") + B[i]
+        """,
+        """
+        for i in range(8):
+            n: T.int32 = i + x
+            if n < 20:
+                A[T.max(n, 0) // 2] = n + B[i]
+        """,
+    ),
     "RewriteUnsafeSelect": (
         """
         A[0] = T.Select(x > 0, B[x], T.Select(x < y, x, y))
@@ -182,3 +222,48 @@ def test_passes_on_whole_modules() -> None:
     assert tir.transform.Apply(lambda function: function.with_attr("seen", 1))(mod)["main"].attrs["seen"] == 1
     with pytest.raises(AttributeError, match="unknown pass 'Nothing'"):
         _ = tir.transform.Nothing
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (
+            'for j in T.thread_binding(4, "threadIdx.x"):\n A[j] = 1\nfor k in T.thread_binding(8, "threadIdx.x"):\n A[k] = 1',
+            "E0417",
+        ),
+        ('A[0] = A[0] + 1\nfor k in T.thread_binding(8, "threadIdx.x"):\n A[k] = 1', "E0416"),
+        ('for k in T.thread_binding(2, "blockIdx.x"):\n A[k] = 1', "E0416"),
+    ],
+)
+def test_threads_that_cannot_be_unified_are_refused(body: str, code: str) -> None:
+    text = f'for i in T.thread_binding(2, "blockIdx.x"):\n{indent(body, "    ")}'
+    with pytest.raises(tvms.TvmsError, match=code):
+        tir.transform.UnifyThreadBinding()(module(text))
+
+
+def test_data_of_64_bits_are_not_narrowed() -> None:
+    for body in (
+        'X = T.alloc_buffer((4,), "int64")\nX[0] = T.int64(1)',
+        'A[T.cast(T.cast(x, "int64") % T.int64(4294967296), "int32")] = 1',
+    ):
+        with pytest.raises(tvms.TvmsError, match="E0906"):
+            tir.transform.ForceNarrowIndexToInt32()(module(body))
+
+
+def test_repeated_definitions_are_renamed() -> None:
+    x = tir.Var("x", "int32")
+    A = tir.decl_buffer((4,), "int32", "A")
+    inner = tir.LetStmt(x, tir.Add(x, 1), tir.BufferStore(A, x, [1]))
+    body = tir.LetStmt(x, 5, tir.SeqStmt([tir.BufferStore(A, x, [0]), inner, tir.BufferStore(A, x, [2])]))
+    loops = [tir.For(x, 0, 4, tir.ForKind.SERIAL, tir.BufferStore(A, x, [x])) for _ in range(2)]
+    first, second = (tir.PrimFunc([A], tir.SeqStmt([body, *extra])) for extra in ([], loops))
+    found = tir.transform.ConvertSSA()(IRModule({"first": first, "second": second, "third": first}))
+    assert all(tir.analysis.verify_ssa(function) for function in found.functions.values())
+    defined = [function.params[0] for function in found.functions.values()]
+    assert len(set(defined)) == 3
+    start = np.zeros(4, "int32")
+    run(found, "first", [start])
+    assert start.tolist() == [5, 6, 5, 0]
+    run(found, "second", [start])
+    assert start.tolist() == [0, 1, 2, 3]
+    assert tir.transform.ConvertSSA()(found) is found
