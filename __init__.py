@@ -227,7 +227,14 @@ def _array(value: Any) -> Any:
     return array(value)
 
 
-_hooks.define(array=_array)
+def _composite_steps() -> None:
+    from .codegen import rules as _cpu
+    from .codegen.gpu import rules as _gpu
+
+    del _cpu, _gpu  # importing them declares the steps
+
+
+_hooks.define(array=_array, composite_steps=_composite_steps)
 
 _FINDER.add_children("tvms", sys.modules[__name__])
 _FINDER.add_children("tvms.ir", sys.modules["tvms.ir"])

@@ -17,6 +17,7 @@ LAWS = {
     "schedule": "a chain of schedule primitives never changes what a program computes, and replays from its text",
     "codegen": "compiled code computes what the interpreter does: unoptimized, optimized, and scheduled",
     "lowering": "no step of the lowering, and no pass on loops, changes what a function computes",
+    "recipes": "a default schedule replays from its text to the function that is compiled, and its knobs keep it correct",
     "traps": "compiled code stops at an index that was moved out of its buffer, and reports where",
     "tiers": "the interpreter's fast tier agrees with its definition bit for bit, faults included",
     "memory": "every access lies in its allocation, or is the same fault in the interpreter and in compiled code",

@@ -229,6 +229,8 @@ CODES: dict[str, str] = {
     "E0591": "a block or a loop under a condition",
     "E0592": "iterations of a block that may write the same element",
     "E0593": "an epilogue that a reduction cannot start from",
+    "E0594": "a knob of a composite step out of its range",
+    "E0595": "a block that a composite step does not apply to",
     "E0601": "a target that does not exist",
     "E0602": "an intrinsic that the target does not have",
     "E0603": "an external function that is unknown, or called incorrectly",

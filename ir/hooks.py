@@ -17,6 +17,11 @@ def define(**functions: Callable[..., Any]) -> None:
     _functions.update(functions)
 
 
+def is_defined(name: str) -> bool:
+    """Return whether a room has defined the hook `name`."""
+    return name in _functions
+
+
 def call(name: str, /, *args: Any, **options: Any) -> Any:
     """Call the hook `name`. Raises RuntimeError if the room that defines it was not imported."""
     if name not in _functions:

@@ -26,6 +26,10 @@ from ...ir.dtype import is_float
 from ...ir.equal import structural_equal
 from ...ir.fold import wrap
 from ...ir.idioms import without_casts
+from ...ir.schedule.arguments import Block, Integer
+from ...ir.schedule.conditions import KNOB
+from ...ir.schedule.declaration import Knob, composite
+from ...ir.schedule.program import Program
 from ...ir.simplify import simplify
 from ...ir.visit import substitute, walk
 from ..lower.rewriter import sequence
@@ -47,7 +51,8 @@ from .build import (
     vectorized,
 )
 from .nest import Axis, Declined, axes_of, check_loop, check_own_elements, check_plain
-from .rows import PARTS, around_rows
+from .rows import PARTS, around_rows, parallel_rows
+from .site import APPLIES, Site
 from .strides import step_along
 
 
@@ -66,6 +71,11 @@ class _Pair(Struct, frozen=True, eq=False):
     """The loads of old values, with the position of the value in the pair."""
     loads: tuple[Node, ...]
     """All loads of `taken`."""
+
+    @property
+    def outer(self) -> list[Axis]:
+        """The axes of the rows."""
+        return [axis for axis in self.axes if not axis.is_reduced]
 
     def step(
         self, old: tuple[tir.PrimExpr, ...], taken: tuple[tir.PrimExpr, ...], is_later: bool = False
@@ -138,17 +148,48 @@ def _value(expr: tir.PrimExpr) -> float:
             raise AssertionError(type(expr))
 
 
-def schedule_argument(stmt: tir.Stmt, machine: Machine) -> tir.Stmt:
-    """Return the loops of a reduction to an index and a value; Declined if `stmt` is not one."""
-    pair = _read(stmt)
-    width = machine.vector_bytes // 4
-    if pair.axis.size is not None and pair.axis.size < width:
+def choose_argument(stmt: tir.Stmt, machine: Machine) -> dict[str, Any]:
+    """Return the knobs of `argument_rows` for a reduction to an index and a value; Declined if `stmt` is not one."""
+    pair, lanes = _read(stmt), machine.vector_bytes // 4
+    if pair.axis.size is not None and pair.axis.size < lanes:
         raise Declined("the rows are shorter than a vector")
-    steps = [step_along(pair.taken, pair.axis.var), *[step_along(update, pair.axis.var) for update in pair.stores]]
-    if steps != [1, 0, 0]:
-        raise Declined("the reduced axis is not contiguous in the operand")
-    outer = [axis for axis in pair.axes if not axis.is_reduced]
-    return around_rows(outer, pair.axis, lambda: _row(pair, width), machine)
+    return {"lanes": lanes, "accumulators": PARTS, "parallel": parallel_rows(pair.outer, pair.axis, machine)}
+
+
+@composite(
+    requires=(APPLIES,),
+    knobs={
+        "lanes": Knob("the number of pairs of a vector", 2, 64, is_power=True),
+        "accumulators": Knob("the number of vectors of partial results", 1, 16),
+        "parallel": Knob("the position of the loop over rows whose iterations threads share", 0, 15),
+    },
+)
+def argument_rows(
+    program: Program,
+    block: Block,
+    *,
+    lanes: Integer,
+    accumulators: Integer = 4,
+    parallel: Integer | None = None,
+) -> None:
+    """Compute an argmax or argmin along rows, in vectors: `lanes * accumulators` pairs of an index and a value at once.
+
+    `i[r], v[r] = better(i[r], v[r], k, a[r, k])` becomes: update the partial pairs by the update of the loop, then combine them,
+    always in the same order.
+
+    Preserves: the result, since the update selects the same pair in any order.
+    """
+    site = Site(program, [block])
+
+    def kernel() -> tir.Stmt:
+        pair = _read(site.parts[0])
+        if parallel is not None and parallel >= len(pair.outer):
+            raise KNOB.refuse(
+                f"there are {len(pair.outer)} loops over rows, got position {parallel}", argument="parallel"
+            )
+        return around_rows(pair.outer, lambda: _row(pair, lanes, accumulators), parallel)
+
+    site.replace(site.build(kernel))
 
 
 def _read(stmt: tir.Stmt) -> _Pair:
@@ -192,6 +233,9 @@ def _read(stmt: tir.Stmt) -> _Pair:
     if not all(isinstance(start, tir.IntImm | tir.FloatImm) for start in starts):
         raise Declined("it does not start from constants")
     first, second = stores
+    steps = [step_along(others[0], reduced[0].var), *[step_along(update, reduced[0].var) for update in stores]]
+    if steps != [1, 0, 0]:
+        raise Declined("the reduced axis is not contiguous in the operand")
     return _Pair(axes, reduced[0], (first, second), starts, values, others[0], old, tuple(others))
 
 
@@ -202,13 +246,13 @@ def _stores(body: tir.Stmt) -> list[tir.BufferStore]:
     return [part for part in parts if isinstance(part, tir.BufferStore)]
 
 
-def _row(pair: _Pair, width: int) -> tir.Stmt:
+def _row(pair: _Pair, width: int, parts: int) -> tir.Stmt:
     """Return the statements for one row."""
-    axis, block = pair.axis, PARTS * width
-    partial = [new_buffer("partial", write.buffer.dtype, (PARTS, width), "local") for write in pair.stores]
+    axis, block = pair.axis, parts * width
+    partial = [new_buffer("partial", write.buffer.dtype, (parts, width), "local") for write in pair.stores]
     others = [new_buffer("other", write.buffer.dtype, (width,), "local") for write in pair.stores]
     pairs = list(zip(others, partial, strict=True))
-    counts = index(PARTS, axis.var.dtype), index(width, axis.var.dtype)
+    counts = index(parts, axis.var.dtype), index(width, axis.var.dtype)
 
     def for_each(body: Callable[[Index, Index], tir.Stmt]) -> tir.Stmt:
         return unrolled("u", counts[0], lambda u: vectorized("v", counts[1], lambda v: body(u, v)))
@@ -247,7 +291,7 @@ def _row(pair: _Pair, width: int) -> tir.Stmt:
 
     rest = vector_loop("rest", minus(axis.extent, done), width, lambda start, v: take(0, v, plus(done, plus(start, v))))
     halves = [width >> bits for bits in range(1, width.bit_length())]
-    merge = [stmt for part in range(1, PARTS) for stmt in combine(part, 0, width)]
+    merge = [stmt for part in range(1, parts) for stmt in combine(part, 0, width)]
     merge += [stmt for half in halves for stmt in combine(0, half, half)]
     finish = [replace(write, value=load(p, 0, 0)) for write, p in zip(pair.stores, partial, strict=True)]
     steps = (

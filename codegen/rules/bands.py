@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,6 +24,7 @@ from ...ir import make, tir
 from ...ir.base import Node
 from ...ir.dtype import parse_dtype
 from ...ir.equal import structural_equal
+from ...ir.schedule.conditions import KNOB
 from ...ir.visit import children, rewrite, substitute, walk
 from ..lower.layout import strides_of
 from ..lower.vectors import widen
@@ -47,12 +49,11 @@ class Band(Struct, frozen=True, eq=False):
     nests: list[Nest]
     buffers: list[tir.Buffer]
 
-    def around(self, body: tir.Stmt, machine: Machine) -> tir.Stmt:
-        """Return the loops around `body`, in which no loop is parallel; the first loop that is long enough is."""
+    def around(self, body: tir.Stmt, parallel: int | None) -> tir.Stmt:
+        """Return the loops around `body`, in which no loop is parallel; the one at position `parallel` is."""
         statement = rewrite(body, _serial)
-        parallel = next((var for var, extent in self.loops if _is_long(extent, machine)), None)
-        for var, extent in reversed(self.loops):
-            kind = tir.ForKind.PARALLEL if var is parallel else tir.ForKind.SERIAL
+        for position, (var, extent) in reversed([*enumerate(self.loops)]):
+            kind = tir.ForKind.PARALLEL if position == parallel else tir.ForKind.SERIAL
             statement = tir.For(var, tir.IntImm(var.dtype, 0), extent, kind, statement)
         return statement
 
@@ -94,14 +95,14 @@ def runs_of(merged: Sequence[tuple[Nest, int]]) -> list[Run]:
         if _common_axes([*together, nest]):
             together.append(nest)
             found += [Run([*together], [*before], taken)] if is_product(nest) else []
-        elif _are_independent(nest, together):
+        elif are_independent(nest, together):
             before.append(nest)
         else:
             break
     return found
 
 
-def _are_independent(nest: Nest, others: Sequence[Nest]) -> bool:
+def are_independent(nest: Nest, others: Sequence[Nest]) -> bool:
     """Return whether `nest` may run before `others` instead of after them."""
     written, touched = _memory(nest)
     return all(written.isdisjoint(_memory(other)[1]) and touched.isdisjoint(_memory(other)[0]) for other in others)
@@ -124,8 +125,8 @@ def has_plain_epilogue(nest: Nest) -> bool:
     return not any(uses_axis(update.value) for update in nest.after)
 
 
-def read_bands(nests: Sequence[Nest], owned: set[tir.Buffer], machine: Machine) -> list[Band]:
-    """Return the bands in which `nests` can be computed; `owned` are the buffers that only they access.
+def choose_bands(nests: Sequence[Nest], owned: set[tir.Buffer], machine: Machine) -> dict[str, Any]:
+    """Return the knobs of `row_bands` for `nests`; `owned` are the buffers that only they access.
 
     Declined if they share no axis, if their intermediate results stay in the cache anyway, or if there is too little for all threads.
     """
@@ -137,8 +138,7 @@ def read_bands(nests: Sequence[Nest], owned: set[tir.Buffer], machine: Machine) 
     *_, last = sizes
     if last is None:
         raise Declined("the number of rows is symbolic")
-    inner = {nest.store.buffer for nest in nests if nest.store.buffer in owned}
-    inner |= {update.buffer for nest in nests for update in nest.after if update.buffer in owned}
+    inner = _inner(nests, owned)
     row_bytes = sum(_row_bytes(buffer, nests, count) for buffer in inner)
     whole = prod(size or machine.threads for size in sizes)
     room = machine.l2_bytes * 3 // 4
@@ -147,10 +147,35 @@ def read_bands(nests: Sequence[Nest], owned: set[tir.Buffer], machine: Machine) 
     rows = min(last, max(room // row_bytes, -(-LEAST_USES // _reuse(nests, count))))
     bands = -(-last // rows)
     rows = -(-last // bands)
-    if not any(
-        _is_long(extent, machine) for extent in (*(axis.extent for axis in common[:-1]), tir.IntImm("int64", bands))
-    ):
+    extents = (*(axis.extent for axis in common[:-1]), tir.IntImm("int64", bands))
+    parallel = next((position for position, extent in enumerate(extents) if _is_long(extent, machine)), None)
+    if parallel is None:
         raise Declined("there are too few bands for all threads")
+    sizes_of_machine = {"l1_bytes": machine.l1_bytes, "l2_bytes": machine.l2_bytes}
+    vectors = {"vector_bytes": machine.vector_bytes, "registers": machine.registers}
+    options = {"fma": machine.has_fma, "byte_dots": machine.has_byte_dots}
+    return {"rows": rows, "parallel": parallel, **vectors, **sizes_of_machine, **options}
+
+
+def _inner(nests: Sequence[Nest], owned: set[tir.Buffer]) -> set[tir.Buffer]:
+    """Return the intermediate results of `nests`."""
+    return {update.buffer for nest in nests for update in (nest.store, *nest.after) if update.buffer in owned}
+
+
+def bands_of(nests: Sequence[Nest], owned: set[tir.Buffer], rows: int) -> list[Band]:
+    """Return the bands of `rows` iterations of the last common axis of `nests`; `owned` are the buffers that only they access.
+
+    Declined if they share no axis, or sizes are symbolic.
+    """
+    count = _common_axes(nests)
+    last = nests[0].axes[count - 1].size if count else None
+    if last is None:
+        raise Declined("they share no axis" if not count else "the number of rows is symbolic")
+    if rows > last:
+        raise KNOB.refuse(f"the blocks share {last} rows, got {rows}", argument="rows")
+    inner = _inner(nests, owned)
+    for buffer in inner:
+        _row_bytes(buffer, nests, count)
     full, rest = divmod(last, rows)
     made = [_band(nests, inner, count, 0, full, rows)]
     return [*made, _band(nests, inner, count, full * rows, 1, rest)] if rest else made

@@ -53,7 +53,10 @@ def is_multiple(size: Index, part: int) -> bool:
 def times(a: Index, b: Index) -> tir.PrimExpr:
     """Return `a * b`, without factors of one."""
     left, right = _together(a, b)
-    return right if constant(left) == 1 else left if constant(right) == 1 else make.mul(left, right)
+    known = (constant(left), constant(right))
+    if 0 in known:
+        return left if known[0] == 0 else right
+    return right if known[0] == 1 else left if known[1] == 1 else make.mul(left, right)
 
 
 def plus(a: Index, b: Index) -> tir.PrimExpr:

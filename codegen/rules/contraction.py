@@ -9,6 +9,7 @@ only the strides of each operand along the axes matter.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from math import prod
 
 from msgspec import Struct
@@ -76,12 +77,35 @@ class Contraction(Struct, frozen=True, eq=False):
         """Return whether threads pay off."""
         return _steps(self.nest, PARALLEL_STEPS) >= PARALLEL_STEPS
 
+    def parallel(self, outer: Sequence[Axis], machine: Machine, inner: str) -> str | None:
+        """Return what threads share: the loops `outer` ("batch"), the loops `inner` in them, or nothing."""
+        if not self.is_large:
+            return None
+        return "batch" if is_enough(outer, machine) else inner
+
 
 def read_contraction(nest: Nest, narrow: Sequence[str] = (), few: int = FEW, takes_bytes: bool = False) -> Contraction:
     """Return the contraction that `nest` computes; Declined if it is not one, or has fewer steps than `few`. The
     dtypes `narrow` are also accepted, and factors that are widened from them to the dtype of the result. If
     `takes_bytes`, so are unsigned times signed bytes that are summed in int32.
     """
+    takes_bytes = takes_bytes and nest.store.buffer.dtype == "int32"
+    found = _contraction_or_reason(nest, tuple(narrow), few, takes_bytes)
+    if isinstance(found, str):
+        raise Declined(found)
+    return found
+
+
+@lru_cache(maxsize=32)
+def _contraction_or_reason(nest: Nest, narrow: tuple[str, ...], few: int, takes_bytes: bool) -> Contraction | str:
+    """Return the contraction, or why there is none: several rules ask, and then the step."""
+    try:
+        return _contraction(nest, narrow, few, takes_bytes)
+    except Declined as problem:
+        return str(problem)
+
+
+def _contraction(nest: Nest, narrow: Sequence[str], few: int, takes_bytes: bool) -> Contraction:
     nest = _without_units(nest)
     if {axis.var for axis in nest.spatial} != set(plain_steps(nest.store, nest.axes)):
         raise Declined("a spatial axis does not occur in the indices of the result")
@@ -99,7 +123,7 @@ def read_contraction(nest: Nest, narrow: Sequence[str] = (), few: int = FEW, tak
     return Contraction(nest, a, b, c, batch, rows, columns, depth)
 
 
-_BYTES = ("int8", "uint8")
+BYTE_DTYPES = ("int8", "uint8")
 
 
 def _operands(nest: Nest, narrow: Sequence[str], takes_bytes: bool) -> tuple[Operand, Operand, Operand]:
@@ -113,12 +137,12 @@ def _operands(nest: Nest, narrow: Sequence[str], takes_bytes: bool) -> tuple[Ope
     before, product = (value.a, value.b) if _is_result(value.a, store) else (value.b, value.a)
     if not (_is_result(before, store) and isinstance(product, tir.Mul)):
         raise Declined("it is not a sum of products")
-    left, right = (_widened(expr, _BYTES if is_of_bytes else narrow) for expr in (product.a, product.b))
+    left, right = (_widened(expr, BYTE_DTYPES if is_of_bytes else narrow) for expr in (product.a, product.b))
     if not (isinstance(left, tir.BufferLoad) and isinstance(right, tir.BufferLoad)):
         raise Declined("a factor is not an element of a buffer")
     taken = ("float32", "float64", *narrow)
     if is_of_bytes:
-        if sorted((left.dtype, right.dtype)) != [*_BYTES]:
+        if sorted((left.dtype, right.dtype)) != [*BYTE_DTYPES]:
             raise Declined("its factors are not unsigned and signed bytes")
     elif any(dtype not in taken for dtype in (store.buffer.dtype, left.dtype, right.dtype)):
         raise Declined(f"its dtype is not {', '.join(taken[:-1])} or {taken[-1]}")

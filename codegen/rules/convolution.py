@@ -15,9 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
+
+from msgspec import Struct
 
 from ...ir import make, tir
 from ...ir.dtype import parse_dtype
+from ...ir.schedule.arguments import Block, Flag, Integer, Text
+from ...ir.schedule.buffer_arguments import Blocks
+from ...ir.schedule.declaration import Knob, composite
+from ...ir.schedule.program import Program
 from ..lower.rewriter import sequence
 from ..lower.vectors import widen
 from ..machine import Machine
@@ -43,20 +50,52 @@ from .build import (
     vector_loop,
     view,
 )  # fmt: skip
-from .contraction import Contraction, Offsets, extent_of, is_enough, joined, loops_around, read_contraction
+from .contraction import BYTE_DTYPES, Contraction, Offsets, Operand, extent_of, joined, loops_around, read_contraction
 from .epilogue import epilogue_of
-from .gemm import Product, emit_product
+from .gemm import Product, Tiling, emit_product
 from .matmul import known_size
 from .nest import Axis, Declined, Nest
-from .tiles import choose_chunk, choose_columns
+from .site import APPLIES, Site
+from .tiles import AHEAD, TILE_KNOBS, choose_chunk, choose_columns, choose_tiles, tiles_of
+from .words import BYTES
 
 Places = Mapping[int, Index]
 Distribute = Callable[[str, Index, Body], tir.Stmt]
 
 
-def schedule_convolution(nest: Nest, machine: Machine) -> tir.Stmt:
-    """Return the convolution as matrix products of gathered chunks; Declined if `nest` is not a convolution."""
-    read = read_contraction(nest, takes_bytes=machine.has_byte_dots)
+class _Convolution(Struct, frozen=True, eq=False):
+    """Contraction as matrix products: the factor A if `is_left`, else B, has axes that are not adjacent in memory."""
+
+    read: Contraction
+    rows: list[Axis]
+    columns: list[Axis]
+    depth: list[Axis]
+    outer: list[Axis]
+    is_left: bool
+
+    @property
+    def far(self) -> Operand:
+        """The factor to gather."""
+        return self.read.a if self.is_left else self.read.b
+
+    @property
+    def sides(self) -> list[Axis]:
+        """The axes of the rows or columns to gather, outermost first."""
+        return self.rows if self.is_left else self.columns
+
+    @property
+    def size(self) -> Index:
+        """The number of rows or columns to gather."""
+        return extent_of(self.sides)
+
+    @property
+    def column_bytes(self) -> int:
+        """The bytes of a gathered row or column."""
+        return known_size(self.depth) * parse_dtype(self.far.buffer.dtype).bytes
+
+
+def _read(nest: Nest, takes_bytes: bool) -> _Convolution:
+    read = read_contraction(nest, takes_bytes=takes_bytes)
     if not read.rows:
         raise Declined("every weight is used for one result only")
     columns, more_columns = joined(read.columns, (read.c,))
@@ -70,41 +109,93 @@ def schedule_convolution(nest: Nest, machine: Machine) -> tir.Stmt:
         raise Declined("neither factor is a matrix")
     if any(axis.size is None for axis in depth):
         raise Declined("the size of the window or the number of channels is symbolic")
-    outer = [*read.batch, *more_rows, *more_columns]
-    return _Emitter(read, rows, columns, depth, far is read.a, machine).run(outer)
+    return _Convolution(read, rows, columns, depth, [*read.batch, *more_rows, *more_columns], far is read.a)
+
+
+def choose_convolution(nest: Nest, machine: Machine) -> dict[str, Any]:
+    """Return the knobs of `im2col` for a convolution; Declined if `nest` is not one."""
+    found = _read(nest, machine.has_byte_dots)
+    read, result_bytes = found.read, parse_dtype(found.read.c.buffer.dtype).bytes
+    long, inner = known_size(found.sides[:1]), known_size(found.sides[1:])
+    unit = machine.registers // 3 if found.is_left else machine.vector_bytes // result_bytes
+    is_known = bool(long and inner)
+    chunk = choose_chunk(long, inner, found.column_bytes, unit, machine) * inner if is_known else 0
+    chunk = chunk or choose_columns(found.column_bytes, machine)
+    gathered = index(chunk) if is_multiple(found.size, chunk) else tir.Var("int64", "gathered")
+    m, n = (gathered, extent_of(found.columns)) if found.is_left else (extent_of(found.rows), gathered)
+    depth = known_size(found.depth)
+    k = -(-depth // BYTES) if read.a.buffer.dtype in BYTE_DTYPES else depth
+    tiles = choose_tiles(m, n, k, result_bytes, machine)
+    number = constant(ceil_divide(found.size, chunk))
+    inside = "chunks" if number is None or number >= machine.threads else "tiles"
+    parallel = read.parallel(found.outer, machine, inside)
+    return {"chunk": chunk, **tiles.knobs, "prefetch": AHEAD, "fma": machine.has_fma, "parallel": parallel}
+
+
+@composite(
+    requires=(APPLIES,),
+    knobs={
+        "chunk": Knob(
+            "the number of rows or columns to gather at a time; whole rows of the image are faster", 1, 1 << 16
+        ),
+        **TILE_KNOBS,
+        "parallel": Knob("what threads share", choices=("batch", "chunks", "tiles")),
+    },
+)
+def im2col(
+    program: Program,
+    block: Block,
+    *,
+    epilogue: Blocks = (),
+    chunk: Integer,
+    lanes: Integer,
+    rows: Integer,
+    columns: Integer,
+    depth: Integer,
+    panels: Integer = 0,
+    prefetch: Integer = AHEAD,
+    fma: Flag = True,
+    parallel: Text | None = None,
+) -> None:
+    """Compute a convolution as matrix products of gathered chunks, each in register tiles of `rows` × `columns`.
+
+    `o[f, y, x] += w[f, c, ky, kx] * i[c, y + ky, x + kx]` becomes, for each chunk of `chunk` pixels: copy the input of the chunk to
+    the matrix `near[(c, ky, kx), (y, x)]` in the L2 cache, then multiply it by the weights as `gemm_tiles` does. The blocks of
+    `epilogue` are element-wise, such as a bias and an activation.
+
+    Preserves: the result; every element is summed in the same order for all knobs. With `fma`, a step is rounded once.
+    """
+    site = Site(program, [block, *epilogue])
+    nest, tiling = site.with_epilogue(), Tiling(tiles_of(lanes, rows, columns, depth, panels), prefetch, fma)
+
+    def kernel() -> tir.Stmt:
+        found = _read(nest, takes_bytes=True)
+        return _Emitter(found, chunk, tiling, parallel).run()
+
+    site.replace(site.build(kernel), {store.buffer for store in (nest.store, *nest.after[:-1])})
 
 
 class _Emitter:
     """Emits the product: the factor `far`, whose axes are not adjacent in memory, is gathered in chunks; the other is a matrix."""
 
-    def __init__(
-        self, read: Contraction, rows: list[Axis], columns: list[Axis], depth: list[Axis], is_left: bool,
-        machine: Machine,
-    ) -> None:  # fmt: skip
-        self.read, self.machine, self.is_left = read, machine, is_left
-        self.rows, self.columns, self.depth = rows, columns, depth
-        self.far, self.sides = (read.a, rows) if is_left else (read.b, columns)
-        self.element_bytes, result_bytes = (parse_dtype(at.buffer.dtype).bytes for at in (self.far, read.c))
-        self.k, self.size = known_size(depth), extent_of(self.sides)
-        self.lanes = machine.vector_bytes // self.element_bytes
-        unit = machine.registers // 3 if is_left else machine.vector_bytes // result_bytes
-        self.result_bytes = result_bytes
-        long, inner, column_bytes = known_size(self.sides[:1]), known_size(self.sides[1:]), self.k * self.element_bytes
-        is_known = bool(long and inner)
-        self.are_rows_whole = is_known and len(self.sides) > 1
+    def __init__(self, found: _Convolution, chunk: int, tiling: Tiling, shared: str | None) -> None:
+        self.read, self.tiling, self.is_left, self.shared = found.read, tiling, found.is_left, shared
+        self.rows, self.columns, self.depth, self.outer = found.rows, found.columns, found.depth, found.outer
+        self.far, self.sides = found.far, found.sides
+        self.element_bytes, self.result_bytes = (parse_dtype(at.buffer.dtype).bytes for at in (self.far, self.read.c))
+        self.k, self.size, self.chunk = known_size(self.depth), found.size, chunk
+        tiles = tiling.tiles
+        self.lanes = tiles.lanes * self.result_bytes // self.element_bytes
+        inner = self.sides[-1].size
+        self.are_rows_whole = len(self.sides) > 1 and bool(inner and known_size(self.sides) and chunk % inner == 0)
         """Whether chunks have whole rows of the innermost axis; otherwise, they start and end anywhere."""
-        chunk = choose_chunk(long, inner, column_bytes, unit, machine) * inner if is_known else 0
-        self.chunk = chunk or choose_columns(column_bytes, machine)
-        self.width = -(-self.chunk // unit) * unit + (machine.registers // 2 if is_left else 0)
+        unit = 1 if self.is_left else tiles.lanes if is_multiple(self.size, chunk) else tiles.columns
+        self.width = -(-chunk // unit) * unit
         """Number of rows or columns of the gathered matrix, including padding that a tile reads beyond the last one."""
 
-    def run(self, outer: Sequence[Axis]) -> tir.Stmt:
+    def run(self) -> tir.Stmt:
         """Return the loops over the images and their chunks."""
-        is_large, chunks = self.read.is_large, ceil_divide(self.size, self.chunk)
-        by_image = is_large and is_enough(outer, self.machine)
-        number = constant(chunks)
-        by_chunk = is_large and not by_image and (number is None or number >= self.machine.threads)
-        is_whole = not by_image and not by_chunk and is_large
+        chunks, is_whole = ceil_divide(self.size, self.chunk), self.shared == "tiles"
 
         def image(offsets: Offsets) -> tir.Stmt:
             def chunk(number: tir.Var) -> tir.Stmt:
@@ -113,9 +204,9 @@ class _Emitter:
                 length = index(self.chunk) if is_even else least(self.chunk, minus(self.size, first))
                 return self._chunk(offsets, first, length, is_whole)
 
-            return (parallel if by_chunk else loop)("chunk", chunks, chunk)
+            return (parallel if self.shared == "chunks" else loop)("chunk", chunks, chunk)
 
-        return loops_around(outer, by_image, image)
+        return loops_around(self.outer, self.shared == "batch", image)
 
     def _chunk(self, offsets: Offsets, first: tir.PrimExpr, size: tir.PrimExpr, is_parallel: bool) -> tir.Stmt:
         """Gather a chunk and multiply it: `size` elements of the fused axes `sides`, from element `first` on."""
@@ -131,7 +222,7 @@ class _Emitter:
         else:
             a = self.read.a.matrix(self.rows, self.depth, offsets)
             product = Product(extent_of(self.rows), size, k, a, gathered, c, "b", finish=finish)
-        multiply = emit_product(product, self.machine, self.result_bytes, is_parallel)
+        multiply = emit_product(product, self.tiling, is_parallel)
         return allocated([near], [gather, self._clear(near, size), multiply])
 
     def _gather(

@@ -1,11 +1,9 @@
-"""Fusion of nests: producers are inlined into their consumers, and consecutive nests share their outer
-loops.
-"""
+"""Fusion of nests: which producers to inline into their consumers, and which outer loops consecutive nests share."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
@@ -15,7 +13,7 @@ from ...ir.equal import structural_equal
 from ...ir.visit import rewrite, substitute, walk
 from ..lower.vectors import widen
 from .build import Index, constant, index, times
-from .nest import Axis, Nest, with_plain_indices
+from .nest import Axis, Declined, Nest, with_plain_indices
 
 _COSTLY = 12
 """Cost above which a value with several readers is not inlined, in operations."""
@@ -25,21 +23,13 @@ registers.
 """
 
 
-def inline_producers(nests: Sequence[Nest], owned: Iterable[tir.Buffer]) -> tuple[list[Nest], set[tir.Buffer]]:
-    """Inline producers into their consumers; return the remaining nests, and the buffers that became unused.
+class Producers:
+    """Nests by position, and the positions of the writers and readers of each buffer: which nests to inline into others.
 
-    `owned` are the buffers that only the nests access. A producer is inlined if each of its elements is read
-    once, or is cheap and read by loops with the same number of steps. A producer that only permutes the
-    operand of a product is also inlined, since products accept any layout. No value grows to more than
-    `MOST_INLINED` nodes.
+    A producer is inlined if each of its elements is read once, or is cheap and read by loops with the same number of steps. A
+    producer that only permutes the operand of a product is also inlined, since products accept any layout. No value grows to
+    more than `MOST_INLINED` nodes.
     """
-    producers = _Producers(nests)
-    gone = {buffer for buffer in owned if producers.inline(buffer)}
-    return list(producers.nests.values()), gone
-
-
-class _Producers:
-    """Nests by position, and the positions of the writers and readers of each buffer."""
 
     def __init__(self, nests: Sequence[Nest]) -> None:
         self.nests = dict(enumerate(nests))
@@ -51,25 +41,31 @@ class _Producers:
             for load in nest.loads():
                 self._readers[load.buffer].add(position)
 
-    def inline(self, buffer: tir.Buffer) -> bool:
-        """Inline the nest that writes `buffer` into its readers if possible; return whether it was."""
+    def inline(self, buffer: tir.Buffer, perform: Callable[[int, Sequence[int]], Sequence[Nest]]) -> None:
+        """Inline the nest that writes `buffer` into its readers if that pays off.
+
+        `perform` does it, given the positions of the nest and the readers, and returns the new readers, or Declined.
+        """
         writers = [position for position in self._writers[buffer] if position in self.nests]
         readers = sorted(self._readers[buffer])
         if len(writers) != 1 or not readers or not self._may_inline(buffer, writers[0], readers):
-            return False
+            return
+        try:
+            new = perform(writers[0], readers)
+        except Declined:
+            return
         writer = self.nests.pop(writers[0])
         read = {load.buffer for load in writer.loads()}
         for array in read:
             self._readers[array].remove(writers[0])
             self._readers[array].update(readers)
-        for position in readers:
-            self.nests[position] = _inlined(self.nests[position], writer)
-            self._sizes[position] = sum(1 for _ in walk(self.nests[position].store.value))
-        return True
+        for position, nest in zip(readers, new, strict=True):
+            self.nests[position] = nest
+            self._sizes[position] = sum(1 for _ in walk(nest.store.value))
 
     def _may_inline(self, buffer: tir.Buffer, position: int, readers: Sequence[int]) -> bool:
         writer = self.nests[position]
-        if not _is_elementwise(writer):
+        if not is_elementwise(writer):
             return False
         loads = {reader: [load for load in self.nests[reader].loads() if load.buffer is buffer] for reader in readers}
         for reader, sites in loads.items():
@@ -86,7 +82,7 @@ class _Producers:
         return is_cheap or sum(map(len, loads.values())) == 1
 
 
-def _is_elementwise(writer: Nest) -> bool:
+def is_elementwise(writer: Nest) -> bool:
     """Return whether a nest stores each element of its buffer once, computed from its axes and other buffers."""
     buffer, indices = writer.store.buffer, writer.store.indices
     variables = [axis.var for axis in writer.axes]
@@ -131,7 +127,8 @@ def _cost(value: tir.PrimExpr) -> int:
     return sum(_COSTLY + 1 if isinstance(node, tir.Call) and isinstance(node.op, Op) else 1 for node in walk(value))
 
 
-def _inlined(nest: Nest, writer: Nest) -> Nest:
+def inlined(nest: Nest, writer: Nest) -> Nest:
+    """Return `nest` with the values of `writer` in place of loads of its buffer."""
     buffer = writer.store.buffer
 
     def value_of(node: Node) -> Node | None:

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from ...ir import make, tir
 from ..lower.rewriter import sequence
-from ..machine import Machine
 from .build import (
     Index,
     Statements,
@@ -46,14 +45,10 @@ from .build import (
     when,
 )  # fmt: skip
 from .epilogue import Epilogue
-from .tiles import Tiles, choose_tiles
+from .tiles import Tiles
 from .transposition import transposed
 from .words import BYTES, Words, dot
 
-AHEAD = 8
-"""Prefetch distance for B (L2 → L1), in steps of k."""
-FEW_ROWS = 4
-"""Maximum number of rows that are handled apart if the number is symbolic: tiles for many rows would be mostly empty."""
 FEW_PANELS = 8
 """Maximum number of panels of columns for which rows of A are read in place: packing them costs more than it saves."""
 
@@ -93,12 +88,24 @@ class _Step(Struct, frozen=True, eq=False):
     is_last: bool
 
 
-def emit_product(
-    product: Product, machine: Machine, element_bytes: int, is_parallel: bool = True, few: tir.Stmt | None = None
-) -> tir.Stmt:
+class Tiling(Struct, frozen=True):
+    """How a product is computed: its tiles, and the prefetch distance for B (L2 → L1) in steps of k, 0 for none.
+
+    - `is_fused`: whether each step is a fused multiply-add;
+    - `few_rows`, `few`: if the number of rows is symbolic, up to `few_rows` rows are handled apart, in the tiles `few`.
+    """
+
+    tiles: Tiles
+    prefetch: int
+    is_fused: bool
+    few_rows: int = 0
+    few: Tiles | None = None
+
+
+def emit_product(product: Product, tiling: Tiling, is_parallel: bool = True, few: tir.Stmt | None = None) -> tir.Stmt:
     """Return the statements that compute `product`.
 
-    If the number of rows is symbolic, 1 to `FEW_ROWS` rows have tiles of their own, or are computed by `few`.
+    If the number of rows is symbolic, few rows are computed by `few`, or in tiles of their own.
     """
     kinds, words = (product.a.dtype, product.b.dtype), dict[str, Words]()
     if product.is_of_bytes:
@@ -108,17 +115,15 @@ def emit_product(
         near = "" if product.near in words else product.near
         product = replace(product, k=ceil_divide(product.k, BYTES), near=near, **views)
 
-    def with_tiles(rows: Index, is_single: bool = False) -> tir.Stmt:
-        width = 0 if product.panels is None else constant(product.panels.shape[2]) or 0
-        tiles = choose_tiles(rows, product.n, product.k, element_bytes, machine, width)
-        return _Emitter(product, tiles, machine, is_parallel, kinds, words, is_single).run()
+    def with_tiles(tiles: Tiles, is_single: bool = False) -> tir.Stmt:
+        return _Emitter(product, tiles, tiling, is_parallel, kinds, words, is_single).run()
 
-    whole = with_tiles(product.m)
-    if few is None and constant(product.m) is None and not product.near:
-        few = with_tiles(FEW_ROWS, is_single=True)
+    whole = with_tiles(tiling.tiles)
+    if few is None and constant(product.m) is None and not product.near and tiling.few is not None:
+        few = with_tiles(tiling.few, is_single=True)
     if few is None:
         return whole
-    are_few = make.logical_and(below(0, product.m), below(product.m, FEW_ROWS + 1))
+    are_few = make.logical_and(below(0, product.m), below(product.m, tiling.few_rows + 1))
     return tir.IfThenElse(are_few, few, whole)
 
 
@@ -128,13 +133,13 @@ def _is_unit(buffer: tir.Buffer, axis: int) -> bool:
 
 class _Emitter:
     def __init__(
-        self, product: Product, tiles: Tiles, machine: Machine, is_parallel: bool, kinds: tuple[str, str],
+        self, product: Product, tiles: Tiles, tiling: Tiling, is_parallel: bool, kinds: tuple[str, str],
         words: Mapping[str, Words], is_single: bool = False,
     ) -> None:  # fmt: skip
         """With `is_single`, all rows are in one tile; there is at least one. `kinds` are the dtypes of the factors. `words` are the factors of bytes that must be packed; `product.k` counts
         words then.
         """
-        self.product, self.tiles, self.machine = product, tiles, machine
+        self.product, self.tiles, self.tiling = product, tiles, tiling
         self.kinds, self.words, self.is_dot = kinds, words, kinds[0] != product.c.dtype
         self.dtype = product.c.dtype
         self.row_tiles = index(1) if is_single else ceil_divide(product.m, tiles.rows)
@@ -310,11 +315,13 @@ class _Emitter:
         if "b" in self.words or not _is_unit(b, 0):
             return loop("k", length, lambda k: unrolled("c", step.vectors, lambda c: copy(k, times(c, width))))
 
+        turned = replace(b, shape=b.shape[::-1], strides=b.strides[::-1], name=f"{b.name}_turned")
+
         def square(first: Index, k: tir.PrimExpr) -> tir.Stmt:
             left = plus(times(panel, columns), first)
 
             def read(i: Index) -> tir.PrimExpr:
-                return load(b, lanes(plus(start, k), width), plus(left, i))
+                return load(turned, plus(left, i), lanes(plus(start, k), width))
 
             def write(i: Index, value: tir.PrimExpr) -> tir.Stmt:
                 return store(packed, value, slot, plus(k, i), lanes(first, width))
@@ -346,7 +353,8 @@ class _Emitter:
         top, left = times(tile, tiles.rows), times(panel, tiles.columns)
         sums = new_buffer("sums", self.dtype, (tiles.rows, tiles.columns), "local")
         is_streamed = self.product.panels is not None or (tiles.panels and self.packs_b)
-        streamed = range(step.vectors if is_streamed else 0)
+        ahead_steps = self.tiling.prefetch
+        streamed = range(step.vectors if is_streamed and ahead_steps else 0)
 
         def for_each(body: Callable[[Index, Index], tir.Stmt]) -> tir.Stmt:
             return unrolled("r", tiles.rows, lambda r: unrolled("v", step.vectors, lambda v: body(r, v)))
@@ -379,13 +387,13 @@ class _Emitter:
 
         def soon(k: Index, v: Index) -> tir.Stmt:
             if self.product.panels is not None:
-                return prefetch(self.product.panels, panel, plus(start, plus(k, AHEAD)), times(v, tiles.lanes))
-            return prefetch(b_panels, panel_slot, plus(k, AHEAD), times(v, tiles.lanes))
+                return prefetch(self.product.panels, panel, plus(start, plus(k, ahead_steps)), times(v, tiles.lanes))
+            return prefetch(b_panels, panel_slot, plus(k, ahead_steps), times(v, tiles.lanes))
 
         def add(k: Index) -> tir.Stmt:
             def one(r: Index, v: Index) -> tir.Stmt:
                 a, b, total = splat(a_element(r, k), tiles.lanes), b_vector(k, v), load(sums, *place(r, v))
-                value = dot(a, b, total, self.kinds) if self.is_dot else multiply_add(a, b, total, self.machine.has_fma)
+                value = dot(a, b, total, self.kinds) if self.is_dot else multiply_add(a, b, total, self.tiling.is_fused)
                 return store(sums, value, *place(r, v))
 
             return sequence([*(soon(k, v) for v in streamed), for_each(one)])

@@ -14,12 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
+from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ...ir import make, tir
 from ...ir.dtype import parse_dtype
 from ...ir.equal import structural_equal
+from ...ir.schedule.arguments import Block, Integer
+from ...ir.schedule.conditions import KNOB
+from ...ir.schedule.declaration import Knob, composite
+from ...ir.schedule.program import Program
 from ...ir.visit import substitute, walk
 from ..lower.rewriter import copy_of, sequence
 from ..machine import Machine
@@ -46,7 +52,9 @@ from .build import (
     vectorized,
     when,
 )
+from .fusion import compact, flattened, shared_axes
 from .nest import Axis, Declined, Nest
+from .site import APPLIES, Site
 from .strides import step_along
 
 PARTS = 4
@@ -64,44 +72,117 @@ _COMBINE: dict[type[tir.BinaryOp], Combine] = {
 }  # fmt: skip
 
 
-def schedule_rows(nests: Sequence[Nest], outer: int, machine: Machine, buffers: Sequence[tir.Buffer] = ()) -> tir.Stmt:
-    """Return the nests, which share their first `outer` axes and the intermediate `buffers`, computed row by
+def choose_rows(nests: Sequence[Nest], shared: int, machine: Machine) -> dict[str, Any]:
+    """Return the knobs of `vector_rows` for nests that share their first `shared` axes."""
+    is_single, knobs = _is_single_row(nests, shared), dict[str, Any](vector_bytes=machine.vector_bytes)
+    if shared:
+        knobs["shared"] = shared
+    if any(nest.reduced for nest in nests):
+        knobs["accumulators"] = PARTS
+    if sum(_steps(nest.axes) for nest in nests) >= PARALLEL_STEPS:
+        knobs["parallel"] = 0 if is_single else _longest(nests[0].axes[:shared], machine)
+        knobs |= {"chunk": CHUNK} if is_single else {}
+    return knobs
+
+
+def _longest(axes: Sequence[Axis], machine: Machine) -> int | None:
+    """Return the position of the first axis with enough iterations for all threads."""
+    return next((i for i, axis in enumerate(axes) if axis.size is None or axis.size >= machine.threads), None)
+
+
+def _is_single_row(nests: Sequence[Nest], shared: int) -> bool:
+    return not shared and len(nests) == len(nests[0].axes) == 1 and not nests[0].reduced
+
+
+@composite(
+    requires=(APPLIES,),
+    knobs={
+        "shared": Knob("the number of outer loops that the blocks share", 0, 16),
+        "vector_bytes": Knob("the number of bytes of a vector", 16, 256, is_power=True),
+        "accumulators": Knob("the number of vectors of partial results of a reduction", 1, 16),
+        "chunk": Knob("the number of elements of a single row that a thread processes at a time", 64, 1 << 24),
+        "parallel": Knob(
+            "the position of the shared loop whose iterations threads share; 0 for the chunks of a row", 0, 15
+        ),
+    },
+)
+def vector_rows(
+    program: Program,
+    *blocks: Block,
+    shared: Integer = 0,
+    vector_bytes: Integer,
+    accumulators: Integer = 4,
+    chunk: Integer = CHUNK,
+    parallel: Integer | None = None,
+) -> None:
+    """Compute consecutive blocks row by row, in vectors: they share their first `shared` loops.
+
+    `for i, j: b[i, j] = f(a[i, j])` and `for i, j: c[i] += b[i, j]` become `for i: (for j: b[j] = f(a[i, j])), (for j: c += b[j])`.
+    Buffers that only the blocks access become one row, which stays in the L1 cache. Reductions along a contiguous axis have
+    `accumulators` vectors of partial results.
+
+    Preserves: the result but for the order of summation, which depends on `vector_bytes` and `accumulators` alone.
+    """
+    site = Site(program, blocks)
+    nests, stored = rows_of(site, shared)
+    if parallel is not None and parallel >= max(shared, 1):
+        raise KNOB.refuse(f"the blocks share {shared} loops, got position {parallel}", argument="parallel")
+    small, rows = compact(nests, shared, site.owned(stored))
+    row = Row(vector_bytes, accumulators, chunk)
+    site.replace(site.build(lambda: emit_nests(small, shared, row, parallel, rows)), stored)
+
+
+def rows_of(site: Site, shared: int) -> tuple[list[Nest], set[tir.Buffer]]:
+    """Return the nests at a site, which share `shared` loops, and the buffers that they store; refused if they cannot."""
+    nests = site.nests()
+    stored = {nest.store.buffer for nest in nests}
+    nests = [flattened(nests[0])] if len(nests) == 1 else nests
+    most = shared_axes(nests)
+    if shared > most:
+        raise KNOB.refuse(f"the blocks can share {most} loops, got {shared}", argument="shared")
+    return nests, stored
+
+
+class Row(Struct, frozen=True):
+    """How rows are computed: the bytes of a vector, the vectors of partial results, the elements of a chunk."""
+
+    vector_bytes: int
+    accumulators: int
+    chunk: int
+
+
+def emit_nests(
+    nests: Sequence[Nest], shared: int, row: Row, parallel: int | None, buffers: Sequence[tir.Buffer]
+) -> tir.Stmt:
+    """Return the nests, which share their first `shared` axes and the intermediate `buffers`, computed row by
     row.
 
     Declined if the form of a reduction is unknown.
     """
-    first = nests[0].axes[:outer]
-    emitters = [_Row(nest, outer, machine) for nest in nests]
-    if not first and len(nests) == len(nests[0].axes) == 1 and not nests[0].reduced and not buffers:
-        return emitters[0].chunked(_is_large(nests))
-    return _around(first, nests, lambda: allocated(buffers, [emitter.run() for emitter in emitters]), machine)
+    emitters = [_Row(nest, shared, row) for nest in nests]
+    if _is_single_row(nests, shared) and not buffers:
+        return emitters[0].chunked(parallel is not None)
+    statement = allocated(buffers, [emitter.run() for emitter in emitters])
+    axes = nests[0].axes[:shared]
+    mapping = {axis.var: common.var for nest in nests[1:] for axis, common in zip(nest.axes, axes, strict=False)}
+    return _distributed(axes, substitute(statement, mapping), parallel)
 
 
-def _is_large(nests: Sequence[Nest]) -> bool:
-    return sum(_steps(nest.axes) for nest in nests) >= PARALLEL_STEPS
+def parallel_rows(outer: Sequence[Axis], inner: Axis, machine: Machine) -> int | None:
+    """Return the position of the loop over rows, which are along `inner`, that threads share; None if it does not pay off."""
+    return _longest(outer, machine) if _steps((*outer, inner)) >= PARALLEL_STEPS else None
+
+
+def around_rows(outer: Sequence[Axis], body: Callable[[], tir.Stmt], position: int | None) -> tir.Stmt:
+    """Return loops over `outer` around `body`; the one at `position` is parallel."""
+    return _distributed(outer, body(), position)
 
 
 def _steps(axes: Sequence[Axis]) -> int:
     return prod(PARALLEL_STEPS if axis.size is None else axis.size for axis in axes)
 
 
-def _around(shared: Sequence[Axis], nests: Sequence[Nest], body: Callable[[], tir.Stmt], machine: Machine) -> tir.Stmt:
-    """Return loops over the shared axes; the first one that is long enough is parallel."""
-    statement = body()
-    mapping = {axis.var: common.var for nest in nests[1:] for axis, common in zip(nest.axes, shared, strict=False)}
-    return _distributed(shared, substitute(statement, mapping), _is_large(nests), machine)
-
-
-def around_rows(outer: Sequence[Axis], inner: Axis, body: Callable[[], tir.Stmt], machine: Machine) -> tir.Stmt:
-    """Return loops over `outer` around `body`, which loops over `inner`; the first loop that is long enough is
-    parallel.
-    """
-    return _distributed(outer, body(), _steps((*outer, inner)) >= PARALLEL_STEPS, machine)
-
-
-def _distributed(axes: Sequence[Axis], statement: tir.Stmt, is_large: bool, machine: Machine) -> tir.Stmt:
-    is_open = [axis.size is None or axis.size >= machine.threads for axis in axes]
-    distributed = is_open.index(True) if True in is_open and is_large else -1
+def _distributed(axes: Sequence[Axis], statement: tir.Stmt, distributed: int | None) -> tir.Stmt:
     for position in reversed(range(len(axes))):
         axis = axes[position]
         kind = tir.ForKind.PARALLEL if position == distributed else tir.ForKind.SERIAL
@@ -112,13 +193,13 @@ def _distributed(axes: Sequence[Axis], statement: tir.Stmt, is_large: bool, mach
 class _Row:
     """Emits the code of one nest for one value of its outer axes."""
 
-    def __init__(self, nest: Nest, outer: int, machine: Machine) -> None:
-        self.nest = nest
+    def __init__(self, nest: Nest, outer: int, row: Row) -> None:
+        self.nest, self.parts, self.chunk = nest, row.accumulators, row.chunk
         inner = nest.axes[outer:]
         self.spatial = [axis for axis in inner if not axis.is_reduced]
         self.reduced = [axis for axis in inner if axis.is_reduced]
         widest = max(parse_dtype(node.dtype).bytes for node in (nest.store.value, *nest.loads()))
-        self.width = machine.vector_bytes // max(widest, 4)
+        self.width = row.vector_bytes // max(widest, 4)
         self.accesses = (nest.store, *nest.loads())
         self.widest_step = MOST_STEP if self.reduced else 1
 
@@ -138,12 +219,12 @@ class _Row:
             return self.run()
 
         def chunk(number: tir.Var) -> tir.Stmt:
-            start = times(number, CHUNK)
-            rest = axis.size is not None and axis.size % CHUNK == 0
-            length = index(CHUNK, axis.var.dtype) if rest else least(CHUNK, minus(axis.extent, start))
+            start = times(number, self.chunk)
+            rest = axis.size is not None and axis.size % self.chunk == 0
+            length = index(self.chunk, axis.var.dtype) if rest else least(self.chunk, minus(axis.extent, start))
             return vector_loop("j", length, self.width, lambda j, v: self._at({axis.var: plus(plus(start, j), v)}))
 
-        return parallel("chunk", ceil_divide(axis.extent, CHUNK), chunk)
+        return parallel("chunk", ceil_divide(axis.extent, self.chunk), chunk)
 
     def _elementwise(self) -> tir.Stmt:
         if not self.spatial:
@@ -195,7 +276,7 @@ class _Row:
         nest, width = self.nest, self.width
         dtype, init = nest.store.buffer.dtype, nest.init
         assert init is not None
-        most = PARTS if along.size is None else min(PARTS, max(1, along.size // width))
+        most = self.parts if along.size is None else min(self.parts, max(1, along.size // width))
         lane_count = index(width, along.var.dtype)
 
         def strip(start: Index, count: int, end: Index | None) -> tir.Stmt:
@@ -260,8 +341,8 @@ class _Row:
         dtype = nest.store.buffer.dtype
         is_sum = isinstance(nest.store.value, tir.Add | tir.Mul)
         neutral = make.const(int(isinstance(nest.store.value, tir.Mul)), dtype) if is_sum else init
-        partial = new_buffer("partial", dtype, (PARTS, width), "local")
-        parts, lane_count = index(PARTS, along.var.dtype), index(width, along.var.dtype)
+        partial = new_buffer("partial", dtype, (self.parts, width), "local")
+        parts, lane_count = index(self.parts, along.var.dtype), index(width, along.var.dtype)
 
         def take(u: Index, v: Index, position: tir.PrimExpr) -> tir.Stmt:
             return store(partial, combine(load(partial, u, v), substitute(taken, {along.var: position})), u, v)
@@ -269,11 +350,11 @@ class _Row:
         def for_each(body: Callable[[Index, Index], tir.Stmt]) -> tir.Stmt:
             return unrolled("u", parts, lambda u: vectorized("v", lane_count, lambda v: body(u, v)))
 
-        whole = divide(along.extent, PARTS * width)
-        done = times(whole, PARTS * width)
+        whole = divide(along.extent, self.parts * width)
+        done = times(whole, self.parts * width)
 
         def step(number: tir.Var) -> tir.Stmt:
-            start = times(number, PARTS * width)
+            start = times(number, self.parts * width)
             return for_each(lambda u, v: take(u, v, plus(start, plus(times(u, width), v))))
 
         def rest(start: tir.PrimExpr, v: tir.PrimExpr) -> tir.Stmt:
@@ -286,16 +367,16 @@ class _Row:
             [
                 for_each(lambda u, v: store(partial, neutral, u, v)),
                 _loops(others, lambda: inside),
-                *_combined(partial, width, combine),
+                *_combined(partial, self.parts, width, combine),
                 replace(nest.store, value=combine(init, total) if is_sum else total),
             ],
         )
 
 
-def _combined(partial: tir.Buffer, width: int, combine: Combine) -> list[tir.Stmt]:
+def _combined(partial: tir.Buffer, parts: int, width: int, combine: Combine) -> list[tir.Stmt]:
     """Return statements that combine all elements of `partial` into its first one."""
     steps: list[tir.Stmt] = []
-    for part in range(1, PARTS):
+    for part in range(1, parts):
         places = lanes(0, width)
         steps.append(store(partial, combine(load(partial, 0, places), load(partial, part, places)), 0, places))
     half = width // 2

@@ -9,11 +9,17 @@ High-Performance Matrix Multiplication", 2008; Van Zee & van de Geijn, "BLIS", 2
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Struct
 
+from ...ir.schedule.conditions import KNOB
+from ...ir.schedule.declaration import Knob
 from ..machine import Machine
 from .build import Index, constant
 
+AHEAD = 8
+"""Prefetch distance for B (L2 → L1), in steps of k."""
 DEPTH = 384
 """Maximum number of steps of the sum between two loads of an accumulator."""
 SHALLOW = 256
@@ -45,6 +51,31 @@ class Tiles(Struct, frozen=True):
     def columns(self) -> int:
         """Return the number of columns of a tile."""
         return self.vectors * self.lanes
+
+    @property
+    def knobs(self) -> dict[str, Any]:
+        """Return the sizes as arguments of steps."""
+        sizes = {"lanes": self.lanes, "rows": self.rows, "columns": self.columns, "depth": self.depth}
+        return {**sizes, "panels": self.panels} if self.panels else sizes
+
+
+TILE_KNOBS = {
+    "lanes": Knob("the number of elements of a vector", 2, 64, is_power=True),
+    "rows": Knob("the number of rows of a register tile", 1, 64),
+    "columns": Knob("the number of columns of a register tile, a multiple of lanes", 1, 1024),
+    "depth": Knob("the number of steps of the sum between two loads of an accumulator", 1, 1 << 16),
+    "panels": Knob("the number of panels of B in the L2 cache; 0 packs each panel just before its use", 0, 1 << 16),
+    "prefetch": Knob("the prefetch distance for B (L2 → L1), in steps of k; 0 for none", 0, 1024),
+}
+"""The knobs of products."""
+
+
+def tiles_of(lanes: int, rows: int, columns: int, depth: int, panels: int, name: str = "columns") -> Tiles:
+    """Return the sizes as given; refused if a tile does not consist of whole vectors, for the argument `name`."""
+    if columns % lanes:
+        reason = f"expected a multiple of lanes, {lanes}, got {columns}"
+        raise KNOB.refuse(reason, help="a tile consists of whole vectors", argument=name)
+    return Tiles(lanes, rows, columns // lanes, depth, panels)
 
 
 def choose_tiles(m: Index, n: Index, k: Index, element_bytes: int, machine: Machine, width: int = 0) -> Tiles:

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+from msgspec import Struct
 
 from ...ir import tir
 from ...ir.dtype import parse_dtype
+from ...ir.schedule.arguments import Block, Flag, Integer
+from ...ir.schedule.declaration import Knob, composite
+from ...ir.schedule.program import Program
 from ...ir.visit import substitute
 from ..lower.rewriter import sequence
 from ..machine import Machine
@@ -25,6 +32,7 @@ from .build import (
     times,
 )
 from .nest import Axis, Declined, Nest
+from .site import APPLIES, Site
 from .strides import plain_steps
 from .transposition import transposed
 
@@ -33,40 +41,74 @@ MOST_LANES = 16
 PARALLEL_ELEMENTS = 1 << 16
 
 
-def schedule_transpose(nest: Nest, machine: Machine) -> tir.Stmt:
-    """Return the transposing copy by squares; Declined if `nest` is not a copy, or keeps the contiguous axis."""
+class _Transpose(Struct, frozen=True, eq=False):
+    """Copy whose source is contiguous along `down`, and whose target is contiguous along `across`."""
+
+    nest: Nest
+    source: tir.BufferLoad
+    down: Axis
+    across: Axis
+
+
+def _read(nest: Nest) -> _Transpose:
+    source = nest.store.value
+    if not isinstance(source, tir.BufferLoad) or nest.init is not None or nest.reduced:
+        raise Declined("it is not a copy")
+    written, read = plain_steps(nest.store, nest.axes), plain_steps(source, nest.axes)
+    down = next((axis for axis in nest.axes if constant(read.get(axis.var, 0)) == 1), None)
+    across = next((axis for axis in nest.axes if constant(written.get(axis.var, 0)) == 1), None)
+    if down is None or across is None or down is across:
+        raise Declined("source and target are contiguous along the same axis")
+    return _Transpose(nest, source, down, across)
+
+
+def choose_transpose(nest: Nest, machine: Machine) -> dict[str, Any]:
+    """Return the knobs of `transpose_squares`; Declined if `nest` is not a copy, or keeps the contiguous axis."""
     source = nest.store.value
     if not isinstance(source, tir.BufferLoad) or nest.init is not None or nest.reduced:
         raise Declined("it is not a copy")
     count = machine.vector_bytes // parse_dtype(source.dtype).bytes
     if not 4 <= count <= MOST_LANES:
         raise Declined(f"squares of '{source.dtype}' do not fit in the registers")
-    written, read = plain_steps(nest.store, nest.axes), plain_steps(source, nest.axes)
-    down = next((axis for axis in nest.axes if constant(read.get(axis.var, 0)) == 1), None)
-    across = next((axis for axis in nest.axes if constant(written.get(axis.var, 0)) == 1), None)
-    if down is None or across is None or down is across:
-        raise Declined("source and target are contiguous along the same axis")
-    if any(axis.size is not None and axis.size < count for axis in (down, across)):
+    found = _read(nest)
+    if any(axis.size is not None and axis.size < count for axis in (found.down, found.across)):
         raise Declined("an axis is shorter than a vector")
-    return _Squares(nest, source, down, across, count).run()
+    size = prod(PARALLEL_ELEMENTS if axis.size is None else axis.size for axis in nest.axes)
+    return {"lanes": count, "parallel": size >= PARALLEL_ELEMENTS}
+
+
+@composite(
+    requires=(APPLIES,),
+    knobs={
+        "lanes": Knob("the number of elements of a vector: squares of lanes × lanes elements", 2, 64, is_power=True)
+    },
+)
+def transpose_squares(program: Program, block: Block, *, lanes: Integer, parallel: Flag = False) -> None:
+    """Copy transposed square by square, each in registers by shuffles of vectors.
+
+    `b[j, i] = a[i, j]` becomes, for every square: load `lanes` vectors, exchange halves, quarters and so on, store `lanes`
+    vectors. Rows and columns that do not fill a square are copied element by element.
+
+    Preserves: the result, bit for bit.
+    """
+    site = Site(program, [block])
+    (nest,) = site.nests()
+    site.replace(site.build(lambda: _Squares(_read(nest), lanes).run(parallel)))
 
 
 class _Squares:
     """Emits the copy; the source is contiguous along `down`, the target along `across`."""
 
-    def __init__(self, nest: Nest, source: tir.BufferLoad, down: Axis, across: Axis, count: int) -> None:
-        self.nest, self.source, self.count = nest, source, count
-        self.down, self.across = down, across
+    def __init__(self, found: _Transpose, count: int) -> None:
+        self.nest, self.source, self.count = found.nest, found.source, count
+        self.down, self.across = found.down, found.across
 
-    def run(self) -> tir.Stmt:
+    def run(self, is_parallel: bool) -> tir.Stmt:
         """Loop over the other axes, then over squares; copy the remaining elements one by one."""
         count, down, across = self.count, self.down, self.across
         rows, columns = divide(down.extent, count), divide(across.extent, count)
         others = [axis for axis in self.nest.axes if axis not in (down, across)]
-        size = 1
-        for axis in self.nest.axes:
-            size *= PARALLEL_ELEMENTS if axis.size is None else axis.size
-        distribute = parallel if size >= PARALLEL_ELEMENTS and not others else loop
+        distribute = parallel if is_parallel and not others else loop
 
         def strip(row: tir.Var) -> Statements:
             first = times(row, count)
@@ -78,8 +120,7 @@ class _Squares:
         last = self._copy(done, minus(down.extent, done), 0, across.extent)
         statement = sequence([distribute("row", rows, strip), last])
         for position, axis in reversed(list(enumerate(others))):
-            is_parallel = position == 0 and size >= PARALLEL_ELEMENTS
-            kind = tir.ForKind.PARALLEL if is_parallel else tir.ForKind.SERIAL
+            kind = tir.ForKind.PARALLEL if is_parallel and position == 0 else tir.ForKind.SERIAL
             statement = tir.For(axis.var, tir.IntImm(axis.var.dtype, 0), axis.extent, kind, statement)
         return statement
 

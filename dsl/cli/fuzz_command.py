@@ -26,20 +26,25 @@ SECONDS_BETWEEN_LINES = 5.0
 """Seconds between lines of progress, if there is no bar."""
 
 if TYPE_CHECKING:
+    from ...ir.schedule.text import ScheduleText
     from ..testing.campaign import Batch, Failure, Total
     from ..testing.laws.artifacts import Damage
     from ..testing.laws.lowering import Lowering
+    from ..testing.laws.recipes import Defaults
 
 
-def compiled(module: IRModule | Damage | Lowering, entry: str) -> Any:
+def compiled(module: IRModule | Damage | Lowering | Defaults, entry: str) -> Any:
     """Return a callable for a function of a module, compiled for its target attribute. Without one, compile for the
     CPU, and a loop function in all variants. For a damaged file, return the result of `load_damaged`; for a lowering, that
-    of `_lower_in_steps`.
+    of `_lower_in_steps`; for default schedules, that of `_default_schedules`.
     """
     if not isinstance(module, IRModule):
         from ..testing.laws.lowering import Lowering
+        from ..testing.laws.recipes import Defaults
         from .fuzz_artifacts import load_damaged
 
+        if isinstance(module, Defaults):
+            return _default_schedules(module)
         return _lower_in_steps(module) if isinstance(module, Lowering) else load_damaged(module)
     from ...codegen import compile as compile_module
     from ...codegen.runtime.variants import compile_variants
@@ -242,6 +247,23 @@ def _save(arguments: argparse.Namespace, failure: Failure) -> str:
 def _input_file(path: str, argument: str) -> str:
     """Return the name of the file with an argument of the failing example in `path`."""
     return f"{path.removesuffix('.tvms')}.{argument}.npy"
+
+
+def _default_schedules(defaults: Defaults) -> list[tuple[ScheduleText, tir.PrimFunc]]:
+    """Return the default schedules of the function `main` for a processor and for a GPU, with the scheduled functions."""
+    from ...codegen.gpu.rules import derive_for_gpu
+    from ...codegen.gpu.split import has_threads
+    from ...codegen.machine import Machine
+    from ...codegen.rules import derive, rules_for
+
+    function, number = defaults.module.functions["main"], defaults.number
+    assert isinstance(function, tir.PrimFunc)
+    vectors, threads = ((16, 16), (32, 16), (64, 32))[number % 3], (1, 2, 64)[number // 3 % 3]
+    machine = Machine(*vectors, 32 << 10, 512 << 10, threads, has_fma=number % 2 == 0, has_byte_dots=vectors[0] > 16)
+    found = [derive(function, rules_for(machine))]
+    if not has_threads(function):
+        found.append(derive_for_gpu(function, ("sm_75", "sm_80")[number % 2]))
+    return [(recipe.text("main", "default"), recipe.function) for recipe in found if recipe.schedule is not None]
 
 
 _LAST = "FlattenSignature"

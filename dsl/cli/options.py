@@ -285,6 +285,13 @@ def _add_schedule(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print the unscheduled module and its schedules, with a comment on each step",
     )
+    parser.add_argument(
+        "--default",
+        action="store_true",
+        help="print the default schedules of functions without one, as texts; with --explain also why rules decline",
+    )
+    parser.add_argument("--func", metavar="NAME", help="with --default: the function (default: all)")
+    parser.add_argument("--write", action="store_true", help="with --default: add the schedules to the file")
     common.add_dialect(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="write the scheduled module to this file")
 

@@ -12,10 +12,18 @@ from ...ir.schedule.text import ScheduleText, Step
 from ...ir.spelling import did_you_mean
 from ..load import load_verified, read_source
 from .files import write_module
+from .reporting import UsageError
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Apply the schedules; print or write the module, or print the module with explained schedules."""
+    if arguments.default:
+        from .default_schedule import run as run_default
+
+        return run_default(arguments)
+    for option, value in (("--write", arguments.write), ("--func", arguments.func)):
+        if value:
+            raise UsageError(f"{option} requires --default", help="add --default to print the default schedules")
     from ...ir.schedule.apply import apply_each, check_single, schedules_for
     from ...ir.schedule.explain import explain
 

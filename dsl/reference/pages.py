@@ -14,7 +14,7 @@ from ...ir.ops.registry import RelaxOp, families, relax_ops
 from ...ir.passes.pipelines import PIPELINES
 from ...ir.passes.transform import Pass
 from ...ir.passes.transform import passes as declared_passes
-from ...ir.schedule.declaration import PRIMITIVES, Argument, Primitive
+from ...ir.schedule.declaration import COMPOSITES, PRIMITIVES, Argument, Primitive, load_composites
 from ...ir.schedule.primitives import load
 from .catalogue import SECTIONS, Entry, forms
 
@@ -122,6 +122,12 @@ A schedule changes how a loop function executes, but not what it computes. It is
 `tvms run` apply the schedule of the target. If a precondition does not hold, the step is refused with an error code and the
 program stays unchanged. Apache TVM has no text for schedules: the TVM dialects omit them.
 """
+_COMPOSITE = """# Composite steps
+
+The compiler schedules functions that have no schedule by these steps (`tvms schedule FILE --default`). Each replaces blocks by a
+kernel as a unit, for forms that primitives do not express, such as packed panels or transposition in registers. Texts,
+traces and messages treat them like primitives. Their knobs are keyword arguments. Any value in the range of a knob keeps the
+program correct; others are refused (E0594). The blocks must be directly in the root block, in loops that are not scheduled."""
 _CASE = re.compile(
     r"# === .*\n# --- before\n([\s\S]*?)\n# --- schedule\n([\s\S]*?)\n# --- after\n([\s\S]*?)(?=\n# ===|\Z)"
 )
@@ -139,7 +145,18 @@ def schedules() -> str:
     for primitive in changing:
         lines += ["", f"## {primitive.name}", "", f"`{_step(primitive)}`", "", primitive.doc]
         lines += [*_requires(primitive), *_example(primitive)]
+    load_composites()
+    lines += ["", _COMPOSITE]
+    for step in sorted(COMPOSITES.values(), key=lambda declared: declared.name):
+        lines += ["", f"## {step.name}", "", f"`{_step(step)}`", "", step.doc, *_knobs(step), *_requires(step)]
     return "\n".join(lines) + "\n"
+
+
+def _knobs(step: Primitive) -> Iterator[str]:
+    if step.knobs:
+        yield from ("", "Knobs:", "")
+    for name, knob in step.knobs.items():
+        yield f"- `{name}`: {knob.meaning}; {knob.range}"
 
 
 def _step(primitive: Primitive) -> str:

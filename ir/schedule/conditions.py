@@ -69,6 +69,7 @@ RUNS_TO_THE_END = Condition(
     "no loop of the function ends early",
     "use a condition instead of 'break' or 'continue'",
 )
+KNOB = Condition("E0594", "every knob is in its range", "choose a value in the range")
 PLAIN_LOOP = Condition(
     "E0504", "the loop has no annotation and no thread binding", "do this before the loop is annotated or bound"
 )

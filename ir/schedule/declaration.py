@@ -11,18 +11,19 @@ def split(program: Program, loop: Loop, factors: Factors, preserve_unit_iters: F
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from .. import hooks
 from ..signature import BadArguments, Parameter, Signature
 from .arguments import KINDS, Kind, Mismatch, Reading
-from .conditions import ALIVE, ARGUMENT, EXISTS, SIGNATURE, Condition, Refused
+from .conditions import ALIVE, ARGUMENT, EXISTS, KNOB, SIGNATURE, Condition, Refused
 
 _Apply = TypeVar("_Apply", bound=Callable[..., Any])
-_ANY_PRIMITIVE = (SIGNATURE, ARGUMENT, EXISTS, ALIVE)
+_ANY_PRIMITIVE = (SIGNATURE, ARGUMENT, EXISTS, ALIVE, KNOB)
 
 
 class Argument(Struct, frozen=True):
@@ -37,6 +38,31 @@ class Argument(Struct, frozen=True):
     keyword_only: bool
 
 
+class Knob(Struct, frozen=True):
+    """Argument by which a composite step is tuned: its meaning, and the values for which the program stays correct."""
+
+    meaning: str
+    least: int = 0
+    most: int = 1
+    is_power: bool = False
+    """Whether it must be a power of two, unless it is 0."""
+    choices: tuple[str, ...] = ()
+    """The values of a knob that is not a number."""
+
+    @property
+    def range(self) -> str:
+        """Values, in words."""
+        if self.choices:
+            return " or ".join(map(repr, self.choices))
+        return f"{'a power of two' if self.is_power else 'an integer'} from {self.least} to {self.most}"
+
+    def takes(self, value: int | str) -> bool:
+        """Return whether the knob may have a value."""
+        if self.choices or isinstance(value, str):
+            return value in self.choices
+        return self.least <= value <= self.most and not (self.is_power and value & (value - 1))
+
+
 class Primitive(Struct, frozen=True, eq=False, dict=True):
     """Primitive: its arguments, preconditions and results, and its implementation `apply(program, *arguments)`."""
 
@@ -48,6 +74,8 @@ class Primitive(Struct, frozen=True, eq=False, dict=True):
     """Names of the results in messages, such as "outer loop"; the last name also covers any further results."""
     is_query: bool
     """Whether it leaves the program unchanged."""
+    knobs: Mapping[str, Knob] = {}
+    """Ranges of its knobs, if it is a composite step."""
 
     @property
     def doc(self) -> str:
@@ -99,12 +127,13 @@ class Primitive(Struct, frozen=True, eq=False, dict=True):
         """Return the positional and named arguments in the form of texts.
 
         The first argument, or all variadic ones, are positional; the others are named, in the order of the declaration,
-        without those that equal their defaults.
+        without those that equal their defaults, unless they are knobs.
         """
         args: tuple[Any, ...] = ()
         named: dict[str, Any] = {}
         for index, argument in enumerate(self.arguments):
             is_default = not (argument.required or argument.variadic) and given.get(argument.name) is argument.default
+            is_default = is_default and not (argument.name in self.knobs and argument.default is not None)
             if argument.name not in given or is_default:
                 continue
             value = given[argument.name]
@@ -141,6 +170,7 @@ class Primitive(Struct, frozen=True, eq=False, dict=True):
 
     def run(self, program: Any, arguments: dict[str, Any]) -> Any:
         """Apply the primitive to `program`. It may only refuse with conditions that it declares."""
+        self._check_knobs(arguments)
         named = dict(arguments)
         leading: list[Any] = []
         variadic = next((index for index, argument in enumerate(self.arguments) if argument.variadic), None)
@@ -154,14 +184,36 @@ class Primitive(Struct, frozen=True, eq=False, dict=True):
                 raise AssertionError(f"{self.name} does not declare {refused.condition.code}") from refused
             raise
 
+    def _check_knobs(self, arguments: dict[str, Any]) -> None:
+        for name, knob in self.knobs.items():
+            value = arguments.get(name)
+            if value is not None and not knob.takes(value):
+                help = f"it is {knob.meaning}; choose a value in this range"
+                raise KNOB.refuse(f"expected {knob.range}, got {value!r}", help=help, argument=name)
+
 
 PRIMITIVES: dict[str, Primitive] = {}
 """All primitives by name, in the order of declaration."""
+COMPOSITES: dict[str, Primitive] = {}
+"""All composite steps by name, in the order of declaration; `codegen` declares them (`load_composites`)."""
+
+
+def load_composites() -> None:
+    """Let the rooms above declare their composite steps."""
+    if hooks.is_defined("composite_steps"):
+        hooks.call("composite_steps")
 
 
 def primitive_called(name: str) -> Primitive | None:
-    """Return the primitive of a name of TVM, before or since 0.27, where blocks are called "sblock"; None if unknown."""
-    return PRIMITIVES.get(name) or PRIMITIVES.get(name.replace("sblock", "block"))
+    """Return the primitive or composite step of a name, None if unknown.
+
+    The names of TVM are those before and since 0.27, where blocks are called "sblock".
+    """
+    found = PRIMITIVES.get(name) or PRIMITIVES.get(name.replace("sblock", "block")) or COMPOSITES.get(name)
+    if found is None:
+        load_composites()
+        found = COMPOSITES.get(name)
+    return found
 
 
 def primitive(
@@ -176,6 +228,23 @@ def primitive(
     def declare(apply: _Apply) -> _Apply:
         name = apply.__name__.rstrip("_")
         PRIMITIVES[name] = Primitive(name, apply, _arguments_of(apply), requires, results, query)
+        return apply
+
+    return declare
+
+
+def composite(
+    requires: tuple[Condition, ...] = (), results: tuple[str, ...] = ("result",), knobs: Mapping[str, Knob] = {}
+) -> Callable[[_Apply], _Apply]:
+    """Declare the decorated function as the composite step with its name: a change of the program that is proven as a unit.
+
+    Texts, traces and messages treat it like a primitive. `knobs` are the ranges of its numbers: in them, the result is
+    correct, and E0594 refuses others.
+    """
+
+    def declare(apply: _Apply) -> _Apply:
+        name = apply.__name__
+        COMPOSITES[name] = Primitive(name, apply, _arguments_of(apply), requires, results, is_query=False, knobs=knobs)
         return apply
 
     return declare

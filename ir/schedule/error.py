@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
+
+from msgspec.structs import replace
 
 from .. import script, tir
 from ..base import Span
@@ -17,6 +20,9 @@ from .program import Program
 
 class ScheduleError(TvmsError):
     """Refusal of a primitive; the schedule is unchanged."""
+
+    reason = ""
+    """Why, without the name of the primitive."""
 
 
 class UnknownHandle(TvmsError, IndexError):
@@ -40,7 +46,24 @@ def refusal(
     listing = _listing(refused.places, program) if level == "detail" else None
     message = f"{_subject(primitive, refused, arguments)}: {refused.reason}"
     span = place if isinstance(place, Span) else None
-    return ScheduleError(Diagnostic(refused.condition.code, message, span, refused.help, notes, listing=listing))
+    if span is not None and refused.argument is not None and refused.argument in primitive.knobs:
+        span = _argument_span(span, refused.argument)
+    problem = ScheduleError(Diagnostic(refused.condition.code, message, span, refused.help, notes, listing=listing))
+    problem.reason = refused.reason
+    return problem
+
+
+def _argument_span(call: Span, name: str) -> Span:
+    """Return the span of the named argument `name` in the text of a call; that of the call if it is not there."""
+    text = call.source.text[call.start : call.end]
+    found = re.search(rf"[(,]\s*{re.escape(name)}\s*=\s*", text)
+    if found is None:
+        return call
+    depth, end = 0, found.end()
+    while end < len(text) and (depth or text[end] not in ",)"):
+        depth += (text[end] in "([{") - (text[end] in ")]}")
+        end += 1
+    return replace(call, start=call.start + found.end(), end=call.start + end)
 
 
 def _subject(primitive: Primitive, refused: Refused, arguments: Mapping[str, Any]) -> str:

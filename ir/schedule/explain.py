@@ -15,6 +15,7 @@ from ..dtype import parse_dtype
 from ..int_set import Interval, eval_set, from_range
 from ..simplify import simplify
 from ..visit import substitute
+from .declaration import COMPOSITES, primitive_called
 from .program import child_blocks
 from .schedule import Schedule
 from .text import ScheduleText, Step
@@ -99,11 +100,22 @@ def explain(module: IRModule, text: ScheduleText, steps: tuple[Step, ...]) -> Ex
         trivia = step.trivia or Trivia()
         applied.append(replace(step, trivia=replace(trivia, before=(*effects, *trivia.before))))
         after = nests_of(schedule.mod, text.function)
-        effects = tuple([f"# {line}" for line in _differences(nests, after)])
+        effects = tuple([f"# {line}" for line in (*_composite(step), *_differences(nests, after))])
         nests = after
     trivia = text.trivia or Trivia()
     commented = replace(text, steps=tuple(applied), trivia=replace(trivia, end=(*effects, *trivia.end)))
     return Explained(schedule.mod, commented, refusal)
+
+
+def _composite(step: Step) -> Iterator[str]:
+    """Yield what a composite step does, and the meaning of its knobs."""
+    found = primitive_called(step.primitive)
+    if found is None or found.name not in COMPOSITES:
+        return
+    yield " ".join(found.doc.split("\n\n")[0].split())
+    for name, knob in found.knobs.items():
+        if name in step.named and step.named[name] is not None:
+            yield f"- {name}={step.named[name]!r}: {knob.meaning}; {knob.range}"
 
 
 def nests_of(module: IRModule, name: str) -> dict[str, Nest]:
@@ -113,7 +125,7 @@ def nests_of(module: IRModule, name: str) -> dict[str, Nest]:
     found: dict[str, Nest] = {}
     for realize, loops in _realizes(function.body, ()):
         block = realize.block
-        if not child_blocks(block):
+        if not child_blocks(block) and realize is not function.body:
             found[block.name_hint] = Nest(block, loops, tuple(_touched(realize, loops)))
     return found
 

@@ -6,7 +6,7 @@ tree to the new tree. The schedule changes only when the primitive returns, so a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from msgspec.structs import replace as with_fields
@@ -48,7 +48,7 @@ class Program:
         assert isinstance(function, tir.PrimFunc)
         known = self._trees.get(name)
         if known is None or known.function is not function:
-            known = self._trees[name] = Tree(function)
+            known = self._trees[name] = Tree(function, None if known is None else known.notes)
         return known
 
     def function_of(self, node: tir.Stmt) -> str | None:
@@ -56,6 +56,13 @@ class Program:
         names = [name for name, function in self.module.functions.items() if isinstance(function, tir.PrimFunc)]
         names.sort(key=lambda name: name != self.working_on)
         return next((name for name in names if node in self.tree(name)), None)
+
+    def note(self, node: tir.Stmt, what: str, compute: Callable[[Any], Any]) -> Any:
+        """Return a fact about a statement, called `what`, which is computed once: it does not depend on the program."""
+        notes, key = self._tree_of(node).notes, (node, what)
+        if key not in notes:
+            notes[key] = compute(node)
+        return notes[key]
 
     def facts_of(self, node: tir.Stmt) -> dict[object, bool]:
         """Return the cached facts about the function that contains `node`."""
@@ -129,7 +136,9 @@ class Program:
         """
         name = self.function_of(old)
         assert name is not None, f"{name_of(old)} is not part of the program: use program.current(…)"
-        function, ancestors = replaced(self.tree(name), old, new)
+        tree = self.tree(name)
+        function, ancestors = replaced(tree, old, new)
+        self._trees[name] = tree.after(function)
         self._follow(old, new)
         self.became.update(became or {})
         self.became.update(ancestors)

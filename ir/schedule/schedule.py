@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from . import primitives as _primitives
 from .analysis.software_pipeline import check_software_pipelines
 from .arguments import Mismatch, Reading
 from .conditions import RUNS_TO_THE_END, Refused
-from .declaration import PRIMITIVES, Primitive, primitive_called
+from .declaration import COMPOSITES, PRIMITIVES, Primitive, primitive_called
 from .error import ScheduleError, UnknownHandle, refusal
 from .handles import BlockRV, ComputeLocation, ExprRV, Handle, LoopRV, Origin
 from .program import Program, follow
@@ -69,7 +70,8 @@ class Schedule:
         self._history: list[State] = []
         self._trees: dict[str, Tree] = {}
         self._srefs: dict[tir.Stmt, StmtSRef] = {}
-        self._jumping = [name for name in names if any(map(is_jump, walk(module.functions[name])))]
+        self.jumping = [name for name in names if any(map(is_jump, walk(module.functions[name])))]
+        """Functions with loops that may end early, which primitives do not change."""
         self._checks = debug_mask not in ("none", 0)
         self.error_render_level = error_render_level
 
@@ -97,7 +99,7 @@ class Schedule:
         if isinstance(rand_var_or_sref, ExprRV):
             value = simplify(substitute(rand_var_or_sref, self._state.handles))
             return value.value if isinstance(value, tir.IntImm) else value
-        program = self._program()
+        program = self.program()
         try:
             return Reading(program, self._state.handles).node(rand_var_or_sref)
         except Refused as refused:
@@ -114,7 +116,7 @@ class Schedule:
     @property
     def state(self) -> ScheduleState:
         """Current program with its references and dependences (TVM: `Schedule.state`)."""
-        return ScheduleState.of(self._program(), self._srefs)
+        return ScheduleState.of(self.program(), self._srefs)
 
     def show(self, **options: Any) -> None:
         """Print the current module and the schedule that led to it."""
@@ -191,7 +193,7 @@ class Schedule:
         try:
             for step in steps:
                 args, named = resolve(step.args, known), resolve(step.named, known)
-                result = self.apply_at(step.span, PRIMITIVES[step.primitive], args, named)
+                result = self.apply_at(step.span, self._primitive(step.primitive), args, named)
                 if step.unpacks:
                     self._check_count(step.results, result, step.span)
                     known.update(zip(step.results, result, strict=True))
@@ -213,16 +215,24 @@ class Schedule:
 
     def apply(self, name: str, *args: Any, **named: Any) -> Any:
         """Apply the primitive called `name`, as its method does."""
-        return self.apply_at(_caller(), PRIMITIVES[name], args, named)
+        return self.apply_at(_caller(), self._primitive(name), args, named)
 
-    def __getattr__(self, name: str) -> Any:
-        """Return the method for a name since TVM 0.27, such as `get_sblock`."""
+    @staticmethod
+    def _primitive(name: str) -> Primitive:
         found = primitive_called(name)
         if found is None:
-            raise AttributeError(f"'Schedule' object has no attribute '{name}'")
-        return getattr(self, found.name)
+            raise error("E0103", f"no primitive is called '{name}'")
+        return found
 
-    def _program(self) -> Program:
+    def __getattr__(self, name: str) -> Any:
+        """Return the method for a composite step, or for a name since TVM 0.27, such as `get_sblock`."""
+        found = None if name.startswith("__") else primitive_called(name)
+        if found is None:
+            raise AttributeError(f"'Schedule' object has no attribute '{name}'")
+        return partial(self.apply, found.name) if found.name in COMPOSITES else getattr(self, found.name)
+
+    def program(self) -> Program:
+        """Return the current program for analyses; changes of it have no effect."""
         state = self._state
         return Program(state.module, self._trees, state.working_on, Random(state.seed))
 
@@ -231,7 +241,7 @@ class Schedule:
         self, place: Span | str | None, primitive: Primitive, args: tuple[Any, ...], named: dict[str, Any]
     ) -> Any:
         """Apply a primitive; `place` is the position of the call in a text, or "file.py:12" in Python."""
-        state, program = self._state, self._program()
+        state, program = self._state, self.program()
         read: dict[str, Any] = {}
         try:
             given = primitive.bind(args, named)
@@ -240,7 +250,7 @@ class Schedule:
             self._check_jumps(program)
             check_software_pipelines(program, state.module)
         except Refused as refused:
-            before = self._program()
+            before = self.program()
             level = self.error_render_level
             raise refusal(primitive, refused, read, before, state.handles, place, level) from None
         given.update(program.recorded)
@@ -249,7 +259,7 @@ class Schedule:
 
     def _check_jumps(self, program: Program) -> None:
         """Refuse to change a function with `break` or `continue`, as primitives do not track what they skip."""
-        for name in self._jumping:
+        for name in self.jumping:
             if program.module.functions.get(name) is not self.mod.functions.get(name):
                 raise RUNS_TO_THE_END.refuse(f"a loop of '{name}' may end early")
 

@@ -27,10 +27,12 @@ Became = Mapping[tir.Stmt, tir.Stmt | None]
 class Tree:
     """Parents of the statements of a function."""
 
-    def __init__(self, function: tir.PrimFunc) -> None:
+    def __init__(self, function: tir.PrimFunc, notes: dict[tuple[tir.Stmt, str], Any] | None = None) -> None:
         self.function = function
         self.facts: dict[object, bool] = {}
         """Cached facts about the function."""
+        self.notes = {} if notes is None else notes
+        """Cached facts about statements, which hold in any function."""
         self.parents: dict[tir.Stmt, tir.Stmt | None] = {function.body: None}
         self.pipelines: list[tir.For] = []
         """Loops annotated as software pipelines."""
@@ -42,6 +44,34 @@ class Tree:
             for child in statements_in(parent):
                 self.parents[child] = parent
                 stack.append(child)
+
+    def after(self, function: tir.PrimFunc) -> Tree:
+        """Return the tree of `function`, which was made from the one of this tree by replacing a statement.
+
+        Statements that both share are kept with all below them: the time depends on what changed.
+        """
+        tree: Tree = object.__new__(Tree)
+        tree.function, tree.facts, tree.notes = function, {}, self.notes
+        tree.parents, pipelines = dict(self.parents), list(self.pipelines)
+        kept = set[tir.Stmt]()
+        entered: list[tuple[tir.Stmt, tir.Stmt | None]] = [(function.body, None)]
+        while entered:
+            node, parent = entered.pop()
+            tree.parents[node] = parent
+            if node in self.parents:
+                kept.add(node)
+                continue
+            if isinstance(node, tir.For) and node.annotations and is_pipeline(node):
+                pipelines.append(node)
+            entered.extend([(child, node) for child in statements_in(node)])
+        left = [self.function.body]
+        while left:
+            node = left.pop()
+            if node not in kept:
+                del tree.parents[node]
+                left.extend(statements_in(node))
+        tree.pipelines = [loop for loop in pipelines if loop in tree.parents]
+        return tree
 
     def __contains__(self, node: object) -> bool:
         return node in self.parents

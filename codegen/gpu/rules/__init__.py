@@ -12,56 +12,79 @@ elements        everything else: a thread per element, a warp per row sum, one t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
 from ....ir import tir
-from ...rules import Decision, Rules, apply_rules
+from ....ir.schedule import Schedule
+from ...rules import Choice, Decision, Recipe, Rules, derive
 from ...rules.nest import Declined, Nest
+from ...rules.recipe import function_in
 from ..architectures import ARCHITECTURES
-from .columns import schedule_columns
-from .elements import alone, in_scope, spread, with_own_buffers
-from .rows import schedule_rows
-from .tensor_cores import schedule_tensor_cores
-from .tiles import schedule_tiles
-from .transpose import schedule_transpose
+from .columns import choose_columns
+from .elements import choose_elements, is_root, needs_own_memory
+from .rows import choose_rows
+from .tensor_cores import choose_tensor_cores
+from .tiles import choose_tiles
+from .transpose import choose_transpose
+
+_ONE_THREAD = "one thread"
 
 
 def rules_for(arch: str) -> Rules:
     """Return the rules for an architecture ("sm_80")."""
     number = ARCHITECTURES[arch].number
+
+    def rule(name: str, step: str, choose: Callable[..., dict[str, Any]], *more: Any) -> Callable[[Nest], Choice]:
+        return lambda nest: Choice(name, step, choose(nest, *more))
+
     single = {
-        "tensor cores": partial(schedule_tensor_cores, arch=number),
-        "tiles": schedule_tiles,
-        "transpose": schedule_transpose,
-        "columns": schedule_columns,
+        "tensor cores": rule("tensor cores", "tensor_core_tiles", choose_tensor_cores, number),
+        "tiles": rule("tiles", "thread_tiles", choose_tiles),
+        "transpose": rule("transpose", "transpose_shared", choose_transpose),
+        "columns": rule("columns", "warp_columns", choose_columns),
     }
-    return Rules(single, ("tensor cores", "tiles"), _rows, lambda part: ("one thread", alone(part)))
+    return Rules(
+        single, ("tensor cores", "tiles"), (_rows, _elements), lambda _: Choice(_ONE_THREAD, "", {}), "single_thread"
+    )
 
 
-def _rows(group: Sequence[Nest], shared: int, owned: set[tir.Buffer]) -> tuple[str, tir.Stmt, Sequence[Nest]]:
-    try:
-        return "a block for each row", *schedule_rows(group, shared, owned)
-    except Declined:
-        if len(group) > 1:
-            raise
-    return *spread(group[0]), group
+def _rows(group: Sequence[Nest], shared: int) -> Choice:
+    return Choice("a block for each row", "block_rows", choose_rows(group, shared))
 
 
-def bind_threads(func: tir.PrimFunc, arch: str) -> tuple[tir.PrimFunc, tuple[Decision, ...]]:
-    """Return `func`, which has no thread bindings, with all of its code in threads, and the decisions of the
-    rules.
+def _elements(group: Sequence[Nest], shared: int) -> Choice:
+    if len(group) > 1:
+        raise Declined("each block has its own kernel")
+    knobs = choose_elements(group[0])
+    width = knobs.get("width", 1)
+    return Choice(
+        "a thread for each element" if width == 1 else f"a thread for {width} elements", "thread_elements", knobs
+    )
+
+
+def derive_for_gpu(func: tir.PrimFunc, arch: str) -> Recipe:
+    """Bind all code of `func`, which has no thread bindings, to threads, and return how.
 
     The rules also choose the scopes of its buffers, unless it has fragments of tensor cores.
     """
     root = func.body
-    if not isinstance(root, tir.BlockRealize) or root.block.iter_vars:
-        return replace(func, body=alone(root)), (Decision("root", "one thread", ()),)
-    kept = [buffer for buffer in root.block.alloc_buffers if buffer.scope != "global"]
-    if all(buffer.scope in ("local", "shared", "shared.dyn") for buffer in kept):
-        block = with_own_buffers(in_scope(root.block, kept, "global"))
-        return apply_rules(replace(func, body=replace(root, block=block)), rules_for(arch))
-    whole = replace(root.block, body=alone(root.block.body))
-    return replace(func, body=replace(root, block=whole)), (Decision("root", "one thread", ()),)
+    scopes = {buffer.scope for buffer in root.block.alloc_buffers} if is_root(root) else set[str]()
+    if not is_root(root) or scopes - {"global", "local", "shared", "shared.dyn"}:
+        schedule = Schedule(func)
+        schedule.apply("single_thread", **({"together": True} if is_root(root) else {}))
+        return Recipe(function_in(schedule), (Decision("root", _ONE_THREAD, ()),), schedule)
+    first = ("own_memory",) if needs_own_memory(root.block) else ()
+    return derive(func, rules_for(arch), first)
+
+
+def bind_threads(func: tir.PrimFunc, arch: str) -> tuple[tir.PrimFunc, tuple[Decision, ...]]:
+    """Return `func`, which has no thread bindings, with all of its code in threads, and the decisions of the rules.
+
+    Its arguments may not overlap then (`tir.noalias`).
+    """
+    recipe = derive_for_gpu(func, arch)
+    attrs = {**recipe.function.attrs, "tir.noalias": tir.IntImm("bool", 1)}
+    return replace(recipe.function, attrs=attrs), recipe.decisions

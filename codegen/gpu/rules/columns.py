@@ -8,9 +8,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec.structs import replace
 
 from ....ir import make, tir
+from ....ir.schedule.arguments import Block, Integer
+from ....ir.schedule.declaration import Knob, composite
+from ....ir.schedule.program import Program
 from ....ir.visit import substitute
 from ...rules.build import (
     allocated,
@@ -28,6 +33,7 @@ from ...rules.build import (
 )
 from ...rules.contraction import extent_of
 from ...rules.nest import Declined, Nest
+from ...rules.site import APPLIES, Site
 from ...rules.strides import step_along
 from ..architectures import WARP
 from .grid import BLOCK_X, X, Y, all_of, bound, unravel
@@ -41,7 +47,38 @@ ENOUGH = ENOUGH_BLOCKS * PARTS * WARP
 """Number of results from which on one thread for each keeps a GPU busy."""
 
 
-def schedule_columns(nest: Nest) -> tir.Stmt:
+def choose_columns(nest: Nest) -> dict[str, Any]:
+    """Return the knobs of `warp_columns`; Declined if `nest` is not a column reduction, or need not be divided."""
+    _check(nest)
+    count, depth = (constant(extent_of(axes)) for axes in (nest.spatial, nest.reduced))
+    if depth is not None and depth < SHORT:
+        raise Declined(f"a column has fewer than {SHORT} elements")
+    if count is not None and count >= ENOUGH:
+        raise Declined("there are enough results for a thread each")
+    return {"parts": PARTS}
+
+
+@composite(
+    requires=(APPLIES,),
+    knobs={
+        "parts": Knob(
+            "the number of warps of a block, each of which reduces a part of the columns", 2, 32, is_power=True
+        )
+    },
+)
+def warp_columns(program: Program, block: Block, *, parts: Integer = 16) -> None:
+    """Reduce columns, whose elements are far apart: a block has 32 columns, and each of its warps reduces a part of them.
+
+    `c[j] += a[k, j]` becomes a kernel with coalesced reads, whose partial results are combined in shared memory.
+
+    Preserves: the result but for the order of summation, which depends on `parts` alone.
+    """
+    site = Site(program, [block])
+    (nest,) = site.nests()
+    site.replace(site.build(lambda: _kernel(nest, parts)))
+
+
+def _kernel(nest: Nest, parts: int) -> tir.Stmt:
     """Return the kernel of a column reduction; Declined if `nest` is not one."""
     _check(nest)
     bx, tx, ty = (tir.Var("int32", name) for name in ("bx", "tx", "ty"))
@@ -53,10 +90,10 @@ def schedule_columns(nest: Nest) -> tir.Stmt:
     is_column = [] if is_multiple(count, WARP) else [below(number, count)]
 
     def step(at: tir.Var) -> tir.Stmt:
-        row = plus(times(at, PARTS), ty)
+        row = plus(times(at, parts), ty)
         value = substitute(combined_value(nest), {**places, **unravel(row, nest.reduced)})
         added = store(partial, replace(nest.store.value, a=load(partial, 0), b=value), 0)
-        condition = all_of([*is_column, *([] if is_multiple(depth, PARTS) else [below(row, depth)])])
+        condition = all_of([*is_column, *([] if is_multiple(depth, parts) else [below(row, depth)])])
         return added if condition is None else when(condition, added)
 
     stored = substitute(replace(nest.store, value=load(total, 0)), places)
@@ -64,11 +101,11 @@ def schedule_columns(nest: Nest) -> tir.Stmt:
     assert is_first is not None
     body = allocated([partial, total], [
         store(partial, start, 0),
-        loop("step", make.cast(ceil_divide(depth, PARTS), "int32"), step),
+        loop("step", make.cast(ceil_divide(depth, parts), "int32"), step),
         reduced_together(nest, load(partial, 0), load(total, 0), ty),
         when(is_first, stored),
     ])  # fmt: skip
-    return bound(BLOCK_X, ceil_divide(count, WARP), bx, bound(Y, PARTS, ty, bound(X, WARP, tx, body)))
+    return bound(BLOCK_X, ceil_divide(count, WARP), bx, bound(Y, parts, ty, bound(X, WARP, tx, body)))
 
 
 def _check(nest: Nest) -> None:
@@ -79,8 +116,3 @@ def _check(nest: Nest) -> None:
     steps = [step_along(access, last) for access in (nest.store, *nest.loads())]
     if set(steps) - {0, 1} or steps[0] != 1 or 1 not in steps[1:]:
         raise Declined("neighboring results do not belong to neighboring columns")
-    count, depth = (constant(extent_of(axes)) for axes in (nest.spatial, nest.reduced))
-    if depth is not None and depth < SHORT:
-        raise Declined(f"a column has fewer than {SHORT} elements")
-    if count is not None and count >= ENOUGH:
-        raise Declined("there are enough results for a thread each")

@@ -15,17 +15,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from math import prod
-from typing import TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from msgspec.structs import replace
 
 from ....ir import make, tir
 from ....ir.base import Node
 from ....ir.dtype import parse_dtype
+from ....ir.schedule.arguments import Block, Flag, Integer
+from ....ir.schedule.conditions import KNOB, name_of
+from ....ir.schedule.declaration import Knob, composite
+from ....ir.schedule.program import Program
+from ....ir.schedule.tree import walk_statements
 from ....ir.software_pipeline import as_block, is_pipeline
 from ....ir.visit import substitute, walk
 from ...lower.rewriter import sequence
 from ...rules.nest import Nest, block_of
+from ...rules.rows import rows_of
+from ...rules.site import APPLIES, Site, working_function
 from ...rules.strides import step_along
 from .grid import BLOCK_X, X, bound, unravel
 
@@ -85,17 +92,101 @@ def in_scope(stmt: _Part, buffers: Sequence[tir.Buffer], scope: str) -> _Part:
     return substitute(stmt, moved)
 
 
-def spread(nest: Nest) -> tuple[str, tir.Stmt]:
-    """Return a description of the schedule, and the loops of `nest` with a thread per result; the last axis varies
-    fastest.
+@composite()
+def single_thread(program: Program, *, together: Flag = False) -> None:
+    """Run every statement of the function that runs in no thread yet in a kernel of one thread, or all `together` in one kernel.
+
+    The buffers that its blocks allocate are local.
+
+    Preserves: the result, bit for bit.
     """
-    width, axes = _width(nest), list(nest.spatial)
+    name, func = working_function(program)
+    root = func.body
+    if not is_root(root):
+        program.replace_function(name, replace(func, body=alone(root)))
+        return
+    body = root.block.body
+    parts = body.seq if isinstance(body, tir.SeqStmt) and not together else (body,)
+    new = sequence([part if _has_threads(part) else alone(part) for part in parts])
+    program.replace(root.block, replace(root.block, body=new))
+
+
+def is_root(stmt: tir.Stmt) -> TypeGuard[tir.BlockRealize]:
+    """Return whether a statement is the root block of a function."""
+    return isinstance(stmt, tir.BlockRealize) and not stmt.block.iter_vars
+
+
+def _has_threads(stmt: tir.Stmt) -> bool:
+    return any(isinstance(node, tir.For) and node.thread_binding is not None for node in walk_statements(stmt))
+
+
+@composite()
+def own_memory(program: Program) -> None:
+    """Let steps choose the scopes of buffers: the root block allocates its buffers in global memory.
+
+    A buffer that only one software pipeline uses is allocated around the pipeline instead.
+
+    Preserves: the result, bit for bit.
+    """
+    _, func = working_function(program)
+    if is_root(func.body):
+        program.replace(func.body.block, with_global_buffers(func.body.block))
+
+
+def needs_own_memory(root: tir.Block) -> bool:
+    """Return whether `own_memory` changes a function."""
+    has_pipeline = root.alloc_buffers and any(
+        isinstance(node, tir.For) and is_pipeline(node) for node in walk_statements(root)
+    )
+    return bool(has_pipeline) or any(buffer.scope != "global" for buffer in root.alloc_buffers)
+
+
+def with_global_buffers(root: tir.Block) -> tir.Block:
+    """Return `root` with its buffers in global memory or around the pipelines that use them."""
+    return with_own_buffers(
+        in_scope(root, [buffer for buffer in root.alloc_buffers if buffer.scope != "global"], "global")
+    )
+
+
+def choose_elements(nest: Nest) -> dict[str, Any]:
+    """Return the knobs of `thread_elements`."""
+    width = _width(nest)
+    count = prod(THREADS if axis.size is None else axis.size for axis in nest.spatial) // width
+    return {"threads": max(min(THREADS, count), 1), **({"width": width} if width > 1 else {})}
+
+
+@composite(
+    requires=(APPLIES,),
+    knobs={
+        "threads": Knob("the number of threads of a block", 1, 1024),
+        "width": Knob("the number of contiguous elements of a thread, at most 16 bytes", 1, 16, is_power=True),
+    },
+)
+def thread_elements(program: Program, block: Block, *, threads: Integer, width: Integer = 1) -> None:
+    """Compute every element in a thread of its own, or `width` contiguous elements as a vector.
+
+    `for i, j: b[i, j] = f(a[i, j])` becomes a kernel whose thread `n` computes the elements from `n * width` on, of all spatial loops
+    fused; a thread sums its reduction in order.
+
+    Preserves: the result, bit for bit.
+    """
+    site = Site(program, [block])
+    (nest,), _ = rows_of(site, 0)
+    if width > 1 and _width(nest) % width:
+        raise KNOB.refuse(
+            f"{name_of(block)} can compute {_width(nest)} elements in a thread, got {width}", argument="width"
+        )
+    site.replace(spread(nest, threads, width))
+
+
+def spread(nest: Nest, together: int, width: int) -> tir.Stmt:
+    """Return the loops of `nest` with a thread per `width` results; the last axis varies fastest."""
+    axes = list(nest.spatial)
     dtype = axes[-1].var.dtype if axes else "int32"
     lane, lanes = tir.Var(dtype, "v"), make.const(width, dtype)
     if width > 1:
         axes[-1] = replace(axes[-1], extent=make.floordiv(axes[-1].extent, lanes))
     count = reduce(make.mul, (make.cast(axis.extent, "int64") for axis in axes), tir.IntImm("int64", 1))
-    together = THREADS if not isinstance(count, tir.IntImm) else max(min(THREADS, count.value), 1)
     size = tir.IntImm("int64", together)
     bx, tx = tir.Var("int64", "bx"), tir.Var("int64", "tx")
     index: tir.PrimExpr = make.add(make.mul(bx, size), tx)
@@ -113,8 +204,7 @@ def spread(nest: Nest) -> tuple[str, tir.Stmt]:
     if width > 1:
         stmt = tir.For(lane, make.const(0, dtype), lanes, tir.ForKind.VECTORIZED, stmt)
     grid = make.floordiv(make.add(count, tir.IntImm("int64", together - 1)), size)
-    how = f"a thread for {width} elements" if width > 1 else "a thread for each element"
-    return how, bound(BLOCK_X, grid, bx, bound(X, together, tx, stmt))
+    return bound(BLOCK_X, grid, bx, bound(X, together, tx, stmt))
 
 
 def _width(nest: Nest) -> int:

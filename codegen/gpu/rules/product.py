@@ -15,6 +15,7 @@ from msgspec import Struct
 from ....ir import make, tir
 from ....ir.analysis.modular_set import modular_set
 from ....ir.dtype import parse_dtype
+from ....ir.schedule.declaration import Knob
 from ...rules.build import (
     Index,
     below,
@@ -42,6 +43,13 @@ COPIED_BYTES = 16
 """Maximum number of bytes that a thread copies at once."""
 ENOUGH_BLOCKS = 80
 """Number of blocks that keeps a GPU busy; tiles are made smaller to reach it."""
+
+
+TILE_KNOBS = {
+    "rows": Knob("the number of rows of the tile of a block of threads", 32, 128, is_power=True),
+    "columns": Knob("the number of columns of the tile of a block of threads", 32, 128, is_power=True),
+}
+"""The knobs of products."""
 
 
 class Factor(Struct, frozen=True):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -18,6 +19,9 @@ from ....ir import make, tir
 from ....ir.base import Node
 from ....ir.dtype import parse_dtype
 from ....ir.equal import structural_equal
+from ....ir.schedule.arguments import Block, Integer
+from ....ir.schedule.declaration import Knob, composite
+from ....ir.schedule.program import Program
 from ....ir.visit import rewrite, substitute, walk
 from ...lower.rewriter import sequence
 from ...rules.build import (
@@ -38,6 +42,8 @@ from ...rules.build import (
 from ...rules.contraction import extent_of
 from ...rules.fusion import compact
 from ...rules.nest import Axis, Declined, Nest
+from ...rules.rows import rows_of
+from ...rules.site import APPLIES, Site
 from ...rules.strides import step_along
 from ..allreduce import barrier
 from ..architectures import STATIC_SHARED_BYTES, WARP
@@ -56,10 +62,48 @@ operators, which may begin with any constant.
 """
 
 
-def schedule_rows(group: Sequence[Nest], shared: int, owned: set[tir.Buffer]) -> tuple[tir.Stmt, Sequence[Nest]]:
-    """Return the kernel of nests that share their first `shared` axes, and the nests that it computes, whose
-    `owned` buffers, which no other nest accesses, are rows in shared memory. Declined if they are not rows.
+def choose_rows(group: Sequence[Nest], shared: int) -> dict[str, Any]:
+    """Return the knobs of `block_rows`; Declined if the nests, which share their first `shared` axes, are not rows."""
+    _check(group, shared)
+    for nest in group:
+        size = constant(extent_of(nest.axes[shared:]))
+        if nest.reduced and size is not None and size < SHORT:
+            raise Declined(f"a row has fewer than {SHORT} elements")
+    sizes = [constant(extent_of(nest.axes[shared:])) for nest in group]
+    longest = MOST_THREADS if None in sizes else max(size or 1 for size in sizes) // 4
+    threads = max(WARP, min(MOST_THREADS, 1 << longest.bit_length() - 1 if longest else 1))
+    return {"shared": shared, "threads": threads}
+
+
+@composite(
+    requires=(APPLIES,),
+    knobs={
+        "shared": Knob(
+            "the number of outer loops that the blocks share: one block of threads for each iteration", 0, 16
+        ),
+        "threads": Knob("the number of threads that process a row together", 32, 1024, is_power=True),
+    },
+)
+def block_rows(program: Program, *blocks: Block, shared: Integer = 0, threads: Integer) -> None:
+    """Compute consecutive blocks row by row: a block of `threads` threads computes a row of all of them.
+
+    `for i, j: b[i, j] = f(a[i, j])` and `for i, j: c[i] += b[i, j]` become a kernel with one block of threads for each i: a barrier
+    separates the loops over j, threads take consecutive vectors, partial results are combined by shuffles. Buffers that only
+    the blocks access become one row in shared memory.
+
+    Preserves: the result but for the order of summation, which depends on `threads` alone.
     """
+    site = Site(program, blocks)
+    nests, stored = rows_of(site, shared)
+
+    def kernel() -> tir.Stmt:
+        return _kernel(nests, shared, site.owned(stored), threads)
+
+    site.replace(site.build(kernel), stored)
+
+
+def _kernel(group: Sequence[Nest], shared: int, owned: set[tir.Buffer], threads: int) -> tir.Stmt:
+    """Return the kernel of nests that share their first `shared` axes; their `owned` buffers are rows in shared memory."""
     _check(group, shared)
     small, kept = compact(group, shared, owned)
     if sum(_bytes(row) or KEPT_BYTES for row in kept) > KEPT_BYTES:
@@ -72,7 +116,7 @@ def schedule_rows(group: Sequence[Nest], shared: int, owned: set[tir.Buffer]) ->
         return replace(node, buffer=near[node.buffer]) if is_access else None  # type: ignore[union-attr, index]
 
     nests = [replace(nest, store=rewrite(nest.store, moved)) for nest in small]
-    return _Kernel(nests, shared).run(list(near.values())), small
+    return _Kernel(nests, shared, threads).run(list(near.values()))
 
 
 def _bytes(row: tir.Buffer) -> int | None:
@@ -86,11 +130,9 @@ def _check(group: Sequence[Nest], shared: int) -> None:
         raise Declined("it has no reduction")
     for nest in reductions:
         combined_value(nest)
-        inner, size = nest.axes[shared:], constant(extent_of(nest.axes[shared:]))
+        inner = nest.axes[shared:]
         if any(not axis.is_reduced for axis in inner):
             raise Declined("a row is reduced to more than one element")
-        if size is not None and size < SHORT:
-            raise Declined(f"a row has fewer than {SHORT} elements")
         along = [read for read in nest.loads() if step_along(read, inner[-1].var)]
         if not any(step_along(read, inner[-1].var) == 1 for read in along):
             raise Declined("the elements of a row are not contiguous")
@@ -133,13 +175,11 @@ def reduced_together(nest: Nest, own: tir.PrimExpr, total: tir.BufferLoad, threa
 
 
 class _Kernel:
-    def __init__(self, nests: Sequence[Nest], shared: int) -> None:
+    def __init__(self, nests: Sequence[Nest], shared: int, threads: int) -> None:
         self._nests, self._shared = nests, shared
         self._outer = nests[0].axes[:shared]
         self._block, self._thread = tir.Var("int32", "bx"), tir.Var("int32", "tx")
-        sizes = [constant(extent_of(nest.axes[shared:])) for nest in nests]
-        longest = MOST_THREADS if None in sizes else max(size or 1 for size in sizes) // 4
-        self._threads = max(WARP, min(MOST_THREADS, 1 << longest.bit_length() - 1 if longest else 1))
+        self._threads = threads
 
     def run(self, kept: Sequence[tir.Buffer]) -> tir.Stmt:
         """Return the kernel, with a barrier between any two nests."""

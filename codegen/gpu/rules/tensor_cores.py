@@ -9,8 +9,14 @@ conflicts. (CUTLASS: "Efficient GEMM in CUDA", Swizzled layouts.)
 
 from __future__ import annotations
 
+from typing import Any
+
 from ....ir import make, tir
 from ....ir.base import Op
+from ....ir.schedule.arguments import Block, Integer
+from ....ir.schedule.buffer_arguments import Blocks
+from ....ir.schedule.declaration import Knob, composite
+from ....ir.schedule.program import Program
 from ...lower.rewriter import sequence
 from ...rules.build import (
     Index,
@@ -26,10 +32,11 @@ from ...rules.build import (
     times,
 )
 from ...rules.nest import Declined, Nest
+from ...rules.site import APPLIES, Site
 from ..allreduce import barrier
 from ..architectures import FIRST_WITH_COPIES, WARP
 from .grid import X, Y, Z, mixed, over, rest, unrolled, vectorized
-from .product import Factor, Product, choose_tile, read_product
+from .product import TILE_KNOBS, Factor, Product, choose_tile, read_product
 
 STAGES, DEPTH = 3, 32
 TILES = (128, 64, 32)
@@ -45,19 +52,50 @@ FIRST = {"float16": 75, "bfloat16": 80}
 """The first architecture whose tensor cores support each dtype."""
 
 
-def schedule_tensor_cores(nest: Nest, arch: int) -> tir.Stmt:
-    """Return the kernel of a product for an architecture (80 for sm_80); Declined if `nest` is not a suitable
-    product.
-    """
+def _read(nest: Nest, arch: int) -> Product:
     product = read_product(nest)
     kind = product.a.dtype
     if kind not in FIRST or product.b.dtype != kind or product.c.dtype not in ("float32", *FIRST):
         raise Declined(f"tensor cores do not multiply '{kind}' and '{product.b.dtype}' into '{product.c.dtype}'")
     if arch < FIRST[kind]:
         raise Declined(f"tensor cores multiply '{kind}' from sm_{FIRST[kind]} on; the target is sm_{arch}")
+    return product
+
+
+def choose_tensor_cores(nest: Nest, arch: int) -> dict[str, Any]:
+    """Return the knobs of `tensor_core_tiles` for an architecture (80 for sm_80); Declined if `nest` is not a suitable product."""
+    product = _read(nest, arch)
     if any((constant(size) or LEAST) < LEAST for size in (product.m, product.n)):
         raise Declined(f"a matrix has fewer than {LEAST} rows or columns")
-    return _Kernel(product, arch).run()
+    rows, columns = choose_tile(product, TILES)
+    return {"rows": rows, "columns": columns, "arch": arch}
+
+
+@composite(
+    requires=(APPLIES,),
+    knobs={**TILE_KNOBS, "arch": Knob("the first architecture that can run it, 80 for sm_80", 75, 121)},
+)
+def tensor_core_tiles(
+    program: Program,
+    block: Block,
+    *,
+    epilogue: Blocks = (),
+    rows: Integer,
+    columns: Integer,
+    arch: Integer,
+) -> None:
+    """Compute a product of float16 or bfloat16 on tensor cores: four warps compute a tile of `rows` × `columns`.
+
+    `c[i, j] += a[i, k] * b[k, j]` becomes a kernel whose blocks copy parts of A and B to shared memory three steps of 32 ahead
+    (asynchronously from sm_80 on), load fragments with `ldmatrix`, and multiply them with `mma.sync`. The blocks of `epilogue`
+    are element-wise.
+
+    Preserves: the result but for the order of summation: it is rounded to float32 in each step.
+    """
+    site = Site(program, [block, *epilogue])
+    nest = site.with_epilogue()
+    kernel = site.build(lambda: _Kernel(_read(nest, arch), (rows, columns), arch).run())
+    site.replace(kernel, {store.buffer for store in (nest.store, *nest.after[:-1])})
 
 
 class _Tile:
@@ -126,9 +164,8 @@ class _Tile:
 
 
 class _Kernel:
-    def __init__(self, product: Product, arch: int) -> None:
-        self.product = product
-        self._tile = choose_tile(product, TILES)
+    def __init__(self, product: Product, tile: tuple[int, int], arch: int) -> None:
+        self.product, self._tile = product, tile
         self._rows, self._columns = (size // SIDE // 16 for size in self._tile)
         """Number of 16 × 16 tiles of a warp."""
         self._lane, self._ty, self._tz = (tir.Var("int32", name) for name in ("tx", "ty", "tz"))

@@ -9,7 +9,13 @@ column are in different banks.
 
 from __future__ import annotations
 
+from typing import Any
+
 from ....ir import make, tir
+from ....ir.schedule.arguments import Block, Integer
+from ....ir.schedule.buffer_arguments import Blocks
+from ....ir.schedule.declaration import composite
+from ....ir.schedule.program import Program
 from ...lower.rewriter import sequence
 from ...rules.build import (
     Index,
@@ -25,9 +31,10 @@ from ...rules.build import (
     times,
 )
 from ...rules.nest import Declined, Nest
+from ...rules.site import APPLIES, Site
 from ..allreduce import barrier
 from .grid import X, Y, over, rest, unrolled, vectorized
-from .product import Factor, Product, choose_tile, read_product
+from .product import TILE_KNOBS, Factor, Product, choose_tile, read_product
 
 SIDE, DEPTH, PADDING = 16, 8, 4
 THREADS = SIDE * SIDE
@@ -36,12 +43,28 @@ LEAST = 8
 """Minimum number of rows and columns; with fewer, most of a tile would be empty."""
 
 
-def schedule_tiles(nest: Nest) -> tir.Stmt:
-    """Return the kernel of a product; Declined if `nest` is not a suitable product."""
+def choose_tiles(nest: Nest) -> dict[str, Any]:
+    """Return the knobs of `thread_tiles`; Declined if `nest` is not a suitable product."""
     product = read_product(nest)
     if any((constant(size) or LEAST) < LEAST for size in (product.m, product.n)):
         raise Declined(f"a matrix has fewer than {LEAST} rows or columns")
-    return _Kernel(product).run()
+    rows, columns = choose_tile(product, TILES)
+    return {"rows": rows, "columns": columns}
+
+
+@composite(requires=(APPLIES,), knobs=TILE_KNOBS)
+def thread_tiles(program: Program, block: Block, *, epilogue: Blocks = (), rows: Integer, columns: Integer) -> None:
+    """Compute a matrix product without tensor cores: 16 × 16 threads compute a tile of `rows` × `columns`.
+
+    `c[i, j] += a[i, k] * b[k, j]` becomes a kernel whose threads keep a part of the tile in registers, and copy parts of A and B
+    to shared memory one step of 8 ahead. The blocks of `epilogue` are element-wise.
+
+    Preserves: the result; every element is summed in the order of k, for all knobs.
+    """
+    site = Site(program, [block, *epilogue])
+    nest = site.with_epilogue()
+    kernel = site.build(lambda: _Kernel(read_product(nest), (rows, columns)).run())
+    site.replace(kernel, {store.buffer for store in (nest.store, *nest.after[:-1])})
 
 
 class _Tile:
@@ -98,9 +121,8 @@ class _Tile:
 
 
 class _Kernel:
-    def __init__(self, product: Product) -> None:
-        self.product = product
-        self._tile = choose_tile(product, TILES)
+    def __init__(self, product: Product, tile: tuple[int, int]) -> None:
+        self.product, self._tile = product, tile
         self._rows, self._columns = (size // SIDE for size in self._tile)
         self._tx, self._ty = tir.Var("int32", "tx"), tir.Var("int32", "ty")
         self._thread = plus(times(self._ty, SIDE), self._tx)

@@ -1,0 +1,132 @@
+"""`tvms schedule FILE --default`: print the default schedules of a file, or add them to it."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from ...ir.base import IRModule, Source, Trivia
+from ...ir.diagnostics import error
+from ...ir.equal import structural_equal
+from ...ir.files import write_whole
+from ...ir.relax import Function
+from ...ir.schedule.text import ScheduleText
+from ...ir.spelling import did_you_mean
+from .. import syntax
+from ..load import load_verified, parse_source, read_source
+from ..parser import parse_syntax
+from .files import write_module, write_output
+
+if TYPE_CHECKING:
+    from ...codegen.default_schedules import DefaultSchedule
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the texts of the default schedules, with `-o` write the module with them, with `--write` add them to the file."""
+    from ...codegen.build import lower_program
+    from ...codegen.default_schedules import default_schedules
+    from ...codegen.target import get_target
+
+    target = get_target(arguments.target or "llvm")
+    source = load_verified(arguments.file)
+    has_graphs = any(isinstance(function, Function) for function in source.functions.values())
+    module = source
+    if has_graphs:
+        module = lower_program(source, target)
+    found = default_schedules(module, target)
+    if arguments.func is not None:
+        _check_function(arguments.func, found)
+        found = {arguments.func: found[arguments.func]}
+    texts = {text.name: text for text in (_text(one, module, arguments.explain) for one in found.values())}
+    real = {name: text for name, text in texts.items() if text.steps}
+    if arguments.write:
+        _add_to_file(arguments.file, real, found, source, has_graphs)
+    elif arguments.output is not None:
+        write_module(replace(module, schedules={**module.schedules, **real}), arguments.dialect, arguments.output)
+    else:
+        shown = texts if arguments.explain or not real else real
+        write_output("\n\n".join([text.script().strip("\n") for text in shown.values()]) + "\n", None)
+    return 0
+
+
+def _check_function(name: str, found: Mapping[str, DefaultSchedule]) -> None:
+    if name not in found:
+        help = (
+            did_you_mean(name, found)
+            or "name a loop function; those of graph operators have the names that 'tvms opt' prints"
+        )
+        raise error("E0102", f"the module has no loop function '{name}'", None, help)
+
+
+def _text(found: DefaultSchedule, module: IRModule, is_explained: bool) -> ScheduleText:
+    """Return the schedule of a function; with comments on its decisions and its steps if they are explained, or it is empty."""
+    from ...ir.schedule.explain import explain
+
+    text = found.text or ScheduleText(f"{found.function}_default", found.function, None, ())
+    if is_explained and found.text is not None:
+        text = explain(replace(module, schedules={}), text, text.steps).text
+    if not is_explained and found.text is not None:
+        return text
+    comments = tuple([f"# {line}" for decision in found.decisions for line in _lines(decision)])
+    trivia = text.trivia or Trivia()
+    return replace(text, trivia=replace(trivia, before=(*trivia.before, *comments)))
+
+
+def _lines(decision: object) -> list[str]:
+    from ...codegen.rules import Decision
+
+    assert isinstance(decision, Decision)
+    reasons = [f"  {rule}: {reason}" for rule, reason in decision.declined]
+    return [f"block '{decision.block}': {decision.rule or 'not scheduled'}", *reasons]
+
+
+# --- Adding to the file ---------------------------------------------------------------------------------------
+
+
+def _add_to_file(
+    path: str,
+    texts: Mapping[str, ScheduleText],
+    found: Mapping[str, DefaultSchedule],
+    module: IRModule,
+    has_graphs: bool,
+) -> None:
+    """Add schedules to a file, whose text stays as it is; E0814 if there are none, or it does not have the functions."""
+    if path == "-":
+        raise error("E0801", "--write needs a file, not standard input", None, "print the schedules, or use -o")
+    missing = [text.function for text in texts.values() if text.function not in module.functions]
+    if missing or has_graphs:
+        help = f"lower it first: tvms schedule {path} --default -o OUT.tvms"
+        reason = "graph functions are lowered before the loop functions are scheduled"
+        raise error("E0814", f"'{path}' has no functions for some schedules: {reason}", None, help)
+    if not texts:
+        reasons = "; ".join([str(decision) for one in found.values() for decision in one.decisions])
+        raise error("E0814", f"no rule schedules a function of '{path}': {reasons}", None, "see --default --explain")
+    source = read_source(path, keep_mark=True)
+    changed = with_schedules(source, [text.script() for text in texts.values()])
+    again = parse_source(Source(path, changed))
+    assert structural_equal(replace(again, schedules={}), replace(module, schedules={}))
+    assert again.schedules.keys() == {*module.schedules, *texts}
+    write_whole(changed, path, follow=True)
+
+
+def with_schedules(source: Source, texts: list[str]) -> str:
+    """Return the text of a file with schedules added at the end: in its module, or beside its functions."""
+    file, _ = parse_syntax(source)
+    holder = next((part for part in file.body if isinstance(part, syntax.Definition) and part.params is None), None)
+    indentation = "" if holder is None else _indentation(source.text, holder)
+    body = source.text.rstrip()
+    for text in texts:
+        lines = [f"{indentation}{line}" if line else "" for line in text.strip("\n").split("\n")]
+        body += "\n\n" + "\n".join(lines)
+    return body + "\n"
+
+
+def _indentation(text: str, holder: syntax.Definition) -> str:
+    first = holder.body[0]
+    line = text[text.rfind("\n", 0, first.start) + 1 : first.start]
+    found = re.match(r"[ \t]*", line)
+    return found.group() if found is not None else "    "
