@@ -22,7 +22,7 @@ from .budget import TEXT
 from .context import Context, Failed
 from .convert import Mismatch, constant, expression, is_dict, is_tuple
 from .forms import Closure, Form, FormUse, MetadataTable, Method, ModuleReference, Namespace
-from .remedies import elsewhere
+from .remedies import elsewhere, foreign_form
 from .tir_access import access, no_buffer
 from .tir_literals import dtype_form
 from .tir_methods import BUFFER_METHODS, EXPRESSION_METHODS
@@ -149,7 +149,7 @@ def _no_member(context: Context, owner: Namespace, node: syntax.Attribute) -> Fa
         if context.tir is None:
             return context.error("E0207", f"{name} has to be called", node, f"write {name}(…)")
         return context.error("E0201", f"{name} belongs in a graph function", node, "open one with R.function")
-    help = did_you_mean(node.attr, owner.members) or nearest
+    help = foreign_form(name) or did_you_mean(node.attr, owner.members) or nearest
     return context.error("E0103", f"'{owner.name}' has no form '{node.attr}'", place, help)
 
 

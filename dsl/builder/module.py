@@ -258,7 +258,7 @@ class _Builder:
         ):
             self.functions[node.target.id] = replace(value, trivia=node.trivia)
             return self.declare(node.target.id, GlobalVar(node.target.id, struct_info=value.struct_info))
-        if isinstance(node, syntax.Assign) and _is_plain(value):
+        if isinstance(node, syntax.Assign) and _is_plain(value) and not isinstance(node.target, syntax.Subscript):
             self.comments += comments_of(node.trivia)
             return self.define_constant(node, value)
         form_name = _form_name(node)

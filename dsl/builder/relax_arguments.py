@@ -8,6 +8,7 @@ from ...ir.ops.binding import NEWER_NAMES
 from ...ir.signature import BadArguments, Parameter, ParameterKind, Signature
 from .. import syntax
 from .context import Context
+from .remedies import foreign_argument
 
 
 def parameters(*names: str) -> Signature[Parameter]:
@@ -46,6 +47,6 @@ def bind(context: Context, form: str, expected: Signature[Parameter], call: synt
     except BadArguments as wrong:
         at = wrong.at
         node = call if at is None else call.args[at] if isinstance(at, int) else dict(named)[at]
-        raise context.error(wrong.code, wrong.message, node, wrong.help) from None
+        raise context.error(wrong.code, wrong.message, node, foreign_argument(form, wrong.at) or wrong.help) from None
     values = {name: value.value if isinstance(value, syntax.Keyword) else value for name, value in bound.values.items()}
     return Arguments(values, bound.rest, tuple(bound.extra.values()))

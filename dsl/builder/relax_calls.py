@@ -21,7 +21,7 @@ from .. import syntax
 from . import expressions, host, remedies
 from . import relax_values as values
 from .convert import Text
-from .forms import Closure, Form, FormUse, Method, Namespace, form
+from .forms import NAMESPACES, Closure, Form, FormUse, Method, Namespace, form
 from .host import HostValue
 from .relax_annotations import FORMS, build_struct_info, check_ndim, dtype_of, struct_info, struct_infos
 from .relax_arguments import Arguments, bind, parameters
@@ -57,10 +57,24 @@ def _call_named(builder: BlockBuilder, name: str, node: syntax.Call) -> Any:
     operator = find(f"relax.{name[2:]}") if name.startswith("R.") else None
     if operator is not None:
         return _call_operator(builder, operator, node)
-    known = [*(f"R.{op.script_name}" for op in relax_ops().values()), *VALUE_FORMS, *FORMS]
+    _check_level(builder, name, node)
+    forms = (f"R.{form}" for form in NAMESPACES["R"].members)
+    known = [*(f"R.{op.script_name}" for op in relax_ops().values()), *VALUE_FORMS, *FORMS, *forms]
     if name.startswith("R.") and not _is_form(builder, node.func):
         raise builder.context.error("E0301", f"there is no operator '{name}'", node.func, did_you_mean(name, known))
     return expressions.evaluate_call(builder.context, node)
+
+
+def _check_level(builder: BlockBuilder, name: str, node: syntax.Call) -> None:
+    """Refuse an operation on elements whose argument is a tensor, if there is an operator for tensors (E0206)."""
+    operator = name.removeprefix("T.")
+    if operator == name or find(f"relax.{operator}") is None:
+        return
+    for argument in node.args:
+        value = builder.context.scope.get(argument.id) if isinstance(argument, syntax.Name) else None
+        if isinstance(value, relax.Var) and isinstance(value.struct_info, relax.TensorStructInfo):
+            message = f"{name} computes one element, but '{value.name_hint}' is a tensor"
+            raise builder.context.error("E0206", message, node.func, f"write R.{operator}(…)")
 
 
 def _is_form(builder: BlockBuilder, node: syntax.Expr) -> bool:

@@ -50,8 +50,39 @@ _NAMES = {
     "bool": 'T.bool is the type; write T.Cast("bool", x) to convert an expression',
     "self": "call functions as cls.name",
     "sch": "primitives are called as S.name",
+    "te": "a text has no tensor expressions: n = T.int64() declares a size, a loop function computes elements",
+    **dict.fromkeys(
+        ("list", "tuple", "dict", "ndarray", "Tensor"),
+        'write T.Buffer((n,), "float32") for an array of a loop function, R.Tensor((n,), "float32") in a graph function',
+    ),
 }
 """Remedies for names that are common in Python or in other frameworks."""
+_THREADS = 'write `for bx in T.thread_binding(8, thread="blockIdx.x"):` for each axis of the launch'
+_FOREIGN_FORMS = {
+    "T.Tensor": 'write T.Buffer((128,), "float32"); R.Tensor belongs to graph functions',
+    "T.Kernel": _THREADS,
+    "T.Parallel": "write `for i, j in T.grid(8, 8):`, and give the loops to threads in a schedule",
+    "T.Pipelined": "write `for k in range(8):`, and pipeline the loop by S.annotate in a schedule",
+    **dict.fromkeys(("T.copy", "T.clear", "T.fill"), "write the loops over the elements"),
+    "T.gemm": "write the loops over the elements; a schedule tensorizes them by S.tensorize",
+    "T.alloc_fragment": "write T.alloc_local, or T.alloc_buffer with a scope",
+}
+"""Remedies for forms of TileLang."""
+_FOREIGN_ARGUMENTS = {
+    ("R.call_tir", "dtype"): 'state the type of the result: out_sinfo=R.Tensor((8, 16), "float32")',
+    ("R.call_tir", "shape"): 'state the type of the result: out_sinfo=R.Tensor((8, 16), "float32")',
+}
+"""Remedies for arguments of other versions, by form and name."""
+
+
+def foreign_form(name: str) -> str | None:
+    """Return a remedy for a form that other languages have, such as "T.Kernel"."""
+    return _FOREIGN_FORMS.get(name)
+
+
+def foreign_argument(form: str, name: int | str | None) -> str | None:
+    """Return a remedy for an argument that a form had in other versions."""
+    return _FOREIGN_ARGUMENTS.get((form, name)) if isinstance(name, str) else None
 
 
 FORMS: list[Callable[[], Iterable[str]]] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 
 from .foreign import foreign_form
 from .lexer import Problem, Token
@@ -10,6 +11,8 @@ from .place import CLOSING, HEAD, OPENING, Tokens, UnexpectedToken, closed_last,
 
 STATEMENT = frozenset({"with", "def", "class", "return", "assert", "while", "pass", "import", "from"})
 """Keywords that start a statement and never occur in brackets."""
+KEYWORDS = (*sorted(STATEMENT), "for", "if", "elif")
+"""Keywords that start a statement and are followed by something else than a colon."""
 WORDS = {
     "NAME": "a name",
     "NUMBER": "a number",
@@ -68,7 +71,7 @@ def undecorated(decorator: Token) -> Problem:
 
 def unexpected(place: UnexpectedToken, decorator: Token | None) -> Problem:
     """Return the problem of the token at `place`; `decorator` is the previous line, if it is one."""
-    for rule in (foreign_form, _unclosed_string, _character, _head, _bracket, _number, _equal_sign):
+    for rule in (_keyword, foreign_form, _unclosed_string, _character, _head, _bracket, _number, _equal_sign):
         if problem := rule(place):
             return problem
     is_definition = place.tokens[0][0] in ("def", "class")
@@ -95,6 +98,21 @@ def _character(place: UnexpectedToken) -> Problem | None:
     shown = repr(character) if character.isprintable() else f"U+{ord(character):04X}"
     help = f"write {LOOKALIKES[character]!r}" if character in LOOKALIKES else "remove it, or write it in a string"
     return Problem("E0005", f"the character {shown} is not part of the language", start, end, help)
+
+
+def _keyword(place: UnexpectedToken) -> Problem | None:
+    """Recognize a misspelt keyword at the start of a statement: `wiht T.block("b"):`, `retrun y`."""
+    kind, first = place.tokens[0]
+    if kind != "NAME" or place.index < 1 or place.tokens[1][0] not in ("NAME", "NUMBER", "STRING"):
+        return None
+    letters = sorted(first.text)
+    swapped = [word for word in KEYWORDS if sorted(word) == letters]
+    near = swapped or get_close_matches(first.text, KEYWORDS, 1, 0.7)
+    if not near or "." in first.text:
+        return None
+    return Problem(
+        "E0008", f"'{first.text}' does not start a statement", first.start, first.end, f"did you mean '{near[0]}'?"
+    )
 
 
 def _head(place: UnexpectedToken) -> Problem | None:
