@@ -18,13 +18,14 @@ if TYPE_CHECKING:
         structural_equal,
         structural_hash,
     )
-    from .base import BaseFunc, DummyGlobalInfo, GlobalVar, IRModule, Op, RelaxExpr
+    from .base import BaseFunc, DummyGlobalInfo, GlobalInfo, GlobalVar, IRModule, Node, Op, RelaxExpr
+    from .diagnostics import Span
     from .passes import transform
-    from .tir import FuncType, PointerType, PrimType, TensorMapType, TupleType, Type
+    from .tir import FuncType, PointerType, PrimExpr, PrimType, TensorMapType, TupleType, Type
 
 __all__ = [
-    "Array", "BaseFunc", "DictAttrs", "DummyGlobalInfo", "FuncType", "GlobalVar", "IRModule", "Map", "Op", "PointerType", "PrimType", "Range",
-    "RelaxExpr", "TensorMapType", "TupleType", "Type", "VDevice", "assert_structural_equal", "load_json", "save_json",
+    "Array", "BaseFunc", "DictAttrs", "DummyGlobalInfo", "FuncType", "GlobalInfo", "GlobalVar", "IRModule", "Map", "Node", "Op", "PointerType", "PrimExpr",
+    "PrimType", "Range", "RelaxExpr", "Span", "TensorMapType", "TupleType", "Type", "VDevice", "assert_structural_equal", "load_json", "save_json",
     "structural_equal", "structural_hash", "transform",
 ]  # fmt: skip
 
@@ -208,7 +209,7 @@ def __getattr__(name: str) -> Any:
         from .passes import transform
 
         return transform
-    from . import base, tir
+    from . import base, diagnostics, tir
     from .api import json_graph, program
 
-    return next(getattr(room, name) for room in (program, json_graph, base, tir) if hasattr(room, name))
+    return next(getattr(room, name) for room in (program, json_graph, base, tir, diagnostics) if hasattr(room, name))

@@ -186,3 +186,13 @@ T.prim_func sums(A: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32"), B: 
     for i in range(4):
         C[i] = A[i] + B[i]
 """
+
+
+def test_operators_as_functions() -> None:
+    assert [str(make(n, 2)) for make in (tir.add, tir.subtract, te.multiply)] == ["n + 2", "n - 2", "n * 2"]
+
+
+def test_base_classes_of_programs() -> None:
+    assert issubclass(tvms.ir.PrimExpr, tvms.ir.Node)
+    assert issubclass(tvms.ir.VDevice.kinds[0], tvms.ir.GlobalInfo)
+    assert isinstance(tvms.parse(COPY)["copy"].body.span, tvms.ir.Span)

@@ -51,6 +51,9 @@ from .expressions import (
     StringImm,
     Sub,
     Var,
+    add,
+    multiply,
+    subtract,
 )  # fmt: skip
 from .functor import PyStmtExprMutator, PyStmtExprVisitor
 from .index_maps import IndexMap
@@ -91,7 +94,7 @@ __all__ = [
     "IfThenElse", "IndexMap", "IntImm", "IterVar", "Let", "LetStmt", "MatchBufferRegion", "Max", "Min", "Mod", "Mul",
     "Not", "Or", "PrimExpr", "PrimFunc", "ProducerLoad", "ProducerRealize", "ProducerStore", "PyStmtExprMutator", "PyStmtExprVisitor", "Ramp", "Reduce", "Schedule",
     "ScheduleError", "ScheduleState", "Select", "SeqStmt", "Shuffle", "SizeVar", "Stmt", "StmtSRef", "StringImm", "Sub", "TensorIntrin", "Var", "While",
-    "all", "analysis", "any", "call_intrin", "comm_reducer", "const", "decl_buffer", "functor", "ir_builder", "max", "min", "stmt_functor", "stmt_list", "stmt_seq", "sum",
+    "add", "all", "analysis", "any", "call_intrin", "comm_reducer", "const", "decl_buffer", "functor", "ir_builder", "max", "min", "multiply", "stmt_functor", "stmt_list", "stmt_seq", "subtract", "sum",
     "vscale",
 ]  # fmt: skip
 

@@ -187,3 +187,18 @@ def IterVar(dom: Any, var: Any, iter_type: tir.IterVarType | int, thread_tag: st
     kind = _ITERATORS[iter_type][1] if isinstance(iter_type, int) else iter_type
     name = tir.Var("int32", var) if isinstance(var, str) else plain_node(var)
     return tir.IterVar(None if dom is None else range_of(dom), name, kind, thread_tag)
+
+
+def add(lhs: te.Value, rhs: te.Value) -> tir.PrimExpr:
+    """Return the sum of two expressions."""
+    return make.add(*te.operands(lhs, rhs))
+
+
+def subtract(lhs: te.Value, rhs: te.Value) -> tir.PrimExpr:
+    """Return the difference of two expressions."""
+    return make.sub(*te.operands(lhs, rhs))
+
+
+def multiply(lhs: te.Value, rhs: te.Value) -> tir.PrimExpr:
+    """Return the product of two expressions."""
+    return make.mul(*te.operands(lhs, rhs))
