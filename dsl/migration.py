@@ -126,7 +126,7 @@ def _moved(offset: int, edits: list[Edit]) -> int:
 
 def _printed(definition: Definition, module: IRModule) -> list[Edit]:
     """Return the edit that prints a definition in the newest dialect; raise E0816 if tensors have no text there."""
-    text, constants = script_with_constants(module, NEWEST)
+    text, constants = script_with_constants(module, NEWEST, shows_small=True)
     if constants:
         start = definition.start + len(definition.indentation)
         message = f"'{definition.name}' is not migrated: {NEWEST} has no text for its tensors"

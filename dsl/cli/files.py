@@ -11,7 +11,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from ...ir.diagnostics import Diagnostic, error
+from ...ir.diagnostics import Diagnostic, count, error
 from ...ir.files import write_whole
 from ...ir.sanitize import write_program
 from .reporting import UsageError, report
@@ -93,8 +93,24 @@ def write_module(module: IRModule, dialect: str, path: str | None, below: str | 
         from ..sidecar import save_module
 
         save_module(module, path, dialect, below)
-    else:
-        write_output(module.script(dialect) + "\n", None)
+        return
+    from ..printer import script_with_constants
+
+    text, constants = script_with_constants(module, dialect, shows_small=True)
+    if constants and dialect != "tvms":
+        noun = count(len(constants), "tensor")
+        message = f"{noun} of the module {'is' if len(constants) == 1 else 'are'} not part of the text"
+        report(
+            [
+                Diagnostic(
+                    "E0816",
+                    message,
+                    help="write a file with -o: it gets a .safetensors file beside it",
+                    severity="warning",
+                )
+            ]
+        )
+    write_output(text + "\n", None)
 
 
 def show_difference(source: Source, changed: str, how: str) -> None:

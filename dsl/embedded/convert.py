@@ -48,7 +48,7 @@ def _text(definition: Definition, module: IRModule, dialect: str) -> str | Diagn
     """Return the text of a definition in a dialect, or the reason why it has none."""
     reason = None
     renamed = [name for name, value in definition.names.items() if isinstance(value, Namespace) and name != value.name]
-    text, constants = script_with_constants(module, dialect)
+    text, constants = script_with_constants(module, dialect, shows_small=True)
     if not definition.is_python:
         reason = "it is not part of a Python program"
     elif [name for name in renamed if name not in ("tir", "tirx", "relax", "ir", "tvm", "script")]:

@@ -13,7 +13,7 @@ from ...ir.relax import Constant
 from ...ir.sanitize import emit, visible, wants_color, write_program
 from .dialects import DIALECTS
 from .modules import print_node
-from .options import read_options
+from .options import Options, read_options
 from .printer import END_MARK, MARK
 
 __all__ = ["DIALECTS", "script", "script_with_constants", "show", "underline"]
@@ -40,10 +40,15 @@ def script(node: Any, dialect: str = "tvms", **options: Any) -> str:
 
 
 @deep
-def script_with_constants(node: Any, dialect: str = "tvms") -> tuple[str, dict[str, Constant]]:
-    """Return the text of `node`, and the tensors that it names but does not show."""
+def script_with_constants(
+    node: Any, dialect: str = "tvms", shows_small: bool = False
+) -> tuple[str, dict[str, Constant]]:
+    """Return the text of `node`, and the tensors that it names but does not show.
+
+    With `shows_small`, the dialects of TVM show small tensors, for a text that has no file of tensors beside it.
+    """
     stored: dict[str, Constant] = {}
-    return print_node(node, DIALECTS[dialect], stored=stored), stored
+    return print_node(node, DIALECTS[dialect], stored=stored, options=Options(shows_small_tensors=shows_small)), stored
 
 
 @deep

@@ -21,6 +21,8 @@ class Options(Struct, frozen=True):
     """Whether nests of loops are `T.grid`, and axes bound to loop variables `T.axis.remap`."""
     show_all_struct_info: bool = True
     """Whether the dialects of TVM annotate bindings; the native one does if the struct info cannot be inferred."""
+    shows_small_tensors: bool = False
+    """Whether the dialects of TVM also show small tensors as lists, for a text that has no file of tensors beside it."""
 
 
 AS_USUAL = Options()

@@ -64,7 +64,7 @@ def _extern_func(printer: Printer, node: relax.ExternFunc, level: int) -> str:
 @prints(relax.Constant)
 def _constant(printer: Printer, node: relax.Constant, level: int) -> str:
     """Print a small tensor as numbers, a large one by its name in the sidecar file. In TVM's dialects only scalars are
-    small, and a large tensor is a numbered reference.
+    small, unless the options say otherwise, and a large tensor is a numbered reference.
     """
     data = node.data
     if printer.dialect.native and (node.name is not None or _is_large(data)):
@@ -74,7 +74,7 @@ def _constant(printer: Printer, node: relax.Constant, level: int) -> str:
         return printer.expr(data) if node.name is None else printer.metadata(node)
     if isinstance(node.struct_info, relax.DTensorStructInfo):
         return f"{printer.relax('dist.const')}({_number(printer, data)}, {printer.expr(node.struct_info)})"
-    if data.shape and not printer.dialect.native:
+    if data.shape and not printer.dialect.native and (_is_large(data) or not printer.options.shows_small_tensors):
         return printer.metadata(node)
     return f"{printer.relax('const')}({_number(printer, data)}, {string(str(data.dtype))})"
 

@@ -151,3 +151,31 @@ def test_streams_that_are_closed_or_full(redirection: str, code: int, said: str)
     command = f"'{sys.executable}' -m tvms.dsl.cli print {path} {redirection}"
     result = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
     assert (result.returncode, result.stderr) == (code, said)
+
+
+SUM = """\
+R.function main(x: R.Tensor((%d,), "float32")) -> R.Tensor((%d,), "float32"):
+    y = R.add(x, R.const([%s], "float32"))
+    return y
+"""
+
+
+def test_small_tensors_are_part_of_a_text_without_a_file_beside_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "sum.tvms"
+    path.write_text(SUM % (2, 2, "1.0, -2.5"))
+    for dialect in ("tvm-0.21", "tvm-0.27"):
+        assert main(["print", str(path), "--dialect", dialect]) == 0
+        text = capsys.readouterr().out
+        assert 'R.const([1.0, -2.5], "float32")' in text
+        assert tvms.structural_equal(tvms.parse(text), tvms.load(path))
+    path.write_text(SUM % (40, 40, ", ".join(["1.0"] * 40)))
+    assert main(["print", str(path), "--dialect", "tvm-0.27"]) == 0
+    assert (
+        capsys.readouterr().err
+        == """\
+warning[E0816]: 1 tensor of the module is not part of the text
+  = help: write a file with -o: it gets a .safetensors file beside it
+"""
+    )
