@@ -18,13 +18,16 @@ from ..ir.diagnostics import ArgumentError, Diagnostic, TvmsError, error
 from ..ir.function_table import mentions_of
 from ..ir.passes.transform import announce, observed
 from ..ir.programs import as_module
-from ..ir.schedule.apply import apply_schedules
+from ..ir.schedule.apply import apply_schedules, schedules_for
+from ..ir.schedule.declaration import COMPOSITES, primitive_called
 from ..ir.schedule.tree import walk_statements
 from ..ir.verify import check_types
 from .gpu.lower import lower_for_gpu
+from .gpu.pointer_checks import has_pointer_accesses
 from .graph.native import NativeFunction, native_functions
 from .llvm.module import EmittedModule, ModuleEmitter
 from .lower import Bounds, Safety, guard_indices, lower_blocks, lower_loops
+from .lower.bounds import PROVEN
 from .lower.contract import contract_reductions
 from .lower.wrapping import limit_sizes
 from .pipeline import lower_graphs, pack_constants
@@ -112,7 +115,33 @@ def prepare(program: IRModule | BaseFunc, target: Target) -> IRModule:
 
 def lower_program(program: IRModule | BaseFunc, target: Target) -> IRModule:
     """Return the prepared module before `pack_constants`: its constants are those of the program."""
-    return lower_graphs(apply_schedules(check_types(as_module(program)), target.name), target)
+    module = check_types(as_module(program))
+    return lower_graphs(_with_proofs(module, apply_schedules(module, target.name), target), target)
+
+
+def _with_proofs(before: IRModule, after: IRModule, target: Target) -> IRModule:
+    """Return a scheduled module that marks the functions (`PROVEN`) whose indices were proven before they were scheduled.
+
+    These are functions that only composite steps changed, which access nothing else: a default schedule that was kept in the
+    text needs no more checks than one that was not. No other function has the mark.
+    """
+    functions = {name: _without_mark(function) for name, function in after.functions.items()}
+    for text in schedules_for(before, target.name) if before.schedules else ():
+        function = before.functions[text.function]
+        assert isinstance(function, tir.PrimFunc)
+        primitives = [primitive_called(step.primitive) for step in text.steps]
+        if all(found is not None and (found.is_query or found.name in COMPOSITES) for found in primitives):
+            safety = guard_indices(lower_blocks(function), "prove")[1]
+            if not safety.checked and not (target.arch and has_pointer_accesses(function)):
+                marked = functions[text.function]
+                functions[text.function] = replace(marked, attrs={**marked.attrs, PROVEN: tir.IntImm("bool", 1)})
+    return after if functions == after.functions else replace(after, functions=functions)
+
+
+def _without_mark(function: BaseFunc) -> BaseFunc:
+    if PROVEN not in function.attrs:
+        return function
+    return replace(function, attrs={name: value for name, value in function.attrs.items() if name != PROVEN})
 
 
 def build(
@@ -233,6 +262,9 @@ def guarded_loops(
         return observed("GuardIndices", guard_indices, loops, guarded), safety
 
     plain, safety = guard(lower_blocks(function, bounds))
+    is_proven = bounds == "prove" and bool(function.attrs.get(PROVEN))
+    if is_proven and safety.checked and (limited := limit_sizes(lower_blocks(function, bounds))) is not None:
+        plain, safety = limited, Safety(safety.proven + safety.checked, 0)
     if scheduled_for is None:
         return GuardedLoops(plain, safety)
     scheduled, decisions = apply_rules(function, rules_for(scheduled_for.processor))
@@ -244,7 +276,7 @@ def guarded_loops(
     loops = lower_blocks(_with_distinct_arguments(observed("default schedule", apply_rules, function, fused)), bounds)
     if bounds == "trust":
         return GuardedLoops(plain, safety, loops, decisions)
-    limited = limit_sizes(loops) if is_by_rules and not safety.checked else None
+    limited = limit_sizes(loops) if (is_by_rules or is_proven) and not safety.checked else None
     if limited is not None:  # proofs remain valid, since no arithmetic wraps around
         return GuardedLoops(plain, safety, observed("LimitSizes", limit_sizes, loops, limited), decisions)
     loops, now = guard(loops)

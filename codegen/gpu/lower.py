@@ -14,7 +14,7 @@ from ...ir.deep import deep
 from ...ir.diagnostics import error
 from ...ir.visit import substitute
 from ..lower import BLOCK_STEPS, guard_blocks, lower_blocks
-from ..lower.bounds import Bounds, Safety, guard_indices
+from ..lower.bounds import PROVEN, Bounds, Safety, guard_indices
 from ..lower.divisions import simplify_divisions
 from ..lower.flatten import flatten_buffers
 from ..lower.hoist import hoist_first_steps
@@ -130,7 +130,8 @@ def lower_for_gpu(
     `Launch` for each of its kernels. Raises as `lower_to_kernels` does.
     """
     if has_threads(func):
-        lowered, safety = lower_to_kernels(func, name, bounds)
+        is_proven = bounds == "prove" and bool(func.attrs.get(PROVEN))
+        lowered, safety = lower_to_kernels(func, name, bounds, is_proven)
         decisions: tuple[Decision, ...] = ()
     else:
         _, safety = guard_indices(lower_blocks(func), bounds)

@@ -44,6 +44,10 @@ _ZERO = tir.IntImm("int64", 0)
 _Access = TypeVar("_Access", tir.BufferLoad, tir.BufferStore)
 
 
+PROVEN = "tvms.proven_indices"
+"""Attribute of scheduled functions whose indices were proven to be in bounds before; only the compiler sets it."""
+
+
 class Safety(Struct, frozen=True):
     """How many indices of a function were proven to be in bounds, and how many are checked at run time."""
 

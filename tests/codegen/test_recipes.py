@@ -79,6 +79,37 @@ def test_a_kept_schedule_computes_the_same_bits() -> None:
     assert np.abs(results[0] - a @ b).max() < 1e-4
 
 
+MATRIX_VECTOR = """#tvms 1
+
+I.ir_module Module:
+    T.prim_func main(A: T.Buffer((64, 512), "float32"), X: T.Buffer((512,), "float32"), Y: T.Buffer((64,), "float32")):
+        for j, k in T.grid(64, 512):
+            with T.block("product"):
+                vj, vk = T.axis.remap("SR", [j, k])
+                with T.init():
+                    Y[vj] = T.float32(0)
+                Y[vj] = Y[vj] + A[vj, vk] * X[vk]
+"""
+
+
+@pytest.mark.parametrize("target", ["llvm", "cuda"])
+def test_a_kept_schedule_needs_no_more_checks(target: str) -> None:
+    module = parse(MATRIX_VECTOR)
+    (found,) = default_schedules(module, get_target(target)).values()
+    assert found.text is not None
+    kept = replace(module, schedules={found.text.name: found.text})
+    assert tvms.compile(module, target=target).safety["main"].checked == 0
+    assert tvms.compile(kept, target=target).safety["main"].checked == 0
+
+
+def test_a_text_cannot_claim_that_its_indices_are_proven() -> None:
+    head, body = MATRIX_VECTOR.replace("A[vj, vk]", "A[vj + 8, vk]").split(":\n        for", 1)
+    claim = f'{head}:\n        T.func_attr({{"tvms.proven_indices": True}})\n        for{body}'
+    arrays = [np.zeros(size, "float32") for size in ((64, 512), (512,), (64,))]
+    with pytest.raises(tvms.TvmsError, match="E0707"):
+        tvms.compile(parse(claim))["main"](*arrays)
+
+
 WRONG = {
     "rows=99": (
         "argument 3, 'rows' to gemm_tiles: expected an integer from 1 to 64, got 99",
