@@ -314,9 +314,9 @@ def _name(value: Any) -> str:
     """Return a base name for a result in the text of the schedule."""
     match value:
         case tir.Block():
-            return value.name_hint
+            return value.name_hint if value.name_hint.strip("_") else "block"
         case tir.For():
-            return value.loop_var.name
+            return value.loop_var.name if value.loop_var.name.strip("_") else "loop"
         case ComputeLocation():
             return "location"
         case _:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from keyword import iskeyword
 from typing import Any
 
 from msgspec import Struct
@@ -179,7 +180,7 @@ class _Namer:
         name, count = base, 0
         if base == "_":
             return base
-        while name in self.taken or name in ("S", "T", "I", "R"):
+        while name in self.taken or name in ("S", "T", "I", "R") or iskeyword(name):
             count += 1
             name = f"{base}_{count}"
         self.taken.add(name)

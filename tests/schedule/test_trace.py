@@ -175,3 +175,17 @@ def test_functions_of_indices_may_separate_axes_and_take_any_number() -> None:
     assert_same(schedule, again)
     block = schedule.get(schedule.get_block("B"))
     assert block.writes[0].buffer.axis_separators == (0, 1)
+
+
+@pytest.mark.parametrize("name", ["pass", "if", "None", "_", "S", "1st"])
+def test_blocks_and_loops_of_any_name_have_names_in_texts(name: str) -> None:
+    module = tvms.parse(PROGRAM.replace('T.block("C")', f'T.block("{name}")'))
+    schedule = Schedule(module)
+    for loop in schedule.get_loops(schedule.get_block(name)):
+        schedule.unroll(loop)
+    (text,) = module.functions
+    again = Schedule(module)
+    whole = str(module).replace("\n\n", "\n") + "\n" + schedule.script().replace("(main)", f"({text})")
+    (read,) = tvms.parse(whole).schedules.values()
+    again.replay(read)
+    assert_same(schedule, again)
