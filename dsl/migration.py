@@ -7,7 +7,7 @@ shape, such as `T.allocate`, is printed anew. Either way the new text is read ag
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -73,8 +73,7 @@ def migrate(source: Source, values: Mapping[str, Any] | None = None) -> Migratio
         return Migration(source.text)
     host = read_host(source)
     if host is None:
-        first = _DECORATOR.search(source.text)  # what precedes it stays if the definitions are printed
-        host = Host(source, (Definition("", source, first.start() if first else 0, len(source.text)),))
+        host = Host(source, (_script(source),))
     changes: list[tuple[Source, Edit]] = []
     found: list[Diagnostic] = []
     renamed = printed = 0
@@ -92,9 +91,16 @@ def migrate(source: Source, values: Mapping[str, Any] | None = None) -> Migratio
     return Migration(text if found else with_imports(text, NEWEST), renamed, printed, tuple(found))
 
 
+def _script(source: Source) -> Definition:
+    """Return all definitions of a script as one, which what precedes them belongs to but need not be printed."""
+    first = _DECORATOR.search(source.text)
+    start, end = first.start() if first else 0, len(source.text)
+    return Definition("script", source, start, end, ((0, start),) if start else (), is_python=False)
+
+
 def _edits(definition: Definition) -> tuple[list[Edit], bool]:
     """Return the edits that migrate a definition, and whether it is printed anew; raise TvmsError if it has errors."""
-    source, parts = definition.source, definition.parts if definition.name else None
+    source, parts = definition.source, definition.parts
     file, mistakes = parse_syntax(source, parts)
     if mistakes:
         raise TvmsError(mistakes)
@@ -109,14 +115,14 @@ def _edits(definition: Definition) -> tuple[list[Edit], bool]:
     module = _read(definition, source, parts)
     if not finder.needs_printing:
         changed = Source(source.name, applied(source.text, edits))
-        moved = None if parts is None else [(_moved(start, edits), _moved(end, edits)) for start, end in parts]
+        moved = [(_moved(start, edits), _moved(end, edits)) for start, end in parts]
         if structural_equal(module, _read(definition, changed, moved), map_free_vars=True):
             return edits, False
     return _printed(definition, module), True
 
 
-def _read(definition: Definition, source: Source, parts: list[tuple[int, int]] | Any) -> IRModule:
-    return parse_source(source, definition.names, None, bool(definition.name), parts)
+def _read(definition: Definition, source: Source, parts: Sequence[tuple[int, int]]) -> IRModule:
+    return parse_source(source, definition.names, None, definition.is_python, parts)
 
 
 def _moved(offset: int, edits: list[Edit]) -> int:
@@ -131,7 +137,11 @@ def _printed(definition: Definition, module: IRModule) -> list[Edit]:
         start = definition.start + len(definition.indentation)
         message = f"'{definition.name}' is not migrated: {NEWEST} has no text for its tensors"
         raise TvmsError(Diagnostic("E0816", message, Span(definition.source, start, start + 1)))
-    return [Edit(definition.start, definition.end, definition.indented(without_header(text)))]
+    text = without_header(text)
+    if not definition.is_python:  # what precedes the definitions, such as comments, stays in the script
+        first = _DECORATOR.search(text)
+        text = text[first.start() if first else 0 :]
+    return [Edit(definition.start, definition.end, definition.indented(text))]
 
 
 class _Finder:

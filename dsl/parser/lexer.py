@@ -124,7 +124,8 @@ class Lexer:
         assert lead is not None
         position = start + lead.end() - 1
         before = self.text[start:position]
-        self.comments.lead(before)
+        if before:
+            self.comments.lead(before)
         indentation = before.rpartition("\n")[2]
         if not self._is_whole:
             column, tabless = columns(indentation)

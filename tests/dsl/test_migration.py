@@ -135,6 +135,19 @@ note: 'n' is bound here
     assert "from tvm.script import tir as T" in after
 
 
+def test_what_precedes_printed_definitions_stays_once() -> None:
+    old = (
+        "# About the script.\n\nfrom tvm.script import tir as T\n\nN = 4\n\n# About the function.\n@T.prim_func\n"
+        'def f(A: T.Buffer((N,), "float32")):\n    data = T.allocate([N], "float32", "global")\n'
+        "    B = T.Buffer((N,), data=data)\n    B[0] = T.float32(1)\n    A[0] = B[0]\n"
+    )
+    migration = migrate(Source("old.py", old))
+    assert (migration.printed, migration.found) == (1, ())
+    start = old.index("@T.prim_func")
+    assert migration.text.startswith(old[:start].replace("tir as", "tirx as") + "@T.prim_func(s_tir=True)\n")
+    assert migration.text.count("About") == 2
+
+
 def test_looking_changes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "old.py"
     path.write_text(OLD)
