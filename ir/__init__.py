@@ -168,6 +168,12 @@ def _integers(value: Any) -> Any:
     return tuple([dim(item) if type(item) is int else item for item in value]) if isinstance(value, tuple) else value  # type: ignore[reportUnknownVariableType]
 
 
+def _operator_attribute(name: str, attribute: str) -> Any:
+    from .api.operator_attributes import operator_attribute
+
+    return operator_attribute(name, attribute)
+
+
 def _function_struct_info(function: Any) -> Any:
     from .infer import function_struct_info
 
@@ -199,6 +205,7 @@ hooks.define(
     external_functions=_external_functions,
     topi=_topi,
     integers=_integers,
+    operator_attribute=_operator_attribute,
 )
 
 

@@ -28,7 +28,10 @@ class AliasFinder(MetaPathFinder):
         A module of TVM that tvms leaves out is empty, so that a program that imports it runs until it uses it: an attribute
         access is an AttributeError, and the import of a module below it a ModuleNotFoundError, with the reason.
         """
-        if fullname.removeprefix("tvms.") in LEFT_OUT:
+        # `from tvms.contrib import tvmjs` looks below the own name of the module.
+        parent, _, name = fullname.rpartition(".")
+        public = next((alias for alias, target in self._aliases.items() if target == parent), parent)
+        if f"{public}.{name}".removeprefix("tvms.") in LEFT_OUT:
             return ModuleSpec(fullname, _LeftOutLoader(), is_package=True)
         if fullname.startswith("tvms.") and (reason := reason_for(fullname)):
             raise ModuleNotFoundError(f"tvms has no module '{fullname}': {reason}")

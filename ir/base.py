@@ -126,6 +126,14 @@ class Op(Node, frozen=True, eq=False):
         hooks.call("check_operator", op_name)
         return Op(op_name)
 
+    def get_attr(self, attr_name: str) -> Any:
+        """Return what is known of this operator under TVM's name, such as "FPrimalGradient", its gradient; None if nothing is."""
+        return hooks.call("operator_attribute", self.name, attr_name)
+
+    def has_attr(self, attr_name: str) -> bool:
+        """Return whether `get_attr` knows the attribute."""
+        return self.get_attr(attr_name) is not None
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Op) and other.name == self.name
 

@@ -39,6 +39,8 @@ LEFT_OUT = {
     "contrib.msc": "tvms has no multi-system compiler; import the model with tvms.relax.frontend",
     "contrib.ndk": _REMOTE,
     "contrib.pipeline_executor": _RUNTIMES,
+    "contrib.pickle_memoize": "tvms does not unpickle files; keep arrays with numpy.save",
+    "contrib.popen_pool": "start processes with concurrent.futures",
     "contrib.rocblas": _HARDWARE,
     "contrib.rocm": _HARDWARE,
     "contrib.rpc": _REMOTE,

@@ -15,7 +15,7 @@ from ..infer import infer_struct_info, replace_dims
 from ..operators import symbolic_equality
 from ..ops.inference import dims_of, tensor_info
 from ..relax import Expr, PrimStructInfo, ShapeStructInfo, TensorStructInfo, TupleStructInfo
-from ..variables import free_variables
+from ..variables import free_variables, with_new_variables
 from ..visit import substitute
 from .values import inferred
 
@@ -175,10 +175,11 @@ class TensorArguments:
         function = te.create_prim_func([*params, *outputs, *unbound], "int64")
         attrs = {key: value for key, value in function.attrs.items() if key != "global_symbol"}
         outside = {inner: outer for outer, inner in self._variables.items()}
+        is_own = any(var not in outside for var in unbound)  # the function of tensors mentions the caller's variables
         return LoopCall(
-            replace(function, attrs=attrs),
+            with_new_variables(replace(function, attrs=attrs)) if is_own else replace(function, attrs=attrs),
             tuple(self._args[number] for number in kept),
-            tuple(outside[var] for var in unbound),
+            tuple(outside.get(var, var) for var in unbound),
             tuple(tensor_info([_int64(substitute(dim, outside)) for dim in out.dims], out.dtype) for out in outputs),
         )
 

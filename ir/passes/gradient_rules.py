@@ -193,7 +193,8 @@ def _nothing(call: relax.Call, y: relax.Var, g: relax.Expr) -> Sequence[Any]:
 
 
 _WITHOUT = (
-    "grad.no_grad", "zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "arange", "floor", "ceil", "round", "sign",
+    "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "grad.no_grad", "zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "arange", "floor", "ceil", "round",
+    "sign",
 )  # fmt: skip
 """Operators without gradients, as their results are constant or piecewise constant."""
 RULES: Mapping[str, Rule] = {
@@ -235,6 +236,8 @@ RULES: Mapping[str, Rule] = {
     "where": _where,
     "take": _take,
     "cumsum": _cumsum,
+    "tril": lambda call, y, g: [apply("tril", g, *call.args[1:])],
+    "triu": lambda call, y, g: [apply("triu", g, *call.args[1:])],
     "astype": lambda call, y, g: [apply("astype", g, dtype=info_of(call.args[0]).dtype)],
     **dict.fromkeys(("grad.start_checkpoint", "grad.end_checkpoint"), _passed_on),
     **dict.fromkeys(_WITHOUT, _nothing),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tvms
+from tvms import relax
 from tvms.ir.ops.registry import relax_ops
 from tvms.ir.passes.gradient import find_rule
 from tvms.ir.passes.transform import get_pass
@@ -65,6 +66,8 @@ R.where(R.less(x, y), R.exp(x), R.multiply(v, y))
 R.take(x, R.const([1, 0, 1], "int64"), axis=1)
 R.cumsum(x, axis=1)
 R.cumsum(x)
+R.tril(x)
+R.triu(b, R.prim_value(1))
 R.add(R.floor(x), R.multiply(R.grad.no_grad(R.floor(y)), v))
 R.add(R.grad.start_checkpoint(x), R.grad.end_checkpoint(y))
 R.astype(R.astype(x, "float64"), "float64")
@@ -134,6 +137,7 @@ def test_every_rule_is_tried() -> None:
     text = " ".join(EXPRESSIONS)
     rules = {name for name in relax_ops() if find_rule(name) is not None}
     constant = {"ceil", "round", "sign", "full", "full_like", "zeros_like", "ones", "arange"}
+    constant |= {"equal", "not_equal", "less_equal", "greater", "greater_equal"}
     assert {name.removeprefix("relax.") for name in rules if f"R.{name[6:]}(" not in text} == constant
 
 
@@ -183,3 +187,24 @@ def test_an_operator_without_gradient_is_named() -> None:
     with pytest.raises(tvms.TvmsError) as raised:
         get_pass("Gradient", "main", "x", 1)(tvms.parse(CHAIN.replace("return (lv, gv)", "return (lv, gv1)")))
     assert str(raised.value).splitlines()[0] == "error[E0908]: R.nn.prelu has no gradient"
+
+
+def test_operators_tell_their_gradients() -> None:
+    x, y = (relax.Var(name, relax.TensorStructInfo((3, 1 if name == "y" else 4), "float32")) for name in "xy")
+    call = relax.op.add(x, y)
+    result, given = (relax.Var(name, relax.TensorStructInfo((3, 4), "float32")) for name in "rg")
+    own, other = call.op.get_attr("FPrimalGradient")(result, call, given, relax.BlockBuilder())
+    assert own is given
+    assert str(other) == "R.collapse_sum_to(g, R.shape([3, 1]))"
+    compared = relax.op.less(x, y)
+    assert [str(part) for part in compared.op.get_attr("FPrimalGradient")(result, compared, given, None)] == [
+        "R.grad.no_grad(x)", "R.grad.no_grad(y)",
+    ]  # fmt: skip
+    parts = relax.op.concat([x, x])
+    gradients = parts.op.get_attr("FPrimalGradient")(result, parts, relax.op.concat([x, x]), None)
+    assert len(gradients) == 1
+    assert isinstance(gradients[0], relax.Tuple)
+    assert call.op.has_attr("FInferStructInfo")
+    assert call.op.get_attr("FInferStructInfo")(call, None) == call.struct_info
+    assert tvms.ir.Op.get("relax.print").get_attr("FPurity") is False
+    assert not call.op.has_attr("FNothing")
