@@ -118,14 +118,20 @@ def _condition(value: Value) -> tir.PrimExpr:
     return make.const(value, "bool") if isinstance(value, bool) else operand(value, "bool")
 
 
+def _combined(build: Callable[..., tir.PrimExpr], conditions: Sequence[Value]) -> tir.PrimExpr:
+    if not conditions:
+        raise ValueError("expected at least one condition")
+    return functools.reduce(build, map(_condition, conditions))
+
+
 def all(*conditions: Value) -> tir.PrimExpr:
     """Return the conjunction of `conditions`."""
-    return functools.reduce(make.logical_and, map(_condition, conditions))
+    return _combined(make.logical_and, conditions)
 
 
 def any(*conditions: Value) -> tir.PrimExpr:
     """Return the disjunction of `conditions`."""
-    return functools.reduce(make.logical_or, map(_condition, conditions))
+    return _combined(make.logical_or, conditions)
 
 
 def logical_not(a: Value) -> tir.PrimExpr:

@@ -97,3 +97,6 @@ def test_conditions_may_be_python_bools() -> None:
     x = te.var("x")
     assert tvms.structural_equal(te.all(True, x < 1), te.all(x < 1))
     assert te.any(x < 1, True).value == 1
+    for combine in (te.all, te.any):
+        with pytest.raises(ValueError, match="expected at least one condition"):
+            combine()
