@@ -20,8 +20,10 @@ from ..ir.passes.transform import announce, observed
 from ..ir.programs import as_module
 from ..ir.schedule.apply import apply_schedules, schedules_for
 from ..ir.schedule.declaration import COMPOSITES, primitive_called
+from ..ir.schedule.text import Step
 from ..ir.schedule.tree import walk_statements
 from ..ir.verify import check_types
+from ..ir.visit import walk
 from .gpu.lower import lower_for_gpu
 from .gpu.pointer_checks import has_pointer_accesses
 from .graph.native import NativeFunction, native_functions
@@ -129,7 +131,9 @@ def _with_proofs(before: IRModule, after: IRModule, target: Target) -> IRModule:
     for text in schedules_for(before, target.name) if before.schedules else ():
         function = before.functions[text.function]
         assert isinstance(function, tir.PrimFunc)
-        primitives = [primitive_called(step.primitive) for step in text.steps]
+        primitives = [
+            primitive_called(step.primitive) for step in walk(text) if isinstance(step, Step) and step.function is None
+        ]
         if all(found is not None and (found.is_query or found.name in COMPOSITES) for found in primitives):
             safety = guard_indices(lower_blocks(function), "prove")[1]
             if not safety.checked and not (target.arch and has_pointer_accesses(function)):

@@ -14,6 +14,7 @@ from ...ir.base import GlobalVar, Metadata, Span
 from ...ir.buffers import elem_offset_of
 from ...ir.diagnostics import TvmsError
 from ...ir.dtype import is_dtype
+from ...ir.schedule.text import Element, Name, Result, Spread
 from ...ir.signature import describe
 from ...ir.spelling import did_you_mean
 from .. import syntax
@@ -28,6 +29,9 @@ from .tir_literals import dtype_form
 from .tir_methods import BUFFER_METHODS, EXPRESSION_METHODS
 
 __all__ = ["binary", "build_expr", "evaluate", "evaluate_call", "to_expr", "unary"]
+
+_OF_SCHEDULES = (Name, Element, Result)
+"""Values of schedules, which may be lists."""
 
 binary = operators.binary
 unary = operators.unary
@@ -68,6 +72,10 @@ def evaluate_all(context: Context, nodes: Sequence[syntax.Expr]) -> tuple[list[A
     for node in nodes:
         if isinstance(node, syntax.Starred):
             spread: Any = evaluate(context, node.value)
+            if isinstance(spread, _OF_SCHEDULES):
+                values.append(Spread(spread, span=context.span(node)))
+                origins.append(node)
+                continue
             if not is_tuple(spread):
                 raise context.error("E0202", f"expected a tuple after '*', got {describe(spread)}", node)
             context.pay(len(spread), node)
@@ -143,7 +151,13 @@ def _attribute(context: Context, node: syntax.Attribute) -> Any:
 
 
 def _no_member(context: Context, owner: Namespace, node: syntax.Attribute) -> Failed:
+    from ...ir.schedule.declaration import primitive_called
+    from ...ir.schedule.primitives import load
+
+    load()
     name, place = f"{owner.name}.{node.attr}", _attribute_name(context, node)
+    if owner.name == "S" and primitive_called(node.attr) is not None:
+        return context.error("E0103", f"{name} is a step of a schedule", place, "write it in an S.schedule")
     nearest = elsewhere(node.attr, owner.name)
     if nearest == f"did you mean '{name}'?":
         if context.tir is None:
@@ -179,6 +193,8 @@ def _subscript(context: Context, node: syntax.Subscript) -> Any:
         key = key.value
     if (is_tuple(owner) or isinstance(owner, str)) and isinstance(key, int) and -len(owner) <= key < len(owner):
         return owner[key]
+    if isinstance(owner, _OF_SCHEDULES) and isinstance(key, int | tir.PrimExpr):
+        return Element("int32", owner, key, span=context.span(node))
     if isinstance(owner, tir.PrimExpr):
         raise no_buffer(context, owner, node.value)
     raise context.error("E0205", f"{describe(owner)} has no such element", node)

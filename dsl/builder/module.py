@@ -29,7 +29,8 @@ from .signatures import type_variable
 from .tir_assignments import define
 from .tir_function import build_prim_func, declare_prim_func
 
-_MODULE, _PRIM_FUNC, _FUNCTION, _SCHEDULE = "I.ir_module", "T.prim_func", "R.function", "S.schedule"
+_MODULE, _PRIM_FUNC, _FUNCTION = "I.ir_module", "T.prim_func", "R.function"
+_SCHEDULES = ("S.schedule", "S.function")
 
 FORMS = (tir_calls, tir_literals, tir_operators, tir_scopes)
 """Modules that are imported because they declare forms of `T`."""
@@ -54,7 +55,16 @@ def function(site: FormUse) -> None:
 
 @form("S.schedule")
 def schedule(site: FormUse) -> None:
-    """`S.schedule name(function, target="llvm"):` opens a schedule of a loop function: a sequence of primitives.
+    """`S.schedule name(function, bn=64, target="llvm"):` opens a schedule of a loop function: calls of primitives, names
+    of values, loops over lists, conditions and assertions.
+
+    `schedules` reads its parameters and its body.
+    """
+
+
+@form("S.function")
+def schedule_function(site: FormUse) -> None:
+    """`S.function name(loop, factor=4):` opens a function that the schedules below it may call. It may end with `return`.
 
     `schedules` reads its parameters and its body.
     """
@@ -209,11 +219,11 @@ class _Builder:
                 info = relax_function.declare_function(self.context, definition)
                 self.declare(definition.name, GlobalVar(definition.name, struct_info=info))
         for definition in definitions:
-            if self.kinds[id(definition)] != _SCHEDULE:
+            if self.kinds[id(definition)] not in _SCHEDULES:
                 self.define(definition)
         self.functions |= self.context.generated.functions
         for definition in definitions:
-            if self.kinds[id(definition)] == _SCHEDULE:
+            if self.kinds[id(definition)] in _SCHEDULES:
                 self.define_schedule(definition)
 
     def declare(self, name: str, reference: GlobalVar) -> None:
@@ -234,7 +244,7 @@ class _Builder:
 
     def define_schedule(self, definition: syntax.Definition) -> None:
         """Build one schedule; report E0104 if its name is taken."""
-        from .schedules import build_schedule
+        from .schedules import build_function, build_schedule, define
 
         context, name = self.context, definition.name
         if name in self.schedules:
@@ -242,7 +252,11 @@ class _Builder:
             context.error("E0104", f"two schedules are called '{name}'", _name(definition), "rename one of them", note)
         with context.recover():
             functions = {name for name, func in self.functions.items() if isinstance(func, PrimFunc)}
-            self.schedules.setdefault(name, build_schedule(context, definition, functions))
+            is_function = self.kinds[id(definition)] == "S.function"
+            made = (
+                build_function(context, definition) if is_function else build_schedule(context, definition, functions)
+            )
+            define(context, name, self.schedules.setdefault(name, made))
 
     def statement(self, node: syntax.Stmt) -> None:
         """Build a statement of the module itself: attributes, global infos, an external function, a constant."""
@@ -309,7 +323,7 @@ class _Builder:
                 raise context.error("E0107", message, _name(definition), f"write {what} above it")
             value = opener(context, head)
             known = value.name if isinstance(value, Form) else None
-            if known not in (_MODULE, _PRIM_FUNC, _FUNCTION, _SCHEDULE, *MACROS):
+            if known not in (_MODULE, _PRIM_FUNC, _FUNCTION, *_SCHEDULES, *MACROS):
                 help = "use T.prim_func, R.function, T.macro, S.schedule or I.ir_module"
                 raise context.error("E0107", f"{describe(value)} does not open a definition", head, help)
         except Failed:

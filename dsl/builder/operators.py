@@ -9,6 +9,7 @@ from ...ir import make, tir
 from ...ir.base import Span
 from ...ir.diagnostics import TvmsError
 from ...ir.dtype import is_bool, is_float, is_int, lanes_of, parse_dtype, with_lanes
+from ...ir.schedule.text import Element, Name, Result, TextComparison
 from ...ir.signature import describe
 from .. import syntax
 from .budget import CHARACTERS
@@ -45,11 +46,22 @@ def binary(context: Context, node: syntax.Binary, left: Any, right: Any) -> Any:
         context.pay(len(left) + len(right), node)
         return left + right
     span = Span(context.source, node.start, node.end)
+    compared = _compared_text(node, left, right, span)
+    if compared is not None:
+        return compared
     try:
         a, b = _operands(context, node, left, right)
         return combine(node.op, a, b, span)
     except TvmsError as error:
         raise context.report(error, node) from None
+
+
+def _compared_text(node: syntax.Binary, left: Any, right: Any, span: Span) -> TextComparison | None:
+    """Return the comparison of a value of a schedule, such as a dtype, with a string; None for other operands."""
+    text, value = (left, right) if isinstance(left, str) else (right, left)
+    if node.op not in ("==", "!=") or not (isinstance(text, str) and isinstance(value, Name | Element | Result)):
+        return None
+    return TextComparison("bool", value, text, node.op == "==", span=span)
 
 
 def combine(op: str, a: tir.PrimExpr, b: tir.PrimExpr, span: Span | None) -> tir.PrimExpr:

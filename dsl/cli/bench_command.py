@@ -66,7 +66,7 @@ def compile_call(arguments: argparse.Namespace) -> CompiledCall:
     """Compile the file that the command line names, and make the values of a call."""
     from ...codegen import compile as compile_module
 
-    module = load_verified(arguments.file)
+    module = common_options.defined(load_verified(arguments.file), arguments)
     entry, function = select_entry(module, arguments.entry)
     params = arguments_of(function)
     given = read_given(params, split_pairs(arguments.arg, "--arg"))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from ...ir.base import IRModule
 from ...ir.diagnostics import Diagnostic, Source, TvmsError
 from ...ir.files import write_whole
 from ...ir.lints import lint
@@ -72,13 +73,46 @@ def _examined(
         from ..round_trip import check_round_trip
 
         found += check_round_trip(module, path)
-    if (
-        not arguments.no_lints
-        and arguments.level != "syntax"
-        and not any(diagnostic.severity == "error" for diagnostic in found)
-    ):
-        found += tuple(finding.diagnostic for finding in lint(module))
+    if arguments.level != "syntax" and not any(diagnostic.severity == "error" for diagnostic in found):
+        found += _check_schedules(module)
+        if not arguments.no_lints:
+            found += tuple(finding.diagnostic for finding in lint(module))
     return (*warnings, *found)
+
+
+def _check_schedules(module: IRModule) -> tuple[Diagnostic, ...]:
+    """Return the first error of each schedule: an unknown target, a step that is refused, an assertion that does not hold."""
+    if not module.schedules:
+        return ()
+    from ...ir.schedule.schedule import Schedule
+    from ...ir.schedule.text import ScheduleText
+
+    found: list[Diagnostic] = []
+    plain = replace(module, schedules={})
+    for text in module.schedules.values():
+        if not isinstance(text, ScheduleText):
+            continue
+        found += _target_errors(text.target, text)
+        try:
+            Schedule(plain, seed=1, error_render_level="fast").replay(text)
+        except TvmsError as refused:
+            found += refused.diagnostics
+    return tuple(found)
+
+
+def _target_errors(target: object, text: object) -> list[Diagnostic]:
+    from ...codegen.target import get_target
+    from ...ir.schedule.text import CallSpan
+
+    if target is None:
+        return []
+    span = getattr(text, "span", None)
+    place = span.of("target", None) if isinstance(span, CallSpan) else span
+    try:
+        get_target(target)  # type: ignore[reportArgumentType]
+    except TvmsError as wrong:
+        return [replace(diagnostic, span=diagnostic.span or place) for diagnostic in wrong.diagnostics]
+    return []
 
 
 def _fix(path: str) -> None:

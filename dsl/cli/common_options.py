@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import choices
 from .choices import Choices, at_least
+from .reporting import UsageError
+
+if TYPE_CHECKING:
+    from ...ir.base import IRModule
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
@@ -87,6 +91,43 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         default="3",
         help="optimization level of LLVM: %(choices)s (default: 3)",
     )
+
+
+def add_defines(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-D",
+        dest="defines",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="the value of a parameter of a schedule: bn=32, or tiled.bn=32 for one of several (may be repeated)",
+    )
+
+
+def defined(module: IRModule, arguments: argparse.Namespace) -> IRModule:
+    """Return a module with the parameters of schedules that `-D` gives."""
+    if not arguments.defines:
+        return module
+    from ...ir.schedule.apply import with_parameters
+
+    pairs = [define.partition("=") for define in arguments.defines]
+    for name, sign, value in pairs:
+        if not (name and sign and value):
+            raise UsageError(f"-D {name}{sign}{value}: write NAME=VALUE, such as -D bn=32")
+    return with_parameters(module, {name: _constant(value) for name, _, value in pairs})
+
+
+def _constant(text: str) -> Any:
+    """Return a number, a flag or None; other text is a string, which may have quotes."""
+    named = {"True": True, "False": False, "None": None}
+    if text in named:
+        return named[text]
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            pass
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] in "\"'" else text
 
 
 def add_watch(parser: argparse.ArgumentParser) -> None:

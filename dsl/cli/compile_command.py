@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     output = aot.OUTPUTS[arguments.emit]
     if output.is_binary and arguments.output is None and sys.stdout.isatty():
         raise UsageError(f"'{arguments.emit}' is binary: write it to a file with -o FILE")
-    module = load_verified(arguments.file)
+    module = common_options.defined(load_verified(arguments.file), arguments)
     settings = Settings(**common_options.settings_of(arguments))
     target = arguments.target
     if arguments.report:

@@ -128,6 +128,7 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
     common.add_file(parser)
+    common.add_defines(parser)
     common.add_values(parser)
     common.add_settings(parser)
     parser.add_argument(
@@ -188,6 +189,7 @@ def _add_debug(parser: argparse.ArgumentParser) -> None:
 
 def _add_compile(parser: argparse.ArgumentParser) -> None:
     common.add_file(parser)
+    common.add_defines(parser)
     parser.add_argument(
         "--emit",
         metavar="KIND",
@@ -211,6 +213,7 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
 
 def _add_bench(parser: argparse.ArgumentParser) -> None:
     common.add_file(parser)
+    common.add_defines(parser)
     common.add_values(parser)
     common.add_settings(parser)
     parser.add_argument(
@@ -292,6 +295,12 @@ def _add_schedule(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--func", metavar="NAME", help="with --default: the function (default: all)")
     parser.add_argument("--write", action="store_true", help="with --default: add the schedules to the file")
+    parser.add_argument(
+        "--unroll",
+        action="store_true",
+        help="print the unscheduled module and its schedules as plain calls of primitives",
+    )
+    common.add_defines(parser)
     common.add_dialect(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="write the scheduled module to this file")
 

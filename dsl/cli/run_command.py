@@ -128,7 +128,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run one function and show its inputs and results."""
     from . import table
 
-    module = load_verified(arguments.file)
+    module = common_options.defined(load_verified(arguments.file), arguments)
     entry, function = select_entry(module, arguments.entry)
     module = needed_for(module, entry)
     params = arguments_of(function)

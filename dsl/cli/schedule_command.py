@@ -8,9 +8,10 @@ from msgspec.structs import replace
 
 from ...ir.base import IRModule, Trivia
 from ...ir.diagnostics import TvmsError, error
-from ...ir.schedule.text import ScheduleText, Step
+from ...ir.schedule.text import ScheduleText, Statement, kind_of
 from ...ir.spelling import did_you_mean
 from ..load import load_verified, read_source
+from . import common_options
 from .files import write_module
 from .reporting import UsageError
 
@@ -26,8 +27,9 @@ def run(arguments: argparse.Namespace) -> int:
             raise UsageError(f"{option} requires --default", help="add --default to print the default schedules")
     from ...ir.schedule.apply import apply_each, check_single, schedules_for
     from ...ir.schedule.explain import explain
+    from ...ir.schedule.schedule import Schedule
 
-    module = load_verified(arguments.file)
+    module = common_options.defined(load_verified(arguments.file), arguments)
     if arguments.trace is not None:
         write_module(_traced(module, arguments.trace), arguments.dialect, arguments.output)
         return 0
@@ -37,12 +39,16 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.apply is None:
         check_single(texts)
     source, module = module, replace(module, schedules={})
+    if arguments.unroll:
+        unrolled = {text.name: Schedule(module).unrolled(text, kind_of(arguments.target)) for text in texts}
+        write_module(replace(source, schedules=unrolled), "tvms", arguments.output)
+        return 0
     commented: dict[str, ScheduleText] = {}
     refusal: TvmsError | None = None
     for text in texts:
         steps = _until(text.steps, arguments.until)
         if not arguments.explain:
-            module = apply_each(module, (replace(text, steps=steps),))
+            module = apply_each(module, (replace(text, steps=steps),), arguments.target)
             continue
         explained = explain(module, text, steps)
         module, commented[text.name], refusal = explained.module, explained.text, explained.refusal
@@ -91,21 +97,21 @@ def _with_remarks(text: ScheduleText, source: IRModule, target: str | None) -> S
 
 def _chosen(module: IRModule, names: list[str] | None, path: str) -> tuple[ScheduleText, ...]:
     """Return the schedules `names`, or all; raise E0814 if one does not exist."""
+    known = {name: text for name, text in module.schedules.items() if isinstance(text, ScheduleText)}
     for name in names or ():
-        if name not in module.schedules:
-            help = did_you_mean(name, module.schedules) or "use the name of an S.schedule of the file"
+        if name not in known:
+            help = did_you_mean(name, known) or "use the name of an S.schedule of the file"
             raise error("E0814", f"'{path}' has no schedule '{name}'", None, help)
-    if not module.schedules:
+    if not known:
         raise error("E0814", f"'{path}' contains no schedules", None, "add one: S.schedule name(function):")
-    found = [schedule for name, schedule in module.schedules.items() if names is None or name in names]
-    return tuple([text for text in found if isinstance(text, ScheduleText)])
+    return tuple([text for name, text in known.items() if names is None or name in names])
 
 
-def _until(steps: tuple[Step, ...], line: int | None) -> tuple[Step, ...]:
+def _until(steps: tuple[Statement, ...], line: int | None) -> tuple[Statement, ...]:
     """Return the steps up to and including `line` of the file."""
     return tuple([step for step in steps if line is None or _line(step) <= line])
 
 
-def _line(step: Step) -> int:
+def _line(step: Statement) -> int:
     span = step.span
     return 0 if span is None else span.source.text.count("\n", 0, span.start) + 1

@@ -42,7 +42,7 @@ _DECLARED_WITH = {"tir_function": "module", "macros": "module"}
 
 Role = Literal["definition", "type", "form"]
 _TYPES = ("tir_literals", "relax_annotations")
-_DEFINITIONS = ("I.ir_module", "T.prim_func", "R.function", "S.schedule", "T.macro", "T.inline")
+_DEFINITIONS = ("I.ir_module", "T.prim_func", "R.function", "S.schedule", "S.function", "T.macro", "T.inline")
 
 
 class Entry(Struct, frozen=True):

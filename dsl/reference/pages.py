@@ -120,7 +120,45 @@ A schedule changes how a loop function executes, but not what it computes. It is
 
 `tvms schedule FILE` prints the scheduled functions of a file, with `--explain` the effect of each step; `tvms compile` and
 `tvms run` apply the schedule of the target. If a precondition does not hold, the step is refused with an error code and the
-program stays unchanged. Apache TVM has no text for schedules: the TVM dialects omit them.
+program stays unchanged. `tvms check FILE` applies every schedule to a copy and reports what is refused. Apache TVM has no
+text for schedules: the TVM dialects omit them.
+
+## The language
+
+A schedule is a list of statements. Nothing in it is executed as Python; every schedule ends.
+
+```python
+# Halves of a loop; the schedules below may call it.
+S.function halve(loop, factor=2):
+    outer, inner = S.split(loop, factors=[None, factor])
+    return outer, inner
+
+S.schedule tiled(matmul, bm=4, bn=8, target="llvm"):
+    i, j, k = S.get_loops(S.get_block(writes="C"))
+    assert S.get_extent(j) % bn == 0, "bn divides the columns"
+    i0, i1 = halve(i, factor=bm)
+    j0, j1 = halve(j, factor=bn)
+    S.reorder(i0, j0, k, i1, j1)
+    if S.get_dtype("C") == "float32" and S.get_target() == "llvm":
+        S.vectorize(j1)
+        S.expect_vector(j1)
+    for loop in [i1, k]:
+        S.annotate(loop, ann_key="hint", ann_val=bm * bn)
+```
+
+- **Parameters** (`bm=4`) are numbers, strings, flags or lists. `tvms schedule`, `compile`, `run` and `bench` set them with
+  `-D bm=8`, or `-D tiled.bm=8` for one of several schedules; in Python, `with_parameters(module, {"bm": 8})`.
+- **Names** denote blocks, loops, numbers, strings and lists: `outer, inner = …`, `loops = S.get_loops("C")`, `loops[-1]`,
+  `S.fuse(*loops)`. Calls may be nested, and numbers computed.
+- **`for`** runs over a list, or `range` of constants; **`if`**, `elif` and `else` test numbers, strings and flags, such as
+  `S.get_extent(loop)`, `S.get_dtype(block)` and `S.get_target()`. A name that both branches bind can be used below.
+- **Functions** (`S.function`) take any values and may end with `return`. A schedule may call another by its name, with other
+  parameters: `tiled(bm=8)`. A function is defined above its calls, so that nothing calls itself.
+- **Patterns**: `S.get_block(reads="A", writes="C")` finds a block by its buffers, and `k, block = S.match("for k in _: C[_] += _")`
+  by its statement.
+- **Assertions**: `assert condition, "message"`, and `S.expect_vector(loop)`.
+
+`tvms schedule --unroll FILE` prints schedules as plain calls of primitives, which `print(sch.trace)` also does.
 """
 _COMPOSITE = """# Composite steps
 

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from msgspec.structs import replace
 
 from ..base import IRModule
 from ..diagnostics import Note, error
-from .text import ScheduleText
-
-
-def kind_of(target: object) -> str | None:
-    """Return the kind of a target, as schedules and command lines write it: "llvm" for `{"kind": "llvm", …}`."""
-    if isinstance(target, Mapping):
-        target = target.get("kind")  # type: ignore[reportUnknownMemberType]
-    return target.split()[0] if isinstance(target, str) and target else None
+from ..spelling import did_you_mean
+from .text import ScheduleText, kind_of
 
 
 def apply_schedules(module: IRModule, target: str) -> IRModule:
@@ -23,7 +18,7 @@ def apply_schedules(module: IRModule, target: str) -> IRModule:
 
     Raises ScheduleError if a step is refused, and the errors of `schedules_for`.
     """
-    return apply_each(module, schedules_for(module, target)) if module.schedules else module
+    return apply_each(module, schedules_for(module, target), target) if module.schedules else module
 
 
 def schedules_for(module: IRModule, target: str) -> tuple[ScheduleText, ...]:
@@ -34,7 +29,8 @@ def schedules_for(module: IRModule, target: str) -> tuple[ScheduleText, ...]:
     """
     chosen: dict[str, ScheduleText] = {}
     for text in module.schedules.values():
-        assert isinstance(text, ScheduleText)
+        if not isinstance(text, ScheduleText):
+            continue
         if text.target is not None and kind_of(text.target) != kind_of(target):
             continue
         other = chosen.get(text.function)
@@ -63,11 +59,38 @@ def check_single(texts: tuple[ScheduleText, ...]) -> None:
             raise error("E0529", message, text.span, help, note)
 
 
-def apply_each(module: IRModule, texts: tuple[ScheduleText, ...]) -> IRModule:
+def apply_each(module: IRModule, texts: tuple[ScheduleText, ...], target: str | None = None) -> IRModule:
     """Return the module with the given schedules applied in order, and without any schedules."""
     from .schedule import Schedule
 
     schedule = Schedule(replace(module, schedules={}))
     for text in texts:
-        schedule.replay(text)
+        schedule.replay(text, kind_of(target))
     return schedule.mod
+
+
+def with_parameters(module: IRModule, values: Mapping[str, Any]) -> IRModule:
+    """Return the module with other values of parameters of its schedules: `bn`, of every schedule, or `tiled.bn`, of one.
+
+    Raises E0814 if no schedule has such a parameter, E0202 if its kind is another one.
+    """
+    schedules = dict(module.schedules)
+    for key, value in values.items():
+        owner, _, name = key.rpartition(".")
+        texts = [text for text in schedules.values() if isinstance(text, ScheduleText)]
+        found = [text for text in texts if name in text.parameters and owner in ("", text.name)]
+        if not found:
+            known = [
+                f"{text.name}.{parameter}" if owner else parameter for text in texts for parameter in text.parameters
+            ]
+            help = did_you_mean(key, known) or "name a parameter of an S.schedule"
+            raise error("E0814", f"no schedule has a parameter '{key}'", None, help)
+        for text in found:
+            default = text.parameters[name]
+            if default is not None and type(value) is not type(default):
+                reason = (
+                    f"parameter '{name}' of schedule '{text.name}': expected a value such as {default!r}, got {value!r}"
+                )
+                raise error("E0202", reason, text.span, "give a value of the same kind as its default")
+            schedules[text.name] = replace(text, parameters={**text.parameters, name: value})
+    return replace(module, schedules=schedules)

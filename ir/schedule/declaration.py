@@ -74,6 +74,8 @@ class Primitive(Struct, frozen=True, eq=False, dict=True):
     """Names of the results in messages, such as "outer loop"; the last name also covers any further results."""
     is_query: bool
     """Whether it leaves the program unchanged."""
+    is_value: bool = False
+    """Whether it only returns a plain value, or checks the program: it is not part of traces."""
     knobs: Mapping[str, Knob] = {}
     """Ranges of its knobs, if it is a composite step."""
 
@@ -167,6 +169,10 @@ class Primitive(Struct, frozen=True, eq=False, dict=True):
             expected = str(mismatch) or argument.kind.expected
             reason = f"expected {expected}, got {_described(value)}"
             raise ARGUMENT.refuse(reason, argument=argument.name, position=index + 1) from None
+        except Refused as refused:
+            if refused.argument is None and not refused.places:
+                refused.argument, refused.position = argument.name, index + 1
+            raise
 
     def run(self, program: Any, arguments: dict[str, Any]) -> Any:
         """Apply the primitive to `program`. It may only refuse with conditions that it declares."""
@@ -217,17 +223,20 @@ def primitive_called(name: str) -> Primitive | None:
 
 
 def primitive(
-    requires: tuple[Condition, ...] = (), results: tuple[str, ...] = ("result",), query: bool = False
+    requires: tuple[Condition, ...] = (),
+    results: tuple[str, ...] = ("result",),
+    query: bool = False,
+    value: bool = False,
 ) -> Callable[[_Apply], _Apply]:
     """Declare the decorated function as the primitive with its name.
 
     `requires` lists the conditions that it may refuse with, besides those of every primitive; `results` names its
-    results. A query leaves the program unchanged.
+    results. A query leaves the program unchanged; a value query is not part of traces.
     """
 
     def declare(apply: _Apply) -> _Apply:
         name = apply.__name__.rstrip("_")
-        PRIMITIVES[name] = Primitive(name, apply, _arguments_of(apply), requires, results, query)
+        PRIMITIVES[name] = Primitive(name, apply, _arguments_of(apply), requires, results, query or value, value)
         return apply
 
     return declare

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
-
-from msgspec.structs import replace
 
 from .. import script, tir
 from ..base import Span
@@ -16,6 +13,7 @@ from .conditions import Refused
 from .declaration import Primitive
 from .handles import Handle, Origin
 from .program import Program
+from .text import CallSpan
 
 
 class ScheduleError(TvmsError):
@@ -46,39 +44,33 @@ def refusal(
     listing = _listing(refused.places, program) if level == "detail" else None
     message = f"{_subject(primitive, refused, arguments)}: {refused.reason}"
     span = place if isinstance(place, Span) else None
-    if span is not None and refused.argument is not None and refused.argument in primitive.knobs:
-        span = _argument_span(span, refused.argument)
+    if isinstance(span, CallSpan):
+        name, index = _argument(primitive, refused, arguments)
+        span = span.of(name, index)
     problem = ScheduleError(Diagnostic(refused.condition.code, message, span, refused.help, notes, listing=listing))
     problem.reason = refused.reason
     return problem
 
 
-def _argument_span(call: Span, name: str) -> Span:
-    """Return the span of the named argument `name` in the text of a call; that of the call if it is not there."""
-    text = call.source.text[call.start : call.end]
-    found = re.search(rf"[(,]\s*{re.escape(name)}\s*=\s*", text)
-    if found is None:
-        return call
-    depth, end = 0, found.end()
-    while end < len(text) and (depth or text[end] not in ",)"):
-        depth += (text[end] in "([{") - (text[end] in ")]}")
-        end += 1
-    return replace(call, start=call.start + found.end(), end=call.start + end)
-
-
 def _subject(primitive: Primitive, refused: Refused, arguments: Mapping[str, Any]) -> str:
     """Return the description of the argument that causes the refusal, or else the name of the primitive."""
+    name, index = _argument(primitive, refused, arguments)
+    return primitive.name if index is None else argument_name(primitive.name, index + 1, name or "")
+
+
+def _argument(primitive: Primitive, refused: Refused, arguments: Mapping[str, Any]) -> tuple[str | None, int | None]:
+    """Return the name and the index of the argument that causes the refusal; None for both if it is none."""
     if refused.position is not None:
-        return argument_name(primitive.name, refused.position, refused.argument or "")
-    index = 0
+        return refused.argument, refused.position - 1
+    index = -1
     for argument in primitive.arguments:
         value = arguments.get(argument.name)
         for item in value if argument.variadic and isinstance(value, tuple) else (value,):  # type: ignore[reportUnknownVariableType]
             index += 1
             is_first = refused.argument is None and bool(refused.places) and item is refused.places[0]
             if is_first or argument.name == refused.argument:
-                return argument_name(primitive.name, index, argument.name)
-    return primitive.name
+                return argument.name, index
+    return None, None
 
 
 def _history(node: tir.Stmt, handles: Mapping[Handle, Any], program: Program) -> list[str]:

@@ -18,7 +18,7 @@ from ..visit import substitute
 from .declaration import COMPOSITES, primitive_called
 from .program import child_blocks
 from .schedule import Schedule
-from .text import ScheduleText, Step
+from .text import ScheduleText, Statement, Step, kind_of
 from .tree import statements_in
 
 _PARALLEL = (tir.ForKind.PARALLEL, tir.ForKind.THREAD_BINDING)
@@ -85,12 +85,13 @@ class Explained(Struct, frozen=True):
     """Error of the step after them; None if all steps were applied."""
 
 
-def explain(module: IRModule, text: ScheduleText, steps: tuple[Step, ...]) -> Explained:
+def explain(module: IRModule, text: ScheduleText, steps: tuple[Statement, ...]) -> Explained:
     """Apply the steps of a schedule up to the first that is refused, and comment on the effect of each."""
     schedule, refusal = Schedule(module), None
     nests = nests_of(schedule.mod, text.function)
-    known: dict[str, object] = {}
-    applied, effects = list[Step](), tuple[str, ...]()
+    schedule.target = kind_of(text.target) or schedule.target
+    known: dict[str, object] = dict(text.parameters)
+    applied, effects = list[Statement](), tuple[str, ...]()
     for step in steps:
         try:
             known = schedule.replay_steps(text.function, (step,), known)
@@ -107,8 +108,10 @@ def explain(module: IRModule, text: ScheduleText, steps: tuple[Step, ...]) -> Ex
     return Explained(schedule.mod, commented, refusal)
 
 
-def _composite(step: Step) -> Iterator[str]:
+def _composite(step: Statement) -> Iterator[str]:
     """Yield what a composite step does, and the meaning of its knobs."""
+    if not isinstance(step, Step):
+        return
     found = primitive_called(step.primitive)
     if found is None or found.name not in COMPOSITES:
         return

@@ -13,6 +13,7 @@ from msgspec.structs import replace as with_fields
 
 from .. import tir
 from ..base import IRModule, Node
+from ..spelling import did_you_mean
 from ..visit import rewrite_recording
 from .conditions import EXISTS, name_of
 from .random import Random
@@ -24,11 +25,15 @@ _Stmt = TypeVar("_Stmt", bound=tir.Stmt)
 class Program:
     """Module that one primitive changes."""
 
-    def __init__(self, module: IRModule, trees: dict[str, Tree], working_on: str | None, random: Random) -> None:
+    def __init__(
+        self, module: IRModule, trees: dict[str, Tree], working_on: str | None, random: Random, target: str = "llvm"
+    ) -> None:
         self.module = module
         self.working_on = working_on
         """Function in which block names are looked up; None if it is ambiguous."""
         self.random = random
+        self.target = target
+        """Kind of the target that is scheduled for."""
         self.decision: Any = None
         """Decision of a sampling primitive, for the trace."""
         self.recorded: dict[str, Any] = {}
@@ -38,7 +43,7 @@ class Program:
 
     def trial(self) -> Program:
         """Return a copy of the program, to try a primitive on."""
-        return Program(self.module, self._trees, self.working_on, self.random)
+        return Program(self.module, self._trees, self.working_on, self.random, self.target)
 
     # --- Where things stand ----------------------------------------------------------------------------------
 
@@ -115,15 +120,21 @@ class Program:
 
     def blocks_named(self, name: str, function: str) -> tuple[tir.Block, ...]:
         """Return the blocks called `name` in a function, in order."""
-        body = self.tree(function).function.body
-        return tuple([stmt for stmt in walk_statements(body) if isinstance(stmt, tir.Block) and stmt.name_hint == name])
+        return tuple([block for block in self._blocks_in(function) if block.name_hint == name])
 
-    def block_named(self, name: str, function: str) -> tir.Block:
-        """Return the only block called `name`; refused if there is none, or several (E0502)."""
+    def _blocks_in(self, function: str) -> list[tir.Block]:
+        body = self.tree(function).function.body
+        return [stmt for stmt in walk_statements(body) if isinstance(stmt, tir.Block)]
+
+    def block_named(self, name: str, function: str, argument: str | None = None) -> tir.Block:
+        """Return the only block called `name`; refused if there is none, or several (E0502): then `argument` is wrong."""
         found = self.blocks_named(name, function)
         if len(found) != 1:
             many = f"{len(found)} blocks are" if found else "no block is"
-            raise EXISTS.refuse(f"{many} called '{name}' in function '{function}'", *found)
+            help = None if found else did_you_mean(name, [block.name_hint for block in self._blocks_in(function)])
+            raise EXISTS.refuse(
+                f"{many} called '{name}' in function '{function}'", *found, help=help, argument=argument
+            )
         return found[0]
 
     # --- Changes ---------------------------------------------------------------------------------------------

@@ -28,8 +28,9 @@ from .error import ScheduleError, UnknownHandle, refusal
 from .handles import BlockRV, ComputeLocation, ExprRV, Handle, LoopRV, Origin
 from .program import Program, follow
 from .random import Random
+from .running import Runner
 from .state import ScheduleState, StmtSRef
-from .text import ScheduleText, Step, resolve
+from .text import ScheduleText, Statement, kind_of
 from .trace import Instruction, Trace
 from .tree import Tree
 
@@ -72,6 +73,8 @@ class Schedule:
         self._srefs: dict[tir.Stmt, StmtSRef] = {}
         self.jumping = [name for name in names if any(map(is_jump, walk(module.functions[name])))]
         """Functions with loops that may end early, which primitives do not change."""
+        self.target = "llvm"
+        """Kind of the target that `get_target` returns."""
         self._checks = debug_mask not in ("none", 0)
         self.error_render_level = error_render_level
 
@@ -97,8 +100,7 @@ class Schedule:
         if isinstance(rand_var_or_sref, StmtSRef):
             return rand_var_or_sref.stmt
         if isinstance(rand_var_or_sref, ExprRV):
-            value = simplify(substitute(rand_var_or_sref, self._state.handles))
-            return value.value if isinstance(value, tir.IntImm) else value
+            return self.number(rand_var_or_sref)
         program = self.program()
         try:
             return Reading(program, self._state.handles).node(rand_var_or_sref)
@@ -182,34 +184,42 @@ class Schedule:
         handles = {handle: value for handle, value in state.handles.items() if handle is not rv}
         self._state = State(state.module, handles, state.insts, state.working_on, state.seed)
 
-    def replay(self, text: ScheduleText) -> dict[str, Any]:
-        """Apply the schedule of a text and return the values of its names. A refusal undoes all of its steps."""
-        return self.replay_steps(text.function, text.steps, {})
+    def replay(self, text: ScheduleText, target: str | None = None) -> dict[str, Any]:
+        """Apply the schedule of a text and return the values of its names. A refusal undoes all of its steps.
 
-    def replay_steps(self, function: str, steps: tuple[Step, ...], names: Mapping[str, Any]) -> dict[str, Any]:
+        `target` is what `S.get_target()` returns; by default that for which the schedule is written, or "llvm".
+        """
+        self.target = target or kind_of(text.target) or "llvm"
+        return self.replay_steps(text.function, text.steps, text.parameters)
+
+    def replay_steps(
+        self, function: str, steps: tuple[Statement, ...], names: Mapping[str, Any], runner: Runner | None = None
+    ) -> dict[str, Any]:
         """Apply the steps with the given values of `names`; return these and the names that the steps bind."""
-        before, history, known = self._state, len(self._history), dict(names)
+        before, history = self._state, len(self._history)
+        runner = runner or Runner(self, dict(names))
         self.work_on(function)
         try:
-            for step in steps:
-                args, named = resolve(step.args, known), resolve(step.named, known)
-                result = self.apply_at(step.span, self._primitive(step.primitive), args, named)
-                if step.unpacks:
-                    self._check_count(step.results, result, step.span)
-                    known.update(zip(step.results, result, strict=True))
-                elif step.results:
-                    known[step.results[0]] = result
+            runner.run(steps)
         except TvmsError:
             self._state = before
             del self._history[history:]
             raise
-        return known
+        return runner.known
 
-    @staticmethod
-    def _check_count(names: tuple[str, ...], results: list[Any], span: Span | None) -> None:
-        if len(names) != len(results):
-            message = f"expected names for {len(results)} results, got {len(names)}"
-            raise error("E0204", message, span, f"bind {len(results)} names")
+    def unrolled(self, text: ScheduleText, target: str | None = None) -> ScheduleText:
+        """Apply the schedule of a text, and return it as plain calls: no parameters, loops, conditions and functions."""
+        self.target, first = target or kind_of(text.target) or "llvm", len(self._state.insts)
+        runner = Runner(self, dict(text.parameters))
+        self.replay_steps(text.function, text.steps, {}, runner)
+        trace = Trace(self._state.insts[first:], text.function)
+        steps = {index - first: step for index, step in runner.applied.items()}
+        return trace.as_text(text.name, text.target, steps, text.trivia)
+
+    def number(self, value: tir.PrimExpr) -> Any:
+        """Return the value of an expression of handles of numbers: a number if it is known, else an expression."""
+        found = simplify(substitute(value, self._state.handles))
+        return found.value if isinstance(found, tir.IntImm) else found
 
     # --- Primitives ------------------------------------------------------------------------------------------
 
@@ -234,7 +244,7 @@ class Schedule:
     def program(self) -> Program:
         """Return the current program for analyses; changes of it have no effect."""
         state = self._state
-        return Program(state.module, self._trees, state.working_on, Random(state.seed))
+        return Program(state.module, self._trees, state.working_on, Random(state.seed), self.target)
 
     @deep
     def apply_at(
@@ -247,6 +257,8 @@ class Schedule:
             given = primitive.bind(args, named)
             read = primitive.read(Reading(program, state.handles), given)
             result = primitive.run(program, read)
+            if primitive.is_value:
+                return result
             self._check_jumps(program)
             check_software_pipelines(program, state.module)
         except Refused as refused:

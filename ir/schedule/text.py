@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import tir
-from ..base import Attrs, Commented, Node
-from ..visit import substitute, walk
+from ..base import Attrs, Commented, Node, Span
 
 
 class Name(tir.Var, frozen=True, eq=False):
@@ -26,24 +25,42 @@ class Name(tir.Var, frozen=True, eq=False):
         return hash(self.name)
 
 
-class Element(Node, frozen=True, eq=False):
-    """Element of a list of results: `loops[0]`."""
+class Element(tir.PrimExpr, frozen=True, eq=False):
+    """Element of a list: `loops[0]`, `S.get_loops("C")[-1]`."""
 
-    id: str
-    index: int
+    owner: tir.PrimExpr
+    index: tir.PrimExpr | int
+
+
+class Result(tir.PrimExpr, frozen=True, eq=False):
+    """Result of a call inside of an expression: `S.get_extent(i) % 4 == 0`."""
+
+    step: Step
+
+
+class TextComparison(tir.PrimExpr, frozen=True, eq=False):
+    """Comparison of a value with a string: `S.get_dtype(block) == "float32"`."""
+
+    value: tir.PrimExpr
+    text: str
+    is_equal: bool
 
 
 class Spread(Node, frozen=True, eq=False):
-    """List of results, unpacked into arguments: `*loops`."""
+    """Elements of a list as arguments: `*loops`."""
 
-    id: str
+    owner: tir.PrimExpr
 
 
-class Step(Commented, frozen=True, eq=False):
+class Statement(Commented, frozen=True, eq=False):
+    """Statement of a schedule."""
+
+
+class Step(Statement, frozen=True, eq=False):
     """Step of a schedule, `i0, i1 = S.split(i, factors=[None, 16])`: a primitive, its arguments, names of its results.
 
     Arguments are plain values, tuples, dicts, the nodes above, and nodes such as index maps. The first argument and
-    variadic ones are positional, all others are named.
+    variadic ones are positional, all others are named. A step may also call a function of schedules, or a schedule.
     """
 
     primitive: str
@@ -52,36 +69,80 @@ class Step(Commented, frozen=True, eq=False):
     results: tuple[str, ...] = ()
     unpacks: bool = False
     """Whether each result has a name; if not, a single name denotes the list of all results."""
+    function: ScheduleFunction | ScheduleText | None = None
+    """What it calls, if that is not a primitive."""
+
+
+class Assignment(Statement, frozen=True, eq=False):
+    """Names of values: `bm, bn = 8, S.get_extent(j)`."""
+
+    names: tuple[str, ...]
+    unpacks: bool
+    value: Any
+
+
+class ForEach(Statement, frozen=True, eq=False):
+    """Statements for each element of a list: `for loop in loops:`."""
+
+    names: tuple[str, ...]
+    unpacks: bool
+    values: Any
+    body: tuple[Statement, ...]
+
+
+class Branch(Statement, frozen=True, eq=False):
+    """Statements under a condition: `if S.get_extent(j) % 16 == 0:`."""
+
+    condition: Any
+    then: tuple[Statement, ...]
+    otherwise: tuple[Statement, ...] = ()
+
+
+class Assertion(Statement, frozen=True, eq=False):
+    """Condition that has to hold: `assert S.get_extent(j) % bn == 0, "choose a divisor"`."""
+
+    condition: Any
+    message: str = ""
+
+
+class ScheduleFunction(Commented, frozen=True, eq=False):
+    """Function of schedules, `S.function name(loop, factor=4):`. It has no effect until a schedule calls it."""
+
+    name: str
+    params: tuple[str, ...]
+    defaults: Attrs
+    """Default values of the last parameters."""
+    steps: tuple[Statement, ...]
+    result: Any = None
 
 
 class ScheduleText(Commented, frozen=True, eq=False):
-    """Schedule of a text, `S.schedule name(function, target=…):`, with its steps."""
+    """Schedule of a text, `S.schedule name(function, bm=8, target=…):`, with its steps."""
 
     name: str
     function: str
     """Name of the loop function that it schedules."""
     target: str | Attrs | None
     """Target that it is for; None for every target."""
-    steps: tuple[Step, ...]
+    steps: tuple[Statement, ...]
+    parameters: Attrs = {}
+    """Parameters with their values, which a call, a command line or a tuner may change."""
 
 
-def resolve(value: Any, known: Mapping[str, Any]) -> Any:
-    """Return an argument of a step with its names replaced by their values."""
-    match value:
-        case Name():
-            return known[value.name]
-        case Element():
-            return known[value.id][value.index]
-        case tuple():
-            return tuple([element for item in value for element in _resolved(item, known)])  # type: ignore[reportUnknownVariableType]
-        case dict():
-            return {key: resolve(item, known) for key, item in value.items()}  # type: ignore[reportUnknownVariableType]
-        case tir.PrimExpr() | tir.IndexMap():
-            names = {node: known[node.name] for node in walk(value) if isinstance(node, Name)}
-            return substitute(value, names) if names else value
-        case _:
-            return value
+class CallSpan(Span, frozen=True):
+    """Position of a call, and of its arguments: those without a name by their index."""
+
+    places: tuple[tuple[str, Span], ...] = ()
+
+    def of(self, name: str | None, index: int | None) -> Span:
+        """Return the position of an argument by its name or index; that of the call if it is not written there."""
+        if index is not None and index < len(self.places):
+            return self.places[index][1]
+        return next((span for key, span in self.places if key == name), self)
 
 
-def _resolved(item: Any, known: Mapping[str, Any]) -> list[Any]:
-    return list(known[item.id]) if isinstance(item, Spread) else [resolve(item, known)]
+def kind_of(target: object) -> str | None:
+    """Return the kind of a target, as schedules and command lines write it: "llvm" for `{"kind": "llvm", …}`."""
+    if isinstance(target, Mapping):
+        target = target.get("kind")  # type: ignore[reportUnknownMemberType]
+    return target.split()[0] if isinstance(target, str) and target else None

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import tir
-from ..base import Attrs
+from ..base import Attrs, Trivia
 from ..visit import substitute, walk
 from .declaration import Instruction
 from .handles import BlockRV, ExprRV, Handle, LoopRV
@@ -86,11 +86,17 @@ class Trace(Struct, eq=False):
         """Return the trace as the text of a schedule."""
         return self.as_text("schedule").script()
 
-    def as_text(self, name: str, target: Attrs | None = None) -> ScheduleText:
-        """Return the trace as a schedule for a text."""
-        namer = _Namer()
-        steps = [namer.step(inst) for inst in self.insts]
-        return ScheduleText(name, self.function, target, tuple(steps))
+    def as_text(
+        self,
+        name: str,
+        target: str | Attrs | None = None,
+        written: Mapping[int, Step] | None = None,
+        trivia: Trivia | None = None,
+    ) -> ScheduleText:
+        """Return the trace as a schedule for a text; instructions keep the names and comments of the steps that wrote them."""
+        namer, found = _Namer(), written or {}
+        steps = [namer.step(inst, found.get(index)) for index, inst in enumerate(self.insts)]
+        return ScheduleText(name, self.function, target, tuple(steps), trivia=trivia)
 
     def apply_to_schedule(
         self, sch: Any, remove_postproc: bool = False, decision_provider: Callable[..., Any] | None = None
@@ -165,15 +171,20 @@ class _Namer:
         self.names: dict[Handle, Name | Element] = {}
         self.taken: set[str] = set()
 
-    def step(self, inst: Instruction) -> Step:
+    def step(self, inst: Instruction, written: Step | None = None) -> Step:
         given = {name: _renamed(value, self.names) for name, value in inst.arguments.items()}
         if inst.decision is not None:
             given["decision"] = inst.decision
         handles = _flat(inst.results)
-        names = tuple([self.unique(hint) for hint in inst.names])
+        hints = inst.names
+        if written is not None and len(written.results) == len(hints):
+            hints = written.results
+        names = tuple([self.unique(hint) for hint in hints])
         self.names.update({handle: Name("int32", name) for handle, name in zip(handles, names, strict=True)})
         args, named = inst.primitive.as_call(given)
-        return Step(inst.primitive.name, args, named, names, bool(names) and isinstance(inst.results, tuple))
+        unpacks = bool(names) and isinstance(inst.results, tuple)
+        trivia = None if written is None else written.trivia
+        return Step(inst.primitive.name, args, named, names, unpacks, trivia=trivia)
 
     def unique(self, hint: str) -> str:
         base = "".join([key if key.isalnum() else "_" for key in hint]).lstrip("0123456789") or "v"

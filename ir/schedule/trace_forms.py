@@ -41,6 +41,8 @@ _NODES = {
     )
 }  # fmt: skip
 """Expressions that JSON can contain; no other nodes are created from it."""
+_OURS = {"get_block": ("reads", "writes")}
+"""Arguments that TVM's instructions lack."""
 _FLATTENED = ("Factors",)
 
 
@@ -53,7 +55,7 @@ def as_json(insts: Sequence[Instruction]) -> list[Any]:
         inputs: list[Any] = []
         attributes: list[Any] = []
         for argument in inst.primitive.arguments:
-            if argument.name == "decision":
+            if argument.name == "decision" or _is_omitted(inst, argument):
                 continue
             value = inst.arguments.get(argument.name, argument.default)
             if argument.kind.name not in _INPUTS:
@@ -94,6 +96,8 @@ def as_python(insts: Sequence[Instruction]) -> list[str]:
     for inst in insts:
         parts: list[str] = []
         for argument in inst.primitive.arguments:
+            if _is_omitted(inst, argument):
+                continue
             value = (
                 inst.decision if argument.name == "decision" else inst.arguments.get(argument.name, argument.default)
             )
@@ -107,6 +111,11 @@ def as_python(insts: Sequence[Instruction]) -> list[str]:
         )
         lines.append(f"{left if outputs else ''}sch.{inst.primitive.name}({', '.join(parts)})")
     return lines
+
+
+def _is_omitted(inst: Instruction, argument: Argument) -> bool:
+    """Return whether an argument has no value and no place in TVM's form of the instruction."""
+    return argument.name in _OURS.get(inst.primitive.name, ()) and inst.arguments.get(argument.name) is None
 
 
 def kind_of(primitive: Primitive) -> str:

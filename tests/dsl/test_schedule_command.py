@@ -96,7 +96,7 @@ def test_refusals_are_findings(file: str, capfd: pytest.CaptureFixture[str]) -> 
     Path(file).write_text(text, encoding="utf-8")
     assert main(["schedule", file]) == 1
     first = "error[E0508]: argument 2, 'factors' to split: loop 'i_1' has 16 iterations, more than 15"
-    assert capfd.readouterr().err.startswith(f"{first}\n   --> add.tvms:14:5\n")
+    assert capfd.readouterr().err.startswith(f"{first}\n   --> add.tvms:14:25\n")
 
 
 def test_compile_applies_the_schedule_of_its_target(file: str, capfd: pytest.CaptureFixture[str]) -> None:
@@ -105,7 +105,7 @@ def test_compile_applies_the_schedule_of_its_target(file: str, capfd: pytest.Cap
     Path(file).write_text(FILE.replace("S.parallel(i0)", "S.parallel(i)"), encoding="utf-8")
     assert main(["compile", file]) == 1
     assert capfd.readouterr().err.startswith(
-        "error[E0503]: parallel: the loop that was loop 1 of the get_loops at line 11"
+        "error[E0503]: argument 1, 'loop' to parallel: the loop that was loop 1 of the get_loops at line 11"
     )
 
 

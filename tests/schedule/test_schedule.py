@@ -139,10 +139,10 @@ S.schedule wrong(matmul):
         str(caught.value)
         == """\
 error[E0504]: argument 1, 'loop' to split: loop 'i_1' is bound to 'threadIdx.x'
-   --> wrong.tvms:14:5
+   --> wrong.tvms:14:13
     |
  14 |     S.split(i1, factors=[2, 2])
-    |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    |             ^^
     = note: 'i_1' is the inner loop of the split at line 12
     = help: do this before the loop is annotated or bound
   1 | T.prim_func matmul(A: T.Buffer((16, 32), "float32"), B: T.Buffer((32, 8), "float32"), C: T.Buffer((16, 8), "float32")):
@@ -177,7 +177,7 @@ def test_a_refusal_names_the_line_of_python() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda s: s.get_block("D"), "error[E0502]: get_block: no block is called 'D' in function 'matmul'"),
+        (lambda s: s.get_block("D"), "error[E0502]: argument 1, 'name' to get_block: no block is called 'D' in function 'matmul'"),
         (lambda s: s.get_block("C", "nothing"), "error[E0502]: get_block: the module has no loop function 'nothing'"),
         (lambda s: s.split("i", [2, 8]), "error[E0501]: argument 1, 'loop' to split: expected a loop, got 'i'"),
         (lambda s: s.split(s.get_loops("C")[0]), "error[E0105]: split: missing argument 2, 'factors'"),
@@ -240,13 +240,15 @@ def test_the_schedule_of_the_target_is_applied() -> None:
     [
         ("S.schedule s():\n    pass", "error[E0105]: schedule 's' names no function"),
         ("S.schedule s(matmull):\n    pass", "error[E0102]: the module has no loop function 'matmull'"),
-        ("S.schedule s(matmul, level=3):\n    pass", "error[E0105]: a schedule has no parameter 'level'"),
+        ("S.schedule s(matmul, level):\n    pass", "error[E0105]: parameter 'level' has no value"),
+        ("S.schedule s(matmul, level=T.int32):\n    pass", "error[E0202]: expected a constant, got 'T.int32'"),
         ("S.schedule s(matmul, target=3):\n    pass", "error[E0202]: expected a target, got 3"),
         ("S.schedule s(matmul):\n    S.splitt(i)", "error[E0103]: 'S' has no form 'splitt'"),
         ("S.schedule s(matmul):\n    S.unroll(i)", "error[E0101]: name 'i' is not defined"),
-        ("S.schedule s(matmul):\n    T.serial(3)", "error[E0207]: a schedule can only call primitives"),
-        ("S.schedule s(matmul):\n    for i in range(3):\n        pass", "error[E0207]: a schedule can only contain calls of primitives"),
-        ("S.schedule s(matmul):\n    S.get_block()", "error[E0105]: get_block: missing argument 1, 'name'"),
+        ("S.schedule s(matmul):\n    T.serial(3)", "error[E0201]: T.serial belongs in a loop function"),
+        ("S.schedule s(matmul):\n    while True:\n        pass", "error[E0207]: a schedule cannot contain this statement"),
+        ("S.schedule s(matmul):\n    3", "error[E0207]: this value has no effect"),
+        ("S.schedule s(matmul):\n    S.get_loops()", "error[E0105]: get_loops: missing argument 1, 'block'"),
         ("S.schedule s(matmul):\n    pass\n\nS.schedule s(matmul):\n    pass", "error[E0104]: two schedules are called 's'"),
         ("T.prim_func f(a=3):\n    pass", "error[E0013]: parameters cannot have default values"),
     ],
