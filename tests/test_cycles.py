@@ -24,7 +24,6 @@ ONE_PER_FILE = {
     "dsl/importers/torch": "family of operators",
     "codegen/dlight/cpu": "schedule rule",
     "codegen/dlight/gpu": "schedule rule",
-    "dsl/printer": "noun of the language",
     "dsl/script/ir_builder": "module of TVM",
     "dsl/testing": "module of TVM",
     "dsl/testing/stages": "family of stages",

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -23,9 +23,6 @@ from ..fixes import fixed
 from ..load import open_file, read_definition, read_module
 from .files import defined_values, find_files
 from .reporting import UsageError, exit_code, report
-
-if TYPE_CHECKING:
-    from ...ir.base import IRModule
 
 
 def _check(path: str, arguments: argparse.Namespace, values: dict[str, Any]) -> tuple[Diagnostic, ...] | None:
