@@ -50,9 +50,11 @@ class _Writer:
         self.left -= 1
         if not depth or self.left <= 0:
             return self.store(axes)
-        match self.choose.number(0, 9):
+        match self.choose.number(0, 10):
             case 0 | 1:
                 return self.store(axes)
+            case 10:
+                return self.doubled(axes)
             case 2 | 3:
                 return self.branch(axes, depth, is_inside)
             case 4:
@@ -165,6 +167,29 @@ class _Writer:
         self.targets.remove(buffer)
         body = tir.DeclBuffer(buffer, sequence([first, rest, use]))
         return tir.Allocate(buffer.data, buffer.dtype, buffer.shape, TRUE, body)
+
+    def doubled(self, axes: tuple[Axis, ...]) -> tir.Stmt:
+        """Return a loop that fills and uses a double buffer. The next fill may read what the use writes."""
+        kernel = self.kernel
+        exact = [target for target in self.targets if target.dtype.startswith(("int", "uint"))]
+        if not exact or self.times >= _TIMES:
+            return self.store(axes)
+        target, step = self.choose.pick(exact), self._axis("i", self.choose.number(2, 4))
+        buffer = kernel.declare("m", target.dtype, (kernel.const(self.choose.number(1, 4)),))
+        place, inner = self._axis("f", size_of(buffer.shape[0]) or 1), (*axes, step)
+        source = target if self.choose.number(0, 1) else kernel.source(target.dtype)
+        filled = tir.BufferStore(buffer, kernel.element(source, (*inner, place)), (place.var,))
+        fill = tir.For(place.var, kernel.const(0), place.extent, tir.ForKind.SERIAL, filled)
+        marked = tir.AttrStmt(buffer.data, "double_buffer_scope", tir.IntImm("int32", 1), fill)
+        found = make.add(kernel.element(buffer, inner), make.const(1, target.dtype))
+        use = tir.BufferStore(target, found, self._place(target, inner))
+        body = tir.Allocate(
+            buffer.data, buffer.dtype, buffer.shape, TRUE, tir.DeclBuffer(buffer, sequence([marked, use]))
+        )
+        return tir.For(step.var, kernel.const(0), step.extent, tir.ForKind.SERIAL, body)
+
+    def _axis(self, name: str, extent: int) -> Axis:
+        return Axis(tir.Var(self.kernel.index, self.choose.fresh(name)), self.kernel.const(extent))
 
     # --- Stores and conditions -------------------------------------------------------------------------------
 
