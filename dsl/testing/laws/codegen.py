@@ -23,9 +23,9 @@ _Example: TypeAlias = tuple[IRModule, int]
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
     formulas = prim_funcs(stages=("formulas",), max_blocks=1, symbolic=False).map(as_module)
     without_blocks = prim_funcs(stages=("statements",), max_blocks=1).map(as_module)
-    programs = (
-        prim_funcs().map(as_module) | formulas | without_blocks | aliases() if file is None else programs_in(file)
-    )
+    pipelines = prim_funcs(features={"software pipeline"}, max_blocks=2).map(as_module)
+    drawn = st.one_of(*[prim_funcs().map(as_module), formulas, without_blocks, aliases()] * 3, pipelines)
+    programs = drawn if file is None else programs_in(file)
     return st.tuples(programs, st.integers(0, 1000))
 
 

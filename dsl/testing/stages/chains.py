@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ....ir import make, tir
 from ....ir.idioms import sequence
-from ..kernels import REDUCE, Axis, Kernel, indices_of
+from ..kernels import OPAQUE, REDUCE, SPATIAL, Axis, Kernel, indices_of
 from ..loops import nest, plain_nest
 from ..memory import size_of
 from .pointwise import part_of
@@ -30,34 +30,40 @@ def relay(kernel: Kernel, last: bool) -> tir.Stmt:
 
 
 def together(kernel: Kernel, last: bool) -> tir.Stmt:
-    """Put two blocks in one loop. The second may read what the first writes. The loop may be a software pipeline."""
+    """Put two blocks in one loop. The second may read what the first writes, possibly memory that all iterations reuse. The loop
+    may be a software pipeline.
+    """
     dtype, shape = kernel.dtype(), kernel.shape(2, 2)
     kernel.met("shared loop")
     start = kernel.choose.number(1, 2) if kernel.wants("late loop", 8) else 0
     loop = tir.Var(kernel.index, kernel.choose.fresh("i"))
     index = make.sub(loop, start) if start else loop
     source = kernel.source(dtype)
-    if "software pipeline" in kernel.pending:
-        middle = kernel.declare("M", dtype, shape)
+    is_reused = kernel.allows("opaque axis") and size_of(shape[0]) is not None and kernel.choose.rarely(2)
+    if is_reused or "software pipeline" in kernel.pending:
+        middle = kernel.declare("M", dtype, shape[1:] if is_reused else shape)
         kernel.allocated.append(middle)
     else:
         middle = kernel.result("M", dtype, shape, last=False)
     target = kernel.result("Y", dtype, shape, last)
     parts = list[tir.Stmt]()
-    follows = bool(kernel.choose.number(0, 1))
+    follows = is_reused or bool(kernel.choose.number(0, 1))
     for memory in (middle, target):
-        (row,), columns = kernel.axes(shape[:1], is_plain=True), kernel.axes(shape[1:])
+        row_kind = OPAQUE if is_reused else SPATIAL  # iterations that reuse memory are in order
+        (row,), columns = kernel.axes(shape[:1], row_kind, is_plain=True), kernel.axes(shape[1:])
         axes = [row, *columns]
         if memory is target and follows:
-            value: tir.PrimExpr = tir.BufferLoad(dtype, middle, indices_of(axes))
+            value: tir.PrimExpr = tir.BufferLoad(dtype, middle, indices_of(columns if is_reused else axes))
         else:
             value = kernel.element(source, axes)
         value = _changed(kernel, value)
-        block = kernel.block("part", axes, tir.BufferStore(memory, value, indices_of(axes)))
+        place = indices_of(columns if is_reused and memory is middle else axes)
+        block = kernel.block("part", axes, tir.BufferStore(memory, value, place))
         parts.append(nest(kernel, columns, block, outer=(index,)))
     is_pipeline = middle in kernel.allocated and size_of(shape[0]) is not None and kernel.wants("software pipeline", 2)
     # A buffer that two stages of a pipeline access is allocated inside the loop, so that nothing reads it afterwards.
-    kernel.readable += [target] if is_pipeline and follows else [middle, target]
+    kernel.readable += [target] if is_reused or (is_pipeline and follows) else [middle, target]
+    kernel.met(*["opaque axis"][: int(is_reused)])
     notes = PIPELINE if is_pipeline else {}
     return tir.For(loop, kernel.const(start), shape[0], tir.ForKind.SERIAL, sequence(parts), annotations=notes)
 
