@@ -2,7 +2,8 @@
 
 Comments above a statement and inside its brackets are `before` it, one at the end of its line is `after` it, and
 those below the last statement of a block, indented as deep as the block, are the `end` of the statement that owns the
-block. A comment on an `else` (above it, or at the end of its line) is `before` the first statement under it.
+block. A comment on an `else` (above it, no deeper than the branch before it, or at the end of its line) is `before` the first
+statement under it.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class Comments:
             column, _ = columns(line[: len(line) - len(line.lstrip())])
             while level < len(closed) and column < closed[level].column:
                 level += 1
-            if level == len(closed) or before_else:
+            if level == len(closed) or (before_else and level == len(closed) - 1):
                 self.pending.extend(comment)
             else:
                 self._end.setdefault(closed[level].opener, []).extend(comment)

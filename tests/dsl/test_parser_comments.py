@@ -120,6 +120,14 @@ def test_comments_of_an_else_belong_to_what_follows_it() -> None:
     assert file.body[1].trivia == Trivia(("# five",))
 
 
+def test_a_comment_in_a_loop_above_an_else_belongs_to_the_loop() -> None:
+    file, _ = trivia_of("if a:\n    for i in b:\n        c\n        # one\n    # two\nelse:\n    d\n")
+    branch = file.body[0]
+    assert isinstance(branch, syntax.If)
+    assert branch.body[0].trivia == Trivia((), None, ("# one",))
+    assert branch.orelse[0].trivia == Trivia(("# two",))
+
+
 def test_comments_of_an_elif_belong_to_it() -> None:
     file, trivia = trivia_of("if a:\n    b\n# one\nelif c:  # two\n    d\n    # three\n")
     branch = file.body[0]
