@@ -180,10 +180,10 @@ class Memory:
         With `lows`, the first values of the axes, the stage may write only a part of it.
         """
         box: tuple[tuple[int, tir.PrimExpr], ...] = ()
-        known = [place for place, size in enumerate(shape) if size_of(size) is not None]
+        known = [place for place, size in enumerate(shape) if self._room(size) > 0]
         if lows is not None and known and self.wants("part", 10):
             box = tuple(self._part(shape, lows, self.choose.pick(known)))
-            shape = [self.const(low + (size_of(size) or 0) + self.choose.number(0 if low else 1, 2)) if place in known else size for place, (low, size) in enumerate(box)]  # fmt: skip
+            shape = [self._around(low, size) if place in known else size for place, (low, size) in enumerate(box)]
         if last or self.choose.rarely(4):
             buffer = self.parameter(name, dtype, shape)
         else:
@@ -200,8 +200,19 @@ class Memory:
     ) -> Generator[tuple[int, tir.PrimExpr]]:
         """Choose the first index of a part in each dimension: usually the first value of the axis."""
         for place, (size, low) in enumerate(zip(shape, lows, strict=True)):
-            is_open = size_of(size) is not None and (place == asked or self.choose.rarely(2))
-            yield (low if low and self.choose.number(0, 2) else self.choose.number(0, 2)) if is_open else 0, size
+            is_open = self._room(size) > 0 and (place == asked or self.choose.rarely(2))
+            first = low if low and self.choose.number(0, 2) else self.choose.number(0, 2)
+            yield min(first, self._room(size)) if is_open else 0, size
+
+    def _room(self, size: tir.PrimExpr) -> int:
+        """Return how much larger than a static size a dimension may be."""
+        known = size_of(size)
+        return 0 if known is None else max(self.options.max_extent - known, 0)
+
+    def _around(self, low: int, size: tir.PrimExpr) -> tir.PrimExpr:
+        """Choose the size of a dimension of which a part from `low` on is written."""
+        more = min(self.choose.number(0 if low else 1, 2), self._room(size) - low)
+        return self.const(low + (size_of(size) or 0) + more)
 
     def box(self, buffer: tir.Buffer) -> tuple[tuple[int, tir.PrimExpr], ...]:
         """Return the written part of a buffer: first index and size per dimension."""
