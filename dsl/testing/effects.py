@@ -5,7 +5,7 @@ A primitive that does nothing, or something else that is equivalent, does not ch
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -19,10 +19,12 @@ from ...ir.visit import walk
 
 
 class Before(Struct, frozen=True):
-    """The operands of a step before it is applied: its loops, and its block."""
+    """The operands of a step before it is applied: its loops, its block, and the annotations that they have."""
 
     loops: tuple[tir.For, ...]
     block: tir.Block | None
+    notes: Mapping[str, Any] = {}
+    """The annotations of the block or loop that is annotated."""
 
 
 class Step(Struct, frozen=True):
@@ -57,7 +59,10 @@ def operands(schedule: Schedule, given: dict[str, Any]) -> Before:
     loops = given.get("loop", given.get("loops", given.get("ordered_loops")))
     try:
         block = schedule.get(schedule.get_block(given["block"])) if isinstance(given.get("block"), str) else None
-        return Before(tuple([schedule.get(loop) for loop in _listed(loops) if isinstance(loop, LoopRV)]), block)
+        subject = given.get("block_or_loop")
+        noted = schedule.get(schedule.get_block(subject) if isinstance(subject, str) else subject) if subject else None
+        notes = noted.annotations if isinstance(noted, tir.For | tir.Block) else {}
+        return Before(tuple([schedule.get(loop) for loop in _listed(loops) if isinstance(loop, LoopRV)]), block, notes)
     except ScheduleError:
         return Before((), None)
 
@@ -118,7 +123,8 @@ def _bind(step: Step) -> str | None:
 def _annotate(step: Step) -> str | None:
     notes, key = step.node(step.given["block_or_loop"]).annotations, step.given["ann_key"]
     value = getattr(notes.get(key), "value", notes.get(key))
-    return None if value == step.given["ann_val"] else f"the annotation is {value!r}"
+    old = getattr(step.before.notes.get(key), "value", step.before.notes.get(key))  # which stays
+    return None if value == (step.given["ann_val"] if old is None else old) else f"the annotation is {value!r}"
 
 
 def _unannotate(step: Step) -> str | None:
