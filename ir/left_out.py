@@ -52,6 +52,10 @@ LEFT_OUT = {
     "ext_dev": _HARDWARE,
     "hexagon": _HARDWARE,
     "metal": _HARDWARE,
+    "ir.register_op_attr": (
+        "operators are declared in tvms; call your own function with R.call_tir or R.call_dps_packed, and replace operators "
+        "with relax.dpl.PatternMatchingRewriter"
+    ),
     "micro": _MICRO,
     "opencl": _HARDWARE,
     "relax.backend.adreno": _HARDWARE,
@@ -66,6 +70,9 @@ LEFT_OUT = {
     "relax.transform.MetaScheduleApplyDatabase": _TUNING,
     "relax.transform.MetaScheduleTuneIRMod": _TUNING,
     "relax.transform.MetaScheduleTuneTIR": _TUNING,
+    "relax.transform.AllocateWorkspace": "tvms calls no library function that needs a workspace",
+    "relax.transform.RewriteCUDAGraph": "tvms does not record CUDA graphs; a function launches its kernels itself",
+    "relax.transform.VMShapeLower": "tvms.compile checks and computes shapes itself; remove the pass",
     "relay": _RELAY,
     "rocm": _HARDWARE,
     "rpc": _REMOTE,
