@@ -25,6 +25,7 @@ from ...ir.schedule.arguments import Block, Flag, Integer, Text
 from ...ir.schedule.buffer_arguments import Blocks
 from ...ir.schedule.declaration import Knob, composite
 from ...ir.schedule.program import Program
+from ...ir.visit import walk
 from ..lower.rewriter import sequence
 from ..lower.vectors import widen
 from ..machine import Machine
@@ -213,8 +214,9 @@ class _Emitter:
         near = new_buffer("near", self.far.buffer.dtype, (self.width, self.k) if self.is_left else (self.k, self.width))
         gather = self._gather(near, offsets, first, size, is_parallel)
         offsets, k = {**offsets, self.sides[-1].var: first}, index(self.k)
-        c = self.read.c.matrix(self.rows, self.columns, offsets)
         finish = epilogue_of(self.read, self.rows, self.columns, offsets)
+        sums = self._sums() if finish is not None else None
+        c = self.read.c.matrix(self.rows, self.columns, offsets) if sums is None else sums
         gathered = view(near, near.shape, (near.shape[1], 1), 0)
         if self.is_left:
             b = self.read.b.matrix(self.depth, self.columns, offsets)
@@ -223,7 +225,16 @@ class _Emitter:
             a = self.read.a.matrix(self.rows, self.depth, offsets)
             product = Product(extent_of(self.rows), size, k, a, gathered, c, "b", finish=finish)
         multiply = emit_product(product, self.tiling, is_parallel)
-        return allocated([near], [gather, self._clear(near, size), multiply])
+        buffers = [near, sums] if sums is not None and sums in set(walk(multiply)) else [near]
+        return allocated(buffers, [gather, self._clear(near, size), multiply])
+
+    def _sums(self) -> tir.Buffer | None:
+        """Return a buffer for the incomplete sums of a chunk, whose results the epilogue stores; None if its size is symbolic."""
+        rows, columns = known_size(self.rows), known_size(self.columns)
+        if not (rows and columns):
+            return None
+        shape = (self.width, columns) if self.is_left else (rows, self.width)
+        return new_buffer("incomplete", self.read.c.buffer.dtype, shape)
 
     def _gather(
         self, near: tir.Buffer, offsets: Offsets, first: tir.PrimExpr, size: tir.PrimExpr, is_parallel: bool
