@@ -112,6 +112,10 @@ class _Shape(Struct, frozen=True):
         """Return the number of rows and columns of tiles."""
         return -(-self.height // tile), -(-self.width // tile)
 
+    def is_paneled(self, tile: int) -> bool:
+        """Return whether a row of tiles is stored as a panel of a product's right factor, which then needs no packing."""
+        return self.tiles(tile)[1] % (2 * COLUMNS) == 0
+
     def cost(self, tile: int) -> int:
         """Return the number of multiplications with tiles, or of what takes as long."""
         rows, columns = self.tiles(tile)
@@ -146,7 +150,7 @@ class _Converter(ValueRewriter):
         data, weight = call.args
         transformed = self._call(_input_transform, data, shape, tile, kind=OpPatternKind.OPAQUE)
         kind = OpPatternKind.OUT_ELEMWISE_FUSABLE
-        products = self._call(_products, self._weight(weight, shape, tile), transformed, kind=kind)
+        products = self._call(_products, self._weight(weight, shape, tile), transformed, shape, tile, kind=kind)
         return self._call(_output_transform, products, shape, tile, kind=kind)
 
     def _weight(self, weight: relax.Expr, shape: _Shape, tile: int) -> relax.Expr:
@@ -223,7 +227,8 @@ def _combination(matrix: _Matrix, row: tir.PrimExpr, values: Sequence[tir.PrimEx
 
 
 def _input_transform(x: te.Tensor, shape: _Shape, tile: int) -> te.Tensor:
-    """Return Bᵀ d B of each tile of the padded input, as [rows, columns, inputs, images, tiles down, tiles across].
+    """Return Bᵀ d B of each tile of the padded input, as [rows, columns, inputs, images, tiles down, tiles across], or with the
+    inputs before the last dimension.
 
     Columns of the input are grouped by their remainder, so that those of adjacent tiles are adjacent.
     """
@@ -252,22 +257,31 @@ def _input_transform(x: te.Tensor, shape: _Shape, tile: int) -> te.Tensor:
     def tiles(a: Any, b: Any, c: Any, n: Any, ty: Any, tx: Any) -> tir.PrimExpr:
         return _combination(matrix, b, [half(c, n, ty, a, j % tile, tx + j // tile) for j in range(size)])
 
+    def panels(a: Any, b: Any, n: Any, ty: Any, c: Any, tx: Any) -> tir.PrimExpr:
+        return tiles(a, b, c, n, ty, tx)
+
+    if shape.is_paneled(tile):
+        return te.compute(
+            (size, size, shape.images, down, shape.inputs, across), panels, "transformed",
+            varargs_names=("a", "b", "n", "ty", "c", "tx"),
+        )  # fmt: skip
     return te.compute(
         (size, size, shape.inputs, shape.images, down, across), tiles, "transformed",
         varargs_names=("a", "b", "c", "n", "ty", "tx"),
     )  # fmt: skip
 
 
-def _products(weight: te.Tensor, transformed: te.Tensor) -> te.Tensor:
+def _products(weight: te.Tensor, transformed: te.Tensor, shape: _Shape, tile: int) -> te.Tensor:
     """Return the sum over the inputs for each element of the transformed tiles."""
     rows, columns, outputs, inputs = weight.dims
     c = te.reduce_axis((te.const(0, "int64"), inputs), "c")
 
     def value(a: Any, b: Any, k: Any, n: Any, ty: Any, tx: Any) -> Any:
-        return te.sum(weight(a, b, k, c) * transformed(a, b, c, n, ty, tx), axis=c)
+        place = (n, ty, c, tx) if shape.is_paneled(tile) else (c, n, ty, tx)
+        return te.sum(weight(a, b, k, c) * transformed(a, b, *place), axis=c)
 
-    shape = (rows, columns, outputs, *transformed.dims[3:])
-    return te.compute(shape, value, "products", varargs_names=("a", "b", "k", "n", "ty", "tx"))
+    sizes = (rows, columns, outputs, shape.images, *shape.tiles(tile))
+    return te.compute(sizes, value, "products", varargs_names=("a", "b", "k", "n", "ty", "tx"))
 
 
 def _output_transform(products: te.Tensor, shape: _Shape, tile: int) -> te.Tensor:
@@ -300,12 +314,13 @@ def _output_transform(products: te.Tensor, shape: _Shape, tile: int) -> te.Tenso
 
 def _in_shared_order(function: tir.PrimFunc) -> tir.PrimFunc:
     """Return the transform of the input with channels, images and rows of tiles as outer loops of all its blocks."""
-    names = {node.name_hint for node in walk(function.body) if isinstance(node, tir.Block)}
-    if "transformed" not in names:
+    if not any(isinstance(node, tir.Block) and node.name_hint == "transformed" for node in walk(function.body)):
         return function
     schedule = Schedule(function)
-    a, b, c, n, ty, _ = schedule.get_loops(schedule.get_block("transformed"))
-    schedule.reorder(c, n, ty, a, b)
+    block = schedule.get_block("transformed")
+    names = [axis.var.name.removeprefix("v_") for axis in schedule.get(block).iter_vars]
+    loops = dict(zip(names, schedule.get_loops(block), strict=True))
+    schedule.reorder(*(loops[name] for name in ("c", "n", "ty", "a", "b")))
     result = schedule.mod["main"]
     assert isinstance(result, tir.PrimFunc)
     return result

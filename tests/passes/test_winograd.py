@@ -32,7 +32,13 @@ def converted(module: tvms.IRModule, tile: int) -> tvms.IRModule:
 @pytest.mark.parametrize("tile", [2, 4])
 @pytest.mark.parametrize(
     ("data", "outputs", "padding"),
-    [((2, 2, 7, 9), 3, [1, 1]), ((1, 3, 8, 8), 2, [0, 0]), ((3, 1, 5, 10), 1, [2, 0, 1, 3]), ((2, 2, 3, 3), 2, [1, 1])],
+    [
+        ((2, 2, 7, 9), 3, [1, 1]),
+        ((1, 3, 8, 8), 2, [0, 0]),
+        ((3, 1, 5, 10), 1, [2, 0, 1, 3]),
+        ((2, 2, 3, 3), 2, [1, 1]),
+        ((2, 3, 6, 127), 13, [1, 1]),  # rows of tiles are panels
+    ],
 )
 def test_results_are_those_of_the_convolution(
     data: tuple[int, ...], outputs: int, padding: list[int], tile: int, monkeypatch: pytest.MonkeyPatch
