@@ -128,7 +128,8 @@ def has_plain_epilogue(nest: Nest) -> bool:
 def choose_bands(nests: Sequence[Nest], owned: set[tir.Buffer], machine: Machine) -> dict[str, Any]:
     """Return the knobs of `row_bands` for `nests`; `owned` are the buffers that only they access.
 
-    Declined if they share no axis, if their intermediate results stay in the cache anyway, or if there is too little for all threads.
+    Declined if they share no axis, if most of their intermediate results stay in the cache anyway, or if there are too few bands
+    for all threads.
     """
     count = _common_axes(nests)
     if not count:
@@ -142,8 +143,8 @@ def choose_bands(nests: Sequence[Nest], owned: set[tir.Buffer], machine: Machine
     row_bytes = sum(_row_bytes(buffer, nests, count) for buffer in inner)
     whole = prod(size or machine.threads for size in sizes)
     room = machine.l2_bytes * 3 // 4
-    if row_bytes * whole <= room:
-        raise Declined("the intermediate results stay in the cache")
+    if row_bytes * whole <= 2 * machine.l2_bytes:
+        raise Declined("most of the intermediate results stay in the cache")
     rows = min(last, max(room // row_bytes, -(-LEAST_USES // _reuse(nests, count))))
     bands = -(-last // rows)
     rows = -(-last // bands)
