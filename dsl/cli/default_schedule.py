@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -23,6 +23,7 @@ from .files import write_module, write_output
 
 if TYPE_CHECKING:
     from ...codegen.default_schedules import DefaultSchedule
+    from ...codegen.rules import Decision
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -71,17 +72,27 @@ def _text(found: DefaultSchedule, module: IRModule, is_explained: bool) -> Sched
         text = explain(replace(module, schedules={}), text, text.steps).text
     if not is_explained and found.text is not None:
         return text
-    comments = tuple([f"# {line}" for decision in found.decisions for line in _lines(decision)])
+    comments = tuple([f"# {line}" for line in _lines(found.decisions)])
     trivia = text.trivia or Trivia()
     return replace(text, trivia=replace(trivia, before=(*trivia.before, *comments)))
 
 
-def _lines(decision: object) -> list[str]:
-    from ...codegen.rules import Decision
-
-    assert isinstance(decision, Decision)
-    reasons = [f"  {rule}: {reason}" for rule, reason in decision.declined]
-    return [f"block '{decision.block}': {decision.rule or 'not scheduled'}", *reasons]
+def _lines(decisions: Sequence[Decision]) -> Iterator[str]:
+    """Yield the rule of each block with the reasons why the rules before it declined."""
+    declined = {decision.block: decision.declined for decision in decisions if decision.rule is None}
+    scheduled = [decision for decision in decisions if decision.rule is not None]
+    taken = {block for decision in scheduled for block in decision.block.split(", ")}
+    for decision in scheduled:
+        yield f"block '{decision.block}': {decision.rule}"
+        reasons = [
+            *decision.declined,
+            *(pair for name in decision.block.split(", ") for pair in declined.get(name, ())),
+        ]
+        yield from (f"  {rule} declined: {reason}" for rule, reason in reasons)
+    for decision in decisions:
+        if decision.rule is None and decision.block not in taken:
+            yield f"block '{decision.block}': not scheduled"
+            yield from (f"  {rule} declined: {reason}" for rule, reason in decision.declined)
 
 
 # --- Adding to the file ---------------------------------------------------------------------------------------

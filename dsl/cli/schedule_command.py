@@ -103,7 +103,7 @@ def _chosen(module: IRModule, names: list[str] | None, path: str) -> tuple[Sched
             help = did_you_mean(name, known) or "use the name of an S.schedule of the file"
             raise error("E0814", f"'{path}' has no schedule '{name}'", None, help)
     if not known:
-        raise error("E0814", f"'{path}' contains no schedules", None, "add one: S.schedule name(function):")
+        raise error("E0814", f"'{path}' contains no schedules", None, "add one, or print the default ones: --default")
     return tuple([text for name, text in known.items() if names is None or name in names])
 
 

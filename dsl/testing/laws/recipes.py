@@ -19,7 +19,7 @@ from ....ir.base import IRModule, Source
 from ....ir.equal import structural_equal
 from ....ir.schedule import Schedule, ScheduleError
 from ....ir.schedule.declaration import COMPOSITES, Knob
-from ....ir.schedule.text import ScheduleText, Step
+from ....ir.schedule.text import ScheduleText, Statement, Step
 from ....ir.verify import verify
 from ...load import parse, parse_source
 from ..computations import computations
@@ -51,10 +51,10 @@ def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
 
 
 def _check(example: _Example, execute: Any) -> None:
-    """Check the texts that `execute` returns for `Defaults`, each with the function that it leads to."""
+    """Check the texts that `execute` returns for `Defaults`, each with the function that it leads to; edit one of them."""
     module, number = example
     found: list[tuple[ScheduleText, tir.PrimFunc]] = execute(Defaults(module, number), "main")
-    for text, function in found:
+    for place, (text, function) in enumerate(found):
         whole = parse(str(replace(module, schedules={text.name: text})), "recipe.tvms")
         (read,) = whole.schedules.values()
         assert isinstance(read, ScheduleText)
@@ -62,6 +62,8 @@ def _check(example: _Example, execute: Any) -> None:
         again = _replayed(whole, read)
         expected = replace(again, functions={**again.functions, text.function: function})
         assert structural_equal(again, expected), f"the text gives a different function:\n{text.script()}"
+        if place != number % len(found):
+            continue
         edited = _edited(read, Random(number))
         try:
             after = _replayed(whole, edited)
@@ -83,7 +85,7 @@ def _compare(before: IRModule, after: IRModule, number: int, text: ScheduleText)
     new = [f"{problem.code} {problem.message}" for problem in verify(after) if problem.code not in known]
     assert not new, f"after an edit: {', '.join(new)}\n{text.script()}"
     try:
-        assert_equivalent(before, after, seed=number % 1000, profiles=profiles(number)[:2], integers=(-8, 9))
+        assert_equivalent(before, after, seed=number % 1000, profiles=profiles(number)[:1], integers=(-8, 9))
     except AssertionError as problem:
         raise AssertionError(f"{problem}\n\n{text.script()}") from None
 
@@ -93,7 +95,9 @@ def _edited(text: ScheduleText, random: Random) -> ScheduleText:
     return replace(text, steps=tuple([_edited_step(step, random) for step in text.steps]))
 
 
-def _edited_step(step: Step, random: Random) -> Step:
+def _edited_step(step: Statement, random: Random) -> Statement:
+    if not isinstance(step, Step):
+        return step
     composite = COMPOSITES.get(step.primitive)
     declared: Mapping[str, Knob] = {} if composite is None else composite.knobs
     named = dict(step.named)
