@@ -46,7 +46,8 @@ def refusal(
     span = place if isinstance(place, Span) else None
     if isinstance(span, CallSpan):
         name, index = _argument(primitive, refused, arguments)
-        span = span.of(name, index)
+        is_named = any(argument.name == name and argument.keyword_only for argument in primitive.arguments)
+        span = span.of(name, None if is_named else index)
     problem = ScheduleError(Diagnostic(refused.condition.code, message, span, refused.help, notes, listing=listing))
     problem.reason = refused.reason
     return problem
