@@ -109,16 +109,31 @@ def _for_each(printer: Printer, node: ForEach) -> None:
 
 @prints_lines(Branch)
 def _branch(printer: Printer, node: Branch) -> None:
-    with printer.frame(node) as frame:
-        _body(printer, frame, node.then)
-    trivia, head = node.trivia, f"if {_argument(printer, node.condition)}:"
-    if not node.otherwise:
-        printer.add(head, trivia, frame)
-        return
+    word = "if"
+    while True:
+        with printer.frame(node) as frame:
+            _body(printer, frame, node.then)
+        trivia, head = node.trivia, f"{word} {_argument(printer, node.condition)}:"
+        if not node.otherwise:
+            printer.add(head, trivia, frame)
+            return
+        printer.add(head, trivia and Trivia(trivia.before, trivia.after), frame)
+        following = _elif_of(node)
+        if following is None:
+            break
+        node, word = following, "elif"
     with printer.frame(node) as other:
         _body(printer, other, node.otherwise)
-    printer.add(head, trivia and Trivia(trivia.before, trivia.after), frame)
     printer.add("else:", trivia and Trivia(end=trivia.end), other)
+
+
+def _elif_of(node: Branch) -> Branch | None:
+    """Return the condition that prints as `elif`: the only statement of `else`, without comments of the two between them."""
+    (*others, last) = node.otherwise
+    has_end = node.trivia is not None and bool(node.trivia.end)
+    if others or has_end or not isinstance(last, Branch) or (last.trivia is not None and last.trivia.before):
+        return None
+    return last
 
 
 @prints_lines(Assertion)

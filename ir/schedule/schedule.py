@@ -192,6 +192,7 @@ class Schedule:
         self.target = target or kind_of(text.target) or "llvm"
         return self.replay_steps(text.function, text.steps, text.parameters)
 
+    @deep
     def replay_steps(
         self, function: str, steps: tuple[Statement, ...], names: Mapping[str, Any], runner: Runner | None = None
     ) -> dict[str, Any]:

@@ -63,9 +63,10 @@ S.schedule tiled(matmul, bm=4, bn=8, scope="local", target="llvm"):
     if S.get_dtype("C") == "float32" and S.get_target() != "cuda":
         S.vectorize(j1)
         S.expect_vector(j1)
+    elif S.get_extent(i1) > twice:
+        S.unroll(i1)
     else:
-        if S.get_extent(i1) > twice:
-            S.unroll(i1)
+        S.unroll(i0)
         # Not reached.
     for loop, count in [[i1, 2], [i0, depth]]:
         S.annotate(loop, ann_key="count", ann_val=count)  # each
@@ -390,3 +391,12 @@ def test_the_command_line_sets_parameters_and_unrolls(tmp_path: Any, capsys: pyt
     assert "S.function" not in printed
     assert main(["schedule", str(path), "-D", "bm"]) == 2
     assert "-D bm: write NAME=VALUE, such as -D bn=32" in capsys.readouterr().err
+
+
+def test_long_chains_and_deep_expressions_run() -> None:
+    chain = "".join([f"    elif x == {index}:\n        pass\n" for index in range(2000)])
+    text = f"S.schedule s(matmul):\n    x = 0{' + 1' * 2000}\n    y = x{' * x + 1' * 1000} - x\n    if x == 1:\n        pass\n{chain}"
+    module = tvms.parse(MATMUL + text)
+    assert len(str(module)) < 2 * len(MATMUL + text)
+    schedule = tvms.Schedule(module)
+    assert schedule.replay(module.schedules["s"])["x"] == 2000
