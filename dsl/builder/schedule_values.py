@@ -41,7 +41,9 @@ class PrimitiveForm(Form, frozen=True, eq=False):
         except Refused as refused:
             reason = f"{self.primitive.name}: {refused.reason}"
             raise site.context.error(refused.condition.code, reason, site.node, refused.help) from None
-        parameters = [argument.name for argument in self.primitive.arguments]
+        declared = self.primitive.arguments
+        plain = next((index + 1 for index, parameter in enumerate(declared) if parameter.variadic), len(declared))
+        parameters = [parameter.name for parameter in declared[:plain]]
         span = _span(site, nodes, named, parameters)
         return Result("int32", Step(self.primitive.name, *self.primitive.as_call(given), span=span), span=span)
 
@@ -92,7 +94,7 @@ def _arguments(
 
 
 def _span(site: FormUse, nodes: Sequence[syntax.Expr], named: Named, parameters: Sequence[str]) -> CallSpan:
-    """Return the position of a call, with those of its arguments; `parameters` name the positional ones."""
+    """Return the position of a call, with those of its arguments; `parameters` name the positional ones, the last one the rest."""
     context, whole = site.context, site.span
     names = [parameters[min(index, len(parameters) - 1)] if parameters else "" for index in range(len(nodes))]
     places = [(name, context.span(node)) for name, node in zip(names, nodes, strict=True)]

@@ -135,10 +135,11 @@ class CallSpan(Span, frozen=True):
     places: tuple[tuple[str, Span], ...] = ()
 
     def of(self, name: str | None, index: int | None) -> Span:
-        """Return the position of an argument by its name or index; that of the call if it is not written there."""
-        if index is not None and index < len(self.places):
+        """Return the position of an argument by its name, and its index if it is variadic; else that of the call."""
+        found = [span for key, span in self.places if key == name]
+        if len(found) > 1 and index is not None and index < len(self.places):
             return self.places[index][1]
-        return next((span for key, span in self.places if key == name), self)
+        return found[0] if found else self
 
 
 def kind_of(target: object) -> str | None:
