@@ -30,6 +30,19 @@ class Span(Struct, frozen=True, gc=False):
     end: int
 
 
+class CallSpan(Span, frozen=True):
+    """Position of a call, and of its arguments: those without a name by their index."""
+
+    places: tuple[tuple[str, Span], ...] = ()
+
+    def of(self, name: str | None, index: int | None) -> Span:
+        """Return the position of an argument by its name, and its index if it is variadic; else that of the call."""
+        found = [span for key, span in self.places if key == name]
+        if len(found) > 1 and index is not None and index < len(self.places):
+            return self.places[index][1]
+        return found[0] if found else self
+
+
 class Note(Struct, frozen=True):
     """A secondary position, or a further reason."""
 

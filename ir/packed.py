@@ -18,8 +18,9 @@ from msgspec import Struct
 
 from . import tir
 from .base import NamedAttrs, Node, Source, Span, Trivia
+from .diagnostics import CallSpan
 
-_NODE, _ARRAY, _ENUM, _DICT, _NAMED, _BIG, _SPAN, _TRIVIA = range(1, 9)
+_NODE, _ARRAY, _ENUM, _DICT, _NAMED, _BIG, _SPAN, _CALL_SPAN, _TRIVIA = range(1, 10)
 """The codes of MessagePack's extension types."""
 _ENUMS: dict[str, type[Enum]] = {kind.__name__: kind for kind in (tir.ForKind, tir.BufferType, tir.IterVarType)}
 _KEPT = (str, int, float, bool, type(None))
@@ -89,15 +90,20 @@ class _Packer:
         if isinstance(value, Node):
             return msgspec.msgpack.Ext(_NODE, self._numbers[id(value)].to_bytes(4, "little"))
         if kind is Span:
-            span = cast("Span", value)
-            source = self.sources.setdefault(span.source, len(self.sources))
-            return msgspec.msgpack.Ext(_SPAN, self._encode((source, span.start, span.end)))
+            return msgspec.msgpack.Ext(_SPAN, self._encode(self._position(cast("Span", value))))
         return self._rare_value(value)
+
+    def _position(self, span: Span) -> tuple[int, int, int]:
+        """Return the number of the source of a span, and its ends."""
+        return self.sources.setdefault(span.source, len(self.sources)), span.start, span.end
 
     def _rare_value(self, value: Any) -> Any:
         if isinstance(value, dict):
             items = [tuple(map(self._value, item)) for item in cast("dict[Any, Any]", value).items()]
             return msgspec.msgpack.Ext(_NAMED if type(value) is NamedAttrs else _DICT, self._encode(items))  # type: ignore[reportUnknownArgumentType]
+        if isinstance(value, CallSpan):
+            places = [(name, self._position(span)) for name, span in value.places]
+            return msgspec.msgpack.Ext(_CALL_SPAN, self._encode((self._position(value), places)))
         if isinstance(value, Enum):
             return msgspec.msgpack.Ext(_ENUM, self._encode((type(value).__name__, value.value)))
         if isinstance(value, Trivia):
@@ -150,12 +156,19 @@ def _unpacked(data: bytes, arrays: Sequence[Any]) -> Any:
     ]
     nodes: list[Any] = []
 
+    def span(position: Sequence[int]) -> Span:
+        source, start, end = position
+        return Span(sources[source], start, end)
+
     def hook(code: int, content: memoryview) -> Any:
         if code == _NODE:
             return nodes[int.from_bytes(content, "little")]
         if code == _SPAN:
-            source, start, end = cast("tuple[int, int, int]", decode(content))
-            return Span(sources[source], start, end)
+            return span(decode(content))
+        if code == _CALL_SPAN:
+            own, places = decode(content)
+            whole = span(own)
+            return CallSpan(whole.source, whole.start, whole.end, tuple((name, span(place)) for name, place in places))
         if code == _ARRAY:
             return arrays[int.from_bytes(content, "little")]
         if code in (_DICT, _NAMED):

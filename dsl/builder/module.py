@@ -256,7 +256,8 @@ class _Builder:
             made = (
                 build_function(context, definition) if is_function else build_schedule(context, definition, functions)
             )
-            define(context, name, self.schedules.setdefault(name, made))
+            self.schedules.setdefault(name, made)
+            define(context, name, made)
 
     def statement(self, node: syntax.Stmt) -> None:
         """Build a statement of the module itself: attributes, global infos, an external function, a constant."""

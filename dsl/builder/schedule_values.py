@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...ir import make, tir
-from ...ir.diagnostics import TvmsError
+from ...ir.diagnostics import CallSpan, TvmsError
 from ...ir.schedule.conditions import Refused
 from ...ir.schedule.declaration import Primitive
 from ...ir.schedule.running import bound
-from ...ir.schedule.text import CallSpan, Result, ScheduleFunction, ScheduleText, Step
+from ...ir.schedule.text import Result, ScheduleFunction, ScheduleText, Step
 from ...ir.signature import Signature, describe
 from ...ir.spelling import did_you_mean
 from .. import syntax

@@ -9,13 +9,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...ir.base import Target
+from ...ir.diagnostics import CallSpan
 from ...ir.schedule.declaration import PRIMITIVES, primitive_called
 from ...ir.schedule.primitives import load
 from ...ir.schedule.text import (
     Assertion,
     Assignment,
     Branch,
-    CallSpan,
     ForEach,
     Name,
     Result,

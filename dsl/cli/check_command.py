@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...ir.base import IRModule
-from ...ir.diagnostics import Diagnostic, Source, TvmsError
+from ...ir.diagnostics import CallSpan, Diagnostic, Source, TvmsError
 from ...ir.files import write_whole
 from ...ir.lints import lint
 from ...ir.sanitize import emit, say
@@ -99,7 +99,6 @@ def _check_schedules(module: IRModule) -> tuple[Diagnostic, ...]:
 
 def _target_errors(target: object, text: object) -> list[Diagnostic]:
     from ...codegen.target import get_target
-    from ...ir.schedule.text import CallSpan
 
     if target is None:
         return []

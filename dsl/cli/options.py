@@ -234,6 +234,7 @@ def _add_profile(parser: argparse.ArgumentParser) -> None:
     )
     common.add_values(parser)
     common.add_settings(parser)
+    common.add_defines(parser)
     parser.add_argument("--seconds", type=seconds, default=1.0, metavar="S", help="how long to measure (default: 1)")
     parser.add_argument("--target", default="llvm", help="what to compile for, as for tvms run (default: llvm)")
     parser.add_argument("--json", action="store_true", help="print the profile as JSON")

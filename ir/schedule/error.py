@@ -7,13 +7,12 @@ from typing import Any
 
 from .. import script, tir
 from ..base import Span
-from ..diagnostics import Diagnostic, Note, TvmsError
+from ..diagnostics import CallSpan, Diagnostic, Note, TvmsError
 from ..signature import argument_name
 from .conditions import Refused
 from .declaration import Primitive
 from .handles import Handle, Origin
 from .program import Program
-from .text import CallSpan
 
 
 class ScheduleError(TvmsError):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import tir
-from ..base import Attrs, Commented, Node, Span
+from ..base import Attrs, Commented, Node
 
 
 class Name(tir.Var, frozen=True, eq=False):
@@ -127,19 +127,6 @@ class ScheduleText(Commented, frozen=True, eq=False):
     steps: tuple[Statement, ...]
     parameters: Attrs = {}
     """Parameters with their values, which a call, a command line or a tuner may change."""
-
-
-class CallSpan(Span, frozen=True):
-    """Position of a call, and of its arguments: those without a name by their index."""
-
-    places: tuple[tuple[str, Span], ...] = ()
-
-    def of(self, name: str | None, index: int | None) -> Span:
-        """Return the position of an argument by its name, and its index if it is variadic; else that of the call."""
-        found = [span for key, span in self.places if key == name]
-        if len(found) > 1 and index is not None and index < len(self.places):
-            return self.places[index][1]
-        return found[0] if found else self
 
 
 def kind_of(target: object) -> str | None:
