@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from . import tir
 from .base import Op, Span
-from .diagnostics import error
+from .diagnostics import ArgumentError, Diagnostic, error
 from .dtype import MAX_LANES, DType, int_range, is_dtype, is_float, parse_dtype
 
 Operand: TypeAlias = tir.PrimExpr | float | bool
@@ -63,6 +63,8 @@ def const(value: float | bool, dtype: str | None = None, span: Span | None = Non
     The default dtypes are TVM's: bool, int32 (int64 for values that int32 cannot hold), float32. A float is
     truncated to an integer dtype. Raises E0231 for a value that `dtype` cannot hold, E0233 for a dtype without constants.
     """
+    if not isinstance(value, bool | int | float):  # type: ignore[reportUnnecessaryIsInstance]  # callers are not all type-checked
+        value = _number_of(value)
     if dtype is None:
         dtype = _dtype_of_number(value)
     parsed = dtype_of(dtype, span)
@@ -85,6 +87,15 @@ def _dtype_of_number(value: float | bool) -> str:
     if isinstance(value, float):
         return "float32"
     return "int32" if value in _INT32 else "int64"
+
+
+def _number_of(value: Any) -> float | bool:
+    """Return a scalar of NumPy as a Python number; raise E0702 for a value that is not a number."""
+    found = value.item() if getattr(value, "ndim", None) == 0 else value
+    if isinstance(found, bool | int | float):
+        return found
+    message = f"expected an expression or a number, got a value of type {type(value).__name__}"
+    raise ArgumentError(Diagnostic("E0702", message, help="write a number, or an expression of tvms.tir"))
 
 
 def _integer(value: float | bool, dtype: str, span: Span | None) -> int:

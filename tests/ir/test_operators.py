@@ -5,6 +5,7 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 import tvms
 from msgspec.structs import replace
@@ -164,3 +165,17 @@ def test_a_number_gets_the_dtype_of_the_expression_beside_it() -> None:
     assert [(narrow + 1).dtype, (1 - narrow).dtype, (half * 0.5).dtype, (narrow * 0.5).dtype] == [
         "int8", "int8", "float16", "float32",
     ]  # fmt: skip
+
+
+def test_only_numbers_become_constants() -> None:
+    assert [make.const(value).dtype for value in (np.int64(3), np.float32(0.5), np.bool_(True), 1 << 40)] == [
+        "int32", "float32", "bool", "int64",
+    ]  # fmt: skip
+    with pytest.raises(TypeError) as found:
+        tvms.tir.reinterpret("uint8", object())
+    assert (
+        str(found.value)
+        == """\
+error[E0702]: expected an expression or a number, got a value of type object
+  = help: write a number, or an expression of tvms.tir"""
+    )
