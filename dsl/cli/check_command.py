@@ -21,7 +21,8 @@ from ..diagnostics import in_order, summary
 from ..embedded import PATTERNS, rewritten
 from ..fixes import fixed
 from ..load import open_file, read_definition, read_module
-from .files import defined_values, find_files
+from .common_options import defined_values
+from .files import find_files
 from .reporting import UsageError, exit_code, report
 
 
@@ -131,7 +132,7 @@ def _fix(path: str) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check all files; return 0 if there are no errors."""
-    values = defined_values(arguments.define)
+    values = defined_values(arguments)
     results = [_check(file, arguments, values) for file in find_files(arguments.paths, ("*.tvms", *PATTERNS))]
     files = [result for result in results if result is not None]
     found = in_order([diagnostic for result in files for diagnostic in result])

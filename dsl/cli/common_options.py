@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from . import choices
 from .choices import Choices, at_least
@@ -18,17 +18,6 @@ def add_file(parser: argparse.ArgumentParser) -> None:
         "file",
         metavar="FILE",
         help="a .tvms file, or a file with TVMScript (FILE::NAME for one definition); - is standard input",
-    )
-
-
-def add_define(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-D",
-        "--define",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="the value of a name that definitions capture from the program around them",
     )
 
 
@@ -93,14 +82,14 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_defines(parser: argparse.ArgumentParser) -> None:
+PARAMETER = "the value of a parameter of a schedule: bn=32, or tiled.bn=32 for one of several (may be repeated)"
+CAPTURED = "the value of a name that definitions capture from the program around them (may be repeated)"
+
+
+def add_defines(parser: argparse.ArgumentParser, meaning: str = PARAMETER) -> None:
+    """Add the option that gives values to names; `meaning` says which names."""
     parser.add_argument(
-        "-D",
-        dest="defines",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="the value of a parameter of a schedule: bn=32, or tiled.bn=32 for one of several (may be repeated)",
+        "-D", "--define", dest="defines", metavar="NAME=VALUE", action="append", default=[], help=meaning
     )
 
 
@@ -110,24 +99,29 @@ def defined(module: IRModule, arguments: argparse.Namespace) -> IRModule:
         return module
     from ...ir.schedule.apply import with_parameters
 
-    pairs = [define.partition("=") for define in arguments.defines]
-    for name, sign, value in pairs:
-        if not (name and sign and value):
-            raise UsageError(f"-D {name}{sign}{value}: write NAME=VALUE, such as -D bn=32")
-    return with_parameters(module, {name: _constant(value) for name, _, value in pairs})
+    return with_parameters(module, defined_values(arguments))
 
 
-def _constant(text: str) -> Any:
-    """Return a number, a flag or None; other text is a string, which may have quotes."""
-    named = {"True": True, "False": False, "None": None}
-    if text in named:
-        return named[text]
-    for read in (int, float):
-        try:
-            return read(text)
-        except ValueError:
-            pass
-    return text[1:-1] if len(text) > 1 and text[0] == text[-1] in "\"'" else text
+def defined_values(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the values that `-D` gives: Python literals, and other texts as strings."""
+    found: dict[str, Any] = {}
+    for definition in arguments.defines:
+        name, sign, text = definition.partition("=")
+        if not (name and sign and text):
+            raise UsageError(f"-D {definition}: write NAME=VALUE, such as -D bn=32")
+        found[name] = _literal(text)
+    return found
+
+
+def _literal(text: str) -> Any:
+    """Return the value of a literal, with tuples for lists; other text is a string."""
+    import ast
+
+    try:
+        value: Any = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+    return tuple(cast("list[Any]", value)) if isinstance(value, list) else value
 
 
 def add_watch(parser: argparse.ArgumentParser) -> None:

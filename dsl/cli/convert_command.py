@@ -14,7 +14,8 @@ from ...ir.sanitize import say
 from ..diagnostics import in_order
 from ..embedded import PATTERNS, Host, is_host
 from ..load import open_file, read_definition, read_module
-from .files import defined_values, find_files, write_module, write_output
+from .common_options import defined_values
+from .files import find_files, write_module, write_output
 from .reporting import UsageError, exit_code, report
 
 SUFFIXES = {"tvms": ".tvms", "tvm-0.21": ".py", "tvm-0.27": ".py"}
@@ -25,7 +26,7 @@ SOURCES = ("*.tvms", *PATTERNS)
 
 def run(arguments: argparse.Namespace) -> int:
     """Convert all files; report those that cannot be read, and convert the others."""
-    values = defined_values(arguments.define)
+    values = defined_values(arguments)
     if arguments.in_place and (arguments.output or arguments.to == "tvms"):
         raise UsageError("--in-place needs a dialect of TVM, and no -o", help="our own dialect has files of its own")
     if arguments.output is None and not arguments.in_place:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import difflib
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from ...ir.diagnostics import Diagnostic, count, error
 from ...ir.files import write_whole
@@ -48,21 +47,6 @@ def _below(folder: str) -> Iterator[Path]:
 
 def _is_environment(folder: Path) -> bool:
     return folder.name == "__pycache__" or (folder / "pyvenv.cfg").exists()
-
-
-def defined_values(definitions: Sequence[str]) -> dict[str, Any]:
-    """Return the values of options `-D NAME=VALUE`: Python literals, or else texts."""
-    found: dict[str, Any] = {}
-    for definition in definitions:
-        name, equals, text = definition.partition("=")
-        if not equals or not name.isidentifier():
-            raise UsageError(f"-D {definition} has no name and value", help="write it as -D n=128")
-        try:
-            value: Any = ast.literal_eval(text)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            value = text
-        found[name] = tuple(cast("list[Any]", value)) if isinstance(value, list) else value
-    return found
 
 
 def write_output(data: str | bytes, path: str | None, below: str | None = None) -> None:

@@ -13,13 +13,14 @@ from ..diagnostics import in_order
 from ..embedded import PATTERNS
 from ..load import read_source
 from ..migration import Migration, migrate
-from .files import defined_values, find_files, show_difference, write_output
+from .common_options import defined_values
+from .files import find_files, show_difference, write_output
 from .reporting import exit_code, report
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Migrate files in place, or show what would change (`--check`, `--diff`); `-` is written to standard output."""
-    values = defined_values(arguments.define)
+    values = defined_values(arguments)
     found: list[Diagnostic] = []
     files = find_files(arguments.paths, PATTERNS)
     changed = renamed = printed = 0

@@ -21,7 +21,7 @@ def _add_sources(parser: argparse.ArgumentParser) -> None:
 
 def _add_check(parser: argparse.ArgumentParser) -> None:
     _add_sources(parser)
-    common.add_define(parser)
+    common.add_defines(parser, common.CAPTURED)
     parser.add_argument(
         "--level",
         metavar="LEVEL",
@@ -55,7 +55,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
 
 def _add_print(parser: argparse.ArgumentParser) -> None:
     common.add_file(parser)
-    common.add_define(parser)
+    common.add_defines(parser, common.CAPTURED)
     common.add_dialect(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="write to this file instead of standard output")
 
@@ -72,7 +72,7 @@ def _add_fmt(parser: argparse.ArgumentParser) -> None:
 
 def _add_convert(parser: argparse.ArgumentParser) -> None:
     _add_sources(parser)
-    common.add_define(parser)
+    common.add_defines(parser, common.CAPTURED)
     parser.add_argument(
         "--to",
         metavar="DIALECT",
@@ -88,7 +88,7 @@ def _add_migrate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "paths", metavar="PATH", nargs="+", help="files, folders (all .py, .ipynb and .md files below), or -"
     )
-    common.add_define(parser)
+    common.add_defines(parser, common.CAPTURED)
     parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 if a file would change")
     parser.add_argument("--diff", action="store_true", help="change nothing; show what would change")
 

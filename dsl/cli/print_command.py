@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 
 from ..load import load_module
-from .files import defined_values, write_module
+from .common_options import defined_values
+from .files import write_module
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the module."""
-    module = load_module(arguments.file, values=defined_values(arguments.define))
+    module = load_module(arguments.file, values=defined_values(arguments))
     write_module(module, arguments.dialect, arguments.output)
     return 0
