@@ -26,7 +26,7 @@ ACTIVATIONS = {
     "HardSigmoid": lambda x, a, b: np.clip(a * x + b, 0, 1),
     "Elu": lambda x, a, b: np.where(x < 0, a * (np.exp(x) - 1), x),
     "Softsign": lambda x, a, b: x / (1 + np.abs(x)),
-    "Softplus": lambda x, a, b: np.log1p(np.exp(x)),
+    "Softplus": lambda x, a, b: np.logaddexp(0, x),
 }
 WITH_ALPHA = ("Affine", "LeakyRelu", "ThresholdedRelu", "ScaledTanh", "HardSigmoid", "Elu")
 WITH_BETA = ("Affine", "ScaledTanh", "HardSigmoid")
