@@ -27,7 +27,7 @@ _FUNCTIONS: dict[str, tuple[str, float, float]] = {
     "hardsigmoid": ("T.min(T.max({alpha} * {x} + {beta}, {zero}), {one})", 0.2, 0.5),
     "elu": ("T.Select({x} < {zero}, {alpha} * (T.exp({x}) - {one}), {x})", 1, 0),
     "softsign": ("({x} / ({one} + T.abs({x})))", 0, 0),
-    "softplus": ("T.log({one} + T.exp({x}))", 0, 0),
+    "softplus": ("(T.max({x}, {zero}) + T.log1p(T.exp({zero} - T.abs({x}))))", 0, 0),
 }
 """Activations by name in lower case, with the defaults of alpha and beta."""
 _TAKES_ALPHA = {"affine", "leakyrelu", "thresholdedrelu", "scaledtanh", "hardsigmoid", "elu"}
