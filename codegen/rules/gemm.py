@@ -131,6 +131,10 @@ def _is_unit(buffer: tir.Buffer, axis: int) -> bool:
     return constant(buffer.strides[axis]) == 1
 
 
+_PANELS = 8
+"""Panels to pack at a time if the number of rows is unknown and the schedule does not say."""
+
+
 class _Emitter:
     def __init__(
         self, product: Product, tiles: Tiles, tiling: Tiling, is_parallel: bool, kinds: tuple[str, str],
@@ -144,6 +148,8 @@ class _Emitter:
         self.dtype = product.c.dtype
         self.row_tiles = index(1) if is_single else ceil_divide(product.m, tiles.rows)
         self.panels = ceil_divide(product.n, tiles.columns)
+        if not tiles.panels and constant(self.row_tiles) is None:  # rows are few only if their number is known
+            self.tiles = replace(tiles, panels=min(constant(self.panels) or _PANELS, _PANELS))
         self.distribute = parallel if is_parallel else loop
         is_single = constant(self.row_tiles) == 1
         most_columns = constant(product.b.shape[1] if product.near == "b" else product.n)

@@ -169,3 +169,29 @@ def test_every_composite_step_says_what_it_preserves_and_how_it_is_tuned() -> No
             "single_thread",
             "own_memory",
         )
+
+
+CONVOLUTION = """\
+I.ir_module Module:
+    T.prim_func main(I_1: T.Buffer((11, 11, 3), "float32"), W: T.Buffer((2, 3, 3, 3), "float32"), O: T.Buffer((9, 9, 2), "float32")):
+        for y0, x0, f0, c0, u0, v0 in T.grid(9, 9, 2, 3, 3, 3):
+            with T.block("convolution"):
+                y, x, f, c, u, v = T.axis.remap("SSSRRR", [y0, x0, f0, c0, u0, v0])
+                with T.init():
+                    O[y, x, f] = T.float32(0)
+                O[y, x, f] = O[y, x, f] + W[f, c, u, v] * I_1[y + u, x + v, c]
+
+    S.schedule gathered(main):
+        S.im2col(S.get_block("convolution"), chunk=%d, lanes=4, rows=%d, columns=4, depth=28)
+"""
+
+
+@pytest.mark.parametrize("rows", [2, 4, 6, 8])
+@pytest.mark.parametrize("chunk", [8, 9, 18, 27, 80, 81])
+def test_chunks_of_any_size_have_all_tiles_of_rows(chunk: int, rows: int) -> None:
+    random = np.random.default_rng(chunk)
+    image, weights = (random.integers(-8, 8, shape).astype("f4") / 4 for shape in ((11, 11, 3), (2, 3, 3, 3)))
+    found = np.zeros((9, 9, 2), "f4")
+    tvms.compile(tvms.parse(CONVOLUTION % (chunk, rows)))["main"](image, weights, found)
+    windows = np.lib.stride_tricks.sliding_window_view(image, (3, 3), (0, 1))
+    np.testing.assert_allclose(found, np.einsum("yxcuv,fcuv->yxf", windows, weights), rtol=1e-5)
