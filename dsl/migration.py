@@ -19,6 +19,7 @@ from ..ir.dtype import is_dtype
 from ..ir.equal import structural_equal
 from . import syntax
 from .builder.forms import Namespace
+from .builder.imports import DIALECTS as DIALECTS_OF_SCRIPT
 from .compatibility import dialect_of
 from .edits import Edit, applied
 from .embedded import Definition, Host, edited, read_host
@@ -49,7 +50,8 @@ UNTYPED = frozenset(("T.ptx_commit_group", "T.ptx_wait_group"))
 REGIONS = frozenset(("T.reads", "T.writes", "T.match_buffer"))
 """Forms whose arguments are regions of buffers; elsewhere in a loop function, a slice is a vector, which is a `T.Ramp` today."""
 _DECORATOR = re.compile(r"^@", re.MULTILINE)
-_LETTERS = {"I": "I", "T": "T", "R": "R", "tir": "T", "relax": "R"}
+_LETTERS = {"I": "I", "T": "T", "R": "R", **DIALECTS_OF_SCRIPT}
+"""The letter of a dialect by the names that it has in programs."""
 
 
 class Migration(Struct, frozen=True):

@@ -21,10 +21,10 @@ PACKAGES = sys.stdlib_module_names | {
     "tvm", "tvms", "numpy", "ml_dtypes", "torch", "pytest", "scipy", "onnx", "jax", "typing_extensions", "tvm_ffi",
 }  # fmt: skip
 """Packages that programs around TVMScript import: such an import is accepted and has no effect."""
-_DIALECTS = {"ir": "I", "tir": "T", "tirx": "T", "relax": "R"}
+DIALECTS = {"ir": "I", "tir": "T", "tirx": "T", "relax": "R"}
 """Names of the dialects in `tvm.script`, old and new."""
 _OF_SCRIPT = (
-    *_DIALECTS, "ir_module", "from_source", "parser", "ir_builder", "printer", "highlight", "register", "registry", "utils", "ty",
+    *DIALECTS, "ir_module", "from_source", "parser", "ir_builder", "printer", "highlight", "register", "registry", "utils", "ty",
 )  # fmt: skip
 """Names in `tvm.script`."""
 
@@ -60,14 +60,14 @@ _PLAIN_FORMS = {name: _form(name, function, help) for name, (function, help) in 
 def base_names() -> dict[str, Any]:
     """Return the names that are defined without any import."""
     names: dict[str, Any] = {letter: NAMESPACES[letter] for letter in ("I", "T", "R", "S") if letter in NAMESPACES}
-    names |= {name: NAMESPACES[letter] for name, letter in _DIALECTS.items()}
+    names |= {name: NAMESPACES[letter] for name, letter in DIALECTS.items()}
     names |= {word: tir.Call("int32", Op(f"tir.{word}_loop"), ()) for word in ("break", "continue")}
     names["range"] = replace(NAMESPACES["T"].members["serial"], name="range")
     return names | _PLAIN_FORMS | {"tvm": _tvm(), "metadata": MetadataTable()}
 
 
 def _tvm() -> Namespace:
-    members: dict[str, Any] = {name: NAMESPACES[letter] for name, letter in _DIALECTS.items()}
+    members: dict[str, Any] = {name: NAMESPACES[letter] for name, letter in DIALECTS.items()}
     members["ir_module"] = NAMESPACES["I"].members["ir_module"]
     return Namespace("tvm", {"script": Namespace("tvm.script", members)})
 
@@ -96,5 +96,5 @@ def _check_dialect(context: Context, dotted: str, node: syntax.Import) -> None:
     if package not in ("tvm.script", "tvms.script") or name in _OF_SCRIPT or name == "*":
         return
     near = get_close_matches(name, _OF_SCRIPT, 1)
-    help = f"did you mean '{near[0]}'?" if near else f"its names are {', '.join(_DIALECTS)} and ir_module"
+    help = f"did you mean '{near[0]}'?" if near else f"its names are {', '.join(DIALECTS)} and ir_module"
     raise context.error("E0101", f"{package} has no '{name}'", node, help)

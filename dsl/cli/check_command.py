@@ -58,7 +58,7 @@ def _located(problem: TvmsError, path: str) -> tuple[Diagnostic, ...]:
 def _examined(
     path: str, read: Callable[[list[Diagnostic]], IRModule], arguments: argparse.Namespace
 ) -> tuple[Diagnostic, ...]:
-    """Return what is found in a module; `read` returns it, and adds warnings of its text to a list."""
+    """Return all diagnostics of the module that `read` returns; `read` appends the warnings of its text to a list."""
     warnings: list[Diagnostic] = []
     try:
         module = read(warnings)

@@ -11,11 +11,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ...ir.diagnostics import Source, Span
 from ..builder.forms import Namespace
-from ..builder.imports import base_names
+from ..builder.imports import DIALECTS, base_names
 from .host import Cell, Definition
 
-_DIALECTS = {"ir": "I", "tir": "T", "tirx": "T", "relax": "R"}
-"""Names of the dialects in `tvm.script`."""
 Scope: TypeAlias = "ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda"
 
 
@@ -243,7 +241,7 @@ def imported_names(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str
             yield name, _of_tvm(alias.name if alias.asname else name)
         elif node.module and not node.level:
             path = _of_tvm(node.module)
-            names = _DIALECTS if alias.name == "*" and path == "tvm.script" else (alias.name,)
+            names = DIALECTS if alias.name == "*" and path == "tvm.script" else (alias.name,)
             yield from ((alias.asname or name, f"{path}.{name}") for name in names)
         else:
             yield alias.asname or alias.name, ""

@@ -22,7 +22,7 @@ class Options(Struct, frozen=True):
     show_all_struct_info: bool = True
     """Whether the dialects of TVM annotate bindings; the native one does if the struct info cannot be inferred."""
     shows_small_tensors: bool = False
-    """Whether the dialects of TVM also show small tensors as lists, for a text that has no file of tensors beside it."""
+    """Whether the dialects of TVM also print small tensors as lists, as texts without a sidecar file need."""
 
 
 AS_USUAL = Options()

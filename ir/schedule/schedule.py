@@ -243,7 +243,7 @@ class Schedule:
         return partial(self.apply, found.name) if found.name in COMPOSITES else getattr(self, found.name)
 
     def program(self) -> Program:
-        """Return the current program for analyses; changes of it have no effect."""
+        """Return the current program, read-only, for analyses."""
         state = self._state
         return Program(state.module, self._trees, state.working_on, Random(state.seed), self.target)
 

@@ -106,7 +106,7 @@ class Assertion(Statement, frozen=True, eq=False):
 
 
 class ScheduleFunction(Commented, frozen=True, eq=False):
-    """Function of schedules, `S.function name(loop, factor=4):`. It has no effect until a schedule calls it."""
+    """A function that schedules can call: `S.function name(loop, factor=4):`."""
 
     name: str
     params: tuple[str, ...]
