@@ -95,6 +95,20 @@ def at_least(least: int) -> Callable[[str], int]:
     return read
 
 
+def line_range(text: str) -> tuple[int, int]:
+    """Return the first and the last line of a range, from 1, such as `10:20`; one number is one line."""
+    first, colon, last = text.partition(":")
+    numbers = [first, last if colon else first]
+    if not all(number.isdecimal() and 0 < len(number) <= _MOST_DIGITS for number in numbers):
+        raise argparse.ArgumentTypeError(f"expected lines as FIRST:LAST, such as 10:20, got '{text}'")
+    low, high = map(int, numbers)
+    if not 1 <= low <= high:
+        raise argparse.ArgumentTypeError(
+            f"expected a first line of at least 1 and a last line not before it, got '{text}'"
+        )
+    return low, high
+
+
 def seconds(text: str) -> float:
     """Return a time in seconds, of at most a day."""
     try:

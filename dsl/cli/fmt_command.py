@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 from ...ir.base import Source
@@ -21,6 +22,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Format files in place, or report unformatted ones (`--check`, `--diff`); `-` is written to standard output."""
     if arguments.stdin_filename and arguments.paths != ["-"]:
         raise UsageError("--stdin-filename requires the path '-'")
+    if arguments.range and (len(arguments.paths) > 1 or os.path.isdir(arguments.paths[0])):
+        raise UsageError("--range requires one file", help="format the files one by one")
     changed = failed = 0
     found: list[Diagnostic] = []
     files = find_files(arguments.paths, ("*.tvms", *PATTERNS))
@@ -42,10 +45,12 @@ def _format(path: str, arguments: argparse.Namespace) -> bool:
     source = read_source(path)
     name = arguments.stdin_filename or source.name
     host = read_host(source)
+    if arguments.range and source.name.endswith(".ipynb"):
+        raise UsageError("--range does not apply to notebooks: lines of a cell have no number in the file")
     formatted = (
-        format_text(source.text, name, arguments.line_length)
+        format_text(source.text, name, arguments.line_length, arguments.range)
         if host is None
-        else format_host(host, arguments.line_length)
+        else format_host(host, arguments.line_length, arguments.range)
     )
     is_changed = formatted != source.text
     if arguments.diff:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from . import choices
 from . import common_options as common
-from .choices import Choices, at_least, seconds
+from .choices import Choices, at_least, line_range, seconds
 
 
 def _add_sources(parser: argparse.ArgumentParser) -> None:
@@ -66,6 +66,9 @@ def _add_fmt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--diff", action="store_true", help="change nothing; show what would change")
     parser.add_argument(
         "--line-length", type=at_least(1), metavar="N", help="wrap lines beyond N columns (default: never)"
+    )
+    parser.add_argument(
+        "--range", type=line_range, metavar="FIRST:LAST", help="format only the statements in these lines of one file"
     )
     parser.add_argument("--stdin-filename", metavar="NAME", help="the name to show for standard input")
 

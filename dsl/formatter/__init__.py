@@ -13,7 +13,7 @@ from .. import syntax
 from ..embedded import Definition, Host, rewritten
 from ..parser.driver import parse_lines
 from ..parser.lexer import Line
-from .text import layout
+from .text import layout, layout_range
 
 POSITIONS = frozenset({"start", "end", "name_start", "name_end"})
 
@@ -24,33 +24,51 @@ bracket, which may make another break unnecessary.
 """
 
 
-def format_text(text: str, name: str = "<string>", line_length: int | None = None) -> str:
+def format_text(
+    text: str, name: str = "<string>", line_length: int | None = None, lines: tuple[int, int] | None = None
+) -> str:
     """Return `text` in its canonical layout, with names, sugar and comments unchanged.
 
-    A bracket that the author broke into lines stays broken, one element per line, with a trailing comma. With a
-    `line_length`, brackets are broken only in longer lines or if they have a trailing comma. Raise TvmsError
-    for a text with syntax errors.
+    A bracket that the author broke into lines stays broken, one element per line, with a trailing comma; so do operators
+    in it. With a `line_length`, brackets and operators are broken only in longer lines, and brackets if they have a trailing
+    comma; a value that is broken at operators gets parentheses. With `lines`, the first and the last one from 1, only
+    statements in these lines change, and keep their indentation unless all statements are among them. Raise TvmsError for a
+    text with syntax errors.
     """
     source = Source(name, text)
-    before, lines = _parsed(source)
-    formatted = layout(text, lines, line_length)
+    before, logical = _parsed(source)
+    if lines is not None and not _covers(text, logical, lines):
+        formatted = layout_range(text, logical, line_length, lines)
+        if _same(before, _parsed(Source(name, formatted))[0]):
+            return formatted
+        raise _unsafe(source)
+    formatted = layout(text, logical, line_length)
     for _ in range(MOST_ROUNDS):
         if formatted == text:
             return text
-        after, lines = _parsed(Source(name, formatted))
-        again = layout(formatted, lines, line_length)
+        after, logical = _parsed(Source(name, formatted))
+        again = layout(formatted, logical, line_length)
         if not _same(before, after):
             break
         if again == formatted:
             return formatted
         formatted = again
+    raise _unsafe(source)
+
+
+def _unsafe(source: Source) -> TvmsError:
     help = "please report this text; it is not changed"
-    raise error("E0017", "the layout of this text cannot be changed safely", Span(source, 0, 0), help)
+    return error("E0017", "the layout of this text cannot be changed safely", Span(source, 0, 0), help)
 
 
-def format_host(host: Host, line_length: int | None = None) -> str:
+def _covers(text: str, logical: list[Line], lines: tuple[int, int]) -> bool:
+    """Return whether a range of lines contains all statements of a text."""
+    starts = [line.tokens[0][1].start for line in logical[:-1]]  # the last line is the end of the text
+    return not starts or (lines[0] <= text.count("\n", 0, starts[0]) + 1 and text.count("\n", 0, starts[-1]) < lines[1])
+
+
+def format_host(host: Host, line_length: int | None = None, lines: tuple[int, int] | None = None) -> str:
     """Return the text of a host with its definitions in canonical layout, as by `format_text`; all else is unchanged.
-
     Raise TvmsError with the syntax errors of all its definitions.
     """
     found = [
@@ -62,7 +80,9 @@ def format_host(host: Host, line_length: int | None = None) -> str:
     for definition in host.definitions:
         before = definition.text()
         width = None if line_length is None else max(line_length - len(definition.indentation), 1)
-        after = format_text(before, definition.source.name, width)
+        shift = definition.source.text.count("\n", 0, definition.start)
+        inside = None if lines is None else (lines[0] - shift, lines[1] - shift)
+        after = format_text(before, definition.source.name, width, inside)
         if after != before:
             texts[definition] = after if before.endswith("\n") else after.removesuffix("\n")
     return rewritten(host, texts)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 
 from ..parser.lexer import NESTING, Token
+from ..parser.operators import BINARY
 
+CONDITIONAL = 0
+"""Level of `if` and `else` in an expression, below those of all binary operators."""
 OPERANDS = frozenset({"NAME", "NUMBER", "STRING", "True", "False", "None", "...", ")", "]", "}"})
 SIGNS = frozenset({"+", "-", "*", "~"})
 TIGHT_AFTER = frozenset({"(", "[", "{", ".", "@"})
@@ -33,6 +36,8 @@ class LogicalLine:
         """Whether there is a line break before the token."""
         self.separators: dict[int, list[int]] = {}
         """For each bracket, the commas between its elements, without those of a lambda's parameters."""
+        self.levels: list[int | None] = []
+        """The precedence of each binary operator, `CONDITIONAL` for `if` and `else` in an expression, else None."""
         self.spaced: list[bool] = []
         """Whether a space precedes the token if it is on the same line as the previous one."""
         self._find_owners()
@@ -49,6 +54,19 @@ class LogicalLine:
     def width(self, start: int, stop: int) -> int:
         """Return the width of the tokens from `start` to before `stop` on one line."""
         return self.ends[stop] - self.ends[start] - self.spaced[start] if start < stop else 0
+
+    def is_subscript(self, opening: int) -> bool:
+        """Return whether a bracket encloses indices."""
+        return self.texts[opening] == "[" and not self.is_bare(opening)
+
+    def is_parenthesised(self, start: int, stop: int) -> bool:
+        """Return whether the tokens from `start` to before `stop` are an expression in parentheses."""
+        is_group = self.texts[start] == "(" and self.is_bare(start) and start not in self.separators
+        return is_group and self.closing[start] == stop - 1 > start + 1
+
+    def is_broken_at(self, operator: int) -> bool:
+        """Return whether the author broke the line before or after an operator."""
+        return self.breaks[operator] or self.breaks[operator + 1]
 
     def is_bare(self, opening: int) -> bool:
         """Return whether a bracket encloses neither arguments, parameters nor a subscript."""
@@ -69,8 +87,7 @@ class LogicalLine:
         if not commas or commas[-1] != self.closing[opening] - 1:
             return False
         is_tuple = self.texts[opening] == "(" and self.is_bare(opening)
-        is_subscript = self.texts[opening] == "[" and not self.is_bare(opening)
-        return len(commas) > 1 or not (is_tuple or is_subscript)
+        return len(commas) > 1 or not (is_tuple or self.is_subscript(opening))
 
     def _find_owners(self) -> None:
         opened = [-1]
@@ -113,8 +130,12 @@ class LogicalLine:
             if "=" in (kind, before):
                 tight = tight or owner not in (-1, annotated)
             if before == ":" and not after_lambda:
-                tight = tight or (owner >= 0 and self.texts[owner] == "[" and not self.is_bare(owner))
+                tight = tight or (owner >= 0 and self.is_subscript(owner))
             self.spaced.append(not tight)
+            is_conditional = kind in ("if", "else") and after_operand
+            self.levels.append(
+                CONDITIONAL if is_conditional else BINARY.get(self.texts[index]) if after_operand else None
+            )
             after_lambda = kind == ":" and in_lambda
             if kind == "lambda":
                 lambdas.append(owner)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from ..edits import Edit, applied
 from ..parser.comments import columns
 from ..parser.lexer import Line, as_read, ignored
-from .breaks import INDENT, broken_brackets
+from .breaks import INDENT, Breaks
 from .line import LogicalLine
 
 MAX_BLANK_LINES = 2
@@ -17,6 +18,37 @@ MAX_BLANK_LINES = 2
 def layout(text: str, lines: Iterable[Line], line_length: int | None) -> str:
     """Return the formatted text of a source without syntax errors, given its logical lines."""
     return _Writer(text, line_length).write(lines)
+
+
+def layout_range(text: str, lines: Iterable[Line], line_length: int | None, chosen: tuple[int, int]) -> str:
+    """Return a text in which only the statements that touch the lines `chosen`, from 1, are formatted.
+
+    They keep their indentation, and what is between them stays. So do those that `# fmt: off` or `# fmt: skip` exempt.
+    """
+    source, kept, edits, end, first = as_read(text), _Kept(), list[Edit](), 0, 1
+    newline_of_text = "\r\n" if "\r\n" in text else "\n"
+    for line in lines:
+        *tokens, (_, newline) = line.tokens
+        start = line.tokens[0][1].start
+        column, _ = columns(source[source.rfind("\n", 0, start) + 1 : start])
+        between = source[end:start].split("\n")
+        first += len(between) - 1
+        for own in between[:-1]:
+            level = columns(own.partition("#")[0])[0]
+            if "#" in own and not kept.goes_on(level, own.strip()):
+                kept.begin(own.strip(), level, 0)
+        if not tokens:
+            break
+        comment = source[newline.start : source.find("\n", newline.start)].rstrip("\r")
+        end = newline.start + len(comment)
+        last = first + source.count("\n", start, newline.start)
+        is_chosen = first <= chosen[1] and last >= chosen[0]
+        if is_chosen and not kept.goes_on(column) and not _is_skipped(comment):
+            physical = _logical_line(LogicalLine(source, tokens), column, line_length)
+            formatted = newline_of_text.join(physical).lstrip() + (f"  {comment.strip()}" if comment.strip() else "")
+            edits.append(Edit(start, end, formatted))
+        first = last
+    return applied(text, [edit for edit in edits if source[edit.start : edit.end] != edit.text])
 
 
 class _Writer:
@@ -95,32 +127,35 @@ class _Writer:
 
 def _logical_line(line: LogicalLine, indent: int, line_length: int | None) -> list[str]:
     """Return a logical line as physical lines."""
-    broken = broken_brackets(line, indent, line_length)
-    ends = {line.closing[opening]: opening for opening in broken}
-    starts = {opening + 1 for opening in broken} | set(ends)
-    starts |= {comma + 1 for opening in broken for comma in line.separators.get(opening, [])}
+    breaks = Breaks(line, indent, line_length)
+    closing = {line.closing[opening]: opening for opening in breaks.broken}
+    opened, closed = breaks.wrapped or (-1, -1)
     lines: list[str] = []
     current = [" " * indent]
     comments: list[str] = []
+
+    def begin(column: int, own: list[str], is_end: bool) -> None:
+        if comments:
+            current.append(f"  {comments.pop(0)}")
+        margin = " " * (column + INDENT * is_end)
+        lines.extend(["".join(current), *(margin + comment for comment in comments + own)])
+        comments.clear()
+        current[:] = [" " * column]
+
     for index, text in enumerate(line.texts):
         comments += line.end_comments[index]
-        if index in starts:
-            if index in ends and line.takes_comma(ends[index]):
-                current.append(",")
-            if comments:
-                current.append(f"  {comments.pop(0)}")
-            if index - 1 in broken:
-                indent += INDENT
-            margin = " " * indent
-            lines += ["".join(current), *(margin + comment for comment in comments + line.own_comments[index])]
-            comments = []
-            if index in ends:
-                indent -= INDENT
-            current = [" " * indent]
+        if index in breaks.starts:
+            adds_comma = index in closing and line.takes_comma(closing[index])
+            current.append(" (" if index == opened else "," if adds_comma else "")
+            begin(breaks.starts[index], line.own_comments[index], index in closing or index == closed)
+            current.append(")" + " " * line.spaced[index] if index == closed else "")
         else:
             comments += line.own_comments[index]
             current.append(" " * line.spaced[index])
         current.append(text)
+    if closed == len(line.texts):
+        begin(indent, [], is_end=True)
+        current.append(")")
     return [*lines, "".join(current)]
 
 

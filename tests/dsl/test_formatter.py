@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tvms.dsl.formatter import format_text
 from tvms.dsl.load import parse
+from tvms.dsl.parser import parse_syntax
+from tvms.ir.base import Source
 from tvms.ir.diagnostics import TvmsError
 
 SAMPLES = sorted((Path(__file__).parent.parent.parent / "samples").glob("*.tvms"))
@@ -72,7 +74,10 @@ def test_layout(text: str, formatted: str) -> None:
         ("f(a # one\n , b # two\n)", "f(\n    a,  # one\n    b,  # two\n)\n"),
         ("f( # one\n  # two\n a\n # three\n)", "f(  # one\n    # two\n    a,\n    # three\n)\n"),
         ("f( # one\n)", "f(  # one\n)\n"),
-        ("f(a + # one\n # two\n b)", "f(\n    a + b,  # one\n    # two\n)\n"),
+        ("f(a + # one\n # two\n b)", "f(\n    a\n    + b,  # one\n    # two\n)\n"),
+        ("f(a +\nb, c\n- d)", "f(\n    a\n    + b,\n    c\n    - d,\n)\n"),
+        ("x = (\na * c\n+ b)", "x = (\n    a * c\n    + b\n)\n"),
+        ("x = (a * b\n* c + d)", "x = (\n    a * b * c + d\n)\n"),
     ],
 )
 def test_brackets_that_the_author_broke(text: str, formatted: str) -> None:
@@ -88,7 +93,22 @@ def test_brackets_that_the_author_broke(text: str, formatted: str) -> None:
         ("a[i] = ffffff(aaaaaaaa, b)", "a[i] = ffffff(\n    aaaaaaaa,\n    b,\n)\n"),
         ("f(a, g(bbbbbbbb, ccccccccc))", "f(\n    a,\n    g(\n        bbbbbbbb,\n        ccccccccc,\n    ),\n)\n"),
         ("xxxxxxxxxxxx = yyyyyyyyyyyyyyyy", "xxxxxxxxxxxx = yyyyyyyyyyyyyyyy\n"),
-        ("x = (aaaaaaaaa + bbbbbbbbbb)", "x = (\n    aaaaaaaaa + bbbbbbbbbb\n)\n"),
+        ("x = (aaaaaaaaa + bbbbbbbbbb)", "x = (\n    aaaaaaaaa\n    + bbbbbbbbbb\n)\n"),
+        ("x = (aaaaaa + bbbbbb)", "x = (\n    aaaaaa + bbbbbb\n)\n"),
+        ("a[i] = bbbbbbb[i] * c - dddddd[j]", "a[i] = (\n    bbbbbbb[i] * c\n    - dddddd[j]\n)\n"),
+        ("a[i] += bbbbbbb[i] + c", "a[i] += (\n    bbbbbbb[i] + c\n)\n"),
+        ("x: T.let[T.i] = aaaa + b", "x: T.let[T.i] = (\n    aaaa + b\n)\n"),
+        ("return aaaaaaa[i] + b", "return (\n    aaaaaaa[i] + b\n)\n"),
+        ("return aaaaaaaa, bbbbbbbbb + c", "return aaaaaaaa, bbbbbbbbb + c\n"),
+        ("if aaaaaaaaa and bbbbbb < c: d", "if (\n    aaaaaaaaa\n    and bbbbbb < c\n): d\n"),
+        ("assert aaaaaaaaaaa < b, 'c'", "assert (\n    aaaaaaaaaaa < b\n), 'c'\n"),
+        ("x = aaaaaaaa if bbbbbbbb else c", "x = (\n    aaaaaaaa\n    if bbbbbbbb\n    else c\n)\n"),
+        ("f(aaaaaaaaaaaaa + b, c)", "f(\n    aaaaaaaaaaaaa\n    + b,\n    c,\n)\n"),
+        ("f(aaaaaaaaaa * bbbbbb + c)", "f(\n    aaaaaaaaaa\n        * bbbbbb\n    + c,\n)\n"),
+        ("a[iiiiiii, jjjjjjj] = f(x)", "a[\n    iiiiiii,\n    jjjjjjj,\n] = f(x)\n"),
+        ("a[i, j] = ffff(aaaaa[i, j])", "a[i, j] = ffff(\n    aaaaa[i, j],\n)\n"),
+        ("x = -aaaaaaaaaaaaaaaaaaa", "x = -aaaaaaaaaaaaaaaaaaa\n"),
+        ("(aaaa, bbbb) = cccc + ddddd", "(aaaa, bbbb) = (\n    cccc + ddddd\n)\n"),
         ("T.f(a) g(bbbbbb: c) -> ddd: pass", "T.f(a) g(\n    bbbbbb: c,\n) -> ddd: pass\n"),
     ],
 )
@@ -148,12 +168,12 @@ def test_what_the_printer_writes_is_formatted(sample: Path, dialect: str) -> Non
     assert format_text(printed) == printed
 
 
-WORDS = re.compile(r"#[^\n]*|\w+|[^\w\s,]")
+WORDS = re.compile(r"#[^\n]*|\w+|[^\w\s,()]")
 
 
 @pytest.mark.parametrize("line_length", [None, 1, 20, 88])
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.stem)
-def test_only_white_space_and_commas_change(sample: Path, line_length: int | None) -> None:
+def test_only_white_space_commas_and_parentheses_change(sample: Path, line_length: int | None) -> None:
     text = sample.read_text(encoding="utf-8")
     formatted = format_text(text, line_length=line_length)
     assert WORDS.findall(formatted) == WORDS.findall(text)
@@ -182,6 +202,24 @@ def test_any_spacing_gives_the_same_layout(seed: int, line_length: int | None) -
 ), max_leaves=30), st.sampled_from([None, 1, 10, 30]))  # fmt: skip
 def test_any_nest_of_brackets_is_laid_out_stably(text: str, line_length: int | None) -> None:
     assert WORDS.findall(format_text(text, line_length=line_length)) == WORDS.findall(text)
+
+
+TWO = "if a:\n  b=1\n  c=[1,\n 2]# c\n\n\n\n  d=1\ne=1\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "formatted"),
+    [
+        ((2, 2), "if a:\n  b = 1\n  c=[1,\n 2]# c\n\n\n\n  d=1\ne=1\n"),
+        ((4, 4), "if a:\n  b=1\n  c = [\n      1,\n      2,\n  ]  # c\n\n\n\n  d=1\ne=1\n"),
+        ((5, 9), "if a:\n  b=1\n  c=[1,\n 2]# c\n\n\n\n  d = 1\ne = 1\n"),
+        ((20, 30), TWO),
+        ((1, 9), "if a:\n    b = 1\n    c = [\n        1,\n        2,\n    ]  # c\n\n    d = 1\ne = 1\n"),
+    ],
+)
+def test_only_the_statements_of_a_range_change(lines: tuple[int, int], formatted: str) -> None:
+    assert format_text(TWO, lines=lines) == formatted
+    assert parse_syntax(Source("", formatted))[1] == ()
 
 
 def test_a_comment_that_moves_into_another_bracket() -> None:
