@@ -201,7 +201,7 @@ class Breaks:
         """Break brackets of `candidates`, all between two tokens, until each line fits or has no candidate left.
 
         The line that ends at `stop` has `room` columns, one that ends at a bracket `room_before`. Brackets that start
-        on the first line come before others, those that are no subscripts before subscripts, wide ones before narrow ones.
+        on the first line come before others, calls before subscripts, wide ones before narrow ones.
         """
         line = self.line
         keys = [
