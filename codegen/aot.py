@@ -10,7 +10,7 @@ from ..ir.base import BaseFunc, IRModule
 from ..ir.deep import deep
 from .build import Settings, lower_module, prepare
 from .graph.native import native_functions
-from .library import c_functions, header_text, link_library
+from .library import exports, header_text, link_library
 from .runtime.executable import build_image, compile, emit
 from .target import TargetLike, get_target
 
@@ -31,17 +31,22 @@ def lowered(program: IRModule | BaseFunc, target: TargetLike = "llvm", settings:
 def header(program: IRModule | BaseFunc, target: TargetLike = "llvm") -> str:
     """Return the C header of a program's library; TvmsError E0620 if a graph function needs Python."""
     module = prepare(program, get_target(target))
-    return header_text(c_functions(module, native_functions(module)))
+    exported = exports(module, native_functions(module))
+    exported.check()
+    return header_text(exported)
 
 
 @deep
 def shared_library(
     program: IRModule | BaseFunc, target: TargetLike = "llvm", settings: Settings | None = None
 ) -> bytes:
-    """Return a program as a shared library for C; the errors are those of `link_library`."""
+    """Return a program as a shared library for C.
+
+    Raises TvmsError: E0608 if it cannot be linked, E0620 if a graph function needs Python.
+    """
     chosen, how = get_target(target), settings or Settings()
     module = prepare(program, chosen)
-    c_functions(module, native_functions(module))  # its errors come before those of long work
+    exports(module, native_functions(module)).check()  # its errors come before those of long work
     return link_library(*build_image(module, chosen, how), chosen)
 
 

@@ -69,11 +69,20 @@ class CFunction(Struct, frozen=True):
     source: tir.PrimFunc | NativeFunction
 
 
-def c_functions(module: IRModule, natives: Mapping[str, NativeFunction]) -> list[CFunction]:
-    """Return the functions that the library of a prepared module exports: its public functions, or all if none is a graph function.
+class Exports(Struct, frozen=True):
+    """The functions of a library: those that C can call, and a diagnostic E0620 for each graph function that needs Python."""
 
-    TvmsError E0620 with all graph functions that need Python, and why.
-    """
+    functions: tuple[CFunction, ...]
+    problems: tuple[Diagnostic, ...]
+
+    def check(self) -> None:
+        """Raise TvmsError E0620 if a graph function needs Python."""
+        if self.problems:
+            raise TvmsError(list(self.problems))
+
+
+def exports(module: IRModule, natives: Mapping[str, NativeFunction]) -> Exports:
+    """Return what the library of a prepared module exports: its public functions, or all if none is a graph function."""
     has_graphs = any(isinstance(function, relax.Function) for function in module.functions.values())
     found: list[CFunction] = []
     problems: list[Diagnostic] = []
@@ -92,9 +101,7 @@ def c_functions(module: IRModule, natives: Mapping[str, NativeFunction]) -> list
             )
             message = f"graph function '{name}' cannot be part of a library for C: {reason}"
             problems.append(Diagnostic("E0620", message, span or function.span, help))
-    if problems:
-        raise TvmsError(problems)
-    return found
+    return Exports(tuple(found), tuple(problems))
 
 
 def _loop_parameters(function: tir.PrimFunc) -> tuple[Parameter, ...]:
@@ -134,9 +141,10 @@ def _leaves(returned: Returned) -> Iterator[int]:
 # --- The header
 
 
-def header_text(functions: Sequence[CFunction]) -> str:
-    """Return the C header of a library."""
-    return _HEADER.format(declared="\n\n".join(map(_declaration, functions)))
+def header_text(exported: Exports) -> str:
+    """Return the C header of a library; a comment names each function that only `tvms.runtime.load_module` gives."""
+    missing = [f"/* {c_comment(problem.message)} */" for problem in exported.problems]
+    return _HEADER.format(declared="\n\n".join([*map(_declaration, exported.functions), *missing]))
 
 
 _HEADER = """\
@@ -189,13 +197,13 @@ def _c_name(name: str) -> str:
 
 @deep
 def link_library(built: Built, image: bytes, target: Target) -> bytes:
-    """Return the shared library of a built module with the object files `image`.
+    """Return the shared library of a built module with the object files `image`, without the functions that need Python.
 
-    Raises TvmsError: E0608 if it cannot be linked, E0620 if a graph function needs Python.
+    Raises TvmsError E0608 if it cannot be linked.
     """
     if target.is_device:
         raise error("E0608", f"a library for C runs on the processor, not on '{target.name}'", None, "compile for llvm")
-    functions = c_functions(built.module, built.natives)
+    functions = exports(built.module, built.natives).functions
     places, constants = _placed_constants(functions)
     faults = built.emitted.faults
     entries = _entries(functions, built.signatures, places, len(faults) + 1, target)

@@ -41,7 +41,7 @@ from ..graph.entries import Entry, compile_function, compile_graphs
 from ..graph.home import HOST, Home
 from ..graph.native import native_functions
 from ..graph.native_entry import NativeEntry
-from ..library import c_functions, header_text, link_library
+from ..library import exports, header_text, link_library
 from ..llvm.backend import ObjectWriter, objects_in, optimize, to_assembly, to_object
 from ..llvm.faults import Fault
 from ..llvm.module import EmittedModule
@@ -100,15 +100,15 @@ class Executable:
         """Write the compiled module to a file for `tvms.runtime.load_module`, atomically.
 
         If the suffix is ".so", it also is a shared library for programs in C, and its header is written beside it
-        (`codegen.library`). Raises TvmsError: E0802 if the file cannot be written; for a library, E0608 if it cannot be
-        linked and E0620 if a graph function needs Python.
+        (`codegen.library`). Graph functions that need Python, for example because of symbolic sizes, are only in the compiled
+        module; the header names them. Raises TvmsError: E0802 if the file cannot be written, E0608 if a library cannot be linked.
         """
         path = Path(file_name)
         if path.suffix != ".so":
             write_whole(self.to_bytes(), str(path))
             return
         library = link_library(self.built, self._image, self.target)
-        header = header_text(c_functions(self.module, self.built.natives))
+        header = header_text(exports(self.module, self.built.natives))
         write_together([(header, str(path.with_suffix(".h"))), (embed(library, self.to_bytes()), str(path))])
 
     def to_bytes(self) -> bytes:

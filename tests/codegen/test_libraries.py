@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import subprocess
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 import tvms
 from tvms import relax
-from tvms.codegen import aot
+from tvms.codegen import aot, library
 from tvms.dsl.cli import main
 
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
@@ -152,14 +153,28 @@ def test_what_needs_python_is_named(case: str) -> None:
         assert found.span is not None
 
 
-def test_a_refused_library_leaves_no_file(tmp_path: Path) -> None:
-    params, body, _ = REFUSED["sizes"]
-    module = tvms.parse(f"I.ir_module Module:\n    R.function main({params}):\n{body}\n        return y\n")
-    with pytest.raises(tvms.TvmsError, match="E0620"):
+@needs_compiler
+def test_a_library_has_all_functions_for_python(tmp_path: Path) -> None:
+    params, body, reason = REFUSED["sizes"]
+    other = "    T.prim_func one(A: T.Buffer((1,), \"int32\")):\n        T.func_attr({\"global_symbol\": \"one\"})\n        A[0] = 1\n"
+    module = tvms.parse(f"I.ir_module Module:\n{other}    R.function main({params}):\n{body}\n        return y\n")
+    path = tmp_path / "model.so"
+    tvms.compile(module).export_library(path)
+    header = path.with_suffix(".h").read_text()
+    assert f"/* graph function 'main' cannot be part of a library for C: {reason} */" in header
+    assert "int32_t tvms_one(int32_t *A_);" in header and "tvms_main" not in header
+    assert tvms.runtime.load_module(path)["main"](np.zeros(3, "f4")).tolist() == [1.0] * 3
+    found = np.zeros(1, "i4")
+    assert ctypes.CDLL(str(path)).tvms_one(ctypes.c_void_p(found.ctypes.data)) == 0
+    assert found.tolist() == [1]
+
+
+def test_a_refused_library_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = tvms.parse("T.prim_func one(A: T.Buffer((1,), \"int32\")):\n    A[0] = 1\n")
+    monkeypatch.setattr(library, "COMPILERS", ())
+    with pytest.raises(tvms.TvmsError, match="E0608"):
         tvms.compile(module).export_library(tmp_path / "model.so")
     assert list(tmp_path.iterdir()) == []
-    tvms.compile(module).export_library(tmp_path / "model.tvmsc")
-    assert tvms.runtime.load_module(tmp_path / "model.tvmsc")["main"](np.zeros(3, "f4")).tolist() == [1.0] * 3
 
 
 PARALLEL = """
