@@ -65,8 +65,8 @@ class Diagnostic(Struct, frozen=True):
     """The file that the diagnostic is about, if it has no position in it."""
 
 
-class TvmsError(Exception):
-    """One or more errors in the user's input; `str()` is the rendered text, without color."""
+class TvmsError(RuntimeError):
+    """One or more errors in the user's input; `str()` is the rendered text, without color. A RuntimeError, as TVM's `TVMError` is."""
 
     def __init__(self, diagnostics: Diagnostic | Sequence[Diagnostic]) -> None:
         self.diagnostics = (diagnostics,) if isinstance(diagnostics, Diagnostic) else tuple(diagnostics)
@@ -80,6 +80,10 @@ class ArgumentError(TvmsError, TypeError):
     """Arguments of a Python call whose number, kinds or dtypes do not fit; also a TypeError."""
 
 
+class ArgumentValueError(TvmsError, ValueError):
+    """An argument of the right kind whose dtype, rank or shape contradicts its annotation; also a ValueError."""
+
+
 class UnknownName(TvmsError, KeyError):
     """A name that a mapping does not contain; also a KeyError."""
 
@@ -88,9 +92,17 @@ class AssertionFailed(TvmsError, AssertionError):
     """An assertion of the program that does not hold (E0711); also an AssertionError."""
 
 
+_KINDS: dict[str, type[TvmsError]] = {
+    **dict.fromkeys(("E0701", "E0702"), ArgumentError),
+    **dict.fromkeys(("E0703", "E0704", "E0705"), ArgumentValueError),
+    "E0711": AssertionFailed,
+}
+"""The exceptions of codes that are also exceptions of Python."""
+
+
 def error(code: str, message: str, span: Span | None = None, help: str | None = None, *notes: Note) -> TvmsError:
     """Return an exception with a single error, for the caller to raise."""
-    kind = AssertionFailed if code == "E0711" else TvmsError
+    kind = _KINDS.get(code, TvmsError)
     return kind(Diagnostic(code, message, span, help, notes))
 
 

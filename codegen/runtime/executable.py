@@ -14,7 +14,7 @@ from ...ir import relax, script, tir
 from ...ir.backend.external import external_functions
 from ...ir.base import BaseFunc, IRModule
 from ...ir.deep import deep
-from ...ir.diagnostics import Diagnostic, error
+from ...ir.diagnostics import Diagnostic, TvmsError, error
 from ...ir.files import memory_limit, read_file, write_together, write_whole
 from ...ir.programs import as_module
 from ...ir.verify import check_law
@@ -290,6 +290,8 @@ def _linked_on_trust(module: IRModule, contents: Contents, target: Target, name:
         raise refused(name, "its manifest names other functions than its text")
     try:
         return link_built(built, contents.image, target, contents.manifest.settings)
+    except TvmsError:
+        raise
     except (RuntimeError, ValueError) as problem:
         raise refused(name, f"its machine code cannot be linked: {problem}") from None
 

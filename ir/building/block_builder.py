@@ -125,11 +125,11 @@ class BlockBuilder:
     @contextmanager
     def dataflow(self) -> Generator[None]:
         """Build a dataflow block in a `with`; values used outside of it must be given to `emit_output`."""
-        self._end_block()
-        self._frames.append(_Frame(True))
+        self._keep_block()
+        self._begin_dataflow_block()
         yield
-        self._end_block()
-        self._frames.append(_Frame(False))
+        self._keep_block()
+        self._begin_binding_block()
 
     @contextmanager
     def branch(self) -> Generator[Branch]:
@@ -144,18 +144,31 @@ class BlockBuilder:
         self._frames.append(_Frame(False))
         try:
             yield branch
-            self._end_block()
-            self._frames.append(_Frame(False))
+            self._keep_block()
+            self._begin_binding_block()
         finally:
             self._frames.pop()
             scope.blocks = outer
 
-    def _end_block(self) -> None:
+    def _begin_binding_block(self) -> None:
+        """Build a block inside or outside of a function, until `_end_block` returns it (the name is TVM's)."""
+        self._frames.append(_Frame(False))
+
+    def _begin_dataflow_block(self) -> None:
+        """Build a dataflow block inside or outside of a function, until `_end_block` returns it (the name is TVM's)."""
+        self._frames.append(_Frame(True))
+
+    def _end_block(self) -> relax.BindingBlock:
+        """Return the innermost block; RuntimeError if none is being built."""
         frame = self._frame()
         self._frames.pop()
-        if frame.bindings:
-            kind = relax.DataflowBlock if frame.is_dataflow else relax.BindingBlock
-            self._scope().blocks.append(kind(tuple(frame.bindings)))
+        return (relax.DataflowBlock if frame.is_dataflow else relax.BindingBlock)(tuple(frame.bindings))
+
+    def _keep_block(self) -> None:
+        """End the innermost block, and make it part of the function unless it is empty."""
+        block = self._end_block()
+        if block.bindings:
+            self._scope().blocks.append(block)
 
     def _scope(self) -> _FunctionScope:
         if not self._scopes:
@@ -163,7 +176,8 @@ class BlockBuilder:
         return self._scopes[-1]
 
     def _frame(self) -> _Frame:
-        self._scope()
+        if not self._frames:
+            self._scope()
         return self._frames[-1]
 
     def current_block_is_dataflow(self) -> bool:
@@ -300,8 +314,8 @@ class BlockBuilder:
             raise RuntimeError(f"give the parameters of '{scope.name}' once, either {either}")
         parameters = scope.params if scope.params is not None else self._params(params)
         result = self._argument(self._value(output))
-        self._end_block()
-        self._frames.append(_Frame(False))
+        self._keep_block()
+        self._begin_binding_block()
         scope.is_finished = True
         body = relax.SeqExpr(tuple(scope.blocks), result)
         known = {var: var for param in parameters for var in _dimensions(param)}

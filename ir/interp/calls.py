@@ -7,6 +7,7 @@ from typing import Any, TypeVar, cast
 
 from .. import tir
 from ..base import GlobalVar, Node, Op
+from ..diagnostics import TvmsError
 from ..dtype import is_float, lanes_of, parse_dtype
 from ..numpy_dtype import numpy_dtype
 from . import intrinsics, scalars
@@ -81,6 +82,8 @@ def _guarded(call: tir.Call, compute: Expression) -> Expression:
     def run(frame: Frame) -> Value:
         try:
             return compute(frame)
+        except TvmsError:
+            raise
         except ValueError as problem:
             raise fault("E0712", str(problem), call) from None
         except ZeroDivisionError:

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 from ..base import Span, StructInfo
-from ..diagnostics import error
+from ..diagnostics import TvmsError, error
 from ..functions import register_func
 from ..relax import Expr
 
@@ -215,6 +215,8 @@ def by_numpy(op: RelaxOp, values: SimpleNamespace, span: Span | None = None) -> 
     try:
         with np.errstate(all="ignore"):
             return op.numpy(np, values)
+    except TvmsError:
+        raise
     except (ValueError, TypeError, IndexError, ArithmeticError, MemoryError) as problem:
         raise error("E0712", f"R.{op.script_name} fails on these values: {problem}", span) from None
 

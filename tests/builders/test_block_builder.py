@@ -190,3 +190,19 @@ I.ir_module Module:
     }
     call = relax.Call(module.get_global_var("double"), [relax.Var("y", relax.TensorStructInfo((2, 4), "float32"))])
     assert str(relax.BlockBuilder().normalize(call).struct_info) == 'R.Tensor((2, 4), "float32")'
+
+
+def test_blocks_are_built_outside_of_functions() -> None:
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorStructInfo((4,), "float32"))
+    bb._begin_binding_block()
+    first = bb.emit(relax.op.exp(x))
+    bb._begin_dataflow_block()
+    local = bb.emit(relax.op.exp(first), "inner")
+    result = bb.emit_output(relax.op.add(local, x))
+    inner, outer = bb._end_block(), bb._end_block()
+    assert isinstance(inner, relax.DataflowBlock) and not isinstance(outer, relax.DataflowBlock)
+    assert [binding.var for binding in inner.bindings] == [local, result]
+    assert [binding.var.name_hint for binding in (*outer.bindings, *inner.bindings)] == ["gv", "inner", "gv1"]
+    with pytest.raises(RuntimeError, match="no function is being built"):
+        bb._end_block()

@@ -265,3 +265,22 @@ def test_arguments_of_a_known_kind_are_told_from_others() -> None:
         with pytest.raises(tvms.TvmsError, match=reason):
             call(*arguments)
     call(x, np.empty(9, "f4"), 3)
+
+
+@pytest.mark.parametrize(
+    ("args", "kind"),
+    [
+        ((), TypeError),
+        ((np.zeros((2, 3), "float32"), "text"), TypeError),
+        ((np.zeros((2, 3), "float64"), 1), ValueError),
+        ((np.zeros(2, "float32"), 1), ValueError),
+        ((np.zeros((2, 4), "float32"), 1), ValueError),
+    ],
+)
+def test_refused_arguments_raise_what_python_and_tvm_raise(args: tuple[Any, ...], kind: type[Exception]) -> None:
+    module = tvms.parse('R.function main(x: R.Tensor(("n", 3), "float32"), m: R.Prim("int64")):\n    return x\n')
+    for call in (tvms.compile(module)["main"], lambda *given: tvms.interpret(module, "main", given)):
+        with pytest.raises(kind) as caught:
+            call(*args)
+        assert isinstance(caught.value, tvms.TvmsError)
+        assert isinstance(caught.value, RuntimeError)

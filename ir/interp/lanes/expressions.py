@@ -17,6 +17,7 @@ import numpy as np
 
 from ... import tir
 from ...base import Op
+from ...diagnostics import TvmsError
 from ...dtype import is_float, is_int
 from ...numpy_dtype import numpy_dtype
 from .. import scalars
@@ -316,6 +317,8 @@ def _lane_call(
             if name in _SHIFTS and is_active(lanes, values[1] < 0):
                 raise Doubt
             return on_arrays(*values)
+        except TvmsError:
+            raise
         except (ValueError, ZeroDivisionError):
             raise Doubt from None
 
