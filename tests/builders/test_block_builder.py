@@ -201,7 +201,8 @@ def test_blocks_are_built_outside_of_functions() -> None:
     local = bb.emit(relax.op.exp(first), "inner")
     result = bb.emit_output(relax.op.add(local, x))
     inner, outer = bb._end_block(), bb._end_block()
-    assert isinstance(inner, relax.DataflowBlock) and not isinstance(outer, relax.DataflowBlock)
+    assert isinstance(inner, relax.DataflowBlock)
+    assert not isinstance(outer, relax.DataflowBlock)
     assert [binding.var for binding in inner.bindings] == [local, result]
     assert [binding.var.name_hint for binding in (*outer.bindings, *inner.bindings)] == ["gv", "inner", "gv1"]
     with pytest.raises(RuntimeError, match="no function is being built"):
