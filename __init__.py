@@ -160,6 +160,8 @@ _ALIASES = {
     "tvms.runtime.ndarray": "tvms.codegen.runtime.ndarray",
     "tvms.runtime.params": "tvms.codegen.runtime.params",
     "tvms.runtime.vm": "tvms.codegen.virtual_machine",
+    "tvms.relax.transform.legalize_ops": "tvms.ir.passes.legalize_ops",
+    "tvms.relax.transform.legalize_ops.common": "tvms.ir.passes.legalize_ops",
     "tvms.relax.transform.transform": "tvms.ir.passes.catalogue",
     "tvms.relax.vm": "tvms.codegen.virtual_machine",
     "tvms.s_tir.dlight": "tvms.codegen.dlight",

@@ -81,9 +81,10 @@ class BlockBuilder:
 
     _current: ClassVar[list[BlockBuilder]] = []
 
-    def __init__(self, mod: IRModule | None = None) -> None:
+    def __init__(self, mod: IRModule | None = None, table: FunctionTable | None = None) -> None:
+        """`table` holds the functions of `mod` if others also add functions."""
         self._module = mod or IRModule({})
-        self._table = FunctionTable(self._module.functions)
+        self._table = FunctionTable(self._module.functions) if table is None else table
         self._names: dict[str, int] = {}
         self._frames: list[_Frame] = []
         self._scopes: list[_FunctionScope] = []
@@ -150,23 +151,29 @@ class BlockBuilder:
             self._frames.pop()
             scope.blocks = outer
 
-    def _begin_binding_block(self) -> None:
-        """Build a block inside or outside of a function, until `_end_block` returns it (the name is TVM's)."""
-        self._frames.append(_Frame(False))
+    def begin_block(self, is_dataflow: bool) -> None:
+        """Build a block inside or outside of a function, until `end_block` returns it."""
+        self._frames.append(_Frame(is_dataflow))
 
-    def _begin_dataflow_block(self) -> None:
-        """Build a dataflow block inside or outside of a function, until `_end_block` returns it (the name is TVM's)."""
-        self._frames.append(_Frame(True))
-
-    def _end_block(self) -> relax.BindingBlock:
+    def end_block(self) -> relax.BindingBlock:
         """Return the innermost block; RuntimeError if none is being built."""
         frame = self._frame()
         self._frames.pop()
         return (relax.DataflowBlock if frame.is_dataflow else relax.BindingBlock)(tuple(frame.bindings))
 
+    def _begin_binding_block(self) -> None:
+        """Begin a block (a name of TVM)."""
+        self.begin_block(is_dataflow=False)
+
+    def _begin_dataflow_block(self) -> None:
+        """Begin a dataflow block (a name of TVM)."""
+        self.begin_block(is_dataflow=True)
+
+    _end_block = end_block
+
     def _keep_block(self) -> None:
         """End the innermost block, and make it part of the function unless it is empty."""
-        block = self._end_block()
+        block = self.end_block()
         if block.bindings:
             self._scope().blocks.append(block)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeAlias, cast
 
 from msgspec.structs import replace
 
 from .. import relax, te, tir
 from ..base import BaseFunc, GlobalVar, IRModule, Op
+from ..building.block_builder import BlockBuilder
 from ..building.call_te import LoopCall, TensorArguments, is_known
 from ..building.meaning import meaning_of
 from ..deep import deep
@@ -20,15 +22,31 @@ from ..ops.registry import RelaxOp, find
 from ..relax import Call, Expr, ShapeExpr
 from .transform import declare_pass
 
+LegalizeFunc: TypeAlias = Callable[[BlockBuilder, Call], Expr]
+"""Returns the replacement of a call; it may emit bindings, which come before the call."""
+_registered: dict[str, LegalizeFunc] = {}
+
+
+def register_legalize(op_name: str, legal_func: LegalizeFunc | None = None) -> Any:
+    """Use `legal_func` for the calls of an operator in `LegalizeOps`; without it, return a decorator that does."""
+    if legal_func is None:
+        return partial(register_legalize, op_name)
+    _registered[op_name] = legal_func
+    return legal_func
+
 
 @declare_pass("LegalizeOps")
 @deep
-def legalize_ops(module: IRModule) -> IRModule:
+def legalize_ops(
+    module: IRModule, customize_legalize_map: Mapping[str, LegalizeFunc] | None = None, enable_warning: bool = False
+) -> IRModule:
     """Replace every call of an operator that is defined by a tensor expression and has known shapes.
 
-    Each becomes a `call_tir` of a private PrimFunc; equal PrimFuncs are shared. Other calls are kept.
+    Each becomes a `call_tir` of a private PrimFunc; equal PrimFuncs are shared. Other calls are kept. Functions in
+    `customize_legalize_map`, by names of operators such as "relax.add", replace calls themselves, and so do those of
+    `register_legalize`; what they return and emit is also legalized. `enable_warning` has no effect.
     """
-    legalizer = _Legalizer(module)
+    legalizer = _Legalizer(module, {**_registered, **(customize_legalize_map or {})})
     functions: dict[str, BaseFunc] = {}
     for name, function in module.functions.items():
         if isinstance(function, relax.Function):
@@ -43,8 +61,9 @@ def legalize_ops(module: IRModule) -> IRModule:
 class _Legalizer:
     """Rewrites functions, and collects the PrimFuncs that they call."""
 
-    def __init__(self, module: IRModule) -> None:
+    def __init__(self, module: IRModule, custom: Mapping[str, LegalizeFunc]) -> None:
         self._table = FunctionTable(module.functions)
+        self._builder, self._custom = BlockBuilder(module, self._table), custom
         self._taken = len(module.functions)
         self._bound: dict[relax.Var, Expr] = {}
         self._known: dict[str, tuple[str, tuple[int, ...]]] = {}
@@ -64,13 +83,32 @@ class _Legalizer:
         for block in body.blocks:
             bindings: list[relax.Binding] = []
             for binding in block.bindings:
-                if isinstance(binding, relax.VarBinding):
-                    self._bound[binding.var] = binding.value
-                    bindings.append(replace(binding, value=self._value(binding.value)))
-                else:
-                    bindings.append(binding)
+                bindings += self._binding(binding, isinstance(block, relax.DataflowBlock))
             blocks.append(replace(block, bindings=tuple(bindings)))
         return replace(body, blocks=tuple(blocks))
+
+    def _binding(self, binding: relax.Binding, in_dataflow: bool) -> list[relax.Binding]:
+        if not isinstance(binding, relax.VarBinding):
+            return [binding]
+        value = self._bound[binding.var] = binding.value
+        function = self._custom.get(value.op.name) if isinstance(value, Call) and isinstance(value.op, Op) else None
+        if function is None:
+            return [replace(binding, value=self._value(value))]
+        emitted, new = self._replaced(function, cast("Call", value), in_dataflow)
+        new_binding = replace(binding, value=new)
+        if (
+            isinstance(new, Call) and new.op == cast("Call", value).op
+        ):  # the function would be called again, without end
+            return [*emitted, replace(binding, value=self._value(new))]
+        return [*emitted, *self._binding(new_binding, in_dataflow)]
+
+    def _replaced(self, function: LegalizeFunc, call: Call, in_dataflow: bool) -> tuple[list[relax.Binding], Expr]:
+        """Return the legalized bindings that `function` emits, and the value that it returns."""
+        builder = self._builder
+        builder.begin_block(in_dataflow)
+        new = builder.normalize(function(builder, call))
+        emitted = builder.end_block().bindings
+        return [part for binding in emitted for part in self._binding(binding, in_dataflow)], new
 
     def _value(self, value: Expr) -> Expr:
         match value:

@@ -156,7 +156,7 @@ def test_what_needs_python_is_named(case: str) -> None:
 @needs_compiler
 def test_a_library_has_all_functions_for_python(tmp_path: Path) -> None:
     params, body, reason = REFUSED["sizes"]
-    other = "    T.prim_func one(A: T.Buffer((1,), \"int32\")):\n        T.func_attr({\"global_symbol\": \"one\"})\n        A[0] = 1\n"
+    other = '    T.prim_func one(A: T.Buffer((1,), "int32")):\n        T.func_attr({"global_symbol": "one"})\n        A[0] = 1\n'
     module = tvms.parse(f"I.ir_module Module:\n{other}    R.function main({params}):\n{body}\n        return y\n")
     path = tmp_path / "model.so"
     tvms.compile(module).export_library(path)
@@ -171,7 +171,7 @@ def test_a_library_has_all_functions_for_python(tmp_path: Path) -> None:
 
 
 def test_a_refused_library_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = tvms.parse("T.prim_func one(A: T.Buffer((1,), \"int32\")):\n    A[0] = 1\n")
+    module = tvms.parse('T.prim_func one(A: T.Buffer((1,), "int32")):\n    A[0] = 1\n')
     monkeypatch.setattr(library, "COMPILERS", ())
     with pytest.raises(tvms.TvmsError, match="E0608"):
         tvms.compile(module).export_library(tmp_path / "model.so")

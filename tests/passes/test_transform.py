@@ -150,8 +150,8 @@ def test_a_pass_that_breaks_the_law_is_named(mod: Any) -> None:
             "error[E0903]: unknown pass 'LegaliseOps'\n  = help: did you mean 'LegalizeOps'?",
         ),
         (
-            lambda mod: get_pass("LegalizeOps", 1, 2),
-            "error[E0105]: LegalizeOps: expected at most 0 arguments by position, got 2\n  = help: write LegalizeOps()",
+            lambda mod: get_pass("ToNonDataflow", 1, 2),
+            "error[E0105]: ToNonDataflow: expected at most 0 arguments by position, got 2\n  = help: write ToNonDataflow()",
         ),
         (
             lambda mod: get_pass("LegalizeOps")(mod["main"]),
