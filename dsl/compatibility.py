@@ -21,10 +21,20 @@ _NEWER = re.compile(rf"^[^#\n]*(?:\bT\.sblock|\btirx\b|\bs_tir=|\bT\.let\b|\bout
 """Pattern of forms that occur only in texts for TVM after 0.21."""
 _OLDER = re.compile(rf"^[^#\n]*\bT\.(?:block|allocate|LetStmt)\b|{_IMPORT}\btir\b", re.MULTILINE)
 """Pattern of forms that occur only in texts for TVM up to 0.21."""
+_TILES = re.compile(
+    r"^[^#\n]*(?:\bT\.(?:device_entry|(?:cta|warp|lane|thread|cluster|warpgroup)_id|nki\.|tile\.|local_scalar)|\bTx\.|\blayout=)",
+    re.MULTILINE,
+)
+"""Pattern of forms of the tile level, which texts for TVM after 0.21 have, and their printed form for 0.21."""
 FAULTS = frozenset(("E0414", "E0422"))
 """Codes of accesses outside their memory."""
-TRUSTED = FAULTS | frozenset(f"E04{number}" for number in (13, *range(15, 22), 23, 24, 25, 35, 36, 37, 38, 39))
-"""Codes of laws that TVM leaves to the author: accesses, domains, races, threads, annotations."""
+TRUSTED = FAULTS | frozenset(f"E04{number}" for number in (13, *range(15, 22), 23, 24, 25, 35, 36, 37, 38, 39, 45))
+"""Codes of laws that TVM leaves to the author: accesses, domains, races, threads, annotations; and of what only TVM compiles."""
+
+
+def has_tiles(source: Source) -> bool:
+    """Return whether a text uses the tile level of TIRX."""
+    return _TILES.search(source.text) is not None
 
 
 def is_tvm_text(source: Source) -> bool:
@@ -38,7 +48,9 @@ def dialect_of(source: Source) -> Dialect:
         return "tvms"
     if _NEWER.search(source.text):
         return "tvm-0.27"
-    return "tvm-0.21" if _OLDER.search(source.text) else "decorated"
+    if _OLDER.search(source.text):
+        return "tvm-0.21"
+    return "tvm-0.27" if has_tiles(source) else "decorated"
 
 
 def as_tvm_takes_them(diagnostics: Sequence[Diagnostic], trusted: frozenset[str] = TRUSTED) -> tuple[Diagnostic, ...]:

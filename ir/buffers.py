@@ -58,10 +58,15 @@ def access_ptr(
     return tir.Call(ptr_type, Op("tir.tvm_access_ptr"), arguments, span=span)
 
 
+def packed_size(buffer: tir.Buffer) -> tir.PrimExpr:
+    """Return the number of elements of a buffer."""
+    return _product(buffer.shape, index_dtype(buffer.shape))
+
+
 def _elements(buffer: tir.Buffer) -> tir.PrimExpr:
     if buffer.shape and len(buffer.strides) == len(buffer.shape):
         return make.mul(buffer.strides[0], buffer.shape[0])
-    return _product(buffer.shape, index_dtype(buffer.shape))
+    return packed_size(buffer)
 
 
 def _product(sizes: Sequence[tir.PrimExpr], dtype: str) -> tir.PrimExpr:

@@ -127,6 +127,7 @@ CODES: dict[str, str] = {
     "E0442": "an intrinsic that LLVM does not have",
     "E0443": "an intrinsic with an invalid argument",
     "E0444": "iterations of a parallel loop that are not proven not to race",
+    "E0445": "a form of the tile level, which is not compiled",
     "E0450": "printed text that cannot be parsed",
     "E0451": "printed text that parses to another program",
     "E0452": "printed text that prints differently after parsing",

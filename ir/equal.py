@@ -47,7 +47,7 @@ _PLANS: dict[type[Node], str] = {
     tir.CommReducer: "lhs! rhs! result identity_element",
     tir.Reduce: "dtype axis combiner source condition value_index init",
     tir.IndexMap: "initial_indices! final_indices inverse_index_map",
-    tir.Buffer: "data dtype shape strides elem_offset data_alignment offset_factor buffer_type axis_separators scope",
+    tir.Buffer: "data dtype shape strides elem_offset data_alignment offset_factor buffer_type axis_separators scope attrs",
     tir.PrimFunc: "params! buffers? ret_type attrs body",
     relax.Function: "params! body ret_struct_info is_pure attrs",
     relax.VarBinding: "value var!",

@@ -218,6 +218,14 @@ class Call(PrimExpr, frozen=True, eq=False):
     annotations: Attrs = {}
 
 
+class TileCall(PrimExpr, frozen=True, eq=False):
+    """A form of TIRX's tile level, which is not compiled: its name in `T` (see `ops.tile`), and arguments as written."""
+
+    name: str
+    args: tuple[Any, ...] = ()
+    keywords: Attrs = {}
+
+
 class Shuffle(PrimExpr, frozen=True, eq=False):
     """Elements of the concatenated `vectors` at `indices`."""
 
@@ -261,10 +269,7 @@ class BufferType(Enum):
 
 
 class Buffer(Indexed["PrimExpr", "BufferStore"], Node, frozen=True, eq=False):
-    """A multi-dimensional view of the memory that `data` points to.
-
-    `strides` and `elem_offset` count elements; empty strides mean compact, row-major.
-    """
+    """A view of the memory at `data`; `strides` and `elem_offset` count elements, empty strides mean compact, row-major."""
 
     data: Var
     dtype: str
@@ -280,6 +285,8 @@ class Buffer(Indexed["PrimExpr", "BufferStore"], Node, frozen=True, eq=False):
     axis_separators: tuple[int, ...] = ()
     scope: str = "global"
     """The storage scope, the same as in `data`'s pointer type: "global", "shared", "local", …"""
+    attrs: Attrs = {}
+    """What the tile level says about it, such as `layout`."""
 
 
 class BufferRegion(Node, frozen=True, eq=False):
@@ -485,6 +492,8 @@ class PrimFunc(BaseFunc, frozen=True, eq=False):
     ret_type: Type | None = None
     """None means the empty tuple: the function returns nothing."""
     buffer_map: dict[Var, Buffer] = {}
+    s_tir: bool = True
+    """Whether the text allows blocks, in TVM after 0.21. It is not compared."""
 
     def specialize(self, param_map: dict[Any, Any]) -> PrimFunc:
         """Return this function for known parameters: numbers, expressions, or buffers instead of handles."""

@@ -29,7 +29,7 @@ from ...ir.function_table import FunctionTable, numbered
 from ...ir.infer import function_struct_info
 from ...ir.spelling import did_you_mean
 from .. import syntax
-from ..compatibility import Dialect, dialect_of
+from ..compatibility import Dialect, dialect_of, has_tiles
 from .budget import Budget
 from .remedies import REMEDIES, undefined
 
@@ -207,6 +207,8 @@ class Context:
         """Dialect of the text. A function in a Python program does not count as a file of TVM 0.21."""
         self.is_newer_tvm = dialect == "tvm-0.27"
         """Whether the text is written for TVM after 0.21, where `T.alloc_buffer` does not belong to a block."""
+        self.has_tiles = has_tiles(source)
+        """Whether the text uses the tile level of TIRX, where an access may leave out its last indices."""
         self.globals: dict[str, GlobalVar] = {}
         self.generated = FunctionTable({})
         """The loop functions that expressions of graph functions add to the module (`R.emit_te`)."""

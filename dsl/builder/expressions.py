@@ -18,7 +18,7 @@ from ...ir.schedule.text import Element, Name, Result, Spread
 from ...ir.signature import describe
 from ...ir.spelling import did_you_mean
 from .. import syntax
-from . import host, operators
+from . import host, operators, tile
 from .budget import TEXT
 from .context import Context, Failed
 from .convert import Mismatch, constant, expression, is_dict, is_tuple
@@ -101,6 +101,10 @@ def evaluate_call(context: Context, node: syntax.Call, target: syntax.Expr | Non
     if isinstance(func, host.HostValue):
         keywords = {keyword.name: evaluate(context, keyword.value) for keyword in node.keywords}
         return host.call(context, func, node, values, keywords)
+    of_tiles = _tile_name(func)
+    if of_tiles is not None:
+        keywords = {keyword.name: evaluate(context, keyword.value) for keyword in node.keywords}
+        return tile.call(context, of_tiles.name, node, values, keywords, target)
     if node.keywords:
         raise context.error("E0105", "only forms of the language take arguments by name", node.keywords[0])
     if isinstance(func, GlobalVar):
@@ -140,14 +144,25 @@ def _attribute(context: Context, node: syntax.Attribute) -> Any:
         member = owner.members.get(node.attr)
         if member is None and owner.name == "T" and is_dtype(node.attr):
             return dtype_form(node.attr)
+        member = member if member is not None else tile.member(owner, node.attr)
         if member is None:
             raise _no_member(context, owner, node)
         return member
+    if isinstance(owner, tile.TileName):
+        return tile.attribute(owner, node.attr)
     if isinstance(owner, ModuleReference):
         return context.global_var(node.attr, node)
     if isinstance(owner, host.HostValue):
         return host.attribute(context, owner, node)
     return _attribute_of(context, owner, node)
+
+
+def _tile_name(value: Any) -> tile.TileName | None:
+    """Return a name of the tile level; a namespace can be one as well, as `T.ptx.cp` is."""
+    if isinstance(value, Namespace):
+        owner, _, name = value.name.rpartition(".")
+        value = tile.member(Namespace(owner, {}), name)
+    return value if isinstance(value, tile.TileName) else None
 
 
 def _no_member(context: Context, owner: Namespace, node: syntax.Attribute) -> Failed:
@@ -179,6 +194,11 @@ def _subscript(context: Context, node: syntax.Subscript) -> Any:
     if isinstance(owner, Form):
         values, nodes = evaluate_all(context, node.indices)
         return apply(FormUse(context, node, owner.name), owner, values, nodes)
+    if isinstance(owner, Method) and owner.form.name == "sub":
+        return tile.part(context, owner, evaluate_indices(context, node), node)
+    of_tiles = _tile_name(owner)
+    if of_tiles is not None:
+        return tile.subscript(context, of_tiles, evaluate_indices(context, node), node)
     keys, _ = evaluate_all(context, node.indices)
     key = keys[0] if len(keys) == 1 else tuple(keys)
     if isinstance(owner, host.HostValue):
@@ -327,6 +347,9 @@ def _attribute_of(context: Context, owner: Any, node: syntax.Attribute) -> Any:
         return readers[node.attr](owner)
     if node.attr in methods:
         return Method(methods[node.attr], owner)
+    value = getattr(owner, "value", None)
+    if isinstance(value, tir.Buffer):  # a view that has no name yet
+        return _attribute_of(context, value, node)
     help = did_you_mean(node.attr, (*readers, *methods))
     raise context.error("E0103", f"{describe(owner)} has no attribute '{node.attr}'", node, help)
 

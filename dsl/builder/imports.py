@@ -13,6 +13,7 @@ from ...ir import tir
 from ...ir.base import Op
 from ...ir.signature import describe
 from .. import syntax
+from . import tile
 from .context import Context
 from .convert import is_tuple
 from .forms import NAMESPACES, Form, FormUse, MetadataTable, Namespace, signature_of
@@ -63,7 +64,7 @@ def base_names() -> dict[str, Any]:
     names |= {name: NAMESPACES[letter] for name, letter in DIALECTS.items()}
     names |= {word: tir.Call("int32", Op(f"tir.{word}_loop"), ()) for word in ("break", "continue")}
     names["range"] = replace(NAMESPACES["T"].members["serial"], name="range")
-    return names | _PLAIN_FORMS | {"tvm": _tvm(), "metadata": MetadataTable()}
+    return names | _PLAIN_FORMS | {"tvm": _tvm(), "metadata": MetadataTable(), "Tx": tile.TileName("tile")}
 
 
 def _tvm() -> Namespace:
@@ -85,7 +86,7 @@ def define_imports(context: Context, node: syntax.Import) -> None:
         _check_dialect(context, dotted, node)
         value: Any = Namespace("", {"tvm": _tvm()})
         for part in dotted.split("."):
-            value = value.members.get(part) if isinstance(value, Namespace) else None
+            value = value.members.get(part, tile.member(value, part)) if isinstance(value, Namespace) else None
         if value is not None:
             context.scope.define(name, value)
 

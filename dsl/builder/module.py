@@ -18,7 +18,7 @@ from ...ir.signature import describe
 from ...ir.tir import PrimFunc
 from .. import syntax
 from ..comments import comments_of, with_comments
-from . import relax_function, relax_statements, tir_calls, tir_literals, tir_operators, tir_scopes
+from . import relax_function, relax_statements, tile, tir_calls, tir_literals, tir_operators, tir_scopes
 from .context import POISON, Context, Failed, Scope, TooManyErrors, target_names
 from .convert import Attributes, Integer, Text, is_tuple
 from .expressions import evaluate, opener
@@ -32,7 +32,7 @@ from .tir_function import build_prim_func, declare_prim_func
 _MODULE, _PRIM_FUNC, _FUNCTION = "I.ir_module", "T.prim_func", "R.function"
 _SCHEDULES = ("S.schedule", "S.function")
 
-FORMS = (tir_calls, tir_literals, tir_operators, tir_scopes)
+FORMS = (tile, tir_calls, tir_literals, tir_operators, tir_scopes)
 """Modules that are imported because they declare forms of `T`."""
 VERSION = 1
 """Version of the language."""

@@ -21,6 +21,8 @@ def access(context: Context, buffer: tir.Buffer, node: syntax.Subscript, indices
 
     Raise E0235 if the number of indices differs from the rank of the buffer.
     """
+    if context.has_tiles and 0 < len(indices) < len(buffer.shape):  # the other axes as a whole
+        indices = [*indices, *[slice(None)] * (len(buffer.shape) - len(indices))]
     check_rank(context, buffer, len(indices), node)
     has_slice = slice in map(type, indices)
     span = Span(context.source, node.start, node.end)

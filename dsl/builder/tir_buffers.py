@@ -52,6 +52,7 @@ def make_buffer(
     offset_factor: int = 0,
     buffer_type: str = "",
     axis_separators: tuple[int, ...] | None = None,
+    attrs: Attrs | None = None,
 ) -> tir.Buffer:
     """Return a buffer named after the target of the assignment (TVM: `ir_builder.tir.BufferDecl`)."""
     if buffer_type not in ("", "default", "auto", "auto_broadcast"):
@@ -72,8 +73,14 @@ def make_buffer(
     kind = tir.BufferType.AUTO_BROADCAST if buffer_type.startswith("auto") else tir.BufferType.DEFAULT
     return tir.Buffer(
         data, dtype, shape, name, named, elem_offset, align if align > 0 else _ALIGNMENT, offset_factor or 1, kind,
-        axis_separators or (), scope, span=span,
+        axis_separators or (), scope, attrs or {}, span=span,
     )  # fmt: skip
+
+
+def _of_tiles(layout: Any, allocated_addr: Any = None) -> Attrs:
+    """Return the attributes that the tile level gives to a buffer, without those that mean nothing."""
+    attrs: Attrs = {} if layout == "default" else {"layout": layout}
+    return attrs if allocated_addr is None else {**attrs, "allocated_addr": allocated_addr}
 
 
 @form("T.Buffer", "T.buffer", "T.buffer_decl")
@@ -89,11 +96,15 @@ def buffer(
     offset_factor: Integer = 0,
     buffer_type: Text = "",
     axis_separators: Ints | None = None,
+    *,
+    layout: Any = "default",
+    allocated_addr: Any = None,
 ) -> tir.Buffer:
     """`A: T.Buffer((128, 128), "float32")`: a buffer, as the annotation of a parameter."""
     return make_buffer(
-        site, shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators
-    )
+        site, shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators,
+        _of_tiles(layout, allocated_addr),
+    )  # fmt: skip
 
 
 @form("T.match_buffer")
@@ -110,6 +121,8 @@ def match_buffer(
     offset_factor: Integer = 0,
     buffer_type: Text = "default",
     axis_separators: Ints | None = None,
+    *,
+    layout: Any = "default",
 ) -> tir.Buffer:
     """`A = T.match_buffer(a, (n, m))`: the buffer of a handle parameter or, inside a block, a view of a region."""
     from .tir_blocks import block_of, region_of
@@ -119,8 +132,9 @@ def match_buffer(
             raise site.error("E0105", "T.match_buffer of a parameter needs argument 2, 'shape'")
         dtype, shape = param.buffer.dtype, tuple([axis.extent for axis in param.region])
     made = make_buffer(
-        site, shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators
-    )
+        site, shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators,
+        _of_tiles(layout),
+    )  # fmt: skip
     if isinstance(param, tir.Var):
         function = site.function
         if not any(param is known for known in function.params):
@@ -164,6 +178,9 @@ def alloc_buffer(
     buffer_type: Text = "default",
     axis_separators: Ints | None = None,
     annotations: Attributes | None = None,
+    *,
+    layout: Any = "default",
+    allocated_addr: Any = None,
 ) -> tir.Buffer | Frame:
     """`B = T.alloc_buffer((128,), scope="shared")`: memory of the innermost block, or of the whole function.
 
@@ -171,8 +188,9 @@ def alloc_buffer(
     """
     function = site.function
     made = make_buffer(
-        site, shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators
-    )
+        site, shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators,
+        _of_tiles(layout, allocated_addr),
+    )  # fmt: skip
     is_statement = site.context.is_newer_tvm or not (function.blocks or len(function.bodies) == 1)
     if site.name == "T.alloc_buffer" and is_statement and data is None:
         function.allocated_buffers.append(made)
@@ -191,9 +209,18 @@ def alloc_buffer(
 
 
 @form("T.alloc_shared", "T.alloc_local")
-def alloc_scope(site: FormUse, shape: Shape, dtype: DTypeName = "float32") -> Frame:
+def alloc_scope(
+    site: FormUse,
+    shape: Shape,
+    dtype: DTypeName = "float32",
+    *,
+    align: Integer = -1,
+    layout: Any = "default",
+    allocated_addr: Any = None,
+) -> Frame:
     """`B = T.alloc_shared((128,))`: memory for the statements after it, in the scope `shared` or `local`."""
-    made = make_buffer(site, shape, dtype, scope=site.name.removeprefix("T.alloc_"))
+    scope = site.name.removeprefix("T.alloc_")
+    made = make_buffer(site, shape, dtype, scope=scope, align=align, attrs=_of_tiles(layout, allocated_addr))
     site.function.allocated_buffers.append(made)
     return declaration(site.function, made, allocate=True)
 
@@ -211,11 +238,15 @@ def decl_buffer(
     offset_factor: Integer = 0,
     buffer_type: Text = "",
     axis_separators: Ints | None = None,
+    *,
+    layout: Any = "default",
+    allocated_addr: Any = None,
 ) -> Frame:
     """`B = T.decl_buffer((128,), data=A.data)`: a view of the memory of `A`; without `data`, new memory."""
     made = make_buffer(
-        site, shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators
-    )
+        site, shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators,
+        _of_tiles(layout, allocated_addr),
+    )  # fmt: skip
     return declaration(site.function, made, allocate=data is None)
 
 

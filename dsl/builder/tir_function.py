@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ...ir import relax, tir
-from ...ir.base import GlobalVar
+from ...ir.base import Attrs, GlobalVar
+from ...ir.ops.tile import PERSISTENT
 from ...ir.signature import describe
 from ...ir.visit import children, rewrite, walk
 from .. import syntax
@@ -23,20 +25,29 @@ from .tir_statements import build_statements, joined
 _TRUE = tir.IntImm("bool", 1)
 
 
+class PrimFuncHead(Struct, frozen=True):
+    """What the head of a loop function says."""
+
+    private: bool
+    attrs: Attrs
+    s_tir: bool
+
+
 @form("T.prim_func")
 def prim_func(
     site: FormUse,
     func: Any = None,
     private: Flag = False,
     check_well_formed: Flag = True,
-    s_tir: Flag = True,
+    s_tir: Flag | None = None,
     persistent: Flag = False,
-) -> bool:
+) -> PrimFuncHead:
     """`T.prim_func(private=True) f(…):` opens a loop function.
 
-    Its value: whether the function is private.
+    `s_tir=False` says that it has no blocks, which a function for TVM after 0.21 says by leaving it out.
     """
-    return private
+    attrs: Attrs = {PERSISTENT: True} if persistent else {}
+    return PrimFuncHead(private, attrs, not site.context.is_newer_tvm if s_tir is None else s_tir)
 
 
 def declare_prim_func(context: Context, definition: syntax.Definition) -> GlobalVar:
@@ -58,7 +69,8 @@ def build_prim_func(context: Context, definition: syntax.Definition) -> tir.Prim
     function = context.tir = FunctionFrame(context.scope.depth)
     try:
         with context.scope.frame():
-            is_private = _is_private(context, definition.head)
+            head = _head(context, definition.head)
+            function.attrs |= head.attrs
             returned = _recovered_return_type(context, definition)
             _define_dimensions(context, function, definition)
             _build_params(context, function, definition)
@@ -67,23 +79,23 @@ def build_prim_func(context: Context, definition: syntax.Definition) -> tir.Prim
             body = _without_unused_names(function, body)
     finally:
         context.tir = outer
-    if is_private and "global_symbol" in function.attrs:
+    if head.private and "global_symbol" in function.attrs:
         check_private(context, definition)
     if len(context.diagnostics) > reported:
         raise Failed
     attrs = function.attrs
-    if not is_private:
+    if not head.private:
         attrs.setdefault("global_symbol", definition.name)
     return tir.PrimFunc(
         tuple(function.params), completed(function, body), returned, function.buffer_map,
-        attrs=attrs, span=context.span(definition), trivia=joined(definition.trivia, comments),
+        s_tir=head.s_tir, attrs=attrs, span=context.span(definition), trivia=joined(definition.trivia, comments),
     )  # fmt: skip
 
 
-def _is_private(context: Context, head: syntax.Expr | None) -> bool:
+def _head(context: Context, head: syntax.Expr | None) -> PrimFuncHead:
     assert head is not None
     value = evaluate(context, head)
-    return apply(FormUse(context, head, value.name), value, (), ()) if isinstance(value, Form) else bool(value)
+    return apply(FormUse(context, head, value.name), value, (), ()) if isinstance(value, Form) else value
 
 
 def return_type(context: Context, node: syntax.Expr | None) -> tir.Type | None:

@@ -7,7 +7,7 @@ from typing import Any
 from ...ir import make, tir
 from ...ir.base import Attrs, Span, Trivia
 from ...ir.dtype import is_int, parse_dtype
-from .convert import Attributes, Integer, Mismatch, PrimExpr, Text, converter, expression, is_tuple
+from .convert import Attributes, DTypeName, Integer, Mismatch, PrimExpr, Text, converter, expression, is_tuple
 from .forms import FormUse, form
 from .tir_difference import difference
 from .tir_frames import LoopFrame
@@ -90,6 +90,11 @@ def _target_span(site: FormUse) -> Span:
     return site.context.span(site.target or site.node)
 
 
+def _in(dtype: str | None, bound: tir.PrimExpr | None) -> Any:
+    """Return a bound of a loop in the dtype that its variable is given."""
+    return bound if dtype is None or bound is None else make.cast(bound, dtype)
+
+
 @form("T.serial")
 def serial(
     site: FormUse,
@@ -98,9 +103,13 @@ def serial(
     step: Integer = 1,
     *,
     annotations: Attributes | None = None,
+    unroll: Any = None,
+    dtype: DTypeName | None = None,
 ) -> LoopFrame:
-    """A loop whose iterations run in order."""
-    return _loop(site, tir.ForKind.SERIAL, start, stop, annotations, step=step)
+    """A loop whose iterations run in order. `unroll` is the annotation "pragma_unroll", `dtype` that of the variable."""
+    if unroll is not None:
+        annotations = {**(annotations or {}), "pragma_unroll": unroll}
+    return _loop(site, tir.ForKind.SERIAL, _in(dtype, start), _in(dtype, stop), annotations, step=step)
 
 
 @form("T.parallel")
@@ -162,8 +171,9 @@ def thread_binding(
 
 
 @form("T.grid")
-def grid(site: FormUse, *extents: PrimExpr) -> LoopFrame:
+def grid(site: FormUse, *extents: PrimExpr, dtype: DTypeName | None = None) -> LoopFrame:
     """A nest of serial loops from zero: `for i, j in T.grid(128, 128):`"""
+    extents = tuple([_in(dtype, extent) for extent in extents])
     if not extents:
         raise site.error("E0105", "T.grid needs at least one extent", "give an extent for each loop")
     names = site.names(len(extents), f"T.grid makes {len(extents)} loop{'s' * (len(extents) != 1)}")

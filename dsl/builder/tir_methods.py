@@ -7,9 +7,10 @@ from typing import Any
 
 from ...ir import buffers, make, tir
 from ...ir.diagnostics import error
-from ...ir.dtype import MAX_LANES, lanes_of
-from .convert import DTypeName, Integer, Mask, PrimExpr, Shape
-from .forms import Form, FormUse, signature_of
+from ...ir.dtype import MAX_LANES, lanes_of, parse_dtype
+from . import tile
+from .convert import DTypeName, Integer, Mask, PrimExpr, Shape, expression
+from .forms import Form, FormUse, dtype_name, signature_of
 from .tir_buffers import decl_buffer
 from .tir_frames import Frame
 
@@ -43,9 +44,44 @@ def access_ptr(
     return buffers.access_ptr(buffer, access_mask, ptr_type, content_lanes, offset, extent, site.span)
 
 
-def view(site: FormUse, buffer: Any, *shape: PrimExpr) -> Frame:
-    """`B = A.view(4, 4)`: the same memory in another shape (TVM: `Buffer.view`)."""
-    return decl_buffer(site, shape, buffer.dtype, data=buffer.data, scope=buffer.scope)
+def view(site: FormUse, buffer: Any, *shape: Any) -> Frame:
+    """`B = A.view(4, 4)`: the same memory in another shape; `A.view("float16")`, with another dtype (TVM: `Buffer.view`)."""
+    if len(shape) == 1 and isinstance(shape[0], str):
+        dtype, last = dtype_name(shape[0], site.span), buffer.shape[-1]
+        bits = [parse_dtype(name).bits for name in (buffer.dtype, dtype)]
+        size = make.floordiv(make.mul(last, bits[0]), bits[1])
+        return tile.view(site, buffer, (*buffer.shape[:-1], size), dtype, "view", shape)
+    extents = tuple([expression(extent, site.span) for extent in shape])
+    if buffer.attrs:
+        return tile.view(site, buffer, extents, buffer.dtype, "view", extents)
+    return decl_buffer(site, extents, buffer.dtype, data=buffer.data, scope=buffer.scope)
+
+
+def permute(site: FormUse, buffer: Any, *axes: Integer) -> Frame:
+    """`B = A.permute(1, 0)`: a view with its axes in another order, on the tile level."""
+    shape = tuple([buffer.shape[axis] for axis in axes])
+    return tile.view(site, buffer, shape, buffer.dtype, "permute", axes)
+
+
+def local(site: FormUse, buffer: Any, *shape: Any) -> Frame:
+    """`B = A.local()`: what one thread holds of a buffer, on the tile level; its number of elements is not known here."""
+    extents = tuple([expression(extent, site.span) for extent in shape])
+    return tile.view(site, buffer, extents or (buffers.packed_size(buffer),), buffer.dtype, "local", extents)
+
+
+def ptr_to(site: FormUse, buffer: Any, indices: Shape) -> tir.PrimExpr:
+    """`A.ptr_to([0])`: a pointer to an element (TVM: `Buffer.ptr_to`)."""
+    return make.call("tir.address_of", (make.buffer_load(buffer, indices, span=site.span),), "handle", site.span)
+
+
+def elem_offset_of(site: FormUse, buffer: Any, indices: Shape) -> tir.PrimExpr:
+    """`A.elem_offset_of([1, 2])`: the position of an element in memory (TVM: `Buffer.elem_offset_of`)."""
+    return buffers.offset_of(buffer, indices)[-1]
+
+
+def sub(site: FormUse, buffer: Any) -> Frame:
+    """`B = A.sub[0, 2:6]`: a part of a buffer, on the tile level; it takes indices, not arguments."""
+    raise error("E0105", "A.sub takes indices", site.span, "write A.sub[0, 2:6]")
 
 
 def scope(site: FormUse, buffer: Any) -> str:
@@ -67,5 +103,5 @@ def _methods(*builders: Callable[..., Any]) -> dict[str, Form]:
     return {build.__name__: Form(build.__name__, build, signature_of(build)) for build in builders}
 
 
-BUFFER_METHODS = _methods(vload, vstore, access_ptr, scope, view)
+BUFFER_METHODS = _methods(vload, vstore, access_ptr, scope, view, ptr_to, elem_offset_of, permute, local, sub)
 EXPRESSION_METHODS = _methods(astype, equal)

@@ -6,6 +6,7 @@ from collections import Counter
 
 from ...ir import make, tir
 from ...ir.buffers import index_dtype
+from ...ir.ops.tile import VIEW
 from .expressions import var_creation
 from .literals import identifier, string
 from .printer import Frame, Printer, prints, prints_lines
@@ -112,7 +113,7 @@ class _Declaration:
             keywords["buffer_type"] = '"auto"'
         if buffer.axis_separators:
             keywords["axis_separators"] = printer.value(buffer.axis_separators)
-        return keywords
+        return keywords | {name: printer.expr(value) for name, value in buffer.attrs.items()}
 
 
 def declaration(
@@ -127,6 +128,8 @@ def declaration(
 
     `data_is_new` says that the declaration allocates the memory; otherwise its data pointer is declared before it.
     """
+    if VIEW in buffer.attrs:
+        return printer.expr(buffer.attrs[VIEW])
     parts = _Declaration(printer, buffer, frame, data_is_new)
     arguments = [parts.shape] if first is None else [first, parts.shape]
     if buffer.dtype != _DEFAULT_DTYPE:

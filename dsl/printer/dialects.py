@@ -21,7 +21,9 @@ class Dialect(Struct, frozen=True):
     block_attr: str = "block_attr"
     alloc_buffer: str = "alloc_buffer"
     prim_func: dict[str, str] = {}
-    """Keyword arguments of every `T.prim_func`."""
+    """Keyword arguments of every `T.prim_func` that may have blocks."""
+    has_kinds: bool = False
+    """Whether the head of a loop function says whether it may have blocks."""
     let: str = "{}"
     """Annotation of a variable that is bound once; `{}` is its type."""
     object: str = "Object"
@@ -58,6 +60,7 @@ _TVM_027 = Dialect(
     block_attr="sblock_attr",
     alloc_buffer="sblock_alloc_buffer",
     prim_func={"s_tir": "True"},
+    has_kinds=True,
     let="T.let[{}]",
     object="Any",
     no_dtype="None",
@@ -86,5 +89,5 @@ _TVM_027 = Dialect(
 )
 
 DIALECTS: dict[str, Dialect] = {
-    dialect.name: dialect for dialect in (Dialect("tvms", native=True), Dialect("tvm-0.21"), _TVM_027)
+    dialect.name: dialect for dialect in (Dialect("tvms", native=True, has_kinds=True), Dialect("tvm-0.21"), _TVM_027)
 }

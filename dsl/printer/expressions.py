@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from ...ir import make, tir
 from ...ir.base import GlobalVar, Metadata, Op, Target
 from ...ir.diagnostics import TvmsError
+from ...ir.ops.tile import VALUES
 from ...ir.ops.tir import INTRINSICS, OPERATORS, result_dtype
 from ...ir.ops.tir_table import Intrinsic
 from .literals import string
@@ -272,6 +273,33 @@ def _reads_back(row: Intrinsic, node: tir.Call) -> bool:
     if operator is not None and row.dtype_location == "first":
         operator = partial(operator, node.dtype)
     return operator is None or _makes(operator, node.args, node)
+
+
+def _tile_argument(printer: Printer, value: Any) -> str:
+    """Return an argument; all axes of a region are slices, because a point would be an element."""
+    if isinstance(value, tir.BufferRegion):
+        axes = [f"{printer.expr(axis.min)}:{printer.expr(make.add(axis.min, axis.extent))}" for axis in value.region]
+        return f"{printer.expr(value.buffer)}[{', '.join(axes)}]"
+    if isinstance(value, tuple | list):
+        parts = [_tile_argument(printer, part) for part in cast("tuple[Any, ...]", value)]
+        return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+    if isinstance(value, dict):
+        items = cast("dict[Any, Any]", value).items()
+        return f"{{{', '.join([f'{printer.expr(key)}: {_tile_argument(printer, part)}' for key, part in items])}}}"
+    return printer.expr(value)
+
+
+@prints(tir.TileCall)
+def _tile_call(printer: Printer, node: tir.TileCall, level: int) -> str:
+    if node.name == ":":
+        return ":".join(["" if end == "" else printer.expr(end) for end in node.args])
+    arguments = [_tile_argument(printer, argument) for argument in node.args]
+    name = node.name.removesuffix("[]")
+    head = f"{arguments.pop(0)}{name}" if name.startswith(".") else printer.tir(name)
+    if node.name in VALUES:
+        return head
+    arguments += [f"{name}={_tile_argument(printer, value)}" for name, value in node.keywords.items()]
+    return f"{head}[{', '.join(arguments)}]" if node.name.endswith("[]") else f"{head}({', '.join(arguments)})"
 
 
 @prints(tir.Cast)

@@ -26,6 +26,7 @@ def _is_simple(buffer: tir.Buffer) -> bool:
         and buffer.buffer_type is tir.BufferType.DEFAULT
         and is_zero_offset(buffer.elem_offset)
         and not any(True for _ in variables_in(buffer.shape))
+        and not buffer.attrs
     )
 
 
@@ -95,6 +96,8 @@ def _function(printer: Printer, node: tir.PrimFunc, explicit: set[object]) -> No
     name = printer.function_name or str(node.attrs.get("global_symbol", "main"))
     printer.function_name = None
     keywords = dict(printer.dialect.prim_func)
+    if not node.s_tir and printer.dialect.has_kinds and not _has_block(node.body):
+        keywords = {"s_tir": "False"} if printer.dialect.native else {}
     if "global_symbol" not in node.attrs:
         keywords = {"private": "True"} | keywords
     with printer.frame(node) as frame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from msgspec import Struct
 
@@ -10,6 +11,7 @@ from ...ir import make, tir
 from ...ir.base import Op, Trivia
 from ...ir.dtype import lanes_of
 from ...ir.equal import structural_equal
+from ...ir.ops import tile
 from ...ir.visit import children, walk
 from .buffers import declaration, define_buffer, is_constant, producer_name, slices
 from .expressions import call, type_of
@@ -89,7 +91,7 @@ def _evaluate(printer: Printer, node: tir.Evaluate) -> None:
         text = _JUMPS[value.op]
     elif isinstance(value, tir.Call) and value.op == _RET and len(value.args) == 1:
         text = f"return {printer.expr(value.args[0])}"
-    elif isinstance(value, tir.Call):
+    elif isinstance(value, tir.Call | tir.TileCall):
         text = printer.expr(value)
     else:
         text = f"{printer.tir('evaluate')}({printer.expr(value)})"
@@ -99,24 +101,29 @@ def _evaluate(printer: Printer, node: tir.Evaluate) -> None:
 @prints_lines(tir.LetStmt)
 def _let(printer: Printer, node: tir.LetStmt) -> None:
     kind = type_of(node.var)
+    if isinstance(node.value, tir.TileCall) and node.value.name in tile.SCOPE_IDS and printer.frames[-1].concise:
+        return _scope_ids(printer, node, node.value)
     annotation = printer.expr(kind)
     if printer.dialect.types_calls and isinstance(kind, tir.PointerType) and isinstance(node.value, tir.Call):
         value = call(printer, node.value, f"{annotation}.ty")
     else:
         value = printer.expr(node.value)
+    infers = printer.dialect.types_calls and annotation == printer.tir("handle")
     known = printer.name_of(node.var)
     if known is not None and printer.dialect.types_calls and printer.frames[-1].concise:
         _add_scope(printer, node, node.body, _Scope(f"{printer.tir('Bind')}({value}, var={known})"))
-        return
+        return None
     if known is not None:
         with printer.frame(node) as frame:
             body(printer, node.body)
         printer.add(f"with {printer.tir('LetStmt')}({value}, var={known}):", node.trivia, frame)
-        return
+        return None
     is_tuple = isinstance(kind, tir.TupleType) and not kind.fields
     shown = (
         ""
         if is_tuple or lanes_of(node.var.dtype) not in _NAMED_LANES
+        else f": {printer.tir('let')}"
+        if infers
         else f": {printer.dialect.let.format(annotation)}"
     )
     second = "" if is_tuple or isinstance(kind, tir.PrimType) else f", {annotation}"
@@ -124,6 +131,26 @@ def _let(printer: Printer, node: tir.LetStmt) -> None:
     _add_scope(
         printer, node, node.body, _Scope(head, lambda name: f"{name}{shown} = {value}", _define(printer, node.var))
     )
+    return None
+
+
+def _scope_ids(printer: Printer, node: tir.LetStmt, call: tir.TileCall) -> None:
+    """Add the bindings of all components of one `T.cta_id`, as far as they follow each other, as one line."""
+    names: list[str] = []
+    inner: tir.Stmt = node
+    extents: Any = call.args[0] if call.args else call.keywords.get("extents")
+    for index in range(len(extents) if isinstance(extents, tuple) else 1):  # type: ignore[reportUnknownArgumentType]
+        value = inner.value if isinstance(inner, tir.LetStmt) else None
+        is_next = (
+            isinstance(value, tir.TileCall) and value.span == call.span and value.keywords.get("component", 0) == index
+        )
+        if isinstance(inner, tir.LetStmt) and is_next:
+            names.append(printer.define(inner.var, inner.var.name or "v"))
+            inner = inner.body
+        else:
+            names.append("_")
+    said = tir.TileCall(call.dtype, call.name, call.args, {k: v for k, v in call.keywords.items() if k != "component"})
+    _add_scope(printer, node, inner, _Scope(f"{', '.join(names)} = {printer.expr(said)}"))
 
 
 @prints_lines(tir.AssertStmt)
@@ -338,4 +365,9 @@ def _attr(printer: Printer, node: tir.AttrStmt) -> None:
         key = string(node.attr_key)
         head = f"{printer.tir('attr')}({printer.expr(node.node)}, {key}, {printer.expr(node.value)})"
     name = _define(printer, defines) if defines is not None else None
-    _add_scope(printer, node, inner, _Scope(head, name=name))
+    line: Callable[[str], str] | None = None
+    if isinstance(node.node, tir.TileCall):
+        head = printer.expr(node.node)
+    elif node.attr_key == tile.DEVICE_ENTRY and is_constant(node.node, 0) and is_constant(node.value, 1):
+        line = lambda _: f"{printer.tir('device_entry')}()"  # noqa: E731
+    _add_scope(printer, node, inner, _Scope(head, line, name))

@@ -27,6 +27,7 @@ from .scoping import check_scoping
 from .sizes import check_matched_shapes, check_sizes
 from .starts import check_starts
 from .subject import Subject
+from .tiles import check_tiles
 from .values import check_values
 from .views import check_views
 
@@ -60,6 +61,7 @@ LOOP_CHECKS: tuple[Check[LoopCheck], ...] = (
     Check("scoping", "types", ("E0401", "E0402", "E0403", "E0404"),
           "Every variable and buffer is defined once, before its uses, and a block uses loop variables only through its axes.",
           check_scoping),
+    Check("tiles", "types", ("E0445",), "No form belongs to the tile level of TIRX.", check_tiles),
     Check("dtypes", "types", ("E0235", "E0405", "E0406", "E0407", "E0439"),
           "Operands, values, indices and conditions have the dtype and the number that their context requires.",
           check_dtypes),
