@@ -18,6 +18,7 @@ _REMOTE = (
 )
 _RUNTIMES = "TVM replaced the graph executor by Relax's virtual machine; use tvms.relax.VirtualMachine"
 _TUNING = "tune with 'tvms tune', which writes the best schedule into the text"
+_WINOGRAD = "'tvms.compile' chooses Winograd's algorithm where it is faster; use topi.nn.conv"
 _TE_SCHEDULES = "TVM removed schedules of tensor expressions; use te.create_prim_func and tvms.Schedule"
 
 LEFT_OUT = {
@@ -154,6 +155,7 @@ LEFT_OUT = {
     "tir.transform.TransformMmaBufferLayout": _COMPILED,
     "tir.transform.VerifyMemory": "'tvms check', and tvms.verify, check accesses of memory",
     "tir.transform.VerifyVTCMLimit": _HARDWARE,
+    "topi.binary_search": "it writes statements for topi.searchsorted; call that",
     "topi.cpp": "tvms has no C++ operators; use the functions of tvms.topi",
     "topi.gpu": "schedules of operators follow from rules; use tvms.dlight",
     "topi.nn.binarize_pack": _BITS,
@@ -161,6 +163,17 @@ LEFT_OUT = {
     "topi.nn.bitserial_conv2d_nchw": _BITS,
     "topi.nn.bitserial_conv2d_nhwc": _BITS,
     "topi.nn.bitserial_dense": _BITS,
+    "topi.nn.bitpack": _BITS,
+    "topi.nn.conv2d_winograd_nchw": _WINOGRAD,
+    "topi.nn.conv2d_winograd_nchw_without_weight_transform": _WINOGRAD,
+    "topi.nn.conv2d_winograd_nhwc": _WINOGRAD,
+    "topi.nn.conv2d_winograd_nhwc_without_weight_transform": _WINOGRAD,
+    "topi.nn.conv2d_winograd_weight_transform": _WINOGRAD,
+    "topi.nn.conv3d_winograd_weight_transform": _WINOGRAD,
+    "topi.nn.lstm": "TVM cannot lower it; import the model with tvms.relax.frontend, or write the loop with R.call_tir",
+    "topi.nn.winograd_util": _WINOGRAD,
+    "topi.utils.is_target": "compare tvms.target.Target.current()",
+    "topi.utils.traverse_inline": _TE_SCHEDULES,
     "vpi": _HARDWARE,
     "vulkan": _HARDWARE,
 }

@@ -161,6 +161,25 @@ class RelaxOp(Struct, frozen=True):
         shown = (p.name if p.default is REQUIRED else f"{p.name}={p.default!r}" for p in self.params)
         return f"R.{self.script_name}({', '.join(shown)})"
 
+    def python_signature(self, order: tuple[str, ...] = ()) -> inspect.Signature:
+        """Return the signature for `help` and `inspect`, with the parameters in `order` first."""
+        by_name = {param.name: param for param in self.params}
+        kind, parameters = inspect.Parameter.POSITIONAL_OR_KEYWORD, list[inspect.Parameter]()
+        for param in (*(by_name[name] for name in order), *(param for param in self.params if param.name not in order)):
+            if param.kind == "exprs":
+                parameters.append(inspect.Parameter(param.name, inspect.Parameter.VAR_POSITIONAL))
+                kind = inspect.Parameter.KEYWORD_ONLY
+                continue
+            default = inspect.Parameter.empty if param.default is REQUIRED else param.default
+            if (
+                default is inspect.Parameter.empty
+                and parameters
+                and parameters[-1].default is not inspect.Parameter.empty
+            ):
+                kind = inspect.Parameter.KEYWORD_ONLY
+            parameters.append(inspect.Parameter(param.name, kind, default=default))
+        return inspect.Signature(parameters)
+
 
 _FAMILIES = (
     "unary", "binary", "create", "datatype", "manipulate", "joining", "indexing", "scatter", "collapse", "layout_transform", "linear_algebra", "activation",

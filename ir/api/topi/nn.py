@@ -7,8 +7,71 @@ from functools import reduce
 from typing import Any, cast
 
 from ... import te, tir
-from ...ops.padding import filled
+from ...left_out import message_for, reason_for
 from ...te import topi
+from .convolutions import (
+    conv,
+    conv1d_ncw,
+    conv1d_nwc,
+    conv1d_transpose_ncw,
+    conv2d_hwcn,
+    conv2d_transpose_nchw,
+    conv2d_transpose_nchw_preprocess,
+    conv3d_ncdhw,
+    conv3d_ndhwc,
+    conv3d_transpose_ncdhw,
+    conv3d_transpose_ncdhw_preprocess,
+    declaration_conv2d_transpose_impl,
+    declaration_conv3d_transpose_impl,
+    depthwise_conv2d_backward_input_nhwc,
+    depthwise_conv2d_backward_weight_nhwc,
+    depthwise_conv2d_nhwc,
+    dilate,
+    group_conv1d_ncw,
+    group_conv1d_nwc,
+    group_conv1d_transpose_ncw,
+    group_conv2d_nhwc,
+    group_conv2d_transpose_nchw,
+    group_conv3d_transpose_ncdhw,
+)
+from .layers import (
+    adaptive,
+    batch_to_space_nd,
+    correlation_nchw,
+    deformable_conv2d_nchw,
+    deformable_conv2d_nhwc,
+    depth_to_space,
+    fast_softmax,
+    fifo_buffer,
+    lrn,
+    pool_grad,
+    scale_shift_nchw,
+    scale_shift_nchwc,
+    scale_shift_nhwc,
+    softmax_common,
+    space_to_batch_nd,
+    space_to_depth,
+    upsampling,
+    upsampling3d,
+)
+from .packed_layouts import (
+    conv2d_NCHWc,
+    conv2d_NCHWc_int8,
+    dense_pack,
+    depthwise_conv2d_NCHWc,
+    unpack_NCHWc_to_nchw,
+)
+from .padding import circular_pad, get_padded_shape, mirror_pad, pad, reflect_pad, replicate_pad
+from .simulated_quantization import (
+    SQNN_CODE_TO_DTYPE,
+    SQNN_DISABLE,
+    SQNN_DTYPE_TO_CODE,
+    SQNN_INT8,
+    SQNN_INT32,
+    SQNN_UINT8,
+    simulated_dequantize,
+    simulated_quantize,
+)
 from .table import ROWS, function
 
 
@@ -70,61 +133,6 @@ def batch_matmul(
     return te.compute(oshape or (*batch, *sizes), product, name, attrs={"layout_free_placeholders": (tensor_b,)})
 
 
-def pad(
-    data: te.Tensor,
-    pad_before: Sequence[int],
-    pad_after: Sequence[int] | None = None,
-    pad_value: float | tir.PrimExpr = 0.0,
-    name: str = "PadInput",
-) -> te.Tensor:
-    """Return `data` padded with `pad_value`."""
-    after = list(pad_before if pad_after is None else pad_after)
-    shape = [dim + low + high for dim, low, high in zip(data.shape, pad_before, after, strict=True)]
-
-    def element(*i: tir.PrimExpr) -> tir.PrimExpr:
-        inside: list[tir.PrimExpr] = []
-        for item, dim, low, high in zip(i, data.shape, pad_before, after, strict=True):
-            inside += [te.operand(low, item.dtype) <= item] if low else []
-            inside += [item < dim + low] if high else []
-        index = [item - low if low else item for item, low in zip(i, pad_before, strict=True)]
-        value = (
-            te.cast(pad_value, data.dtype) if isinstance(pad_value, tir.PrimExpr) else te.const(pad_value, data.dtype)
-        )
-        return te.if_then_else(te.all(*inside), data(*index), value) if inside else data(*index)
-
-    return cast("te.Tensor", te.compute(shape, element, name))
-
-
-def _fill(mode: str) -> Callable[..., te.Tensor]:
-    def pad(
-        data: te.Tensor,
-        pad_before: Sequence[int],
-        pad_after: Sequence[int] | None = None,
-        name: str = f"{mode.title()}PadInput",
-    ) -> te.Tensor:
-        return filled(data, pad_before, pad_after if pad_after else pad_before, mode, name)
-
-    pad.__name__ = pad.__qualname__ = f"{mode}_pad"
-    pad.__doc__ = f"Return `data` padded with its elements in the mode {mode!r} of `R.nn.pad`."
-    return pad
-
-
-reflect_pad, replicate_pad, circular_pad = map(_fill, ("reflect", "replicate", "circular"))
-
-
-def mirror_pad(
-    data: te.Tensor,
-    pad_before: Sequence[int],
-    pad_after: Sequence[int] | None = None,
-    mode: str = "SYMMETRIC",
-    name: str = "MirrorPadInput",
-) -> te.Tensor:
-    """Return `data` padded with its mirror image; with "REFLECT", the outer elements are not repeated."""
-    if mode not in ("SYMMETRIC", "REFLECT"):
-        raise ValueError(f'topi.nn.mirror_pad: mode is {mode!r}; choose "SYMMETRIC" or "REFLECT"')
-    return filled(data, pad_before, pad_after if pad_after else pad_before, mode.lower(), name)
-
-
 def flatten(data: te.Tensor) -> te.Tensor:
     """Return `data` as a matrix with a row for each element of the first dimension."""
     return function("reshape")(data, (data.shape[0], reduce(lambda a, b: a * b, data.shape[1:])))
@@ -156,14 +164,7 @@ def _pool(spatial: int) -> Callable[..., te.Tensor]:
 pool1d, pool2d, pool3d = map(_pool, (1, 2, 3))
 
 
-def adaptive_pool(data: te.Tensor, output_size: Sequence[int], pool_type: str, layout: str = "NCHW") -> te.Tensor:
-    """Return the mean ("avg") or the maximum ("max") of windows such that the result has `output_size`."""
-    if pool_type == "avg":
-        return function("nn.adaptive_avg_pool2d")(data, output_size, layout)
-    if tuple(output_size) != (1, 1):
-        raise ValueError('topi.nn.adaptive_pool supports "max" only for output_size (1, 1)')
-    axes = [axis for axis, letter in enumerate(layout) if letter in "HW"]
-    return function("max")(data, axes, True)
+adaptive_pool, adaptive_pool1d, adaptive_pool3d = adaptive(2, "NCHW"), adaptive(1, "NCW"), adaptive(3, "NCDHW")
 
 
 def global_pool(data: te.Tensor, pool_type: str, layout: str = "NCHW") -> te.Tensor:
@@ -193,17 +194,92 @@ conv2d_nchw = group_conv2d_nchw = _conv2d("NCHW", "OIHW")
 conv2d_nhwc = _conv2d("NHWC", "HWIO")
 depthwise_conv2d_nchw = _conv2d("NCHW", "OIHW", is_depthwise=True)
 
-_OWN = (
-    "adaptive_pool", "batch_flatten", "batch_matmul", "circular_pad", "conv2d_nchw", "conv2d_nhwc", "dense", "depthwise_conv2d_nchw", "flatten",
-    "global_pool", "group_conv2d_nchw", "matmul", "mirror_pad", "pad", "pool1d", "pool2d", "pool3d", "reflect_pad", "replicate_pad",
-)  # fmt: skip
+__all__ = [
+    "SQNN_CODE_TO_DTYPE",
+    "SQNN_DISABLE",
+    "SQNN_DTYPE_TO_CODE",
+    "SQNN_INT8",
+    "SQNN_INT32",
+    "SQNN_UINT8",
+    "adaptive_pool",
+    "adaptive_pool1d",
+    "adaptive_pool3d",
+    "batch_flatten",
+    "batch_matmul",
+    "batch_to_space_nd",
+    "circular_pad",
+    "conv",
+    "conv1d_ncw",
+    "conv1d_nwc",
+    "conv1d_transpose_ncw",
+    "conv2d_NCHWc",
+    "conv2d_NCHWc_int8",
+    "conv2d_hwcn",
+    "conv2d_nchw",
+    "conv2d_nhwc",
+    "conv2d_transpose_nchw",
+    "conv2d_transpose_nchw_preprocess",
+    "conv3d_ncdhw",
+    "conv3d_ndhwc",
+    "conv3d_transpose_ncdhw",
+    "conv3d_transpose_ncdhw_preprocess",
+    "correlation_nchw",
+    "declaration_conv2d_transpose_impl",
+    "declaration_conv3d_transpose_impl",
+    "deformable_conv2d_nchw",
+    "deformable_conv2d_nhwc",
+    "dense",
+    "dense_pack",
+    "depth_to_space",
+    "depthwise_conv2d_NCHWc",
+    "depthwise_conv2d_backward_input_nhwc",
+    "depthwise_conv2d_backward_weight_nhwc",
+    "depthwise_conv2d_nchw",
+    "depthwise_conv2d_nhwc",
+    "dilate",
+    "fast_softmax",
+    "fifo_buffer",
+    "flatten",
+    "get_padded_shape",
+    "global_pool",
+    "group_conv1d_ncw",
+    "group_conv1d_nwc",
+    "group_conv1d_transpose_ncw",
+    "group_conv2d_nchw",
+    "group_conv2d_nhwc",
+    "group_conv2d_transpose_nchw",
+    "group_conv3d_transpose_ncdhw",
+    "lrn",
+    "matmul",
+    "mirror_pad",
+    "pad",
+    "pool1d",
+    "pool2d",
+    "pool3d",
+    "pool_grad",
+    "reflect_pad",
+    "replicate_pad",
+    "scale_shift_nchw",
+    "scale_shift_nchwc",
+    "scale_shift_nhwc",
+    "simulated_dequantize",
+    "simulated_quantize",
+    "softmax_common",
+    "space_to_batch_nd",
+    "space_to_depth",
+    "unpack_NCHWc_to_nchw",
+    "upsampling",
+    "upsampling3d",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
+    if reason_for(f"tvms.topi.nn.{name}"):
+        raise AttributeError(message_for(f"tvms.topi.nn.{name}"))
     return function(f"nn.{name}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*_OWN, *(name.removeprefix("nn.") for name in ROWS if name.startswith("nn."))})
+    return sorted({*__all__, *(name.removeprefix("nn.") for name in ROWS if name.startswith("nn."))})

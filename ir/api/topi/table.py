@@ -27,14 +27,20 @@ _SAME = (
     "full full_like arange eye one_hot gather_nd meshgrid sort argsort topk strided_slice scatter_elements scatter_nd "
     "nn.relu nn.prelu nn.softmax nn.log_softmax nn.layer_norm nn.rms_norm nn.group_norm nn.instance_norm nn.batch_norm "
     "nn.max_pool1d nn.max_pool2d nn.max_pool3d nn.avg_pool1d nn.avg_pool2d nn.avg_pool3d nn.adaptive_avg_pool2d image.resize2d "
-    "image.resize3d image.affine_grid image.grid_sample vision.roi_align vision.roi_pool"
+    "image.resize3d image.affine_grid image.grid_sample vision.roi_align vision.roi_pool hamming_window index_tensor index_put "
+    "slice_scatter nn.softplus nn.nll_loss nn.pixel_shuffle nn.adaptive_avg_pool1d nn.adaptive_avg_pool3d nn.conv1d_transpose "
+    "nn.conv2d_transpose nn.conv3d_transpose"
 )
 _OTHER = {
+    "adv_index": "index_tensor",
     "cast": "astype",
+    "collapse_sum": "collapse_sum_to",
     "concatenate": "concat",
     "layout_transform": "layout_transform",
     "nn.gelu": "nn.gelu",
+    "nn.avg_pool2d_grad": "grad.avg_pool2d_backward",
     "nn.leaky_relu": "nn.leakyrelu",
+    "nn.max_pool2d_grad": "grad.max_pool2d_backward",
     "transpose": "permute_dims",
     "tril": "tril",
     "triu": "triu",
@@ -85,6 +91,7 @@ def function(name: str) -> Callable[..., Any]:
             raise with_place(problem) from None
 
     compute.__name__ = compute.__qualname__ = name.rsplit(".", 1)[-1]
+    compute.__signature__ = op.python_signature(row.order)  # type: ignore[attr-defined]
     compute.__doc__ = f"{op.doc} The arguments are those of {op.signature}, with tensors of `te` for values."
     return compute
 

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ... import make, te, tir
 from ...simplify import simplify as _simplify
+
+
+class InvalidShapeError(ValueError):
+    """Shapes that an operator cannot compute (TVM: `topi.utils.InvalidShapeError`)."""
 
 
 def simplify(expr: te.Value) -> te.Value:
@@ -102,3 +107,42 @@ def get_max_power2_factor(n: int, max_value: int | None = None) -> int:
     while n % (factor * 2) == 0 and (max_value is None or factor * 2 <= max_value):
         factor *= 2
     return factor
+
+
+def const_vector(vector: Sequence[float], name: str = "const_vector") -> te.Tensor:
+    """Return a vector of constants as a tensor of their dtype."""
+    return const_matrix([vector], name, is_vector=True)
+
+
+def const_matrix(matrix: Any, name: str = "const_matrix", is_vector: bool = False) -> te.Tensor:
+    """Return a matrix of constants, a list of rows or an array, as a tensor of their dtype."""
+    import numpy as np
+
+    values = np.asarray(matrix)
+    dtype = str(values.dtype)
+    rows, columns = values.shape
+
+    def element(row: te.Value, column: te.Value) -> te.Value:
+        found: te.Value = te.const(values[-1, -1].item(), dtype)
+        for y, x in reversed([*np.ndindex(rows, columns)][:-1]):
+            at = te.all(te.equal(row, y), te.equal(column, x))
+            found = te.select(at, te.const(values[y, x].item(), dtype), found)
+        return found
+
+    if is_vector:
+
+        def item(i: tir.PrimExpr) -> te.Value:
+            return element(te.const(0, "int32"), i)
+
+        return te.compute((columns,), item, name)
+    return te.compute((rows, columns), element, name)
+
+
+def get_shape(src_shape: Sequence[te.Value], src_layout: str, dst_layout: str) -> tuple[te.Value, ...]:
+    """Return a shape in the order of dimensions of another layout. ValueError if the layouts have other letters."""
+    if src_layout == dst_layout:
+        return tuple(get_const_tuple(src_shape))
+    if sorted(src_layout) != sorted(dst_layout) or len(src_layout) != len(src_shape):
+        raise ValueError(f'cannot bring a shape with {len(src_shape)} sizes from "{src_layout}" to "{dst_layout}"')
+    sizes = dict(zip(src_layout, get_const_tuple(src_shape), strict=True))
+    return tuple(sizes[letter] for letter in dst_layout)
