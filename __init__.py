@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import dsl as dsl  # registers the printer
 from .ir import hooks as _hooks
-from .ir.aliases import AliasFinder
+from .ir.aliases import AliasFinder, with_parts
 
 if TYPE_CHECKING:
     from .codegen import Executable, compile, emit
@@ -207,7 +207,7 @@ _ALIASES = {
 }
 """Aliases of public modules under TVM's names, so that a program runs after changing its imports."""
 
-_FINDER = AliasFinder(_ALIASES)
+_FINDER = AliasFinder(with_parts(_ALIASES))
 # The finder comes first: a module below an alias could also be found by its own path.
 sys.meta_path.insert(0, _FINDER)
 

@@ -127,3 +127,14 @@ class Target(str):
 def default_target(target: TargetLike | None) -> TargetLike:
     """Return `target` or, if it is None, the current target or the processor."""
     return target or _current.get() or "llvm"
+
+
+def create(target: TargetLike) -> Target:
+    """Return the target of a text, dictionary or target (TVM: `target.create`, `tvm.target.Target`)."""
+    return Target(target)
+
+
+def cuda(model: str = "unknown", arch: str | None = None) -> Target:
+    """Return the target of an NVIDIA GPU of architecture `arch`, such as "sm_90"; `model` is informative."""
+    del model
+    return Target(f"cuda -arch={arch}" if arch else "cuda")

@@ -32,6 +32,9 @@ from .runtime.specs import ArgumentContext, kind_of
 from .runtime.timing import BenchmarkResult, Evaluator
 from .target import Target
 
+VMExecutable = Executable
+"""Compiled programs (TVM: `relax.VMExecutable`)."""
+
 
 class VMInstrumentReturnKind(IntEnum):
     """The result of an instrument before a call: make the call, or skip it."""

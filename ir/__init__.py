@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from .api.json_graph import load_json, save_json
     from .api.program import (
         Array,
+        BaseExpr,
+        CallingConv,
         DictAttrs,
         Map,
         Range,
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from .tir import FuncType, PointerType, PrimExpr, PrimType, TensorMapType, TupleType, Type
 
 __all__ = [
-    "Array", "BaseFunc", "DictAttrs", "DummyGlobalInfo", "FuncType", "GlobalInfo", "GlobalVar", "IRModule", "Map", "Node", "Op", "PointerType", "PrimExpr",
+    "Array", "BaseExpr", "BaseFunc", "CallingConv", "DictAttrs", "DummyGlobalInfo", "FuncType", "GlobalInfo", "GlobalVar", "IRModule", "Map", "Node", "Op", "PointerType", "PrimExpr",
     "PrimType", "Range", "RelaxExpr", "Span", "TensorMapType", "TupleType", "Type", "VDevice", "assert_structural_equal", "load_json", "save_json",
     "structural_equal", "structural_hash", "transform",
 ]  # fmt: skip

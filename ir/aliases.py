@@ -11,6 +11,44 @@ from typing import Any
 
 from .left_out import LEFT_OUT, message_for, reason_for
 
+PARTS = {
+    "tvms.relax.analysis": "analysis estimate_memory_usage",
+    "tvms.relax.op": (
+        "base binary create datatype index linear_algebra manipulate mask qdq sampling search set sorting statistical ternary "
+        "unary"
+    ),
+    "tvms.target": "detect_target tag target",
+    "tvms.te": "operation tag tensor",
+    "tvms.tir": "block_scope data_layout generic",
+    "tvms.tir.analysis": "analysis",
+    "tvms.tir.transform": "function_pass",
+    "tvms.topi": "scan scatter signal tag unique",
+    "tvms.topi.nn": "correlation deformable_conv2d depthwise_conv2d local_response_norm loss qnn",
+    "tvms.runtime": "module object script_printer support",
+}
+"""Modules of TVM whose names are those of their package here, for each package."""
+
+NAMESPACES = ("builtin", "ccl", "grad", "image", "linalg", "memory", "nn", "vision", "vm")
+"""Groups of operators that are modules of `relax.op`; a module of the same name is below each of them in TVM."""
+
+
+def with_parts(aliases: Mapping[str, str]) -> dict[str, str]:
+    """Return `aliases`, the modules of `PARTS`, and those of groups of operators."""
+    found = dict(aliases)
+    for package, names in PARTS.items():
+        found |= {f"{package}.{name}": _resolved(aliases, package) for name in names.split()}
+    operators = _resolved(aliases, "tvms.relax.op")
+    for name in NAMESPACES:
+        found |= dict.fromkeys((f"tvms.relax.op.{name}", f"tvms.relax.op.{name}.{name}"), f"{operators}.{name}")
+    found["tvms.relax.op.distributed"] = f"{operators}.dist"
+    return found
+
+
+def _resolved(aliases: Mapping[str, str], name: str) -> str:
+    """Return the module that `name` is an alias of, or lies below one of."""
+    parent, _, last = name.rpartition(".")
+    return aliases[name] if name in aliases else f"{_resolved(aliases, parent)}.{last}"
+
 
 class AliasFinder(MetaPathFinder):
     """Imports the public names of modules that `aliases` lists, and their submodules."""

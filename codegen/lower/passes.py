@@ -226,6 +226,10 @@ def apply_default_schedule(mod: IRModule) -> IRModule:
     return map_functions(mod, tir.PrimFunc, lambda func: apply_rules(func, rules)[0])
 
 
+PrimFuncPass = Pass
+"""Passes of loop functions are passes of modules that visit them."""
+
+
 def __getattr__(name: str) -> Callable[..., Pass]:
     if name.startswith("__") or name not in passes():
         raise AttributeError(f"unknown pass '{name}'; 'tvms opt --list' shows all")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Any
 
 from .. import base, equal, make, relax, tir
@@ -13,6 +14,18 @@ Array = tuple
 Map = dict
 """Maps in nodes are dicts."""
 DictAttrs = dict
+BaseExpr = tir.PrimExpr | base.RelaxExpr
+"""Expressions of both levels, for `isinstance`."""
+
+
+class CallingConv(IntEnum):
+    """Values of the attribute `calling_conv` of functions (TVM: `ir.CallingConv`)."""
+
+    DEFAULT = 0
+    C_PACKED_FUNC = 1
+    DEVICE_KERNEL_LAUNCH = 2
+
+
 """Attributes are dicts."""
 
 

@@ -1,6 +1,7 @@
 """Tensor expressions in Python (TVM: `tvm.te`): the names of `ir.te`, and the functions of expressions of `tvms.tir`."""
 
 from ..left_out import message_for, reason_for
+from ..schedule.layout_arguments import AXIS_SEPARATOR as AXIS_SEPARATOR
 from ..te import *  # noqa: F403
 from . import tir
 

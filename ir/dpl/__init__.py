@@ -50,6 +50,9 @@ from .pattern import (
 from .rewrite import rewrite_bindings, rewrite_call
 from .rewriter import ExprPatternRewriter, OrRewriter, PatternMatchingRewriter, TupleRewriter
 
+PatternSeq = PatternSequence
+"""The name of `PatternSequence` in TVM."""
+
 __all__ = [
     "AndPattern",
     "AttrPattern",
@@ -68,6 +71,7 @@ __all__ = [
     "OrRewriter",
     "PatternContext",
     "PatternMatchingRewriter",
+    "PatternSeq",
     "PatternSequence",
     "PrimArrPattern",
     "ShapePattern",

@@ -39,6 +39,8 @@ from .modules import (
     Timesteps,
 )
 from .op import *  # noqa: F403
+from .operators import IntExpr as IntExpr
+from .operators import OutType as OutType
 from .subroutine import SubroutineMixin
 from .tensor import Object, Parameter, Tensor, get_default_dtype, set_default_dtype, wrap_nested
 from .visitor import Mutator

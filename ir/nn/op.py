@@ -13,6 +13,8 @@ from ..relax import Constant, ShapeExpr, TupleStructInfo
 from . import operators
 from .effects import io_effect
 from .operators import *  # noqa: F403
+from .operators import IntExpr as IntExpr
+from .operators import OutType as OutType
 from .sampling import multinomial_from_uniform, renormalize_top_p_top_k_prob, sample_top_p_top_k_from_sorted_prob
 from .tensor import Tensor, builder, call, plain_values, wrap, wrap_nested
 

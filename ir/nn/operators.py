@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from .. import tir
 from .tensor import Tensor, call
 
+IntExpr: TypeAlias = int | tir.PrimExpr
+OutType: TypeAlias = Tensor | Sequence[Tensor]
 Axes: TypeAlias = int | Sequence[int] | None
 
 __all__ = [

@@ -7,7 +7,16 @@ from collections.abc import Callable
 from .fuse_by_pattern import FusionPattern, PatternCheckContext
 from .transform import Pass, dataflowblock_pass, function_pass, passes
 
-__all__ = ["FusionPattern", "PatternCheckContext", "dataflowblock_pass", "function_pass"]
+__all__ = [
+    "DataflowBlockPass",
+    "FunctionPass",
+    "FusionPattern",
+    "PatternCheckContext",
+    "dataflowblock_pass",
+    "function_pass",
+]
+DataflowBlockPass = FunctionPass = Pass
+"""Passes of functions and dataflow blocks are passes of modules that visit them."""
 _NEW_NAMES = {"UpdateParamType": "UpdateParamStructInfo", "VMBuiltinLower": "LowerRuntimeBuiltin"}
 """Other names of passes, of earlier and later versions of TVM."""
 

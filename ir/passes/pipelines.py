@@ -29,6 +29,12 @@ def get_pipeline(name: str = "zero") -> Pass:
     return Sequential([get_pass(pipeline) for pipeline in PIPELINES[name]], name=name)
 
 
+def get_default_pipeline(target: object = None) -> Pass:
+    """Return the pipeline "default_build" for every target: schedules for it are chosen when the module is compiled."""
+    del target
+    return get_pipeline("default_build")
+
+
 def pipelines() -> tuple[str, ...]:
     """Return the names of all pipelines."""
     return (*PIPELINES, *_registered)

@@ -4,9 +4,11 @@ from ...base import GlobalVar, StructInfo
 from ...base import StructInfo as Type
 from ...building.block_builder import BlockBuilder
 from ...building.values import const
-from ...passes.pipelines import get_pipeline, register_pipeline
+from ...diagnostics import Span
+from ...passes.pipelines import get_default_pipeline, get_pipeline, register_pipeline
 from . import expr, op, operators, struct_info
 from .expr import (
+    Binding,
     BindingBlock,
     Call,
     Constant,
@@ -47,11 +49,11 @@ from .struct_info import (
 )
 
 __all__ = [
-    "AnyType", "BindingBlock", "BlockBuilder", "Call", "Constant", "DataTypeImm", "DataflowBlock", "DataflowVar",
+    "AnyType", "Binding", "BindingBlock", "BlockBuilder", "Call", "Constant", "DataTypeImm", "DataflowBlock", "DataflowVar",
     "DynTensorType", "Expr", "ExternFunc", "FuncStructInfo", "FuncType", "Function", "GlobalVar", "If", "MatchCast",
     "ObjectStructInfo", "ObjectType", "PackedFuncType", "PrimStructInfo", "PrimValue", "SeqExpr", "ShapeExpr", "ShapeStructInfo",
-    "ShapeType", "StringImm", "StructInfo", "TensorStructInfo", "TensorType", "Tuple", "TupleGetItem",
-    "TupleStructInfo", "TupleType", "Type", "Var", "VarBinding", "const", "expr", "extern", "get_pipeline", "get_shape_of",
+    "ShapeType", "Span", "StringImm", "StructInfo", "TensorStructInfo", "TensorType", "Tuple", "TupleGetItem",
+    "TupleStructInfo", "TupleType", "Type", "Var", "VarBinding", "const", "expr", "extern", "get_default_pipeline", "get_pipeline", "get_shape_of",
     "op", "operators", "register_pipeline", "struct_info",
 ]  # fmt: skip
 
@@ -60,8 +62,10 @@ _FROM = {
     "ExecBuilder": "vm_build",
     "PyExprMutator": "expr_functor",
     "PyExprVisitor": "expr_functor",
+    "VMExecutable": "vm_build",
     "VirtualMachine": "vm_build",
     "build": "vm_build",
+    "convert_to_expr": "utils",
 }
 """Names of submodules that are re-exported here."""
 

@@ -14,6 +14,9 @@ from ...passes.rewriter import refined_result
 from ..constructor import constructor, node_constructor
 from .struct_info import TensorStructInfo, as_struct_info
 
+Binding = relax.VarBinding | relax.MatchCast
+"""Both kinds of bindings, for `isinstance`."""
+
 
 @constructor(relax.Var)
 def Var(name_hint: str, struct_info: StructInfo | None = None, ty: StructInfo | None = None) -> relax.Var:

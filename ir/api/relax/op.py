@@ -49,6 +49,8 @@ def member(name: str) -> Any:
     op = find(f"relax.{name}")
     if op is not None:
         return _function(name, op)
+    if any(known.startswith(f"relax.{name}.") for known in relax_ops()):  # operators of the program's own
+        return Namespace(name)
     near = get_close_matches(name, [known.removeprefix("relax.") for known in relax_ops()], 1)
     hint = f"; did you mean 'relax.op.{near[0]}'?" if near else ""
     raise AttributeError(f"there is no operator 'relax.op.{name}'{hint}")

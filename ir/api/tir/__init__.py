@@ -8,12 +8,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from ...left_out import message_for, reason_for
 from ...schedule import Schedule, ScheduleError
 from ...schedule.state import BlockScope, ScheduleState, StmtSRef
 from ...schedule.tensor_intrin import TensorIntrin
 from ...te import all, any, comm_reducer, const, max, min, sum
 from ...tir import BufferType, ForKind, Stmt
+from ..constructor import plain_node as convert
 from . import analysis, functor, ir_builder, stmt_functor
+from .data_layout import BijectiveLayout, Layout, bijective_layout, layout
 from .expressions import (
     EQ,
     GE,
@@ -58,6 +61,7 @@ from .expressions import (
 from .functor import PyStmtExprMutator, PyStmtExprVisitor
 from .index_maps import IndexMap
 from .intrinsics import call_intrin, intrinsic
+from .kinds import CallEffectKind, call_tir, get_vscale_expr
 from .statements import (
     Allocate,
     AllocateConst,
@@ -88,13 +92,13 @@ from .statements import (
 Buffer = decl_buffer
 
 __all__ = [
-    "EQ", "GE", "GT", "LE", "LT", "NE", "Add", "Allocate", "AllocateConst", "And", "AssertStmt", "AttrStmt", "Block",
+    "EQ", "GE", "GT", "LE", "LT", "NE", "Add", "Allocate", "AllocateConst", "And", "AssertStmt", "AttrStmt", "BijectiveLayout", "Block",
     "BlockRealize", "BlockScope", "Broadcast", "Buffer", "BufferLoad", "BufferRealize", "BufferRegion", "BufferStore", "BufferType",
-    "Call", "Cast", "CommReducer", "DeclBuffer", "Div", "Evaluate", "FloatImm", "FloorDiv", "FloorMod", "For", "ForKind",
-    "IfThenElse", "IndexMap", "IntImm", "IterVar", "Let", "LetStmt", "MatchBufferRegion", "Max", "Min", "Mod", "Mul",
+    "Call", "CallEffectKind", "Cast", "CommReducer", "DeclBuffer", "Div", "Evaluate", "FloatImm", "FloorDiv", "FloorMod", "For", "ForKind",
+    "IfThenElse", "IndexMap", "IntImm", "IterVar", "Layout", "Let", "LetStmt", "MatchBufferRegion", "Max", "Min", "Mod", "Mul",
     "Not", "Or", "PrimExpr", "PrimFunc", "ProducerLoad", "ProducerRealize", "ProducerStore", "PyStmtExprMutator", "PyStmtExprVisitor", "Ramp", "Reduce", "Schedule",
     "ScheduleError", "ScheduleState", "Select", "SeqStmt", "Shuffle", "SizeVar", "Stmt", "StmtSRef", "StringImm", "Sub", "TensorIntrin", "Var", "While",
-    "add", "all", "analysis", "any", "call_intrin", "comm_reducer", "const", "decl_buffer", "functor", "ir_builder", "max", "min", "multiply", "stmt_functor", "stmt_list", "stmt_seq", "subtract", "sum",
+    "add", "all", "analysis", "any", "bijective_layout", "call_intrin", "call_tir", "comm_reducer", "const", "convert", "decl_buffer", "functor", "get_vscale_expr", "ir_builder", "layout", "max", "min", "multiply", "stmt_functor", "stmt_list", "stmt_seq", "subtract", "sum",
     "vscale",
 ]  # fmt: skip
 
@@ -106,4 +110,6 @@ def __getattr__(name: str) -> Any:
     """Return the function of an intrinsic, or `tir.build`, which is `tvms.compile`."""
     if name.startswith("__"):
         raise AttributeError(name)
+    if reason_for(f"tvms.tir.{name}"):
+        raise AttributeError(message_for(f"tvms.tir.{name}"))
     return import_module("tvms").compile if name == "build" else intrinsic(_OTHER_NAMES.get(name, name))

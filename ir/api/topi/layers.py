@@ -13,6 +13,9 @@ from .convolutions import conv
 from .padding import both_sides, pad, per_dimension
 from .table import function
 
+POOL_TYPE_CODE = {"avg": 0, "max": 1}
+"""The numbers of kinds of pooling in TVM's C++ functions."""
+
 
 def _place(layout: str, letters: str) -> list[int]:
     return [layout.index(letter) for letter in letters]

@@ -35,6 +35,7 @@ from .convolutions import (
     group_conv3d_transpose_ncdhw,
 )
 from .layers import (
+    POOL_TYPE_CODE,
     adaptive,
     batch_to_space_nd,
     correlation_nchw,
@@ -195,6 +196,7 @@ conv2d_nhwc = _conv2d("NHWC", "HWIO")
 depthwise_conv2d_nchw = _conv2d("NCHW", "OIHW", is_depthwise=True)
 
 __all__ = [
+    "POOL_TYPE_CODE",
     "SQNN_CODE_TO_DTYPE",
     "SQNN_DISABLE",
     "SQNN_DTYPE_TO_CODE",
