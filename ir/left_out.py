@@ -127,7 +127,6 @@ LEFT_OUT = {
     "relax.transform.MetaScheduleTuneTIR": _TUNING,
     "relax.transform.RewriteCUDAGraph": "tvms does not record CUDA graphs; a function launches its kernels itself",
     "relax.transform.VMShapeLower": "tvms.compile checks and computes shapes itself; remove the pass",
-    "relax.transform.legalize_ops": "pass customize_legalize_map to LegalizeOps, or declare an operator with relax.operators",
     "relay": _RELAY,
     "rocm": _HARDWARE,
     "rpc": _REMOTE,

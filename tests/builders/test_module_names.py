@@ -44,7 +44,6 @@ def test_small_names() -> None:
 @pytest.mark.parametrize(
     ("module", "name", "reason"),
     [
-        ("relax.transform", "legalize_ops", "pass customize_legalize_map to LegalizeOps, or declare an operator with relax.operators"),
         ("tir.transform", "InjectVirtualThread", "this is a part of 'tvms.compile', without a pass of its own; 'tvms opt --list' shows the passes, and docs/lowering.md the steps"),
         ("te", "ScanOp", "TVM cannot lower scans; write the loop as a loop function, and call it with te.extern_primfunc"),
         ("topi.nn", "lstm", "TVM cannot lower it; import the model with tvms.relax.frontend, or write the loop with R.call_tir"),
