@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from .diagnostics import error
-from .dtype import int_range, parse_dtype
+from .dtype import int_range, is_float, is_int, parse_dtype
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,6 +28,12 @@ def numpy_dtype(dtype: str) -> np.dtype:
     if not found.itemsize:
         raise error("E0712", f"memory cannot hold values of dtype '{dtype}'", None, "use a dtype that NumPy supports")
     return found
+
+
+def converted(array: Any, dtype: Any) -> Any:
+    """Convert an array as at the loop level: unlike in NumPy, floats outside of the range of an integer dtype saturate."""
+    is_rounded = is_float(str(array.dtype)) and is_int(str(dtype))
+    return float_to_int(array, str(dtype)) if is_rounded else array.astype(dtype)
 
 
 def float_to_int(array: Any, dtype: str) -> Any:

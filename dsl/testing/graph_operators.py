@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .graph import Graph, Operator, Shape, Value
-from .operator_calls import drawn_call
+from .operator_calls import NAMES, drawn_call
+from .varied_calls import varied_call
 
 SMOOTH = (
     "nn.relu", "negative", "abs", "tanh", "sigmoid", "exp", "nn.gelu", "nn.silu", "sin", "cos", "erf", "atan", "square",
@@ -191,7 +192,9 @@ def matched(graph: Graph) -> None:
 
 def listed(graph: Graph) -> None:
     """Add a call of an operator of `operator_calls`, on parameters: some of the operators are discontinuous."""
-    found = drawn_call(graph.choose, graph.exact)
+    name = graph.choose.pick(NAMES)
+    found = varied_call(graph.choose, name, graph.exact) if graph.choose.number(0, 3) else None
+    found = found or drawn_call(graph.choose, name, graph.exact)
     if found is not None:
         graph.bind(*found)
 

@@ -29,6 +29,20 @@ CALLS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     **{name: (f"R.{name}({{0}}, {{1}})", ("f a,b", "f a,b")) for name in _BINARY},
     **{name: (f"R.{name}({{0}}, R.const(3, 'int32'))", ("i a,b",)) for name in _SHIFTS},
     **{name: (f"R.{name}({{0}}, axis={'1' if name.startswith('arg') else '[1]'})", ("f a,b",)) for name in _OVER_AXIS},
+    **{name: (f"R.{name}({{0}}, axis=[1])", ("f a,b",)) for name in ("sum", "max", "min", "mean")},
+    **{name: (f"R.{name}({{0}}, axis=-1)", ("f a,b",)) for name in ("nn.softmax", "nn.log_softmax")},
+    **{name: (f"R.{name}({{0}}, {{1}})", ("f a,b", "f a,b")) for name in ("add", "multiply", "maximum", "less", "equal")},
+    **{name: (f"R.{name}({{0}}, {{1}})", ("i a,b", "i a,b")) for name in ("subtract", "minimum", "bitwise_and", "greater_equal")},
+    "matmul": ("R.matmul({0}, {1})", ("f a,b", "f b,c")),
+    "where": ("R.where({0}, {1}, {2})", ("b a,b", "f a,b", "f a,b")),
+    "permute_dims": ("R.permute_dims({0}, axes=[1, 2, 0])", ("f a,b,c",)),
+    "expand_dims": ("R.expand_dims({0}, axis=[1])", ("f a,b",)),
+    "concat": ("R.concat(({0}, {1}), axis=0)", ("f a,b", "f c,b")),
+    "astype": ('R.astype({0}, "int32")', ("u a,b",)),
+    "nn.layer_norm": ("R.nn.layer_norm({0}, {1}, {2}, axes=[-1], epsilon=0.5)", ("f a,b", "f b", "f b")),
+    "nn.batch_norm": ("R.nn.batch_norm({0}, {1}, {2}, {3}, R.exp({4}), axis=1)", ("f a,b,c", *("f b",) * 4)),
+    "nn.conv2d": ("R.nn.conv2d({0}, {1}, padding=[1, 1])", ("f 1,b,3,4", "f c,b,2,3")),
+    **{f"nn.{kind}_pool2d": (f"R.nn.{kind}_pool2d({{0}}, pool_size=[2, 2], padding=[1, 0])", ("f a,b,4,3",)) for kind in ("max", "avg")},
     "clip": ("R.clip({0}, -0.5, 1.0)", ("f a,b",)),
     "ewise_fma": ("R.ewise_fma({0}, {1}, {2})", ("f a,b",) * 3),
     "full": ('R.full((2, 3), R.const(0.5, "float32"))', ()),
@@ -115,13 +129,13 @@ CALLS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 
 
 def drawn_call(
-    choose: Choices, operand: Callable[[tuple[int, ...], str], str]
+    choose: Choices, name: str, operand: Callable[[tuple[int, ...], str], str]
 ) -> tuple[str, tuple[int, ...], str] | None:
-    """Choose a call of `CALLS`. Return its text, shape and dtype; None if its result is not a tensor with dimensions.
+    """Return the text, shape and dtype of the row `name` of `CALLS`; None if its result is not a tensor with dimensions.
 
     `operand` returns the name of a value of a shape and dtype.
     """
-    text, operands = CALLS[choose.pick(_NAMES)]
+    text, operands = CALLS[name]
     sizes: dict[str, int] = {}
     infos, names = list[str](), list[str]()
     for dtype, axes in (key.split() for key in operands):
@@ -132,7 +146,7 @@ def drawn_call(
     return (text.format(*names) + suffix, shape, dtype) if dtype else None
 
 
-_NAMES = tuple(CALLS)
+NAMES = tuple(CALLS)
 
 
 def _size(choose: Choices, sizes: dict[str, int], axis: str) -> int:

@@ -26,6 +26,7 @@ _Seen: TypeAlias = Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]
 
 
 def _infer(a: Inference) -> StructInfo:
+    _check_mask(a)
     names = [param.name for param in a.op.arguments[:3]]
     query, key, value = (a.rank(name, 4) for name in names)
     dtype = a.common_dtype([(name, a.tensor(name).dtype) for name in names])
@@ -47,6 +48,12 @@ def _infer(a: Inference) -> StructInfo:
     if a.op.name == "relax.nn.attention_bias":
         _check_bias(a, (q[0], q[2], q[1], k[1]))
     return tensor_info([q[0], q[1], q[2], v[3]], dtype, 4, device)
+
+
+def _check_mask(a: Inference) -> None:
+    mask = a.attr("causal_mask")
+    if mask not in (None, "TopLeft", "BottomRight"):
+        raise a.fail("E0321", f'has no causal_mask "{mask}"', 'choose one of "TopLeft", "BottomRight"')
 
 
 def _check_bias(a: Inference, scores: d.Dims) -> None:
@@ -122,7 +129,7 @@ def _masked(scores: te.Tensor, seen: _Seen) -> te.Tensor:
     """Return the softmax over the keys that each query attends to."""
 
     def lowest(b: tir.PrimExpr, i: tir.PrimExpr, j: tir.PrimExpr) -> tir.PrimExpr:
-        return te.if_then_else(seen(i, j), scores(b, i, j), te.min_value(scores.dtype))
+        return te.if_then_else(seen(i, j), scores(b, i, j), te.const(float("-inf"), scores.dtype))
 
     weights = softmax(te.compute(scores.dims, lowest, "T_masked"), -1)
 
@@ -177,8 +184,11 @@ def _numpy_attend(np: Any, a: Any, q: Any, k: Any, v: Any, bias: Any) -> Any:
         rows = rows + (0 if a.causal_mask == "TopLeft" else scores.shape[-1] - scores.shape[-2])
         seen = columns <= rows if a.window_size is None else (columns <= rows) & (rows < columns + a.window_size)
         scores = np.where(seen, scores, -np.inf)
+        is_empty = ~seen.any(-1, keepdims=True)
     exponential = np.exp(scores - scores.max(-1, keepdims=True, initial=-np.inf))
     weights = exponential / exponential.sum(-1, keepdims=True)
+    if a.causal_mask is not None:
+        weights = np.where(is_empty, 0, weights)  # a sum over no keys
     return np.moveaxis(weights @ v, 1, 2).astype(q.dtype)
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from .. import te, tir
 from ..base import StructInfo
+from ..numpy_dtype import converted
 from . import dims as d
 from .inference import Inference, common_vdevice, dims_of, tensor_info
-from .layouts import layout_of, numpy_packed, numpy_unpacked, packed, unpacked, whole_dims
+from .layouts import layout_of, numpy_packed, numpy_unpacked, packed, split_dims, unpacked, whole_dims, whole_dims_of
 from .registry import InferRule, Oracle, Param, RelaxOp, register
 from .windows import complete_windows, padded, sides, window_length
 
@@ -31,7 +32,8 @@ def _infer(spatial: int, transposed: bool) -> InferRule:
         own, kernel = dims_of(data), dims_of(weight)
         if own is None or kernel is None:
             return tensor_info(None, dtype, out_layout.ndim, device)
-        x, w = layout.primal(own, letters), kernel_layout.primal(kernel, kernel_letters)
+        x = whole_dims_of(a, "data_layout", own, letters)
+        w = whole_dims_of(a, "kernel_layout", kernel, kernel_letters)
         groups = a.attr("groups")
         if groups < 1:
             raise a.fail("E0321", f"cannot have {groups} groups", "give a positive number")
@@ -47,7 +49,7 @@ def _infer(spatial: int, transposed: bool) -> InferRule:
             raise a.fail("E0326", f"cannot split {d.show_one(w[0])} {kind} channels into {groups} groups")
         windows = _transposed_lengths if transposed else _lengths
         result = [x[0], d.multiply(w[1], groups) if transposed else w[0], *windows(a, x[2:], w[2:])]
-        return tensor_info(out_layout.split(result, letters), dtype, out_layout.ndim, device)
+        return tensor_info(split_dims(a, "out_layout", result, letters), dtype, out_layout.ndim, device)
 
     return infer
 
@@ -58,8 +60,8 @@ def _lengths(a: Inference, x: Any, w: Any) -> list[Any]:
 
 def _windows(a: Inference, spatial: int) -> tuple[Sequence[Any], ...]:
     """Return the strides, dilation and padding of each dimension (E0321)."""
-    strides, dilation = a.per_dimension("strides", spatial), a.per_dimension("dilation", spatial)
-    return strides, dilation, sides(a.per_dimension("padding", 2 * spatial))
+    strides, dilation = a.per_dimension("strides", spatial, 1), a.per_dimension("dilation", spatial, 1)
+    return strides, dilation, sides(a.per_dimension("padding", 2 * spatial, 0))
 
 
 def _transposed_lengths(a: Inference, x: Any, w: Any) -> list[Any]:
@@ -114,8 +116,8 @@ def _numpy(spatial: int) -> Oracle:
     letters = _SPATIAL[spatial]
 
     def oracle(np: Any, a: Any) -> Any:
-        x = numpy_unpacked(np, a.data.astype(a.result_dtype), a.data_layout, "NC" + letters)
-        w = numpy_unpacked(np, a.weight.astype(a.result_dtype), a.kernel_layout, "OI" + letters)
+        x = numpy_unpacked(np, converted(a.data, a.result_dtype), a.data_layout, "NC" + letters)
+        w = numpy_unpacked(np, converted(a.weight, a.result_dtype), a.kernel_layout, "OI" + letters)
         x = np.pad(x, [(0, 0), (0, 0), *sides(a.padding)])
         result = _convolve(np, x, w, a.strides, a.dilation, a.groups)
         return numpy_packed(np, result, a.out_layout, "NC" + letters)
@@ -151,8 +153,8 @@ def _numpy_transposed(spatial: int) -> Oracle:
     letters = _SPATIAL[spatial]
 
     def oracle(np: Any, a: Any) -> Any:
-        x = numpy_unpacked(np, a.data.astype(a.result_dtype), a.data_layout, "NC" + letters)
-        w = numpy_unpacked(np, a.weight.astype(a.result_dtype), a.kernel_layout, "IO" + letters)
+        x = numpy_unpacked(np, converted(a.data, a.result_dtype), a.data_layout, "NC" + letters)
+        w = numpy_unpacked(np, converted(a.weight, a.result_dtype), a.kernel_layout, "IO" + letters)
         lengths = [
             (x.shape[2 + n] - 1) * a.strides[n] + a.dilation[n] * (w.shape[2 + n] - 1) + 1 + a.output_padding[n]
             for n in range(spatial)

@@ -6,20 +6,39 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import te, tir
+from ..base import StructInfo
+from ..relax import TensorStructInfo
 from ..te import topi
 from . import dims as d
-from .inference import same_as_first
+from .indexing import infer_take
+from .inference import Inference, dims_of, same_as_first
 from .layouts import numpy_packed, numpy_unpacked, packed, unpacked
-from .loss import LOSS_PARAMS
-from .pooling import counted, window_places
+from .loss import LOSS_PARAMS, infer_nll
+from .pooling import counted, infer_pool, window_places
 from .registry import InferRule, Oracle, Param, RelaxOp, register
 from .search import first_greatest
 from .windows import complete_windows, sides
 from .writing import Element, Writes, from_front
 
 
-def _like(name: str) -> InferRule:
-    return lambda a: a.tensor(name)
+def _gradient_of(forward: InferRule, name: str) -> InferRule:
+    """Return the rule of the gradient with respect to `name` of an operator with the rule `forward`, whose parameters it has:
+    `output_grad` has the shape of that operator's result (E0323, E0326).
+    """
+
+    def infer(a: Inference) -> StructInfo:
+        result, given = forward(a), a.tensor("output_grad")
+        assert isinstance(result, TensorStructInfo)
+        if -1 not in (result.ndim, given.ndim) and result.ndim != given.ndim:
+            reason = f"needs 'output_grad' to have {result.ndim} dimensions, but it has {given.ndim}"
+            raise a.fail("E0323", reason, None, a.argument("output_grad"))
+        wanted, own = dims_of(result), dims_of(given)
+        for x, y in zip(wanted or (), own or (), strict=False):
+            both = f"{d.show(wanted or ())}, but its shape is {d.show(own or ())}"
+            a.check_equal(x, y, f"needs 'output_grad' to have the shape {both}")
+        return a.tensor(name)
+
+    return infer
 
 
 _POOL = (
@@ -84,7 +103,7 @@ register(
     RelaxOp(
         "relax.grad.nll_loss_backward",
         (Param("output_grad"), *LOSS_PARAMS),
-        _like("predictions"),
+        _gradient_of(infer_nll, "predictions"),
         "Return the gradient of `nll_loss` with respect to `predictions`.",
         _numpy_nll_backward,
         _nll_backward,
@@ -173,7 +192,7 @@ for _name in ("max_pool2d", "avg_pool2d"):
         RelaxOp(
             f"relax.grad.{_name}_backward",
             _POOL,
-            _like("data"),
+            _gradient_of(infer_pool(2), "data"),
             f"Return the gradient of `{_name}` with respect to `data`.",
             _numpy_pool_backward(_name == "avg_pool2d"),
             _pool_backward(_name == "avg_pool2d"),
@@ -204,7 +223,7 @@ register(
     RelaxOp(
         "relax.grad.take_backward",
         (Param("output_grad"), Param("x"), Param("indices"), Param("axis", "opt_int", None)),
-        _like("x"),
+        _gradient_of(infer_take, "x"),
         "Return the gradient of `take` with respect to `x`.",
         _numpy_take_backward,
         _take_backward,

@@ -17,7 +17,7 @@ from ..numpy_dtype import float_to_int
 from ..relax import ShapeExpr
 from . import dims as d
 from .inference import Inference, tensor_info, written_dims
-from .layouts import layout_of, numpy_packed, numpy_unpacked, packed, unpacked, whole_dims
+from .layouts import layout_of, numpy_packed, numpy_unpacked, packed, split_dims, unpacked, whole_dims, whole_dims_of
 from .registry import Param, RelaxOp, register
 
 _CHOICES = {
@@ -62,8 +62,8 @@ def _infer_resize(a: Inference, letters: str) -> StructInfo:
         raise a.fail("E0323", f"needs a size of {spatial} dimensions, not {size.ndim}", None, a.argument("size"))
     if dims is None or not isinstance(a.argument("size"), ShapeExpr) or size.values is None:
         return tensor_info(None, dtype, layout.ndim, info.vdevice)
-    result = [*layout.primal(dims, letters)[:2], *size.values]
-    return tensor_info(layout.split(result, letters), dtype, layout.ndim, info.vdevice)
+    result = [*whole_dims_of(a, "layout", dims, letters)[:2], *size.values]
+    return tensor_info(split_dims(a, "layout", result, letters), dtype, layout.ndim, info.vdevice)
 
 
 # --- As a tensor expression -----------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ def index_tensor_info(a: Inference, name: str) -> TensorStructInfo:
     return result
 
 
-def _infer_take(a: Inference) -> StructInfo:
+def infer_take(a: Inference) -> StructInfo:
     info, indices, axis = a.tensor("x"), index_tensor_info(a, "indices"), a.attr("axis")
     if axis is None and info.ndim != 1:
         raise a.fail("E0323", f"needs an axis, since 'x' has {info.ndim} dimensions", "give axis=0")
@@ -56,7 +56,7 @@ register(
     RelaxOp(
         "relax.take",
         (Param("x"), Param("indices"), Param("axis", "opt_int", None)),
-        _infer_take,
+        infer_take,
         "Return the slices of `x` at `indices` along `axis`.",
         lambda np, a: np.take(a.x, a.indices, 0 if a.axis is None else a.axis),
         _take,

@@ -143,11 +143,13 @@ class Inference:
                 raise self.fail("E0325", f"names axis {axis} twice in {list(axes)}", "name each axis once")
         return result
 
-    def per_dimension(self, name: str, count: int) -> tuple[Any, ...]:
-        """Return the attribute `name`, which must have `count` values (E0321)."""
+    def per_dimension(self, name: str, count: int, least: int | None = None) -> tuple[Any, ...]:
+        """Return the attribute `name`, which must have `count` values, none below `least` (E0321)."""
         values = self.attr(name)
         if len(values) != count:
             raise self.fail("E0321", f"needs {count} values as '{name}', not {len(values)}")
+        if least is not None and min(values) < least:
+            raise self.fail("E0321", f"needs values of at least {least} as '{name}', not {min(values)}")
         return values
 
     def rank(self, name: str, *allowed: int) -> TensorStructInfo:

@@ -141,6 +141,9 @@ def _pieces(length: tir.PrimExpr, parts: int | tuple[int, ...]) -> list[tuple[ti
     """Return the start and length of each part of an axis of `length`."""
     if isinstance(parts, int):
         size = d.ceildiv(length, parts)
+        if (known := d.value_of(length)) is not None:
+            ends = [min(number * -(-known // parts), known) for number in range(parts + 1)]
+            return [(d.dim(start), d.dim(end - start)) for start, end in pairwise(ends)]
         starts = [d.multiply(size, number) for number in range(parts)]
         return [(start, size) for start in starts[:-1]] + [(starts[-1], d.subtract(length, starts[-1]))]
     ends = [d.minimum(d.dim(max(index, 0)), length) for index in parts]
@@ -160,6 +163,8 @@ def _split(a: Any) -> tuple[te.Tensor, ...]:
 
 
 def _numpy_split(np: Any, a: Any) -> Any:
+    if a.indices_or_sections in (1, ()):
+        return a.x
     if isinstance(a.indices_or_sections, int):
         size = -(-a.x.shape[a.axis] // a.indices_or_sections)
         return tuple(np.split(a.x, [size * n for n in range(1, a.indices_or_sections)], a.axis))
@@ -180,6 +185,8 @@ register(
 
 def _infer_repeat(a: Inference) -> StructInfo:
     info, repeats, axis = a.tensor("data"), a.attr("repeats"), a.attr("axis")
+    if repeats < 0:
+        raise a.fail("E0321", f"cannot repeat elements {repeats} times", "give a number of at least 0")
     dims = dims_of(info)
     if axis is None:
         return tensor_info(dims and [d.multiply(d.product(dims), repeats)], info.dtype, 1, info.vdevice)
@@ -193,7 +200,9 @@ def _repeat(a: Any) -> te.Tensor:
     flat = a.axis is None
     x = topi.reshape(a.data, [d.product(a.data.dims)]) if flat else a.data
     axis = 0 if flat else a.axis % x.ndim
-    return te.compute(a.result.dims, lambda *ax: x(*ax[:axis], ax[axis] // a.repeats, *ax[axis + 1 :]), "T_repeat")
+    return te.compute(
+        a.result.dims, lambda *ax: x(*ax[:axis], ax[axis] // max(a.repeats, 1), *ax[axis + 1 :]), "T_repeat"
+    )
 
 
 register(
@@ -210,6 +219,8 @@ register(
 
 def _infer_tile(a: Inference) -> StructInfo:
     info, repeats = a.tensor("data"), a.attr("repeats")
+    if min(repeats, default=0) < 0:
+        raise a.fail("E0321", f"cannot repeat dimensions {list(repeats)} times", "give numbers of at least 0")
     if info.ndim == -1:
         return tensor_info(None, info.dtype, -1, info.vdevice)
     ndim = max(info.ndim, len(repeats))

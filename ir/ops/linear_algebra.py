@@ -7,6 +7,7 @@ from typing import Any
 from .. import te, tir
 from ..base import Op, StructInfo
 from ..diagnostics import error
+from ..numpy_dtype import converted
 from ..relax import Call, Expr, TensorStructInfo
 from ..te import topi
 from . import dims as d
@@ -66,7 +67,7 @@ def _matmul(a: Any) -> te.Tensor:
 
 
 def _numpy_matmul(np: Any, a: Any) -> Any:
-    product = np.matmul(a.x1.astype(a.result_dtype), a.x2.astype(a.result_dtype))
+    product = np.matmul(converted(a.x1, a.result_dtype), converted(a.x2, a.result_dtype))
     return product.astype(a.result_dtype)  # NumPy's product of bfloat16 is float32
 
 

@@ -51,7 +51,7 @@ register(
 _REDUCTIONS = ("none", "sum", "mean")
 
 
-def _infer_nll(a: Inference) -> StructInfo:
+def infer_nll(a: Inference) -> StructInfo:
     x, targets = a.float_tensor("predictions"), index_tensor_info(a, "targets")
     names = ("predictions", "weights") if a.has("weights") else ("predictions",)
     dtype = a.same_dtype(*names)
@@ -123,7 +123,7 @@ register(
     RelaxOp(
         "relax.nn.nll_loss",
         LOSS_PARAMS,
-        _infer_nll,
+        infer_nll,
         "Return the negative log likelihood of the classes `targets`.",
         _numpy_nll,
         _nll,

@@ -247,6 +247,8 @@ def _infer_group_norm(a: Inference) -> StructInfo:
     axis = a.axis(a.attr("channel_axis"), info.ndim)
     if axis in a.axes(a.attr("axes"), info.ndim):
         raise a.fail("E0325", f"names the channel axis {axis} among 'axes'", "list the other axes to normalize over")
+    if a.attr("num_groups") < 1:
+        raise a.fail("E0321", f"cannot have {a.attr('num_groups')} groups", "give a positive number")
     dims = dims_of(info)
     channels = d.value_of(dims[axis]) if dims is not None else None
     if channels is not None and channels % a.attr("num_groups"):

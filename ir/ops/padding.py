@@ -88,9 +88,13 @@ def _pad(a: Any) -> te.Tensor:
 
 def _numpy_pad(np: Any, a: Any) -> Any:
     widths = list(zip(a.pad_width[::2], a.pad_width[1::2], strict=True))
+    added = [(max(low, 0), max(high, 0)) for low, high in widths]
     if a.pad_mode == "constant":
-        return np.pad(a.data, widths, constant_values=a.pad_value)
-    return np.pad(a.data, widths, _NUMPY_MODES[a.pad_mode])
+        whole = np.pad(a.data, added, constant_values=a.pad_value)
+    else:
+        whole = np.pad(a.data, added, _NUMPY_MODES[a.pad_mode])
+    kept = [slice(max(-low, 0), size + min(high, 0)) for (low, high), size in zip(widths, whole.shape, strict=True)]
+    return whole[tuple(kept)]
 
 
 def _complete(values: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from .. import te, tir
 from ..base import StructInfo
 from . import dims as d
 from .inference import Inference, dims_of, tensor_info
-from .layouts import layout_of, numpy_packed, numpy_unpacked, packed, unpacked, whole_dims
+from .layouts import layout_of, numpy_packed, numpy_unpacked, packed, split_dims, unpacked, whole_dims, whole_dims_of
 from .registry import InferRule, Oracle, Param, RelaxOp, register
 from .windows import complete_windows, padded, sides, window_length
 
@@ -27,15 +27,15 @@ def _laid_out(a: Inference, spatial: int, lengths: Callable[[list[tir.PrimExpr]]
     dims = dims_of(info)
     if dims is None:
         return tensor_info(None, info.dtype, out_layout.ndim, info.vdevice)
-    x = layout.primal(dims, letters)
+    x = whole_dims_of(a, "layout", dims, letters)
     result = [*x[:2], *lengths(x[2:])]
-    return tensor_info(out_layout.split(result, letters), info.dtype, out_layout.ndim, info.vdevice)
+    return tensor_info(split_dims(a, "out_layout", result, letters), info.dtype, out_layout.ndim, info.vdevice)
 
 
-def _infer_pool(spatial: int) -> InferRule:
+def infer_pool(spatial: int) -> InferRule:
     def infer(a: Inference) -> StructInfo:
-        size, strides, dilation = (a.per_dimension(name, spatial) for name in ("pool_size", "strides", "dilation"))
-        windows = (size, strides, dilation, sides(a.per_dimension("padding", 2 * spatial)))
+        size, strides, dilation = (a.per_dimension(name, spatial, 1) for name in ("pool_size", "strides", "dilation"))
+        windows = (size, strides, dilation, sides(a.per_dimension("padding", 2 * spatial, 0)))
 
         def lengths(x: list[tir.PrimExpr]) -> list[tir.PrimExpr]:
             return [window_length(*part, a.attr("ceil_mode")) for part in zip(x, *windows, strict=True)]
@@ -166,7 +166,7 @@ def _declare_pool(spatial: int, average: bool) -> None:
                 Param("layout", "str", "NC" + letters),
                 Param("out_layout", "opt_str", None),
             ),
-            _infer_pool(spatial),
+            infer_pool(spatial),
             f"Return the {'mean' if average else 'maximum'} of every window of `data` in {spatial}D.",
             _numpy_pool(spatial, average),
             _pool(spatial, average),
@@ -180,7 +180,7 @@ def _declare_pool(spatial: int, average: bool) -> None:
 
 def _infer_adaptive(spatial: int) -> InferRule:
     def infer(a: Inference) -> StructInfo:
-        size = a.attr("output_size") and a.per_dimension("output_size", spatial)
+        size = None if a.attr("output_size") is None else a.per_dimension("output_size", spatial, 1)
         return _laid_out(a, spatial, lambda x: x if size is None else [d.as_dim(item) for item in size])
 
     return infer
@@ -296,6 +296,8 @@ def _infer_shuffle(a: Inference) -> StructInfo:
     dims = dims_of(info)
     if info.ndim in (0, 1, 2):
         raise a.fail("E0323", f"needs 'data' to have 3 or more dimensions, but it has {info.ndim}")
+    if factor < 1:
+        raise a.fail("E0321", f"cannot enlarge by a factor of {factor}", "give a positive number")
     if dims is None:
         return info
     channels = d.value_of(dims[-3])

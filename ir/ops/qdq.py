@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from .. import te, tir
 from ..base import StructInfo
-from ..dtype import int_range, is_float
+from ..dtype import is_float, is_int
+from ..numpy_dtype import float_to_int
 from . import dims as d
 from .inference import Inference, dims_of, like
 from .registry import Param, RelaxOp, register
@@ -14,6 +15,8 @@ from .registry import Param, RelaxOp, register
 
 def _infer(a: Inference) -> StructInfo:
     info = a.tensor("data")
+    if a.attr("out_dtype") == "void":
+        raise a.fail("E0321", "needs an out_dtype")
     for name in ("scale", "zero_point"):
         other = a.rank(name, 0, 1)
         dims, own = dims_of(other), dims_of(info)
@@ -31,6 +34,8 @@ def _parameter(value: Any, index: tuple[tir.PrimExpr, ...], axis: int) -> tir.Pr
 
 
 def _clip_cast(value: tir.PrimExpr, dtype: str) -> tir.PrimExpr:
+    if dtype in ("float32", "float64"):
+        return te.cast(value, dtype)
     low, high = te.cast(te.min_value(dtype), value.dtype), te.cast(te.max_value(dtype), value.dtype)
     return te.cast(te.maximum(te.minimum(value, high), low), dtype)
 
@@ -51,7 +56,7 @@ def _dequantize(a: Any) -> te.Tensor:
         zero = te.cast(_parameter(a.zero_point, indices, a.axis), dtype)
         difference = te.cast(a.data(*indices), dtype) - zero
         scaled = te.cast(difference, "float32") * te.cast(_parameter(a.scale, indices, a.axis), "float32")
-        return scaled if a.out_dtype == "float32" else _clip_cast(scaled, a.out_dtype)
+        return _clip_cast(scaled, a.out_dtype)
 
     return te.compute(a.data.dims, value, "dequantized")
 
@@ -60,17 +65,27 @@ def _along(a: Any, value: Any) -> Any:
     return value.reshape([-1 if n == a.axis % a.data.ndim else 1 for n in range(a.data.ndim)]) if value.ndim else value
 
 
+def _numpy_clip_cast(np: Any, value: Any, dtype: str, result_dtype: Any) -> Any:
+    if is_int(dtype):
+        return float_to_int(value, dtype)
+    if dtype in ("float32", "float64"):
+        return value.astype(result_dtype)
+    most = cast("Any", te.max_value(dtype)).value
+    return np.clip(value, -most, most).astype(result_dtype)
+
+
 def _numpy_quantize(np: Any, a: Any) -> Any:
     scaled = a.data / _along(a, a.scale)
-    if is_float(a.out_dtype):
-        return (scaled + _along(a, a.zero_point)).astype(a.result_dtype)
-    return np.clip(np.rint(scaled) + _along(a, a.zero_point), *int_range(a.out_dtype)).astype(a.result_dtype)
+    rounded = scaled if is_float(a.out_dtype) else np.rint(scaled)
+    moved = rounded + _along(a, a.zero_point).astype(scaled.dtype)
+    return _numpy_clip_cast(np, moved, a.out_dtype, a.result_dtype)
 
 
 def _numpy_dequantize(np: Any, a: Any) -> Any:
     wide = "float32" if is_float(str(a.data.dtype)) else "int32"
     difference = a.data.astype(wide) - _along(a, a.zero_point)
-    return (difference.astype("float32") * _along(a, a.scale).astype("float32")).astype(a.result_dtype)
+    scaled = difference.astype("float32") * _along(a, a.scale).astype("float32")
+    return _numpy_clip_cast(np, scaled, a.out_dtype, a.result_dtype)
 
 
 for _name, _dtype, _doc, _oracle, _meaning in (

@@ -12,7 +12,7 @@ from ..base import StructInfo
 from ..relax import ShapeExpr
 from . import dims as d
 from .inference import Inference, dims_of, tensor_info
-from .layouts import layout_of, numpy_packed, numpy_unpacked, packed, unpacked, whole_dims
+from .layouts import layout_of, numpy_packed, numpy_unpacked, packed, split_dims, unpacked, whole_dims, whole_dims_of
 from .registry import Param, RelaxOp, register
 
 _LETTERS = {4: "NCHW", 5: "NCDHW"}
@@ -123,14 +123,14 @@ def _infer_grid_sample(a: Inference) -> StructInfo:
     dims, places = dims_of(info), dims_of(grid)
     if dims is None or places is None:
         return tensor_info(None, info.dtype, layout.ndim, info.vdevice)
-    batch, channels, *_ = layout.primal(dims, _LETTERS[ndim])
+    batch, channels, *_ = whole_dims_of(a, "layout", dims, _LETTERS[ndim])
     a.check_equal(
         places[0], batch, f"needs a grid for each image, but gets {d.show_one(places[0])} for {d.show_one(batch)}"
     )
     reason = f"needs {ndim - 2} coordinates in dimension 1 of 'grid', but it is {d.show_one(places[1])}"
     a.check_equal(places[1], d.dim(ndim - 2), reason, "move the coordinates with R.permute_dims")
     return tensor_info(
-        layout.split([batch, channels, *places[2:]], _LETTERS[ndim]), info.dtype, layout.ndim, info.vdevice
+        split_dims(a, "layout", [batch, channels, *places[2:]], _LETTERS[ndim]), info.dtype, layout.ndim, info.vdevice
     )
 
 

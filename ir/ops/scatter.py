@@ -159,7 +159,17 @@ register(
 
 
 def _infer_put(a: Inference) -> StructInfo:
-    return _checked(a, "values")
+    info, indices, values = _checked(a, "values"), a.tensors("indices"), a.tensor("values")
+    ranks = [index.ndim for index in indices]
+    if -1 in (*ranks, info.ndim, values.ndim):
+        return info
+    if len(indices) > info.ndim:
+        raise a.fail("E0323", f"has {len(indices)} indices for {info.ndim} dimensions", None, a.argument("indices"))
+    most = max(ranks, default=0) + info.ndim - len(indices)
+    if values.ndim > most:
+        reason = f"needs 'values' to have at most {most} dimensions, but it has {values.ndim}"
+        raise a.fail("E0323", reason, None, a.argument("values"))
+    return info
 
 
 register(

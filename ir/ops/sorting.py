@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from .. import te, tir
@@ -192,7 +193,7 @@ def _infer_median(a: Inference) -> StructInfo:
 def _numpy_median(np: Any, a: Any) -> Any:
     x, gone = a.x, sorted(axis % a.x.ndim for axis in (range(a.x.ndim) if a.axis is None else a.axis))
     kept = [axis for axis in range(x.ndim) if axis not in gone]
-    rows = x.transpose(*kept, *gone).reshape(*(x.shape[axis] for axis in kept), -1)
+    rows = x.transpose(*kept, *gone).reshape(*(x.shape[axis] for axis in kept), prod(x.shape[axis] for axis in gone))
     order, missing = np.argsort(rows, -1, kind="stable"), (rows != rows).sum(-1, keepdims=True)
     middle = np.where(missing > 0, rows.shape[-1] - missing, (rows.shape[-1] - 1) // 2)
     index = np.take_along_axis(order, middle, -1)

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from .. import te, tir
 from ..base import StructInfo
+from ..numpy_dtype import converted
 from ..te import topi
 from . import dims as d
 from .inference import Inference, dims_of, like, tensor_info
@@ -139,7 +140,7 @@ def _numpy_scan(name: str, identity: int) -> Oracle:
     def oracle(np: Any, a: Any) -> Any:
         data = a.data.reshape(-1) if a.axis is None else a.data
         axis = a.axis or 0
-        result = getattr(np, name)(data.astype(a.result_dtype), axis, dtype=a.result_dtype)
+        result = getattr(np, name)(converted(data, a.result_dtype), axis, dtype=a.result_dtype)
         if not a.exclusive:
             return result
         shifted = np.roll(result, 1, axis)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
+from msgspec import Struct
+
 from ..base import BaseFunc, IRModule, Node
 from ..deep import deep
 from ..diagnostics import ArgumentError, Diagnostic, TvmsError
@@ -23,6 +25,18 @@ __all__ = ["CHECKS", "LEVELS", "Check", "Level", "check_law", "check_types", "ve
 
 _well_typed: WeakKeyDictionary[IRModule, dict[str, BaseFunc]] = WeakKeyDictionary()
 """Modules that `check_types` passed, and their functions at that time."""
+
+
+class _Findings(Struct, frozen=True):
+    """What the checks of one loop function found, and the references and calls in it."""
+
+    found: tuple[Diagnostic, ...]
+    mentions: list[Node]
+    has_broken_parts: bool
+
+
+_known: WeakKeyDictionary[PrimFunc, dict[tuple[int, bool], _Findings]] = WeakKeyDictionary()
+"""Findings by function, level and strictness: most passes keep most functions, and nodes do not change."""
 
 
 @deep
@@ -44,18 +58,20 @@ def verify(node: Node, level: Level = "bounds", strict: bool = False) -> tuple[D
     has_broken_parts = False
     mentions: dict[str, list[Node]] = {}
     for name, function in (module.functions if module else {"": node}).items():
-        subject = Subject(function, strict) if isinstance(function, PrimFunc) else None
-        nodes = tuple(walk(function)) if subject is None else (*subject.signature, *subject.nodes)
+        if isinstance(function, PrimFunc):
+            own = _of_loop_function(function, depth, strict)
+            mentions[name] = own.mentions
+            found += own.found
+            has_broken_parts |= own.has_broken_parts
+            continue
+        nodes = tuple(walk(function))
         mentions[name] = mentioned((*nodes, *children(function)))
-        broken = [diagnostic for check in PART_CHECKS if depth for diagnostic in check.run(function, nodes)]
+        broken = _broken_parts(function, nodes, depth)
         found += broken
-        if broken:
-            has_broken_parts = True
-        elif isinstance(function, Function):
+        has_broken_parts |= bool(broken)
+        if not broken and isinstance(function, Function):
             for check in GRAPH_CHECKS:
                 found.extend(check.run(function, module) if LEVELS.index(check.level) <= depth else ())
-        elif subject is not None:
-            found.extend(_loop_level(subject, LEVELS[: depth + 1]))
     for check in MODULE_CHECKS:
         found.extend(
             check.run(module, mentions)
@@ -84,6 +100,25 @@ def check_types(module: IRModule) -> IRModule:
         check_law(module, "types")
         _well_typed[module] = {**module.functions}
     return module
+
+
+def _of_loop_function(function: PrimFunc, depth: int, strict: bool) -> _Findings:
+    """Run the checks of a loop function, once for each level; none, if a later level found nothing."""
+    known = _known.setdefault(function, {})
+    for (level, is_strict), findings in known.items():
+        if level >= depth and is_strict >= strict and not findings.found:
+            return findings
+    if (depth, strict) not in known:
+        subject = Subject(function, strict)
+        nodes = (*subject.signature, *subject.nodes)
+        broken = _broken_parts(function, nodes, depth)
+        found = tuple(broken or _loop_level(subject, LEVELS[: depth + 1]))
+        known[depth, strict] = _Findings(found, mentioned((*nodes, *children(function))), bool(broken))
+    return known[depth, strict]
+
+
+def _broken_parts(function: Node, nodes: Sequence[Node], depth: int) -> list[Diagnostic]:
+    return [diagnostic for check in PART_CHECKS if depth for diagnostic in check.run(function, nodes)]
 
 
 def _loop_level(subject: Subject, levels: Sequence[Level]) -> list[Diagnostic]:

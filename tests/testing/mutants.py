@@ -1,7 +1,7 @@
 """Evaluation of the fuzzer: bugs are planted in tvms, and the law that should find each is timed.
 
     python tests/testing/mutants.py            plant all bugs in turn, and write the tables of docs/fuzzing.md
-    python tests/testing/mutants.py NAME…      only those whose name begins with NAME, or all of a list: planted, outside, blind, random
+    python tests/testing/mutants.py NAME…      only those whose name begins with NAME, or all of a list (planted, outside, …)
     python tests/testing/mutants.py --seed N …  on other examples
 
 A bug replaces a line of the source. It is planted when the module is imported, in a child process; no file of the source
@@ -26,12 +26,13 @@ from blind_bugs import BLIND
 from outside_bugs import OUTSIDE
 from planted_bugs import MUTANTS, Mutant
 from random_bugs import RANDOM
+from sampled_bugs import SAMPLED
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "fuzzing.md"
-LISTS = {"planted": MUTANTS, "outside": OUTSIDE, "blind": BLIND, "random": RANDOM}
+LISTS = {"planted": MUTANTS, "outside": OUTSIDE, "blind": BLIND, "random": RANDOM, "sampled": SAMPLED}
 """Lists of bugs, by the name of their table."""
-BUGS = (*MUTANTS, *OUTSIDE, *BLIND, *RANDOM)
+BUGS = (*MUTANTS, *OUTSIDE, *BLIND, *RANDOM, *SAMPLED)
 SECONDS = 60.0
 """Processor time within which a bug must be found, in seconds."""
 SEED = 2

@@ -17,6 +17,7 @@ from ..graphs import graph_functions
 from ..networks import network_modules
 from ..oracle import Execute, as_module, assert_equivalent, interpreted, profiles
 from ..smaller import programs_in
+from ..varied_calls import operator_functions
 from .law import Law, module_constructs
 from .lowering import assert_scheduled_well
 
@@ -27,8 +28,8 @@ _Example: TypeAlias = tuple[IRModule, int]
 
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
-    functions = graph_functions() | call_functions()
-    modules = functions.map(as_module) | network_modules()
+    functions = st.one_of(graph_functions(), call_functions(), *[operator_functions()] * 4)
+    modules = st.one_of(*[functions.map(as_module)] * 6, network_modules(), network_modules())
     return st.tuples(modules if file is None else programs_in(file), st.integers(0, 99))
 
 
