@@ -10,6 +10,7 @@ LAWS = {
     "simplify": "a simplified expression has the same value, and is in normal form",
     "analysis": "bounds, remainders and maps of iterators that an analysis finds hold at every point",
     "texts": "operators on texts and sequences have their defining properties",
+    "merge": "a merge has the edits of both sides, and conflicts only where both touch one statement",
     "roundtrip": "a printed program reads back as the same program, in every dialect, and prints the same again",
     "bounds": "no valid program accesses what it does not declare; an index moved out of its buffer is always caught",
     "verify": "the verifier accepts valid programs, and reports the right error in broken ones",

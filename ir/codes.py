@@ -304,6 +304,8 @@ CODES: dict[str, str] = {
     "E0821": "a Python program or notebook that cannot be parsed",
     "E0822": "a definition in a program captures a value that only the running program knows",
     "E0823": "a file with several definitions, or without the one that is named",
+    "E0824": "two revisions that are valid, but not together",
+    "E0825": "git cannot be set up",
     "E0901": "a pass that gets or returns a value other than a module",
     "E0902": "an option whose value a pass does not accept",
     "E0903": "a pass that does not exist",

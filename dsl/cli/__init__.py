@@ -26,6 +26,9 @@ COMMANDS = {
     "check": "check files and report every error in them",
     "print": "print a module in canonical form, in any dialect",
     "fmt": "format files in place, keeping comments, names and meaning",
+    "diff": "compare two revisions of a program by structure",
+    "merge": "merge two revisions of a program with their common base, statement by statement",
+    "git-setup": "let git compare and merge files of programs by structure",
     "convert": "rewrite modules in another dialect",
     "migrate": "rewrite TVMScript for older versions of TVM as the newest one writes it",
     "port": "change Python programs for Apache TVM into programs for tvms: imports and names",
@@ -102,7 +105,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
 def _run(argv: list[str]) -> int:
     arguments = _parse(argv)
     choose_colors(arguments.color)
-    command = import_module(f"{__name__}.{arguments.command}_command")
+    command = import_module(f"{__name__}.{arguments.command.replace('-', '_')}_command")
     if getattr(arguments, "watch", False):
         return _run_again(command.run, arguments)
     if getattr(arguments, "sandbox", False):

@@ -73,6 +73,38 @@ def _add_fmt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stdin-filename", metavar="NAME", help="the name to show for standard input")
 
 
+def _add_diff(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "paths", metavar="FILE", nargs="+", help="two files: .tvms, .py, .ipynb or .md (FILE::NAME for one definition)"
+    )
+    parser.add_argument("--ignore-comments", action="store_true", help="do not compare comments")
+    parser.add_argument("--json", action="store_true", help="print the differences as JSON")
+    parser.add_argument("--run", action="store_true", help="also compare what functions compute on random inputs")
+    parser.add_argument("--git", action="store_true", help="take the arguments of an external diff of git; exit with 0")
+
+
+def _add_merge(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("base", metavar="BASE", help="the common ancestor")
+    parser.add_argument("ours", metavar="OURS", help="one revision")
+    parser.add_argument("theirs", metavar="THEIRS", help="the other revision")
+    parser.add_argument("-o", "--output", metavar="OUT", help="write to this file instead of standard output")
+    parser.add_argument("--name", metavar="NAME", help="the name to show for the file, if git gave it another one")
+    parser.add_argument(
+        "--marker-size", type=at_least(1), default=7, metavar="N", help="length of conflict markers (default: 7)"
+    )
+
+
+def _add_git_setup(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--global", dest="is_global", action="store_true", help="for all repositories of this user")
+    parser.add_argument("--remove", action="store_true", help="remove what this command has written")
+    parser.add_argument(
+        "--pattern",
+        metavar="GLOB",
+        action="append",
+        help="the files to compare and merge (default: *.tvms; may be repeated)",
+    )
+
+
 def _add_convert(parser: argparse.ArgumentParser) -> None:
     _add_sources(parser)
     common.add_defines(parser, common.CAPTURED)
@@ -361,6 +393,9 @@ ADD: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "port": _add_port,
     "import": _add_import,
     "fmt": _add_fmt,
+    "diff": _add_diff,
+    "merge": _add_merge,
+    "git-setup": _add_git_setup,
     "print": _add_print,
     "opt": _add_opt,
     "reduce": _add_reduce,

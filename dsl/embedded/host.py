@@ -47,9 +47,12 @@ class Definition(Struct, frozen=True, eq=False):
 
     @property
     def indentation(self) -> str:
-        """The white space before its first line."""
-        text = self.source.text[self.start : self.end]
-        return text[: len(text) - len(text.lstrip(" \t"))]
+        """The white space before its first line that is not a comment."""
+        for line in self.source.text[self.start : self.end].split("\n"):
+            code = line.lstrip(" \t")
+            if code.strip() and not code.startswith("#"):
+                return line[: len(line) - len(code)]
+        return ""
 
     def given(self, values: Mapping[str, Any]) -> Definition:
         """Return the definition with the values of captured names in `values`."""

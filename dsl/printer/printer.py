@@ -271,6 +271,22 @@ class Printer:
             frame.lines.append(body.lines)
 
 
+def take_end_comments(frame: Frame) -> list[str]:
+    """Remove the comments at the end of a branch, and return them; the parser reads them as part of the branch below."""
+    found: list[str] = []
+    lines = frame.lines
+    while lines:
+        last = lines[-1]
+        if not isinstance(last, str):
+            lines = last
+        elif last.startswith(f"{frame.indent}#"):
+            found.append(last)
+            lines.pop()
+        else:
+            break
+    return found[::-1]
+
+
 def module_name(module: IRModule) -> str:
     """Return the name of a module in its text; an empty string if the text consists of bare functions."""
     return module.name or ("Module" if module.attrs or module.global_infos else "")

@@ -16,7 +16,7 @@ from ...ir.visit import children, walk
 from .buffers import declaration, define_buffer, is_constant, producer_name, slices
 from .expressions import call, type_of
 from .literals import string
-from .printer import Printer, prints_lines
+from .printer import Printer, prints_lines, take_end_comments
 from .variables import frame_to_declare_in, holds_all_uses, variables_in
 
 _NAMED_LANES = (1, 4, 8, 16, 32, 64)
@@ -178,6 +178,7 @@ def _if(printer: Printer, node: tir.IfThenElse) -> None:
         printer.add(f"if {condition}:", trivia, then_frame)
         return
     with printer.frame(node.else_case) as else_frame:
+        else_frame.lines.extend(take_end_comments(then_frame))
         body(printer, node.else_case)
     printer.add(f"if {condition}:", trivia and Trivia(trivia.before, trivia.after), then_frame)
     printer.add("else:", trivia and Trivia(end=trivia.end), else_frame)

@@ -308,3 +308,10 @@ def load_module_text(text: str) -> object:
     from tvms import parse
 
     return parse(text)
+
+
+def test_a_block_of_a_page_may_start_with_an_indented_comment() -> None:
+    page = "```tvms\n    # why\nI.ir_module Module:\n    T.prim_func f(n:T.int32):\n        pass\n```\n"
+    host = read_host(Source("page.md", page))
+    assert host is not None
+    assert format_host(host) == page.replace("n:T", "n: T").replace("    # why", "# why")
