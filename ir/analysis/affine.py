@@ -56,10 +56,16 @@ def solve(simplifier: Simplifier, conditions: Sequence[tir.PrimExpr]) -> dict[ti
         return None if found.is_empty() else sample(found, leaves)
 
 
-def points(simplifier: Simplifier, conditions: Sequence[tir.PrimExpr], kept: Sequence[tir.Var]) -> isl.Set:
-    """Return the values of the variables `kept` for which values of the other variables satisfy all of `conditions`.
+def unknowns(simplifier: Simplifier, conditions: Sequence[tir.PrimExpr]) -> list[tir.PrimExpr]:
+    """Return the expressions in `conditions` that are not quasi-affine."""
+    leaves = dict.fromkeys(leaf for condition in conditions for leaf in _leaves(simplifier, condition))
+    return [leaf for leaf in leaves if not isinstance(leaf, tir.Var)]
 
-    Raises `GaveUp` if a condition is not quasi-affine. Must be called inside `bounded`.
+
+def points(simplifier: Simplifier, conditions: Sequence[tir.PrimExpr], kept: Sequence[tir.PrimExpr]) -> isl.Set:
+    """Return the values of `kept`, variables and unknowns, for which values of the other variables satisfy `conditions`.
+
+    Raises `GaveUp` if a condition has other unknowns. Must be called inside `bounded`.
     """
     others = dict.fromkeys(leaf for condition in conditions for leaf in _leaves(simplifier, condition))
     for variable in kept:

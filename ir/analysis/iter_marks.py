@@ -98,6 +98,8 @@ class Factors:
 
     def quotient(self, a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
         """Return `a / b`, rounded up."""
+        if self.divides(b, a):  # also if it is not known that b is positive
+            return self.over(a, b)
         return self.over(tir.Add(a.dtype, a, tir.Sub(a.dtype, b, self.number(1, a))), b)
 
     def divides(self, divisor: tir.PrimExpr, value: tir.PrimExpr) -> bool:

@@ -9,7 +9,7 @@ The answer is "proven", "refuted" or "unknown"; unknown never means false.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import product
 from math import prod
@@ -27,6 +27,7 @@ from ..simplify import Simplifier
 from ..visit import walk
 from .const_bounds import Bounds, Domain, Domains, ends
 from .evaluate import evaluate
+from .symbolic_division import facts_of_divisions, positive_factors
 
 MAX_POINTS = 2048
 """Maximum number of tested points: smaller domains are tested completely, larger ones at random points."""
@@ -160,6 +161,7 @@ def _by_affine(
     if any(isinstance(expr, tir.IntImm) and not expr.value for expr in asked):
         return _OBVIOUS
     try:
+        asked += _on_divisions(s, asked, domains, lambda conditions: solve(s, conditions) is None)
         solution = solve(s, [expr for expr in asked if not isinstance(expr, tir.IntImm)])
     except GaveUp:
         return Proof(Verdict.UNKNOWN, reason="it is too large to decide")
@@ -169,6 +171,23 @@ def _by_affine(
     if _is_counterexample(condition, domains, given, values):
         return Proof(Verdict.REFUTED, values, "there is a counterexample")
     return Proof(Verdict.UNKNOWN, reason="it is not quasi-affine")
+
+
+def _on_divisions(
+    s: Simplifier,
+    asked: Sequence[tir.PrimExpr],
+    domains: Domains,
+    is_contradiction: Callable[[list[tir.PrimExpr]], bool],
+) -> list[tir.PrimExpr]:
+    """Return linear facts on the divisions by sizes in `asked`, and on sizes that are products."""
+    facts = [s.visit(fact) for fact in positive_factors(s, domains)]
+    known = [*_given(s, domains, ()), *facts]
+
+    def is_positive(divisor: tir.PrimExpr) -> bool:
+        opposite = s.visit(tir.LE("bool", divisor, tir.IntImm(divisor.dtype, 0)))
+        return is_contradiction([expr for expr in (*known, opposite) if not isinstance(expr, tir.IntImm)])
+
+    return [*facts, *facts_of_divisions(s, asked, is_positive)]
 
 
 def _variables(condition: tir.PrimExpr, domains: Domains, given: Sequence[tir.PrimExpr]) -> list[tir.Var]:

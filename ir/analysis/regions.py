@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -15,9 +14,6 @@ from ..simplify import Simplifier
 from ..visit import walk
 from .const_bounds import Domains, ends
 from .proof import Proof, Verdict, prove
-
-if TYPE_CHECKING:
-    import islpy as isl
 
 TRUE = tir.IntImm("bool", 1)
 
@@ -109,8 +105,8 @@ def are_disjoint(
 def is_covered(wanted: RegionSet, by: Sequence[RegionSet], shared: Domains | None = None) -> Proof:
     """Prove that the union of `by` contains every element of `wanted`, for all values of other variables.
 
-    Exact if regions and conditions are quasi-affine; `shared` bounds the variables that are common to all places.
-    UNKNOWN if they are not, or if the question costs too much.
+    Exact if regions and conditions are quasi-affine; `shared` bounds the variables that are common to all places. Other
+    expressions of free variables have one unknown value. UNKNOWN if that does not suffice, or if it costs too much.
     """
     from .affine import GaveUp
 
@@ -128,28 +124,37 @@ def _uncovered(wanted: RegionSet, by: Sequence[RegionSet], shared: Domains) -> d
 
     A variable is free unless it is in the domains of a place. Raises `affine.GaveUp`.
     """
-    from .affine import bounded, points, sample
+    from .affine import GaveUp, bounded, points, sample, unknowns
 
     places = (wanted, *by)
     own = {variable for place in places for variable in place.domains}
     free = list(dict.fromkeys([*shared, *[v for place in places for v in _variables(place) if v not in own]]))
     coordinates = [tir.Var("int64", f"axis{axis}") for axis in range(len(wanted.region))]
     simplifier = Simplifier()
+    of_place = [list(map(simplifier.visit, _conditions(place, coordinates, shared))) for place in places]
+    asked = [condition for conditions in of_place for condition in conditions]
+    inside = {*own, *coordinates}
+    common = [leaf for leaf in unknowns(simplifier, asked) if _has_one_value(leaf, inside)]
     with bounded():
-
-        def of(place: RegionSet) -> isl.Set:
-            conditions = list(map(simplifier.visit, _conditions(place, coordinates, shared)))
-            return points(simplifier, conditions, [*free, *coordinates])
-
-        missing = of(wanted)
-        for item in by:
+        kept = [*free, *coordinates, *common]
+        missing = points(simplifier, of_place[0], kept)
+        for conditions in of_place[1:]:
             if missing.is_empty():
                 break
-            missing = missing - of(item)
+            missing = missing - points(simplifier, conditions, kept)
         if missing.is_empty():
             return None
+        if common:
+            raise GaveUp
         values = sample(missing, [*free, *coordinates])
     return {variable: values[variable] for variable in free}
+
+
+def _has_one_value(expr: tir.PrimExpr, inside: Collection[tir.Var]) -> bool:
+    """Return whether an expression, such as `x // n`, has the same value at all places: it reads no variable of `inside`, and
+    no memory.
+    """
+    return not any(node in inside or isinstance(node, tir.BufferLoad | tir.Call) for node in walk(expr))
 
 
 def _variables(place: RegionSet) -> list[tir.Var]:

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from evaluate_expressions import Expressions, evaluate, grid
 
 X, Y, Z = (te.var(name) for name in "ijk")
-N = te.size_var("n")
+N, M = te.size_var("n"), te.size_var("m")
 
 
 def ranges(**extents: te.Value) -> dict[tir.Var, tir.Range]:
@@ -65,10 +65,34 @@ def test_answers_agree_with_every_point(dtype: str, random: np.random.Generator)
         (te.if_then_else(X < N, X, N) <= N, {}),
         (X * X < 26, {"i": 6}),
         (X * N + Y < N * N, {"i": N, "j": N}),
+        (X // N < 32, {"i": N * 32}),
+        (X // N < M, {"i": N * M}),
+        (X % N < N, {"i": N * M}),
+        (te.not_equal(N, 0), {"i": N * M}),
+        (X // N + 2 <= M + 1, {"i": N * M}),
+        (te.any(te.equal(X, Y), te.not_equal(X // N, Y // N), te.not_equal(X % N, Y % N)), {"i": N * 8, "j": N * 8}),
     ],
 )
 def test_proven(condition: tir.PrimExpr, extents: dict[str, te.Value]) -> None:
     assert prove(condition, ranges(**extents)).verdict is Verdict.PROVEN
+
+
+def test_answers_on_divisions_by_sizes_agree_with_small_sizes(random: np.random.Generator) -> None:
+    for _ in range(60):
+        extent, bound = (int(number) for number in random.integers(-2, 4, 2))
+        parts = [X // N, X % N, Y // N, Y % N, X, Y, N]
+        a, b = (parts[int(at)] for at in random.integers(0, len(parts), 2))
+        compare = (make.less, make.less_equal, make.equal, make.not_equal)[int(random.integers(4))]
+        condition = compare(make.add(a, bound), b)
+        sizes = (N * (extent + 2), N * M)
+        domains = ranges(i=sizes[0], j=sizes[int(random.integers(2))])
+        if prove(condition, domains).verdict is not Verdict.PROVEN:
+            continue
+        for n, m, x, y in np.ndindex(4, 4, 12, 12):
+            values = {N: n, M: m, X: x, Y: y}
+            ends = [value_at(domain.extent, values) for domain in domains.values()]
+            if all(end is not None and values[v] < end for v, end in zip(domains, ends, strict=True)):
+                assert value_at(condition, values) != 0, f"{condition.script()} at {values}"
 
 
 def test_counterexamples_are_small_and_within_all_that_is_given() -> None:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from ... import make, tir
 from ...analysis.proof import prove
+from ...base import Node
+from ...dtype import is_index
 from ...intern import is_pure_call, may_fault
 from ...visit import walk
 from ..program import Program
@@ -25,7 +27,7 @@ def is_evaluable(program: Program, place: tir.For | tir.Block, *bounds: tir.Prim
     domains = {**fixed_domains(program, place), **own}
     loads = [node for node in nodes if isinstance(node, tir.BufferLoad)]
     return (
-        not any(may_fault(node) or (isinstance(node, tir.Call) and not is_pure_call(node)) for node in nodes)
+        not any(_faults(node, domains) or (isinstance(node, tir.Call) and not is_pure_call(node)) for node in nodes)
         and _are_constant(program.prim_func_of(place), loads)
         and all(_is_within(load, domains) for load in loads)
     )
@@ -41,6 +43,13 @@ def evaluable_box(
             for axis, size in zip(box, shape, strict=True)
         ]
     )
+
+
+def _faults(node: Node, domains: Domains) -> bool:
+    """Return whether a node may fail, such as a division by a size that no loop around proves to be positive."""
+    if isinstance(node, tir.FloorDiv | tir.FloorMod | tir.Div | tir.Mod) and is_index(node.dtype) and may_fault(node):
+        return not prove(make.not_equal(node.b, make.const(0, node.b.dtype)), domains).is_proven
+    return may_fault(node)
 
 
 def _domains_of_axes(block: tir.Block) -> dict[tir.Var, tir.Range]:
