@@ -153,10 +153,10 @@ class Detector:
         """Return each index as a sum of at most one split; raises NotIterMap if the map lacks the required property."""
         sums = tuple([self.fused(self.parse(index)) for index in indices])
         if self.level is not IterMapLevel.NO_CHECK:
-            self._check(sums, self.level is IterMapLevel.BIJECTIVE)
+            self._check(indices, sums, self.level is IterMapLevel.BIJECTIVE)
         return sums
 
-    def _check(self, sums: Sequence[IterSumExpr], is_bijective: bool) -> None:
+    def _check(self, indices: Sequence[tir.PrimExpr], sums: Sequence[IterSumExpr], is_bijective: bool) -> None:
         parts = parts_of(sums, self.shifted)
         for mark, splits in parts.items():
             check_parts(self.factors, mark, splits, is_bijective)
@@ -164,10 +164,18 @@ class Detector:
         for variable, domain in self.factors.iters.items() if is_bijective else ():
             if variable not in used and not is_one(self.factors.visit(domain.extent)):
                 raise NotIterMap(f"iterator '{variable.name}' is not used")
-        if len({mark for key, mark in self.marks.items() if isinstance(key, Constraint)} & parts.keys()) < len(
-            self.constraints
-        ):
+        bounded = {key for key, mark in self.marks.items() if isinstance(key, Constraint) and mark in parts}
+        if not all(item in bounded or self._is_apart(item, indices) for item in self.constraints):
             raise NotIterMap("a predicate bounds iterators that are used on their own")
+
+    def _is_apart(self, constraint: Constraint, indices: Sequence[tir.PrimExpr]) -> bool:
+        """Return whether a constraint bounds only iterators that nothing else uses, and certainly holds for a value of them."""
+        others = [term for other in self.constraints if other is not constraint for term in other.terms]
+        used = {node for value in (*indices, *others) for node in walk(value) if isinstance(node, tir.Var)}
+        if any(node in used and node in self.factors.iters for term in constraint.terms for node in walk(term)):
+            return False
+        mark, _ = self._constrained(constraint, next(iter(constraint.terms)).dtype)
+        return self.factors.at_most(self.factors.number(1, mark.extent), mark.extent)
 
     # --- Parsing ----------------------------------------------------------------------------------------------------
 

@@ -12,19 +12,19 @@ from ...access import full_region
 from ...analysis.iter_map import IterMapLevel, detect_iter_map
 from ...analysis.proof import prove
 from ...equal import structural_equal
-from ...idioms import uses
+from ...idioms import is_one, uses
 from ...verify.axis_kinds import check_axis_kinds
 from ...verify.subject import Subject
 from ...visit import children, substitute, walk
 from ..conditions import IN_ORDER, INDEPENDENT_ITERATIONS, name_of
 from ..program import Program
 from ..tree import statements_in, walk_statements
-from .bindings import Domains, domains_of
+from .bindings import Domains, domains_of, fixed_domains
 from .blocks import COMM_REDUCE, why_not_complete
 from .pipeline import bindings_of, bound_region, is_region_covered
 from .scope import Scope
 
-_FALSE = tir.IntImm("bool", 0)
+_FALSE, _TRUE = tir.IntImm("bool", 0), tir.IntImm("bool", 1)
 _PRIVATE: dict[str, bool] = dict.fromkeys(("local", "warp", "wmma", "m16n8k8", "metal"), False)
 _SHARED = {"block": {"shared": False, **_PRIVATE}, "thread": _PRIVATE, "vthread": _PRIVATE}
 """Storage scopes that are private to each iteration of a loop, by the kind of its thread axis: False."""
@@ -41,6 +41,8 @@ class Access(Struct, frozen=True):
     """Loops between the analysed statement and the block."""
     outside: tir.Stmt | None = None
     """The accessing statement if it is not a block; `block` then has no iterators."""
+    condition: tir.PrimExpr = _TRUE
+    """The predicate of the block, in terms of the loops around it."""
 
     @property
     def place(self) -> tir.Stmt:
@@ -73,7 +75,8 @@ def accesses(
             return
         for regions, is_write in ((block.reads, False), (block.writes, True)):
             for region in regions:
-                yield Access(block, region.buffer, bound_region(region, values), is_write, inside)
+                condition = substitute(node.predicate, known)
+                yield Access(block, region.buffer, bound_region(region, values), is_write, inside, condition=condition)
         return
     if isinstance(node, tir.For):
         inside = {**inside, node.loop_var: substitute(tir.Range(node.min, node.extent), known)}
@@ -116,22 +119,33 @@ def conflicts(first: tir.Stmt, second: tir.Stmt) -> tir.Buffer | None:
 
 
 class Pair:
-    """Two iterations: one of the loops around an access, and one of the loops around another access."""
+    """Two iterations: one of the loops around an access, and one of the loops around another access.
 
-    def __init__(self, mine: Access, loops: Sequence[tir.For], other: Access, others: Sequence[tir.For]) -> None:
+    `around` are the domains of the variables that both share.
+    """
+
+    def __init__(
+        self,
+        mine: Access,
+        loops: Sequence[tir.For],
+        other: Access,
+        others: Sequence[tir.For],
+        around: Domains | None = None,
+    ) -> None:
         theirs = [*[loop.loop_var for loop in others], *other.domains]
         fresh = {variable: tir.Var(variable.dtype, f"{variable.name}_") for variable in theirs}
         self.mine = [loop.loop_var for loop in loops]
         self.other = [fresh[loop.loop_var] for loop in others]
         renamed = {fresh[variable]: substitute(domain, fresh) for variable, domain in other.domains.items()}
-        domains: dict[tir.Var, tir.Range] = {**domains_of(tuple(loops)), **mine.domains, **renamed}
+        domains: dict[tir.Var, tir.Range] = {**(around or {}), **domains_of(tuple(loops)), **mine.domains, **renamed}
         domains.update({fresh[loop.loop_var]: tir.Range(loop.min, loop.extent) for loop in others})
         self.domains = domains
         self.apart = _apart(mine.region, tuple([substitute(range_, fresh) for range_ in other.region]))
+        self.given = [expr for expr in (mine.condition, substitute(other.condition, fresh)) if not is_one(expr)]
 
     def is_apart(self, given: Sequence[tir.PrimExpr]) -> bool:
-        """Return whether the accesses are proven to be disjoint if all of `given` hold."""
-        return prove(self.apart, self.domains, given).is_proven
+        """Return whether the accesses are proven to be disjoint if both execute and all of `given` hold."""
+        return prove(self.apart, self.domains, (*self.given, *given)).is_proven
 
     def before(self, first: Sequence[tir.Var], second: Sequence[tir.Var]) -> Iterator[list[tir.PrimExpr]]:
         """Yield the cases in which iteration `first` precedes `second`, each as conditions that hold together."""
@@ -234,7 +248,7 @@ def check_independent(program: Program, loop: tir.For, thread: str | None) -> No
     """
     reduces = is_across_threads(thread)
     found = [access for access in accesses(loop.body) if is_shared(access.buffer.scope, thread)]
-    scope = Scope(loop)
+    scope, around = Scope(loop), fixed_domains(program, loop)
     for index, mine in enumerate(found):
         for other in found[index:]:
             combines = reduces and mine.outside is None and is_reduced_over(program, mine.block, loop)
@@ -243,7 +257,7 @@ def check_independent(program: Program, loop: tir.For, thread: str | None) -> No
             is_same = mine.block is other.block and mine.outside is None
             if is_same and _has_own_elements(program, mine.block, loop):
                 continue
-            pair = Pair(mine, (loop,), other, (loop,))
+            pair = Pair(mine, (loop,), other, (loop,), around)
             orders = [(pair.mine, pair.other), (pair.other, pair.mine)]
             if not all(pair.is_apart(case) for first, second in orders for case in pair.before(first, second)):
                 where = name_of(mine.place) + ("" if mine.place is other.place else f" and {name_of(other.place)}")
