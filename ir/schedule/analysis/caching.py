@@ -22,7 +22,7 @@ from ..program import Program
 from ..tree import walk_statements
 from .bindings import domains_of, fixed_domains
 from .pipeline import bindings_of, bound_region
-from .removal import check_not_opaque
+from .removal import check_not_opaque, why_opaque
 from .speculation import evaluable_box
 
 ACCESSED = Condition(
@@ -171,12 +171,13 @@ class Cache:
         self.original, self.region, self.is_compact = original, region, is_compact
 
     def use(self, program: Program, node: _Stmt) -> _Stmt:
-        """Return `node` with the original buffer replaced by the copy.
+        """Return `node` with the original buffer replaced by the copy; indices into a limited copy are simplified.
 
         Refused if the copy is partial and the node uses the address or a view of the original (E0544).
         """
         ends = zip(self.region, self.original.shape, strict=True)
-        if not self.is_compact or all(is_zero(axis.min) and structural_equal(axis.extent, size) for axis, size in ends):
+        is_whole = all(is_zero(axis.min) and structural_equal(axis.extent, size) for axis, size in ends)
+        if not self.is_compact or (is_whole and why_opaque(node, self.original) is not None):
             return program.substitute(node, {self.original: self.buffer, self.original.data: self.buffer.data})
         check_not_opaque(node, self.original)
         return program.rewrite(node, self._instead)

@@ -58,6 +58,13 @@ def check_not_opaque(node: tir.Stmt, buffer: tir.Buffer, copied_to: str | None =
     If a copy in scope `copied_to` will replace it, a nested block that declares an access to it may use its address,
     if it has no strides, and view a part of it in the same scope.
     """
+    reason = why_opaque(node, buffer, copied_to)
+    if reason is not None:
+        raise OPAQUE.refuse(reason)
+
+
+def why_opaque(node: tir.Stmt, buffer: tir.Buffer, copied_to: str | None = None) -> str | None:
+    """Return why accesses in `node` cannot be redirected to a copy of a part of the buffer, or None if they can."""
     stack: list[tuple[Node, bool]] = [(child, False) for child in children(node)]
     while stack:
         part, is_declared = stack.pop()
@@ -65,16 +72,17 @@ def check_not_opaque(node: tir.Stmt, buffer: tir.Buffer, copied_to: str | None =
             is_declared = is_declared or any(region.buffer is buffer for region in (*part.reads, *part.writes))
         if isinstance(part, tir.MatchBufferRegion) and part.source.buffer is buffer:
             if not (is_declared and part.buffer.scope == copied_to):
-                raise OPAQUE.refuse(f"'{part.buffer.name}' is a view of a part of '{buffer.name}'")
+                return f"'{part.buffer.name}' is a view of a part of '{buffer.name}'"
         elif isinstance(part, tir.Buffer):
             if part is not buffer and part.data is buffer.data:
-                raise OPAQUE.refuse(f"'{part.name}' is also a view of '{buffer.name}'")
+                return f"'{part.name}' is also a view of '{buffer.name}'"
         elif part is buffer.data:
             if not is_declared or buffer.strides:
-                raise OPAQUE.refuse(f"the address of '{buffer.name}' is used")
+                return f"the address of '{buffer.name}' is used"
         else:
             defines = (part.buffer_var,) if isinstance(part, tir.AllocateConst) else ()
             stack.extend([(child, is_declared) for child in children(part) if child not in defines])
+    return None
 
 
 def uses_address(block: tir.Block, buffer: tir.Buffer) -> bool:
