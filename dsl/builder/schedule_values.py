@@ -116,11 +116,9 @@ def argument(context: Context, value: Any, node: syntax.Expr) -> Any:
 
 
 def _index_map(context: Context, closure: Closure, node: syntax.Expr) -> tir.IndexMap:
-    """Return a lambda as an index map."""
+    """Return a lambda as an index map; numbers on their own are int32, as everywhere in the language."""
     variables = tuple([tir.Var("int64", param.name, span=context.span(param)) for param in closure.node.params])
     result = closure.call(variables)
     values = result if is_tuple(result) else (result,)
-    finals = [
-        make.const(value, "int64") if type(value) is int else to_expr(context, value, node, "int64") for value in values
-    ]
+    finals = [make.const(value) if type(value) is int else to_expr(context, value, node, "int64") for value in values]
     return tir.IndexMap(variables, tuple(finals), span=context.span(node))

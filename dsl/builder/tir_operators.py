@@ -158,5 +158,5 @@ def _index_map(site: FormUse, mapping: Any, dtype: str) -> tir.IndexMap:
     variables = tuple(tir.Var(dtype, param.name, span=site.span) for param in mapping.node.params)
     result = mapping.call(variables)
     values = result if is_tuple(result) else (result,)
-    finals = [make.const(value, dtype) if type(value) is int else expression(value, site.span) for value in values]
+    finals = [make.const(value) if type(value) is int else expression(value, site.span) for value in values]
     return tir.IndexMap(variables, tuple(finals), span=site.span)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from .. import make, tir
 from ..dtype import is_float, is_int
@@ -41,10 +42,12 @@ class Layout(Struct, frozen=True):
     given: tir.IndexMap | Callable[..., Any]
     reading: Reading
 
-    def of(self, program: Program, argument: str, dimensions: int, dtype: str) -> tuple[tir.IndexMap, tuple[int, ...]]:
+    def of(
+        self, program: Program, argument: str, dimensions: int, dtype: str, keeps_constants: bool = False
+    ) -> tuple[tir.IndexMap, tuple[int, ...]]:
         """Return the map for this number of dimensions, with indices of `dtype`, and the positions of axis separators.
 
-        The trace records the map with int64 indices and the handles of numbers. Raises E0501 if the map has another
+        With `keeps_constants`, results without an index keep the dtype in which a map of the IR gives them. The trace records the map with int64 indices and the handles of numbers. Raises E0501 if the map has another
         number of dimensions.
         """
         index_map, separators = self._made(argument, dimensions)
@@ -52,8 +55,10 @@ class Layout(Struct, frozen=True):
         if count != dimensions:
             reason = f"expected a map of {dimensions} indices, got {count}"
             raise ARGUMENT.refuse(reason, argument=argument, help="declare one parameter for each index")
-        program.recorded[argument] = typed(index_map, _INDEX_DTYPE)
-        return typed(_resolved(index_map, self.reading), dtype), separators
+        if keeps_constants and not isinstance(self.given, tir.IndexMap):
+            index_map = _with_constants(index_map, dtype)
+        program.recorded[argument] = typed(index_map, _INDEX_DTYPE, keeps_constants)
+        return typed(_resolved(index_map, self.reading), dtype, keeps_constants), separators
 
     def _made(self, argument: str, dimensions: int) -> tuple[tir.IndexMap, tuple[int, ...]]:
         if isinstance(self.given, tir.IndexMap):
@@ -158,13 +163,23 @@ def _resolved(index_map: tir.IndexMap, reading: Reading) -> tir.IndexMap:
     )
 
 
-def typed(index_map: tir.IndexMap, dtype: str) -> tir.IndexMap:
-    """Return a map with indices of `dtype`; other variables in it keep their dtypes (TVM: `LegalizeIndexMapDType`)."""
+def _with_constants(index_map: tir.IndexMap, dtype: str) -> tir.IndexMap:
+    """Return a map whose constant results have `dtype`."""
+    final = [make.cast(item, dtype) if isinstance(item, tir.IntImm) else item for item in index_map.final_indices]
+    return replace(index_map, final_indices=tuple(final))
+
+
+def typed(index_map: tir.IndexMap, dtype: str, keeps_constants: bool = False) -> tir.IndexMap:
+    """Return a map with indices of `dtype`; other variables in it keep their dtypes (TVM: `LegalizeIndexMapDType`).
+
+    With `keeps_constants`, constant results also keep theirs.
+    """
     variables = {initial_index: tir.Var(dtype, initial_index.name) for initial_index in index_map.initial_indices}
     final = [substitute(final_index, variables) for final_index in index_map.final_indices]
     known = {node: node for value in final for node in walk(value) if isinstance(node, tir.Var)}
     converter = IndexDtype(dtype, known)
-    return tir.IndexMap(tuple(variables.values()), tuple([converter.index(item) for item in final]))
+    indices = [item if keeps_constants and isinstance(item, tir.IntImm) else converter.index(item) for item in final]
+    return tir.IndexMap(tuple(variables.values()), tuple(indices))
 
 
 IndexMap: TypeAlias = Layout

@@ -77,11 +77,12 @@ def transform_block_layout(program: Program, block: Block, index_map: IndexMap) 
             reason = f"iterator '{axis.var.name}' of {name_of(block)} is {axis.iter_type.value}"
             raise PLAIN_ITERATORS.refuse(reason, block)
     dtype = block.iter_vars[0].var.dtype if block.iter_vars else "int32"
-    change, _ = index_map.of(program, "index_map", len(block.iter_vars), dtype)
+    change, _ = index_map.of(program, "index_map", len(block.iter_vars), dtype, keeps_constants=True)
     extents = tuple([loop.extent for loop in loops])
     sizes, undone = map_shape(change, extents), inverse(change, extents)
     if sizes is None or undone is None or not is_one_to_one(change, extents):
         raise ONE_TO_ONE.refuse(f"it is not known to be bijective for {name_of(block)}", block, argument="index_map")
+    sizes = [make.cast(size, place.dtype) for size, place in zip(sizes, undone.places, strict=True)]
     _check_reduction(block, change)
     check_kinds_hold(program, block)
     variables = [tir.Var(place.dtype, f"v{at}") for at, place in enumerate(undone.places)]
