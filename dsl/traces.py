@@ -39,10 +39,9 @@ def text_of(text: str, module: IRModule, function: str) -> ScheduleText:
     if not calls:
         raise _no_trace("no line calls a method of 'sch'")
     empty = replace(module, schedules={"trace": ScheduleText("trace", function, None, ())})
-    body = "".join(f"        {call}\n" for call in calls)
-    written = str(empty)
-    start = written.rindex("        pass")
-    found = parse(written[:start] + body, "trace").schedules["trace"]
+    written, _, _ = str(empty).rpartition("pass")
+    indent = written[written.rindex("\n") + 1 :]
+    found = parse(written + f"\n{indent}".join(calls) + "\n", "trace").schedules["trace"]
     assert isinstance(found, ScheduleText)
     return found
 

@@ -65,3 +65,14 @@ def test_what_is_not_a_trace(text: str, reason: str) -> None:
         f"error[E0569]: invalid trace: {reason}\n"
         "  = help: pass the result of trace.as_json(), or the lines of trace.as_python()"
     )
+
+
+def test_a_trace_in_python_applies_to_a_function_without_a_module() -> None:
+    function = PROGRAMS["elements"]
+    assert isinstance(function, tvms.tir.PrimFunc)
+    bare = tvms.parse(str(function))
+    made = Schedule(bare)
+    made.transform_block_layout("shift", lambda i, j: (0, i * 12 + j))
+    replayed = Schedule(bare)
+    apply_trace("\n".join(made.trace.as_python()), replayed)
+    assert tvms.structural_equal(made.mod, replayed.mod)
