@@ -6,6 +6,7 @@ TVM: `CheckRegionCoverAndStagePipeline`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import reduce
 from typing import TypeAlias
 
 from ... import make, tir
@@ -186,7 +187,20 @@ def _produced(program: Program, block: tir.Block, write: tir.BufferRegion, place
         used += [value for axis, value in pairs if axis.iter_type is tir.IterVarType.COMM_REDUCE]
     if may_be_skipped(used, inner):
         return None
-    return surely_touched(region, domains_of(inner), realize.predicate)
+    return surely_touched(region, domains_of(inner), _without_bounds(realize.predicate, region, write.buffer.shape))
+
+
+def _without_bounds(
+    predicate: tir.PrimExpr, region: tuple[tir.Range, ...], shape: tuple[tir.PrimExpr, ...]
+) -> tir.PrimExpr:
+    """Return a predicate without the conditions that an element of the region lies in the buffer: `covers` asks only for those."""
+    if is_one(predicate):
+        return predicate
+    own = [
+        simplify(make.less(axis.min, extent)) for axis, extent in zip(region, shape, strict=True) if is_one(axis.extent)
+    ]
+    kept = [part for part in conjuncts(predicate) if not any(structural_equal(simplify(part), bound) for bound in own)]
+    return reduce(make.logical_and, kept, make.const(True, "bool"))
 
 
 def _loops_below(
