@@ -54,7 +54,7 @@ def _in_one_thread(sch: Schedule, infos: list[BlockInfo]) -> Schedule:
 def _aligned(first: BlockInfo, last: BlockInfo) -> tir.IndexMap:
     """Return the map of the iterators of the last block to those of the first: zeros where extents differ."""
     variables = [tir.Var(axis.var.dtype, axis.var.name) for axis in last.iters]
-    zero = make.const(0, variables[0].dtype)
+    zero = make.const(0, "int64")
     indices: list[tir.PrimExpr] = []
     matched = 0
     for axis in first.iters:

@@ -35,7 +35,7 @@ def schedule_columns(sch: Schedule, target: Target, product: Any, bucket: int) -
     auto_vectorize(sch, packed, vector)
     _decode(sch, product.decode, r, scaled, vector)
     if product.padded is not None and target.kind == "metal":
-        _share(sch, product.padded, r, (threads, columns), vector)
+        _share(sch, partial, product.padded, r, (threads, columns), vector)
     elif product.padded is not None:
         sch.compute_inline(product.padded)
     sch.reverse_compute_at(subtotal, bx, preserve_unit_loops=True)
@@ -63,12 +63,13 @@ def _decode(sch: Schedule, decode: BlockRV, r: LoopRV, scaled: LoopRV, vector: i
         auto_vectorize(sch, sch.fuse(*sch.get_loops(local)[5:]), vector)
 
 
-def _share(sch: Schedule, padded: BlockRV, r: LoopRV, threads: tuple[int, int], vector: int) -> None:
-    """Copy the vectors of a step to shared memory by all threads."""
-    sch.set_scope(padded, 0, "shared")
-    sch.compute_at(padded, r, preserve_unit_loops=True)
-    sch.storage_align(padded, 0, axis=-2, factor=8, offset=1)
-    elements = sch.fuse(*sch.get_loops(padded)[5:])
+def _share(sch: Schedule, partial: BlockRV, padded: BlockRV, r: LoopRV, threads: tuple[int, int], vector: int) -> None:
+    """Copy the vectors of a step, padded, to shared memory by all threads."""
+    shared = sch.cache_read(partial, sch.get(padded).writes[0].buffer, "shared")
+    sch.compute_inline(padded)
+    sch.compute_at(shared, r, preserve_unit_loops=True)
+    sch.storage_align(shared, 0, axis=-2, factor=8, offset=1)
+    elements = sch.fuse(*sch.get_loops(shared)[5:])
     tr, ts, own = sch.split(elements, factors=[*threads, None])
     bind(sch, [tr, ts], [_AXES[1], _AXES[0]])
     auto_vectorize(sch, own, vector)

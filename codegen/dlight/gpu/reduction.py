@@ -127,9 +127,11 @@ def _reduce_rows(sch: Schedule, target: Target, block: BlockRV, form: _Form, epi
     sch.set_scope(partial, 0, "local")
     if epilogue is None:
         return
-    if _moves_epilogue(sch, block, epilogue, bx):
+    is_broadcast = _moves_epilogue(sch, block, epilogue, bx)
+    if is_broadcast:
         _, *spatial = sch.get_loops(epilogue)
         split_bind(sch, sch.fuse(*spatial), [None, threads], [None, "threadIdx.x"])
+    sch.set_scope(block, 0, "shared" if is_broadcast else "local")
 
 
 def _reduce_columns(sch: Schedule, info: BlockInfo, form: _Form, epilogue: BlockRV | None) -> None:
@@ -162,14 +164,13 @@ def _reduce_columns(sch: Schedule, info: BlockInfo, form: _Form, epilogue: Block
         split_bind(sch, fused, [None, threads, _TILE], [None, "threadIdx.x", "threadIdx.y"])
     else:
         split_bind(sch, fused, [threads, None], ["threadIdx.x", None])
+    sch.set_scope(block, 0, "shared" if is_broadcast else "local")
 
 
 def _moves_epilogue(sch: Schedule, block: BlockRV, epilogue: BlockRV, bx: LoopRV) -> bool:
     """Move the epilogue of a sum into its block of threads; return whether several iterations of it read one sum."""
     sch.reverse_compute_at(epilogue, bx, preserve_unit_loops=True)
-    is_broadcast = is_broadcast_epilogue(sch, block, epilogue)
-    sch.set_scope(block, 0, "shared" if is_broadcast else "local")
-    return is_broadcast
+    return is_broadcast_epilogue(sch, block, epilogue)
 
 
 def _fused(sch: Schedule, spatial: list[LoopRV], form: _Form) -> tuple[LoopRV, list[LoopRV]]:
