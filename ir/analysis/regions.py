@@ -108,11 +108,11 @@ def is_covered(wanted: RegionSet, by: Sequence[RegionSet], shared: Domains | Non
     Exact if regions and conditions are quasi-affine; `shared` bounds the variables that are common to all places. Other
     expressions of free variables have one unknown value. UNKNOWN if that does not suffice, or if it costs too much.
     """
-    from .affine import GaveUp
+    from . import affine
 
     try:
         missing = _uncovered(wanted, by, shared or {})
-    except GaveUp:
+    except affine.GaveUp:
         return Proof(Verdict.UNKNOWN, reason="it is too large to decide, or not quasi-affine")
     if missing is None:
         return Proof(Verdict.PROVEN, reason="it follows from linear arithmetic")
@@ -124,7 +124,7 @@ def _uncovered(wanted: RegionSet, by: Sequence[RegionSet], shared: Domains) -> d
 
     A variable is free unless it is in the domains of a place. Raises `affine.GaveUp`.
     """
-    from .affine import GaveUp, bounded, points, sample, unknowns
+    from . import affine
 
     places = (wanted, *by)
     own = {variable for place in places for variable in place.domains}
@@ -134,19 +134,19 @@ def _uncovered(wanted: RegionSet, by: Sequence[RegionSet], shared: Domains) -> d
     of_place = [list(map(simplifier.visit, _conditions(place, coordinates, shared))) for place in places]
     asked = [condition for conditions in of_place for condition in conditions]
     inside = {*own, *coordinates}
-    common = [leaf for leaf in unknowns(simplifier, asked) if _has_one_value(leaf, inside)]
-    with bounded():
+    common = [leaf for leaf in affine.unknowns(simplifier, asked) if _has_one_value(leaf, inside)]
+    with affine.bounded():
         kept = [*free, *coordinates, *common]
-        missing = points(simplifier, of_place[0], kept)
+        missing = affine.points(simplifier, of_place[0], kept)
         for conditions in of_place[1:]:
             if missing.is_empty():
                 break
-            missing = missing - points(simplifier, conditions, kept)
+            missing = missing - affine.points(simplifier, conditions, kept)
         if missing.is_empty():
             return None
         if common:
-            raise GaveUp
-        values = sample(missing, [*free, *coordinates])
+            raise affine.GaveUp
+        values = affine.sample(missing, [*free, *coordinates])
     return {variable: values[variable] for variable in free}
 
 
