@@ -59,7 +59,7 @@ class _Location(Struct, frozen=True):
 
     @staticmethod
     def of(span: Span) -> _Location:
-        text = span.source.text
+        text = span.source.shown
         start = min(max(span.start, 0), len(text))
         begin = text.rfind("\n", 0, start) + 1
         stop = text.find("\n", start)

@@ -17,6 +17,13 @@ class Source(Struct, eq=False, frozen=True, gc=False):
 
     name: str
     text: str
+    written: str | None = None
+    """The text as its author wrote it, of the same length, if constants of a program have replaced parts of it."""
+
+    @property
+    def shown(self) -> str:
+        """The text that messages show."""
+        return self.text if self.written is None else self.written
 
     def __repr__(self) -> str:
         return f"Source({self.name!r})"

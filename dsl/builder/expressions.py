@@ -258,12 +258,13 @@ def _binary(context: Context, node: syntax.Binary) -> Any:
     return binary(context, node, evaluate(context, node.left), evaluate(context, node.right))
 
 
-def _conditional(context: Context, node: syntax.Conditional) -> Any:
+def conditional(context: Context, node: syntax.Conditional, choose: Callable[[syntax.Expr], Any]) -> Any:
+    """Return a conditional expression; if the condition is a constant, the value that `choose` gives for its branch."""
     condition = evaluate(context, node.condition)
     if isinstance(condition, tir.IntImm):
         condition = bool(condition.value)
     if isinstance(condition, bool | int | None):
-        return evaluate(context, node.then if condition else node.otherwise)
+        return choose(node.then if condition else node.otherwise)
     if not isinstance(condition, tir.PrimExpr):
         raise context.error("E0202", f"expected a condition, got {describe(condition)}", node.condition)
     sides = (build_expr(context, node.then), build_expr(context, node.otherwise))
@@ -271,6 +272,10 @@ def _conditional(context: Context, node: syntax.Conditional) -> Any:
         return make.if_then_else(condition, *sides, context.span(node))
     except TvmsError as error:
         raise context.report(error, node) from None
+
+
+def _conditional(context: Context, node: syntax.Conditional) -> Any:
+    return conditional(context, node, lambda branch: evaluate(context, branch))
 
 
 def _lambda(context: Context, node: syntax.Lambda) -> Closure:

@@ -58,6 +58,8 @@ def evaluate(builder: BlockBuilder, node: syntax.Expr) -> Any:
             return _attribute(builder, node)
         case syntax.Subscript():
             return _subscript(builder, node)
+        case syntax.Conditional():
+            return expressions.conditional(builder.context, node, lambda branch: evaluate(builder, branch))
         case _:
             rule = RULES.get(type(node))
             return expressions.evaluate(builder.context, node) if rule is None else rule(builder, node)

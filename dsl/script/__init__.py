@@ -38,8 +38,9 @@ from ...ir.dtype import is_dtype
 from ...ir.ops.registry import find
 from ...ir.passes.rewriter import refined_result
 from ..builder.host import HostValue
-from ..compatibility import FAULTS, TRUSTED, as_tvm_takes_them
+from ..compatibility import TRUSTED, as_tvm_takes_them
 from ..load import parse_source
+from .host_expressions import with_constants
 
 _NAME = re.compile(r"[^\W\d]\w*")
 
@@ -168,7 +169,10 @@ def undecorated_prim_func(definition: Any, check_well_formed: bool = True) -> An
 
 
 def _read(source: Source, extra_vars: Mapping[str, Any], check_well_formed: bool, is_python: bool) -> Any:
-    values = _values(source.text, extra_vars, is_python)
+    constants: dict[str, Any] = {}
+    if is_python:
+        source, constants = with_constants(source, extra_vars)
+    values = _values(source.text, {**extra_vars, **constants}, is_python)
     module = parse_source(source, values, is_python=is_python)
     if is_python:
         module = replace(module, functions={name: _refined(func) for name, func in module.functions.items()})
@@ -176,9 +180,7 @@ def _read(source: Source, extra_vars: Mapping[str, Any], check_well_formed: bool
         from ...ir.verify import verify
 
         found = [
-            diagnostic
-            for diagnostic in as_tvm_takes_them(verify(module), TRUSTED - FAULTS)
-            if diagnostic.severity == "error"
+            diagnostic for diagnostic in as_tvm_takes_them(verify(module), TRUSTED) if diagnostic.severity == "error"
         ]
         if found:
             raise TvmsError(found)

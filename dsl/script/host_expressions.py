@@ -1,0 +1,151 @@
+"""Python expressions in decorated definitions that the language does not have: f-strings, and comparisons by `is`.
+
+Their names belong to the Python program, so they are constants of the definition: they are evaluated when it is read, and a name
+of their value replaces them. A text alone has neither.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from ...ir.base import Source, Span
+from ...ir.diagnostics import error
+
+_UNARY: dict[type, Callable[[Any], Any]] = {
+    ast.Not: operator.not_, ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
+}  # fmt: skip
+_BINARY: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: lambda a, b: a / b, ast.FloorDiv: lambda a, b: a // b,
+    ast.Mod: operator.mod,
+}  # fmt: skip
+_COMPARISONS: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Is: operator.is_, ast.IsNot: operator.is_not, ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
+    ast.Gt: operator.gt, ast.GtE: operator.ge,
+}  # fmt: skip
+_CONVERSIONS: dict[int, Callable[[Any], Any]] = {
+    -1: lambda value: value,
+    ord("s"): str,
+    ord("r"): repr,
+    ord("a"): ascii,
+}
+_LINE = re.compile(r"[^\n]*\n|[^\n]+$")
+
+
+def with_constants(source: Source, names: Mapping[str, Any]) -> tuple[Source, dict[str, Any]]:
+    """Return `source` with names in place of such expressions, which keep their lengths, and the values of these names.
+
+    An expression that uses a variable of the definition stays: the parser refuses it. Raise TvmsError E0207 if the evaluation
+    raises an exception.
+    """
+    if not any(sign in source.text for sign in ('f"', "f'", " is ")):
+        return source, {}
+    try:
+        tree = ast.parse(source.text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return source, {}
+    lines = [match.group() for match in _LINE.finditer(source.text)]
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+
+    def offset(line: int, column: int) -> int:
+        return starts[line - 1] + len(lines[line - 1].encode()[:column].decode())
+
+    own = _bound(tree)
+    values: dict[str, Any] = {}
+    text = source.text
+    for node in _expressions(tree):
+        used = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
+        if used & own or not all(name in names or hasattr(builtins, name) for name in used):
+            continue
+        start, end = offset(node.lineno, node.col_offset), offset(node.end_lineno or 0, node.end_col_offset or 0)
+        name = _unused(text, len(values))
+        if len(name) <= end - start:
+            values[name] = _evaluated(node, names, Span(source, start, end))
+            blank = re.sub(r"[^\n]", " ", source.text[start + len(name) : end])
+            text = f"{text[:start]}{name}{blank}{text[end:]}"
+    return (Source(source.name, text, source.text), values) if values else (source, {})
+
+
+def _expressions(node: ast.AST) -> Iterator[ast.expr]:
+    """Yield the outermost f-strings and comparisons by `is` below `node`."""
+    for child in ast.iter_child_nodes(node):
+        is_identity = isinstance(child, ast.Compare) and all(isinstance(op, ast.Is | ast.IsNot) for op in child.ops)
+        if isinstance(child, ast.JoinedStr) or is_identity:
+            assert isinstance(child, ast.expr)
+            yield child
+        else:
+            yield from _expressions(child)
+
+
+def _bound(tree: ast.AST) -> set[str]:
+    """Return the names that a definition binds: parameters, variables, functions."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            found.add(node.arg)
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+    return found
+
+
+def _unused(text: str, number: int) -> str:
+    """Return a short name that does not occur in `text`."""
+    name = f"_{number}"
+    while name in text:
+        number += 1
+        name = f"_{number}"
+    return name
+
+
+def _evaluated(node: ast.expr, names: Mapping[str, Any], span: Span) -> Any:
+    try:
+        return _value(node, names)
+    except Exception as problem:
+        reason = f"{type(problem).__name__}: {problem}"
+        raise error("E0207", f"the Python expression raised {reason}", span) from None
+
+
+def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
+    """Return the value of an expression of names, attributes, elements, calls, operators and f-strings."""
+    match node:
+        case ast.Constant():
+            return node.value
+        case ast.Name():
+            return names[node.id] if node.id in names else getattr(builtins, node.id)
+        case ast.Attribute() if not node.attr.startswith("__"):
+            return getattr(_value(node.value, names), node.attr)
+        case ast.Subscript():
+            return _value(node.value, names)[_value(node.slice, names)]
+        case ast.Call():
+            args = [_value(arg, names) for arg in node.args]
+            return _value(node.func, names)(
+                *args, **{item.arg: _value(item.value, names) for item in node.keywords if item.arg}
+            )
+        case ast.Tuple() | ast.List():
+            elements = [_value(element, names) for element in node.elts]
+            return elements if isinstance(node, ast.List) else tuple(elements)
+        case ast.UnaryOp():
+            return _UNARY[type(node.op)](_value(node.operand, names))
+        case ast.BinOp() if type(node.op) in _BINARY:
+            return _BINARY[type(node.op)](_value(node.left, names), _value(node.right, names))
+        case ast.Compare():
+            operands = [_value(operand, names) for operand in (node.left, *node.comparators)]
+            pairs = zip(node.ops, operands, operands[1:], strict=False)
+            return all(_COMPARISONS[type(op)](left, right) for op, left, right in pairs)
+        case ast.IfExp():
+            return _value(node.body if _value(node.test, names) else node.orelse, names)
+        case ast.JoinedStr():
+            return "".join(_value(part, names) for part in node.values)
+        case ast.FormattedValue():
+            shown = _CONVERSIONS[node.conversion](_value(node.value, names))
+            return format(shown, _value(node.format_spec, names) if node.format_spec else "")
+        case _:
+            raise SyntaxError(f"'{ast.unparse(node)}' is evaluated in the program only; assign it to a name first")

@@ -1,0 +1,104 @@
+"""Python expressions in decorated functions: f-strings and `is`, whose names belong to the Python program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import tvms
+from tvms.script import from_source
+from tvms.script import relax as R
+from tvms.script import tir as T
+
+NAME, BIAS = "gemm", None
+
+
+def doubled(n: int) -> int:
+    return n * 2
+
+
+def test_f_strings_are_constants() -> None:
+    @T.prim_func
+    def f(A: T.Buffer((4,), "float32")) -> None:
+        T.func_attr({"global_symbol": f"main_{NAME}", "kind": f"{doubled(3)}/{NAME!r}"})
+        with T.block(f"é_{NAME}"):
+            A[0] = 1.0
+
+    assert f.attrs["global_symbol"] == "main_gemm"
+    assert f.attrs["kind"] == "6/'gemm'"
+    assert 'T.block("é_gemm")' in f.script()
+
+
+@pytest.mark.parametrize("bias", [None, 2])
+def test_identity_with_none_is_a_constant(bias: int | None) -> None:
+    @T.prim_func
+    def f(A: T.Buffer((4,), "int32")) -> None:
+        A[3 if bias is not None else 2] = 0 if bias is None else bias
+
+    index = 2 if bias is None else 3
+    tvms.ir.assert_structural_equal(
+        f.with_attr("global_symbol", "f"),
+        from_source(f"T.prim_func f(A: T.Buffer((4,), 'int32')):\n    A[{index}] = {bias or 0}").with_attr(
+            "global_symbol", "f"
+        ),
+    )
+
+
+def test_in_graph_functions() -> None:
+    @R.function
+    def f(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        R.func_attr({"name": f"{NAME}_{doubled(1)}"})
+        gv = R.add(x, x) if BIAS is None else x
+        return gv  # noqa: RET504
+
+    assert f.attrs["name"] == "gemm_2"
+    assert "x + x" in f.script() or "R.add(x, x)" in f.script()
+
+
+def test_other_errors_show_the_line_as_it_is_written() -> None:
+    with pytest.raises(tvms.TvmsError) as caught:
+
+        @T.prim_func
+        def f(A: T.Buffer((4,), "float32")) -> None:
+            T.func_attr({f"name_{NAME}": missing})  # noqa: F821  # type: ignore[reportUndefinedVariable]
+
+    assert 'T.func_attr({f"name_{NAME}": missing})' in str(caught.value)
+    assert "name 'missing' is not defined" in str(caught.value)
+
+
+def test_an_exception_is_an_error() -> None:
+    def broken() -> Any:
+        raise KeyError("k")
+
+    with pytest.raises(tvms.TvmsError, match=r"error\[E0207\]: the Python expression raised KeyError: 'k'"):
+
+        @T.prim_func
+        def f(A: T.Buffer((4,), "float32")) -> None:
+            T.func_attr({"name": f"{broken()}"})
+
+
+def test_variables_of_the_definition_and_texts_have_no_f_strings() -> None:
+    with pytest.raises(tvms.TvmsError, match=r"error\[E0013\]: an f-string is not part of the language"):
+
+        @T.prim_func
+        def f(A: T.Buffer((4,), "float32")) -> None:
+            for i in range(4):
+                T.evaluate(T.call_extern("int32", f"f{i}"))
+
+    text = '@T.prim_func\ndef f(A: T.Buffer((4,), "float32")):\n    T.func_attr({"name": f"{name}"})'
+    with pytest.raises(tvms.TvmsError, match=r"error\[E0013\]: an f-string is not part of the language"):
+        from_source(text, {"name": "x"})
+
+
+def test_accesses_outside_of_memory_are_told_when_a_function_is_verified_or_runs() -> None:
+    import numpy as np
+
+    @T.prim_func
+    def f(A: T.Buffer((2,), "float32")) -> None:
+        A[2] = 0.0
+
+    assert [found.code for found in tvms.verify(tvms.IRModule({"f": f}))] == ["E0414"]
+    with pytest.raises(tvms.TvmsError, match=r"error\[E0707\]: A\[2\] is outside the buffer"):
+        tvms.compile(tvms.IRModule({"f": f}))["f"](np.zeros(2, "float32"))
+    with pytest.raises(tvms.TvmsError, match="E0414"):
+        from_source("T.prim_func f(A: T.Buffer((2,), 'float32')):\n    A[2] = 0.0")
