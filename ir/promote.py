@@ -60,9 +60,12 @@ def largest(dtype: str) -> float:
 def const(value: float | bool, dtype: str | None = None, span: Span | None = None) -> tir.PrimExpr:
     """Return the constant `value`, broadcast if `dtype` is a vector dtype.
 
-    The default dtypes are TVM's: bool, int32 (int64 for values that int32 cannot hold), float32. A float is
-    truncated to an integer dtype. Raises E0231 for a value that `dtype` cannot hold, E0233 for a dtype without constants.
+    The default dtypes are TVM's: bool, int32 (int64 for values that int32 cannot hold), float32 (float64), the own dtype of
+    NumPy's scalars. A float is truncated to an integer dtype. Raises E0231 for a value that `dtype` cannot hold, E0233 for a dtype without constants.
     """
+    own = getattr(value, "dtype", None)
+    if dtype is None and own is not None and getattr(value, "ndim", None) == 0:
+        dtype = str(own)
     if not isinstance(value, bool | int | float):  # type: ignore[reportUnnecessaryIsInstance]  # callers are not all type-checked
         value = _number_of(value)
     if dtype is None:
@@ -85,7 +88,7 @@ def _dtype_of_number(value: float | bool) -> str:
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, float):
-        return "float32"
+        return "float64" if math.isfinite(value) and abs(value) > _LARGEST["float32"] else "float32"
     return "int32" if value in _INT32 else "int64"
 
 

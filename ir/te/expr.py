@@ -27,9 +27,10 @@ def size_var(name: str = "size", dtype: str = "int32") -> tir.SizeVar:
 
 
 def const(value: float, dtype: str | None = None) -> tir.PrimExpr:
-    """Return the constant `value` of `dtype`; the default is bool, int32 or float32 by the kind of `value`."""
-    kinds = {bool: "bool", float: "float32"}
-    return make.const(value, dtype or kinds.get(type(value), "int32"))
+    """Return the constant `value` of `dtype`; the default is that of a scalar of NumPy, else bool, int32 or float32 by the kind of
+    `value`, or int64 or float64 if these cannot hold it.
+    """
+    return make.const(value, dtype)
 
 
 def _binary(build: Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr], a: Value, b: Value) -> tir.PrimExpr:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import tvms
 from tvms import te, tir
@@ -157,3 +158,25 @@ def test_a_module_takes_functions_and_leaves_others_alone() -> None:
     assert list(copy.functions) == ["double", "twice", "third"]
     assert module["double"].attrs["seen"]
     assert "seen" not in other["double"].attrs
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [
+        (True, "bool"),
+        (2**31 - 1, "int32"),
+        (2**31, "int64"),
+        (-(2**31) - 1, "int64"),
+        (1.5, "float32"),
+        (float("inf"), "float32"),
+        (3.402e39, "float64"),
+        (np.uint8(1), "uint8"),
+        (np.int64(1), "int64"),
+        (np.float16(1), "float16"),
+        (np.float64(1), "float64"),
+        (np.bool_(True), "bool"),
+    ],
+)
+def test_the_default_dtype_of_a_constant_holds_it(value: float, dtype: str) -> None:
+    assert tir.const(value).dtype == dtype
+    assert tir.const(value, "float64").dtype == "float64"
