@@ -16,6 +16,8 @@ from .load import parse
 
 _CALL = re.compile(r"^(\s*(?:[^=()#]*=\s*)?)sch\.(?=\w+\()")
 """Start of a line that applies a primitive, with the names of its results."""
+_INDEX_MAP = re.compile(r"\b(?:tvm\.)?tirx?\.IndexMap\.from_func\(")
+"""Index map as TVM's traces write it."""
 
 
 def apply_trace(text: str, schedule: Schedule) -> None:
@@ -35,7 +37,11 @@ def apply_trace(text: str, schedule: Schedule) -> None:
 
 def text_of(text: str, module: IRModule, function: str) -> ScheduleText:
     """Return lines of Python that apply primitives as a schedule of a function; other lines are omitted."""
-    calls = [_CALL.sub(r"\1S.", line.strip()) for line in text.splitlines() if _CALL.match(line)]
+    calls = [
+        _INDEX_MAP.sub("T.index_map(", _CALL.sub(r"\1S.", line.strip()))
+        for line in text.splitlines()
+        if _CALL.match(line)
+    ]
     if not calls:
         raise _no_trace("no line calls a method of 'sch'")
     empty = replace(module, schedules={"trace": ScheduleText("trace", function, None, ())})

@@ -76,3 +76,18 @@ def test_a_trace_in_python_applies_to_a_function_without_a_module() -> None:
     replayed = Schedule(bare)
     apply_trace("\n".join(made.trace.as_python()), replayed)
     assert tvms.structural_equal(made.mod, replayed.mod)
+
+
+@pytest.mark.parametrize("module", ["tvm.tir", "tvm.tirx", "tir"])
+def test_index_maps_of_tvm(module: str) -> None:
+    made, replayed = Schedule(PROGRAMS["elements"]), Schedule(PROGRAMS["elements"])
+    made.transform_layout("double", ("write", 0), lambda i, j: (i, j // 4, j % 4))
+    mapping = "lambda i, j: (i, j // 4, j % 4,), inverse_index_map=lambda i, j, k: (i, j * 4 + k,)"
+    text = f"""# from tvm import s_tir
+def apply_trace(sch: s_tir.Schedule) -> None:
+  b0 = sch.get_sblock(name="double", func_name="main")
+  sch.transform_layout(block=b0, buffer=("write", 0), index_map={module}.IndexMap.from_func({mapping}), pad_value=None,
+    assume_injective_transform=False)
+"""
+    apply_trace(text.replace("None,\n   ", "None,"), replayed)
+    assert tvms.structural_equal(made.mod, replayed.mod)
