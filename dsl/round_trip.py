@@ -11,7 +11,7 @@ from ..ir.diagnostics import Diagnostic, TvmsError
 from ..ir.equal import first_difference
 from .formatter import format_text
 from .load import parse
-from .printer import DIALECTS, script
+from .printer import DIALECTS, script_with_constants
 
 
 def check_round_trip(module: IRModule, name: str) -> tuple[Diagnostic, ...]:
@@ -27,9 +27,10 @@ def _check_dialect(module: IRModule, name: str, dialect: str) -> Iterator[Diagno
     if dialect != "tvms":
         module = replace(module, schedules={})
     report = "this is a bug in tvms: please report it with the file"
-    text = script(module, dialect)
+    text, stored = script_with_constants(module, dialect, shows_small=True)
+    constants = {key: constant.data for key, constant in stored.items() if hasattr(constant.data, "shape")}
     try:
-        again = parse(text, f"{name} printed in {dialect}")
+        again = parse(text, f"{name} printed in {dialect}", constants)
     except TvmsError as problem:
         yield Diagnostic("E0450", f"{name}: the text printed in {dialect} cannot be read", help=report)
         yield from problem.diagnostics
@@ -38,7 +39,7 @@ def _check_dialect(module: IRModule, name: str, dialect: str) -> Iterator[Diagno
     if difference is not None:
         message = f"{name}: the text printed in {dialect} is read as another program, which differs at {difference}"
         yield Diagnostic("E0451", message, help=report)
-    second = script(again, dialect)
+    second, _ = script_with_constants(again, dialect, shows_small=True)
     if second != text:
         place = f"first in line {_first_difference(text, second)}"
         message = f"{name}: the text printed in {dialect} changes when it is read and printed again, {place}"

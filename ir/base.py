@@ -215,7 +215,7 @@ def target_attributes(text: str) -> Attrs:
     result: Attrs = {"tag" if "/" in kind else "kind": kind}
     for option in options:
         key, _, value = option.lstrip("-").partition("=")
-        result[key] = value or True
+        result[key] = int(value) if value.isdecimal() else value or True
     return result
 
 

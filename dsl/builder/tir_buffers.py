@@ -25,7 +25,7 @@ from .convert import (
 )
 from .forms import FormUse, form
 from .tir_access import store
-from .tir_frames import Frame, FunctionFrame
+from .tir_frames import Frame, FunctionFrame, let_frame
 
 Strides = tuple[tir.PrimExpr | str, ...]
 _ALIGNMENT = 64
@@ -230,7 +230,7 @@ def decl_buffer(
     site: FormUse,
     shape: Shape,
     dtype: DTypeName = "float32",
-    data: Var | None = None,
+    data: PrimExpr | None = None,
     strides: Strides | None = None,
     elem_offset: PrimExpr | None = None,
     scope: Text = "global",
@@ -242,12 +242,24 @@ def decl_buffer(
     layout: Any = "default",
     allocated_addr: Any = None,
 ) -> Frame:
-    """`B = T.decl_buffer((128,), data=A.data)`: a view of the memory of `A`; without `data`, new memory."""
+    """`B = T.decl_buffer((128,), data=A.data)`: a view of the memory of `A`; without `data`, new memory.
+
+    Memory that is given by an expression is bound to a variable first.
+    """
+    address = data
+    if data is not None and not isinstance(data, tir.Var):
+        if data.dtype != "handle":
+            raise site.error("E0202", f"expected a pointer as 'data', got {data.dtype}", node=site.argument("data", 2))
+        data = data_pointer(f"{site.first_name}_data", dtype, scope or "global", site.span)
     made = make_buffer(
         site, shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators,
         _of_tiles(layout, allocated_addr),
     )  # fmt: skip
-    return declaration(site.function, made, allocate=data is None)
+    frame = declaration(site.function, made, allocate=data is None)
+    if address is None or address is data:
+        return frame
+    bound = let_frame(made.data, address)
+    return Frame(made, lambda body, span, trivia: bound.wrap(frame.wrap(body, span, None), span, trivia))
 
 
 def declaration(function: FunctionFrame, made: tir.Buffer, allocate: bool, annotations: Attrs | None = None) -> Frame:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...ir import make, tir
 from ...ir.base import Node, Op, Target, target_attributes
+from ...ir.dtype import is_dtype
 from ...ir.ops import tir as ops
 from ...ir.signature import Signature, describe, wrong_kind
 from ...ir.spelling import did_you_mean
@@ -54,9 +55,26 @@ def _split_dtype(
         return _dtype(site, named["dtype"], site.argument("dtype", 0)), args
     if not args:
         return None, args
+    if place == "first" and row.script in _DTYPE_FROM:
+        said = args[0]
+        if not (isinstance(said, str) and is_dtype(said)) and not isinstance(said, Form):
+            return _implied_dtype(args[min(_DTYPE_FROM[row.script], len(args) - 1)]), args
     index = 0 if place == "first" else len(args) - 1
     rest = args[1:] if place == "first" else args[:-1]
     return _dtype(site, args[index], site.argument("", index)), rest
+
+
+_DTYPE_FROM = {"ptx_mma": 5, "ptx_ldmatrix": 3}
+"""Intrinsics whose dtype TVM after 0.21 leaves out, with the position of the argument that implies it."""
+
+
+def _implied_dtype(argument: Any) -> str:
+    """Return the dtype that an argument names, or that of the elements that it points to."""
+    kind = argument.type_annotation if isinstance(argument, tir.Var) else None
+    element = kind.element_type if isinstance(kind, tir.PointerType) else None
+    if isinstance(element, tir.PrimType):
+        return element.dtype
+    return argument if isinstance(argument, str) and is_dtype(argument) else "handle"
 
 
 def _dtype(site: FormUse, value: Any, node: Any) -> str:

@@ -45,6 +45,8 @@ class Dialect(Struct, frozen=True):
     """Whether `A[0:4]` can be a vector access; else it is `A[T.Ramp(0, 1, 4)]`."""
     attr_prefix: str = "tir."
     """Prefix of the keys of loop-level attributes."""
+    optional_attrs: frozenset[str] = frozenset(("take.mode",))
+    """Attributes of operators that are printed only if they are not the default, as the dialect may not have them."""
     intrinsics: dict[str, str] = {}
     """Names of intrinsics in the namespaces of `T`, by their names in TVM 0.21."""
 
@@ -73,6 +75,9 @@ _TVM_027 = Dialect(
     loops_simplify=True,
     slices_vectors=False,
     attr_prefix="tirx.",
+    optional_attrs=frozenset(
+        ("take.mode", "layout_transform.axis_separators", "layout_transform.input_axis_separators")
+    ),
     intrinsics={
         "ptx_mma": "ptx_legacy.mma",
         "ptx_ldmatrix": "ptx_legacy.ldmatrix",

@@ -187,9 +187,13 @@ def _attributes(printer: Printer, node: relax.Call) -> list[str]:
     operator = find(node.op.name) if isinstance(node.op, Op) else None
     if operator is None:
         return [f"{key}={printer.attr_value(attrs[key])}" for key in sorted(attrs)]
-    if printer.dialect.native:
-        defaults = {param.name: param.kept_default for param in operator.attributes}
-        attrs = {key: value for key, value in attrs.items() if not _same_value(value, defaults.get(key, REQUIRED))}
+    defaults = {param.name: param.kept_default for param in operator.attributes}
+    attrs = {
+        key: value
+        for key, value in attrs.items()
+        if not (printer.dialect.native or f"{operator.name[6:]}.{key}" in printer.dialect.optional_attrs)
+        or not _same_value(value, defaults.get(key, REQUIRED))
+    }
     dtypes = {param.name for param in operator.attributes if param.kind == "dtype"}
     return [
         f"{key}={printer.dialect.no_dtype if key in dtypes and value == 'void' else printer.attr_value(value)}"

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ...ir import make, tir
 from ...ir.base import Op, Trivia
-from ...ir.dtype import lanes_of
+from ...ir.dtype import lanes_of, parse_dtype
 from ...ir.equal import structural_equal
 from ...ir.ops import tile
 from ...ir.visit import children, walk
@@ -108,7 +108,6 @@ def _let(printer: Printer, node: tir.LetStmt) -> None:
         value = call(printer, node.value, f"{annotation}.ty")
     else:
         value = printer.expr(node.value)
-    infers = printer.dialect.types_calls and annotation == printer.tir("handle")
     known = printer.name_of(node.var)
     if known is not None and printer.dialect.types_calls and printer.frames[-1].concise:
         _add_scope(printer, node, node.body, _Scope(f"{printer.tir('Bind')}({value}, var={known})"))
@@ -119,19 +118,22 @@ def _let(printer: Printer, node: tir.LetStmt) -> None:
         printer.add(f"with {printer.tir('LetStmt')}({value}, var={known}):", node.trivia, frame)
         return None
     is_tuple = isinstance(kind, tir.TupleType) and not kind.fields
-    shown = (
-        ""
-        if is_tuple or lanes_of(node.var.dtype) not in _NAMED_LANES
-        else f": {printer.tir('let')}"
-        if infers
-        else f": {printer.dialect.let.format(annotation)}"
-    )
+    shown = "" if is_tuple else _annotation(printer, kind, annotation)
     second = "" if is_tuple or isinstance(kind, tir.PrimType) else f", {annotation}"
     head = f"{printer.tir('LetStmt')}({value}{second})"
     _add_scope(
         printer, node, node.body, _Scope(head, lambda name: f"{name}{shown} = {value}", _define(printer, node.var))
     )
     return None
+
+
+def _annotation(printer: Printer, kind: tir.Type, text: str) -> str:
+    """Return the annotation of a binding, with its colon. In TVM after 0.21, one without any would be a mutable scalar."""
+    dtype = kind.dtype if isinstance(kind, tir.PrimType) else "handle"
+    has_name = lanes_of(dtype) in _NAMED_LANES and not parse_dtype(dtype).scalable
+    if printer.dialect.types_calls and (not has_name or text == printer.tir("handle")):
+        return f": {printer.tir('let')}"
+    return f": {printer.dialect.let.format(text)}" if has_name else ""
 
 
 def _scope_ids(printer: Printer, node: tir.LetStmt, call: tir.TileCall) -> None:

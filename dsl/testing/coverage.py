@@ -87,6 +87,9 @@ OPERATOR_REASONS: dict[str, str] = {
     **dict.fromkeys(("unique", "nonzero", "dynamic_strided_slice", "vision.all_class_non_max_suppression"), "sizes of the result depend on data; tests/ir has cases"),
     **dict.fromkeys(("nn.attention_var_len",), "tests/ir has cases"),
     **dict.fromkeys(
+        ("vision.get_valid_counts", "vision.non_max_suppression", "vision.multibox_transform_loc"), "kept and printed, not compiled",
+    ),
+    **dict.fromkeys(
         ("sequence_insert", "sequence_erase", "sequence_at", "sequence_length", "sequence_concat", "sequence_split", "text_tensor",
          "text_concat", "text_equal", "text_split", "text_normalize", "text_full_match", "text_find", "text_take"),
         "of texts or sequences, which law `texts` draws",

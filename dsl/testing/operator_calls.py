@@ -59,6 +59,8 @@ CALLS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "tile": ("R.tile({0}, [2, 1])", ("f a,b",)),
     "flip": ("R.flip({0}, axis=1)", ("f a,b",)),
     "take": ("R.take({0}, R.const([1, 0], \"int64\"), axis=0)", ("f 2,b",)),
+    "reverse_sequence": ('R.reverse_sequence({0}, R.const([2, 1], "int32"))', ("f 2,b",)),
+    "nn.batch_flatten": ("R.nn.batch_flatten({0})", ("f a,b,2",)),
     "strided_slice": ("R.strided_slice({0}, axes=[0], begin=[1], end=[4], strides=[2])", ("f 5,b",)),
     "gather_elements": ('R.gather_elements({0}, R.const([[1, 0], [0, 1]], "int64"), axis=0)', ("f 2,2",)),
     "gather_nd": ('R.gather_nd({0}, R.const([[1], [0]], "int64"))', ("f 2,b",)),

@@ -10,13 +10,13 @@ from ..base import StructInfo
 from ..relax import TensorStructInfo
 from ..te import topi
 from . import dims as d
-from .indexing import infer_take
 from .inference import Inference, dims_of, same_as_first
 from .layouts import numpy_packed, numpy_unpacked, packed, unpacked
 from .loss import LOSS_PARAMS, infer_nll
 from .pooling import counted, infer_pool, window_places
 from .registry import InferRule, Oracle, Param, RelaxOp, register
 from .search import first_greatest
+from .taking import infer_take
 from .windows import complete_windows, sides
 from .writing import Element, Writes, from_front
 

@@ -10,7 +10,7 @@ from ..dtype import is_int
 from ..relax import PrimStructInfo, TensorStructInfo, TupleStructInfo
 from ..te import topi
 from . import dims as d
-from .inference import Inference, common_vdevice, dims_of, tensor_info, written_dims
+from .inference import Inference, common_vdevice, dims_of, tensor_info
 from .registry import Param, RelaxOp, register
 
 
@@ -26,43 +26,6 @@ def index_tensor_info(a: Inference, name: str) -> TensorStructInfo:
             a.argument(name),
         )
     return result
-
-
-def infer_take(a: Inference) -> StructInfo:
-    info, indices, axis = a.tensor("x"), index_tensor_info(a, "indices"), a.attr("axis")
-    if axis is None and info.ndim != 1:
-        raise a.fail("E0323", f"needs an axis, since 'x' has {info.ndim} dimensions", "give axis=0")
-    if -1 in (info.ndim, indices.ndim):
-        return tensor_info(None, info.dtype, -1, info.vdevice)
-    axis = a.axis(axis or 0, info.ndim)
-    dims, taken = written_dims(info), written_dims(indices)
-    if dims is None or taken is None:
-        return tensor_info(None, info.dtype, info.ndim + indices.ndim - 1, info.vdevice)
-    return tensor_info([*dims[:axis], *taken, *dims[axis + 1 :]], info.dtype, -1, info.vdevice)
-
-
-def _take(a: Any) -> te.Tensor:
-    axis = (a.axis or 0) % a.x.ndim
-    width = a.indices.ndim if isinstance(a.indices, te.Tensor) else 0
-
-    def value(*ax: tir.PrimExpr) -> tir.PrimExpr:
-        index = a.indices(*ax[axis : axis + width]) if isinstance(a.indices, te.Tensor) else a.indices
-        return a.x(*ax[:axis], index, *ax[axis + width :])
-
-    return te.compute(a.result.dims, value, "T_take")
-
-
-register(
-    RelaxOp(
-        "relax.take",
-        (Param("x"), Param("indices"), Param("axis", "opt_int", None)),
-        infer_take,
-        "Return the slices of `x` at `indices` along `axis`.",
-        lambda np, a: np.take(a.x, a.indices, 0 if a.axis is None else a.axis),
-        _take,
-        scalars=("indices",),
-    )
-)
 
 
 def _numbers(a: Inference, name: str) -> d.Dims | None:

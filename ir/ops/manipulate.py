@@ -116,6 +116,29 @@ register(
 )
 
 
+def _infer_batch_flatten(a: Inference) -> StructInfo:
+    info = a.tensor("data")
+    if info.ndim == 0:
+        raise a.fail("E0323", "needs at least one dimension")
+    dims = written_dims(info)
+    if dims is None:
+        return tensor_info(None, info.dtype, 2, info.vdevice)
+    return tensor_info([dims[0], d.product(dims[1:])], info.dtype, -1, info.vdevice)
+
+
+register(
+    RelaxOp(
+        "relax.nn.batch_flatten",
+        (Param("data"),),
+        _infer_batch_flatten,
+        "Flatten all dimensions of `data` but the first to one.",
+        lambda np, a: np.reshape(a.data, (a.data.shape[0], -1)),
+        lambda a: topi.reshape(a.data, a.result.dims),
+        prim_func="reshape",
+    )
+)
+
+
 def _infer_broadcast_to(a: Inference) -> StructInfo:
     info, shape = a.tensor("x"), a.shape("shape")
     old, new = dims_of(info), shape.values

@@ -182,7 +182,7 @@ class RelaxOp(Struct, frozen=True):
 
 
 _FAMILIES = (
-    "unary", "binary", "create", "datatype", "manipulate", "joining", "indexing", "scatter", "collapse", "layout_transform", "linear_algebra", "activation",
+    "unary", "binary", "create", "datatype", "manipulate", "joining", "indexing", "taking", "scatter", "collapse", "layout_transform", "linear_algebra", "activation",
     "normalization", "convolution", "pooling", "padding", "attention", "loss", "statistical", "search", "sorting", "qdq",
     "image", "sampling", "regions", "roi_align", "vision", "sequences", "texts", "calls", "builtin", "grad", "distributed",
 )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 from ..base import StructInfo
 from ..relax import TensorStructInfo, TupleStructInfo
 from . import dims as d
-from .inference import Inference, dims_of, tensor_info
+from .inference import Inference, dims_of, tensor_info, written_dims
 from .registry import Param, RelaxOp, register
 
 
@@ -90,5 +90,84 @@ register(
         "rows of class and box for each image, their scores and their number, padded with zeros.",
         _numpy_suppression,
         at_run_time=True,
+    )
+)
+
+
+def _infer_valid_counts(a: Inference) -> StructInfo:
+    data = a.rank("data", 3)
+    dims = written_dims(data)
+    count = tensor_info(None if dims is None else [dims[0]], "int32", 1, data.vdevice)
+    return TupleStructInfo((count, data, tensor_info(None if dims is None else dims[:2], "int32", 2, data.vdevice)))
+
+
+def _infer_non_max_suppression(a: Inference) -> StructInfo:
+    data = a.rank("data", 3)
+    if not a.attr("return_indices"):
+        return data
+    dims = written_dims(data)
+    one = None if dims is None else [dims[0], d.dim(1)]
+    kept = tensor_info(None if dims is None else dims[:2], "int32", 2, data.vdevice)
+    return TupleStructInfo((kept, tensor_info(one, "int32", 2, data.vdevice)))
+
+
+def _infer_multibox(a: Inference) -> StructInfo:
+    scores, anchors = a.rank("cls_pred", 3), a.rank("anchor", 3)
+    dims, places = written_dims(scores), written_dims(anchors)
+    boxes = None if dims is None or places is None else [dims[0], places[1], d.dim(4)]
+    return TupleStructInfo((tensor_info(boxes, scores.dtype, 3, scores.vdevice), scores))
+
+
+register(
+    RelaxOp(
+        "relax.vision.get_valid_counts",
+        (
+            Param("data"),
+            Param("score_threshold", "value", 0),
+            Param("id_index", "int", 0),
+            Param("score_index", "int", 1),
+        ),
+        _infer_valid_counts,
+        "Move the boxes of each image that score above `score_threshold` to the front. It is kept and printed, but not compiled.",
+    )
+)
+register(
+    RelaxOp(
+        "relax.vision.non_max_suppression",
+        (
+            Param("data"),
+            Param("valid_count"),
+            Param("indices"),
+            Param("max_output_size", "int", -1),
+            Param("iou_threshold", "value", 0.5),
+            Param("force_suppress", "bool", False),
+            Param("top_k", "int", -1),
+            Param("coord_start", "int", 2),
+            Param("score_index", "int", 1),
+            Param("id_index", "int", 0),
+            Param("return_indices", "bool", True),
+            Param("invalid_to_bottom", "bool", False),
+            Param("soft_nms_sigma", "value", 0.0),
+            Param("score_threshold", "value", 0.0),
+        ),
+        _infer_non_max_suppression,
+        "Suppress boxes that overlap better ones. It is kept and printed, but not compiled.",
+    )
+)
+register(
+    RelaxOp(
+        "relax.vision.multibox_transform_loc",
+        (
+            Param("cls_pred"),
+            Param("loc_pred"),
+            Param("anchor"),
+            Param("clip", "bool", False),
+            Param("threshold", "value", 0.0),
+            Param("variances", "value", (1.0, 1.0, 1.0, 1.0)),
+            Param("keep_background", "bool", True),
+            Param("apply_softmax", "bool", True),
+        ),
+        _infer_multibox,
+        "Decode the boxes of a detector from its anchors. It is kept and printed, but not compiled.",
     )
 )

@@ -99,3 +99,16 @@ def test_a_head_keeps_whether_the_function_may_have_blocks() -> None:
     assert "@T.prim_func\n" in parse(module.script(), "f.tvms").script("tvm-0.27")
     again = parse(_text("instructions").replace("@T.prim_func", "@T.prim_func(s_tir=True)"), "f.py")
     assert "@T.prim_func(s_tir=True)\n" in again.script("tvm-0.27")
+
+
+def test_memory_may_be_given_by_an_address() -> None:
+    text = (
+        _HEAD.replace("    T.device_entry()\n", "")
+        + "    C = T.decl_buffer((4,), data=T.address_of(A[4]))\n    C[0] = A[1]\n"
+    )
+    module = parse(text, "f.py")
+    assert check_round_trip(module, "f") == ()
+    assert (
+        '    C_data: T.handle("float32", "global") = T.address_of(A[4])\n    C = T.decl_buffer((4,), data=C_data)'
+        in module.script()
+    )
