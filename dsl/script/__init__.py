@@ -41,6 +41,7 @@ from ..builder.host import HostValue
 from ..compatibility import TRUSTED, as_tvm_takes_them
 from ..load import parse_source
 from .host_expressions import with_constants
+from .macros import Macro, with_macros
 
 _NAME = re.compile(r"[^\W\d]\w*")
 
@@ -64,6 +65,8 @@ class Dialect:
             return Dialect
         if path == "R.rewriter":
             return _rewriter
+        if path in ("T.macro", "T.inline"):
+            return _macro
         return _opener if path in _OPENERS else Dialect(self.letter, path)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -171,6 +174,7 @@ def undecorated_prim_func(definition: Any, check_well_formed: bool = True) -> An
 def _read(source: Source, extra_vars: Mapping[str, Any], check_well_formed: bool, is_python: bool) -> Any:
     constants: dict[str, Any] = {}
     if is_python:
+        source, extra_vars = with_macros(source, extra_vars)
         source, constants = with_constants(source, extra_vars)
     values = _values(source.text, {**extra_vars, **constants}, is_python)
     module = parse_source(source, values, is_python=is_python)
@@ -274,6 +278,17 @@ def _opener(definition: Any = None, *, check_well_formed: bool = True, **options
         return from_source(definition, names, check_well_formed)
 
     return open_definition if definition is None else open_definition(definition)
+
+
+def _macro(definition: Any = None, *, hygienic: bool = True) -> Any:
+    """Keep a function as a macro, as a decorator with or without arguments; the text says whether it is hygienic."""
+    del hygienic
+    names = _names_around(sys._getframe(1))  # type: ignore[reportPrivateUsage]
+
+    def keep(definition: Any) -> Macro:
+        return Macro(definition.__name__, _source_of(definition), names)
+
+    return keep if definition is None else keep(definition)
 
 
 _REWRITER = re.compile(r"@\s*[\w.]*\brewriter\b")
