@@ -17,6 +17,7 @@ from ...analysis.regions import RegionSet, is_covered
 from ...base import Trivia
 from ...idioms import is_one, sequence
 from ...int_set import EVERYTHING, Interval, cover, eval_set, from_range
+from ...visit import walk
 from ..conditions import DISTINCT_WRITES, STAGE_PIPELINE, UNCONDITIONAL, Condition, name_of
 from ..program import Program, child_blocks
 from .affine import runs_for_all
@@ -85,6 +86,15 @@ def _check_beside(program: Program, block: tir.Block, loop: tir.For, root: tir.B
     around = list(program.around(block))
     if loop in around:
         raise BESIDE.refuse(f"{name_of(loop)} is already an ancestor of {name_of(block)}", loop, block)
+    shared = set(program.around(loop))
+    for stmt in around[: around.index(root)]:
+        if isinstance(stmt, tir.DeclBuffer) and stmt not in shared and stmt.buffer in set(walk(block)):
+            name = stmt.buffer.name
+            raise BESIDE.refuse(
+                f"{name_of(block)} uses '{name}', which is declared around it but not around {name_of(loop)}",
+                loop,
+                block,
+            )
     for stmt in (*around[: around.index(root)], *program.around(loop)):
         if stmt is root:
             break
