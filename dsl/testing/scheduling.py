@@ -51,6 +51,7 @@ _WEIGHTS = {
     "matmul": 5,
     "stream": 4,
     "wavefront": 3,
+    "argmax": 4,
 }
 """Weight of a stage, 1 by default. Stages to which few primitives apply have a greater weight."""
 _NEVER = frozenset({"while", "vector", "thread loop", "assertion", "scope"})

@@ -11,7 +11,8 @@ from zlib import crc32
 
 from hypothesis import strategies as st
 
-from ....ir.base import IRModule, Source
+from ....ir.base import BaseFunc, IRModule, Source
+from ....ir.equal import structural_equal, structural_hash
 from ....ir.passes.instrument import VerifyEach
 from ....ir.passes.transform import PassContext
 from ..choices import Choices
@@ -36,23 +37,53 @@ def _examples(draw: st.DrawFn, file: Source | None) -> IRModule:
 
 def _check(module: IRModule, execute: Execute) -> None:
     text = module.script()
-    known, before, steps = {text}, _once(interpreted(module, "main")), has_steps(text)
+    known, before, steps = _Modules(), _once(interpreted(module, "main")), has_steps(text)
+    known.add(module)
 
     def remembered(*_: object) -> Call:
         return before
 
     for names, after in _steps(module, random.Random(crc32(text.encode()))):
-        text = after.script()
-        if text not in known:
-            known.add(text)
+        if known.add(after):
             try:
                 if len(known) % _SAMPLE == 0:
-                    assert_printed(after, text)
+                    assert_printed(after, after.script())
                 assert_same(
                     module, after, names, steps, execute_before=remembered, profiles=("plain",), integers=(0, 4)
                 )
             except AssertionError as problem:
                 raise AssertionError(f"after {', '.join(names)}: {problem}") from problem
+
+
+class _Modules:
+    """A set of modules by structure. Functions are compared once: most passes keep most of them."""
+
+    def __init__(self) -> None:
+        self._seen: set[object] = set()
+        self._numbers: dict[int, tuple[BaseFunc, int]] = {}
+        """The number of each function by identity; equal functions have the same."""
+        self._alike: dict[int, list[tuple[BaseFunc, int]]] = {}
+        """Functions of different structure, by hash."""
+
+    def __len__(self) -> int:
+        return len(self._seen)
+
+    def add(self, module: IRModule) -> bool:
+        """Add a module; return whether it was absent."""
+        before = len(self._seen)
+        functions = frozenset((name, self._number(function)) for name, function in module.functions.items())
+        self._seen.add((functions, structural_hash((dict(module.attrs), dict(module.global_infos)))))
+        return len(self._seen) > before
+
+    def _number(self, function: BaseFunc) -> int:
+        if id(function) not in self._numbers:
+            alike = self._alike.setdefault(structural_hash(function), [])
+            number = next((at for other, at in alike if structural_equal(other, function)), None)
+            if number is None:
+                number = len(self._numbers)
+                alike.append((function, number))
+            self._numbers[id(function)] = function, number
+        return self._numbers[id(function)][1]
 
 
 def _steps(module: IRModule, chosen: random.Random) -> Iterator[tuple[tuple[str, ...], IRModule]]:
