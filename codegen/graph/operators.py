@@ -13,6 +13,7 @@ from ...ir import relax
 from ...ir.base import Op
 from ...ir.diagnostics import error
 from ...ir.interp.oracle import by_oracle
+from ...ir.interp.texts import printed
 from ...ir.numpy_dtype import numpy_dtype
 from ...ir.ops.registry import find
 from ...ir.sanitize import say
@@ -184,7 +185,7 @@ def _in_memory(compute: Callable[..., Any]) -> Operator:
 def _assert(compiler: GraphCompiler, call: relax.Call) -> Value:
     def check(condition: Any, *rest: Any) -> Any:
         if not bool(condition):
-            said = _format(call, list(rest))
+            said = printed(call, rest, ", ")
             raise error("E0711", f"assertion failed: {said}" if said else "assertion failed", call.span)
         return ()
 
@@ -193,21 +194,10 @@ def _assert(compiler: GraphCompiler, call: relax.Call) -> Value:
 
 def _print(compiler: GraphCompiler, call: relax.Call) -> Value:
     def show(*values: Any) -> Any:
-        say(_format(call, list(values)))
+        say(printed(call, values, " "))
         return ()
 
     return _on_host(show)(compiler, call)
-
-
-def _format(call: relax.Call, values: list[Any]) -> str:
-    """Format values; the format string is an attribute, or the first of the values."""
-    form = call.attrs.get("format", "")
-    if not form and values and isinstance(values[0], str):
-        form, *values = values
-    parts = form.split("{}")
-    if len(parts) != len(values) + 1:
-        return " ".join(filter(None, [form, *map(str, values)]))
-    return "".join(text for pair in zip(parts, [*map(str, values), ""], strict=True) for text in pair)
 
 
 def _shape_of(tensor: Array) -> Shape:

@@ -13,6 +13,7 @@ from ..device_types import DEVICE_TYPES
 from . import relax_values as values
 from .convert import Integer, Ints, integers
 from .forms import FormUse, form
+from .host import HostValue
 from .relax_blocks import BlockBuilder
 
 _NodeT = TypeVar("_NodeT", bound=Node)
@@ -21,12 +22,17 @@ _SPLIT = re.compile(r"S\[(\d+)\]$")
 
 
 def vdevice(builder: BlockBuilder, node: syntax.Expr) -> VDevice | None:
-    """Return the device that `node` is or names ("llvm:0:global", "cuda", "vdevice:1"); raise E0321 if none exists."""
+    """Return the device that `node` is or names ("llvm:0:global", "cuda", "vdevice:1"), also by a device of the host program
+    (`tvms.cpu()`); raise E0321 if none exists.
+    """
     value = values.evaluate(builder, node)
     if value is None or isinstance(value, VDevice):
         return value
     infos = builder.context.global_infos.get("vdevice", ())
     devices = [info for info in infos if isinstance(info, VDevice)]
+    if isinstance(value, HostValue) and hasattr(value.value, "device_type"):
+        kinds = {number: kind for kind, number in DEVICE_TYPES.items()}
+        value = f"{kinds.get(value.value.device_type, '')}:{value.value.device_id}"
     if isinstance(value, str):
         kind, number, scope, *_ = f"{value}:::".split(":")
         alike = [device for device in devices if kind == "vdevice" or device.target.get("kind") == kind]

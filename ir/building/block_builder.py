@@ -19,6 +19,7 @@ from ..relax import Call, Expr, Var
 from ..variables import defined_variables
 from ..visit import rewrite
 from .call_te import call_te
+from .nested_bodies import unnested
 from .values import graph_value, inferred
 
 _LEAVES = (
@@ -175,7 +176,7 @@ class BlockBuilder:
         """End the innermost block, and make it part of the function unless it is empty."""
         block = self.end_block()
         if block.bindings:
-            self._scope().blocks.append(block)
+            self._scope().blocks += unnested([block])
 
     def _scope(self) -> _FunctionScope:
         if not self._scopes:

@@ -19,6 +19,7 @@ from .graph import Evaluate, Value, compile_graph, meaning_of
 from .memory import Array
 from .oracle import by_oracle
 from .struct_info import Shape, make_result, new_array
+from .texts import printed
 
 Meaning: TypeAlias = Callable[[Frame, relax.Call, list[Value]], Value]
 """Maps a call and the values of its arguments to its value."""
@@ -144,22 +145,15 @@ def _assert(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
     """`(condition, *values)`: the format is an attribute or the first of the values."""
     condition, *values = args
     if not bool(condition):
-        said = _format(call, values)
+        said = printed(call, values, ", ")
         raise fault("E0711", f"assertion failed: {said}" if said else "assertion failed", call)
     return ()
 
 
 @_operator("print")
 def _print(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
-    say(_format(call, args))
+    say(printed(call, args, " "))
     return ()
-
-
-def _format(call: relax.Call, values: list[Value]) -> str:
-    form = call.attrs.get("format", "")
-    if not form and values and isinstance(values[0], str):
-        form, *values = values
-    return form.format(*values) if form else " ".join(map(str, values))
 
 
 @_operator("null_value")

@@ -191,6 +191,8 @@ def _infer_fma(a: Inference) -> StructInfo:
             a.check_equal(
                 x, y, f"needs operands of one shape, but they are {d.show(shapes[0] or ())} and {d.show(shape or ())}"
             )
+    if all(info.shape is not None and info.shape is infos[0].shape for info in infos):
+        return TensorStructInfo(infos[0].shape, dtype, infos[0].ndim, common_vdevice(*infos))
     known = next((shape for shape in shapes if shape is not None), None) if None not in shapes else None
     return tensor_info(known, dtype, next(iter(ranks), -1), common_vdevice(*infos))
 

@@ -80,6 +80,8 @@ def _infer_strided_slice(a: Inference) -> StructInfo:
                 f"gets {len(known[0])} {names[0]}, but {len(part)} values of '{name}'",
                 "give one for each axis",
             )
+    if dims is None and known and not any(known):
+        return info  # nothing is cut off, so that a shape held by a variable stays that variable
     if dims is None or len(known) < len(parts):
         return tensor_info(None, info.dtype, info.ndim, info.vdevice)
     strides = [d.value_of(stride) for stride in known[3]] if a.has("strides") else [1] * len(known[0])

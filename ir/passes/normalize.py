@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
 from .. import relax
 from ..base import IRModule
+from ..building.nested_bodies import unnested
 from ..deep import deep
 from .flatten import flatten
 from .rewriter import ValueRewriter, commented_bindings
@@ -19,7 +20,7 @@ from .transform import declare_pass, map_functions
 def normalize(mod: IRModule) -> IRModule:
     """Bind every nested call to a new variable, also in results, and infer struct info.
 
-    Adjacent blocks of the same kind are merged.
+    The blocks of a body that is the value of a binding come before that binding. Adjacent blocks of the same kind are merged.
     """
     return map_functions(mod, relax.Function, normalized)
 
@@ -30,9 +31,17 @@ def normalized(function: relax.Function) -> relax.Function:
 
 
 class _Normalizer(ValueRewriter):
+    def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
+        """Return a binding whose variable has struct info, preceded by the bindings that it needs."""
+        *before, last = super().binding(binding)
+        return (*before, last if last.var.struct_info is not None else self.rebound(last, last.value))
+
     def sequence(self, body: relax.SeqExpr) -> relax.SeqExpr:
         """Rewrite a body; calls in its result are bound in a last block."""
         body = super().sequence(body)
+        spread = unnested(body.blocks)
+        if spread != body.blocks:
+            body = super().sequence(replace(body, blocks=spread))
         with self.collecting() as new:
             value = flatten(body.body, self.emit)
             if isinstance(value, relax.Call | relax.TupleGetItem):

@@ -8,9 +8,9 @@ that.
 from __future__ import annotations
 
 import inspect
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextvars import ContextVar, Token
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache as once
 from functools import update_wrapper
 from typing import Any, ParamSpec, cast, get_type_hints
@@ -21,10 +21,15 @@ from .. import relax
 from ..annotations import fits
 from ..base import BaseFunc, IRModule, Node
 from ..diagnostics import error
+from ..function_table import mentions_of
+from ..infer import function_struct_info
 from ..signature import BadArguments, Parameter, Signature, describe, wrong_kind
 from ..tir import PrimFunc
 from ..visit import rewrite
-from .instrument import PassInfo, PassInstrument
+from .context import PassContext as PassContext
+from .context import announce as announce
+from .context import observed as observed
+from .instrument import PassInfo
 
 _P = ParamSpec("_P")
 
@@ -70,65 +75,6 @@ def _kind(value: object) -> str:
     return f"a {type(value).__name__}"
 
 
-class PassContext:
-    """Context of passes, active in a `with` statement (TVM: `PassContext`).
-
-    `Sequential` skips passes of a higher level than `opt_level`, unless they are in `required_pass`, and those in
-    `disabled_pass`. `instruments` observe the input and output of every pass. `config` holds options by name.
-    """
-
-    def __init__(
-        self,
-        opt_level: int = 2,
-        required_pass: Iterable[str] = (),
-        disabled_pass: Iterable[str] = (),
-        instruments: Iterable[PassInstrument] = (),
-        config: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.opt_level = opt_level
-        self.required_pass, self.disabled_pass = frozenset(required_pass), frozenset(disabled_pass)
-        self.instruments, self.config = tuple(instruments), dict(config or {})
-        self._tokens: list[Token[PassContext | None]] = []
-
-    @staticmethod
-    def current() -> PassContext:
-        """Return the innermost active context, or one with the defaults."""
-        return _current.get() or PassContext()
-
-    def pass_enabled(self, info: PassInfo) -> bool:
-        """Return whether a `Sequential` runs the pass in this context."""
-        if info.name in self.disabled_pass:
-            return False
-        return info.name in self.required_pass or info.opt_level <= self.opt_level
-
-    def __enter__(self) -> PassContext:
-        self._tokens.append(_current.set(self))
-        for instrument in self.instruments:
-            instrument.enter_pass_ctx()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for instrument in self.instruments:
-            instrument.exit_pass_ctx()
-        _current.reset(self._tokens.pop())
-
-
-_current: ContextVar[PassContext | None] = ContextVar("pass context", default=None)
-
-
-def announce(stage: str) -> None:
-    """Notify the instruments of the current context of the next step of the compiler."""
-    for instrument in PassContext.current().instruments:
-        instrument.run_stage(stage)
-
-
-def observed(name: str, code: Callable[..., Any], before: PrimFunc, after: PrimFunc) -> PrimFunc:
-    """Notify the instruments of the current context that step `name` turned `before` into `after`; return `after`."""
-    for instrument in PassContext.current().instruments:
-        instrument.run_after_step(name, code, before, after)
-    return after
-
-
 class Sequential(Pass):
     """Sequence of passes (TVM: `Sequential`)."""
 
@@ -151,6 +97,34 @@ class Sequential(Pass):
                     mod = get_pass(name)(mod)
                 mod = pass_(mod)
         return mod
+
+
+class ApplyPassToFunction(Pass):
+    """Applies a pass to the functions whose whole names match a regular expression; for the pass, all others are external."""
+
+    def __init__(self, transform: Pass, func_name_regex: str, error_if_no_function_matches_regex: bool = False) -> None:
+        super().__init__(PassInfo(f"ApplyPassToFunction({func_name_regex!r})", 0))
+        self._transform, self._pattern, self._must_match = (
+            transform,
+            func_name_regex,
+            error_if_no_function_matches_regex,
+        )
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        """Return the transformed module; TvmsError E0902 if no function matches but one must."""
+        others = {name: function for name, function in mod.functions.items() if not re.fullmatch(self._pattern, name)}
+        if self._must_match and len(others) == len(mod.functions):
+            raise error("E0902", f"no function matches {self._pattern!r}", help=f"functions are: {', '.join(others)}")
+        known = {name: relax.ExternFunc(name, struct_info=function_struct_info(others[name])) for name in others}
+        new = self._transform(replace(mod, functions={**mod.functions, **known}))
+        functions = {**new.functions, **others}
+        reached = list(others.values())
+        while reached:  # the pass does not see what the others call, and may have removed it
+            mentioned = mentions_of(reached.pop())
+            for name in (mentioned.called | mentioned.passed) - functions.keys():
+                functions[name] = mod.functions[name]
+                reached.append(functions[name])
+        return replace(new, functions=functions)
 
 
 # --- Passes of functions and classes ---------------------------------------------------------------------------

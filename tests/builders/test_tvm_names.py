@@ -173,3 +173,21 @@ def test_the_newest_names_stand_for_the_older_ones() -> None:
     named = relax.transform.UpdateParamType(lambda var: None)
     assert named.info.name == "UpdateParamStructInfo"
     assert isinstance(tvms.runtime.tensor([1, 2]), tvms.runtime.Tensor)
+
+
+def test_devices_of_python_name_devices_of_the_module() -> None:
+    from tvms.script import ir as I
+    from tvms.script import relax as R
+
+    @I.ir_module
+    class Module:
+        I.module_global_infos({"vdevice": [I.vdevice("llvm"), I.vdevice("cuda", 0)]})
+
+        @R.function
+        def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+            y = R.hint_on_device(x, tvms.cpu())
+            return R.hint_on_device(y, tvms.cuda(0))
+
+    (block,) = Module["main"].body.blocks
+    kinds = [binding.value.attrs["dst_vdevice"].target["kind"] for binding in block.bindings]
+    assert kinds == ["llvm", "cuda"]

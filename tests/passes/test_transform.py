@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import tvms
 from msgspec.structs import replace
@@ -247,3 +248,46 @@ R.function main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
 
     after = KeepLast()(tvms.parse(text))
     assert tvms.structural_equal(after, tvms.parse(text.replace("        lv = R.negative(y)\n", "")))
+
+
+PARTS = """
+I.ir_module Module:
+    R.function main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        y = R.add(x, x)
+        z = Module.helper(y)
+        return z
+
+    R.function(private=True) helper(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        unused = R.exp(x)
+        y = R.add(x, x)
+        return y
+
+    R.function other(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        y = R.add(x, x)
+        return y
+"""
+
+
+def test_a_pass_is_applied_to_the_functions_of_matching_names() -> None:
+    from tvms.ir.transform import ApplyPassToFunction
+
+    before = tvms.parse(PARTS)
+    after = ApplyPassToFunction(get_pass("LegalizeOps"), "main|o.*")(before)
+    assert set(after.functions) == {"main", "helper", "other", "add"}
+    assert after["helper"] is before["helper"]
+    tvms.verify(after)
+    x = np.arange(4, dtype=np.float32)
+    assert tvms.interpret(after, "main", [x]).tolist() == [0, 4, 8, 12]
+
+
+def test_functions_that_others_call_survive_a_pass_that_removes_them() -> None:
+    from tvms.ir.transform import ApplyPassToFunction
+
+    before = tvms.parse(PARTS)
+    after = ApplyPassToFunction(get_pass("DeadCodeElimination"), "helper")(before)
+    assert set(after.functions) == {"main", "helper", "other"}
+    with pytest.raises(tvms.TvmsError) as raised:
+        ApplyPassToFunction(get_pass("DeadCodeElimination"), "hel", True)(before)
+    assert str(raised.value) == (
+        "error[E0902]: no function matches 'hel'\n  = help: functions are: main, helper, other"
+    )  # fmt: skip

@@ -11,7 +11,7 @@ function = ReluToGelu().visit_expr(function)
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from msgspec.structs import replace
 
@@ -21,7 +21,7 @@ from ...building.block_builder import BlockBuilder
 from ...building.values import graph_value
 from ...passes.rewriter import ValueRewriter
 
-_Class = TypeVar("_Class", bound=type)
+_Class = TypeVar("_Class", bound="type[ExprFunctor]")
 
 _METHODS: dict[type, str] = {
     relax.Call: "visit_call_",
@@ -44,17 +44,22 @@ _METHODS: dict[type, str] = {
 
 
 def visitor(cls: _Class) -> _Class:
-    """Return `cls`, a subclass of `PyExprVisitor` (TVM's decorator)."""
+    """Return `cls`, a subclass of `PyExprVisitor` (TVM's decorator); subclasses inherit from it or from its `_cls`."""
+    cls._cls = cls  # type: ignore[reportPrivateUsage]
     return cls
 
 
 def mutator(cls: _Class) -> _Class:
-    """Return `cls`, a subclass of `PyExprMutator` (TVM's decorator)."""
+    """Return `cls`, a subclass of `PyExprMutator` (TVM's decorator); subclasses inherit from it or from its `_cls`."""
+    cls._cls = cls  # type: ignore[reportPrivateUsage]
     return cls
 
 
 class ExprFunctor:
     """Dispatches on the kind of an expression: `visit_call_`, `visit_var_`, … (`_METHODS` lists them)."""
+
+    _cls: ClassVar[type[ExprFunctor]]
+    """The class itself, from which subclasses of a decorated class inherit in TVM."""
 
     def visit_expr(self, expr: Any) -> Any:
         """Return the result of the method for the kind of `expr`."""
