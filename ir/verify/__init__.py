@@ -5,7 +5,7 @@ A diagnostic is an error only if the program is certainly wrong for some valid i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from weakref import WeakKeyDictionary
 
 from msgspec import Struct
@@ -27,15 +27,16 @@ _well_typed: WeakKeyDictionary[IRModule, dict[str, BaseFunc]] = WeakKeyDictionar
 """Modules that `check_types` passed, and their functions at that time."""
 
 
-class _Findings(Struct, frozen=True):
-    """What the checks of one loop function found, and the references and calls in it."""
+class Examined(Struct, frozen=True):
+    """What the checks of one function found, and the references and calls in it."""
 
     found: tuple[Diagnostic, ...]
     mentions: list[Node]
     has_broken_parts: bool
+    """Whether a part of it does not have its declared type, so that checks of the whole module must not read it."""
 
 
-_known: WeakKeyDictionary[PrimFunc, dict[tuple[int, bool], _Findings]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[PrimFunc, dict[tuple[int, bool], Examined]] = WeakKeyDictionary()
 """Findings by function, level and strictness: most passes keep most functions, and nodes do not change."""
 
 
@@ -52,33 +53,38 @@ def verify(node: Node, level: Level = "bounds", strict: bool = False) -> tuple[D
         )
     if not isinstance(node, Node):  # type: ignore[reportUnnecessaryIsInstance]  # callers are not all type-checked
         raise not_a_program(node)
-    depth = LEVELS.index(level)
     module = node if isinstance(node, IRModule) else None
-    found: list[Diagnostic] = []
-    has_broken_parts = False
-    mentions: dict[str, list[Node]] = {}
-    for name, function in (module.functions if module else {"": node}).items():
-        if isinstance(function, PrimFunc):
-            own = _of_loop_function(function, depth, strict)
-            mentions[name] = own.mentions
-            found += own.found
-            has_broken_parts |= own.has_broken_parts
-            continue
-        nodes = tuple(walk(function))
-        mentions[name] = mentioned((*nodes, *children(function)))
-        broken = _broken_parts(function, nodes, depth)
-        found += broken
-        has_broken_parts |= bool(broken)
-        if not broken and isinstance(function, Function):
-            for check in GRAPH_CHECKS:
-                found.extend(check.run(function, module) if LEVELS.index(check.level) <= depth else ())
-    for check in MODULE_CHECKS:
-        found.extend(
-            check.run(module, mentions)
-            if module and not has_broken_parts and LEVELS.index(check.level) <= depth
-            else ()
-        )
+    functions = module.functions if module else {"": node}
+    examined = {name: examine(function, module, level, strict) for name, function in functions.items()}
+    found = [diagnostic for function in examined.values() for diagnostic in function.found]
+    if module:
+        found += examine_calls(module, examined, level)
     return tuple(dict.fromkeys(sorted(found, key=lambda diagnostic: diagnostic.span.start if diagnostic.span else 0)))
+
+
+@deep
+def examine(function: Node, module: IRModule | None, level: Level = "bounds", strict: bool = False) -> Examined:
+    """Run the checks of one function of `module`; see `verify`."""
+    depth = LEVELS.index(level)
+    if isinstance(function, PrimFunc):
+        return _of_loop_function(function, depth, strict)
+    nodes = tuple(walk(function))
+    mentions = mentioned((*nodes, *children(function)))
+    broken = _broken_parts(function, nodes, depth)
+    found = list(broken)
+    if not broken and isinstance(function, Function):
+        for check in GRAPH_CHECKS:
+            found.extend(check.run(function, module) if LEVELS.index(check.level) <= depth else ())
+    return Examined(tuple(found), mentions, bool(broken))
+
+
+def examine_calls(module: IRModule, examined: Mapping[str, Examined], level: Level = "bounds") -> list[Diagnostic]:
+    """Run the checks of the whole module, whose functions were examined; they do not run if one has broken parts."""
+    if any(function.has_broken_parts for function in examined.values()):
+        return []
+    mentions = {name: function.mentions for name, function in examined.items()}
+    checks = [check for check in MODULE_CHECKS if LEVELS.index(check.level) <= LEVELS.index(level)]
+    return [diagnostic for check in checks for diagnostic in check.run(module, mentions)]
 
 
 def check_law(node: Node, level: Level = "bounds") -> None:
@@ -102,7 +108,7 @@ def check_types(module: IRModule) -> IRModule:
     return module
 
 
-def _of_loop_function(function: PrimFunc, depth: int, strict: bool) -> _Findings:
+def _of_loop_function(function: PrimFunc, depth: int, strict: bool) -> Examined:
     """Run the checks of a loop function, once for each level; none, if a later level found nothing."""
     known = _known.setdefault(function, {})
     for (level, is_strict), findings in known.items():
@@ -113,7 +119,7 @@ def _of_loop_function(function: PrimFunc, depth: int, strict: bool) -> _Findings
         nodes = (*subject.signature, *subject.nodes)
         broken = _broken_parts(function, nodes, depth)
         found = tuple(broken or _loop_level(subject, LEVELS[: depth + 1]))
-        known[depth, strict] = _Findings(found, mentioned((*nodes, *children(function))), bool(broken))
+        known[depth, strict] = Examined(found, mentioned((*nodes, *children(function))), bool(broken))
     return known[depth, strict]
 
 
