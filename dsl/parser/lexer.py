@@ -223,7 +223,7 @@ class Lexer:
             self._same = "\n" + " " * column if column == tabless else ""
             return [("INDENT", here)]
         closed: list[Block] = []
-        while column < self.blocks[-1].column and column <= self.blocks[-2].column:
+        while len(self.blocks) > 1 and column < self.blocks[-1].column and column <= self.blocks[-2].column:
             closed.append(self.blocks.pop())
         top = self.blocks[-1]
         if column != top.column:
