@@ -87,6 +87,10 @@ class Scope:
         self._values[name] = value
         self._named[id(value)] = value
 
+    def undefine(self, name: str) -> None:
+        """Remove a name that is defined outside all frames."""
+        self._values.pop(name, None)
+
     def get(self, name: str, default: Any = None) -> Any:
         """Return the value of `name`."""
         return self._values.get(name, default)

@@ -30,7 +30,7 @@ from .tir_assignments import define
 from .tir_function import build_prim_func, declare_prim_func
 
 _MODULE, _PRIM_FUNC, _FUNCTION = "I.ir_module", "T.prim_func", "R.function"
-_SCHEDULES = ("S.schedule", "S.function")
+SCHEDULES = ("S.schedule", "S.function")
 
 FORMS = (tile, tir_calls, tir_literals, tir_operators, tir_scopes)
 """Modules that are imported because they declare forms of `T`."""
@@ -113,12 +113,14 @@ def build_module(
     context = Context(file.source, Scope({**base_names(), **names}), is_python)
     module: IRModule | None = None
     with suppress(TooManyErrors):
-        module = _Builder(context, file).build()
+        module = ModuleBuilder(context, file).build()
     diagnostics = (*context.diagnostics, *context.warnings)
     return (None if any(diagnostic.severity == "error" for diagnostic in diagnostics) else module), diagnostics
 
 
-class _Builder:
+class ModuleBuilder:
+    """The builder of one text."""
+
     def __init__(self, context: Context, file: syntax.File) -> None:
         self.context = context
         self.file = file
@@ -140,29 +142,15 @@ class _Builder:
     def build(self) -> IRModule:
         """Build the whole file."""
         context, file = self.context, self.file
-        self._check_version()
-        modules: list[syntax.Definition] = []
-        others: list[syntax.Stmt] = []
-        for statement in file.body:
-            if (name := type_variable(statement)) is not None:
-                context.type_variables.append(name)
-                self.comments += comments_of(statement.trivia)
-            elif isinstance(statement, syntax.Import | syntax.Assign) or _is_text(statement):
-                with context.recover():
-                    self.statement(statement)
-            elif isinstance(statement, syntax.Definition) and self.kind(statement) == _MODULE:
-                modules.append(statement)
-            elif isinstance(statement, syntax.Definition) and self.kind(statement) in MACROS:
-                self.define_macro(statement)
-            else:
-                others.append(statement)
+        self.check_version()
+        others = self.shared(file.body)
+        modules = [node for node in others if isinstance(node, syntax.Definition) and self.kind(node) == _MODULE]
+        others = [node for node in others if node not in modules]
         span, trivia = None, None
         if modules:
             self._check_single(modules, others)
             span, trivia = context.span(modules[0]), modules[0].trivia
-            self.name = modules[0].name
-            context.scope.define(self.name, ModuleReference(self.name))
-            context.scope.define("cls", ModuleReference(self.name))
+            self.open(modules[0])
             self.body(modules[0].body)
         else:
             self.body(others)
@@ -171,7 +159,29 @@ class _Builder:
             self.trivia(trivia), self.schedules, span=span,
         )  # fmt: skip
 
-    def _check_version(self) -> None:
+    def open(self, module: syntax.Definition) -> None:
+        """Define the names of the module."""
+        self.name = module.name
+        for name in (self.name, "cls"):
+            self.context.scope.define(name, ModuleReference(self.name))
+
+    def shared(self, statements: Sequence[syntax.Stmt]) -> list[syntax.Stmt]:
+        """Build the statements of a text outside its module that all its functions share; return the others."""
+        others: list[syntax.Stmt] = []
+        for statement in statements:
+            if (name := type_variable(statement)) is not None:
+                self.context.type_variables.append(name)
+                self.comments += comments_of(statement.trivia)
+            elif isinstance(statement, syntax.Import | syntax.Assign) or _is_text(statement):
+                with self.context.recover():
+                    self.statement(statement)
+            elif isinstance(statement, syntax.Definition) and self.kind(statement) in MACROS:
+                self.define_macro(statement)
+            else:
+                others.append(statement)
+        return others
+
+    def check_version(self) -> None:
         """Report E0022 if the text names another version of the language."""
         for line in self.file.header:
             found = _VERSION.match(line)
@@ -219,11 +229,11 @@ class _Builder:
                 info = relax_function.declare_function(self.context, definition)
                 self.declare(definition.name, GlobalVar(definition.name, struct_info=info))
         for definition in definitions:
-            if self.kinds[id(definition)] not in _SCHEDULES:
+            if self.kinds[id(definition)] not in SCHEDULES:
                 self.define(definition)
         self.functions |= self.context.generated.functions
         for definition in definitions:
-            if self.kinds[id(definition)] in _SCHEDULES:
+            if self.kinds[id(definition)] in SCHEDULES:
                 self.define_schedule(definition)
 
     def declare(self, name: str, reference: GlobalVar) -> None:
@@ -324,7 +334,7 @@ class _Builder:
                 raise context.error("E0107", message, _name(definition), f"write {what} above it")
             value = opener(context, head)
             known = value.name if isinstance(value, Form) else None
-            if known not in (_MODULE, _PRIM_FUNC, _FUNCTION, *_SCHEDULES, *MACROS):
+            if known not in (_MODULE, _PRIM_FUNC, _FUNCTION, *SCHEDULES, *MACROS):
                 help = "use T.prim_func, R.function, T.macro, S.schedule or I.ir_module"
                 raise context.error("E0107", f"{describe(value)} does not open a definition", head, help)
         except Failed:
