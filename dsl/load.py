@@ -129,15 +129,19 @@ def read_module(
     return with_constants(module, read_constants(sidecar_of(Path(source.name)), mmap))
 
 
-def open_file(path: str, values: Mapping[str, Any] | None = None) -> tuple[Source, Host | None]:
+def open_file(
+    path: str, values: Mapping[str, Any] | None = None, stdin_name: str | None = None
+) -> tuple[Source, Host | None]:
     """Return the text of a file, and its definitions if it is a host of them; errors are those of `load_module`.
 
-    `values` are those of the names that definitions capture.
+    `values` are those of the names that definitions capture. `stdin_name` is the file that standard input is the text of.
     """
     name = ""
     if "::" in path and not os.path.lexists(path):
         path, _, name = path.rpartition("::")
     source = read_source(path)
+    if path == "-" and stdin_name:
+        source = Source(stdin_name, source.text)
     if not is_host(source.name):
         if name:
             help = f"name the function by an option of the command, or give '{path}' alone"

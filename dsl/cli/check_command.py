@@ -33,7 +33,7 @@ def _check(path: str, arguments: argparse.Namespace, values: dict[str, Any]) -> 
     if arguments.fix:
         _fix(path)
     try:
-        source, host = open_file(path, values)
+        source, host = open_file(path, values, arguments.stdin_filename)
         if host is None:
             return _examined(path, lambda warnings: read_module(source, None, warnings, values=values), arguments)
         if not host.definitions and path not in arguments.paths:
@@ -72,13 +72,13 @@ def _examined(
 
         found += check_round_trip(module, path)
     if arguments.level != "syntax" and not any(diagnostic.severity == "error" for diagnostic in found):
-        found += _check_schedules(module)
+        found += check_schedules(module)
         if not arguments.no_lints:
             found += tuple(finding.diagnostic for finding in lint(module))
     return (*warnings, *found)
 
 
-def _check_schedules(module: IRModule) -> tuple[Diagnostic, ...]:
+def check_schedules(module: IRModule) -> tuple[Diagnostic, ...]:
     """Return the first error of each schedule: an unknown target, a step that is refused, an assertion that does not hold."""
     if not module.schedules:
         return ()
@@ -132,6 +132,8 @@ def _fix(path: str) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check all files; return 0 if there are no errors."""
+    if arguments.stdin_filename and arguments.paths != ["-"]:
+        raise UsageError("--stdin-filename requires the path '-'")
     values = defined_values(arguments)
     results = [_check(file, arguments, values) for file in find_files(arguments.paths, ("*.tvms", *PATTERNS))]
     files = [result for result in results if result is not None]

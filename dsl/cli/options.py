@@ -50,6 +50,9 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
         help="format of the report: %(choices)s; full is written to standard error, the others to standard output "
         "(default: full)",
     )
+    parser.add_argument(
+        "--stdin-filename", metavar="NAME", help="the name of the file that standard input is the text of"
+    )
     common.add_watch(parser)
 
 
@@ -70,7 +73,9 @@ def _add_fmt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--range", type=line_range, metavar="FIRST:LAST", help="format only the statements in these lines of one file"
     )
-    parser.add_argument("--stdin-filename", metavar="NAME", help="the name to show for standard input")
+    parser.add_argument(
+        "--stdin-filename", metavar="NAME", help="the name of the file that standard input is the text of"
+    )
 
 
 def _add_diff(parser: argparse.ArgumentParser) -> None:
@@ -126,6 +131,13 @@ def _add_migrate(parser: argparse.ArgumentParser) -> None:
     common.add_defines(parser, common.CAPTURED)
     parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 if a file would change")
     parser.add_argument("--diff", action="store_true", help="change nothing; show what would change")
+
+
+def _add_lsp(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--stdio", action="store_true", help="serve standard input and output (the default)")
+    parser.add_argument(
+        "--tcp", type=at_least(1), metavar="PORT", help="serve a client that connects to this port of this machine"
+    )
 
 
 def _add_port(parser: argparse.ArgumentParser) -> None:
@@ -390,6 +402,7 @@ ADD: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "check": _add_check,
     "convert": _add_convert,
     "migrate": _add_migrate,
+    "lsp": _add_lsp,
     "port": _add_port,
     "import": _add_import,
     "fmt": _add_fmt,
