@@ -47,19 +47,23 @@ def _edited(text: str, edits: Sequence[Edit]) -> str:
     """Return `text` after the edits, last one first; overlapping edits are skipped."""
     limit = len(text) + 1
     for edit in sorted(set(edits), key=lambda fix: -fix.span.start):
-        start, end = (edit.span.start, edit.span.end) if edit.text else _lines(text, edit)
+        start, end = range_of(text, edit.span.start, edit.span.end, edit.text)
         if start < end <= limit:
             text, limit = text[:start] + edit.text + text[end:], start
     return text
 
 
-def _lines(text: str, edit: Edit) -> tuple[int, int]:
-    """Return the lines of a statement; an empty range if it has a body or shares them, for example with a comment."""
-    written = text[edit.span.start : edit.span.end]
+def range_of(text: str, start: int, end: int, new: str) -> tuple[int, int]:
+    """Return the range that an edit replaces: for a deletion the lines of the statement, or nothing if it has a body or shares
+    its lines, for example with a comment.
+    """
+    if new:
+        return start, end
+    written = text[start:end]
     if "\n" in written or written.startswith("with"):
         return 0, 0
-    start = text.rfind("\n", 0, edit.span.start) + 1
-    end = text.find("\n", edit.span.end)
-    end = len(text) if end < 0 else end + 1
-    is_alone = _BEFORE.fullmatch(text, start, edit.span.start) and not text[edit.span.end : end].strip()
-    return (start, end) if is_alone else (0, 0)
+    line = text.rfind("\n", 0, start) + 1
+    stop = text.find("\n", end)
+    stop = len(text) if stop < 0 else stop + 1
+    is_alone = _BEFORE.fullmatch(text, line, start) and not text[end:stop].strip()
+    return (line, stop) if is_alone else (0, 0)

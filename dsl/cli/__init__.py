@@ -47,6 +47,7 @@ COMMANDS = {
     "debug": "step through a function in the interpreter, with breakpoints and watches",
     "fuzz": "check a law on random programs, or on random variants of one",
     "new": "write a small program to start from",
+    "lsp": "serve an editor: diagnostics, hover, completion, renaming, live schedules",
     "completion": "print a script that completes the command line in a shell",
 }
 """Subcommands and their one-line help; command `x` is implemented in module `x_command`."""

@@ -179,14 +179,14 @@ def schedules() -> str:
     changing = [other for _, other in named if not other.is_query]
     queries = [other for _, other in named if other.is_query]
     lines += [f"{len(changing)} primitives and {len(queries)} queries.", "", "## Queries", ""]
-    lines += [f"- `{_step(query)}` — {' '.join(query.doc.split())}" for query in queries]
+    lines += [f"- `{step_signature(query)}` — {' '.join(query.doc.split())}" for query in queries]
     for primitive in changing:
-        lines += ["", f"## {primitive.name}", "", f"`{_step(primitive)}`", "", primitive.doc]
+        lines += ["", f"## {primitive.name}", "", f"`{step_signature(primitive)}`", "", primitive.doc]
         lines += [*_requires(primitive), *_example(primitive)]
     load_composites()
     lines += ["", _COMPOSITE]
     for step in sorted(COMPOSITES.values(), key=lambda declared: declared.name):
-        lines += ["", f"## {step.name}", "", f"`{_step(step)}`", "", step.doc, *_knobs(step), *_requires(step)]
+        lines += ["", f"## {step.name}", "", f"`{step_signature(step)}`", "", step.doc, *_knobs(step), *_requires(step)]
     return "\n".join(lines) + "\n"
 
 
@@ -197,7 +197,8 @@ def _knobs(step: Primitive) -> Iterator[str]:
         yield f"- `{name}`: {knob.meaning}; {knob.range}"
 
 
-def _step(primitive: Primitive) -> str:
+def step_signature(primitive: Primitive) -> str:
+    """Return the arguments of a step as a call: `S.split(loop, factors, preserve_unit_iters=True)`."""
     return f"S.{primitive.name}({', '.join(map(_parameter, primitive.arguments))})"
 
 

@@ -83,6 +83,8 @@ class Explained(Struct, frozen=True):
     """The steps that were applied, each with comments on its effect below it."""
     refusal: TvmsError | None = None
     """Error of the step after them; None if all steps were applied."""
+    effects: tuple[tuple[str, ...], ...] = ()
+    """The lines about the effect of each step that was applied."""
 
 
 def explain(module: IRModule, text: ScheduleText, steps: tuple[Statement, ...]) -> Explained:
@@ -91,7 +93,7 @@ def explain(module: IRModule, text: ScheduleText, steps: tuple[Statement, ...]) 
     nests = nests_of(schedule.mod, text.function)
     schedule.target = kind_of(text.target) or schedule.target
     known: dict[str, object] = dict(text.parameters)
-    applied, effects = list[Statement](), tuple[str, ...]()
+    applied, effects, told = list[Statement](), tuple[str, ...](), list[tuple[str, ...]]()
     for step in steps:
         try:
             known = schedule.replay_steps(text.function, (step,), known)
@@ -101,11 +103,12 @@ def explain(module: IRModule, text: ScheduleText, steps: tuple[Statement, ...]) 
         trivia = step.trivia or Trivia()
         applied.append(replace(step, trivia=replace(trivia, before=(*effects, *trivia.before))))
         after = nests_of(schedule.mod, text.function)
-        effects = tuple([f"# {line}" for line in (*_composite(step), *_differences(nests, after))])
+        told.append((*_composite(step), *_differences(nests, after)))
+        effects = tuple([f"# {line}" for line in told[-1]])
         nests = after
     trivia = text.trivia or Trivia()
     commented = replace(text, steps=tuple(applied), trivia=replace(trivia, end=(*effects, *trivia.end)))
-    return Explained(schedule.mod, commented, refusal)
+    return Explained(schedule.mod, commented, refusal, tuple(told))
 
 
 def _composite(step: Statement) -> Iterator[str]:

@@ -1,0 +1,67 @@
+"""Runs `tvms` in processes of their own: checks of whole texts, and what a user asks for, such as machine code."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+CHECK_SECONDS = 60.0
+COMMAND_SECONDS = 600.0
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "tvms.run": ("run", "--entry"),
+    "tvms.verify": ("run", "--verify", "--entry"),
+    "tvms.bench": ("bench", "--entry"),
+    "tvms.schedule": ("schedule", "--apply"),
+    "tvms.showllvm": ("compile", "--emit", "llvm"),
+    "tvms.showasm": ("compile", "--emit", "asm"),
+    "tvms.showtir": ("compile", "--emit", "tir"),
+    "tvms.showptx": ("compile", "--emit", "ptx", "--target", "cuda -arch=sm_80"),
+}
+"""The arguments of the commands that clients may execute; an option at the end takes the name of a definition."""
+
+
+class Output(NamedTuple):
+    """What a command printed."""
+
+    status: int
+    text: str
+    errors: str
+
+
+async def call(arguments: Sequence[str], text: str, seconds: float) -> Output:
+    """Run `tvms` with a text on standard input; end it if it takes longer, or if the caller is cancelled."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tvms.dsl.cli", *arguments,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        data = text.encode("utf-8", "surrogatepass")
+        out, errors = await asyncio.wait_for(process.communicate(data), seconds)
+    except TimeoutError:
+        return Output(124, "", f"tvms {' '.join(arguments)} took longer than {seconds:.0f} s")
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return Output(process.returncode or 0, out.decode("utf-8", "replace"), errors.decode("utf-8", "replace"))
+
+
+async def check(name: str, text: str) -> list[dict[str, Any]] | None:
+    """Return the diagnostics of `tvms check` as JSON; None if it did not end."""
+    output = await call(["check", "-", "--stdin-filename", name, "--output-format", "json"], text, CHECK_SECONDS)
+    try:
+        rows: list[dict[str, Any]] = json.loads(output.text)
+    except json.JSONDecodeError:
+        return None
+    return rows
+
+
+async def execute(command: str, text: str, name: str | None) -> Output:
+    """Run one of `COMMANDS` on a text, for the definition `name` if it takes one."""
+    *arguments, last = COMMANDS[command]
+    takes_name = last in ("--entry", "--apply")
+    options = [*arguments, *([last, name] if takes_name and name else [] if takes_name else [last])]
+    return await call([options[0], "-", *options[1:], "--color", "never"], text, COMMAND_SECONDS)

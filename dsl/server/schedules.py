@@ -1,0 +1,47 @@
+"""Live schedules: the function after each line of an `S.schedule`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from ...ir import tir
+from ...ir.base import IRModule
+from ...ir.diagnostics import TvmsError
+from ...ir.schedule.explain import explain
+from ...ir.schedule.text import ScheduleText
+from ..diagnostics import render
+from .document import Document
+
+
+class Scheduled(NamedTuple):
+    """The function of a schedule after some of its steps."""
+
+    name: str
+    steps: int
+    text: str
+
+
+def scheduled_at(document: Document, offset: int) -> Scheduled | None:
+    """Return the function after the steps up to the line of an offset; None outside of schedules that could be read."""
+    placed = document.chunk_at(offset)
+    node = document.node_of(placed.chunk) if placed is not None else None
+    module = document.module
+    if placed is None or not isinstance(node, ScheduleText) or module is None:
+        return None
+    function = module.functions.get(node.function)
+    if not isinstance(function, tir.PrimFunc):
+        return None
+    line_end = document.lines.text.find("\n", offset)
+    last = (len(document.lines.text) if line_end < 0 else line_end) - placed.start
+    steps = tuple(step for step in node.steps if step.span is not None and step.span.start <= last)
+    explained = explain(IRModule({node.function: function}), replace(node, trivia=None), steps)
+    text = explained.module.functions[node.function].script()
+    if explained.refusal is not None:
+        text = f"{text}\n{_commented(explained.refusal)}"
+    return Scheduled(node.name, len(explained.text.steps), text)
+
+
+def _commented(refusal: TvmsError) -> str:
+    return "\n".join(f"# {line}".rstrip() for line in render(refusal.diagnostics).splitlines())
