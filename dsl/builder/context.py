@@ -312,15 +312,27 @@ class Context:
             self.in_signature = False
 
     @contextmanager
-    def expanding(self, use: syntax.Syntax, names: Scope) -> Generator[None]:
-        """Build, inside, the expansion of `use`, in which the names of `names` are defined; errors mention this use."""
+    def expanding(self, use: syntax.Syntax, source: Source, names: Scope) -> Generator[None]:
+        """Build, inside, the expansion of `use`: a macro of `source`, in which the names of `names` are defined; errors mention
+        this use.
+        """
         outer, self.scope = self.scope, names
         self.uses.append(Note("in the expansion of this macro", self.span(use)))
         try:
-            yield
+            with self.reading(source):
+                yield
         finally:
             self.scope = outer
             self.uses.pop()
+
+    @contextmanager
+    def reading(self, source: Source) -> Generator[None]:
+        """Place what is built inside in `source`; a macro may be defined in another source than its use."""
+        outer, self.source = self.source, source
+        try:
+            yield
+        finally:
+            self.source = outer
 
     @contextmanager
     def recover(self, names: Iterable[str] = ()) -> Generator[None]:

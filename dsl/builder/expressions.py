@@ -279,9 +279,13 @@ def _conditional(context: Context, node: syntax.Conditional) -> Any:
 
 
 def _lambda(context: Context, node: syntax.Lambda) -> Closure:
-    names = [param.name for param in node.params]
+    names, source = [param.name for param in node.params], context.source
 
     def call(values: Sequence[Any]) -> Any:
+        with context.reading(source):
+            return bound(values)
+
+    def bound(values: Sequence[Any]) -> Any:
         if len(values) != len(names):
             message = f"the lambda takes {len(names)} arguments, but {len(values)} are given"
             raise context.error("E0105", message, node)

@@ -44,6 +44,7 @@ def define_macro(context: Context, definition: syntax.Definition) -> None:
     defaults = {param.name: evaluate(context, param.default) for param in params if param.default is not None}
     parameters = [FormParameter(param.name, param.name not in defaults, convert=CONVERTERS["Any"]) for param in params]
     hygienic, scope, depth = _is_hygienic(context, definition), context.scope, context.scope.depth
+    source = context.source
     unused = context.unused_comments
     unused[definition.start] = comments_in(definition.body)
 
@@ -55,7 +56,7 @@ def define_macro(context: Context, definition: syntax.Definition) -> None:
             is_first = unused.pop(definition.start, None) is not None
             body = definition.body if is_first else without_comments(definition.body)
             names = scope.outer(depth) if hygienic else context.scope
-            with context.expanding(site.node, names), names.frame():
+            with context.expanding(site.node, source, names), names.frame():
                 for name, value in arguments.items():
                     names.define(name, value)
                 build_statements(context, body)

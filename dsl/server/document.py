@@ -53,6 +53,11 @@ class Document:
             self._examined = division
         return self.latest
 
+    def forget(self) -> None:
+        """Forget what was built."""
+        self.program.forget()
+        self.latest = Findings((), is_exact=False)
+
     @property
     def names_tensors(self) -> bool:
         """Whether the text may name tensors, which are in a file beside it."""

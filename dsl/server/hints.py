@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple, TypeGuard
+from typing import TypeGuard
 
 from lsprotocol import types as lsp
-from msgspec.structs import replace
 
 from ...ir import relax, tir
-from ...ir.base import IRModule, Node
+from ...ir.base import Node
 from ...ir.deep import deep
-from ...ir.diagnostics import TvmsError
-from ...ir.schedule.explain import explain
 from ...ir.schedule.text import ScheduleText
 from ...ir.visit import walk
 from .. import syntax
 from .chunks import Chunk, Placed
 from .document import Document
+from .schedules import Hint, effects
 from .structure import statements
 
 _REGIONS = ("reads", "writes")
 _BLOCKS = ("block", "sblock")
-
-
-class Hint(NamedTuple):
-    """A text that is shown behind an offset of a chunk."""
-
-    offset: int
-    label: str
-    kind: lsp.InlayHintKind | None = None
 
 
 def hints(document: Document, start: int, end: int) -> list[lsp.InlayHint]:
@@ -52,7 +41,7 @@ def _hints_of(document: Document, placed: Placed, node: Node) -> tuple[Hint, ...
     if isinstance(node, ScheduleText):
         module = document.module
         function = module.functions.get(node.function) if module is not None else None
-        return _of_schedule(placed.chunk, node, function) if isinstance(function, tir.PrimFunc) else ()
+        return effects(placed.chunk, node, function) if isinstance(function, tir.PrimFunc) else ()
     return _of_function(placed.chunk, node)
 
 
@@ -107,22 +96,3 @@ def called(node: syntax.Stmt) -> str:
 
 def _name(call: syntax.Call) -> str:
     return call.func.attr if isinstance(call.func, syntax.Attribute) else ""
-
-
-@lru_cache(maxsize=256)
-@deep
-def _of_schedule(chunk: Chunk, text: ScheduleText, function: tir.PrimFunc) -> tuple[Hint, ...]:
-    """Return what the steps of a schedule change: tiles, working sets, vectors, parallel loops."""
-    module = IRModule({text.function: function})
-    try:
-        explained = explain(module, replace(text, trivia=None), text.steps)
-    except TvmsError:
-        return ()
-    return tuple(_behind(chunk, text, explained.effects))
-
-
-def _behind(chunk: Chunk, text: ScheduleText, effects: tuple[tuple[str, ...], ...]) -> Iterator[Hint]:
-    for step, lines in zip(text.steps, effects, strict=False):
-        if lines and step.span is not None and step.span.source is chunk.source:
-            end = chunk.text.find("\n", step.span.end)
-            yield Hint(len(chunk.text) if end < 0 else end, "; ".join(lines))

@@ -90,4 +90,4 @@ def _is_taken(document: Document, placed: Placed, found: Occurrence, new: str) -
     if found.symbol.kind == "block":
         return any(other.symbol.key == ("block", found.symbol.owner, new) for other in placed.chunk.names.occurrences)
     chunks = document.chunks if found.symbol.is_global else (placed,)
-    return any(new in other.chunk.words for other in chunks)
+    return any(other.symbol.name == new for placed in chunks for other in placed.chunk.names.occurrences)

@@ -60,13 +60,15 @@ class Program:
 
     def __init__(self, check_schedules: CheckSchedules) -> None:
         self._check_schedules = check_schedules
-        self._forget()
+        self.forget()
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Forget what was built."""
         self._environment: tuple[str, ...] | None = None
         self._builder: Incremental | None = None
         self._built: dict[str, Built] = {}
         self._signatures: dict[str, GlobalVar] = {}
+        self._schedules: list[Chunk] = []
         self._examined: dict[str, tuple[tuple[Node | None, ...], Examined, tuple[Lint, ...]]] = {}
         self._applied: dict[str, tuple[tuple[Node | None, ...], tuple[Diagnostic, ...]]] = {}
         self._builds = 0
@@ -77,7 +79,7 @@ class Program:
         mistakes = tuple(mistake for placed in division.chunks for mistake in placed.chunk.mistakes)
         found = self._update(division, text, mistakes) if division.is_regular else None
         if found is None:
-            self._forget()
+            self.forget()
             return Findings(mistakes, is_exact=False)
         is_exact = not mistakes and not any(map(_names_lines, found.diagnostics))
         return found._replace(is_exact=is_exact)
@@ -121,7 +123,7 @@ class Program:
         environment = (division.header, *(chunk.text for chunk in shared))
         if environment == self._environment and self._builds <= MAX_BUILDS:
             return True
-        self._forget()
+        self.forget()
         head = "    pass\n" if division.module else ""
         name = shared[0].source.name if shared else ""
         file, mistakes = parse_syntax(Source(name, division.header + head))
@@ -166,15 +168,22 @@ class Program:
     ) -> None:
         """Build changed definitions and those that mention them: functions first, then schedules."""
         assert self._builder is not None
+        schedules = [definitions[name][0] for name, kind in kinds.items() if kind in SCHEDULES]
+        is_reordered = schedules != self._schedules  # a schedule calls only those above it
+        if is_reordered:
+            self._schedules = schedules
+            for name in [name for name, built in self._built.items() if built.kind in SCHEDULES]:
+                self._builder.remove(name)
         for name, (chunk, definition) in sorted(definitions.items(), key=lambda item: kinds[item[0]] in SCHEDULES):
             kind, before = kinds[name] or "", self._built.get(name)
-            if before is not None and before.chunk is chunk and not (chunk.words & changed) - {name}:
+            is_stale = bool((chunk.words & changed) - {name}) or (is_reordered and kind in SCHEDULES)
+            if before is not None and before.chunk is chunk and not is_stale:
                 continue
             functions = {other for other, built in self._built.items() if isinstance(built.node, tir.PrimFunc)}
             node, found, warnings = self._builder.build(chunk.file, definition, kind, functions)
             self._built[name] = Built(chunk, name, kind, node, found, warnings)
             self._builds += 1
-            if before is None or (before.node is None) != (node is None) or kind in SCHEDULES:
+            if before is None or (before.node is None) != (node is None):
                 changed = changed | {name}
 
     def _findings(self, names: Sequence[str], mistakes: tuple[Diagnostic, ...]) -> Findings | None:

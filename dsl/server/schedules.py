@@ -1,18 +1,31 @@
-"""Live schedules: the function after each line of an `S.schedule`."""
+"""Live schedules: what each step of an `S.schedule` changes, and the function after each line."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
+from lsprotocol import types as lsp
 from msgspec.structs import replace
 
 from ...ir import tir
 from ...ir.base import IRModule
+from ...ir.deep import deep
 from ...ir.diagnostics import TvmsError
 from ...ir.schedule.explain import explain
 from ...ir.schedule.text import ScheduleText
 from ..diagnostics import render
+from .chunks import Chunk
 from .document import Document
+
+
+class Hint(NamedTuple):
+    """A text that is shown behind an offset of a chunk."""
+
+    offset: int
+    label: str
+    kind: lsp.InlayHintKind | None = None
 
 
 class Scheduled(NamedTuple):
@@ -45,3 +58,22 @@ def scheduled_at(document: Document, offset: int) -> Scheduled | None:
 
 def _commented(refusal: TvmsError) -> str:
     return "\n".join(f"# {line}".rstrip() for line in render(refusal.diagnostics).splitlines())
+
+
+@lru_cache(maxsize=256)
+@deep
+def effects(chunk: Chunk, text: ScheduleText, function: tir.PrimFunc) -> tuple[Hint, ...]:
+    """Return hints about what the steps of a schedule change: tiles, working sets, vectors, parallel loops."""
+    module = IRModule({text.function: function})
+    try:
+        explained = explain(module, replace(text, trivia=None), text.steps)
+    except TvmsError:
+        return ()
+    return tuple(_behind(chunk, text, explained.effects))
+
+
+def _behind(chunk: Chunk, text: ScheduleText, effects: tuple[tuple[str, ...], ...]) -> Iterator[Hint]:
+    for step, lines in zip(text.steps, effects, strict=False):
+        if lines and step.span is not None and step.span.source is chunk.source:
+            end = chunk.text.find("\n", step.span.end)
+            yield Hint(len(chunk.text) if end < 0 else end, "; ".join(lines))

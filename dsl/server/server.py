@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -18,6 +19,8 @@ from . import commands
 from .document import Document
 from .program import CheckSchedules
 from .reports import from_findings, from_json
+
+logger = logging.getLogger(__name__)
 
 IDLE_SECONDS = 0.3
 """Time after an edit until a text that cannot be checked in parts is checked as a whole."""
@@ -98,7 +101,12 @@ class TvmsServer(LanguageServer):
 
     async def _examine(self, document: Document) -> None:
         version, lines = document.version, document.lines
-        found = await asyncio.get_running_loop().run_in_executor(self.examiner, document.examine)
+        try:
+            found = await asyncio.get_running_loop().run_in_executor(self.examiner, document.examine)
+        except Exception:
+            logger.exception("examining '%s' failed; it is checked as a whole", document.name)
+            document.forget()
+            found = document.latest
         if document.version != version:
             return
         if not self.found.get(document.uri) and len(lines.text) > LARGE:
@@ -122,6 +130,6 @@ class TvmsServer(LanguageServer):
             version = document.version
             await asyncio.wait([self.tasks[document.uri]])
             known = self.found.get(document.uri)
-            if document.version == version and known is not None:
-                return known[1]
+            if document.version == version:
+                return known[1] if known is not None and known[0] == version else []
         return []

@@ -1,0 +1,178 @@
+"""The law of incremental checks: after any edits, what is found is what `tvms check` finds in the whole text."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from random import Random
+
+import pytest
+from server.edits import edited, words_of
+from tvms.dsl.cli.check_command import check_schedules
+from tvms.dsl.load import parse_source
+from tvms.dsl.server.chunks import divide
+from tvms.dsl.server.document import Document
+from tvms.dsl.server.lines import Lines
+from tvms.ir.base import Source, Span
+from tvms.ir.diagnostics import Diagnostic, TvmsError
+from tvms.ir.lints import lint
+from tvms.ir.verify import verify
+
+ROOT = Path(__file__).parents[2]
+SESSIONS = 4 * int(os.environ.get("TVMS_FUZZ", "1"))
+"""Number of random sessions for each text."""
+TEXTS = [
+    *sorted(ROOT.glob("samples/0*.tvms")),
+    *sorted(ROOT.glob("samples/schedules/*.tvms"))[:4],
+]
+MODULE = """\
+#tvms 1
+from tvm.script import tir as T
+
+N = 8
+
+# The module.
+I.ir_module Module:
+    I.module_attrs({"version": 1})
+
+    T.macro clear(B):
+        for i in range(8):
+            B[i] = T.float32(0)
+
+    # Adds one.
+    T.prim_func add_one(
+        A: T.Buffer((N,), "float32"),
+        B: T.Buffer((N,), "float32"),
+    ):
+        for i in range(N):
+            with T.block("add"):
+                vi = T.axis.spatial(N, i)
+                B[vi] = A[vi] + T.float32(1)
+
+    T.prim_func zero(B: T.Buffer((8,), "float32")):
+        clear(B)
+
+    R.function main(x: R.Tensor((8,), "float32")) -> R.Tensor((8,), "float32"):
+        cls = Module
+        y = R.call_tir(cls.add_one, (x,), out_sinfo=R.Tensor((8,), "float32"))
+        return twice(y)
+
+    R.function twice(x: R.Tensor((8,), "float32")) -> R.Tensor((8,), "float32"):
+        return R.add(x, x)
+
+    S.function halve(loop, factor=2):
+        outer, inner = S.split(loop, factors=[None, factor])
+        return outer, inner
+
+    S.schedule tiled(add_one):
+        (i,) = S.get_loops(S.get_block("add"))
+        i0, i1 = halve(i, factor=4)
+        S.vectorize(i1)
+"""
+
+
+def found_in(name: str, text: str) -> tuple[Diagnostic, ...]:
+    """Return what `tvms check` finds in a text."""
+    warnings: list[Diagnostic] = []
+    try:
+        module = parse_source(Source(name, text), None, warnings)
+    except TvmsError as problem:
+        return problem.diagnostics
+    found = verify(module)
+    if not any(diagnostic.severity == "error" for diagnostic in found):
+        found += check_schedules(module) + tuple(lint.diagnostic for lint in lint(module))
+    return (*warnings, *found)
+
+
+def shown(document: Document, found: tuple[Diagnostic, ...]) -> set[object]:
+    """Return diagnostics in a form that can be compared, with offsets in the whole text."""
+
+    def place(span: Span | None) -> tuple[int, int] | None:
+        return document.place(span) if span is not None else None
+
+    return {
+        (
+            d.code,
+            d.severity,
+            d.message,
+            d.help,
+            place(d.span),
+            tuple((note.message, place(note.span)) for note in d.notes),
+        )
+        for d in found
+    }
+
+
+def check_session(name: str, original: str, words: list[str], random: Random) -> int:
+    """Edit a text some times, and compare after each edit; return how often what is found was exact."""
+    document, text, exact = Document(f"file:///{name}", name, original, 0, check_schedules), original, 0
+    for version in range(1, random.randrange(2, 10)):
+        text = edited(text, original, words, random)
+        document.update(Lines(text), version)
+        findings = document.examine()
+        if findings.is_exact:
+            assert shown(document, findings.diagnostics) == shown(document, found_in(name, text)), text
+            exact += 1
+    return exact
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=[path.stem for path in TEXTS])
+def test_edits_of_samples_find_what_a_check_finds(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    words = words_of([text, MODULE])
+    for seed in range(SESSIONS):
+        check_session(path.name, text, words, Random(f"{path.name}{seed}"))
+
+
+def test_edits_of_a_module_find_what_a_check_finds() -> None:
+    words = words_of([MODULE])
+    assert (
+        sum(check_session("module.tvms", MODULE, words, Random(seed)) for seed in range(20 * SESSIONS)) > 20 * SESSIONS
+    )
+
+
+def test_a_module_is_divided_into_its_definitions() -> None:
+    division = divide(MODULE, "module.tvms", {})
+    assert division.is_regular
+    assert division.module == "Module"
+    heads = [placed.chunk.text.strip().split("(")[0].split("\n")[-1].strip() for placed in division.chunks]
+    assert heads == [
+        "I.module_attrs", "T.macro clear", "T.prim_func add_one", "T.prim_func zero", "R.function main", "R.function twice",
+        "S.function halve", "S.schedule tiled",
+    ]  # fmt: skip
+    assert division.chunks[-1].end == len(MODULE)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x = 1\n", "I.ir_module A:\n    pass\nI.ir_module B:\n    pass\n", "  T.prim_func f():\n    pass\n"]
+)
+def test_a_text_of_another_form_is_examined_as_a_whole(text: str) -> None:
+    document = Document("file:///a.tvms", "a.tvms", text, 0, check_schedules)
+    findings = document.examine()
+    assert not findings.is_exact or shown(document, findings.diagnostics) == shown(document, found_in("a.tvms", text))
+
+
+def test_an_edit_builds_only_what_depends_on_it() -> None:
+    document = Document("file:///m.tvms", "m.tvms", MODULE, 0, check_schedules)
+    document.examine()
+    before = {placed.chunk.text: document.node_of(placed.chunk) for placed in document.chunks}
+    document.update(Lines(MODULE.replace("T.float32(1)", "T.float32(2)")), 1)
+    document.examine()
+    after = {placed.chunk.text: document.node_of(placed.chunk) for placed in document.chunks}
+    same = [text.strip() for text, node in after.items() if node is not None and before.get(text) is node]
+    assert [text.split("(")[0] for text in same] == [
+        "T.prim_func zero", "R.function main", "R.function twice", "S.function halve", "S.schedule tiled",
+    ]  # fmt: skip
+
+
+def test_a_changed_signature_is_noticed_by_its_callers() -> None:
+    document = Document("file:///m.tvms", "m.tvms", MODULE, 0, check_schedules)
+    assert not document.examine().diagnostics
+    changed = MODULE.replace(
+        """R.function twice(x: R.Tensor((8,), "float32")) -> R.Tensor((8,)""",
+        """R.function twice(x: R.Tensor((9,), "float32")) -> R.Tensor((9,)""",
+    )
+    document.update(Lines(changed), 1)
+    found = document.examine().diagnostics
+    assert found
+    assert shown(document, found) == shown(document, found_in("m.tvms", changed))

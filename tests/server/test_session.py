@@ -1,0 +1,212 @@
+"""Sessions with the server as a process: `tvms lsp` on standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from random import Random
+from typing import Any
+
+import pytest
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcInvalidParams
+from pygls.lsp.client import BaseLanguageClient
+from server.edits import edited, words_of
+from server.test_program import MODULE, SESSIONS, found_in
+from tvms.dsl.cli.check_command import check_schedules
+from tvms.dsl.server.document import Document
+from tvms.dsl.server.lines import Lines
+from tvms.dsl.server.reports import from_findings
+
+URI = "file:///folder/module.tvms"
+SECONDS = 120.0
+"""Time after which an answer is missing; no test depends on a shorter one."""
+
+
+class Client(BaseLanguageClient):
+    """A client that remembers the diagnostics of each version."""
+
+    def __init__(self) -> None:
+        super().__init__("test", "1")
+        self.published: dict[str, lsp.PublishDiagnosticsParams] = {}
+
+        @self.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        def on_diagnostics(params: lsp.PublishDiagnosticsParams) -> None:
+            self.published[params.uri] = params
+
+    def open(self, text: str, uri: str = URI) -> None:
+        self.text_document_did_open(lsp.DidOpenTextDocumentParams(lsp.TextDocumentItem(uri, "tvms", 1, text)))
+
+    def change(self, version: int, text: str, range: lsp.Range | None = None, uri: str = URI) -> None:
+        change = (
+            lsp.TextDocumentContentChangeWholeDocument(text)
+            if range is None
+            else lsp.TextDocumentContentChangePartial(range, text)
+        )
+        identifier = lsp.VersionedTextDocumentIdentifier(version, uri)
+        self.text_document_did_change(lsp.DidChangeTextDocumentParams(identifier, [change]))
+
+    async def diagnostics(self, uri: str = URI) -> list[lsp.Diagnostic]:
+        """Return what is found in the current version."""
+        report = await self.text_document_diagnostic_async(
+            lsp.DocumentDiagnosticParams(lsp.TextDocumentIdentifier(uri))
+        )
+        return list(report.items)  # type: ignore[reportAttributeAccessIssue]
+
+
+def session(run: Callable[[Client], Awaitable[None]]) -> None:
+    """Run a session with a server of its own; the server has to end when it is told to."""
+
+    async def whole() -> None:
+        client = Client()
+        await client.start_io(sys.executable, "-m", "tvms.dsl.cli", "lsp")
+        await client.initialize_async(lsp.InitializeParams(lsp.ClientCapabilities()))
+        client.initialized(lsp.InitializedParams())
+        await run(client)
+        await client.shutdown_async(None)
+        client.exit(None)
+        await client.stop()
+
+    asyncio.run(asyncio.wait_for(whole(), SECONDS))
+
+
+def expected(name: str, text: str) -> list[tuple[Any, ...]]:
+    """Return what `tvms check` finds in a text, as the protocol shows it."""
+    document = Document(URI, name, text, 1, check_schedules)
+    document.division = document.division._replace(chunks=())  # positions are those of the whole text
+    return keys(from_findings(document, found_in(name, text)))
+
+
+def keys(found: list[lsp.Diagnostic]) -> list[tuple[Any, ...]]:
+    return sorted(
+        (one.range.start.line, one.range.start.character, one.range.end, one.code, one.message) for one in found
+    )
+
+
+def test_every_request_is_answered() -> None:
+    async def run(client: Client) -> None:
+        client.open(MODULE)
+        assert await client.diagnostics() == []
+        document, whole = lsp.TextDocumentIdentifier(URI), Lines(MODULE).range(0, len(MODULE))
+        place = Lines(MODULE).position(MODULE.index("vi = T.axis"))
+        call = Lines(MODULE).position(MODULE.index("add_one("))
+        answers = [
+            await client.text_document_hover_async(lsp.HoverParams(document, place)),
+            await client.text_document_completion_async(lsp.CompletionParams(document, place)),
+            await client.text_document_definition_async(lsp.DefinitionParams(document, place)),
+            await client.text_document_references_async(
+                lsp.ReferenceParams(lsp.ReferenceContext(True), document, place)
+            ),
+            await client.text_document_document_highlight_async(lsp.DocumentHighlightParams(document, place)),
+            await client.text_document_prepare_rename_async(lsp.PrepareRenameParams(document, place)),
+            await client.text_document_rename_async(lsp.RenameParams(document, place, "axis")),
+            await client.text_document_document_symbol_async(lsp.DocumentSymbolParams(document)),
+            await client.workspace_symbol_async(lsp.WorkspaceSymbolParams("ADD")),
+            await client.text_document_folding_range_async(lsp.FoldingRangeParams(document)),
+            await client.text_document_selection_range_async(lsp.SelectionRangeParams(document, [place])),
+            await client.text_document_code_lens_async(lsp.CodeLensParams(document)),
+            await client.text_document_inlay_hint_async(lsp.InlayHintParams(document, whole)),
+            await client.text_document_code_action_async(
+                lsp.CodeActionParams(document, lsp.Range(place, place), lsp.CodeActionContext([]))
+            ),
+            await client.text_document_prepare_call_hierarchy_async(lsp.CallHierarchyPrepareParams(document, call)),
+        ]
+        assert all(answers)
+        tokens = await client.text_document_semantic_tokens_full_async(lsp.SemanticTokensParams(document))
+        assert tokens is not None
+        assert tokens.result_id is not None
+        change = await client.text_document_semantic_tokens_full_delta_async(
+            lsp.SemanticTokensDeltaParams(document, tokens.result_id)
+        )
+        assert isinstance(change, lsp.SemanticTokensDelta)
+        assert not change.edits
+        options = lsp.FormattingOptions(4, True)
+        edits = await client.text_document_formatting_async(lsp.DocumentFormattingParams(document, options))
+        assert not edits or all(edit.new_text for edit in edits)
+        live = await client.protocol.send_request_async(
+            "tvms/scheduled",
+            {"textDocument": {"uri": URI}, "position": {"line": MODULE.count("\n") - 1, "character": 0}},
+        )
+        assert "T.vectorized(4)" in live.text
+
+    session(run)
+
+
+def test_errors_name_their_reason() -> None:
+    async def run(client: Client) -> None:
+        with pytest.raises(Exception, match=r"'file:///nowhere\.tvms' is not open"):
+            await client.text_document_hover_async(
+                lsp.HoverParams(lsp.TextDocumentIdentifier("file:///nowhere.tvms"), lsp.Position(0, 0))
+            )
+        client.open(MODULE)
+        place = Lines(MODULE).position(MODULE.index("T.axis"))
+        with pytest.raises(Exception, match="only names that the text defines can be renamed"):
+            await client.text_document_prepare_rename_async(
+                lsp.PrepareRenameParams(lsp.TextDocumentIdentifier(URI), place)
+            )
+
+    assert issubclass(JsonRpcInvalidParams, Exception)
+    session(run)
+
+
+def test_a_command_runs_in_a_process_of_its_own() -> None:
+    async def run(client: Client) -> None:
+        client.open(MODULE)
+        parameters = lsp.ExecuteCommandParams("tvms.schedule", arguments=[URI, "tiled"])
+        result: Any = await client.workspace_execute_command_async(parameters)
+        assert result["status"] == 0
+        assert "T.vectorized(4)" in result["text"]
+
+    session(run)
+
+
+def test_a_program_is_checked_as_the_command_line_does() -> None:
+    text = """\
+from tvm.script import tir as T
+
+def helper():
+    return 1
+
+@T.prim_func
+def f(A: T.Buffer((8,), "float32")):
+    for i in range(9):
+        A[i] = 0.0
+"""
+
+    async def run(client: Client) -> None:
+        client.open(text, "file:///folder/program.py")
+        (found,) = await client.diagnostics("file:///folder/program.py")
+        assert (found.code, found.range.start) == ("E0414", lsp.Position(8, 8))
+
+    session(run)
+
+
+def change_between(before: str, after: str) -> tuple[lsp.Range, str]:
+    """Return the smallest change of the protocol that turns a text into another one."""
+
+    def common(one: str, other: str) -> int:
+        return next(
+            (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+        )
+
+    start = common(before, after)
+    end = common(before[start:][::-1], after[start:][::-1])
+    return Lines(before).range(start, len(before) - end), after[start : len(after) - end]
+
+
+def test_random_sessions_end_with_what_a_check_finds() -> None:
+    random, words = Random(20261126), words_of([MODULE])
+
+    async def run(client: Client) -> None:
+        client.open(MODULE)
+        text, version = MODULE, 1
+        for _ in range(SESSIONS):
+            for _ in range(random.randrange(1, 8)):
+                before, text = text, edited(text, MODULE, words, random)
+                version += 1
+                place, new = change_between(before, text)
+                client.change(version, new, place)
+            assert keys(await client.diagnostics()) == expected("/folder/module.tvms", text), text
+
+    session(run)
