@@ -210,7 +210,6 @@ LEFT_OUT = {
     "testing.uses_multi_gpu": _MARKS,
     "tir.BlockDependenceInfo": "tir.ScheduleState has the scopes of blocks",
     "tir.DataProducer": _CXX,
-    "tir.analysis.detect_buffer_access_lca": "the pass PlanAndUpdateBufferAllocationLocation places buffers",
     "tir.analysis.find_anchor_block": "it serves the tuner of TVM; 'tvms tune' finds the block itself",
     "tir.analysis.get_vtcm_compaction_passes": _HARDWARE,
     "tir.analysis.verify_gpu_code": "'tvms compile --report' prints what a kernel uses; the driver's limits are checked when it is compiled",

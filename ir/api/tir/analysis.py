@@ -13,6 +13,7 @@ from ...equal import structural_equal
 from ...variables import defined_variables, free_variables
 from ...visit import walk
 from ..constructor import plain_node
+from .access_scopes import detect_buffer_access_lca as detect_buffer_access_lca
 from .measures import OOBChecker as OOBChecker
 from .measures import assert_pure_function as assert_pure_function
 from .measures import calculate_allocated_bytes as calculate_allocated_bytes
