@@ -8,7 +8,7 @@ like definitions in one module, is a single chunk.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -28,6 +28,8 @@ _MODULE = re.compile(
     re.MULTILINE,
 )
 _LINE = re.compile(r"^(?P<indent>[ \t]*)(?P<first>[^\s])[^\n]*\n?|^[ \t]*\n", re.MULTILINE)
+MAX_REPAIRS = 4
+"""Maximum number of times that lines with syntax errors are left out of a definition."""
 _COMMENTS = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*")
 _CONTINUES = re.compile(r"[)\]}]|(?:else|elif)\b")
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -56,14 +58,39 @@ class Chunk:
         return self._parsed[1]
 
     @cached_property
+    def outline(self) -> syntax.File:
+        """Its syntax tree for names and symbols: while a line is half typed, the rest of the definition is still known."""
+        file, mistakes = self._parsed
+        text = self.text
+        for _ in range(MAX_REPAIRS):
+            if file.body or not mistakes:
+                break
+            text = _without_lines(text, mistakes)
+            file, mistakes = parse_syntax(Source(self.source.name, text), ((0, len(text)),))
+        return file
+
+    @cached_property
     def names(self) -> Names:
         """The names in it, and what they mean."""
-        return names_of(self.file)
+        return names_of(self.outline)
 
     @cached_property
     def words(self) -> frozenset[str]:
         """The words in it, among them all names that it mentions."""
         return frozenset(_WORD.findall(self.text))
+
+
+def _without_lines(text: str, mistakes: Sequence[Diagnostic]) -> str:
+    """Return a text of the same length in which the lines with mistakes do nothing."""
+    for mistake in mistakes:
+        if mistake.span is not None:
+            start = text.rfind("\n", 0, mistake.span.start) + 1
+            end = text.find("\n", start)
+            line = text[start : len(text) if end < 0 else end]
+            code = line.lstrip()
+            nothing = ("pass" if len(code) >= len("pass") else "").ljust(len(code))
+            text = text[: start + len(line) - len(code)] + nothing + text[start + len(line) :]
+    return text
 
 
 class Placed(NamedTuple):

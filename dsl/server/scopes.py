@@ -142,6 +142,7 @@ class _Resolver:
         self.modules = {"cls"}
         self.function: str | None = None
         """The function around, or that the schedule around is for."""
+        self.ends = _ends(file)
         self.has_blocks = False
         """Whether each body of statements is a scope: in a loop function."""
 
@@ -260,7 +261,7 @@ class _Resolver:
         self.enter()
         self.signature(node, is_schedule=kind == "schedule")
         self.body(node.body)
-        self.leave(node.start, node.end)
+        self.leave(node.start, max(node.end, self.ends.get(node.start, 0)))
         self.function, self.has_blocks = outer, had_blocks
         return None
 
@@ -336,6 +337,18 @@ class _Resolver:
         if quoted and quoted[3] and func.attr in ("block", "sblock", "get_block", "get_sblock"):
             symbol = Symbol(quoted[3], "block", quoted.start(3), quoted.end(3), self.function)
             self.found.append(Occurrence(quoted.start(3), quoted.end(3), symbol, not func.attr.startswith("get")))
+
+
+def _ends(file: syntax.File) -> dict[int, int]:
+    """Return where the text of each definition ends by its start: its names are known in an unfinished line below it."""
+    found: dict[int, int] = {}
+    definitions = [node for node in file.body if isinstance(node, syntax.Definition)]
+    for outer in definitions:
+        definitions += [node for node in outer.body if isinstance(node, syntax.Definition)]
+    starts = sorted(node.start for node in definitions)
+    for start, end in zip(starts, [*starts[1:], len(file.source.text) + 1], strict=True):
+        found[start] = end - 1
+    return found
 
 
 def children(node: syntax.Syntax) -> Iterator[syntax.Syntax]:

@@ -41,7 +41,7 @@ def _symbols_of(document: Document, placed: Placed) -> Iterator[lsp.DocumentSymb
     names = placed.chunk.names
     ranges = {
         node.name_start: (node.start, node.end)
-        for node in placed.chunk.file.body
+        for node in placed.chunk.outline.body
         if isinstance(node, syntax.Definition)
     }
     for occurrence in names.globals:
@@ -64,7 +64,7 @@ def folding(document: Document) -> list[lsp.FoldingRange]:
     """Return the ranges of bodies, and of comments of several lines."""
     found: list[lsp.FoldingRange] = []
     for placed in document.chunks:
-        for node in statements(placed.chunk.file.body):
+        for node in statements(placed.chunk.outline.body):
             if getattr(node, "body", None):
                 first = document.lines.position(placed.start + node.start).line
                 last = document.lines.position(placed.start + node.end).line
@@ -100,7 +100,7 @@ def selection(document: Document, offset: int) -> lsp.SelectionRange:
     ranges = [(0, len(document.lines.text))]
     placed = document.chunk_at(offset)
     if placed is not None:
-        nodes: list[syntax.Syntax] = list(placed.chunk.file.body)
+        nodes: list[syntax.Syntax] = list(placed.chunk.outline.body)
         while inside := [node for node in nodes if node.start <= offset - placed.start <= node.end]:
             node = min(inside, key=lambda part: part.end - part.start)
             span = placed.start + node.start, placed.start + node.end

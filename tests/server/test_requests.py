@@ -126,12 +126,14 @@ def test_signature_help_marks_the_argument() -> None:
         ("        S.split(i0, ¦", {"factors=", "i0", "i1", "block"}, {"A"}),
         ('        b = S.get_block("¦', {"double"}, {"float32"}),
         ("        ¦", {"S", "i0", "tiled"}, {"vi"}),
+        ("        S.reorder(i0, ¦", {"i1", "block"}, {"vi"}),
+        ("        i2, i3 = S.¦", {"split", "reorder"}, {"grid"}),
     ],
 )
 def test_completion_in_a_half_typed_schedule(line: str, expected: set[str], unexpected: set[str]) -> None:
     document, offset = opened(f"{MODULE}{line}\n")
     labels = {item.label for item in complete(document, offset)}
-    assert expected <= labels or "i0" in expected  # names of a definition with a syntax error are those before it
+    assert expected <= labels
     assert not unexpected & labels
 
 
@@ -147,6 +149,12 @@ def test_completion_in_a_half_typed_schedule(line: str, expected: set[str], unex
 )
 def test_completion_offers_what_fits(before: str, after: str, expected: set[str]) -> None:
     assert expected <= {item.label for item in complete(*at(before, after))}
+
+
+def test_a_half_typed_line_hides_no_other_names() -> None:
+    document, offset = opened(MODULE.replace("B[vi] = A[vi]", "B[vi] = A[vi").replace("vi = T", "¦vi = T"))
+    assert texts(document, navigation.references(document, offset, True)) == ["7 vi"]
+    assert [symbol.name for symbol in structure.symbols(document)[0].children or ()] == ["double", "main", "tiled"]
 
 
 def test_nothing_is_offered_in_comments() -> None:
