@@ -76,7 +76,7 @@ class TvmsError(RuntimeError):
     """One or more errors in the user's input; `str()` is the rendered text, without color. A RuntimeError, as TVM's `TVMError` is."""
 
     def __init__(self, diagnostics: Diagnostic | Sequence[Diagnostic]) -> None:
-        self.diagnostics = (diagnostics,) if isinstance(diagnostics, Diagnostic) else tuple(diagnostics)
+        self.diagnostics = (diagnostics,) if isinstance(diagnostics, Diagnostic) else tuple(dict.fromkeys(diagnostics))
         super().__init__(self.diagnostics)
 
     def __str__(self) -> str:

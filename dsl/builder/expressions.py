@@ -23,7 +23,7 @@ from .budget import TEXT
 from .context import Context, Failed
 from .convert import Mismatch, constant, expression, is_dict, is_tuple
 from .forms import Closure, Form, FormUse, MetadataTable, Method, ModuleReference, Namespace
-from .remedies import elsewhere, foreign_form
+from .remedies import elsewhere, foreign_form, holds_operators
 from .tir_access import access, no_buffer
 from .tir_literals import dtype_form
 from .tir_methods import BUFFER_METHODS, EXPRESSION_METHODS
@@ -177,7 +177,11 @@ def _no_member(context: Context, owner: Namespace, node: syntax.Attribute) -> Fa
     if nearest == f"did you mean '{name}'?":
         if context.tir is None:
             return context.error("E0207", f"{name} has to be called", node, f"write {name}(…)")
-        return context.error("E0201", f"{name} belongs in a graph function", node, "open one with R.function")
+        remedy = 'write T.Buffer((16,), "float32")' if node.attr == "Tensor" else "open one with R.function"
+        return context.error("E0201", f"{name} belongs in a graph function", node, remedy)
+    if owner.name == "R" and context.tir is not None and holds_operators(node.attr):
+        remedy = "compute the elements, as in T.max(x, T.float32(0)), or call it in an R.function"
+        return context.error("E0201", f"operators of {name} belong in a graph function", node, remedy)
     help = foreign_form(name) or did_you_mean(node.attr, owner.members) or nearest
     return context.error("E0103", f"'{owner.name}' has no form '{node.attr}'", place, help)
 

@@ -50,6 +50,9 @@ def _form(name: str, function: Callable[..., Any], help: str) -> Form:
             except (TypeError, ValueError, OverflowError):
                 pass
         given = f", not {describe((unknown or values)[0])}" if values else ""
+        if not values and name in ("int", "float", "bool"):
+            kind = {"int": "T.int32", "float": "T.float32", "bool": "T.bool"}[name]
+            raise site.error("E0202", f"{name} takes plain numbers, and is not a type", f"write {kind} for the type")
         raise site.error("E0202", f"{name} takes plain numbers{given}", help)
 
     return Form(name, build, signature_of(build))

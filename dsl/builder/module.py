@@ -136,6 +136,8 @@ class ModuleBuilder:
         self.schedules: dict[str, Node] = {}
         self.constants: dict[str, syntax.Expr] = {}
         """The first assignment to each constant."""
+        self.wrong: set[str] = set()
+        """Names of functions with errors of their own, to which schedules may refer."""
         self.kinds: dict[int, str] = {}
         """The kind of each definition, by identity."""
 
@@ -214,12 +216,15 @@ class ModuleBuilder:
                 if isinstance(statement, syntax.Definition) and self.kind(statement) in MACROS:
                     self.define_macro(statement)
                 elif isinstance(statement, syntax.Definition):
+                    self.wrong.add(statement.name)
                     if self.kind(statement) is not None:
                         definitions.append(statement)
+                        self.wrong.discard(statement.name)
                 else:
                     self.statement(statement)
         for name in self.file.broken:
             self.declare(name, GlobalVar(name))
+        self.wrong |= set(self.file.broken)
         for definition in definitions:
             known = self.kinds[id(definition)] == _PRIM_FUNC
             if known:
@@ -232,6 +237,8 @@ class ModuleBuilder:
             if self.kinds[id(definition)] not in SCHEDULES:
                 self.define(definition)
         self.functions |= self.context.generated.functions
+        loops = {item.name for item in definitions if self.kinds[id(item)] == _PRIM_FUNC}
+        self.wrong |= loops - self.functions.keys()
         for definition in definitions:
             if self.kinds[id(definition)] in SCHEDULES:
                 self.define_schedule(definition)
@@ -261,7 +268,7 @@ class ModuleBuilder:
             note = Note("the first one is here", self.schedules[name].span)
             context.error("E0104", f"two schedules are called '{name}'", _name(definition), "rename one of them", note)
         with context.recover():
-            functions = {name for name, func in self.functions.items() if isinstance(func, PrimFunc)}
+            functions = {name for name, func in self.functions.items() if isinstance(func, PrimFunc)} | self.wrong
             is_function = self.kinds[id(definition)] == "S.function"
             made = (
                 build_function(context, definition) if is_function else build_schedule(context, definition, functions)

@@ -16,6 +16,7 @@ from ...ir import relax
 from ...ir.base import Metadata, Op
 from ...ir.diagnostics import count
 from ...ir.ops.binding import as_expr
+from ...ir.ops.registry import relax_ops
 from ...ir.signature import describe
 from .. import syntax
 from . import expressions
@@ -178,6 +179,9 @@ def _attribute(builder: BlockBuilder, node: syntax.Attribute) -> Any:
     if field is not None:
         return operator_call(builder, f"inspect.{field}", node, value)
     help = "use R.shape_of(…) for the shape as a value" if node.attr == "shape" else None
+    names = [op.script_name for op in relax_ops().values() if op.script_name.rpartition(".")[2] == node.attr]
+    if names and isinstance(node.value, syntax.Name):
+        help = f"write R.{min(names, key=len)}({node.value.id}, …)"
     raise context.error("E0103", f"a graph-level value has no attribute '{node.attr}'", node, help)
 
 

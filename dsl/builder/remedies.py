@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import chain
 
+from ...ir.dtype import is_dtype
 from ...ir.ops.registry import relax_ops
 from ...ir.spelling import did_you_mean
 
@@ -68,6 +69,11 @@ _FOREIGN_FORMS = {
     "T.alloc_fragment": "write T.alloc_local, or T.alloc_buffer with a scope",
 }
 """Remedies for forms of TileLang."""
+_OF_NUMPY = {
+    "maximum": "max", "minimum": "min", "power": "pow", "where": "Select", "absolute": "abs", "mod": "floormod",
+    "floor_divide": "floordiv",
+}  # fmt: skip
+"""Operations on elements, by the names of the operators on tensors."""
 _FOREIGN_ARGUMENTS = {
     ("R.call_tir", "dtype"): 'state the type of the result: out_sinfo=R.Tensor((8, 16), "float32")',
     ("R.call_tir", "shape"): 'state the type of the result: out_sinfo=R.Tensor((8, 16), "float32")',
@@ -91,11 +97,26 @@ FORMS: list[Callable[[], Iterable[str]]] = []
 
 def undefined(name: str, known: Iterable[str], dialect: str) -> str | None:
     """Return a remedy for an undefined name: a common foreign name, a form of a dialect, or a similar name."""
-    return _NAMES.get(name) or elsewhere(name, dialect) or did_you_mean(name, known)
+    known = tuple(known)
+    if dialect == "R" and is_dtype(name):
+        return f'write "{name}"'
+    near = did_you_mean(name, (other for other in known if other.lower() == name.lower())) if len(name) > 1 else None
+    form = elsewhere(name, dialect)
+    form = (
+        None if dialect == "T" and form and "'R." in form else form
+    )  # a loop function cannot call operators on tensors
+    return _NAMES.get(name) or near or form or did_you_mean(name, known)
+
+
+def holds_operators(namespace: str) -> bool:
+    """Return whether operators are called `R.NAMESPACE.…`."""
+    return any(op.script_name.startswith(f"{namespace}.") for op in relax_ops().values())
 
 
 def elsewhere(name: str, dialect: str) -> str | None:
     """Return a suggestion of a form or operator whose last part is `name`, preferring those of `dialect`."""
     names = [*chain.from_iterable(known() for known in FORMS), *(f"R.{op.script_name}" for op in relax_ops().values())]
     found = [full for full in names if full.rpartition(".")[2] == name]
+    if dialect == "T" and name in _OF_NUMPY and f"T.{name}" not in found:
+        found = [f"T.{_OF_NUMPY[name]}"]
     return f"did you mean '{min(found, key=lambda key: (key[0] != dialect, len(key)))}'?" if found else None

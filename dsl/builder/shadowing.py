@@ -51,6 +51,8 @@ def check_assigned(context: Context, target: syntax.Expr, value: Any, node: synt
 def _refuse(context: Context, name: str, binding: Binding, target: syntax.Expr, is_new_axis: bool) -> None:
     notes, kind = _notes(context, binding), _kind(context, binding)
     help = "rename it"
+    if kind == "buffer":
+        help = f"rename it, or write an element: {name}[0] = …"
     if kind == "variable":
         help = _remedy(name, getattr(binding.value, "dtype", "float32"))
     if is_new_axis or context.dialect.startswith("tvm-"):

@@ -95,9 +95,16 @@ def _expression(context: Context, node: syntax.ExprStmt) -> None:
 def _for(context: Context, node: syntax.For) -> None:
     iterable = node.iterable
     try:
+        text = context.source.text[iterable.start : iterable.end]
+        if isinstance(iterable, syntax.Subscript) and text.startswith(("range[", "T.")):
+            head, _, sizes = text.partition("[")
+            message = f"{head} is called with parentheses"
+            raise context.error("E0207", message, iterable, f"write {head}({sizes.removesuffix(']')})")
         loop = evaluate_for(context, iterable, node.target)
         if not isinstance(loop, LoopFrame):
             help = "loop over range, T.serial, T.grid, T.parallel, T.vectorized, T.unroll or T.thread_binding"
+            if isinstance(loop, tir.PrimExpr | int):
+                help = f"write range({text})"
             raise context.error("E0207", f"expected a loop, got {describe(loop)}", iterable, help)
         check_bound(context, "loop variable", node.target)
     except Failed:

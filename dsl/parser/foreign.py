@@ -107,6 +107,8 @@ def _other_language(place: UnexpectedToken) -> Problem | None:
     is_counting = kind == "=" and place.opening is None
     if first.text == "for" and (is_counting or (kind == "NAME" and place.opening is place.tokens[1][1])):
         return _refuse("a loop of this kind", Token(first.start, token.end), "write `for i in range(0, 16):`")
+    if kind == "{" and place.token is place.tokens[1][1] and place.tokens[-2][1].text != "{":
+        return _refuse("an index in `{…}`", token, f"write {first.text}[…]")
     if kind == "{" and ":" in place.expected:
         return _refuse("`{` around a body", token, "end the line with `:`, and indent the body")
     if kind == "if" and previous and previous.text == "else" and previous is first:

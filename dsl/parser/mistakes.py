@@ -103,11 +103,15 @@ def _character(place: UnexpectedToken) -> Problem | None:
 def _keyword(place: UnexpectedToken) -> Problem | None:
     """Recognize a misspelt keyword at the start of a statement: `wiht T.block("b"):`, `retrun y`."""
     kind, first = place.tokens[0]
-    if kind != "NAME" or place.index < 1 or place.tokens[1][0] not in ("NAME", "NUMBER", "STRING"):
+    is_else = [kind for kind, _ in place.tokens[1:3]] == [":", "NEWLINE"] and place.index == 2
+    is_word = place.index >= 1 and place.tokens[1][0] in ("NAME", "NUMBER", "STRING")
+    if kind != "NAME" or not (is_else or is_word):
         return None
     letters = sorted(first.text)
-    swapped = [word for word in KEYWORDS if sorted(word) == letters]
-    near = swapped or get_close_matches(first.text, KEYWORDS, 1, 0.7)
+    swapped = [word for word in (*KEYWORDS, "else") if sorted(word) == letters]
+    near = swapped or get_close_matches(first.text, (*KEYWORDS, "else"), 1, 0.7)
+    if is_else and "else" not in near:
+        return None
     if not near or "." in first.text:
         return None
     return Problem(

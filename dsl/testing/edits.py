@@ -148,13 +148,28 @@ def gaps(root: Node, edits: Sequence[Edit]) -> list[tuple[int, int, int]]:
 def are_disjoint(root: Node, ours: Sequence[Edit], theirs: Sequence[Edit]) -> bool:
     """Return whether no edit of one side touches what one of the other touches."""
     left, right = ({item for edit in side for item in touches(root, edit)} for side in (ours, theirs))
-    if left & right:
+    if left & right or any(
+        _moving(root, one) & _arranged(root, other) for one, other in ((ours, theirs), (theirs, ours))
+    ):
         return False
     return not any(
         block == other and low <= last and first <= high
         for block, low, high in gaps(root, ours)
         for other, first, last in gaps(root, theirs)
     )
+
+
+def _moving(root: Node, edits: Sequence[Edit]) -> set[Node | None]:
+    """Return the blocks in which edits move a statement. Which one has moved cannot be told from the result."""
+    nodes = list(root.walk())
+    return {nodes[edit.node].parent for edit in edits if edit.kind == "move"}
+
+
+def _arranged(root: Node, edits: Sequence[Edit]) -> set[Node | None]:
+    """Return the blocks whose sequence of statements edits change."""
+    nodes = list(root.walk())
+    gone = {nodes[edit.node].parent for edit in edits if edit.kind in ("move", "delete")}
+    return gone | {nodes[edit.node] for edit in edits if edit.kind in ("insert", "function")}
 
 
 def edited(root: Node, edits: Iterable[Edit]) -> str:

@@ -23,6 +23,7 @@ from ..relax import (
     TupleStructInfo,
 )
 from ..signature import BadArguments, Parameter, Signature, describe, wrong_kind
+from ..spelling import did_you_mean
 from .registry import REQUIRED, Param, RelaxOp
 
 _signatures: dict[str, Signature[Parameter]] = {}
@@ -265,6 +266,10 @@ def _as_struct_info(kind: str, value: Any) -> tuple[bool, Any]:
     return fits, items if kind == "sinfos" else TupleStructInfo(items) if fits and listed else value
 
 
+_DTYPES = (
+    "float32", "float16", "float64", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool",
+)  # fmt: skip
+"""The dtypes that remedies offer."""
 _EXPECTED = {
     "int": "an integer", "ints": "integers", "sections": "an integer or a list of integers", "float": "a number",
     "bool": "True or False", "str": "a string", "dtype": 'a dtype such as "float32"', "shape": "a shape", "sizes": "a shape or a number",
@@ -285,4 +290,15 @@ def _convert(op: RelaxOp, number: int, param: Param, value: Any, span: Span | No
     place = getattr(value, "span", None) or span
     expected = _EXPECTED.get(param.kind.removeprefix("opt_"), "a value of the graph level")
     message = wrong_kind(f"R.{op.script_name}", number, param.name, expected, describe(value))
-    raise error("E0321", message, place, None)
+    raise error("E0321", message, place, _remedy(param.kind.removeprefix("opt_"), value))
+
+
+def _remedy(kind: str, value: Any) -> str | None:
+    """Return what to write for an argument of the wrong kind, if its value shows what is meant."""
+    if kind in ("dtype", "datatype") and isinstance(value, str):
+        return did_you_mean(value, _DTYPES)
+    items = cast("tuple[Any, ...]", value) if kind == "shape" and isinstance(value, tuple) else ()
+    names = [item for item in items if isinstance(item, str)]
+    if names:
+        return f"declare the dimension first: {names[0]} = T.int64(), and write ({names[0]}, …); R.match_cast binds it to a value"
+    return None
