@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ..ir import tir
 from ..ir.base import IRModule
 from ..ir.diagnostics import error
 from ..ir.schedule import Schedule, Trace
@@ -30,7 +31,7 @@ def apply_trace(text: str, schedule: Schedule) -> None:
             found: Any = json.loads(text)
         except ValueError as wrong:
             raise _no_trace(f"it is not JSON ({wrong})") from None
-        Trace.apply_json_to_schedule(found, schedule)
+        Trace.apply_json_to_schedule(_with_index_maps(found), schedule)
         return
     schedule.replay(text_of(text, schedule.mod, schedule.func_working_on or "main"))
 
@@ -50,6 +51,57 @@ def text_of(text: str, module: IRModule, function: str) -> ScheduleText:
     found = parse(written + f"\n{indent}".join(calls) + "\n", "trace").schedules["trace"]
     assert isinstance(found, ScheduleText)
     return found
+
+
+# --- Index maps in the JSON of TVM ----------------------------------------------------------------------------------
+
+_OPERATORS = ("Add", "Sub", "Mul", "Div", "Mod", "FloorDiv", "FloorMod", "Min", "Max")
+
+
+def _with_index_maps(value: Any) -> Any:
+    """Return a trace with index maps for the texts in it that hold their graphs, as `tvm.ir.save_json` writes them."""
+    if isinstance(value, list):
+        return [_with_index_maps(item) for item in value]  # type: ignore[reportUnknownVariableType]
+    if not (isinstance(value, str) and value.startswith('{"root_index"')):
+        return value
+    try:
+        graph = json.loads(value)
+        return _decoded(graph["nodes"], int(graph["root_index"]), {})
+    except (ValueError, LookupError, TypeError) as wrong:
+        raise _no_trace(f"an index map cannot be read ({wrong})") from None
+
+
+def _decoded(nodes: list[Any], at: int, known: dict[int, Any]) -> Any:
+    """Return node `at` of a graph; nodes that occur twice, such as variables, are decoded once."""
+    if at not in known:
+        kind, data = nodes[at]["type"].rpartition(".")[2], nodes[at].get("data")
+        known[at] = _node(nodes, kind, data, known)
+    return known[at]
+
+
+def _node(nodes: list[Any], kind: str, data: Any, known: dict[int, Any]) -> Any:
+    def part(name: str) -> Any:
+        return _decoded(nodes, data[name], known)
+
+    match kind:
+        case "None":
+            return None
+        case "int" | "String":
+            return data
+        case "PrimType":
+            return data["dtype"]
+        case "Array":
+            return tuple([_decoded(nodes, item, known) for item in data])
+        case "Var":
+            return tir.Var(part("ty"), part("name"))
+        case "IntImm":
+            return tir.IntImm(part("ty"), part("value"))
+        case "IndexMap":
+            return tir.IndexMap(part("initial_indices"), part("final_indices"), part("inverse_index_map"))
+        case _ if kind in _OPERATORS:
+            return getattr(tir, kind)(part("ty"), part("a"), part("b"))
+        case _:
+            raise ValueError(f"'{kind}' is not part of an index")
 
 
 def _no_trace(reason: str) -> Exception:

@@ -190,6 +190,8 @@ def _arguments(
             rest.clear()
         elif rest:
             value = rest.pop(0)
+            if argument.kind.name == "AccessedBuffer" and isinstance(value, int) and rest:
+                value = ["write" if rest.pop(0) else "read", value]  # TVM: index and kind are two attributes
             given[argument.name] = _decoded(value, known) if is_input else _attribute(argument, value, known)
     return given
 

@@ -91,3 +91,38 @@ def apply_trace(sch: s_tir.Schedule) -> None:
 """
     apply_trace(text.replace("None,\n   ", "None,"), replayed)
     assert tvms.structural_equal(made.mod, replayed.mod)
+
+
+def test_index_maps_in_the_json_of_tvm() -> None:
+    nodes: list[dict[str, object]] = [
+        {"type": "None"},
+        {"type": "ir.PrimType", "data": {"span": 0, "dtype": "int32"}},
+        {"type": "ffi.String", "data": "i"},
+        {"type": "ir.Var", "data": {"span": 0, "ty": 1, "name": 2}},
+        {"type": "ffi.String", "data": "j"},
+        {"type": "ir.Var", "data": {"span": 0, "ty": 1, "name": 4}},
+        {"type": "ffi.Array", "data": [3, 5]},
+        {"type": "int", "data": 4},
+        {"type": "ir.IntImm", "data": {"span": 0, "ty": 1, "value": 7}},
+        {"type": "prim.FloorDiv", "data": {"span": 0, "ty": 1, "a": 5, "b": 8}},
+        {"type": "prim.FloorMod", "data": {"span": 0, "ty": 1, "a": 5, "b": 8}},
+        {"type": "ffi.Array", "data": [3, 9, 10]},
+        {"type": "tirx.IndexMap", "data": {"initial_indices": 6, "final_indices": 11, "inverse_index_map": 0}},
+    ]
+
+    def trace(graph: str) -> str:
+        get: list[object] = ["GetSBlock", [], ["double", "main"], ["b0"]]
+        change: list[object] = ["TransformLayout", ["b0", graph], [0, 1, None, False], []]
+        return json.dumps([[get, change], []])
+
+    made, replayed = Schedule(PROGRAMS["elements"]), Schedule(PROGRAMS["elements"])
+    made.transform_layout("double", ("write", 0), lambda i, j: (i, j // 4, j % 4))
+    apply_trace(trace(json.dumps({"root_index": 12, "nodes": nodes})), replayed)
+    assert tvms.structural_equal(made.mod, replayed.mod)
+    nodes[10] = {"type": "prim.BufferLoad", "data": {}}
+    with pytest.raises(tvms.TvmsError) as caught:
+        apply_trace(trace(json.dumps({"root_index": 12, "nodes": nodes})), replayed)
+    assert str(caught.value) == (
+        "error[E0569]: invalid trace: an index map cannot be read ('BufferLoad' is not part of an index)\n"
+        "  = help: pass the result of trace.as_json(), or the lines of trace.as_python()"
+    )
