@@ -336,5 +336,6 @@ RETIRED: dict[str, str] = {
     "E0408": "E0235",
     "E0409": "E0105",
     "E0434": "E0102",
+    "E0526": "no error: an annotation that exists keeps its value",
 }
 """Codes that no diagnostic has any more, and the codes that replaced them."""

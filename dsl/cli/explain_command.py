@@ -18,7 +18,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     code = arguments.code.upper()
     if code in RETIRED:
-        say(f"{code} is retired; its diagnostics have {RETIRED[code]}")
+        say(f"{code} is retired, now {RETIRED[code]}")
         return 0
     if code not in CODES:
         near = difflib.get_close_matches(code, list(CODES), n=1)

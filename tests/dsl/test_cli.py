@@ -117,7 +117,7 @@ def test_explain_knows_every_code(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "e0203"]) == 0
     assert capsys.readouterr().out.startswith("E0203: ")
     assert main(["explain", "E0409"]) == 0
-    assert capsys.readouterr().out.endswith("E0409 is retired; its diagnostics have E0105\n")
+    assert capsys.readouterr().out.endswith("E0409 is retired, now E0105\n")
     assert main(["explain", "E9999"]) == 2
     assert "error[E0804]: there is no code 'E9999'" in capsys.readouterr().err
 
