@@ -235,6 +235,9 @@ class _Merge:
                 for item in runs.pop():
                     self._mark_emitted(item)
             elif not commute(both[OURS], both[THEIRS]):
+                for side, run in enumerate(runs):
+                    moved = [item for item in run if item.base is not None and self._changed(item, 1 - side)]
+                    both[1 - side] += [item.sides[1 - side] for item in moved]  # what the other side changed in them
                 self.conflict(both[OURS], [], both[THEIRS], place(runs[OURS][0]))
                 runs = []
         for side, run in enumerate(runs):

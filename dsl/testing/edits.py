@@ -227,7 +227,6 @@ class _Edited:
 
     def _added(self, around: Node, item: Node | Edit, column: int, names: dict[str, str], found: list[str]) -> None:
         if isinstance(item, Node):
-            self.gone.discard(self.number[item])
             return self._node(item, column, names, found)
         margin = " " * column
         if item.kind == "function":

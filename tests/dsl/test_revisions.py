@@ -125,6 +125,17 @@ def test_new_functions_of_both_sides_stay() -> None:
     assert "<<<" not in text
 
 
+def test_a_statement_that_one_side_moves_keeps_what_the_other_changes() -> None:
+    head = 'T.prim_func f(A: T.Buffer((4,), "int32")):\n'
+    base = head + "    A[0] = 1\n    A[1] = A[0]\n    A[2] = A[1]\n"
+    ours = head + "    A[0] = 1\n    A[2] = A[1]\n    A[1] = A[0]\n"
+    theirs = head + "    A[0] = 1\n    A[3] = A[0]\n    # new\n    A[1] = A[0]\n    # other\n    A[2] = A[1]\n"
+    for text in (merged(ours, theirs, base), merged(theirs, ours, base)):
+        assert "# new" in text
+        assert "# other" in text
+        assert "A[3] = A[0]" in text
+
+
 def test_layout_of_one_side_and_edits_of_the_other() -> None:
     ours = changed(BASE, ("A[1] = 1.0", "A[ 1 ]   =  1.0"))
     assert merged(ours, changed(BASE, ("A[i] = 1.0", "A[i] = 5.0"))) == changed(ours, ("A[i] = 1.0", "A[i] = 5.0"))
