@@ -45,15 +45,18 @@ class Signature(Struct, frozen=True):
         return relax.FuncStructInfo(params, self.ret or relax.ObjectStructInfo(), self.is_pure)
 
 
-def declare_function(context: Context, definition: syntax.Definition) -> relax.FuncStructInfo | None:
+def declare_function(
+    context: Context, definition: syntax.Definition, symbols: dict[str, tir.Var] | None = None
+) -> relax.FuncStructInfo | None:
     """Return the struct info of a function whose body is not built yet; None if its signature is wrong.
 
-    Nothing is reported here: `build_function` reads the signature again and reports.
+    Nothing is reported here: `build_function` reads the signature again and reports. Given the same `symbols`, both readings
+    have the same symbolic dimensions.
     """
     reported = len(context.diagnostics)
     try:
         with context.scope.frame():
-            info = _signature(BlockBuilder(context, set()), definition).struct_info
+            info = _signature(BlockBuilder(context, set()), definition, symbols).struct_info
             return info if len(context.diagnostics) == reported else None
     except Failed:
         return None
@@ -61,12 +64,17 @@ def declare_function(context: Context, definition: syntax.Definition) -> relax.F
         del context.diagnostics[reported:]
 
 
-def build_function(context: Context, definition: syntax.Definition, is_local: bool = False) -> relax.Function:
+def build_function(
+    context: Context,
+    definition: syntax.Definition,
+    is_local: bool = False,
+    symbols: dict[str, tir.Var] | None = None,
+) -> relax.Function:
     """Return the graph function that `definition` defines; report all its errors, then raise Failed."""
     reported = len(context.diagnostics)
     builder = BlockBuilder(context, set(names_in(definition)))
     with context.scope.frame():
-        signature = _signature(builder, definition)
+        signature = _signature(builder, definition, symbols)
         known = _known_dimensions(context, signature)
         builder.begin()
         result = _body(builder, definition)
@@ -98,18 +106,21 @@ def build_local_function(builder: BlockBuilder, definition: syntax.Definition, l
     if definition.name not in names_in(definition):
         bind_value(builder, target, build_function(context, definition, is_local=True))
         return
-    info = declare_function(context, definition)
+    symbols: dict[str, tir.Var] = {}
+    info = declare_function(context, definition, symbols)
     var = new_var(builder, target, info or relax.ObjectStructInfo())
     context.scope.define(definition.name, var)
-    function = build_function(context, definition, is_local=True)
+    function = build_function(context, definition, True, symbols)
     builder.append(relax.VarBinding(var, function, span=function.span))
 
 
-def _signature(builder: BlockBuilder, definition: syntax.Definition) -> Signature:
+def _signature(
+    builder: BlockBuilder, definition: syntax.Definition, symbols: dict[str, tir.Var] | None = None
+) -> Signature:
     """Define the parameters and symbolic dimensions of a function in the open frame, and return its signature."""
     context = builder.context
     for name, var in _symbolic_variables(builder, definition):
-        context.scope.define(name, var)
+        context.scope.define(name, var if symbols is None else symbols.setdefault(name, var))
     ret = None
     with context.recover(), context.signature():
         ret = None if definition.returns is None else struct_info(builder, definition.returns)

@@ -11,8 +11,10 @@ from typing import Any
 
 from ...ir.diagnostics import Diagnostic, TvmsError, error
 from ...ir.sanitize import say
+from ..compatibility import dialect_of
 from ..diagnostics import in_order
 from ..embedded import PATTERNS, Host, is_host
+from ..formatter import format_text
 from ..load import open_file, read_definition, read_module
 from .common_options import defined_values
 from .files import find_files, write_module, write_output
@@ -59,6 +61,10 @@ def _convert(
     for our own, each of its modules is a file.
     """
     source, host = open_file(path, values)
+    if host is None and dialect == "tvms" and dialect_of(source) == "tvms":
+        read_module(source, host, values=values)  # a text with errors is not written
+        write_output(format_text(source.text), target, below)
+        return ()
     if host is None or not host.definitions:
         write_module(read_module(source, host, values=values), dialect, target, below)
         return ()

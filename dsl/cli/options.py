@@ -60,6 +60,11 @@ def _add_print(parser: argparse.ArgumentParser) -> None:
     common.add_file(parser)
     common.add_defines(parser, common.CAPTURED)
     common.add_dialect(parser)
+    parser.add_argument(
+        "--keep-source-forms",
+        action="store_true",
+        help="keep docstrings, constants and macros of a text in our own dialect as they are written",
+    )
     parser.add_argument("-o", "--output", metavar="OUT", help="write to this file instead of standard output")
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import keyword
 import math
 import re
+import unicodedata
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _PLAIN = re.compile(r"[ !#-\[\]-~]*")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
+"""Characters that are letters or digits only outside of ASCII, if at all."""
 
 
 def string(text: str) -> str:
@@ -45,9 +47,15 @@ def tvm_float(value: float) -> str:
     return f"{value:.1f}" if value.is_integer() else f"{value:.17g}"
 
 
+def _in_names(found: re.Match[str]) -> str:
+    """Return a letter of any language; `_` for other characters, and for those that Python reads as another one."""
+    sign = found[0]
+    return sign if f"a{sign}".isidentifier() and unicodedata.normalize("NFKC", sign) == sign else "_"
+
+
 def identifier(name: str) -> str:
-    """Return `name` as an identifier: other characters become `_`; keywords and leading digits are changed."""
-    text = _NOT_IN_NAMES.sub("_", name)
-    if not text or text[0].isdigit():
+    """Return `name` as an identifier: characters that no name can hold become `_`; keywords and leading digits are changed."""
+    text = name if name.isascii() and name.isidentifier() else _NOT_IN_NAMES.sub(_in_names, name)
+    if not text or not text[0].isidentifier():
         text = f"v{text}"
     return f"{text}_" if keyword.iskeyword(text) else text

@@ -98,7 +98,8 @@ def _infer_reverse_sequence(a: Inference) -> StructInfo:
 
 
 def _reverse_sequence(a: Any) -> te.Tensor:
-    along, batch = a.seq_axis % a.data.ndim, a.batch_axis % a.data.ndim
+    along: int = a.seq_axis % a.data.ndim
+    batch: int = a.batch_axis % a.data.ndim
 
     def value(*ax: tir.PrimExpr) -> tir.PrimExpr:
         length: tir.PrimExpr = make.cast(a.seq_lengths(ax[batch]), ax[along].dtype)

@@ -74,7 +74,16 @@ def test_floats_are_spelt_as_each_dialect_has_it(value: float, short: str, tvm: 
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("x", "x"), ("a.b", "a_b"), ("2x", "v2x"), ("", "v"), ("lambda", "lambda_"), ("größe", "gr__e")]
+    ("name", "text"),
+    [
+        ("x", "x"),
+        ("a.b", "a_b"),
+        ("2x", "v2x"),
+        ("", "v"),
+        ("lambda", "lambda_"),
+        ("größe", "größe"),
+        ("a²ﬁ b", "a___b"),
+    ],
 )
 def test_names_become_identifiers(name: str, text: str) -> None:
     assert identifier(name) == text
