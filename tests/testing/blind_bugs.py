@@ -256,7 +256,7 @@ SECOND = (
            "            self._since = [*before, *self._since]\n        return _behind(needed, loop)",
            "            pass\n        return _behind(needed, loop)"),
     # R.take(x, indices, axis=0) for indices of rank 2 and x of rank 2
-    Mutant("take expects indices of rank 1", "graph", "ir/ops/indexing.py",
+    Mutant("take expects indices of rank 1", "graph", "ir/ops/taking.py",
            "return a.x(*ax[:axis], index, *ax[axis + width :])", "return a.x(*ax[:axis], index, *ax[axis + 1 :])"),
     # R.prim_value(T.int32(3))
     Mutant("an int32 in a graph is printed as an int64", "roundtrip", "dsl/printer/expressions.py",

@@ -16,7 +16,7 @@ SAMPLED = (
            "self.indent(level) - self.columns[level])\n                blank = 0\n", "self.indent(level) - self.columns[level])\n"),
     # A bracket that fills its line without the comma after it
     Mutant("a broken line has no room for its comma", "format", "dsl/formatter/breaks.py",
-           "comma = opening == stop and stop < len(line.kinds)", "comma = False"),
+           "room - (piece.after if high == piece.stop else 0), room)", "room, room)"),
     # --- Arithmetic
     # T.Cast("int8", T.float32(300)) is 44, not 127
     Mutant("constants above the range are cast by wrapping", "simplify", "ir/simplify/floats.py",
