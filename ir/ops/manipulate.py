@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from .. import te, tir
@@ -132,7 +133,7 @@ register(
         (Param("data"),),
         _infer_batch_flatten,
         "Flatten all dimensions of `data` but the first to one.",
-        lambda np, a: np.reshape(a.data, (a.data.shape[0], -1)),
+        lambda np, a: np.reshape(a.data, (a.data.shape[0], prod(a.data.shape[1:]))),
         lambda a: topi.reshape(a.data, a.result.dims),
         prim_func="reshape",
     )

@@ -8,8 +8,9 @@ from .. import make, te, tir
 from ..base import StructInfo
 from ..diagnostics import error
 from ..signature import describe
+from . import dims as d
 from .indexing import index_tensor_info
-from .inference import Inference, tensor_info, written_dims
+from .inference import Inference, dims_of, tensor_info, written_dims
 from .registry import Param, RelaxOp, register
 
 
@@ -93,7 +94,11 @@ def _infer_reverse_sequence(a: Inference) -> StructInfo:
         raise a.fail("E0323", f"needs 'seq_lengths' of one dimension, but it has {lengths.ndim}")
     if info.ndim != -1:
         a.axis(a.attr("seq_axis"), info.ndim)
-        a.axis(a.attr("batch_axis"), info.ndim)
+        batch = a.axis(a.attr("batch_axis"), info.ndim)
+        dims, given = dims_of(info), dims_of(lengths)
+        if dims is not None and given is not None:
+            both = f"{d.show_one(given[0])} lengths, but dimension {batch} of 'data' is {d.show_one(dims[batch])}"
+            a.check_equal(given[0], dims[batch], f"has {both}")
     return info
 
 
