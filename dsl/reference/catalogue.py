@@ -30,6 +30,7 @@ SECTIONS = {
     "tir_math": "Intrinsics: numbers",
     "tir_builtin": "Intrinsics: control, memory, calls",
     "tir_device": "Intrinsics: devices",
+    "tile": "The tile level of TIRX, which is not compiled",
     "relax_annotations": "Struct info",
     "relax_statements": "Graph-level statements",
     "relax_calls": "Graph-level values",
