@@ -199,7 +199,9 @@ def _subscript(context: Context, node: syntax.Subscript) -> Any:
         values, nodes = evaluate_all(context, node.indices)
         return apply(FormUse(context, node, owner.name), owner, values, nodes)
     if isinstance(owner, Method) and owner.form.name == "sub":
-        return tile.part(context, owner, evaluate_indices(context, node), node)
+        given = evaluate_indices(context, node)
+        site = FormUse(context, node, "sub")
+        return apply(site, owner.form, [owner.receiver, *given], [node.value, *[node] * len(given)])
     of_tiles = _tile_name(owner)
     if of_tiles is not None:
         return tile.subscript(context, of_tiles, evaluate_indices(context, node), node)

@@ -72,10 +72,9 @@ def view(
     return declaration(site.function, made, allocate=False)
 
 
-def part(context: Context, view_of: Any, indices: Sequence[Any], node: syntax.Subscript) -> Frame:
-    """Return the frame of `A.sub[0, 2:6]`, a part of a buffer; an index of one element removes its axis."""
-    buffer, span = view_of.receiver, context.span(node)
-    site = FormUse(context, node, "sub")
+def part(site: FormUse, buffer: tir.Buffer, indices: Sequence[Any]) -> Frame:
+    """Return the frame of `A.sub[0, 2:6]`."""
+    context, node, span = site.context, site.node, site.span
     shape: list[tir.PrimExpr] = []
     for axis, extent in enumerate(buffer.shape):
         index = indices[axis] if axis < len(indices) else slice(None)

@@ -79,9 +79,9 @@ def elem_offset_of(site: FormUse, buffer: Any, indices: Shape) -> tir.PrimExpr:
     return buffers.offset_of(buffer, indices)[-1]
 
 
-def sub(site: FormUse, buffer: Any) -> Frame:
-    """`B = A.sub[0, 2:6]`: a part of a buffer, on the tile level; it takes indices, not arguments."""
-    raise error("E0105", "A.sub takes indices", site.span, "write A.sub[0, 2:6]")
+def sub(site: FormUse, buffer: Any, *indices: Any) -> Frame:
+    """`B = A.sub[0, 2:6]`: a part of a buffer, on the tile level; an index of one element removes its axis."""
+    return tile.part(site, buffer, indices)
 
 
 def scope(site: FormUse, buffer: Any) -> str:

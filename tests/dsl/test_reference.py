@@ -65,7 +65,7 @@ def test_retired_codes_name_the_codes_that_replaced_them() -> None:
 def test_every_form_is_exercised() -> None:
     text = "\n".join(_NOT_TEXT.sub("", path.read_text(encoding="utf-8")) for path in TEXTS)
     used = set(re.findall(r"\b[ITRS](?:\.\w+)+", text))
-    used |= {f"{receiver}.{name}" for receiver in "Ax" for name in re.findall(r"\.(\w+)\(", text)}
+    used |= {f"{receiver}.{name}" for receiver in "Ax" for name in re.findall(r"\.(\w+)[(\[]", text)}
     declared = {*forms(), *(f"R.{op.script_name}" for op in relax_ops().values())}
     in_python_only = {"R.emit_te"}  # tests/dsl/test_script.py
     assert sorted(declared - used - in_python_only) == []
