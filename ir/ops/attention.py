@@ -179,16 +179,16 @@ def _numpy_attend(np: Any, a: Any, q: Any, k: Any, v: Any, bias: Any) -> Any:
     scores = q @ np.swapaxes(k, -1, -2) * q.dtype.type(scale)
     if bias is not None:
         scores = scores + bias
+    seen = None
     if a.causal_mask is not None:
         rows, columns = np.indices(scores.shape[-2:])
         rows = rows + (0 if a.causal_mask == "TopLeft" else scores.shape[-1] - scores.shape[-2])
         seen = columns <= rows if a.window_size is None else (columns <= rows) & (rows < columns + a.window_size)
         scores = np.where(seen, scores, -np.inf)
-        is_empty = ~seen.any(-1, keepdims=True)
     exponential = np.exp(scores - scores.max(-1, keepdims=True, initial=-np.inf))
     weights = exponential / exponential.sum(-1, keepdims=True)
-    if a.causal_mask is not None:
-        weights = np.where(is_empty, 0, weights)  # a sum over no keys
+    if seen is not None:
+        weights = np.where(seen.any(-1, keepdims=True), weights, 0)  # a sum over no keys
     return np.moveaxis(weights @ v, 1, 2).astype(q.dtype)
 
 
