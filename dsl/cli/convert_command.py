@@ -16,6 +16,7 @@ from ..diagnostics import in_order
 from ..embedded import PATTERNS, Host, is_host
 from ..formatter import format_text
 from ..load import open_file, read_definition, read_module
+from ..sidecar import sidecar_of
 from .common_options import defined_values
 from .files import find_files, write_module, write_output
 from .reporting import UsageError, exit_code, report
@@ -61,7 +62,8 @@ def _convert(
     for our own, each of its modules is a file.
     """
     source, host = open_file(path, values)
-    if host is None and dialect == "tvms" and dialect_of(source) == "tvms":
+    has_tensors = sidecar_of(Path(source.name)).exists()  # they are written with the module
+    if host is None and dialect == "tvms" and dialect_of(source) == "tvms" and not has_tensors:
         read_module(source, host, values=values)  # a text with errors is not written
         write_output(format_text(source.text), target, below)
         return ()
