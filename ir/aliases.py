@@ -12,7 +12,7 @@ from typing import Any
 from .left_out import LEFT_OUT, message_for, reason_for
 
 PARTS = {
-    "tvms.relax.analysis": "analysis estimate_memory_usage",
+    "tvms.relax.analysis": "analysis",
     "tvms.relax.op": (
         "base binary create datatype index linear_algebra manipulate mask qdq sampling search set sorting statistical ternary "
         "unary"

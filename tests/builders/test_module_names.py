@@ -12,7 +12,9 @@ from tvms.ir.aliases import NAMESPACES, PARTS
 
 @pytest.mark.parametrize("name", [f"{package}.{name}" for package, names in PARTS.items() for name in names.split()])
 def test_a_module_has_the_names_of_its_package(name: str) -> None:
-    assert import_module(name) is import_module(name.rpartition(".")[0])
+    package, _, module = name.rpartition(".")
+    assert import_module(name) is import_module(package)
+    assert getattr(import_module(package), module) is import_module(name)  # it hides no function of that name
 
 
 @pytest.mark.parametrize("name", NAMESPACES)
