@@ -115,7 +115,7 @@ class Program:
         if None in kinds.values():
             return None
         changed = self._remove(kinds, broken) | self._declare(definitions, kinds, broken)
-        self._build(definitions, kinds, changed)
+        self._build(definitions, kinds, changed, broken)
         return None if self._builder.is_stuck else self._findings(list(definitions), mistakes)
 
     def _prepare(self, division: Division, text: str, shared: Sequence[Chunk]) -> bool:
@@ -164,7 +164,11 @@ class Program:
         return changed
 
     def _build(
-        self, definitions: dict[str, tuple[Chunk, syntax.Definition]], kinds: dict[str, str | None], changed: set[str]
+        self,
+        definitions: dict[str, tuple[Chunk, syntax.Definition]],
+        kinds: dict[str, str | None],
+        changed: set[str],
+        broken: set[str],
     ) -> None:
         """Build changed definitions and those that mention them: functions first, then schedules."""
         assert self._builder is not None
@@ -174,12 +178,12 @@ class Program:
             self._schedules = schedules
             for name in [name for name, built in self._built.items() if built.kind in SCHEDULES]:
                 self._builder.remove(name)
+        functions = {name for name, kind in kinds.items() if kind == "T.prim_func"} | broken
         for name, (chunk, definition) in sorted(definitions.items(), key=lambda item: kinds[item[0]] in SCHEDULES):
             kind, before = kinds[name] or "", self._built.get(name)
             is_stale = bool((chunk.words & changed) - {name}) or (is_reordered and kind in SCHEDULES)
             if before is not None and before.chunk is chunk and not is_stale:
                 continue
-            functions = {other for other, built in self._built.items() if isinstance(built.node, tir.PrimFunc)}
             node, found, warnings = self._builder.build(chunk.file, definition, kind, functions)
             self._built[name] = Built(chunk, name, kind, node, found, warnings)
             self._builds += 1

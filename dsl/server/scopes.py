@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple, cast
 
 from ...ir.deep import deep
@@ -345,8 +346,8 @@ def _ends(file: syntax.File) -> dict[int, int]:
     definitions = [node for node in file.body if isinstance(node, syntax.Definition)]
     for outer in definitions:
         definitions += [node for node in outer.body if isinstance(node, syntax.Definition)]
-    starts = sorted(node.start for node in definitions)
-    for start, end in zip(starts, [*starts[1:], len(file.source.text) + 1], strict=True):
+    ends = [*sorted(node.start for node in definitions), len(file.source.text) + 1]
+    for start, end in pairwise(ends):
         found[start] = end - 1
     return found
 
