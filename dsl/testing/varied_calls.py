@@ -80,11 +80,11 @@ def varied_call(choose: Choices, name: str, operand: Operand) -> Drawn | None:
     return None
 
 
-def operator_functions() -> st.SearchStrategy[relax.Function]:
-    """Generate functions of one operator of `operator_calls`, with other attributes, on parameters."""
+def operator_functions(names: Sequence[str] = NAMES) -> st.SearchStrategy[relax.Function]:
+    """Generate functions of one operator of `operator_calls`, of those in `names`, with other attributes, on parameters."""
 
     def function(choose: Choices) -> relax.Function:
-        name, graph = choose.pick(NAMES), Graph(choose)
+        name, graph = choose.pick(names), Graph(choose)
         found = varied_call(choose, name, graph.exact) or drawn_call(choose, name, graph.exact)
         if found is None:  # a shape or another value that is not a tensor
             found = drawn_call(choose, "add", graph.exact)
