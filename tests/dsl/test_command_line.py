@@ -66,8 +66,10 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     [command for command in COMMANDS if command not in ("explain", "doctor", "fuzz", "opt", "completion", "lsp")],
 )
 def test_unknown_options_show_the_usage_of_the_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    needed = {"convert": ["--to", "tvms"], "reduce": ["--passes", "LegalizeOps"]}.get(command, [])
-    assert main([command, MATMUL, *needed, "--colr"]) == 2
+    needed = {
+        "convert": [MATMUL, "--to", "tvms"], "reduce": [MATMUL, "--passes", "LegalizeOps"], "merge": [MATMUL] * 3, "git-setup": [],
+    }.get(command, [MATMUL])  # fmt: skip
+    assert main([command, *needed, "--colr"]) == 2
     error = capsys.readouterr().err
     assert error.startswith(f"usage: tvms {command} ")
     assert error.endswith("error[E0801]: unrecognized arguments: --colr\n  = help: did you mean '--color'?\n")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeGuard
 
 from tvms.dsl import syntax
+from tvms.dsl.compatibility import dialect_of
 from tvms.dsl.load import parse
 from tvms.dsl.parser import parse_syntax
 from tvms.dsl.parser.lexer import Lexer
@@ -100,7 +101,9 @@ def check(random: random.Random, text: str) -> None:
     try:
         one, two = parse(plain), parse(other)
         assert structural_equal(one, two)
-        assert one.script() == two.script()
+        # The dialect is recognized by how names are spelled, which parentheses and spaces in them hide.
+        if dialect_of(Source("", plain)) == dialect_of(Source("", other)):
+            assert one.script() == two.script()
         check_format(other)
     except BaseException:
         print(other)

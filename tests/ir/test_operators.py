@@ -169,7 +169,7 @@ def test_a_number_gets_the_dtype_of_the_expression_beside_it() -> None:
 
 def test_only_numbers_become_constants() -> None:
     assert [make.const(value).dtype for value in (np.int64(3), np.float32(0.5), np.bool_(True), 1 << 40)] == [
-        "int32", "float32", "bool", "int64",
+        "int64", "float32", "bool", "int64",
     ]  # fmt: skip
     with pytest.raises(TypeError) as found:
         tvms.tir.reinterpret("uint8", object())

@@ -149,10 +149,10 @@ def test_races_of_iterations_with_own_rows_take_linear_work(index: str) -> None:
 @pytest.mark.parametrize("limit", ["MOST_PAIRS", "MOST_MEETINGS"])
 def test_races_beyond_the_limits_are_not_proven_absent(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     guarded = "".join(f"        if i == 3:\n            B[0, 0] = A[{k}]\n" for k in range(4))
-    racing = parse(f"{_stores(0, '')}{guarded}        B[1, 0] = A[i]\n".replace("(16, 0)", "(16, 1)"))
-    assert [found.code for found in verify(racing, "races")] == ["E0419"]
+    racing = f"{_stores(0, '')}{guarded}        B[1, 0] = A[i]\n".replace("(16, 0)", "(16, 1)")
+    assert [found.code for found in verify(parse(racing), "races")] == ["E0419"]
     monkeypatch.setattr(meetings, limit, 2)
-    (found,) = verify(racing, "races")
+    (found,) = verify(parse(racing), "races")
     assert (found.code, found.severity) == ("E0444", "warning")
     assert found.message == "the iterations of the loop over 'i' are not proven not to race"
 
