@@ -157,6 +157,12 @@ def test_a_half_typed_line_hides_no_other_names() -> None:
     assert [symbol.name for symbol in structure.symbols(document)[0].children or ()] == ["double", "main", "tiled"]
 
 
+def test_a_constant_without_definitions_around_it_has_names() -> None:
+    text = MODULE.replace("    # Doubles", '    weight = I.constant("weight")\n\n    # Doubles')
+    document, offset = opened(text.replace("R.nn.relu", "¦R.nn.relu"))
+    assert {"weight", "double", "main"} <= {item.label for item in complete(document, offset)}
+
+
 def test_nothing_is_offered_in_comments() -> None:
     assert complete(*at("# Doubles", " every")) == []
 
