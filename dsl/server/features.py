@@ -283,17 +283,18 @@ def _colors(server: TvmsServer) -> None:
 def _commands(server: TvmsServer) -> None:
     def register(command: str) -> None:
         @server.command(command)
-        async def run(uri: str, name: str | None = None) -> dict[str, Any]:
+        async def run(uri: str, *names: str | None) -> dict[str, Any]:  # pygls demands each named parameter
             document = server.document(uri)
-            return (await commands.execute(command, document.lines.text, name))._asdict()
+            return (await commands.execute(command, document.lines.text, next(iter(names), None)))._asdict()
 
     for command in commands.COMMANDS:
         register(command)
 
     @server.feature("tvms/scheduled")
-    def on_scheduled(params: Any) -> dict[str, Any] | None:
+    async def on_scheduled(params: Any) -> dict[str, Any] | None:
         """Answer `{textDocument: {uri}, position}` with the function after the line: `{name, steps, text}`."""
         document = server.document(params.textDocument.uri)
+        await server.examined(document)  # an edit that was sent just before is part of the answer
         position = lsp.Position(params.position.line, params.position.character)
         found = scheduled_at(document, document.lines.offset(position))
         return found._asdict() if found else None

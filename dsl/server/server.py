@@ -17,7 +17,7 @@ from pygls.uris import to_fs_path
 
 from . import commands
 from .document import Document
-from .program import CheckSchedules
+from .program import CheckSchedules, Findings
 from .reports import from_findings, from_json
 
 logger = logging.getLogger(__name__)
@@ -99,14 +99,18 @@ class TvmsServer(LanguageServer):
             task.cancel()
         self.tasks[document.uri] = asyncio.get_running_loop().create_task(self._examine(document))
 
-    async def _examine(self, document: Document) -> None:
-        version, lines = document.version, document.lines
+    async def examined(self, document: Document) -> Findings:
+        """Return what is found in the current text of a document, without what only a check of the whole text finds."""
         try:
-            found = await asyncio.get_running_loop().run_in_executor(self.examiner, document.examine)
+            return await asyncio.get_running_loop().run_in_executor(self.examiner, document.examine)
         except Exception:
             logger.exception("examining '%s' failed; it is checked as a whole", document.name)
             document.forget()
-            found = document.latest
+            return document.latest
+
+    async def _examine(self, document: Document) -> None:
+        version, lines = document.version, document.lines
+        found = await self.examined(document)
         if document.version != version:
             return
         if not self.found.get(document.uri) and len(lines.text) > LARGE:

@@ -157,6 +157,25 @@ def test_a_command_runs_in_a_process_of_its_own() -> None:
         result: Any = await client.workspace_execute_command_async(parameters)
         assert result["status"] == 0
         assert "T.vectorized(4)" in result["text"]
+        parameters = lsp.ExecuteCommandParams("tvms.schedule", arguments=[URI])
+        whole: Any = await client.workspace_execute_command_async(parameters)
+        assert (whole["status"], whole["errors"]) == (0, "")
+
+    session(run)
+
+
+def test_a_live_schedule_shows_the_last_edit() -> None:
+    last = MODULE.rindex("S.vectorize")
+    place = Lines(MODULE).position(last)
+
+    async def run(client: Client) -> None:
+        parameters = {"textDocument": {"uri": URI}, "position": {"line": place.line, "character": 0}}
+        client.open(MODULE)
+        live = await client.protocol.send_request_async("tvms/scheduled", parameters)
+        assert "T.vectorized(4)" in live.text
+        client.change(2, "S.unroll", Lines(MODULE).range(last, last + len("S.vectorize")))
+        live = await client.protocol.send_request_async("tvms/scheduled", parameters)
+        assert "T.unroll(4)" in live.text
 
     session(run)
 
