@@ -10,7 +10,10 @@ from typing import Any
 from ...grammar.tables import load
 from ...ir.dtype import PATTERN
 from ...ir.ops.registry import relax_ops
+from ...ir.schedule.declaration import COMPOSITES, PRIMITIVES, load_composites
+from ...ir.schedule.primitives import load as load_primitives
 from .catalogue import forms
+from .pages import step_signature
 
 _CONSTANTS = ("True", "False", "None")
 _WORD_OPERATORS = ("and", "or", "not", "in", "as")
@@ -100,6 +103,9 @@ def _forms() -> list[dict[str, Any]]:
     types = [entry.name for entry in entries if entry.role == "type"]
     functions = [entry.name for entry in entries if entry.role != "type"]
     functions += [f"R.{op.script_name}" for op in relax_ops().values()]
+    load_primitives()
+    load_composites()
+    functions += [step_signature(step).partition("(")[0] for step in (*PRIMITIVES.values(), *COMPOSITES.values())]
     return [
         {"name": "support.type.tvms", "match": rf"\b(?:{_either(types)})(?:x\d+)?\b"},
         {"name": "support.function.tvms", "match": rf"\b(?:{_either(functions)})\b"},

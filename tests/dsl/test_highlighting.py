@@ -111,6 +111,9 @@ def test_the_grammar_for_editors_tells_words_apart() -> None:
     assert found["and"] == "keyword.operator.word.tvms"
     assert found['"text"'] == "string.quoted.double.tvms"
     assert "T.nothing" not in found
+    found = scope("i0, i1 = S.split(i, factors=[None, 8]); S.nothing(i0)")
+    assert found["S.split"] == "support.function.tvms"
+    assert "S.nothing" not in found
 
 
 def test_the_grammar_for_editors_knows_every_word() -> None:
