@@ -8,6 +8,7 @@
 # make bench   measure
 # make gpu-test  on a machine with a GPU: build pycuda, where WHEELS names a folder with it from there, run the tests of
 #              kernels on the GPU as well, and measure
+# make vscode  build, test and package the extension for Visual Studio Code; needs Node.js ≥ 20
 # make clean   remove everything that was made
 #
 # Needs Python ≥ 3.11, make and a C compiler. Installs into .venv, and only when pyproject.toml has changed.
@@ -30,7 +31,7 @@ endif
 FUZZ_EXAMPLES ?= 20000
 FUZZ_JOBS ?= $(shell nproc)
 
-.PHONY: run test check generate fuzz bench gpu-test clean
+.PHONY: run test check generate fuzz bench gpu-test vscode clean
 
 run: .venv/installed
 	$(BIN)/tvms run samples/04_perceptron.tvms --verify
@@ -70,7 +71,13 @@ gpu-test: .venv/installed-test
 	TVMS_GPU=1 $(BIN)/python -m pytest tests/gpu
 	$(BIN)/python bench/gpu.py
 
+vscode: .venv/installed-test
+	cd editors/vscode && npm ci --no-audit --no-fund
+	cd editors/vscode && TVMS=$(CURDIR)/$(BIN)/tvms npm test
+	cd editors/vscode && npm run package
+
 clean:
+	rm -rf editors/vscode/node_modules editors/vscode/out
 	rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

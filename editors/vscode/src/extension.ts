@@ -1,0 +1,211 @@
+// The extension: a client of `tvms lsp` that shows results of commands and the schedule at the cursor.
+
+import * as vscode from "vscode";
+import {
+  CloseAction,
+  ErrorAction,
+  ExecuteCommandRequest,
+  LanguageClient,
+  type LanguageClientOptions,
+} from "vscode-languageclient/node";
+import { LiveSchedule, type Scheduled } from "./live";
+import { COMMANDS, isOutput, present } from "./results";
+import { executable, type Server, start, StartError } from "./server";
+import { SCHEME, Texts } from "./texts";
+
+const LIVE = "/live schedule.tvms";
+
+export async function activate(context: vscode.ExtensionContext): Promise<void> {
+  const extension = new Extension();
+  context.subscriptions.push(
+    extension,
+    vscode.workspace.registerTextDocumentContentProvider(SCHEME, extension.texts),
+    vscode.commands.registerCommand("tvms.restartServer", () => extension.restart()),
+    vscode.commands.registerCommand("tvms.showScheduleLive", () => extension.showLive()),
+    vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => extension.moved(textEditor)),
+    vscode.window.onDidChangeActiveTextEditor((editor) => editor && extension.moved(editor)),
+    vscode.workspace.onDidChangeTextDocument(({ document }) => extension.edited(document)),
+    vscode.workspace.onDidOpenTextDocument((document) => extension.opened(document)),
+    vscode.workspace.onDidCloseTextDocument((document) => extension.texts.forget(document)),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => extension.restart()),
+    vscode.workspace.onDidChangeConfiguration(async (change) => {
+      if (change.affectsConfiguration("tvms.command") || change.affectsConfiguration("tvms.python")) {
+        await extension.restart();
+      }
+    }),
+  );
+  await extension.restart();
+}
+
+function settings(): vscode.WorkspaceConfiguration {
+  return vscode.workspace.getConfiguration("tvms");
+}
+
+/** Tells whether a document is one for the language server. */
+function isServed(document: vscode.TextDocument): boolean {
+  return selector().some((filter) => vscode.languages.match(filter, document) > 0);
+}
+
+function selector(): { scheme: string; language: string }[] {
+  const languages = settings().get<boolean>("python.enable") ? ["tvms", "python"] : ["tvms"];
+  return ["file", "untitled"].flatMap((scheme) => languages.map((language) => ({ scheme, language })));
+}
+
+class Extension implements vscode.Disposable {
+  readonly texts = new Texts();
+  private readonly channel = vscode.window.createOutputChannel("tvms");
+  private readonly log = vscode.window.createOutputChannel("tvms language server");
+  private readonly live = new LiveSchedule(
+    async ({ uri, line, character }) =>
+      (await this.client?.sendRequest<Scheduled | null>("tvms/scheduled", {
+        textDocument: { uri },
+        position: { line, character },
+      })) ?? null,
+    () => this.texts.set(LIVE, this.live.text),
+  );
+  private client: LanguageClient | undefined;
+  private starting: Promise<void> = Promise.resolve();
+
+  // --- The server
+
+  /** Stops the server if it runs, and starts it if a document needs it. */
+  restart(): Promise<void> {
+    this.starting = this.starting.then(async () => {
+      await this.stop();
+      if (vscode.workspace.isTrusted && vscode.workspace.textDocuments.some(isServed)) {
+        await this.start();
+      }
+    });
+    return this.starting;
+  }
+
+  /** Starts the server for the first document that needs it. */
+  async opened(document: vscode.TextDocument): Promise<void> {
+    await this.starting;
+    if (this.client === undefined && isServed(document)) {
+      await this.restart();
+    }
+  }
+
+  private async start(): Promise<void> {
+    let server: Server | undefined;
+    const launch = async (): Promise<Server["process"]> => {
+      const folder = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath;
+      server = await start(executable(settings().get("command", "tvms"), folder), folder, (text) => this.log.append(text));
+      return server.process;
+    };
+    const client = new LanguageClient("tvms", "tvms", launch, this.options());
+    this.client = client;
+    try {
+      await client.start();
+      await vscode.commands.executeCommand("setContext", "tvms.isRunning", true);
+    } catch (error) {
+      await this.complain(error instanceof StartError ? error.message : (server?.reason() ?? String(error)));
+    }
+  }
+
+  private options(): LanguageClientOptions {
+    return {
+      documentSelector: selector(),
+      outputChannel: this.log,
+      initializationFailedHandler: () => false,
+      errorHandler: {
+        error: () => ({ action: ErrorAction.Continue, handled: true }),
+        // A failed start is explained where the client is started; a server that ends later is started on request.
+        closed: () => ({ action: CloseAction.DoNotRestart, handled: this.client?.isRunning() !== true }),
+      },
+      middleware: { executeCommand: (command, args) => this.execute(command, args) },
+    };
+  }
+
+  private async complain(message: string): Promise<void> {
+    const answer = await vscode.window.showErrorMessage(`tvms: ${message}`, "Open settings", "Show log", "Try again");
+    if (answer === "Open settings") {
+      await vscode.commands.executeCommand("workbench.action.openSettings", "tvms.command");
+    } else if (answer === "Show log") {
+      this.log.show();
+    } else if (answer === "Try again") {
+      void this.restart();
+    }
+  }
+
+  private async stop(): Promise<void> {
+    const client = this.client;
+    this.client = undefined;
+    this.live.stop();
+    await vscode.commands.executeCommand("setContext", "tvms.isRunning", false);
+    await client?.dispose().catch(() => undefined); // a client that did not start has nothing to stop
+  }
+
+  // --- Commands
+
+  /** Runs a command of the server, from a lens with its arguments or from the palette without, and shows the result. */
+  private async execute(command: string, args: unknown[]): Promise<void> {
+    const active = vscode.window.activeTextEditor?.document;
+    const [uri = active?.uri.toString(), name] = args as [string?, string?];
+    const client = this.client;
+    if (uri === undefined || client === undefined) {
+      return;
+    }
+    const title = `tvms ${COMMANDS[command]?.title ?? command} ${name ?? ""}`.trimEnd();
+    const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
+    const result = await vscode.window.withProgress(options, async (_, token) => {
+      const request = { command, arguments: name === undefined ? [uri] : [uri, name] };
+      try {
+        return await client.sendRequest(ExecuteCommandRequest.type, request, token);
+      } catch (error) {
+        if (!token.isCancellationRequested) {
+          void vscode.window.showErrorMessage(`${title}: ${error instanceof Error ? error.message : String(error)}`);
+        }
+        return undefined;
+      }
+    });
+    if (isOutput(result)) {
+      await this.present(present(command, result, vscode.Uri.parse(uri).path, name));
+    }
+  }
+
+  private async present(shown: ReturnType<typeof present>): Promise<void> {
+    if (shown.kind === "document") {
+      return this.texts.show(shown.path, shown.text);
+    }
+    this.channel.appendLine(shown.text);
+    if (shown.failure === undefined) {
+      this.channel.show(true);
+    } else if ((await vscode.window.showErrorMessage(`tvms: ${shown.failure}`, "Show all")) !== undefined) {
+      this.channel.show(true);
+    }
+  }
+
+  // --- The live schedule
+
+  async showLive(): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    await this.texts.show(LIVE, this.live.text);
+    if (editor !== undefined) {
+      this.moved(editor);
+    }
+  }
+
+  /** Tells that the cursor of an editor has moved. */
+  moved(editor: vscode.TextEditor): void {
+    if (this.client?.isRunning() && this.texts.isVisible(LIVE) && isServed(editor.document)) {
+      const { line, character } = editor.selection.active;
+      this.live.moved({ uri: editor.document.uri.toString(), line, character });
+    }
+  }
+
+  /** Tells that a text has changed. */
+  edited(document: vscode.TextDocument): void {
+    const editor = vscode.window.activeTextEditor;
+    if (editor?.document === document) {
+      this.moved(editor);
+    }
+  }
+
+  async dispose(): Promise<void> {
+    await this.stop();
+    this.channel.dispose();
+    this.log.dispose();
+  }
+}

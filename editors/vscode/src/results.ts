@@ -1,0 +1,58 @@
+// What is shown of the result of a command.
+
+/** The result of `workspace/executeCommand`: the exit code of `tvms`, what it printed, and its errors. */
+export interface Output {
+  status: number;
+  text: string;
+  errors: string;
+}
+
+/** How the result of a command is shown: in the output channel, or as a document whose name has this ending. */
+interface Shown {
+  title: string;
+  /** The ending also selects the language, where an extension for it is installed. */
+  ending?: string;
+}
+
+export const COMMANDS: Readonly<Record<string, Shown>> = {
+  "tvms.run": { title: "run" },
+  "tvms.verify": { title: "verify" },
+  "tvms.bench": { title: "bench" },
+  "tvms.schedule": { title: "scheduled", ending: "tvms" },
+  "tvms.showtir": { title: "lowered", ending: "tvms" },
+  "tvms.showllvm": { title: "LLVM IR", ending: "ll" },
+  "tvms.showasm": { title: "assembly", ending: "s" },
+  "tvms.showptx": { title: "PTX", ending: "ptx" },
+};
+
+/** What a client does with a result. */
+export type Presentation =
+  | { kind: "document"; path: string; text: string }
+  | { kind: "channel"; text: string; failure?: string };
+
+/** Tells whether a result has the shape that the server promises. */
+export function isOutput(value: unknown): value is Output {
+  const output = value as Partial<Output> | null | undefined;
+  return typeof output?.status === "number" && typeof output.text === "string" && typeof output.errors === "string";
+}
+
+/** Returns how the result of a command on a definition of a file is shown. */
+export function present(command: string, output: Output, file: string, name: string | undefined): Presentation {
+  const { title, ending } = COMMANDS[command] ?? { title: command };
+  const stem = (file.split(/[\\/]/).at(-1) ?? file).replace(/\.[^.]*$/, "");
+  if (ending !== undefined && output.status === 0) {
+    return { kind: "document", path: `/${[stem, name].filter(Boolean).join(" ")} (${title}).${ending}`, text: output.text };
+  }
+  const heading = `— ${title} ${[stem, name].filter(Boolean).join(" ")}`;
+  const text = [heading, output.text.trimEnd(), output.errors.trimEnd()].filter(Boolean).join("\n") + "\n";
+  if (output.status === 0) {
+    return { kind: "channel", text };
+  }
+  return { kind: "channel", text, failure: firstError(output) };
+}
+
+/** Returns the first line that tells what went wrong. */
+function firstError(output: Output): string {
+  const lines = `${output.errors}\n${output.text}`.split("\n").map((line) => line.trim()).filter(Boolean);
+  return lines.find((line) => /\berror\b/i.test(line)) ?? lines[0] ?? `tvms ended with exit code ${output.status}`;
+}
