@@ -36,7 +36,7 @@ def long_text(lines: int) -> str:
     while count < lines:
         name, text = functions[number % len(functions)]
         body = text.removeprefix("#tvms 1\n").strip("\n")
-        body = re.sub(rf"^(T\.prim_func(?:\([^\n]*?\))? ){name}\(", rf"\g<1>{name}_{number}(", body, flags=re.MULTILINE)
+        body = re.sub(r"^(T\.prim_func(?:\([^\n]*?\))? )\w+\(", rf"\g<1>{name}_{number}(", body, flags=re.MULTILINE)
         parts.append("".join(f"    {line}\n" if line else "\n" for line in body.split("\n")))
         count += body.count("\n") + 1
         number += 1

@@ -8,7 +8,7 @@ like definitions in one module, is a single chunk.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -117,15 +117,16 @@ class Division(NamedTuple):
     """The text up to the first line of the module, or the comments at the top."""
 
 
-def divide(text: str, name: str, known: Mapping[str, Chunk]) -> Division:
-    """Return the chunks of a text or a host; those in `known`, by their text, are used again."""
+def divide(text: str, name: str, known: Iterable[Chunk] = ()) -> Division:
+    """Return the chunks of a text or a host; those in `known` with the same text are used again, each once."""
+    unused: dict[tuple[str, bool], list[Chunk]] = {}
+    for old in known:
+        unused.setdefault((old.text, old.is_definition), []).append(old)
 
     def chunk(start: int, end: int, is_definition: bool = True) -> Placed:
         part = text[start:end]
-        found = known.get(part)
-        if found is None or found.is_definition is not is_definition:
-            found = Chunk(part, name, is_definition)
-        return Placed(found, start)
+        same = unused.get((part, is_definition))
+        return Placed(same.pop() if same else Chunk(part, name, is_definition), start)
 
     if is_host(name):
         try:
@@ -140,8 +141,6 @@ def divide(text: str, name: str, known: Mapping[str, Chunk]) -> Division:
         return Division((chunk(0, len(text)),))
     module = _MODULE.search(text)
     placed = tuple(chunk(start, end, is_definition) for start, end, is_definition in parts)
-    if len({id(part.chunk) for part in placed}) < len(placed):  # equal definitions, which the builder must see together
-        return Division((chunk(0, len(text)),))
     header = text[: module.end() + 1] if module else _COMMENTS.match(text)[0]  # type: ignore[index]
     return Division(placed, (module["native"] or module["decorated"]) if module else None, True, header)
 

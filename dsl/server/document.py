@@ -24,13 +24,12 @@ class Document:
         self.latest = Findings(())
         """What was found last, perhaps in an earlier version of the text."""
         self._examined: Division | None = None
+        self.division = Division(())
         self.update(Lines(text), version)
 
     def update(self, lines: Lines, version: int) -> None:
         """Replace the text."""
-        known: dict[str, Chunk] = {}
-        if version != self.version or hasattr(self, "division"):
-            known = {placed.chunk.text: placed.chunk for placed in self.division.chunks}
+        known = [placed.chunk for placed in self.division.chunks]
         self.lines, self.version = lines, version
         self.division = divide(lines.text, self.name, known)
         self.__dict__.pop("header", None)

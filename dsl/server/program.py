@@ -105,7 +105,7 @@ class Program:
             ):
                 definitions[body[0].name] = chunk, body[0]
                 count += 1
-            else:
+            elif body or not chunk.mistakes:  # else a definition with a syntax error
                 shared.append(chunk)
         if len(definitions) < count or not self._prepare(division, text, shared):
             return None

@@ -169,7 +169,7 @@ def _where(call: relax.Call, y: relax.Var, g: relax.Expr) -> Sequence[Any]:
 def _take(call: relax.Call, y: relax.Var, g: relax.Expr) -> Sequence[Any]:
     x, indices = call.args
     if call.attrs.get("mode", "fast") != "fast":
-        raise error("E0908", f'the gradient of R.take in mode "{call.attrs["mode"]}" is not supported')
+        raise error("E0908", f'R.take has no gradient in mode "{call.attrs["mode"]}"')
     return [apply("grad.take_backward", g, x, indices, axis=call.attrs["axis"]), None]
 
 

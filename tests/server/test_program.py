@@ -132,7 +132,7 @@ def test_edits_of_a_module_find_what_a_check_finds() -> None:
 
 
 def test_a_module_is_divided_into_its_definitions() -> None:
-    division = divide(MODULE, "module.tvms", {})
+    division = divide(MODULE, "module.tvms")
     assert division.is_regular
     assert division.module == "Module"
     heads = [placed.chunk.text.strip().split("(")[0].split("\n")[-1].strip() for placed in division.chunks]
@@ -163,6 +163,28 @@ def test_an_edit_builds_only_what_depends_on_it() -> None:
     assert [text.split("(")[0] for text in same] == [
         "T.prim_func zero", "R.function main", "R.function twice", "S.function halve", "S.schedule tiled",
     ]  # fmt: skip
+
+
+def test_a_half_typed_line_leaves_other_definitions_as_they_are() -> None:
+    document = Document("file:///m.tvms", "m.tvms", MODULE, 0, check_schedules)
+    document.examine()
+    before = {placed.chunk: document.node_of(placed.chunk) for placed in document.chunks}
+    for version, text in enumerate((MODULE.replace("= A[vi]", "= A[vi"), MODULE), start=1):
+        document.update(Lines(text), version)
+        document.examine()
+        same = [placed.chunk for placed in document.chunks if before.get(placed.chunk) is not None]
+        assert [document.node_of(chunk) is before[chunk] for chunk in same].count(
+            False
+        ) <= 1  # the schedule of the function
+        assert len(same) >= len(before) - 3
+
+
+def test_equal_definitions_are_told_apart() -> None:
+    text = 'T.prim_func f(A: T.Buffer((8,), "float32")):\n    A[0] = 0.0\n\n' * 2
+    document = Document("file:///f.tvms", "f.tvms", text, 0, check_schedules)
+    document.update(Lines(text + "\n"), 1)
+    assert len(document.chunks) == 2
+    assert not document.examine().is_exact
 
 
 def test_a_changed_signature_is_noticed_by_its_callers() -> None:
