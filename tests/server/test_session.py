@@ -55,13 +55,13 @@ class Client(BaseLanguageClient):
         return list(report.items)  # type: ignore[reportAttributeAccessIssue]
 
 
-def session(run: Callable[[Client], Awaitable[None]]) -> None:
+def session(run: Callable[[Client], Awaitable[None]], capabilities: lsp.ClientCapabilities | None = None) -> None:
     """Run a session with a server of its own; the server has to end when it is told to."""
 
     async def whole() -> None:
         client = Client()
         await client.start_io(sys.executable, "-m", "tvms.dsl.cli", "lsp")
-        await client.initialize_async(lsp.InitializeParams(lsp.ClientCapabilities()))
+        await client.initialize_async(lsp.InitializeParams(capabilities or lsp.ClientCapabilities()))
         client.initialized(lsp.InitializedParams())
         await run(client)
         await client.shutdown_async(None)
@@ -162,6 +162,19 @@ def test_a_command_runs_in_a_process_of_its_own() -> None:
         assert (whole["status"], whole["errors"]) == (0, "")
 
     session(run)
+
+
+def test_a_client_that_asks_for_diagnostics_is_sent_none() -> None:
+    capabilities = lsp.ClientCapabilities(
+        text_document=lsp.TextDocumentClientCapabilities(diagnostic=lsp.DiagnosticClientCapabilities())
+    )
+
+    async def run(client: Client) -> None:
+        client.open(MODULE.replace("T.axis", "T.axes"))
+        assert await client.diagnostics() != []
+        assert client.published == {}
+
+    session(run, capabilities)
 
 
 def test_a_live_schedule_shows_the_last_edit() -> None:
