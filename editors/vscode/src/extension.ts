@@ -10,7 +10,7 @@ import {
 } from "vscode-languageclient/node";
 import { LiveSchedule, type Scheduled } from "./live";
 import { COMMANDS, isOutput, present } from "./results";
-import { executable, type Server, start, StartError } from "./server";
+import { executable, type Server, start } from "./server";
 import { SCHEME, Texts } from "./texts";
 
 const LIVE = "/live schedule.tvms";
@@ -51,6 +51,13 @@ function selector(): { scheme: string; language: string }[] {
   return ["file", "untitled"].flatMap((scheme) => languages.map((language) => ({ scheme, language })));
 }
 
+/** A client that only logs its errors: the extension shows them once, with a remedy. */
+class Client extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
+}
+
 class Extension implements vscode.Disposable {
   readonly texts = new Texts();
   private readonly channel = vscode.window.createOutputChannel("tvms");
@@ -64,15 +71,21 @@ class Extension implements vscode.Disposable {
     () => this.texts.set(LIVE, this.live.text),
   );
   private client: LanguageClient | undefined;
+  private server: Server | undefined;
+  private hasTried = false; // a start that failed is repeated on request, not with each document
   private starting: Promise<void> = Promise.resolve();
 
   // --- The server
 
   /** Stops the server if it runs, and starts it if a document needs it. */
   restart(): Promise<void> {
+    if (!this.client?.isRunning()) {
+      this.server?.process.kill(); // ends a start that hangs, which the next one waits for
+    }
     this.starting = this.starting.then(async () => {
       await this.stop();
-      if (vscode.workspace.isTrusted && vscode.workspace.textDocuments.some(isServed)) {
+      this.hasTried = vscode.workspace.isTrusted && vscode.workspace.textDocuments.some(isServed);
+      if (this.hasTried) {
         await this.start();
       }
     });
@@ -82,37 +95,38 @@ class Extension implements vscode.Disposable {
   /** Starts the server for the first document that needs it. */
   async opened(document: vscode.TextDocument): Promise<void> {
     await this.starting;
-    if (this.client === undefined && isServed(document)) {
+    if (!this.hasTried && isServed(document)) {
       await this.restart();
     }
   }
 
   private async start(): Promise<void> {
-    let server: Server | undefined;
-    const launch = async (): Promise<Server["process"]> => {
-      const folder = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath;
-      server = await start(executable(settings().get("command", "tvms"), folder), folder, (text) => this.log.append(text));
-      return server.process;
-    };
-    const client = new LanguageClient("tvms", "tvms", launch, this.options());
-    this.client = client;
+    const folder = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath;
     try {
-      await client.start();
+      const server = await start(executable(settings().get("command", "tvms"), folder), folder);
+      this.server = server;
+      this.client = new Client("tvms", "tvms", () => Promise.resolve(server.process), this.options(server));
+      await this.client.start();
       await vscode.commands.executeCommand("setContext", "tvms.isRunning", true);
     } catch (error) {
-      await this.complain(error instanceof StartError ? error.message : (server?.reason() ?? String(error)));
+      void this.complain((await this.server?.reason()) ?? (error instanceof Error ? error.message : String(error)));
     }
   }
 
-  private options(): LanguageClientOptions {
+  private options(server: Server): LanguageClientOptions {
     return {
       documentSelector: selector(),
       outputChannel: this.log,
       initializationFailedHandler: () => false,
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue, handled: true }),
-        // A failed start is explained where the client is started; a server that ends later is started on request.
-        closed: () => ({ action: CloseAction.DoNotRestart, handled: this.client?.isRunning() !== true }),
+        closed: () => {
+          if (this.server === server && this.client?.isRunning()) {
+            void vscode.commands.executeCommand("setContext", "tvms.isRunning", false);
+            void server.reason().then((why) => this.complain(why ?? "the connection to the language server was closed"));
+          }
+          return { action: CloseAction.DoNotRestart, handled: true };
+        },
       },
       middleware: { executeCommand: (command, args) => this.execute(command, args) },
     };
@@ -130,11 +144,12 @@ class Extension implements vscode.Disposable {
   }
 
   private async stop(): Promise<void> {
-    const client = this.client;
-    this.client = undefined;
+    const { client, server } = this;
+    this.client = this.server = undefined;
     this.live.stop();
     await vscode.commands.executeCommand("setContext", "tvms.isRunning", false);
     await client?.dispose().catch(() => undefined); // a client that did not start has nothing to stop
+    server?.process.kill();
   }
 
   // --- Commands

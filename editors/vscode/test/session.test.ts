@@ -22,8 +22,8 @@ before(async () => {
   if (command === undefined) {
     return;
   }
-  server = await start(command, undefined, () => undefined);
-  connection = createMessageConnection(server.process.stdout!, server.process.stdin!);
+  server = await start(command, undefined);
+  connection = createMessageConnection(server.process.stdout, server.process.stdin);
   connection.listen();
   const { capabilities } = await connection.sendRequest<{
     capabilities: { executeCommandProvider: { commands: string[] } };
@@ -36,6 +36,7 @@ before(async () => {
 
 after(async () => {
   if (command !== undefined) {
+    assert.equal(await server.reason(), undefined);
     const exited = once(server.process, "exit");
     await connection.sendRequest("shutdown");
     await connection.sendNotification("exit");
