@@ -128,7 +128,7 @@ class TvmsServer(LanguageServer):
         self.found[document.uri] = version, found
         client = self.client_capabilities.text_document
         if client is not None and client.diagnostic is not None:
-            return  # a client that asks would show both what it asked for and what it was sent
+            return  # a client that asks would show each of them twice
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(document.uri, found, version))
 
     async def diagnostics(self, document: Document) -> list[lsp.Diagnostic]:
