@@ -10,6 +10,7 @@ from lsprotocol import types as lsp
 from ...ir import tir
 from ...ir.base import Source
 from ...ir.diagnostics import TvmsError
+from ...ir.equal import structural_equal
 from ...ir.visit import walk
 from .. import syntax
 from ..edits import Edit, applied
@@ -90,7 +91,7 @@ def _quick_fixes(document: Document, diagnostics: Sequence[lsp.Diagnostic]) -> I
 def _lint_fixes(document: Document, start: int, end: int) -> Iterator[lsp.CodeAction]:
     """Yield the edits of lints in a range."""
     for lint in document.latest.lints:
-        if lint.edit is None or lint.diagnostic.span is None:
+        if lint.edit is None or lint.diagnostic.span is None or not document.holds(lint.edit.span):
             continue
         first, last = document.place(lint.diagnostic.span)
         if first <= end and last >= start:
@@ -106,25 +107,24 @@ def _lint_fixes(document: Document, start: int, end: int) -> Iterator[lsp.CodeAc
 
 def _rewrites(document: Document, placed: Placed, start: int, end: int) -> Iterator[tuple[str, Edit]]:
     """Yield the changes of the statements at a range that leave the program as it is."""
+    before = document.excerpt(placed)
     for node in statements(placed.chunk.file.body):
         line_end = placed.chunk.text.find("\n", node.start)
         if not node.start <= start <= (node.end if line_end < 0 else line_end):
             continue
         for title, edit in (*_regions(document, placed, node), *_loops(placed, node)):
-            if _is_same(document, Edit(placed.start + edit.start, placed.start + edit.end, edit.text)):
+            at = len(before) - len(placed.chunk.text)
+            after = applied(before, [Edit(at + edit.start, at + edit.end, edit.text)])
+            if _is_same(before, after, document.name):
                 yield title, edit
 
 
-def _is_same(document: Document, edit: Edit) -> bool:
-    """Return whether the text means the same after an edit."""
-    from ...ir.equal import structural_equal
-
+def _is_same(before: str, after: str, name: str) -> bool:
+    """Return whether two texts mean the same."""
     try:
-        before = parse(document.lines.text, document.name)
-        after = parse(applied(document.lines.text, [edit]), document.name)
+        return structural_equal(parse(before, name), parse(after, name))
     except TvmsError:
         return False
-    return structural_equal(before, after)
 
 
 def _regions(document: Document, placed: Placed, node: syntax.Stmt) -> Iterator[tuple[str, Edit]]:
@@ -162,7 +162,7 @@ def _loops(placed: Placed, node: syntax.Stmt) -> Iterator[tuple[str, Edit]]:
     text = placed.chunk.text
     extents = _extents(node)
     names = _targets(node)
-    if extents is None or names is None or '"""' in text[node.start : node.end]:
+    if extents is None or names is None or len(names) != len(extents) or '"""' in text[node.start : node.end]:
         return
     line = text.rfind("\n", 0, node.start) + 1
     indent = text[line : node.start]

@@ -76,6 +76,17 @@ class Document:
             return self.chunks[index]
         return None
 
+    def excerpt(self, placed: Placed) -> str:
+        """Return the text of a definition below the parts that it needs: shared statements, and the definitions that it names."""
+        named = {found.chunk for name, (found, _) in self.definitions().items() if name in placed.chunk.words}
+        others = [chunk for chunk, _ in self.chunks if chunk is not placed.chunk]
+        needed = [chunk.text for chunk in others if chunk in named or not chunk.is_definition]
+        return "".join([self.division.header if self.division.module else "", *needed, placed.chunk.text])
+
+    def holds(self, span: Span) -> bool:
+        """Return whether a span is in the current text; what was found last may be about an earlier one."""
+        return any(placed.chunk.source is span.source for placed in self.chunks)
+
     def place(self, span: Span) -> tuple[int, int]:
         """Return the offsets of a span of one of the chunks."""
         for placed in self.chunks:

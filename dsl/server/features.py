@@ -147,7 +147,7 @@ def _texts(server: TvmsServer) -> None:
         start, end = document.lines.offset(params.range.start), document.lines.offset(params.range.end)
         found = actions(document, start, end, params.context.diagnostics)
         only = params.context.only
-        return [action for action in found if not only or any(str(action.kind).startswith(kind) for kind in only)]
+        return [action for action in found if not only or any((action.kind or "").startswith(kind) for kind in only)]
 
     @server.feature(lsp.CODE_ACTION_RESOLVE)
     def on_resolve(action: lsp.CodeAction) -> lsp.CodeAction:

@@ -334,6 +334,19 @@ def test_a_grid_becomes_loops_and_back() -> None:
     assert rewritten("for i", " in range(4)", "Join the loops: T.grid", LOOPS) == NEST
 
 
+@pytest.mark.parametrize("head", ["for i in T.grid(4, 8):", "for i, j in T.grid(4):", "for i, j in range(4):"])
+def test_loops_with_other_numbers_of_names_are_left_alone(head: str) -> None:
+    document, offset = opened(NEST.replace("for i, j in T.grid(4, 8):", f"¦{head}"))
+    assert all(action.kind != lsp.CodeActionKind.RefactorRewrite for action in actions(document, offset, offset, ()))
+
+
+def test_fixes_of_an_earlier_text_are_not_offered() -> None:
+    document, _ = opened(UNUSED)
+    document.update(Lines(UNUSED.replace("C = T.alloc_buffer", "D = T.alloc_buffer")), 2)
+    found = actions(document, 0, len(UNUSED), ())
+    assert all(action.kind != lsp.CodeActionKind.QuickFix for action in found)
+
+
 def test_fix_all_and_conversion_are_resolved_later() -> None:
     document, _ = opened(UNUSED)
     found = {action.title: action for action in actions(document, 0, 0, ())}
