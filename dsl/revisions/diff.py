@@ -30,7 +30,7 @@ class Change(Struct, frozen=True):
     before: str = ""
     after: str = ""
     lines: tuple[int, int] = (0, 0)
-    """Its line in both revisions from 1; 0 where it does not exist."""
+    """Its line number in each revision, from 1; 0 if the revision lacks it."""
 
 
 def differences(before: Source, after: Source) -> list[Change]:

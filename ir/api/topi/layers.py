@@ -281,7 +281,7 @@ def _deformable(layout: str, kernel_layout: str) -> Callable[..., te.Tensor]:
         images, shifts = (function("transpose")(x, to_first) if layout == "NHWC" else x for x in (data, offset))
         height, width = (int(cast("tir.IntImm", kernel.dims[kernel_layout.index(letter)])) for letter in "HW")
         sampled = _sampled(images, shifts, (height, width), strides, padding, dilation, deformable_groups)
-        # A window of its own for each result: the convolution has the window as its stride.
+        # Each result reads its own window: the stride of the convolution is the size of the window.
         result = conv(sampled, kernel, (height, width), 0, 1, groups, "NCHW", kernel_layout, out_dtype)
         return function("transpose")(result, (0, 2, 3, 1)) if layout == "NHWC" else result
 
