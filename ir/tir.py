@@ -7,11 +7,11 @@ their dtypes. Variables and buffers compare by identity.
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Any
 
 from . import hooks
 from .base import Attrs, BaseFunc, Commented, GlobalVar, Node, Op
+from .kinds import BufferType, ForKind, IterVarType
 from .operators import Arithmetic, Indexed, Mapping
 
 # --- Types ----------------------------------------------------------------------------------------------------
@@ -263,11 +263,6 @@ class Range(Node, frozen=True, eq=False):
     extent: PrimExpr
 
 
-class BufferType(Enum):
-    DEFAULT = "default"
-    AUTO_BROADCAST = "auto_broadcast"
-
-
 class Buffer(Indexed["PrimExpr", "BufferStore"], Node, frozen=True, eq=False):
     """A view of the memory at `data`; `strides` and `elem_offset` count elements, empty strides mean compact, row-major."""
 
@@ -299,20 +294,6 @@ class MatchBufferRegion(Node, frozen=True, eq=False):
 
     buffer: Buffer
     source: BufferRegion
-
-
-class IterVarType(Enum):
-    """The kind of an axis, which limits what may be done with its iterations (TVM: `IterVarType`)."""
-
-    DATA_PAR = "spatial"
-    COMM_REDUCE = "reduce"
-    ORDERED = "scan"
-    OPAQUE = "opaque"
-    THREAD_INDEX = "thread"
-    UNROLLED = "unrolled"
-    VECTORIZED = "vectorized"
-    PARALLELIZED = "parallelized"
-    TENSORIZED = "tensorized"
 
 
 class IterVar(Arithmetic[PrimExpr], Node, frozen=True, eq=False):
@@ -432,14 +413,6 @@ class IfThenElse(Stmt, frozen=True, eq=False):
 
 class Evaluate(Stmt, frozen=True, eq=False):
     value: PrimExpr
-
-
-class ForKind(Enum):
-    SERIAL = "serial"
-    PARALLEL = "parallel"
-    VECTORIZED = "vectorized"
-    UNROLLED = "unroll"
-    THREAD_BINDING = "thread_binding"
 
 
 class For(Stmt, frozen=True, eq=False):

@@ -17,7 +17,7 @@ from ..deep import deep
 from ..diagnostics import error
 from ..numpy_dtype import numpy_dtype
 
-_ROOMS: dict[str, Any] = {"tir": tir, "relax": relax, "base": base}
+_ROOMS: dict[str, Any] = {"base": base, "tir": tir, "relax": relax}
 _OUTSIDE = ("span", "trivia")
 """Fields that are not part of the program."""
 
@@ -107,7 +107,8 @@ class _Reader:
 
 
 def _name(kind: type) -> str:
-    return f"{kind.__module__.rpartition('.')[2]}.{kind.__name__}"
+    room = next(room for room, module in _ROOMS.items() if getattr(module, kind.__name__, None) is kind)
+    return f"{room}.{kind.__name__}"
 
 
 def _kind(name: str, base: type) -> Any:
