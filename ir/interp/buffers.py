@@ -220,28 +220,42 @@ def compile_store(store: tir.BufferStore) -> Callable[[Frame], None]:
     if is_vector(store.value.dtype):
         return _compile_vector_store(store)
     value, find, position = compile_expr(store.value), compile_buffer(store.buffer), compile_position(store)
+    put = compile_put()
 
     def write(frame: Frame) -> None:
         view = find(frame)
         place = position(frame, view)
-        put(store, view, place, value(frame))
+        put(frame, store, view, place, value(frame))
 
     return write
 
 
 def _compile_vector_store(store: tir.BufferStore) -> Callable[[Frame], None]:
     value, find, positions = compile_expr(store.value), compile_buffer(store.buffer), _compile_positions(store)
+    put = compile_put()
 
     def write(frame: Frame) -> None:
         view = find(frame)
         for place, lane in zip(positions(frame, view), value(frame), strict=True):
             if place is not None:
-                put(store, view, place, lane)
+                put(frame, store, view, place, lane)
 
     return write
 
 
-def put(node: Node, view: View, place: int, value: Value) -> None:
+def compile_put() -> Callable[[Frame, Node, View, int, Value], None]:
+    """Return the function that writes a lane to an element: it tells the observer of the run, if there is one."""
+    return _told_put if is_observed() else _put
+
+
+def _told_put(frame: Frame, node: Node, view: View, place: int, value: Value) -> None:
+    frame.world.tell_overwrite(view.flat[place : place + 1])
+    if view.written is not None:
+        frame.world.tell_overwrite(view.written[place])
+    _put(frame, node, view, place, value)
+
+
+def _put(frame: Frame, node: Node, view: View, place: int, value: Value) -> None:
     """Write a lane to the element at `place`; E0702 if the array is read-only."""
     try:
         view.flat[place] = value

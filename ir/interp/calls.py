@@ -11,7 +11,7 @@ from ..diagnostics import TvmsError
 from ..dtype import is_float, lanes_of, parse_dtype
 from ..numpy_dtype import numpy_dtype
 from . import intrinsics, scalars
-from .buffers import compile_buffer, compile_position, memory_of, pointed_element, put
+from .buffers import compile_buffer, compile_position, compile_put, memory_of, pointed_element
 from .expressions import (
     VSCALE,
     Expression,
@@ -306,13 +306,13 @@ def _byte_offset(call: tir.Call) -> Expression:
 def _atomic_add(call: tir.Call) -> Expression:
     """Add to the value at an address, and return the old value."""
     operands, add = operands_of(call), scalars.operation(tir.Add, call.dtype)
-    decode = scalars.decoder(call.dtype)
+    decode, put = scalars.decoder(call.dtype), compile_put()
 
     def update(frame: Frame) -> Value:
         pointer, value = operands(frame)
         view, place = pointed_element(pointer, call.dtype, call)
         before = decode(view.flat[place])
-        put(call, view, place, add(before, value))
+        put(frame, call, view, place, add(before, value))
         return before
 
     return update

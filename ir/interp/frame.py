@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 
 from .. import relax, tir
-from ..base import IRModule, Node
+from ..base import BaseFunc, IRModule, Node
 from ..diagnostics import Note, TvmsError, error
 from ..functions import find_function
 from ..matrix_units import is_fragment_scope
-from .memory import Memory, Pointer, View, allocate
+from .memory import Array, Memory, Pointer, View, allocate
 
 ThreadOrder: TypeAlias = Literal["ascending", "descending", "random"]
 Tier: TypeAlias = Literal["auto", "obvious", "lanes"]
@@ -30,6 +30,21 @@ class Observer:
 
     def access(self, access: Access, indices: tuple[int, ...], frame: Frame) -> None:
         """Handle that the element at `indices` of the buffer of `access` is about to be read or written; it is inside."""
+
+    def binding(self, binding: relax.Binding, frame: Frame) -> None:
+        """Handle that a binding of a graph function is about to be evaluated."""
+
+    def enter(self, function: BaseFunc, name: str, frame: Frame) -> None:
+        """Handle that `function` starts, with its parameters in `frame`; a loop function is given as it is executed."""
+
+    def leave(self, function: BaseFunc, frame: Frame) -> None:
+        """Handle that the function that started last has reached its end. A fault ends functions without this event."""
+
+    def overwrite(self, target: Array) -> None:
+        """Handle that the elements of `target`, which shares memory with a buffer or tensor, may be about to change."""
+
+    def allocate(self, memory: Memory) -> None:
+        """Handle that memory was allocated."""
 
 
 @dataclass
@@ -58,7 +73,10 @@ class World:
 
     def allocate(self, dtype: str, count: int, scope: str) -> Pointer:
         """Return poisoned memory."""
-        return allocate(dtype, count, scope, self.random, self.track)
+        pointer = allocate(dtype, count, scope, self.random, self.track)
+        if self.observer is not None:
+            self.observer.allocate(pointer.memory)
+        return pointer
 
     def order(self, count: int) -> Iterable[int]:
         """Return the order in which `count` threads run."""
@@ -80,9 +98,26 @@ class World:
         if self.observer is not None:
             self.observer.access(access, indices, frame)
 
+    def tell_overwrite(self, target: Array) -> None:
+        """Tell the observer that the elements of `target` may be about to change."""
+        if self.observer is not None:
+            self.observer.overwrite(target)
+
     def external(self, name: str, node: Node) -> Callable[..., Any]:
         """Return the external function `name`, given or registered; E0715 if there is none."""
-        return self.functions.get(name) or find_function(name, node.span)
+        function = self.functions.get(name) or find_function(name, node.span)
+        if self.observer is None:
+            return function
+
+        def observed(*args: Any) -> Any:
+            for arg in args:
+                if isinstance(arg, Pointer):
+                    self.tell_overwrite(arg.memory.data)
+                elif isinstance(arg, np.ndarray):
+                    self.tell_overwrite(cast("Array", arg))
+            return function(*args)
+
+        return observed
 
 
 class Frame(dict[Any, Any]):

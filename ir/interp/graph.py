@@ -18,6 +18,7 @@ from ..numpy_dtype import numpy_dtype
 from .arguments import check_count, settle
 from .expressions import compile_expr
 from .frame import Frame, World, fault
+from .observer import is_observed, observing
 from .prim_func import call_in
 from .struct_info import Shape, sizes_in, variables_in
 
@@ -129,7 +130,7 @@ def _compile_binding(binding: relax.Binding) -> Callable[[Frame], None]:
         def bind(frame: Frame) -> None:
             frame[variable] = value(frame)
 
-        return bind
+        return _told(binding, bind)
     declared, subject = binding.struct_info, f"the value of '{variable.name_hint}'"
     free = variables_in(declared)
 
@@ -137,7 +138,20 @@ def _compile_binding(binding: relax.Binding) -> Callable[[Frame], None]:
         given = frame[variable] = value(frame)
         settle(frame, sizes_in(given, declared, frame, subject, binding), free - frame.keys())
 
-    return match
+    return _told(binding, match)
+
+
+def _told(binding: relax.Binding, bind: Callable[[Frame], None]) -> Callable[[Frame], None]:
+    """Return `bind` for a run: it first tells the observer, if there is one."""
+    if not is_observed():
+        return bind
+
+    def observed(frame: Frame) -> None:
+        assert frame.world.observer is not None
+        frame.world.observer.binding(binding, frame)
+        bind(frame)
+
+    return observed
 
 
 # --- Functions ------------------------------------------------------------------------------------------------
@@ -153,7 +167,13 @@ def _function(expr: relax.Function) -> Evaluate:
         def call(*args: Value) -> Value:
             inner = frame.fork()
             bind_parameters(inner, expr, args, name)
-            return body(inner)
+            observer = frame.world.observer
+            if observer is None:
+                return body(inner)
+            observer.enter(expr, name, inner)
+            result = body(inner)
+            observer.leave(expr, inner)
+            return result
 
         return call
 
@@ -188,7 +208,8 @@ def module_function(world: World, name: str, node: Node | None = None) -> Callab
     if isinstance(function, relax.ExternFunc):
         return world.external(function.global_symbol, function)
     if function not in world.compiled:
-        world.compiled[function] = _compile_named(function, name)
+        with observing(world.observer):
+            world.compiled[function] = _compile_named(function, name)
     return world.compiled[function](Frame(world))
 
 

@@ -50,11 +50,13 @@ def _read(call: tir.Call, place: Pointer, dtype: str, offset: int, count: int) -
     return view.flat[part].copy()
 
 
-def _write(call: tir.Call, place: Pointer, dtype: str, offset: int, values: Array) -> None:
+def _write(frame: Frame, call: tir.Call, place: Pointer, dtype: str, offset: int, values: Array) -> None:
     view = _part(call, place, dtype, offset, len(values))
     part = slice(view.base, view.base + len(values))
+    frame.world.tell_overwrite(view.flat[part])
     view.flat[part] = values
     if view.written is not None:
+        frame.world.tell_overwrite(view.written[part])
         view.written[part] = True
 
 
@@ -103,7 +105,7 @@ def _mma(call: tir.Call) -> Exchange:
         for cell, value in zip(cells, mine, strict=True):
             total[cell] = value
         total = _multiplied(left, right, total, product.a, is_saturating)
-        _write(call, c, c_dtype, c_at, np.array([total[cell] for cell in cells], mine.dtype))
+        _write(frame, call, c, c_dtype, c_at, np.array([total[cell] for cell in cells], mine.dtype))
         return 0
 
     return multiply
@@ -125,7 +127,7 @@ def _ldmatrix(call: tir.Call) -> Exchange:
             row = matrix[:, lane // 4] if load.is_transposed else matrix[lane // 4]
             first = lane % 4 * 2 * load.packed
             values = row[first : first + 2 * load.packed]
-            _write(call, local, call.dtype, local_at + which * 2 * load.packed, values)
+            _write(frame, call, local, call.dtype, local_at + which * 2 * load.packed, values)
         return 0
 
     return run
@@ -158,7 +160,7 @@ def _mma_fill(call: tir.Call) -> Expression:
     def fill(frame: Frame) -> Value:
         count, local, offset = operands(frame)
         zeros = np.zeros(max(count, 0), numpy_dtype(call.dtype))
-        _write(call, local, call.dtype, offset + _own(frame, call.args[1], count), zeros)
+        _write(frame, call, local, call.dtype, offset + _own(frame, call.args[1], count), zeros)
         return 0
 
     return fill
@@ -174,7 +176,7 @@ def _mma_store(call: tir.Call) -> Expression:
         lane = thread_number(frame) % WARP
         for local, value in enumerate(_read(call, source, call.dtype, offset + _own(frame, call.args[3], 8), 8)):
             row, column = lane // 4 + local % 4 // 2 * 8, lane % 4 * 2 + local // 4 * 8 + local % 2
-            _write(call, target, call.dtype, row * stride + column, np.array([value]))
+            _write(frame, call, target, call.dtype, row * stride + column, np.array([value]))
         return 0
 
     return store
@@ -199,7 +201,9 @@ def _tile(frame: Frame, call: tir.Call, position: int, fragment: Fragment) -> Ar
         for row in range(rows):
             view.written[view.base + row * pitch : view.base + row * pitch + columns] = True
     size = view.flat.itemsize
-    return np.lib.stride_tricks.as_strided(view.flat[view.base :], (rows, columns), (pitch * size, size))
+    tile = np.lib.stride_tricks.as_strided(view.flat[view.base :], (rows, columns), (pitch * size, size))
+    frame.world.tell_overwrite(tile)
+    return tile
 
 
 def _oriented(tile: Array, fragment: Fragment) -> Array:
@@ -235,7 +239,7 @@ def _move_fragment(call: tir.Call) -> Expression:
             if is_load:
                 line[...] = _read(call, pointer, fragment.dtype, row * stride, len(line))
             else:
-                _write(call, pointer, fragment.dtype, row * stride, line)
+                _write(frame, call, pointer, fragment.dtype, row * stride, line)
         return 0
 
     return move
@@ -297,7 +301,7 @@ def _copy(call: tir.Call) -> Expression:
         values = np.zeros(count, numpy_dtype(call.dtype))
         if not rest or rest[0]:
             values = _read(call, source, call.dtype, source_at, count)
-        _copies_of(frame).open.append(lambda: _write(call, target, call.dtype, target_at, values))
+        _copies_of(frame).open.append(lambda: _write(frame, call, target, call.dtype, target_at, values))
         return 0
 
     return copy

@@ -41,19 +41,27 @@ def call_in(world: World, func: tir.PrimFunc, args: Sequence[Any], name: str, ca
         return None
     if func not in world.compiled:
         with observing(world.observer):  # a RecursionError here precedes all side effects, so `deep` may run it again
-            world.compiled[func] = compile_stmt(start_empty_reductions(func).body)
-    body: Statement = world.compiled[func]
+            executed = start_empty_reductions(func)
+            world.compiled[func] = executed, compile_stmt(executed.body)
+    executed: tir.PrimFunc
+    body: Statement
+    executed, body = world.compiled[func]
     frame = Frame(world)
     bind_arguments(frame, func, args, name, call)
+    if world.observer is not None:
+        world.observer.enter(executed, name, frame)
+    value: Value | None = None
     try:
         with np.errstate(all="ignore"):
             for _ in body(frame):
                 pass
     except Return as result:
-        return result.value
+        value = result.value
     except RecursionError:
         raise error("E0716", f"the calls of '{name}' nest too deep", func.span) from None
-    return None
+    if world.observer is not None:
+        world.observer.leave(executed, frame)
+    return value
 
 
 @calls_of(FUNCTION)

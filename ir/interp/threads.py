@@ -17,7 +17,7 @@ from ..base import Node, Op
 from ..exchanges import BARRIERS, SHUFFLES
 from ..matrix_units import whole_warp_calls
 from ..visit import post_order
-from .buffers import compile_buffer, compile_position, pointed_element, put
+from .buffers import compile_buffer, compile_position, compile_put, pointed_element
 from .expressions import Expression, compile_all, compile_expr
 from .frame import Frame, fault
 from .jumps import Leave
@@ -229,7 +229,7 @@ def _compile_allreduce(call: tir.Call) -> Exchange:
     size = args[0].value if isinstance(args[0], tir.IntImm) else 1
     sources, condition = compile_all(tuple(args[1 : size + 1])), compile_expr(args[size + 1])
     targets = [_compile_target(args[1 + k], args[size + 2 + k]) for k in range(size)]
-    reduced = set(args[2 * size + 2 :])
+    reduced, put = set(args[2 * size + 2 :]), compile_put()
 
     def exchange(frame: Frame) -> Generator[Node, None, Value]:
         reducer: tir.CommReducer | None = frame.get(tir.CommReducer)
@@ -243,7 +243,7 @@ def _compile_allreduce(call: tir.Call) -> Exchange:
         values = reduce(combine, [value for other, value in heard.values() if other == group])
         for target, value in zip(targets, values, strict=True):
             view, place = target(frame)
-            put(call, view, place, value)
+            put(frame, call, view, place, value)
         return 0
 
     return exchange
