@@ -20,6 +20,7 @@ LAWS = {
     "lowering": "no step of the lowering, and no pass on loops, changes what a function computes",
     "recipes": "a default schedule replays from its text to the function that is compiled, and its knobs keep it correct",
     "traps": "compiled code stops at an index that was moved out of its buffer, and reports where",
+    "debugger": "a run under the debugger computes the same, and its record goes back and forth exactly",
     "tiers": "the interpreter's fast tier agrees with its definition bit for bit, faults included",
     "memory": "every access lies in its allocation, or is the same fault in the interpreter and in compiled code",
     "graph": "a graph computes what its operators define, as loops of each operator and compiled",

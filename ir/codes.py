@@ -306,6 +306,7 @@ CODES: dict[str, str] = {
     "E0823": "a file with several definitions, or without the one that is named",
     "E0824": "two revisions that are valid, but not together",
     "E0825": "git cannot be set up",
+    "E0826": "an expression, a breakpoint or a command that the debugger cannot use",
     "E0901": "a pass that gets or returns a value other than a module",
     "E0902": "an option whose value a pass does not accept",
     "E0903": "a pass that does not exist",

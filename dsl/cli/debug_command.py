@@ -1,216 +1,272 @@
-"""`tvms debug FILE`: step through a function in the interpreter. Commands come from standard input, one per line."""
+"""`tvms debug FILE`: step through a function in the interpreter, with commands from the terminal or standard input."""
 
 from __future__ import annotations
 
 import argparse
 import re
 import sys
-from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TextIO
+from importlib import import_module
 
-from ...ir import tir
-from ...ir.base import IRModule, Node, Source
+from msgspec.structs import replace
+
 from ...ir.diagnostics import TvmsError, error
-from ...ir.interp import run as interpret
-from ...ir.interp.frame import Access, Frame, Observer
-from ...ir.interp.memory import View
 from ...ir.sanitize import say
-from ...ir.visit import children, walk
-from ..entries import arguments_of, select_entry
-from ..load import load_verified
-from .arguments import bind_sizes, make_values, read_given, split_pairs
-
-if TYPE_CHECKING:
-    import numpy as np
+from ..debugger.breakpoints import Breakpoint, Watch, parse_hits, resolve
+from ..debugger.motions import Kind, Motion
+from ..debugger.places import Place
+from ..debugger.session import Exited, Options, Output, Session, Stopped
+from ..debugger.stack import levels, numbers, scopes
+from ..debugger.tables import check_array, head, heat_map, summarize, table
+from ..debugger.timeline import Step
+from ..debugger.values import brief, shown
+from ..debugger.writes import watchable
+from .debuggee import Debuggee, open_session
 
 HELP = """\
-step (s, n, an empty line)   run to the next statement
+step (s, an empty line)      run to the next statement, also in a called function
+next (n)                     run to the next statement of this function
+finish                       run to the end of this function
+until [LINE or CONDITION]    run until the condition holds, or past the loop: until i == 3
 continue (c, r)              run to the next breakpoint or watched write
-break LINE (b)               stop at the statements in this line, or in the next line with any
-watch BUFFER (w)             stop after each write to this buffer
-clear                        remove all breakpoints and watches
-print NAME[INDICES] (p)      show a variable, a buffer, or an element: print C[vi, 0]
-where                        show the current statement
+back [N]                     go back by one statement, or by N
+rcontinue (rc)               go back to the previous breakpoint or watched write
+break PLACE [if CONDITION] [hits N]   stop at a line, a function or a block: break 7 if vi == 2
+log LINE TEXT                say a text there instead: log 7 vi is {vi}
+watch BUFFER[INDICES] [if CONDITION]  stop after each write to this buffer or element
+clear [NUMBER]               remove all breakpoints and watches, or one
+print EXPRESSION (p)         show a value: print A[vi, vk] + 1, print C[0, :]
+table EXPRESSION             show a buffer as a table
+map EXPRESSION               show a buffer as a heat map
+locals                       show all variables
+where                        show the functions and blocks around the statement
+list [LINE] (l)              show the text around the statement or a line
 help (h)                     show this
 quit (q)                     end the run"""
-_NAME = re.compile(r"(\w+)(?:\[([^\]]*)\])?$")
+_AROUND = 4
+"""The number of lines that `list` shows on each side."""
+_BREAK = re.compile(r"(?P<place>\S+)(?:\s+if\s+(?P<condition>.*?))?(?:\s+hits\s+(?P<when>[^a-z]*))?$")
+_WATCH = re.compile(r"(?P<name>\w+)\s*(?:\[(?P<indices>.*?)\])?(?:\s+if\s+(?P<condition>.*))?$")
+_MOTIONS: dict[str, Kind] = {
+    "": "into", "s": "into", "step": "into", "n": "over", "next": "over", "finish": "out", "c": "continue",
+    "continue": "continue", "r": "continue", "run": "continue",
+}  # fmt: skip
 
 
-class _Quit(Exception):
-    """The user has ended the run."""
+class Terminal:
+    """Reads commands and shows the state of a session."""
 
+    def __init__(self, session: Session, read: Callable[[], str | None]) -> None:
+        self.session = session
+        self.read = read
+        self.commands: dict[str, Callable[[str], None]] = {
+            "b": self._break, "break": self._break, "log": self._log, "w": self._watch, "watch": self._watch,
+            "clear": self._clear, "p": self._print, "print": self._print, "table": self._table, "map": self._map,
+            "locals": self._locals, "where": self._where, "l": self._list, "list": self._list,
+        }  # fmt: skip
 
-class Debugger(Observer):
-    """Stops the run and reads commands: at every statement at first, then at breakpoints and watched writes."""
+    @property
+    def step(self) -> Step:
+        """The shown step."""
+        return self.session.timeline.shown
 
-    def __init__(self, module: IRModule, commands: TextIO, say: Callable[[str], None]) -> None:
-        self.commands = commands
-        self.say = say
-        self.is_stepping = True
-        self.lines: set[int] = set()
-        self.watched: set[str] = set()
-        self.written: tuple[Access, tuple[int, ...], Any] | None = None
-        self.here: tuple[tir.Stmt, Frame] | None = None
-        """The last statement that was reached, and its frame."""
-        functions = [function for function in module.functions.values() if isinstance(function, tir.PrimFunc)]
-        self.buffers = {node.name for function in functions for node in walk(function) if isinstance(node, tir.Buffer)}
-        self.visible = {stmt: names for function in functions for stmt, names in _visible_variables(function.body)}
-        self.starts: dict[Source, list[int]] = {}
+    def run(self) -> int:
+        """Run to the end, or until the user quits; return 1 if the program faults."""
+        self.session.start(Motion("into"))
+        while True:
+            event = self._next_event()
+            match event:
+                case Output(text=text):
+                    say(text)
+                case Exited(fault=None):
+                    place = "" if self.session.steps else ": it has no statement to stop at"
+                    say(f"the run has ended{place}")
+                    return 0
+                case Exited(fault=fault):
+                    if self.session.steps == 0:
+                        say(str(fault))
+                    return 1
+                case Stopped():
+                    self._show(event)
+                    if not self._ask():
+                        self.session.end()
+                        return 1 if self.session.fault else 0
 
-    # --- Events of the run ----------------------------------------------------------------------------------
+    def _next_event(self) -> Output | Stopped | Exited:
+        while True:
+            try:
+                return self.session.events.get()
+            except KeyboardInterrupt:
+                self.session.pause()
 
-    def statement(self, stmt: tir.Stmt, frame: Frame) -> None:
-        self.is_stepping |= self._show_write(frame)
-        if not _is_step(stmt):
-            return
-        self.here = stmt, frame
-        if self.is_stepping or self._line(stmt) in self.lines:
-            self._show_place(stmt, frame)
-            self._ask(stmt, frame)
+    def _show(self, event: Stopped) -> None:
+        if event.text:
+            say(event.text)
+        self._show_place(self.step.place, numbers(self.step))
 
-    def access(self, access: Access, indices: tuple[int, ...], frame: Frame) -> None:
-        if isinstance(access, tir.BufferStore) and access.buffer.name in self.watched:
-            self.written = (access, indices, _array(frame[access.buffer])[indices].copy())
+    def _show_place(self, place: Place, values: str) -> None:
+        say(f"{place.line:4} | {place.text}" + (f"    # {values}" if values else ""))
 
-    def _show_write(self, frame: Frame) -> bool:
-        """Show the last write if it was to a watched buffer; return whether it was."""
-        if self.written is None:
+    def _ask(self) -> bool:
+        """Carry out commands until one continues the run; return False if the user ends it."""
+        while True:
+            line = self.read()
+            if line is None:
+                return False
+            word, _, rest = line.strip().partition(" ")
+            rest = rest.strip()
+            if word in ("q", "quit"):
+                return False
+            try:
+                if self._move(word, rest):
+                    return True
+                if word in ("h", "help"):
+                    say(HELP)
+                elif word in self.commands:
+                    self.commands[word](rest)
+                else:
+                    say(f"unknown command '{line.strip()}':\n{HELP}")
+            except TvmsError as problem:
+                say(str(problem))
+
+    # --- Motions ------------------------------------------------------------------------------------------------
+
+    def _move(self, word: str, rest: str) -> bool:
+        """Continue the run if `word` is a motion; return whether it is."""
+        session, origin = self.session, self.step
+        if word in _MOTIONS and not rest:
+            session.resume(Motion(_MOTIONS[word], origin))
+        elif word == "until":
+            session.resume(_until(rest, origin))
+        elif word == "back" and (not rest or rest.isdecimal()):
+            self._back(int(rest or 1))
+        elif word in ("rc", "rcontinue"):
+            session.back(Motion("continue", origin))
+        else:
             return False
-        access, indices, before = self.written
-        self.written = None
-        after = _array(frame[access.buffer])[indices]
-        self.say(f"{access.buffer.name}[{', '.join(map(str, indices))}]: {before} -> {after}")
         return True
 
-    # --- Commands of the user ----------------------------------------------------------------------------------
+    def _back(self, count: int) -> None:
+        timeline = self.session.timeline
+        if count > 1:
+            timeline.go(max(timeline.at - count + 1, timeline.start))
+        self.session.back(Motion("over", self.step))
 
-    def look_around(self) -> None:
-        """Read commands at the statement where the run failed, until the user continues or quits."""
-        if self.here is not None:
-            self._show_place(*self.here)
-            with suppress(_Quit):
-                self._ask(*self.here)
+    # --- Breakpoints --------------------------------------------------------------------------------------------
 
-    def _ask(self, stmt: tir.Stmt, frame: Frame) -> None:
-        while True:
-            if self.commands.isatty():
-                say("> ", end="")
-            line = self.commands.readline()
-            if not line:
-                raise _Quit
-            word, _, rest = line.strip().partition(" ")
-            match word:
-                case "" | "s" | "step" | "n" | "next":
-                    self.is_stepping = True
-                    return
-                case "c" | "continue" | "r" | "run":
-                    self.is_stepping = False
-                    return
-                case "b" | "break" if rest.strip().isdigit():
-                    self._break(int(rest))
-                case "w" | "watch" if rest.strip():
-                    self._watch(rest.strip())
-                case "clear":
-                    self.lines.clear()
-                    self.watched.clear()
-                case "p" | "print":
-                    self.say(self._value(rest.strip(), stmt, frame))
-                case "where":
-                    self._show_place(stmt, frame)
-                case "q" | "quit":
-                    raise _Quit
-                case "h" | "help":
-                    self.say(HELP)
-                case _:
-                    self.say(f"unknown command '{line.strip()}':\n{HELP}")
-
-    def _break(self, line: int) -> None:
-        lines = {self._line(stmt) for stmt in self.visible if _is_step(stmt)}
-        following = min([start for start in lines if start >= line], default=None)
-        if following is None:
-            self.say(f"no statement starts in line {line}, or after it")
-            return
-        self.lines.add(following)
-        if following != line:
-            self.say(f"no statement starts in line {line}: the breakpoint is in line {following}")
-
-    def _watch(self, name: str) -> None:
-        if name in self.buffers:
-            self.watched.add(name)
-        else:
-            self.say(f"unknown buffer '{name}'; the buffers are {', '.join(sorted(self.buffers))}")
-
-    def _value(self, text: str, stmt: tir.Stmt, frame: Frame) -> str:
-        match = _NAME.match(text)
+    def _break(self, text: str) -> None:
+        match = _BREAK.match(text)
         if match is None:
-            return "print a variable, a buffer or an element, such as C[vi, 0]"
-        name, indices = match.groups()
-        variables = {variable.name: frame[variable] for variable in self._variables(stmt, frame)}
-        views = {key.name: value for key, value in frame.items() if isinstance(value, View)}
-        if name in variables:
-            return str(variables[name])
-        if name not in views:
-            return f"'{name}' is not defined here; the names are {', '.join([*variables, *views])}"
-        array = _array(views[name])
-        if indices is None:
-            return str(array)
-        parts = [part.strip() for part in indices.split(",") if part.strip()]
-        if not all(part.isdigit() or part in variables for part in parts):
-            return "expected a number or a variable as an index"
+            raise _refused(text, "name a line, a function or a block: break 7 if vi == 2")
+        place, condition, when = match["place"], match["condition"], match["when"]
+        if when is not None:
+            parse_hits(when)
+        self._add(place, Breakpoint(self.session.breakpoints.number(), condition=condition, when=when))
+
+    def _log(self, text: str) -> None:
+        place, _, said = text.partition(" ")
+        if not said:
+            raise _refused(text, "name a line and a text: log 7 vi is {vi}")
+        self._add(place, Breakpoint(self.session.breakpoints.number(), log=said))
+
+    def _add(self, place: str, point: Breakpoint) -> None:
+        if place.isdecimal():
+            point = self._at_line(int(place), point)
+        elif place in self._names():
+            point.name = place
+        else:
+            raise _refused(place, f"the functions and blocks are {', '.join(sorted(self._names()))}")
+        self.session.breakpoints.set([*self.session.breakpoints.all, point])
+
+    def _at_line(self, line: int, point: Breakpoint) -> Breakpoint:
+        source = self.step.place.source.name
+        found = resolve(self._places(), source, line)
+        if found is None:
+            raise _refused(str(line), "no statement starts in this line, or after it")
+        if found != line:
+            say(f"no statement starts in line {line}: the breakpoint is in line {found}")
+        point.file, point.line = source, found
+        return point
+
+    def _places(self) -> Iterable[Place]:
+        return self.session.places.of_module(self.session.module)
+
+    def _names(self) -> set[str]:
+        blocks = {getattr(place.node, "name_hint", "") for place in self._places() if place.is_head}
+        return {*self.session.module.functions, *blocks} - {""}
+
+    def _watch(self, text: str) -> None:
+        match = _WATCH.match(text)
+        buffers = watchable(self._places())
+        if match is None or match["name"] not in buffers:
+            raise _refused(text, f"watch one of {', '.join(sorted(buffers))}, or an element of it")
+        indices = None if match["indices"] is None else self.session.evaluator.indices(match["indices"], self.step)
+        points = self.session.breakpoints
+        points.watches = (*points.watches, Watch(points.number(), match["name"], indices, match["condition"]))
+
+    def _clear(self, text: str) -> None:
+        points = self.session.breakpoints
+        points.set([point for point in points.all if text and str(point.number) != text])
+        points.watches = tuple([watch for watch in points.watches if text and str(watch.number) != text])
+
+    # --- Values -------------------------------------------------------------------------------------------------
+
+    def _print(self, text: str) -> None:
+        say(shown(self.session.evaluator.value(text, self.step)))
+
+    def _table(self, text: str) -> None:
+        summary = summarize(check_array(self.session.evaluator.value(text, self.step), text))
+        say(f"{head(summary, text)}\n{table(summary)}")
+
+    def _map(self, text: str) -> None:
+        summary = summarize(check_array(self.session.evaluator.value(text, self.step), text))
+        say(f"{head(summary, text)}\n{heat_map(summary)}")
+
+    def _locals(self, _: str) -> None:
+        for variables in scopes(self.step).values():
+            for variable in variables:
+                say(f"{variable.name} = {brief(variable.value)}")
+
+    def _where(self, _: str) -> None:
+        for level in levels(self.step):
+            say(f"{level.title}, {level.place.source.name}:{level.place.line}")
+
+    def _list(self, text: str) -> None:
+        lines = self.step.place.source.text.splitlines()
+        middle = int(text) if text.isdecimal() else self.step.place.line
+        stops = {point.line for point in self.session.breakpoints.all if point.file == self.step.place.source.name}
+        for number in range(max(middle - _AROUND, 1), min(middle + _AROUND, len(lines)) + 1):
+            mark = ">" if number == self.step.place.line else "*" if number in stops else " "
+            say(f"{mark}{number:3} | {lines[number - 1]}")
+
+
+def _until(text: str, origin: Step) -> Motion:
+    if not text:
+        return Motion("loop", origin)
+    if text.isdecimal():
+        return Motion("continue", origin, line=int(text))
+    return Motion("continue", origin, until=text)
+
+
+def _refused(text: str, help: str) -> TvmsError:
+    return error("E0826", f"there is nothing to stop at: '{text}'", None, help)
+
+
+def _reader() -> Callable[[], str | None]:
+    """Return a function that reads a command: with line editing and history where the terminal has them."""
+    if not sys.stdin.isatty():
+        return lambda: sys.stdin.readline() or None
+    with suppress(ImportError):
+        import_module("readline")  # it changes what `input` does
+
+    def read() -> str | None:
         try:
-            return str(array[tuple([int(variables.get(part, part)) for part in parts])])
-        except IndexError as problem:
-            return str(problem)
+            return input("> ")
+        except (EOFError, KeyboardInterrupt):
+            return None
 
-    # --- Current position -----------------------------------------------------------------------------------
-
-    def _line(self, stmt: tir.Stmt) -> int:
-        assert stmt.span is not None
-        source = stmt.span.source
-        if source not in self.starts:
-            self.starts[source] = [0, *[match.end() for match in re.finditer("\n", source.text)]]
-        return bisect_right(self.starts[source], stmt.span.start)
-
-    def _variables(self, stmt: tir.Stmt, frame: Frame) -> list[tir.Var]:
-        return [variable for variable in self.visible.get(stmt, ()) if variable in frame]
-
-    def _show_place(self, stmt: tir.Stmt, frame: Frame) -> None:
-        assert stmt.span is not None
-        line = self._line(stmt)
-        values = ", ".join(f"{variable.name} = {frame[variable]}" for variable in self._variables(stmt, frame))
-        self.say(f"{line:4} | {stmt.span.source.text.splitlines()[line - 1]}" + (f"    # {values}" if values else ""))
-
-
-def _is_step(stmt: tir.Stmt) -> bool:
-    """Return whether a run can stop at `stmt`: it is in the text, and does not merely wrap other statements."""
-    return stmt.span is not None and not isinstance(stmt, tir.SeqStmt | tir.BlockRealize)
-
-
-def _array(view: View) -> np.ndarray:
-    return view.as_array()
-
-
-def _visible_variables(body: tir.Stmt) -> Iterator[tuple[tir.Stmt, tuple[tir.Var, ...]]]:
-    """Yield each statement with the loop variables, iterators and lets around it."""
-    stack: list[tuple[Node, tuple[tir.Var, ...]]] = [(body, ())]
-    while stack:
-        node, names = stack.pop()
-        match node:
-            case tir.For():
-                inside = (*names, node.loop_var)
-            case tir.LetStmt():
-                inside = (*names, node.var)
-            case tir.Block():
-                names = inside = (*names, *[axis.var for axis in node.iter_vars])
-            case tir.AttrStmt(node=tir.IterVar(var=variable)):
-                inside = (*names, variable)
-            case _:
-                inside = names
-        if isinstance(node, tir.Stmt):
-            yield node, names
-            stack.extend((child, inside) for child in children(node))
+    return read
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -219,20 +275,13 @@ def run(arguments: argparse.Namespace) -> int:
         raise error(
             "E0815", "the program cannot be read from standard input, which holds the commands", None, "name a file"
         )
-    module = load_verified(arguments.file)
-    entry, function = select_entry(module, arguments.entry)
-    params = arguments_of(function)
-    given = read_given(params, split_pairs(arguments.arg, "--arg"))
-    sizes = bind_sizes(params, given, split_pairs(arguments.dim, "--dim"))
-    values = make_values(params, given, sizes, arguments.seed)
-    debugger = Debugger(module, sys.stdin, say)
-    try:
-        interpret(module, entry, values, thread_order=arguments.thread_order, observer=debugger)
-    except _Quit:
-        return 0
-    except TvmsError as problem:
-        debugger.say(str(problem))
-        debugger.look_around()
-        return 1
-    say("the run has ended" + ("" if debugger.here else ": it called no loop function to stop in"))
-    return 0
+    debuggee = Debuggee(
+        arguments.file, arguments.entry, arguments.arg, arguments.dim, arguments.seed, arguments.schedule
+    )
+    options = replace(
+        Options(thread_order=arguments.thread_order),
+        track=arguments.trap,
+        trap=arguments.trap,
+        stop_at_nan=arguments.nan,
+    )
+    return Terminal(open_session(debuggee, options), _reader()).run()

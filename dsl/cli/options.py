@@ -70,6 +70,13 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 def _add_debug(parser: argparse.ArgumentParser) -> None:
     common.add_file(parser)
     common.add_values(parser)
+    parser.add_argument("--schedule", metavar="NAME", help="debug the module after this schedule of the file")
+    parser.add_argument(
+        "--trap",
+        action="store_true",
+        help="also stop at undeclared accesses of a block, and at reads of uninitialized elements",
+    )
+    parser.add_argument("--nan", action="store_true", help="also stop after a write of NaN over a number")
 
 
 def _add_compile(parser: argparse.ArgumentParser) -> None:
@@ -250,6 +257,7 @@ ADD: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "tour": _add_tour,
     "explain": _add_explain,
     "debug": _add_debug,
+    "dap": TEXTS["lsp"],
     "fuzz": _add_fuzz,
     "new": _add_new,
     "completion": _add_completion,
