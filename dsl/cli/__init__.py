@@ -45,6 +45,7 @@ COMMANDS = {
     "tour": "print a program after every stage of the compiler, with the code that produced it",
     "explain": "explain a diagnostic code, or list all of them",
     "debug": "step through a function in the interpreter, with breakpoints and watches",
+    "dap": "serve an editor: breakpoints, steps and values of a function in the interpreter",
     "fuzz": "check a law on random programs, or on random variants of one",
     "new": "write a small program to start from",
     "lsp": "serve an editor: diagnostics, hover, completion, renaming, live schedules",
