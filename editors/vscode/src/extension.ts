@@ -8,6 +8,7 @@ import {
   LanguageClient,
   type LanguageClientOptions,
 } from "vscode-languageclient/node";
+import { registerDebugger } from "./debugger";
 import { LiveSchedule, type Scheduled } from "./live";
 import { COMMANDS, isOutput, present } from "./results";
 import { executable, type Server, start } from "./server";
@@ -19,6 +20,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const extension = new Extension();
   context.subscriptions.push(
     extension,
+    registerDebugger(),
     vscode.workspace.registerTextDocumentContentProvider(SCHEME, extension.texts),
     vscode.commands.registerCommand("tvms.restartServer", () => extension.restart()),
     vscode.commands.registerCommand("tvms.showScheduleLive", () => extension.showLive()),
