@@ -1,14 +1,18 @@
 """Time until what is found is known after a keystroke, in a text of many lines: the median, and what 99 of 100 stay below.
 
 python bench/editing.py [LINES]: words are typed letter by letter at random places of random definitions, and deleted again.
+python bench/editing.py [LINES] --memory EDITS: instead, the memory that is in use after each tenth of so many edits.
 """
 
 from __future__ import annotations
 
+import argparse
 import gc
 import random
 import re
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 from statistics import quantiles
 from time import perf_counter
 
@@ -43,6 +47,38 @@ def long_text(lines: int) -> str:
     return "".join(parts)
 
 
+def keystrokes(text: str) -> Iterator[str]:
+    """Yield the text after each keystroke, without end; each word is deleted again."""
+    while True:
+        at = text.find("\n", random.randrange(len(text)))
+        word = random.choice(WORDS)
+        for typed in (
+            *(word[:count] for count in range(1, len(word) + 1)),
+            *(word[:count] for count in reversed(range(len(word)))),
+        ):
+            yield text[:at] + typed + text[at:]
+
+
+def measure_memory(lines: int, edits: int) -> None:
+    """Print the memory of the process, and the number of Python's blocks of memory, after each tenth of the edits."""
+    random.seed(7)
+    text = long_text(lines)
+    document = Document("file:///long.tvms", "long.tvms", text, 1, check_schedules)
+    document.examine()
+    for version, edited in enumerate(keystrokes(text), start=2):
+        document.update(Lines(edited), version)
+        document.examine()
+        semantic_tokens(document)
+        done = version - 1
+        if done % max(edits // 10, 1) == 0:
+            gc.collect()
+            status = Path("/proc/self/status").read_text(encoding="ascii")
+            resident = int(re.search(r"VmRSS:\s*(\d+)", status)[1]) / 1024  # type: ignore[reportOptionalSubscript]
+            print(f"{done:,} edits: {resident:.0f} MiB resident, {sys.getallocatedblocks():,} blocks", flush=True)
+        if done >= edits:
+            return
+
+
 def main(lines: int, edits: int = 400) -> None:
     """Print the times of keystrokes."""
     random.seed(7)
@@ -56,17 +92,14 @@ def main(lines: int, edits: int = 400) -> None:
     gc.freeze()  # as the server does
     times: list[float] = []
     version = 1
-    while len(times) < edits:
-        at = random.randrange(len(text))
-        at = text.find("\n", at)
-        word = random.choice(WORDS)
-        steps = [word[:count] for count in (*range(1, len(word) + 1), *reversed(range(len(word))))]
-        for typed in steps:
-            version += 1
-            begin = perf_counter()
-            document.update(Lines(text[:at] + typed + text[at:]), version)
-            document.examine()
-            times.append(perf_counter() - begin)
+    for edited in keystrokes(text):
+        version += 1
+        begin = perf_counter()
+        document.update(Lines(edited), version)
+        document.examine()
+        times.append(perf_counter() - begin)
+        if len(times) >= edits:
+            break
     parts = quantiles(times, n=100)
     print(
         f"{len(times)} keystrokes: median {1e3 * parts[49]:.0f} ms, 90 of 100 below {1e3 * parts[89]:.0f} ms, 99 below {1e3 * parts[98]:.0f} ms"
@@ -74,4 +107,11 @@ def main(lines: int, edits: int = 400) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if sys.argv[1:] else 10_000)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("lines", type=int, nargs="?", default=10_000)
+    parser.add_argument("--memory", type=int, metavar="EDITS")
+    given = parser.parse_args()
+    if given.memory is None:
+        main(given.lines)
+    else:
+        measure_memory(given.lines, given.memory)

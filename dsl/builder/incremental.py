@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from typing import Any
 
 from ...ir import relax
 from ...ir.base import BaseFunc, GlobalVar, IRModule, Node
@@ -27,6 +28,8 @@ class Incremental:
         self.builder = ModuleBuilder(self.context, file)
         self.warnings: tuple[Diagnostic, ...] = ()
         """The warnings about what the definitions share."""
+        self.shared: dict[str, Any] = {}
+        """The names that every definition sees unless a function or a schedule hides them."""
         self.is_stuck = False
         """Whether a definition depends on others in a way that only a whole text shows."""
 
@@ -47,10 +50,11 @@ class Incremental:
             return False
         self.warnings = tuple(context.warnings)
         context.warnings.clear()
+        self.shared = {name: context.scope.get(name) for name in context.scope.names()}
         return not context.diagnostics and not builder.functions
 
     def kind_of(self, file: syntax.File, definition: syntax.Definition) -> str | None:
-        """Return the form that opens a definition; None if it opens none, or in a wrong way."""
+        """Return the form that opens a function or a schedule; None if it opens none, or in a wrong way."""
         self.context.source = file.source
         kind = None
         with suppress(TooManyErrors):
@@ -58,7 +62,7 @@ class Incremental:
         self.builder.kinds.clear()
         reported = bool(self.context.diagnostics)
         self.context.diagnostics.clear()
-        return None if reported else kind
+        return None if reported or kind == "I.ir_module" else kind
 
     def signature(self, file: syntax.File, definition: syntax.Definition, kind: str) -> GlobalVar:
         """Return the reference to a function whose body is not built."""
@@ -76,6 +80,8 @@ class Incremental:
         """Forget a function or a schedule that is no longer in the text."""
         self.context.globals.pop(name, None)
         self.context.scope.undefine(name)
+        if name in self.shared:
+            self.context.scope.define(name, self.shared[name])
 
     def build(
         self, file: syntax.File, definition: syntax.Definition, kind: str, functions: set[str]

@@ -8,9 +8,9 @@ like definitions in one module, is a single chunk.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property, wraps
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from ...ir.base import Source
 from ...ir.diagnostics import Diagnostic, TvmsError
@@ -19,6 +19,8 @@ from ..embedded import is_host, read_host
 from ..parser import parse_syntax
 from .scopes import Names, names_of
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 _HEAD = re.compile(r"(?:@|(?:def|class)\b|[^\W\d]\w*(?:\.\w+)+(?:\([^\n]*\))?[ \t]+[^\W\d]\w*[ \t]*[(:\[])")
 """The first line of a definition."""
 _NOT_NAMES = re.compile(r"\S+[ \t]+(?:if|else|for|in|as|is|and|or|not)\b")
@@ -36,12 +38,13 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 
 class Chunk:
-    """A part of a text; positions in it count from its start."""
+    """A part of a text; positions in it count from its start. `remembered` are the last results of functions of the chunk."""
 
     def __init__(self, text: str, name: str, is_definition: bool = True) -> None:
         self.text = text
         self.source = Source(name, text)
         self.is_definition = is_definition
+        self.remembered: dict[object, tuple[tuple[Any, ...], Any]] = {}
 
     @cached_property
     def _parsed(self) -> tuple[syntax.File, tuple[Diagnostic, ...]]:
@@ -78,6 +81,19 @@ class Chunk:
     def words(self) -> frozenset[str]:
         """The words in it, among them all names that it mentions."""
         return frozenset(_WORD.findall(self.text))
+
+
+def per_chunk(function: Callable[Concatenate[Chunk, _P], _R]) -> Callable[Concatenate[Chunk, _P], _R]:
+    """Let `function` remember its last result for each chunk, as long as the chunk is in use."""
+
+    @wraps(function)
+    def call(chunk: Chunk, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        known = chunk.remembered.get(function)
+        if known is None or any(a is not b for a, b in zip(known[0], args, strict=True)):
+            known = chunk.remembered[function] = args, function(chunk, *args, **kwargs)
+        return known[1]
+
+    return call
 
 
 def _without_lines(text: str, mistakes: Sequence[Diagnostic]) -> str:
@@ -180,7 +196,8 @@ def _joined(lines: list[re.Match[str]], indentation: str, size: int) -> Iterator
                 comments = line.start()
             continue
         above, comments = comments, None
-        if _CONTINUES.match(line.string, line.end("indent")) or after_decorator:
+        continues = start is not None and _CONTINUES.match(line.string, line.end("indent"))
+        if continues or after_decorator:
             after_decorator = line["first"] == "@"
             continue
         opens = _starts(line)

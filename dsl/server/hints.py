@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TypeGuard
 
 from lsprotocol import types as lsp
@@ -13,7 +12,7 @@ from ...ir.deep import deep
 from ...ir.schedule.text import ScheduleText
 from ...ir.visit import walk
 from .. import syntax
-from .chunks import Chunk, Placed
+from .chunks import Chunk, Placed, per_chunk
 from .document import Document
 from .schedules import Hint, effects
 from .structure import statements
@@ -45,7 +44,7 @@ def _hints_of(document: Document, placed: Placed, node: Node) -> tuple[Hint, ...
     return _of_function(placed.chunk, node)
 
 
-@lru_cache(maxsize=1024)
+@per_chunk
 @deep
 def _of_function(chunk: Chunk, node: Node) -> tuple[Hint, ...]:
     """Return the struct info of bindings without annotation, and the regions of blocks that do not declare them."""

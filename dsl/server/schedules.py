@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import NamedTuple
 
 from lsprotocol import types as lsp
@@ -16,7 +15,7 @@ from ...ir.diagnostics import TvmsError
 from ...ir.schedule.explain import explain
 from ...ir.schedule.text import ScheduleText
 from ..diagnostics import render
-from .chunks import Chunk
+from .chunks import Chunk, per_chunk
 from .document import Document
 
 
@@ -60,7 +59,7 @@ def _commented(refusal: TvmsError) -> str:
     return "\n".join(f"# {line}".rstrip() for line in render(refusal.diagnostics).splitlines())
 
 
-@lru_cache(maxsize=256)
+@per_chunk
 @deep
 def effects(chunk: Chunk, text: ScheduleText, function: tir.PrimFunc) -> tuple[Hint, ...]:
     """Return hints about what the steps of a schedule change: tiles, working sets, vectors, parallel loops."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from lsprotocol import types as lsp
 from pygments.token import Comment, Keyword, Name, Number, Operator, String
 
 from ..highlighting import TvmsLexer
-from .chunks import Chunk
+from .chunks import Chunk, per_chunk
 from .document import Document
 from .lines import Lines
 
@@ -38,7 +37,7 @@ class Colored(NamedTuple):
     modifiers: int
 
 
-@lru_cache(maxsize=8192)
+@per_chunk
 def _colored(chunk: Chunk) -> tuple[tuple[int, int, int, int, int], ...]:
     """Return line, character, length, type and modifiers of the tokens of a chunk, by its own lines."""
     named = {found.start: found for found in chunk.names.occurrences if found.symbol.kind != "block"}

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import weakref
 from pathlib import Path
 from random import Random
 
 import pytest
 from server.edits import edited, words_of
+from server.sessions import Session, found_in, shown
 from tvms.dsl.cli.check_command import check_schedules
-from tvms.dsl.load import parse_source
-from tvms.dsl.server.chunks import divide
+from tvms.dsl.server.chunks import Chunk, divide
 from tvms.dsl.server.document import Document
+from tvms.dsl.server.hints import hints
 from tvms.dsl.server.lines import Lines
-from tvms.ir.base import Source, Span
-from tvms.ir.diagnostics import Diagnostic, TvmsError
-from tvms.ir.lints import lint
-from tvms.ir.verify import verify
+from tvms.dsl.server.tokens import semantic_tokens
 
 ROOT = Path(__file__).parents[2]
 SESSIONS = 4 * int(os.environ.get("TVMS_FUZZ", "1"))
@@ -69,38 +69,6 @@ I.ir_module Module:
         i0, i1 = halve(i, factor=4)
         S.vectorize(i1)
 """
-
-
-def found_in(name: str, text: str) -> tuple[Diagnostic, ...]:
-    """Return what `tvms check` finds in a text."""
-    warnings: list[Diagnostic] = []
-    try:
-        module = parse_source(Source(name, text), None, warnings)
-    except TvmsError as problem:
-        return problem.diagnostics
-    found = verify(module)
-    if not any(diagnostic.severity == "error" for diagnostic in found):
-        found += check_schedules(module) + tuple(lint.diagnostic for lint in lint(module))
-    return (*warnings, *found)
-
-
-def shown(document: Document, found: tuple[Diagnostic, ...]) -> set[object]:
-    """Return diagnostics in a form that can be compared, with offsets in the whole text."""
-
-    def place(span: Span | None) -> tuple[int, int] | None:
-        return document.place(span) if span is not None else None
-
-    return {
-        (
-            d.code,
-            d.severity,
-            d.message,
-            d.help,
-            place(d.span),
-            tuple((note.message, place(note.span)) for note in d.notes),
-        )
-        for d in found
-    }
 
 
 def check_session(name: str, original: str, words: list[str], random: Random) -> int:
@@ -197,3 +165,52 @@ def test_a_changed_signature_is_noticed_by_its_callers() -> None:
     found = document.examine().diagnostics
     assert found
     assert shown(document, found) == shown(document, found_in("m.tvms", changed))
+
+
+@pytest.mark.parametrize("seed", range(SESSIONS))
+def test_sessions_of_several_files_answer_all_requests(seed: int) -> None:
+    session = Session([(path.name, path.read_text(encoding="utf-8")) for path in TEXTS[:6]], Random(f"files {seed}"))
+    session.run(20)
+    assert session.exact
+
+
+def test_a_name_that_a_function_hid_is_visible_again() -> None:
+    text = 'T.prim_func f(A: T.Buffer((8,), "float32")):\n    for i in range(N):\n        A[i] = 0.0\n\n'
+    hiding = 'T.prim_func {}(A: T.Buffer((8,), "float32")):\n    A[0] = 0.0\n'
+    for name in ("range", "N"):
+        whole = f"N = 8\n{text}"
+        document = Document("file:///f.tvms", "f.tvms", whole + hiding.format(name), 0, check_schedules)
+        assert document.examine().diagnostics
+        document.update(Lines(whole), 1)
+        findings = document.examine()
+        assert findings.is_exact
+        assert findings.diagnostics == ()
+
+
+def test_a_module_with_a_statement_behind_its_head_is_checked_as_a_whole() -> None:
+    text = MODULE.replace("I.ir_module Module:", "I.ir_module Module:2")
+    document = Document("file:///m.tvms", "m.tvms", text, 0, check_schedules)
+    assert not document.examine().is_exact
+
+
+def test_what_left_the_text_is_not_kept() -> None:
+    document = Document("file:///m.tvms", "m.tvms", MODULE, 0, check_schedules)
+    seen: list[weakref.ref[Chunk]] = []
+    for version in range(1, 20):
+        document.update(Lines(MODULE.replace("T.float32(1)", f"T.float32({version})")), version)
+        document.examine()
+        semantic_tokens(document)
+        hints(document, 0, len(document.lines.text))
+        seen += [weakref.ref(placed.chunk) for placed in document.chunks]
+    gc.collect()
+    assert {chunk() for chunk in seen} - {None} == {placed.chunk for placed in document.chunks}
+
+
+@pytest.mark.parametrize("line", [")", "]", "}", "else:", "elif x:"])
+def test_a_line_that_continues_nothing_is_reported(line: str) -> None:
+    function = 'T.prim_func f(A: T.Buffer((8,), "float32")):\n    A[0] = 0.0\n'
+    module = "I.ir_module M:\n" + "".join(f"    {part}\n" for part in [line, *function.splitlines()])
+    for text in (f"{line}\n{function}", f"# A comment.\n\n{line}\n{function}", module):
+        document = Document("file:///f.tvms", "f.tvms", text, 0, check_schedules)
+        assert document.examine().diagnostics
+        assert any(line in placed.chunk.text for placed in document.chunks)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from random import Random
 from typing import Any
 
@@ -12,7 +15,8 @@ import pytest
 from lsprotocol import types as lsp
 from pygls.lsp.client import BaseLanguageClient
 from server.edits import edited, words_of
-from server.test_program import MODULE, SESSIONS, found_in
+from server.sessions import found_in
+from server.test_program import MODULE, SESSIONS
 from tvms.dsl.cli.check_command import check_schedules
 from tvms.dsl.server.document import Document
 from tvms.dsl.server.lines import Lines
@@ -254,3 +258,28 @@ def test_random_sessions_end_with_what_a_check_finds() -> None:
             assert keys(await client.diagnostics()) == expected("/folder/module.tvms", text), text
 
     session(run)
+
+
+def test_a_client_that_stops_reading_ends_the_server_quietly() -> None:
+    command = [sys.executable, "-m", "tvms.dsl.cli", "lsp"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(message("initialize", {"capabilities": {}}))
+        process.stdin.flush()
+        process.stdout.read(20)
+        process.stdout.close()
+        with suppress(BrokenPipeError):
+            while process.poll() is None:
+                process.stdin.write(message("workspace/symbol", {"query": "x"}))
+                process.stdin.flush()
+        assert process.wait(60) == 0
+        assert process.stderr.read() == b""
+
+
+def message(method: str, params: dict[str, Any]) -> bytes:
+    """Return a request as its bytes."""
+    data = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+    return b"Content-Length: %d\r\n\r\n%b" % (len(data), data)
