@@ -283,5 +283,6 @@ def run(arguments: argparse.Namespace) -> int:
         track=arguments.trap,
         trap=arguments.trap,
         stop_at_nan=arguments.nan,
+        stop_at_races=arguments.races,
     )
     return Terminal(open_session(debuggee, options), _reader()).run()

@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ...ir import tir
 from ...ir.base import IRModule, Source
-from ...ir.diagnostics import error
+from ...ir.diagnostics import Diagnostic, error
 from ...ir.schedule.text import ScheduleText, kind_of
 from ...ir.spelling import did_you_mean
 from ..debugger.session import Options, Session
 from ..entries import arguments_of, select_entry
 from ..load import load_verified, parse_source
 from .arguments import bind_sizes, make_values, read_given, split_pairs
+from .verification import copy_of
 
 
 class Debuggee(Struct, frozen=True):
@@ -37,7 +39,16 @@ def open_session(debuggee: Debuggee, options: Options) -> Session:
     params = arguments_of(function)
     given = read_given(params, split_pairs(list(debuggee.args), "--arg"))
     sizes = bind_sizes(params, given, split_pairs(list(debuggee.dims), "--dim"))
-    return Session(module, entry, make_values(params, given, sizes, debuggee.seed), options)
+    values = make_values(params, given, sizes, debuggee.seed)
+
+    def races() -> Sequence[Diagnostic]:
+        from ...codegen.gpu.races import find_races
+
+        if not isinstance(function, tir.PrimFunc):
+            raise error("E0826", f"races are found in loop functions, and '{entry}' is a graph function")
+        return find_races(module, entry, [copy_of(value) for value in values], options.thread_order)
+
+    return Session(module, entry, values, options, races)
 
 
 def _scheduled(module: IRModule, name: str, file: str) -> IRModule:

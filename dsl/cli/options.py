@@ -77,6 +77,9 @@ def _add_debug(parser: argparse.ArgumentParser) -> None:
         help="also stop at undeclared accesses of a block, and at reads of uninitialized elements",
     )
     parser.add_argument("--nan", action="store_true", help="also stop after a write of NaN over a number")
+    parser.add_argument(
+        "--races", action="store_true", help="also stop at accesses that race with those of other threads"
+    )
 
 
 def _add_compile(parser: argparse.ArgumentParser) -> None:

@@ -137,7 +137,13 @@ class Adapter:
             else:
                 self.references.clear()
                 self.stop_text, self.is_stopped = event.text, True
-                reasons = {"fault": "exception", "nan": "exception", "watch": "data breakpoint", "start": "entry"}
+                reasons = {
+                    "fault": "exception",
+                    "nan": "exception",
+                    "race": "exception",
+                    "watch": "data breakpoint",
+                    "start": "entry",
+                }
                 first = event.text.partition("\n")[0]
                 self.channel.event(
                     "stopped",

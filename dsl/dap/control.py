@@ -14,10 +14,11 @@ FILTERS = {
         "Stop where the program faults: an index out of bounds, a failed assertion, a division by zero.",
     ),
     "nan": ("NaN", "Stop after a write of NaN over a number."),
+    "race": ("Races", "Stop at accesses that race with those of other threads."),
     "undeclared": ("Undeclared accesses", "Stop at an access that its block does not declare."),
     "uninitialized": ("Uninitialized reads", "Stop at a read of an element that nothing has written."),
 }
-"""The exception breakpoints: label and description. The last two are chosen before the run starts."""
+"""The exception breakpoints: label and description. The last three are chosen before the run starts."""
 
 
 @request("initialize")
@@ -59,11 +60,16 @@ def _set_exception_breakpoints(adapter: Adapter, arguments: Json) -> Json:
         session.options,
         stop_at_faults="fault" in chosen,
         stop_at_nan="nan" in chosen,
+        stop_at_races=session.options.stop_at_races if is_late else "race" in chosen,
         trap=session.options.trap if is_late else "undeclared" in chosen,
         track=session.options.track if is_late else "uninitialized" in chosen,
     )
     late = "choose it before the run starts"
-    applied = {"undeclared": session.options.trap, "uninitialized": session.options.track}
+    applied = {
+        "race": session.options.stop_at_races,
+        "undeclared": session.options.trap,
+        "uninitialized": session.options.track,
+    }
     return {
         "breakpoints": [
             {"verified": applied.get(name, True), **({} if applied.get(name, True) else {"message": late})}

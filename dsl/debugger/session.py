@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from ...ir import interp, tir
 from ...ir.base import BaseFunc, IRModule, Node
-from ...ir.diagnostics import TvmsError
+from ...ir.diagnostics import Diagnostic, TvmsError
 from ...ir.interp.frame import Access, Frame, Observer, ThreadOrder
 from .breakpoints import Breakpoint, Breakpoints
 from .expressions import Evaluator
@@ -38,7 +38,8 @@ class Options(Struct, frozen=True):
     """How to run: the order of threads, the steps to record, and which faults stop the run.
 
     `stop_at_faults` keeps the state when the program faults; `stop_at_nan` stops after a write of NaN over a number,
-    `track` makes reads of uninitialized memory faults, and `trap` accesses that a block does not declare.
+    `track` makes reads of uninitialized memory faults, and `trap` accesses that a block does not declare. `stop_at_races` first
+    looks for races between threads, and stops before the first execution of an access of each.
     """
 
     thread_order: ThreadOrder = "ascending"
@@ -47,6 +48,7 @@ class Options(Struct, frozen=True):
     stop_at_nan: bool = False
     track: bool = False
     trap: bool = False
+    stop_at_races: bool = False
 
 
 class Output(Struct, frozen=True):
@@ -56,7 +58,7 @@ class Output(Struct, frozen=True):
 
 
 class Stopped(Struct, frozen=True):
-    """The run has stopped; `reason` is "entry", "step", "breakpoint", "function breakpoint", "watch", "pause", "fault", "nan", or
+    """The run has stopped; `reason` is "entry", "step", "breakpoint", "function breakpoint", "watch", "pause", "fault", "nan", "race", or
     "start", of what is recorded.
     """
 
@@ -80,9 +82,19 @@ class _Ended(Exception):
 
 
 class Session(Observer):
-    """A run of function `entry` of `module` with `values`; loop functions write their arrays in place."""
+    """A run of function `entry` of `module` with `values`; loop functions write their arrays in place.
 
-    def __init__(self, module: IRModule, entry: str, values: Sequence[Any], options: Options | None = None) -> None:
+    `find_races` returns the races of the call, without changing the values.
+    """
+
+    def __init__(
+        self,
+        module: IRModule,
+        entry: str,
+        values: Sequence[Any],
+        options: Options | None = None,
+        find_races: Callable[[], Sequence[Diagnostic]] | None = None,
+    ) -> None:
         self.module, self.entry, self.values = module, entry, values
         self.options = options or Options()
         self.places = Places()
@@ -101,6 +113,9 @@ class Session(Observer):
         self._is_first = False
         self._here: dict[Node, Place] = {}
         self._trap: interp.Trap | None = None
+        self._find_races = find_races
+        self._races: list[Diagnostic] = []
+        """Races at which the run has not stopped yet."""
         self._thread: threading.Thread | None = None
 
     # --- Driving the run --------------------------------------------------------------------------------------
@@ -151,6 +166,8 @@ class Session(Observer):
     def _run(self) -> None:
         options = self.options
         try:
+            if options.stop_at_races and self._find_races is not None:
+                self._races = list(self._find_races())
             value = interp.run(
                 self.module,
                 self.entry,
@@ -241,6 +258,10 @@ class Session(Observer):
         if found:
             step.breakpoints = tuple([point.number for point in found])
             return _at_breakpoints(found)
+        race = next((race for race in self._races if _is_in(race, step.place)), None)
+        if race is not None:
+            self._races.remove(race)
+            return Stopped("race", str(TvmsError(race)))
         return self._end_of(self._motion, step, "entry" if self.steps == 1 else "step")
 
     def _end_of(self, motion: Motion, step: Step, reason: str) -> Stopped | None:
@@ -303,6 +324,14 @@ class Session(Observer):
             if self.options.stop_at_nan and write.makes_nan:
                 return Stopped("nan", f"line {step.place.line} writes NaN: {write}")
         return None
+
+
+def _is_in(race: Diagnostic, place: Place) -> bool:
+    """Return whether a race is between accesses of the statement of a place."""
+    span, node = race.span, place.node
+    if span is None or node.span is None or isinstance(node, tir.For | tir.While | tir.Block) or place.is_end:
+        return False
+    return span.source is place.source and node.span.start <= span.start and span.end <= node.span.end
 
 
 def _at_breakpoints(points: Sequence[Breakpoint]) -> Stopped:

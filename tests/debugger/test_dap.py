@@ -202,6 +202,24 @@ def test_faults_and_nan_stop_the_run(client: Client, tmp_path: Path) -> None:
     assert client.event("exited") == {"exitCode": 1}
 
 
+def test_races_stop_the_run_where_asked(client: Client, tmp_path: Path) -> None:
+    path = tmp_path / "race.tvms"
+    path.write_text(
+        'T.prim_func main(A: T.Buffer((4,), "float32"), B: T.Buffer((1,), "float32")):\n'
+        '    for t in T.thread_binding(4, thread="threadIdx.x"):\n        B[0] = B[0] + A[t]\n'
+    )
+    client.launch(path, stopOnEntry=False)
+    client.get("setExceptionBreakpoints", filters=["race"])
+    client.get("configurationDone")
+    stopped = client.event("stopped")
+    assert stopped["reason"] == "exception"
+    assert stopped["description"].startswith("error[E0723]: threads 0 and 1 of a block race on element 0 of 'B'")
+    assert client.values()["t"] == "0"
+    answer = client.get("setExceptionBreakpoints", filters=["race", "undeclared"])["breakpoints"]
+    assert answer == [{"verified": True}, {"verified": False, "message": "choose it before the run starts"}]
+    assert client.refused("setExceptionBreakpoints", filters=["x"]).startswith("there is no exception filter 'x'")
+
+
 def test_a_running_program_is_paused_and_ended(client: Client, tmp_path: Path) -> None:
     path = tmp_path / "endless.tvms"
     path.write_text('T.prim_func main(A: T.Buffer((1,), "int32")):\n    while A[0] < 1:\n        A[0] = A[0] * 0\n')
