@@ -17,6 +17,7 @@ DATA = (
     "py.typed", "grammar/tvms.lark", "grammar/tvms.tables", "dsl/reference/language.md", "dsl/reference/passes.md",
     "codegen/runtime/placement.ll", "codegen/runtime/pool.ll",
     *[path.relative_to(ROOT).as_posix() for path in (ROOT / "ir/schedule/intrinsics").glob("*.tvms")],
+    *[path.relative_to(ROOT).as_posix() for path in (ROOT / "dsl/reference/examples").glob("*.tvms")],
 )  # fmt: skip
 
 PROGRAM = """

@@ -17,6 +17,7 @@ from ...ir.passes.transform import passes as declared_passes
 from ...ir.schedule.declaration import COMPOSITES, PRIMITIVES, Argument, Primitive, load_composites
 from ...ir.schedule.primitives import load
 from .catalogue import SECTIONS, Entry, forms
+from .examples import explanation
 
 _FOLDER = Path(__file__).parent
 _PASSES = Pass.__module__.rpartition(".")[0]
@@ -103,14 +104,19 @@ def diagnostics() -> str:
     """Return the page of the codes, by family."""
     lines = [
         _NOTE, "# Diagnostics", "",
-        f"{len(CODES)} codes. A code has one meaning and is never reused; `tvms explain E0203` prints it.",
+        f"{len(CODES)} codes. A code has one meaning and is never reused; `tvms explain E0203` prints it and its example.",
     ]  # fmt: skip
     for family, title in FAMILIES.items():
-        codes = [f"- **{code}** — {text}" for code, text in sorted(CODES.items()) if code.startswith(family)]
-        lines += ["", f"## {family}: {title}", "", *(codes or ["None so far."])]
+        codes = [line for code in sorted(CODES) if code.startswith(family) for line in _code(code)]
+        lines += ["", f"## {family}: {title}", *codes]
     lines += ["", "## Retired codes", "", "No diagnostic has these codes any more.", ""]
     lines += [f"- **{code}**, now {text}" for code, text in RETIRED.items()]
     return "\n".join(lines) + "\n"
+
+
+def _code(code: str) -> Iterator[str]:
+    for paragraph in [f"### {code}: {CODES[code]}", *explanation(code, lambda text: f"```\n{text}\n```")]:
+        yield from ("", paragraph)
 
 
 _CASES = Path(__file__).parents[2] / "tests" / "cases" / "schedule"
