@@ -147,9 +147,9 @@ class Lexer:
             tokens, newline = self._line(position)
             end, text = (newline.start(), newline["NEWLINE"]) if newline else (size, "")
             yield from self._close(layout, tokens, end, text)
-            layout, position = [], size
+            layout, position = [] if tokens else layout, size  # a line of `\` alone has no tokens
             if newline is not None:
-                layout = self._layout(newline["NEWLINE"], newline.end("NEWLINE"))
+                layout = layout + self._layout(newline["NEWLINE"], newline.end("NEWLINE"))
                 position = newline.end()
         layout = layout + self._layout("\n", size)
         if len(self._parts) == 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import time
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -184,3 +185,13 @@ def test_hostile_texts_take_linear_time(text: str) -> None:
     start = time.process_time()
     parse_syntax(Source("a.tvms", text))
     assert time.process_time() - start < 60
+
+
+def test_lines_without_tokens_leave_the_blocks_as_they_are() -> None:
+    lines = ("r\n", "if x:\n", " ", "\\\n", "\n")
+    for count in range(1, 6):
+        for parts in product(lines, repeat=count):
+            source = Source("x.tvms", "".join(parts))
+            for ranges in (None, ((0, len(source.text)),)):
+                file, mistakes = parse_syntax(source, ranges)
+                assert mistakes or file.body or not {"r\n", "if x:\n"} & {*parts}
