@@ -53,14 +53,14 @@ def _serve(reader: BinaryIO, writer: BinaryIO) -> int:
     channel = Channel(reader, writer)
     sys.stdout = ConsoleStream(channel)
     try:
-        Adapter(channel, _launch).serve()
+        Adapter(channel, launch).serve()
     except ProtocolError as problem:
         say(f"error[E0826]: {problem}", sys.stderr)
         return 2
     return 0
 
 
-def _launch(arguments: Json, options: Options) -> Session:
+def launch(arguments: Json, options: Options) -> Session:
     """Open the session of a launch request; its arguments are the options of `tvms debug`."""
     program = arguments.get("program")
     if not isinstance(program, str) or not program:

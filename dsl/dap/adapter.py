@@ -16,7 +16,7 @@ Launch: TypeAlias = Callable[[Json, Options], Session]
 """Opens a session for the arguments of a launch request; raises TvmsError or BadRequest."""
 Handler: TypeAlias = "Callable[[Adapter, Json], Json | None]"
 
-_requests: dict[str, Handler] = {}
+REQUESTS: dict[str, Handler] = {}
 
 
 class BadRequest(Exception):
@@ -27,7 +27,7 @@ def request(name: str) -> Callable[[Handler], Handler]:
     """Register the decorated function as the handler of the request `name`; it returns the body of the response."""
 
     def register(handler: Handler) -> Handler:
-        _requests[name] = handler
+        REQUESTS[name] = handler
         return handler
 
     return register
@@ -98,7 +98,7 @@ class Adapter:
     def answer(self, message: Json) -> None:
         """Answer a request."""
         command, arguments = message.get("command"), message.get("arguments")
-        handler = _requests.get(command) if isinstance(command, str) else None
+        handler = REQUESTS.get(command) if isinstance(command, str) else None
         response: Json = {"type": "response", "request_seq": message.get("seq"), "command": command}
         try:
             if handler is None:
