@@ -154,7 +154,7 @@ def _check_hits(module: IRModule, name: str, inputs: list[Any]) -> None:
 
 
 class _Counter(Observer):
-    """Counts how often a run gets to each line."""
+    """Counts how often a run gets to each line. The end of a loop function is none; that of a graph is its `return`."""
 
     def __init__(self) -> None:
         self.places = Places()
@@ -171,10 +171,11 @@ class _Counter(Observer):
         self._count(binding)
 
     def leave(self, function: BaseFunc, frame: Frame) -> None:
-        self._count(function)
+        if isinstance(function, relax.Function):
+            self._count(function)
 
     def _count(self, node: Node) -> None:
-        if node in self.found and can_break(self.found[node]):
+        if node in self.found and self.found[node].is_head:
             self.lines[self.found[node].line] += 1
 
 
