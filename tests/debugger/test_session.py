@@ -45,6 +45,19 @@ T.prim_func main(A: T.Buffer((4,), "int32"), B: T.Buffer((2,), "int32")):
     for i in T.parallel(4):
         T.evaluate(T.call_intrin("int32", "tir.atomic_add", T.address_of(B[i % 2]), A[i]))
 """
+FRAGMENTS = """\
+T.prim_func main(A: T.Buffer((16, 16), "float16"), B: T.Buffer((16, 16), "float16"), C: T.Buffer((16, 16), "float32")):
+    for i in T.thread_binding(1, thread="blockIdx.x"):
+        with T.block("whole"):
+            a = T.alloc_buffer((16, 16), "float16", scope="wmma.matrix_a")
+            b = T.alloc_buffer((16, 16), "float16", scope="wmma.matrix_b")
+            c = T.alloc_buffer((16, 16), "float32", scope="wmma.accumulator")
+            T.tvm_fill_fragment(c.data, 16, 16, 16, 0, T.float32(1))
+            T.tvm_load_matrix_sync(a.data, 16, 16, 16, 0, A.access_ptr("r"), 16, "row_major")
+            T.tvm_load_matrix_sync(b.data, 16, 16, 16, 0, B.access_ptr("r"), 16, "col_major")
+            T.tvm_mma_sync(c.data, 0, a.data, 0, b.data, 0, c.data, 0)
+            T.tvm_store_matrix_sync(c.data, 16, 16, 16, 0, C.access_ptr("w"), 16, "col_major")
+"""
 CALLS = """\
 I.ir_module Module:
     T.prim_func(private=True) twice(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
@@ -89,7 +102,9 @@ def test_random_graphs_obey_the_law(function: Any, seed: int, legalize: bool) ->
     check(module, name, random_inputs(module.functions[name], np.random.default_rng(seed)), seed)
 
 
-@pytest.mark.parametrize("text", [VECTOR, THREADS, ATOMIC, CALLS], ids=["vector", "threads", "atomic", "calls"])
+@pytest.mark.parametrize(
+    "text", [VECTOR, THREADS, ATOMIC, FRAGMENTS, CALLS], ids=["vector", "threads", "atomic", "fragments", "calls"]
+)
 def test_programs_with_rare_writes_obey_the_law(text: str) -> None:
     module = parse(text)
     for seed in range(20):

@@ -19,7 +19,7 @@ from ....ir.base import BaseFunc, IRModule, Node, Source
 from ....ir.diagnostics import TvmsError
 from ....ir.interp.frame import Frame, Observer
 from ...debugger.breakpoints import Breakpoint, can_break
-from ...debugger.motions import Motion
+from ...debugger.motions import Kind, Motion
 from ...debugger.places import Place, Places
 from ...debugger.session import Exited, Options, Session, Stopped
 from ...load import parse_source
@@ -31,7 +31,7 @@ from .law import Law, module_constructs
 from .tiers import same_bits
 
 BACK, HITS = "runs that went back", "runs with counted hits"
-_MOTIONS = ("into", "over", "out", "loop", "continue")
+_MOTIONS: tuple[Kind, ...] = ("into", "into", "into", "into", "over", "over", "loop", "out")
 _MOST_MOTIONS = 60
 _SECONDS = 120
 """How long an event may take."""
@@ -118,7 +118,7 @@ class _Debugged:
             timeline.go(self.random.randint(timeline.start, timeline.at))
             self.session.back(Motion(kind, timeline.shown))
         else:
-            self.session.resume(Motion("into" if kind == "continue" else kind, timeline.shown))
+            self.session.resume(Motion(kind, timeline.shown))
 
 
 def _memory(session: Session) -> dict[str, bytes]:
