@@ -31,7 +31,7 @@ def _initialize(adapter: Adapter, arguments: Json) -> Json:
     supported = (
         "ConfigurationDoneRequest", "FunctionBreakpoints", "ConditionalBreakpoints", "HitConditionalBreakpoints", "LogPoints",
         "EvaluateForHovers", "StepBack", "DataBreakpoints", "TerminateRequest", "ExceptionInfoRequest",
-        "BreakpointLocationsRequest",
+        "BreakpointLocationsRequest", "CompletionsRequest",
     )  # fmt: skip
     return {"exceptionBreakpointFilters": filters, **{f"supports{name}": True for name in supported}}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
@@ -19,6 +21,7 @@ from .points import check_source, is_file, named_source, sources
 if TYPE_CHECKING:
     from ...ir.interp.memory import Array
 
+_WORD_BEFORE = re.compile(r"\w+$")
 PAGE = 1000
 """Children of an array that are sent to a client that asks for all."""
 
@@ -63,8 +66,6 @@ def _levels(adapter: Adapter) -> list[Level]:
 def _source(source: Source, texts: dict[str, int]) -> Json:
     name = source.name.replace("\\", "/").rpartition("/")[2]
     if is_file(source):
-        import os
-
         return {"name": name, "path": os.path.abspath(source.name)}
     return {"name": name, "sourceReference": texts.get(source.name, 0)}
 
@@ -156,6 +157,17 @@ def _evaluate(adapter: Adapter, arguments: Json) -> Json:
     text = str(arguments["expression"])
     value = adapter.stopped.evaluator.value(text, _step(adapter, arguments))
     return _shown(adapter, value, text.strip(), "result")
+
+
+@request("completions")
+def _completions(adapter: Adapter, arguments: Json) -> Json:
+    """Return the variables whose name begins with the word before the cursor."""
+    before = str(arguments["text"])[: max(int(arguments["column"]) - 1, 0)]
+    match = _WORD_BEFORE.search(before)
+    word = match[0] if match else ""
+    names = [variable.name for found in scopes(_step(adapter, arguments)).values() for variable in found]
+    targets = [{"label": name, "type": "variable"} for name in sorted(names) if name.startswith(word)]
+    return {"targets": [{**target, "start": len(before) - len(word), "length": len(word)} for target in targets]}
 
 
 @request("exceptionInfo")

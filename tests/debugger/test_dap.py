@@ -202,6 +202,15 @@ def test_faults_and_nan_stop_the_run(client: Client, tmp_path: Path) -> None:
     assert client.event("exited") == {"exitCode": 1}
 
 
+def test_names_are_completed(client: Client, program: Path) -> None:
+    client.start(program, entry="mm")
+    assert client.stop("next") == ("step", 5)
+    targets = client.get("completions", text="A[vi, v", column=8, frameId=1)["targets"]
+    assert [target["label"] for target in targets] == ["vi", "vj", "vk"]
+    assert {(target["start"], target["length"]) for target in targets} == {(6, 1)}
+    assert len(client.get("completions", text="", column=1)["targets"]) == 9
+
+
 def test_races_stop_the_run_where_asked(client: Client, tmp_path: Path) -> None:
     path = tmp_path / "race.tvms"
     path.write_text(

@@ -28,7 +28,7 @@ FITTING: dict[str, Any] = {
     "breakpoints": [{"line": 5, "name": "b", "dataId": "A[0, 1]", "condition": "1 == 1"}],
     "filters": ["fault", "nan"], "frameId": 1, "variablesReference": 1, "start": 1, "count": 2, "filter": "indexed",
     "expression": "A", "format": "html", "line": 5, "endLine": 9, "condition": "i == 2", "name": "A", "threadId": 1,
-    "startFrame": 0, "levels": 5, "sourceReference": 1, "stopOnEntry": True,
+    "startFrame": 0, "text": "v", "column": 2, "levels": 5, "sourceReference": 1, "stopOnEntry": True,
 }  # fmt: skip
 """Arguments of requests, each with a value that fits."""
 
