@@ -31,6 +31,14 @@ endif
 FUZZ_EXAMPLES ?= 20000
 FUZZ_JOBS ?= $(shell nproc)
 
+# Type checkers do not run the import hook of an editable install: they find packages by the paths of Python. Python itself keeps to the
+# hook, so that paths in messages are those of the repository; packages in PYTHONPATH come before both.
+define SHOW_TYPES
+mkdir -p .venv/typing && ln -sfn ../.. .venv/typing/tvms && ln -sfn ../../stubs .venv/typing/tvms-stubs && \
+printf '%s\nimport os, sys; sys.path.pop() if "PYTHONPATH" in os.environ else sys.meta_path.sort(key=lambda finder: "EditableFinder" not in repr(finder))\n' \
+  "$(CURDIR)/.venv/typing" > "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tvms_typing.pth"
+endef
+
 .PHONY: run test check generate fuzz bench gpu-test vscode clean
 
 run: .venv/installed
@@ -87,8 +95,10 @@ clean:
 
 .venv/installed: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install $(PIP_FLAGS) -e .
+	@$(SHOW_TYPES)
 	@touch $@
 
 .venv/installed-%: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[$*]'
+	@$(SHOW_TYPES)
 	@touch $@ .venv/installed

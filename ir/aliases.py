@@ -54,7 +54,7 @@ class AliasFinder(MetaPathFinder):
     """Imports the public names of modules that `aliases` lists, and their submodules."""
 
     def __init__(self, aliases: Mapping[str, str]) -> None:
-        self._aliases = aliases
+        self.aliases = aliases
         self._parents = {name.rpartition(".")[0] for name in aliases}
         self._with_children = self._parents | {f"tvms.{name}".rpartition(".")[0] for name in LEFT_OUT}
 
@@ -68,7 +68,7 @@ class AliasFinder(MetaPathFinder):
         """
         # `from tvms.contrib import tvmjs` looks below the own name of the module.
         parent, _, name = fullname.rpartition(".")
-        public = next((alias for alias, target in self._aliases.items() if target == parent), parent)
+        public = next((alias for alias, target in self.aliases.items() if target == parent), parent)
         if f"{public}.{name}".removeprefix("tvms.") in LEFT_OUT:
             return ModuleSpec(fullname, _LeftOutLoader(), is_package=True)
         if fullname.startswith("tvms.") and (reason := reason_for(fullname)):
@@ -80,12 +80,12 @@ class AliasFinder(MetaPathFinder):
 
     def _target(self, name: str) -> str | None:
         head, rest = name, ""
-        while head not in self._aliases:
+        while head not in self.aliases:
             head, dot, last = head.rpartition(".")
             if not dot:
                 return None
             rest = f".{last}{rest}"
-        return self._aliases[head] + rest
+        return self.aliases[head] + rest
 
     def add_children(self, public: str, module: ModuleType) -> None:
         """Make the aliases right below the name `public` attributes of `module`, imported on first use; others say why not."""
@@ -95,7 +95,7 @@ class AliasFinder(MetaPathFinder):
 
         def attribute(name: str) -> Any:
             child = f"{public}.{name}"
-            if child in self._aliases or child in self._parents:
+            if child in self.aliases or child in self._parents:
                 return import_module(child)
             if own is not None and not reason_for(child):
                 return own(name)

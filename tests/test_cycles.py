@@ -121,7 +121,10 @@ def test_components_of_a_known_graph() -> None:
 
 
 def short_files() -> dict[str, str]:
-    """Return the short files with one importer in their folder that would fit into it, with that importer."""
+    """Return the short files with one importer in their folder that would fit into it, with that importer.
+
+    A file with a stub stays by itself: the stub replaces all of it.
+    """
     paths = {module_of(path): path for path in SOURCES}
     importers: dict[str, set[str]] = {}
     for name, imported in import_graph().items():
@@ -132,6 +135,7 @@ def short_files() -> dict[str, str]:
     for name, users in importers.items():
         (user, *others), path = sorted(users), paths[name]
         is_alone = not others and paths[user].parent == path.parent and path.name != "__init__.py"
+        is_alone = is_alone and not (ROOT / "stubs" / name_of(path)).with_suffix(".pyi").exists()
         if is_alone and lengths[name] <= SHORT and lengths[name] + lengths[user] <= FILE_SOFT:
             found[name_of(path)] = name_of(paths[user])
     return found

@@ -13,6 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ("grammar", "dsl", "ir", "codegen")
+STUBS = {path.relative_to(ROOT / "stubs").as_posix() for path in (ROOT / "stubs").rglob("*") if path.is_file()}
 DATA = (
     "py.typed", "grammar/tvms.lark", "grammar/tvms.tables", "dsl/reference/language.md", "dsl/reference/passes.md",
     "codegen/runtime/placement.ll", "codegen/runtime/pool.ll",
@@ -46,6 +47,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     skipped = shutil.ignore_patterns("__pycache__", "*.egg-info")
     for name in (
         *ROOMS,
+        "stubs",
         "pyproject.toml",
         "README.md",
         "LICENSE",
@@ -70,7 +72,9 @@ def test_everything_is_in_the_wheel(wheel: Path) -> None:
     packed = {name.removeprefix("tvms/") for name in zipfile.ZipFile(wheel).namelist() if name.startswith("tvms/")}
     assert {*sources, *DATA, *ROOT_FILES} - packed == set()
     assert packed - {*sources, *DATA, *ROOT_FILES} == set()
-    assert "tvms_command.py" in zipfile.ZipFile(wheel).namelist()
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "tvms_command.py" in names
+    assert {name.removeprefix("tvms-stubs/") for name in names if name.startswith("tvms-stubs/")} == STUBS
 
 
 def test_the_installed_wheel_runs_a_program(wheel: Path, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ class Constructor(Generic[Arguments, Made]):
     def __init__(self, make: Callable[Arguments, Made], *kinds: type, **members: Any) -> None:
         self._make = make
         self._kinds = kinds
+        self._members = tuple(members)
         self.__doc__ = make.__doc__
         self.__dict__.update(members)
 
@@ -43,6 +44,16 @@ class Constructor(Generic[Arguments, Made]):
     def kinds(self) -> tuple[type, ...]:
         """The kinds of nodes that it creates."""
         return self._kinds
+
+    @property
+    def make(self) -> Callable[Arguments, Made]:
+        """The function that makes a node."""
+        return self._make
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The names of the other members of TVM's class."""
+        return self._members
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"{self!r} has no attribute '{name}'")

@@ -12,3 +12,7 @@ def __getattr__(name: str) -> object:
     if reason_for(f"tvms.te.{name}"):
         raise AttributeError(message_for(f"tvms.te.{name}"))
     return getattr(tir, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*(name for name in globals() if not name.startswith("_")), *dir(tir)})

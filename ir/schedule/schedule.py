@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +18,13 @@ from ..programs import as_module
 from ..simplify import simplify
 from ..verify import check_law
 from ..visit import substitute, walk
-from . import primitives as _primitives
 from .analysis.software_pipeline import check_software_pipelines
 from .arguments import Mismatch, Reading
 from .conditions import RUNS_TO_THE_END, Refused
-from .declaration import COMPOSITES, PRIMITIVES, Primitive, primitive_called
+from .declaration import Primitive, primitive_called
 from .error import ScheduleError, UnknownHandle, refusal
 from .handles import BlockRV, ComputeLocation, ExprRV, Handle, LoopRV, Origin
+from .primitive_methods import PrimitiveMethods
 from .program import Program, follow
 from .random import Random
 from .running import Runner
@@ -47,7 +46,7 @@ class State(Struct, frozen=True, eq=False):
     seed: int
 
 
-class Schedule:
+class Schedule(PrimitiveMethods):
     """Schedule of a module (TVM: `tvm.tir.Schedule`).
 
     `mod` is a module or a loop function, which becomes the function `main`. `seed` initializes the random numbers of
@@ -145,7 +144,7 @@ class Schedule:
     def copy(self) -> Schedule:
         """Return an independent copy of the schedule; the handles of this one are also valid in it."""
         copy = object.__new__(Schedule)
-        copy.__dict__.update(self.__dict__, _history=list(self._history), _trees=dict(self._trees), _srefs={})
+        vars(copy).update(vars(self), _history=list(self._history), _trees=dict(self._trees), _srefs={})
         copy.seed(self.fork_seed())
         return copy
 
@@ -226,7 +225,7 @@ class Schedule:
 
     def apply(self, name: str, *args: Any, **named: Any) -> Any:
         """Apply the primitive called `name`, as its method does."""
-        return self.apply_at(_caller(), self._primitive(name), args, named)
+        return self._apply(self._primitive(name), args, named)
 
     @staticmethod
     def _primitive(name: str) -> Primitive:
@@ -235,12 +234,8 @@ class Schedule:
             raise error("E0103", f"no primitive is called '{name}'")
         return found
 
-    def __getattr__(self, name: str) -> Any:
-        """Return the method for a composite step, or for a name since TVM 0.27, such as `get_sblock`."""
-        found = None if name.startswith("__") else primitive_called(name)
-        if found is None:
-            raise AttributeError(f"'Schedule' object has no attribute '{name}'")
-        return partial(self.apply, found.name) if found.name in COMPOSITES else getattr(self, found.name)
+    def _apply(self, primitive: Primitive, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        return self.apply_at(_caller(), primitive, args, named)
 
     def program(self) -> Program:
         """Return the current program, read-only, for analyses."""
@@ -349,20 +344,5 @@ def _caller() -> str | None:
         frame = frame.f_back
     return None if frame is None else f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
 
-
-def _method(primitive: Primitive) -> Callable[..., Any]:
-    def method(self: Schedule, *args: Any, **named: Any) -> Any:
-        return self.apply_at(_caller(), primitive, args, named)
-
-    method.__name__ = primitive.name
-    method.__qualname__ = f"Schedule.{primitive.name}"
-    method.__doc__ = primitive.doc
-    method.__signature__ = primitive.signature  # type: ignore[attr-defined]
-    return method
-
-
-_primitives.load()
-for _each in PRIMITIVES.values():
-    setattr(Schedule, _each.name, _method(_each))
 
 __all__ = ["BlockRV", "ExprRV", "LoopRV", "Schedule", "ScheduleError", "State", "StmtSRef"]

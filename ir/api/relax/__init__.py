@@ -89,3 +89,7 @@ def __getattr__(name: str) -> object:
     if name in _OPERATORS:
         return getattr(op, name)
     raise AttributeError(f"module 'tvms.relax' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_FROM, *_OPERATORS})

@@ -1,0 +1,5 @@
+"""`tvms.contrib`. Generated from the declarations; do not edit."""
+
+from tvms.contrib import cblas as cblas
+from tvms.contrib import cc as cc
+from tvms.contrib import utils as utils

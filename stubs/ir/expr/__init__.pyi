@@ -1,0 +1,3 @@
+"""`tvms.ir.expr`. Generated from the declarations; do not edit."""
+
+from tvms.ir import *

@@ -1,0 +1,37 @@
+"""`tvms.relax.analysis`. Generated from the declarations; do not edit."""
+
+from tvms.ir.api.relax.analysis import BaseCheckResult as BaseCheckResult
+from tvms.ir.api.relax.analysis import all_global_vars as all_global_vars
+from tvms.ir.api.relax.analysis import all_vars as all_vars
+from tvms.ir.api.relax.analysis import bound_vars as bound_vars
+from tvms.ir.api.relax.analysis import check_well_formed as check_well_formed
+from tvms.ir.api.relax.analysis import collect_non_negative_expressions as collect_non_negative_expressions
+from tvms.ir.api.relax.analysis import computable_at_compile_time as computable_at_compile_time
+from tvms.ir.api.relax.analysis import contains_impure_call as contains_impure_call
+from tvms.ir.api.relax.analysis import definable_tir_vars_in_struct_info as definable_tir_vars_in_struct_info
+from tvms.ir.api.relax.analysis import definable_tir_vars_in_type as definable_tir_vars_in_type
+from tvms.ir.api.relax.analysis import defined_symbolic_vars as defined_symbolic_vars
+from tvms.ir.api.relax.analysis import derive_call_ret_struct_info as derive_call_ret_struct_info
+from tvms.ir.api.relax.analysis import derive_call_ret_type as derive_call_ret_type
+from tvms.ir.api.relax.analysis import detect_recursion as detect_recursion
+from tvms.ir.api.relax.analysis import erase_to_well_defined as erase_to_well_defined
+from tvms.ir.api.relax.analysis import estimate_memory_usage as estimate_memory_usage
+from tvms.ir.api.relax.analysis import free_symbolic_vars as free_symbolic_vars
+from tvms.ir.api.relax.analysis import free_vars as free_vars
+from tvms.ir.api.relax.analysis import get_static_type as get_static_type
+from tvms.ir.api.relax.analysis import get_var2val as get_var2val
+from tvms.ir.api.relax.analysis import has_reshape_pattern as has_reshape_pattern
+from tvms.ir.api.relax.analysis import is_normal as is_normal
+from tvms.ir.api.relax.analysis import name_to_binding as name_to_binding
+from tvms.ir.api.relax.analysis import post_order_visit as post_order_visit
+from tvms.ir.api.relax.analysis import remove_all_unused as remove_all_unused
+from tvms.ir.api.relax.analysis import struct_info_base_check as struct_info_base_check
+from tvms.ir.api.relax.analysis import struct_info_lca as struct_info_lca
+from tvms.ir.api.relax.analysis import suggest_layout_transforms as suggest_layout_transforms
+from tvms.ir.api.relax.analysis import tir_vars_in_struct_info as tir_vars_in_struct_info
+from tvms.ir.api.relax.analysis import tir_vars_in_type as tir_vars_in_type
+from tvms.ir.api.relax.analysis import type_base_check as type_base_check
+from tvms.ir.api.relax.analysis import type_lca as type_lca
+from tvms.ir.api.relax.analysis import udchain as udchain
+from tvms.ir.api.relax.analysis import well_formed as well_formed
+from tvms.relax.analysis import analysis as analysis

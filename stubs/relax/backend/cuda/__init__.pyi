@@ -1,0 +1,3 @@
+"""`tvms.relax.backend.cuda`. Generated from the declarations; do not edit."""
+
+from tvms.relax.backend.cuda import cublas as cublas

@@ -1,0 +1,6 @@
+"""`tvms.relax.testing`. Generated from the declarations; do not edit."""
+
+from tvms.relax.testing import nn as nn
+from tvms.relax.testing import runtime_builtin as runtime_builtin
+from tvms.relax.testing import transform as transform
+from tvms.relax.testing import vm as vm

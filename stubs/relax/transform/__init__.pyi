@@ -1,0 +1,339 @@
+"""`tvms.relax.transform`. Generated from the declarations; do not edit."""
+
+import builtins
+import collections.abc
+import tvms.ir.base
+import tvms.ir.building.block_builder
+import tvms.ir.passes.fuse_by_pattern
+import tvms.ir.passes.transform
+import tvms.ir.relax
+import tvms.ir.tir
+import typing
+def AbstractSizes() -> tvms.ir.passes.transform.Pass:
+    """Replace computed sizes of the operands of private loop functions by variables.
+
+    A size is kept if the function also uses the variables that it is computed from in another way. Arguments that only
+    passed these variables are removed. The function must be called by `R.call_tir` only, and have no schedule, which may
+    refer to its sizes.
+    """
+def AdjustMatmulOrder() -> tvms.ir.passes.transform.Pass:
+    """Reassociate products of three matrices to take fewer multiplications, or to combine two weights.
+
+    Weights are values that depend only on the parameters after the first `num_input`. Results are rounded differently.
+    An infinite operand or an overflow may give NaN where the original product does not, and vice versa.
+    """
+def AlterOpImpl(op_impl_map: collections.abc.Mapping[builtins.str, tvms.ir.tir.PrimFunc], op_buffer_transforms: collections.abc.Mapping[builtins.str, collections.abc.Sequence[tvms.ir.tir.IndexMap | collections.abc.Callable[..., typing.Any] | None]] | None = None, op_buffer_axis_separators: collections.abc.Mapping[builtins.str, collections.abc.Sequence[collections.abc.Sequence[builtins.int]] | None] | None = None, op_buffer_input_axis_separators: collections.abc.Mapping[builtins.str, collections.abc.Sequence[collections.abc.Sequence[builtins.int]] | None] | None = None) -> tvms.ir.passes.transform.Pass:
+    """Call `op_impl_map[name]` instead of each function whose attribute `operator_name` is that name.
+
+    `op_buffer_transforms[name]` lists the layouts of its buffers, inputs before outputs. Operands are converted by
+    `R.layout_transform`, and results are converted back. `op_buffer_axis_separators` are the axis separators of the new
+    layouts, `op_buffer_input_axis_separators` those of the old ones.
+
+    Raises TvmsError: E0902 if an implementation is not a loop function, if the numbers of layouts and buffers differ,
+    or if a layout cannot be inverted.
+    """
+def AnnotateTIROpPattern() -> tvms.ir.passes.transform.Pass:
+    """Set the attribute `op_pattern` of each loop function that has none."""
+def AttachAttrLayoutFreeBuffers() -> tvms.ir.passes.transform.Pass:
+    """Let every `R.call_tir` call a copy of its function that has the attribute `layout_free_buffers`."""
+def AttachExternModules(ext_mods: collections.abc.Sequence[typing.Any]) -> tvms.ir.passes.transform.Pass:
+    """Load external modules, such as `nn.SourceModule`, and register their functions by symbol."""
+def AttachGlobalSymbol() -> tvms.ir.passes.transform.Pass:
+    """Set the attribute `global_symbol` of every function to its name in the module, which makes it public."""
+def BindParams(func_name: builtins.str, params: collections.abc.Mapping[builtins.str | tvms.ir.relax.Var, typing.Any]) -> tvms.ir.passes.transform.Pass:
+    """Replace parameters of function `func_name` by constants: `params` maps names, or variables, to arrays.
+
+    Symbolic dimensions that the shapes of the arrays determine are also replaced.
+
+    Raises TvmsError: E0905 if the module has no such function, E0906 if it has no such parameter or an array does not
+    match it.
+    """
+def BindSymbolicVars(binding_map: collections.abc.Mapping[builtins.str | tvms.ir.tir.Var, builtins.int | tvms.ir.tir.PrimExpr], func_name: builtins.str | None = None) -> tvms.ir.passes.transform.Pass:
+    """Replace symbolic dimensions, given by name or as variables, in `func_name`, or in all graph functions.
+
+    Raises TvmsError: E0905 if the module has no such function, E0906 if no such function has the dimension.
+    """
+def BundleModelParams(param_tuple_name: builtins.str = 'model_params') -> tvms.ir.passes.transform.Pass:
+    """Bundle the parameters after the first `num_input` into one tuple, in functions that have this attribute.
+
+    Raises TvmsError E0906 if the attribute is not a valid number of parameters.
+    """
+def CallTIRRewrite() -> tvms.ir.passes.transform.Pass:
+    """Replace `R.call_tir`, `R.call_tir_inplace` and `R.call_dps_packed` by allocations and calls with side effects.
+
+    Dataflow blocks become plain blocks, and purity checks are disabled. Calls whose results have unknown shapes are
+    kept.
+    """
+def CanonicalizeBindings() -> tvms.ir.passes.transform.Pass:
+    """Replace aliases by the variables that they denote, and fields of known tuples by their values.
+
+    Variables of a dataflow block that are not used outside of it become dataflow variables. Variables bound to
+    constants are replaced by them. Symbolic dimensions that a `match_cast` equates are unified. Raises TvmsError E0909
+    if two of them give different sizes for one dimension.
+    """
+def CombineParallelMatmul(check: collections.abc.Callable[[tvms.ir.relax.Var, collections.abc.Sequence[tvms.ir.base.RelaxExpr], collections.abc.Sequence[tvms.ir.base.RelaxExpr], collections.abc.Mapping[tvms.ir.relax.Var, tvms.ir.base.RelaxExpr]], builtins.bool] | None = None) -> tvms.ir.passes.transform.Pass:
+    """Concatenate the right operands of products in a dataflow block that share the left one, and split the product.
+
+    If a vector is added to every product, which has no other use, the vectors are also concatenated. All widths but one must
+    be known, and the other dimensions must be equal. `check` may refuse a group.
+    """
+def ComputePrimValue() -> tvms.ir.passes.transform.Pass:
+    """Replace each `R.prim_value` that is not a constant or a variable by a call of a function that computes it."""
+def ConvertLayout(desired_layouts: collections.abc.Mapping[builtins.str, collections.abc.Sequence[builtins.str]], layout_cb: collections.abc.Callable[[tvms.ir.relax.Call], collections.abc.Mapping[builtins.str, collections.abc.Sequence[builtins.str]]] | None = None) -> tvms.ir.passes.transform.Pass:
+    """Compute the operators in `desired_layouts` with data, weights and result in other layouts.
+
+    In `{"relax.nn.conv2d": ["NHWC", "OHWI"]}`, a third layout would be that of the result; the default is that of the
+    data. Following operators keep the layout if they can; otherwise `R.permute_dims` converts it back. Only dataflow
+    blocks are changed. Layouts may split axes, as in `["NCHW4c", "OIHW4o"]`, by `R.layout_transform`, if the axes are
+    known to be multiples of the block size. `layout_cb` gives the desired layouts of each call, instead of
+    `desired_layouts`.
+
+    Raises TvmsError: E0902 if a layout is not valid for its operator.
+    """
+def ConvertToDataflow(min_size: builtins.int = 2) -> tvms.ir.passes.transform.Pass:
+    """Put each sequence of at least `min_size` bindings without side effects or branches into a dataflow block.
+
+    An existing dataflow block is extended by adjacent pure bindings, regardless of their number.
+    """
+from tvms.ir.passes.catalogue import DataflowBlockPass as DataflowBlockPass
+def DeadCodeElimination(entry_functions: collections.abc.Sequence[builtins.str] | None = None) -> tvms.ir.passes.transform.Pass:
+    """Remove unused pure bindings, and functions that neither `entry_functions` nor public functions reach.
+
+    Raises TvmsError: E0905 if an entry function does not exist.
+    """
+def DecomposeOpsForInference(func_name: builtins.str | None = None) -> tvms.ir.passes.transform.Pass:
+    """Decompose batch normalization using its moving mean and variance, regardless of its attribute `training`.
+
+    Applies to function `func_name`, or to all functions.
+
+    Raises TvmsError E0905 if the function does not exist.
+    """
+def DecomposeOpsForTraining(func_name: builtins.str | None = None) -> tvms.ir.passes.transform.Pass:
+    """Decompose batch and layer normalization using the mean and variance of the data, and update the moving ones.
+
+    Applies to function `func_name`, or to all functions.
+
+    Raises TvmsError E0905 if the function does not exist.
+    """
+def EliminateCommonSubexpr(call_only: builtins.bool = False) -> tvms.ir.passes.transform.Pass:
+    """Replace variables whose values were computed before by the earlier variables.
+
+    With `call_only`, only calls are considered. Values with side effects, allocations, and values that are overwritten
+    are kept.
+    """
+def ExpandMatmulOfSum() -> tvms.ir.passes.transform.Pass:
+    """Replace `x · (a + b)` by `x · a + x · b`, also if the sum is transposed, unless a and b are weights.
+
+    Results are rounded differently. An infinite operand or an overflow may give NaN where the original product does not,
+    and vice versa.
+    """
+def ExpandTupleArguments() -> tvms.ir.passes.transform.Pass:
+    """Replace tuple parameters of private functions by one parameter for each field, including nested tuples."""
+def FoldBatchnormToConv2D() -> tvms.ir.passes.transform.Pass:
+    """Fold batch normalization of the result of a convolution into its weights, if weights and moments are constants.
+
+    Normalization for training is kept, as it uses the moments of its data, and so is that of a result with other uses,
+    which would be computed twice.
+    """
+def FoldConstant(evaluate: collections.abc.Callable[[tvms.ir.base.IRModule, builtins.str], typing.Any] | None = None, operators: collections.abc.Sequence[builtins.str] | None = None) -> tvms.ir.passes.transform.Pass:
+    """Replace calls with constant arguments by their results, and variables bound to constants by these.
+
+    `evaluate` executes the calls; the default is the interpreter. Calls without a constant tensor argument are kept:
+    folding `R.zeros` would only enlarge the program. Operators are folded only in dataflow blocks, calls of loop
+    functions everywhere. With `operators`, names such as "relax.add", only calls of these are folded, everywhere. Bindings that
+    become unused are removed.
+    """
+from tvms.ir.passes.catalogue import FunctionPass as FunctionPass
+def FuseOps(fuse_opt_level: builtins.int = -1) -> tvms.ir.passes.transform.Pass:
+    """Fuse calls of loop functions into private functions with the attribute Primitive.
+
+    The loop functions need the attribute `op_pattern`. Level 0 disables fusion; -1 uses the level of the context.
+    """
+def FuseOpsByPattern(patterns: collections.abc.Sequence[tvms.ir.passes.fuse_by_pattern.FusionPattern | builtins.tuple[typing.Any, ...]], bind_constants: builtins.bool = True, annotate_codegen: builtins.bool = False, entry_functions: collections.abc.Sequence[builtins.str] | None = None) -> tvms.ir.passes.transform.Pass:
+    """Move each part of a dataflow block that matches one of `patterns` to a private function; earlier patterns win.
+
+    The function has the attribute Composite, the name of the pattern. With `bind_constants`, constants become part of
+    it; otherwise they are parameters. With `annotate_codegen`, it is wrapped in a public function with the attribute
+    Codegen, the first part of that name: the library.
+    """
+def FuseTIR() -> tvms.ir.passes.transform.Pass:
+    """Replace functions with the attribute Primitive that consist of `R.call_tir` by loop functions with the same name.
+
+    Intermediate values become buffers of the new function. A function is kept if it does anything else, or if a called
+    function requires particular layouts of its buffers.
+    """
+def FuseTransposeMatmul() -> tvms.ir.passes.transform.Pass:
+    """Let products read the sources of transposed operands. Unused transposes are not removed."""
+from tvms.ir.passes.catalogue import FusionPattern as FusionPattern
+def Gradient(func_name: builtins.str, require_grads: tvms.ir.relax.Var | builtins.str | collections.abc.Sequence[tvms.ir.relax.Var | builtins.str] | None = None, target_index: builtins.int = 0) -> tvms.ir.passes.transform.Pass:
+    """Add the function `<func_name>_adjoint`, which returns the result of `func_name` and a tuple of gradients.
+
+    They are the gradients of its result, or of field `target_index` of that, which must be a float scalar, with respect
+    to `require_grads`: variables of the function or their names; the default is all parameters.
+
+    Raises TvmsError: E0905 if the function does not exist, E0906 if it has no such variable or field, E0908 if it cannot
+    be differentiated.
+    """
+def InlinePrivateFunctions() -> tvms.ir.passes.transform.Pass:
+    """Inline each private graph function into its callers, and remove functions that are no longer called.
+
+    Recursive functions are kept, and calls in dataflow blocks of functions that must not be inlined there.
+    """
+def KillAfterLastUse() -> tvms.ir.passes.transform.Pass:
+    """Insert `R.memory.kill_tensor`, `R.memory.kill_storage` or `R.vm.kill_object` after the last use of each variable.
+
+    Results of a body and variables used by inner functions are not freed. Memory lives until the last variable that
+    holds it is freed: a storage may be killed before the tensors inside it. Dataflow blocks become plain blocks, and
+    purity checks are disabled.
+    """
+def LambdaLift() -> tvms.ir.passes.transform.Pass:
+    """Turn every inner function into a private function of the module, called `<function>_<inner>`.
+
+    Captured variables become additional parameters, and the inner function becomes a closure: `R.make_closure`, called
+    by `R.invoke_pure_closure` or `R.invoke_closure`. The attribute `global_symbol` of an inner function overrides its
+    name.
+
+    Raises TvmsError E0104 if the module already has a function with that name.
+    """
+def LegalizeOps(customize_legalize_map: collections.abc.Mapping[builtins.str, collections.abc.Callable[[tvms.ir.building.block_builder.BlockBuilder, tvms.ir.relax.Call], tvms.ir.base.RelaxExpr]] | None = None, enable_warning: builtins.bool = False) -> tvms.ir.passes.transform.Pass:
+    """Replace every call of an operator that is defined by a tensor expression and has known shapes.
+
+    Each becomes a `call_tir` of a private PrimFunc; equal PrimFuncs are shared. Other calls are kept. Functions in
+    `customize_legalize_map`, by names of operators such as "relax.add", replace calls themselves, and so do those of
+    `register_legalize`; what they return and emit is also legalized. `enable_warning` has no effect.
+    """
+def LiftTransformParams(shared_transform: builtins.bool | collections.abc.Sequence[builtins.str] = False) -> tvms.ir.passes.transform.Pass:
+    """Move computations of a function that depend only on its weights to a function `<name>_transform_params`.
+
+    Weights are the parameters after the first `num_input`. The new function takes them as a tuple. It returns the new
+    parameters of the old function: the weights that this still uses, followed by the computed values. Branches and
+    values guarded by `R.builtin.stop_lift_params` are not moved. With `shared_transform`, one function
+    `transform_params` performs the computations that all functions, or all those listed, have in common.
+
+    Raises TvmsError: E0906 if `num_input` is invalid or shared weights differ, E0905 if one of the listed functions has
+    no weights.
+    """
+def LowerAllocTensor() -> tvms.ir.passes.transform.Pass:
+    """Replace each `R.builtin.alloc_tensor` by a storage of the same size, and a tensor that fills it."""
+def LowerRuntimeBuiltin() -> tvms.ir.passes.transform.Pass:
+    """Replace allocations by those of the virtual machine, and shape computations by calls of its functions.
+
+    `RemovePurityChecking` comes before, because these calls count as impure. Raises TvmsError E0914 for
+    `R.builtin.alloc_tensor`, which `LowerAllocTensor` replaces.
+    """
+def MergeCompositeFunctions() -> tvms.ir.passes.transform.Pass:
+    """Merge calls of composite functions of one library into public functions with the attribute Codegen.
+
+    A call joins the group of its operands, unless another group lies between them. The composite functions become inner
+    functions. Run it after FuseOpsByPattern without `annotate_codegen`.
+    """
+def MergeEqualFunctions() -> tvms.ir.passes.transform.Pass:
+    """Merge private functions that are equal up to block names into the first one.
+
+    Functions with a schedule are kept, since it refers to block names.
+    """
+def Normalize() -> tvms.ir.passes.transform.Pass:
+    """Bind every nested call to a new variable, also in results, and infer struct info.
+
+    The blocks of a body that is the value of a binding come before that binding. Adjacent blocks of the same kind are merged.
+    """
+def NormalizeGlobalVar() -> tvms.ir.passes.transform.Pass:
+    """Rename every public function to its attribute `global_symbol`; a private function with that name is renamed.
+
+    Raises TvmsError E0910 if two functions have the same symbol.
+    """
+def OptimizeLayoutTransform() -> tvms.ir.passes.transform.Pass:
+    """Replace a layout transform that inverts the preceding one by the original tensor."""
+def PackWeights(columns: builtins.int = 32) -> tvms.ir.passes.transform.Pass:
+    """Let products read constants and the parameters after the first `num_input` in panels of `columns` columns.
+
+    A weight is packed if it is a matrix of floats with a multiple of `columns` columns, and only products of more than one row
+    read it. Sums and their order stay the same. Functions whose blocks are not in plain loops, such as scheduled ones, are kept.
+    """
+from tvms.ir.passes.catalogue import PatternCheckContext as PatternCheckContext
+def RealizeVDevice() -> tvms.ir.passes.transform.Pass:
+    """Assign devices to all tensors for which they follow from hints, copies, parameters or results.
+
+    A hint with a device that the module does not list is ignored and kept.
+    """
+def RemovePurityChecking() -> tvms.ir.passes.transform.Pass:
+    """Mark pure functions so that they may contain calls with side effects, and turn pure calls into ordinary calls.
+
+    This includes inner functions. Lowering requires it, as memory is written in place.
+    """
+def RemoveRedundantReshape() -> tvms.ir.passes.transform.Pass:
+    """Merge consecutive reshapes into one, and remove reshapes that do not change the shape."""
+def RemoveUnusedOutputs() -> tvms.ir.passes.transform.Pass:
+    """Remove fields of results of private functions that no caller uses; a single field is returned without a tuple."""
+def RemoveUnusedParameters() -> tvms.ir.passes.transform.Pass:
+    """Remove unused parameters of private functions, and computations of callers that are only used for them.
+
+    A symbolic dimension determined only by such a parameter is passed as a separate number, `param_<name>`. If a call
+    does not know it, the function is kept.
+    """
+def ReorderPermuteDimsAfterConcat() -> tvms.ir.passes.transform.Pass:
+    """Permute the axes of a concatenation instead of those of each part."""
+def ReorderTakeAfterMatmul() -> tvms.ir.passes.transform.Pass:
+    """Take columns of a product instead of multiplying by taken columns, so that no weights are copied."""
+def RewriteDataflowReshape() -> tvms.ir.passes.transform.Pass:
+    """Replace calls of loop functions in dataflow blocks that copy all elements in order by `R.reshape`.
+
+    A reshape copies no memory. Outputs of the block are kept, as they would share memory with other values.
+    """
+def RunCodegen(target_options: collections.abc.Mapping[builtins.str, collections.abc.Mapping[builtins.str, typing.Any]] | None = None, entry_functions: collections.abc.Sequence[builtins.str] | None = None) -> tvms.ir.passes.transform.Pass:
+    """Replace calls of functions with the attribute Codegen by `R.call_dps_packed` of library functions.
+
+    The code generator is the global function `relax.ext.<name>`; `target_options` holds its options by library name.
+    Its results are kept in the module's attribute `external_mods`, as attributes that can be printed: kind and
+    functions.
+
+    Raises TvmsError: E0907 if no library with that name is registered.
+    """
+def StaticPlanBlockMemory(pack: builtins.bool = False) -> tvms.ir.passes.transform.Pass:
+    """Replace `R.builtin.alloc_tensor` by tensors in storages, which are reused after the last use of their tensors.
+
+    Only tensors that are passed to loop functions and packed functions of the same block are planned, and no results of
+    the function. Tensors of symbolic size share storages of equal size, or have the upper bounds in the attribute
+    `tir_var_upper_bound`. Run it after CallTIRRewrite. With `pack`, all tensors of known size in a block of the
+    function's body share one storage at different offsets, which is hardly larger than the live tensors.
+    """
+def ToMixedPrecision(out_dtype: builtins.str = 'float32', fp16_input_names: collections.abc.Sequence[builtins.str] | None = None) -> tvms.ir.passes.transform.Pass:
+    """Cast the float32 operands of products, convolutions and attention in dataflow blocks to float16.
+
+    They accumulate in `out_dtype`. Following operators stay in float16 if that is safe; results keep their dtypes.
+    Parameters listed in `fp16_input_names` become float16.
+
+    Raises TvmsError: E0902 if `out_dtype` is neither float16 nor float32.
+    """
+def ToNonDataflow() -> tvms.ir.passes.transform.Pass:
+    """Merge the blocks of each body into a plain block, which allows side effects, with plain variables."""
+def TopologicalSort(order: builtins.str = 'depth-first', direction: builtins.str = 'from-inputs') -> tvms.ir.passes.transform.Pass:
+    """Order bindings as a search visits them, either from inputs to their users or from outputs to their operands.
+
+    Raises TvmsError E0902 for an unknown order or direction.
+    """
+def UpdateParamStructInfo(sinfo_func: collections.abc.Callable[[tvms.ir.relax.Var], tvms.ir.base.StructInfo | None]) -> tvms.ir.passes.transform.Pass:
+    """Set the struct info of parameters to the result of `sinfo_func`, unless that is None.
+
+    The struct info of all other values is inferred anew. Raises TvmsError if an operator does not accept it.
+    """
+def UpdateVDevice(new_vdevice: tvms.ir.base.VDevice, index: builtins.int) -> tvms.ir.passes.transform.Pass:
+    """Replace the device with the given `index` by `new_vdevice`.
+
+    Raises TvmsError E0902 if the module has no such device.
+    """
+def WinogradConv2D(tile: builtins.int = 4) -> tvms.ir.passes.transform.Pass:
+    """Compute convolutions with windows of 3 × 3 by Winograd's algorithm where this needs fewer multiplications.
+
+    `tile` is the maximum width of tiles, 2 or 4. Tiles of 2 are about as exact as other convolutions; with tiles of 4, the largest
+    error is some 8 times and the mean square error 4 times as large: 1e-5 of the largest result, of 64 to 256 channels of
+    normally distributed numbers. Converted are float32 convolutions of known shapes in NCHW, without strides, dilation and
+    groups, with constant weights, if the estimated time is shorter. Run `FoldBatchnormToConv2D` and `FoldConstant` before, and
+    `FoldConstant` after, which transforms the weights.
+
+    Raises TvmsError: E0902 if `tile` is neither 2 nor 4.
+    """
+from tvms.ir.passes.catalogue import dataflowblock_pass as dataflowblock_pass
+from tvms.ir.passes.catalogue import function_pass as function_pass
+from tvms.relax.transform import legalize_ops as legalize_ops
+from tvms.relax.transform import transform as transform

@@ -1,0 +1,3 @@
+"""`tvms.relax.vm_build`. Generated from the declarations; do not edit."""
+
+from tvms.relax.vm import *

@@ -1,0 +1,3 @@
+"""`tvms.runtime.vm`. Generated from the declarations; do not edit."""
+
+from tvms.relax.vm import *

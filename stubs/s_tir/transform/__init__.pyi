@@ -1,0 +1,3 @@
+"""`tvms.s_tir.transform`. Generated from the declarations; do not edit."""
+
+from tvms.tir.transform import *

@@ -1,0 +1,34 @@
+"""`tvms.script`. Generated from the declarations; do not edit."""
+
+from tvms.dsl.script import BaseFunc as BaseFunc
+from tvms.dsl.script import Dialect as Dialect
+from tvms.dsl.script import HostValue as HostValue
+from tvms.dsl.script import IRModule as IRModule
+from tvms.dsl.script import Macro as Macro
+from tvms.dsl.script import Node as Node
+from tvms.dsl.script import Source as Source
+from tvms.dsl.script import TRUSTED as TRUSTED
+from tvms.dsl.script import TvmsError as TvmsError
+from tvms.dsl.script import apply as apply
+from tvms.dsl.script import as_tvm_takes_them as as_tvm_takes_them
+from tvms.dsl.script import error as error
+from tvms.dsl.script import find as find
+from tvms.dsl.script import from_source as from_source
+from tvms.dsl.script import ir_module as ir_module
+from tvms.dsl.script import is_dtype as is_dtype
+from tvms.dsl.script import parse_source as parse_source
+from tvms.dsl.script import plain_nodes as plain_nodes
+from tvms.dsl.script import refined_result as refined_result
+from tvms.dsl.script import relax_nodes as relax_nodes
+from tvms.dsl.script import struct_info as struct_info
+from tvms.dsl.script import tirx as tirx
+from tvms.dsl.script import undecorated_prim_func as undecorated_prim_func
+from tvms.dsl.script import with_constants as with_constants
+from tvms.dsl.script import with_macros as with_macros
+from tvms.script import tir as tirx
+from tvms.script import host_expressions as host_expressions
+from tvms.script import ir as ir
+from tvms.script import ir_builder as ir_builder
+from tvms.script import parser as parser
+from tvms.script import relax as relax
+from tvms.script import tir as tir

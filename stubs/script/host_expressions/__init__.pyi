@@ -1,0 +1,3 @@
+"""`tvms.script.host_expressions`. Generated from the declarations; do not edit."""
+
+from tvms.dsl.script.host_expressions import with_constants as with_constants

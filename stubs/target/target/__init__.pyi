@@ -1,0 +1,3 @@
+"""`tvms.target.target`. Generated from the declarations; do not edit."""
+
+from tvms.target import *

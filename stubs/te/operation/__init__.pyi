@@ -1,0 +1,3 @@
+"""`tvms.te.operation`. Generated from the declarations; do not edit."""
+
+from tvms.te import *

@@ -1,0 +1,29 @@
+"""`tvms.testing.env`. Generated from the declarations; do not edit."""
+
+from tvms.dsl.testing.env import build_flag_enabled as build_flag_enabled
+from tvms.dsl.testing.env import has_adreno_opencl as has_adreno_opencl
+from tvms.dsl.testing.env import has_cpu_feature as has_cpu_feature
+from tvms.dsl.testing.env import has_cublas as has_cublas
+from tvms.dsl.testing.env import has_cuda as has_cuda
+from tvms.dsl.testing.env import has_cuda_compute as has_cuda_compute
+from tvms.dsl.testing.env import has_cudagraph as has_cudagraph
+from tvms.dsl.testing.env import has_cudnn as has_cudnn
+from tvms.dsl.testing.env import has_cutlass as has_cutlass
+from tvms.dsl.testing.env import has_gpu as has_gpu
+from tvms.dsl.testing.env import has_hexagon as has_hexagon
+from tvms.dsl.testing.env import has_hexagon_toolchain as has_hexagon_toolchain
+from tvms.dsl.testing.env import has_hipblas as has_hipblas
+from tvms.dsl.testing.env import has_llvm as has_llvm
+from tvms.dsl.testing.env import has_llvm_min_version as has_llvm_min_version
+from tvms.dsl.testing.env import has_matrixcore as has_matrixcore
+from tvms.dsl.testing.env import has_metal as has_metal
+from tvms.dsl.testing.env import has_multi_gpu as has_multi_gpu
+from tvms.dsl.testing.env import has_nccl as has_nccl
+from tvms.dsl.testing.env import has_nvcc_version as has_nvcc_version
+from tvms.dsl.testing.env import has_nvptx as has_nvptx
+from tvms.dsl.testing.env import has_nvshmem as has_nvshmem
+from tvms.dsl.testing.env import has_opencl as has_opencl
+from tvms.dsl.testing.env import has_rocm as has_rocm
+from tvms.dsl.testing.env import has_vulkan as has_vulkan
+from tvms.dsl.testing.env import has_x86_avx512 as has_x86_avx512
+from tvms.dsl.testing.env import has_x86_vnni as has_x86_vnni

@@ -1,0 +1,3 @@
+"""`tvms.testing.utils`. Generated from the declarations; do not edit."""
+
+from tvms.testing import *

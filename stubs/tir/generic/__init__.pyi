@@ -1,0 +1,3 @@
+"""`tvms.tir.generic`. Generated from the declarations; do not edit."""
+
+from tvms.tir import *

@@ -1,0 +1,3 @@
+"""`tvms.tirx.buffer`. Generated from the declarations; do not edit."""
+
+from tvms.tir import *

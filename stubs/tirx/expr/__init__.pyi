@@ -1,0 +1,3 @@
+"""`tvms.tirx.expr`. Generated from the declarations; do not edit."""
+
+from tvms.tir import *

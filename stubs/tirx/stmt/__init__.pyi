@@ -1,0 +1,3 @@
+"""`tvms.tirx.stmt`. Generated from the declarations; do not edit."""
+
+from tvms.tir import *

@@ -1,0 +1,3 @@
+"""`tvms.tirx.transform`. Generated from the declarations; do not edit."""
+
+from tvms.tir.transform import *

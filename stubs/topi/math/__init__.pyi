@@ -1,0 +1,3 @@
+"""`tvms.topi.math`. Generated from the declarations; do not edit."""
+
+from tvms.topi import *
