@@ -222,8 +222,10 @@ class ModuleBuilder:
                         self.wrong.discard(statement.name)
                 else:
                     self.statement(statement)
+        self.context.is_incomplete = bool(self.context.diagnostics) or self.file.has_errors
         for name in self.file.broken:
             self.declare(name, GlobalVar(name))
+        self.context.wrong_functions |= set(self.file.broken)
         self.wrong |= set(self.file.broken)
         for definition in definitions:
             known = self.kinds[id(definition)] == _PRIM_FUNC
@@ -232,6 +234,8 @@ class ModuleBuilder:
         for definition in definitions:
             if self.kinds[id(definition)] == _FUNCTION:
                 info = relax_function.declare_function(self.context, definition)
+                if info is None:
+                    self.context.wrong_functions.add(definition.name)
                 self.declare(definition.name, GlobalVar(definition.name, struct_info=info))
         for definition in definitions:
             if self.kinds[id(definition)] not in SCHEDULES:

@@ -61,7 +61,12 @@ def _call_named(builder: BlockBuilder, name: str, node: syntax.Call) -> Any:
     forms = (f"R.{form}" for form in NAMESPACES["R"].members)
     known = [*(f"R.{op.script_name}" for op in relax_ops().values()), *VALUE_FORMS, *FORMS, *forms]
     if name.startswith("R.") and not _is_form(builder, node.func):
-        raise builder.context.error("E0301", f"there is no operator '{name}'", node.func, did_you_mean(name, known))
+        raise builder.context.error(
+            "E0301",
+            f"there is no operator '{name}'",
+            node.func,
+            remedies.foreign_operator(name) or did_you_mean(name, known),
+        )
     return expressions.evaluate_call(builder.context, node)
 
 

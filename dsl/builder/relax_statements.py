@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, cast
 
-from ...ir import relax
+from ...ir import relax, tir
 from ...ir.base import Attrs, GlobalVar, StructInfo
 from ...ir.signature import describe
 from .. import syntax
 from . import relax_values as values
-from .context import Context, Failed
+from .context import POISON, Context, Failed
 from .convert import Attributes
 from .forms import FormUse, form
 from .relax_annotations import struct_info
@@ -134,6 +134,7 @@ def _branches(builder: BlockBuilder, statement: syntax.If, leaves: bool) -> None
         help = "end the dataflow block before it"
         raise context.error("E0310", "a dataflow block cannot contain a branch", statement.condition, help)
     condition = values.to_expr(builder, values.evaluate(builder, statement.condition), statement.condition)
+    _check_condition(builder, builder.inferred(condition), statement.condition)
     then = _branch(builder, statement.body, "_then", statement)
     if not statement.orelse:
         help = "write an else that binds the same variable"
@@ -160,6 +161,15 @@ def _branches(builder: BlockBuilder, statement: syntax.If, leaves: bool) -> None
         )
 
 
+def _check_condition(builder: BlockBuilder, condition: relax.Expr, node: syntax.Expr) -> None:
+    """Refuse a tensor that is known to have other than one element."""
+    shape = getattr(condition.struct_info, "shape", None)
+    extents = shape.values if isinstance(shape, relax.ShapeExpr) else ()
+    if any(isinstance(extent, tir.IntImm) and extent.value != 1 for extent in extents):
+        message = "the condition is a tensor of several elements"
+        raise builder.context.error("E0326", message, node, 'compute a tensor of shape () and dtype "bool"')
+
+
 def _branch(
     builder: BlockBuilder, body: tuple[syntax.Stmt, ...], suffix: str, statement: syntax.If
 ) -> tuple[relax.Var, relax.SeqExpr] | None:
@@ -168,8 +178,10 @@ def _branch(
     builder.begin()
     with context.scope.frame():
         build_statements(builder, body)
+        names = (name for inner in body for name in defined_names(inner))
+        has_failed = any(context.scope.get(name) is POISON for name in names)
     branch = builder.end_branch(suffix)
-    if len(context.diagnostics) > errors:
+    if has_failed or len(context.diagnostics) > errors:
         return None
     if branch is None or isinstance(branch[0], relax.DataflowVar):
         help = "end it with an assignment to a name that both branches bind"

@@ -48,6 +48,10 @@ _NAMES = {
     "print": "`tvms debug` stops at a line and shows values",
     "sum": "add in a loop, or in a block with a reduction axis",
     "str": "write a string in quotes",
+    **{name: f"write {name.capitalize()}" for name in ("true", "false", "none")},
+    **dict.fromkeys(("null", "nil", "undefined"), "write None"),
+    **dict.fromkeys(("nan", "inf"), 'write T.float32("nan"), T.float32("inf") or T.float32("-inf")'),
+    **dict.fromkeys(("threadIdx", "blockIdx", "blockDim"), 'bind a loop to it: S.bind(loop, "threadIdx.x")'),
     "bool": 'T.bool is the type; write T.Cast("bool", x) to convert an expression',
     "self": "call functions as cls.name",
     "sch": "primitives are called as S.name",
@@ -74,6 +78,14 @@ _OF_NUMPY = {
     "floor_divide": "floordiv",
 }  # fmt: skip
 """Operations on elements, by the names of the operators on tensors."""
+_OF_TORCH = {
+    "chunk": "split", "transpose": "permute_dims", "mul": "multiply", "sub": "subtract", "div": "divide", "cat": "concat",
+    "view": "reshape", "cast": "astype", "mm": "matmul", "bmm": "matmul", "dot": "matmul", "pow": "power",
+    "unsqueeze": "expand_dims", "gather": "gather_elements", "expand": "broadcast_to", "clamp": "clip", "eq": "equal",
+    "ne": "not_equal", "lt": "less", "gt": "greater", "le": "less_equal", "ge": "greater_equal",
+    "concatenate": "concat", "rsub": "subtract", "to": "astype", "type": "astype", "bitwise_invert": "bitwise_not",
+}  # fmt: skip
+"""Operators on tensors, by their names in other frameworks."""
 _FOREIGN_ARGUMENTS = {
     ("R.call_tir", "dtype"): 'state the type of the result: out_sinfo=R.Tensor((8, 16), "float32")',
     ("R.call_tir", "shape"): 'state the type of the result: out_sinfo=R.Tensor((8, 16), "float32")',
@@ -84,6 +96,12 @@ _FOREIGN_ARGUMENTS = {
 def foreign_form(name: str) -> str | None:
     """Return a remedy for a form that other languages have, such as "T.Kernel"."""
     return _FOREIGN_FORMS.get(name)
+
+
+def foreign_operator(name: str) -> str | None:
+    """Return a suggestion for an operator by its name in other frameworks, such as "R.mul"."""
+    own = _OF_TORCH.get(name.removeprefix("R."))
+    return f"did you mean 'R.{own}'?" if own else None
 
 
 def foreign_argument(form: str, name: int | str | None) -> str | None:
@@ -100,12 +118,12 @@ def undefined(name: str, known: Iterable[str], dialect: str) -> str | None:
     known = tuple(known)
     if dialect == "R" and is_dtype(name):
         return f'write "{name}"'
-    near = did_you_mean(name, (other for other in known if other.lower() == name.lower())) if len(name) > 1 else None
+    near = did_you_mean(name, (other for other in known if other.lower() == name.lower()))
     form = elsewhere(name, dialect)
     form = (
         None if dialect == "T" and form and "'R." in form else form
     )  # a loop function cannot call operators on tensors
-    return _NAMES.get(name) or near or form or did_you_mean(name, known)
+    return _NAMES.get(name) or near or form or (did_you_mean(name, known) if len(name) > 1 else None)
 
 
 def holds_operators(namespace: str) -> bool:

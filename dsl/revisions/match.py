@@ -2,7 +2,8 @@
 
 Siblings are aligned: equal ones first, then those with the same name or target, then similar ones; each time the longest
 common order is kept (Hunt and Szymanski, 1977). What is left is a move if an equal subtree, or a definition of the same name,
-is left on the other side, as in GumTree (Falleri et al., 2014). A definition that is left may have been renamed.
+is left on the other side, as in GumTree (Falleri et al., 2014). A definition that is left may have been renamed, and a loop
+or a block that is left may have been changed inside as well.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from .outline import DEFINITION, LINE, Node
 
 LEAST_SIMILAR = 0.5
 """Share of common tokens from which on two statements of a gap are one that changed."""
+LEAST_MOVED = 0.8
+"""Share of common tokens from which on a loop or a block of the same definition has been moved, and changed inside."""
 MOST_COMPARED = 2_500
 """Number of pairs in a gap above which similar statements are only looked for at equal places."""
 
@@ -49,7 +52,7 @@ class Matching:
             pairs += found
 
     def _find_moves(self, first: Node, second: Node) -> None:
-        for find in (self._same_names, self._same_trees, self._similar_definitions):
+        for find in (self._same_names, self._same_trees, self._similar_trees):
             left = [node for node in first.walk() if node not in self.new and node.kind != LINE]
             right = [node for node in second.walk() if node not in self.old and node.kind != LINE]
             if not left or not right:
@@ -65,31 +68,46 @@ class Matching:
     def _same_trees(self, left: Sequence[Node], right: Sequence[Node]) -> list[tuple[Node, Node]]:
         """Return equal subtrees within one definition, large ones first."""
 
-        def key(node: Node, place: Callable[[Node], Node | None]) -> Hashable:
-            around = node.parent
-            while around is not None and around.kind != DEFINITION and around.parent is not None:
-                around = around.parent
-            home = place(around) if around is not None else None
+        left_homes, right_homes = self._homes(left, right)
+
+        def key(node: Node) -> Hashable:
+            home = left_homes[node] if node in left_homes else right_homes[node]
             return None if home is None else (node.digest, id(home))
 
-        left_keys = {node: key(node, lambda around: around) for node in left}
-        right_keys = {node: key(node, self.old.get) for node in right}
-        found = _unique(left, right, lambda node: left_keys[node] if node in left_keys else right_keys[node])
-        return sorted(found, key=lambda pair: -pair[0].size)
+        return sorted(_unique(left, right, key), key=lambda pair: -pair[0].size)
 
-    def _similar_definitions(self, left: Sequence[Node], right: Sequence[Node]) -> list[tuple[Node, Node]]:
-        """Return definitions that share most of their statements: those that were renamed."""
-        left = [node for node in left if node.kind == DEFINITION]
-        right = [node for node in right if node.kind == DEFINITION]
-        bags = {node: Counter(token for part in node.walk() for token in part.tokens) for node in (*left, *right)}
+    def _homes(self, left: Sequence[Node], right: Sequence[Node]) -> tuple[dict[Node, Node | None], ...]:
+        """Return the definition of the first tree around each node; None if it is matched with none."""
+        return (
+            {node: _definition(node) for node in left},
+            {node: self.old.get(around) if (around := _definition(node)) else None for node in right},
+        )
+
+    def _similar_trees(self, left: Sequence[Node], right: Sequence[Node]) -> list[tuple[Node, Node]]:
+        """Return definitions that share most of their statements, which were renamed, and moved loops and blocks that changed."""
+        left = [node for node in left if node.kind == DEFINITION or node.children]
+        right = [node for node in right if node.kind == DEFINITION or node.children]
         if len(left) * len(right) > MOST_COMPARED:
             return []
-        scored = sorted(
-            ((_overlap(bags[a], bags[b]), -index, a, b) for index, a in enumerate(left) for b in right),
-            key=lambda row: row[:2],
-            reverse=True,
-        )
-        return [(a, b) for score, _, a, b in scored if score > LEAST_SIMILAR]
+        left_homes, right_homes = self._homes(left, right)
+        bags = {node: Counter(token for part in node.walk() for token in part.tokens) for node in (*left, *right)}
+        scored: list[tuple[float, int, Node, Node]] = []
+        for index, a in enumerate(left):
+            for b in right:
+                is_near = a.kind == DEFINITION or (left_homes[a] is not None and left_homes[a] is right_homes[b])
+                score = _overlap(bags[a], bags[b]) if a.kind == b.kind and is_near else 0.0
+                if score > (LEAST_SIMILAR if a.kind == DEFINITION else LEAST_MOVED):
+                    scored.append((score, -index, a, b))
+        scored.sort(key=lambda row: row[:2], reverse=True)
+        return [(a, b) for _, _, a, b in scored]
+
+
+def _definition(node: Node) -> Node | None:
+    """Return the definition around a node, or the file."""
+    around = node.parent
+    while around is not None and around.kind != DEFINITION and around.parent is not None:
+        around = around.parent
+    return around
 
 
 def _unique(left: Sequence[Node], right: Sequence[Node], key: Callable[[Node], Hashable]) -> list[tuple[Node, Node]]:

@@ -114,15 +114,23 @@ def touches(root: Node, edit: Edit) -> set[object]:
     number = {node: index for index, node in enumerate(nodes)}
     node = nodes[edit.node]
     match edit.kind:
-        case "insert" | "function":
+        case "insert":
             return {("in", edit.node)}
+        case "function":
+            return {("in", edit.node), *(number[below] for below in _taken(node, edit.gap))}
         case "delete" | "move":
             inside = [number[part] for part in node.walk()]
-            return {*inside, *(("in", place) for place in inside)}
+            below = [number[part] for part in _taken(node.parent, edit.gap)] if node.parent and node.children else []
+            return {*inside, *(("in", place) for place in inside), *below}
         case "rename":
             return {number[part] for part in node.walk() if edit.name in part.tokens}
         case _:
             return {edit.node}
+
+
+def _taken(around: Node, gap: int) -> list[Node]:
+    """Return the statement at a gap, if a comment above it is indented further: a block that is put there takes the comment."""
+    return [below for below in around.children[gap : gap + 1] if any((row.indent or 0) > 0 for row in below.lead)]
 
 
 def gaps(root: Node, edits: Sequence[Edit]) -> list[tuple[int, int, int]]:

@@ -156,6 +156,7 @@ class _Checker:
         if var in self.visible:
             return
         if var in self.defined and isinstance(var, relax.DataflowVar):
+            self.visible.add(var)  # reported once
             message = f"dataflow variable '{var.name_hint}' is used outside its block"
             self.report(
                 "E0432",

@@ -215,3 +215,13 @@ def test_a_loop_around_statements_moves_them() -> None:
         ("added", "loop", "", "for o in range(2):"),
         ("moved", "loop", "for i in range(16):", "for i in range(16):"),
     ]
+
+
+def test_a_loop_that_was_moved_and_changed_inside_is_still_the_same_loop() -> None:
+    base = changed(BASE, ("    A[0] = 3.0\n", "    A[0] = 3.0\n    A[1] = 4.0\n    A[2] = 5.0\n"))
+    theirs = changed(
+        base, (LOOP, ""), ("    A[2] = 5.0\n", "    A[2] = 5.0\n" + LOOP.replace("A[i] = 1.0", "A[i] = 6.0"))
+    )
+    ours = changed(base, ("range(16)", "range(8)"))
+    assert merged(ours, theirs, base) == changed(theirs, ("range(16)", "range(8)"))
+    assert merged(theirs, ours, base) == changed(theirs, ("range(16)", "range(8)"))
