@@ -226,8 +226,6 @@ class Context:
         """Whether the parameters of a function are being read."""
         self.wrong_functions: set[str] = set()
         """Functions whose head is wrong, which is reported where they are defined: what calls them is not built."""
-        self.is_incomplete = False
-        """Whether a definition with an unknown name has failed."""
         self.uses: list[Note] = []
         """The macro uses around the statement under construction, outermost first."""
         self.budget = Budget(len(source.text))
@@ -301,7 +299,7 @@ class Context:
 
     def global_var(self, name: str, node: syntax.Syntax) -> GlobalVar:
         """Return the reference to function `name` of the module; raise E0102 if there is none."""
-        if name in self.wrong_functions or (self.is_incomplete and name not in self.globals):
+        if name in self.wrong_functions:
             raise Failed
         if name not in self.globals:
             help = did_you_mean(name, self.globals)

@@ -222,7 +222,6 @@ class ModuleBuilder:
                         self.wrong.discard(statement.name)
                 else:
                     self.statement(statement)
-        self.context.is_incomplete = bool(self.context.diagnostics) or self.file.has_errors
         for name in self.file.broken:
             self.declare(name, GlobalVar(name))
         self.context.wrong_functions |= set(self.file.broken)
