@@ -1,12 +1,12 @@
-"""Statements that leave a loop before its end: `break` and `continue`."""
+"""Statements that leave a loop or a function before its end."""
 
 from __future__ import annotations
 
 from . import tir
 from .base import Node, Op
-from .visit import children
+from .visit import children, distinct
 
-BREAK, CONTINUE = Op("tir.break_loop"), Op("tir.continue_loop")
+BREAK, CONTINUE, RETURN = Op("tir.break_loop"), Op("tir.continue_loop"), Op("tir.ret")
 
 
 def is_jump(node: Node) -> bool:
@@ -24,3 +24,14 @@ def has_jump(body: Node, kinds: tuple[Op, ...] = (BREAK, CONTINUE)) -> bool:
         if not isinstance(node, tir.For | tir.While | tir.BufferStore | tir.Buffer):
             stack.extend(children(node))
     return False
+
+
+def returned_dtype(body: tir.Stmt) -> str | None:
+    """Return the dtype of the values that the body of a function returns; None if it returns none.
+
+    A path through the body without `T.ret` returns zero then.
+    """
+    for node in distinct(body):
+        if isinstance(node, tir.Call) and node.op == RETURN and isinstance(node.args[0], tir.PrimExpr):
+            return node.args[0].dtype
+    return None

@@ -123,7 +123,8 @@ def emit_kernel(module: LLVMModule, name: str, function: tir.PrimFunc) -> Value:
     """Emit the body of kernel `name` and return it."""
     llvm_function = module.declare(name)
     llvm_function.attributes.add("nounwind")
-    results = llvm_function.args[-2] if result_type(function) is not None else None
+    returned = result_type(function)
+    results = llvm_function.args[-2] if returned is not None else None
     emitter = KernelEmitter(module, llvm_function, results)
     emitter.values[RECORD_POINTER] = llvm_function.args[-1]
     emitter.fast_math = tuple(dict.fromkeys((*module.target.fast_math, *fast_math_of(function))))
@@ -137,6 +138,8 @@ def emit_kernel(module: LLVMModule, name: str, function: tir.PrimFunc) -> Value:
             emitter.alone.append(value)
     emitter.run(function.body)
     if not emitter.builder.block.is_terminated:
+        if results is not None:  # a path without T.ret
+            emitter.builder.store(ir.Constant(returned, None), results, align=1)
         emitter.leave(number(I32, 0))
     return llvm_function
 

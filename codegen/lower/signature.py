@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ...ir import tir
 from ...ir.base import Op
+from ...ir.jumps import returned_dtype
 from ...ir.visit import distinct
 
 
@@ -33,20 +34,13 @@ def size_variables(func: tir.PrimFunc) -> list[tir.Var]:
 def flatten_signature(func: tir.PrimFunc) -> tir.PrimFunc:
     """Return `func` with pointers and numbers as parameters, and an empty buffer map."""
     params = [func.buffer_map[param].data if param in func.buffer_map else param for param in func.params]
-    returned = _returned_dtype(func.body)
+    returned = returned_dtype(func.body)
     return replace(
         func,
         params=(*params, *size_variables(func)),
         buffer_map={},
         ret_type=None if returned is None else tir.PrimType(returned),
     )
-
-
-def _returned_dtype(body: tir.Stmt) -> str | None:
-    for node in distinct(body):
-        if isinstance(node, tir.Call) and node.op == Op("tir.ret") and isinstance(node.args[0], tir.PrimExpr):
-            return node.args[0].dtype
-    return None
 
 
 def written_variables(body: tir.Stmt) -> set[tir.Var]:

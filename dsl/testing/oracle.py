@@ -216,6 +216,8 @@ def first_difference(found: Any, expected: Any, tolerance: float | None = None, 
     import numpy as np
 
     a, b = np.asarray(found), np.asarray(expected)
+    if type(expected) is int and a.dtype.kind in "iu":  # an int has no dtype
+        b = b.astype(a.dtype)
     if a.dtype != b.dtype or a.shape != b.shape:
         return f"{a.dtype} of shape {a.shape}, not {b.dtype} of shape {b.shape}"
     if is_float(str(b.dtype)) and b.size:

@@ -12,6 +12,7 @@ from ..base import GlobalVar, IRModule, Node
 from ..deep import deep
 from ..diagnostics import error
 from ..empty_reductions import start_empty_reductions
+from ..jumps import returned_dtype
 from .arguments import Size, buffer_sizes, check_compact, check_count, settle, to_scalar, view_argument
 from .buffers import compile_view
 from .calls import FUNCTION, calls_of, operands_of
@@ -20,7 +21,7 @@ from .frame import Frame, World, fault
 from .jumps import Return
 from .memory import Pointer, View
 from .observer import observing
-from .scalars import Value
+from .scalars import Value, constant
 from .statements import Statement, compile_stmt
 
 
@@ -28,8 +29,8 @@ from .statements import Statement, compile_stmt
 def call_prim_func(func: tir.PrimFunc, args: Sequence[Any], module: IRModule | None = None, name: str = "") -> Value:
     """Call `func`. Buffers are NumPy arrays of their dtype and shape; those that it writes change in place.
 
-    Returns the value of `T.ret`, or None. Raises TvmsError: E0701 to E0706 if an argument does not fit, E0707 to E0716 for
-    faults, placed in the program.
+    Returns the value of `T.ret`, or zero on a path without it; None if the function returns no value. Raises TvmsError: E0701 to
+    E0706 if an argument does not fit, E0707 to E0716 for faults, placed in the program.
     """
     name = name or func.attrs.get("global_symbol", "the function")
     return call_in(World(module or IRModule({})), func, args, name)
@@ -42,15 +43,17 @@ def call_in(world: World, func: tir.PrimFunc, args: Sequence[Any], name: str, ca
     if func not in world.compiled:
         with observing(world.observer):  # a RecursionError here precedes all side effects, so `deep` may run it again
             executed = start_empty_reductions(func)
-            world.compiled[func] = executed, compile_stmt(executed.body)
+            dtype = returned_dtype(func.body)
+            default = None if dtype is None else constant(0, dtype)
+            world.compiled[func] = executed, compile_stmt(executed.body), default
     executed: tir.PrimFunc
     body: Statement
-    executed, body = world.compiled[func]
+    value: Value | None  # that of a run without `T.ret`
+    executed, body, value = world.compiled[func]
     frame = Frame(world)
     bind_arguments(frame, func, args, name, call)
     if world.observer is not None:
         world.observer.enter(executed, name, frame)
-    value: Value | None = None
     try:
         with np.errstate(all="ignore"):
             for _ in body(frame):

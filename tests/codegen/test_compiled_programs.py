@@ -203,6 +203,25 @@ I.ir_module Module:
     agree(text, np.zeros(8, "i4"))
 
 
+def test_a_path_without_return_returns_zero(agree: Callable[..., Any]) -> None:
+    text = """
+I.ir_module Module:
+    T.prim_func chosen(n: T.int32) -> T.float64:
+        if n > 3:
+            return T.float64(7)
+
+    T.prim_func main(A: T.Buffer((8,), "float64"), n: T.int32):
+        for i in range(8):
+            A[i] = Module.chosen(n + i)
+        if n == 2:
+            return 5
+"""
+    for n in (1, 2, 9):
+        agree(text, n, name="chosen")
+        result, _ = agree(text, np.full(8, 3.0), n)
+        assert result == (5 if n == 2 else 0)
+
+
 def test_bools_are_bytes_in_memory(agree: Callable[..., Any]) -> None:
     text = """
 T.prim_func main(A: T.Buffer((40,), "int32"), P: T.Buffer((40,), "bool"), Q: T.Buffer((40,), "bool"), C: T.Buffer((40,), "int32")):
