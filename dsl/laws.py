@@ -18,6 +18,7 @@ LAWS = {
     "schedule": "a chain of schedule primitives never changes what a program computes, and replays from its text",
     "codegen": "compiled code computes what the interpreter does: unoptimized, optimized, and scheduled",
     "lowering": "no step of the lowering, and no pass on loops, changes what a function computes",
+    "variations": "a random change of a program that somebody wrote prints, runs, compiles and lowers like any other",
     "recipes": "a default schedule replays from its text to the function that is compiled, and its knobs keep it correct",
     "traps": "compiled code stops at an index that was moved out of its buffer, and reports where",
     "debugger": "a run under the debugger computes the same, and its record goes back and forth exactly",

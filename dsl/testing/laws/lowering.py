@@ -55,7 +55,7 @@ def _check(example: _Example, execute: Any) -> None:
     some = [name for place, name in enumerate(reversed([*after])) if not place or (place + seed) % _PART == 0]
 
     def ways(_: IRModule, entry: str) -> dict[str, Call]:
-        return {name: _trapped(after[name], entry) for name in some}
+        return {name: trapped(after[name], entry) for name in some}
 
     assert_equivalent(module, module, seed=seed, profiles=profiles(seed), integers=(-8, 9), execute_after=ways)
 
@@ -69,7 +69,7 @@ def assert_scheduled_well(module: IRModule, execute: Any) -> None:
     assert not new, f"after ApplyDefaultSchedule: {', '.join(new)}"
 
 
-def _trapped(module: IRModule, entry: str) -> Call:
+def trapped(module: IRModule, entry: str) -> Call:
     """Return a function that interprets `entry`. An access outside the regions that its block declares is an error."""
     from ....ir.interp import Trap, run
 

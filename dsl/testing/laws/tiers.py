@@ -40,11 +40,11 @@ def _check(example: Example, execute: Execute) -> None:
     module = parse_source(Source("example.tvms", example.module.script()))
     name, inputs = name_and_inputs(module, example.seed)
     inputs = [with_special_values(value, example.seed) for value in inputs]
-    outcome = [SAME, _compare(module, name, inputs, track=example.seed % 2 == 0)]
+    outcome = [SAME, compare_tiers(module, name, inputs, track=example.seed % 2 == 0)]
     planted = plant(module, name, inputs, example.place)
     if planted is not None:
-        outcome.append(_compare(planted[0], name, inputs, track=False))
-    outcome.extend([MEETING, _compare(_meeting(module, name, example.place), name, inputs, track=True)])
+        outcome.append(compare_tiers(planted[0], name, inputs, track=False))
+    outcome.extend([MEETING, compare_tiers(_meeting(module, name, example.place), name, inputs, track=True)])
     example.outcome = tuple(filter(None, outcome))
 
 
@@ -76,7 +76,7 @@ def _is_plain(access: tir.BufferLoad | tir.BufferStore) -> bool:
     return bool(access.indices) and has_elements and all("x" not in index.dtype for index in access.indices)
 
 
-def _compare(module: IRModule, name: str, inputs: Sequence[Any], track: bool) -> str:
+def compare_tiers(module: IRModule, name: str, inputs: Sequence[Any], track: bool) -> str:
     """Assert that both tiers agree. Return FAULTS if they fault."""
     from ....ir.interp import run
 

@@ -1,0 +1,359 @@
+"""Variations of given programs: a few random changes of numbers, operators, loops, blocks, buffers and statements.
+
+Generators compose programs from parts that someone thought of; a variation starts from a program that someone wrote for
+another reason. The verifier accepts it, but it need not be free of faults at run time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from math import prod
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from msgspec.structs import replace
+
+from ...ir import make, tir
+from ...ir.base import IRModule, Node, Op
+from ...ir.diagnostics import TvmsError
+from ...ir.dtype import is_bool, is_float, is_int, lanes_of
+from ...ir.interp.lanes.sample import work_of
+from ...ir.programs import as_module
+from ...ir.verify import verify
+from ...ir.visit import substitute, walk
+from ..load import parse
+from .choices import Choices
+
+MOST = 3
+"""Maximum number of changes of a program."""
+LARGEST = 1 << 13
+"""Maximum number of iterations of a program, and of elements of a buffer."""
+_ATTEMPTS = 8
+"""Number of changes that are tried for each that is made."""
+Change: TypeAlias = Callable[[Choices, Any, "Around"], Node | None]
+"""Function from a node to another one of the same kind; None if it does not apply."""
+
+
+class Around:
+    """What a change may use: the expressions of the function around a node, by dtype."""
+
+    def __init__(self, function: tir.PrimFunc) -> None:
+        self.function = function
+        self.nodes = list(dict.fromkeys(walk(function)))
+
+    def expressions(self, dtype: str) -> list[tir.PrimExpr]:
+        return [node for node in self.nodes if isinstance(node, tir.PrimExpr) and node.dtype == dtype]
+
+
+def varied(choose: Choices, module: IRModule) -> IRModule:
+    """Return a module whose loop functions have up to `MOST` changes, and that the verifier accepts."""
+    for _ in range(choose.number(0, MOST)):
+        module = _changed(choose, module)
+    return module
+
+
+def _changed(choose: Choices, module: IRModule) -> IRModule:
+    names = [name for name, function in module.functions.items() if isinstance(function, tir.PrimFunc)]
+    for _ in range(_ATTEMPTS if names else 0):
+        name = choose.pick(names)
+        function = module.functions[name]
+        assert isinstance(function, tir.PrimFunc)
+        around = Around(function)
+        fitting = [node for node in around.nodes if not isinstance(node, tir.Var) and changes_of(type(node))]
+        if not fitting:
+            continue
+        node = choose.pick(fitting)
+        try:
+            changed = choose.pick(changes_of(type(node)))(choose, node, around)
+            if changed is None:
+                continue
+            after = replace(module, functions={**module.functions, name: substitute(function, {node: changed})})
+            after = parse(after.script())
+            if _is_accepted(after):
+                return after
+        except TvmsError:
+            continue
+    return module
+
+
+@cache
+def known_programs() -> tuple[IRModule, ...]:
+    """Return the loop functions in `programs`, each as a module."""
+    files = sorted((Path(__file__).parent / "programs").glob("*.tvms"))
+    modules = [parse(file.read_text(encoding="utf-8"), file.name) for file in files]
+    return tuple([as_module(function) for module in modules for function in module.functions.values()])
+
+
+def _is_accepted(module: IRModule) -> bool:
+    """Return whether the verifier reports no error, and a run is short."""
+    functions = [function for function in module.functions.values() if isinstance(function, tir.PrimFunc)]
+    return (
+        all(work_of(function) <= LARGEST and _elements(function) <= LARGEST for function in functions)
+        and not any(problem.severity == "error" for problem in verify(module, "races"))
+    )  # fmt: skip
+
+
+def _elements(function: tir.PrimFunc) -> int:
+    """Return the number of elements of the largest buffer of static shape."""
+    shapes = [node.shape for node in walk(function) if isinstance(node, tir.Buffer)]
+    shapes += [node.extents for node in walk(function) if isinstance(node, tir.Allocate)]
+    return max((prod(size.value for size in shape if isinstance(size, tir.IntImm)) for shape in shapes), default=0)
+
+
+@cache
+def changes_of(kind: type[Node]) -> tuple[Change, ...]:
+    """Return the changes of a kind of node."""
+    return tuple([change for base, changes in CHANGES.items() if issubclass(kind, base) for change in changes])
+
+
+# --- Expressions ----------------------------------------------------------------------------------------------
+
+_ARITHMETIC = (tir.Add, tir.Sub, tir.Mul, tir.Min, tir.Max, tir.FloorDiv, tir.FloorMod, tir.Div, tir.Mod)
+_COMPARISONS = (tir.EQ, tir.NE, tir.LT, tir.LE, tir.GT, tir.GE)
+_LOGICAL = (tir.And, tir.Or)
+_UNARY = ("exp", "log", "sqrt", "tanh", "sigmoid", "erf", "rsqrt", "fabs", "floor", "ceil", "round", "nearbyint", "trunc",
+          "sin", "cos", "tan", "atan", "sinh", "cosh", "exp2", "exp10", "log2", "log10", "log1p", "isnan")  # fmt: skip
+FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 3.0, float("inf"), float("-inf"), float("nan"), 1e-40, 1e30, 65504.0)
+
+
+def _other_integer(choose: Choices, node: tir.IntImm, around: Around) -> Node | None:
+    if is_bool(node.dtype):
+        return tir.IntImm(node.dtype, 1 - node.value)
+    value = choose.pick(
+        (node.value + 1, node.value - 1, 0, 1, -node.value, 2 * node.value, node.value // 2, -1, 2, 127, 2**31 - 1)
+    )
+    return make.const(value, node.dtype) if value != node.value else None
+
+
+def _other_float(choose: Choices, node: tir.FloatImm, around: Around) -> Node | None:
+    return tir.FloatImm(node.dtype, choose.pick(FLOATS))
+
+
+def _other_operator(choose: Choices, node: tir.BinaryOp, around: Around) -> Node | None:
+    family: tuple[Any, ...] = next(
+        (kinds for kinds in (_ARITHMETIC, _COMPARISONS, _LOGICAL) if type(node) in kinds), ()
+    )
+    if not family:
+        return None
+    kind = choose.pick(family)
+    if is_float(node.a.dtype) and kind in (tir.FloorDiv, tir.FloorMod, tir.Mod):
+        return None
+    if is_int(node.a.dtype) and kind is tir.Div:
+        return None
+    return kind(node.dtype, node.a, node.b)
+
+
+def _swapped(choose: Choices, node: tir.BinaryOp, around: Around) -> Node | None:
+    return replace(node, a=node.b, b=node.a)
+
+
+def _other_function(choose: Choices, node: tir.Call, around: Around) -> Node | None:
+    if not isinstance(node.op, Op) or node.op.name.removeprefix("tir.") not in _UNARY or len(node.args) != 1:
+        return None
+    return replace(node, op=Op(f"tir.{choose.pick(_UNARY)}"))
+
+
+def _replaced(choose: Choices, node: tir.PrimExpr, around: Around) -> Node | None:
+    """Another expression of the function with the same dtype."""
+    others = [other for other in around.expressions(node.dtype) if other is not node]
+    return choose.pick(others) if others else None
+
+
+def _combined(choose: Choices, node: tir.PrimExpr, around: Around) -> Node | None:
+    """The expression and another one of the function, under an operator."""
+    others = around.expressions(node.dtype)
+    if node.dtype == "handle" or not others or isinstance(node, tir.StringImm):
+        return None
+    other = choose.pick(others)
+    if is_bool(node.dtype):
+        return (
+            choose.pick((make.logical_and, make.logical_or))(node, other)
+            if choose.number(0, 2)
+            else make.logical_not(node)
+        )
+    operator = choose.pick((make.add, make.sub, make.mul, make.minimum, make.maximum))
+    return operator(node, other)
+
+
+def _selected(choose: Choices, node: tir.PrimExpr, around: Around) -> Node | None:
+    conditions = around.expressions("bool")
+    others = around.expressions(node.dtype)
+    if not conditions or not others or lanes_of(node.dtype) != 1 or node.dtype == "handle":
+        return None
+    condition, other = choose.pick(conditions), choose.pick(others)
+    if choose.number(0, 1):
+        return tir.Select(node.dtype, condition, node, other)
+    return make.if_then_else(condition, node, other)
+
+
+def _there_and_back(choose: Choices, node: tir.PrimExpr, around: Around) -> Node | None:
+    if not (is_float(node.dtype) or is_int(node.dtype)) or lanes_of(node.dtype) != 1:
+        return None
+    middle = choose.pick(
+        ("int8", "uint8", "int32", "int64", "float16", "float32", "float64", "bfloat16", "bool", "uint32")
+    )
+    return make.cast(make.cast(node, middle), node.dtype)
+
+
+def _bound(choose: Choices, node: tir.PrimExpr, around: Around) -> Node | None:
+    if not (is_float(node.dtype) or is_int(node.dtype)):
+        return None
+    variable = tir.Var(node.dtype, choose.fresh("t"))
+    return tir.Let(
+        node.dtype,
+        variable,
+        node,
+        make.add(variable, make.sub(variable, variable)) if choose.number(0, 1) else variable,
+    )
+
+
+# --- Statements -----------------------------------------------------------------------------------------------
+
+
+def _other_loop(choose: Choices, node: tir.For, around: Around) -> Node | None:
+    match choose.number(0, 4):
+        case 0:
+            least = make.const(choose.pick((1, 2, -1, 3)), node.loop_var.dtype)
+            return replace(node, min=make.add(node.min, least))
+        case 1:
+            return replace(node, extent=make.const(choose.number(0, 9), node.loop_var.dtype))
+        case 2:
+            kinds = (tir.ForKind.SERIAL, tir.ForKind.PARALLEL, tir.ForKind.VECTORIZED, tir.ForKind.UNROLLED)
+            return None if node.thread_binding is not None else replace(node, kind=choose.pick(kinds))
+        case 3:  # the same iterations, shifted
+            least = make.const(choose.pick((1, 2, -1, 3)), node.loop_var.dtype)
+            other = tir.Var(node.loop_var.dtype, node.loop_var.name)
+            body = substitute(node.body, {node.loop_var: make.sub(other, least)})
+            return replace(node, loop_var=other, min=make.add(node.min, least), body=body)
+        case _:  # backwards
+            other = tir.Var(node.loop_var.dtype, node.loop_var.name)
+            last = make.sub(make.add(make.add(node.min, node.min), node.extent), make.const(1, node.loop_var.dtype))
+            return replace(node, loop_var=other, body=substitute(node.body, {node.loop_var: make.sub(last, other)}))
+
+
+def _inner_loop(choose: Choices, node: tir.Stmt, around: Around) -> Node | None:
+    if isinstance(node, tir.Block):
+        return None
+    variable = tir.Var("int32", choose.fresh("r"))
+    kind = choose.pick((tir.ForKind.SERIAL, tir.ForKind.UNROLLED))
+    return tir.For(
+        variable, make.const(choose.number(0, 1), "int32"), make.const(choose.number(0, 2), "int32"), kind, node
+    )
+
+
+def _conditional(choose: Choices, node: tir.Stmt, around: Around) -> Node | None:
+    conditions = around.expressions("bool")
+    variables = [one for one in around.nodes if isinstance(one, tir.Var) and one.dtype in ("int32", "int64")]
+    if isinstance(node, tir.Block):
+        return None
+    if variables and choose.number(0, 1):
+        variable = choose.pick(variables)
+        condition = choose.pick((make.less, make.greater, make.equal, make.not_equal))(
+            variable, make.const(choose.number(0, 4), variable.dtype)
+        )
+    elif conditions:
+        condition = choose.pick(conditions)
+    else:
+        return None
+    return tir.IfThenElse(condition, node, node if choose.rarely(4) else None)
+
+
+def _repeated(choose: Choices, node: tir.Stmt, around: Around) -> Node | None:
+    return None if isinstance(node, tir.Block | tir.BlockRealize) else tir.SeqStmt((node, node))
+
+
+def _reordered(choose: Choices, node: tir.SeqStmt, around: Around) -> Node | None:
+    parts = list(node.seq)
+    at = choose.number(0, len(parts) - 2) if len(parts) > 1 else 0
+    if len(parts) < 2:
+        return None
+    if choose.number(0, 1):
+        parts[at], parts[at + 1] = parts[at + 1], parts[at]
+    else:
+        del parts[at]
+    return replace(node, seq=tuple(parts)) if len(parts) > 1 else parts[0]
+
+
+def _predicated(choose: Choices, node: tir.BlockRealize, around: Around) -> Node | None:
+    axes = [var for var in around.nodes if isinstance(var, tir.Var) and var.dtype in ("int32", "int64")]
+    if not axes:
+        return None
+    variable = choose.pick(axes)
+    return replace(
+        node,
+        predicate=make.logical_and(
+            node.predicate, make.less(variable, make.const(choose.number(1, 6), variable.dtype))
+        ),
+    )
+
+
+def _other_block(choose: Choices, node: tir.Block, around: Around) -> Node | None:
+    match choose.number(0, 3):
+        case 0:
+            return replace(node, init=None) if node.init is not None else None
+        case 1 if node.iter_vars:
+            at = choose.number(0, len(node.iter_vars) - 1)
+            axis = node.iter_vars[at]
+            kind = choose.pick(
+                (tir.IterVarType.DATA_PAR, tir.IterVarType.COMM_REDUCE, tir.IterVarType.ORDERED, tir.IterVarType.OPAQUE)
+            )
+            return replace(
+                node, iter_vars=(*node.iter_vars[:at], replace(axis, iter_type=kind), *node.iter_vars[at + 1 :])
+            )
+        case 2 if node.reads:
+            return replace(node, reads=(*node.reads, choose.pick(node.reads)))
+        case _:
+            return replace(node, name_hint=node.name_hint + "_again")
+
+
+def _stored_again(choose: Choices, node: tir.BufferStore, around: Around) -> Node | None:
+    """An update of the element instead of a store."""
+    if node.predicate is not None or lanes_of(node.value.dtype) != 1 or is_bool(node.value.dtype):
+        return None
+    load = tir.BufferLoad(node.buffer.dtype, node.buffer, node.indices)
+    return replace(node, value=choose.pick((make.add, make.sub, make.mul))(load, node.value))
+
+
+# --- Buffers --------------------------------------------------------------------------------------------------
+
+
+def _other_buffer(choose: Choices, node: tir.Buffer, around: Around) -> Node | None:
+    one = node.shape[0].dtype if node.shape else "int32"
+    match choose.number(0, 3):
+        case 0 if node.shape:
+            at = choose.number(0, len(node.shape) - 1)
+            return replace(
+                node,
+                shape=(
+                    *node.shape[:at],
+                    make.add(node.shape[at], make.const(choose.pick((1, 2, -1)), one)),
+                    *node.shape[at + 1 :],
+                ),
+            )
+        case 1 if node.shape and not node.strides:
+            strides: list[tir.PrimExpr] = [make.const(choose.number(1, 2), one)]
+            for size in node.shape[:0:-1]:
+                strides.append(make.add(make.mul(strides[-1], size), make.const(choose.number(0, 2), one)))
+            return replace(node, strides=tuple(strides[::-1]))
+        case 2:
+            return replace(node, elem_offset=make.const(choose.number(0, 4), one))
+        case _:
+            return replace(node, data_alignment=choose.pick((4, 8, 16, 128)))
+
+
+CHANGES: dict[type[Node], tuple[Change, ...]] = {
+    tir.IntImm: (_other_integer,),
+    tir.FloatImm: (_other_float,),
+    tir.BinaryOp: (_other_operator, _swapped),
+    tir.Call: (_other_function,),
+    tir.PrimExpr: (_replaced, _combined, _selected, _there_and_back, _bound),
+    tir.For: (_other_loop, _other_loop),
+    tir.Stmt: (_inner_loop, _conditional, _repeated),
+    tir.SeqStmt: (_reordered,),
+    tir.BlockRealize: (_predicated,),
+    tir.Block: (_other_block,),
+    tir.BufferStore: (_stored_again,),
+    tir.Buffer: (_other_buffer,),
+}
+"""The changes of each kind of node."""
