@@ -1,7 +1,7 @@
 """Time until what is found is known after a keystroke, in a text of many lines: the median, and what 99 of 100 stay below.
 
 python bench/editing.py [LINES]: words are typed letter by letter at random places of random definitions, and deleted again.
-python bench/editing.py [LINES] --memory EDITS: instead, the memory that is in use after each tenth of so many edits.
+python bench/editing.py [LINES] --memory EDITS: instead, the memory that is in use after each tenth of the given number of edits.
 """
 
 from __future__ import annotations

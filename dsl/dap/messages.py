@@ -13,7 +13,7 @@ MOST_BYTES = 64 * 2**20
 
 
 class ProtocolError(Exception):
-    """The client sent something that is no message."""
+    """The client sent something other than a message."""
 
 
 class Channel:

@@ -17,7 +17,7 @@ from .messages import Json
 
 
 def sources(adapter: Adapter) -> list[Source]:
-    """Return the texts of the program; the number of one in the list plus one is its reference, if it is no file."""
+    """Return the texts of the program; the number of one in the list plus one is its reference, if it is not a file."""
     places = adapter.session.places.of_module(adapter.session.module)
     return list({place.source.name: place.source for place in places}.values())
 

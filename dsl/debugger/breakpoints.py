@@ -100,7 +100,7 @@ class Breakpoints:
 
 
 def can_break(place: Place) -> bool:
-    """Return whether a breakpoint in a line is at `place`; the end of a loop function is no line of its own."""
+    """Return whether a breakpoint in a line is at `place`; the end of a loop function has no line of its own."""
     return place.is_head and not (place.is_end and isinstance(place.node, tir.PrimFunc))
 
 

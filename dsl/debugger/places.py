@@ -21,7 +21,7 @@ class Place(Struct, frozen=True, eq=False):
     """A place in a function; `node` is a statement, a binding, or the function itself, for its end.
 
     `names` are the variables and buffers that are visible when the run reaches it. `is_head` says that the run can stop
-    there: statements that only wrap others, and the inner loops of one `T.grid`, are no places of their own.
+    there: statements that only wrap others, and the inner loops of one `T.grid`, are not places of their own.
     """
 
     node: Node

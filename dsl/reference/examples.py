@@ -115,7 +115,7 @@ def explanation(code: str, block: Callable[[str], str]) -> list[str]:
 
 
 def _changed(wrong: str, right: str) -> str:
-    """Return `right` without the definitions at its start that `wrong` has, too."""
+    """Return `right` without the definitions at its start that `wrong` also has."""
     before, after = _DEFINITION.split(wrong), _DEFINITION.split(right)
     while len(after) > 1 and before and before[0] == after[0]:
         del before[0], after[0]

@@ -200,7 +200,7 @@ def _signature(path: str, entry: Entry, stub: Stub) -> tuple[inspect.Signature, 
 
 
 def _arguments(text: str) -> Iterator[tuple[ast.arg, Any, ast.expr | None]]:
-    """Yield the parameters in "(a, b=1, *c, d=…)" with their kinds and defaults; one after a default may be omitted, too."""
+    """Yield the parameters in "(a, b=1, *c, d=…)" with their kinds and defaults; one after a default may also be omitted."""
     kinds = inspect.Parameter
     text = text.replace("…", "...")
     try:

@@ -131,7 +131,7 @@ def _stub(public: str) -> str:
 
 
 def _public_names(module: ModuleType) -> list[str]:
-    """Return the names that a module offers: its own, those of `__all__`, and those that it makes on demand."""
+    """Return the names that a module offers: its own, the names in `__all__`, and the names made on demand."""
     bound, exported = _bindings(module.__name__), set[str](getattr(module, "__all__", ()))
     is_package = bool(getattr(module, "__path__", None))
     own = {
