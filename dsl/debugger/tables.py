@@ -110,8 +110,7 @@ def heat_map_html(summary: Summary) -> Safe:
             for column, level in enumerate(row)
         ]
         lines.append(fill("<tr>{}</tr>", joined("", cells)))
-    style = Safe("border-collapse:collapse")
-    return fill('<table style="{}">{}</table>', style, joined("", lines))
+    return fill('<table style="border-collapse:collapse">{}</table>', joined("", lines))
 
 
 def _title(summary: Summary, row: int, column: int) -> str:
@@ -120,7 +119,7 @@ def _title(summary: Summary, row: int, column: int) -> str:
 
 def _color(level: int) -> Safe:
     if level < 0:
-        return Safe("#000")
+        return fill("#000")
     hue = 240 - 240 * level // (_COLORS - 1)
     return fill("hsl({},70%,55%);width:8px;height:8px", hue)
 

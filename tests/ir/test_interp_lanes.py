@@ -53,8 +53,8 @@ def check(text: str, *args: Any, **options: Any) -> str:
 def stores(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The elements that were stored one by one."""
     made: list[Any] = []
-    put = buffers.put
-    monkeypatch.setattr(buffers, "put", lambda *args: (made.append(args), put(*args)))
+    put = buffers.compile_put()
+    monkeypatch.setattr(buffers, "compile_put", lambda: lambda *args: (made.append(args), put(*args)))
     return made
 
 
