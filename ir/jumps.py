@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from . import tir
 from .base import Node, Op
 from .visit import children, distinct
@@ -26,12 +28,16 @@ def has_jump(body: Node, kinds: tuple[Op, ...] = (BREAK, CONTINUE)) -> bool:
     return False
 
 
+def returns(body: tir.Stmt) -> Iterator[tuple[tir.Call, tir.PrimExpr]]:
+    """Yield the uses of `T.ret` in the body of a function that return a value, and the values."""
+    for node in distinct(body):
+        if isinstance(node, tir.Call) and node.op == RETURN and isinstance(node.args[0], tir.PrimExpr):
+            yield node, node.args[0]
+
+
 def returned_dtype(body: tir.Stmt) -> str | None:
     """Return the dtype of the values that the body of a function returns; None if it returns none.
 
     A path through the body without `T.ret` returns zero then.
     """
-    for node in distinct(body):
-        if isinstance(node, tir.Call) and node.op == RETURN and isinstance(node.args[0], tir.PrimExpr):
-            return node.args[0].dtype
-    return None
+    return next((value.dtype for _, value in returns(body)), None)

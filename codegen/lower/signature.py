@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from ...ir import tir
 from ...ir.base import Op
-from ...ir.jumps import returned_dtype
+from ...ir.diagnostics import error
+from ...ir.jumps import returned_dtype, returns
 from ...ir.visit import distinct
 
 
@@ -35,6 +36,10 @@ def flatten_signature(func: tir.PrimFunc) -> tir.PrimFunc:
     """Return `func` with pointers and numbers as parameters, and an empty buffer map."""
     params = [func.buffer_map[param].data if param in func.buffer_map else param for param in func.params]
     returned = returned_dtype(func.body)
+    for call, value in returns(func.body):
+        if value.dtype != returned:
+            message = f"the function returns {value.dtype} here, but {returned} elsewhere"
+            raise error("E0606", message, call.span, f'convert the value: T.Cast("{returned}", …)')
     return replace(
         func,
         params=(*params, *size_variables(func)),

@@ -222,6 +222,26 @@ I.ir_module Module:
         assert result == (5 if n == 2 else 0)
 
 
+def test_results_of_two_dtypes_are_refused() -> None:
+    text = """
+T.prim_func main(n: T.int32, x: T.int64):
+    if n > 3:
+        return n
+    return x
+"""
+    with pytest.raises(tvms.TvmsError) as problem:
+        tvms.compile(tvms.parse(text), target="llvm")
+    assert (
+        str(problem.value)
+        == """error[E0606]: the function returns int64 here, but int32 elsewhere
+  --> <string>:5:5
+   |
+ 5 |     return x
+   |     ^^^^^^^^
+   = help: convert the value: T.Cast("int32", …)"""
+    )
+
+
 def test_bools_are_bytes_in_memory(agree: Callable[..., Any]) -> None:
     text = """
 T.prim_func main(A: T.Buffer((40,), "int32"), P: T.Buffer((40,), "bool"), Q: T.Buffer((40,), "bool"), C: T.Buffer((40,), "int32")):
