@@ -66,6 +66,8 @@ def public_modules() -> dict[str, str]:
         while (public := public.rpartition(".")[0]) not in ("", "tvms", "tvms.ir"):
             if public not in found:
                 found[public] = import_module(public).__name__
+    for real in {*found.values()}:  # what some of them declare is part of others
+        import_module(real)
     return dict(sorted(found.items()))
 
 

@@ -2,6 +2,7 @@
 
 import builtins
 import collections.abc
+import tvms.codegen.target
 import tvms.ir.base
 import tvms.ir.building.block_builder
 import tvms.ir.passes.fuse_by_pattern
@@ -32,8 +33,14 @@ def AlterOpImpl(op_impl_map: collections.abc.Mapping[builtins.str, tvms.ir.tir.P
     Raises TvmsError: E0902 if an implementation is not a loop function, if the numbers of layouts and buffers differ,
     or if a layout cannot be inverted.
     """
+def AnnotateEntryFunc() -> tvms.ir.passes.transform.Pass:
+    """Mark the only loop function as the entry of the program (TVM: `tir.transform.AnnotateEntryFunc`)."""
 def AnnotateTIROpPattern() -> tvms.ir.passes.transform.Pass:
     """Set the attribute `op_pattern` of each loop function that has none."""
+def Apply(ftransform: collections.abc.Callable[[tvms.ir.tir.PrimFunc], tvms.ir.tir.PrimFunc]) -> tvms.ir.passes.transform.Pass:
+    """Replace each loop function by the result of `ftransform` (TVM: `tir.transform.Apply`)."""
+def ApplyDefaultSchedule() -> tvms.ir.passes.transform.Pass:
+    """Apply the default schedules for this processor to unscheduled functions, as the compiler does."""
 def AttachAttrLayoutFreeBuffers() -> tvms.ir.passes.transform.Pass:
     """Let every `R.call_tir` call a copy of its function that has the attribute `layout_free_buffers`."""
 def AttachExternModules(ext_mods: collections.abc.Sequence[typing.Any]) -> tvms.ir.passes.transform.Pass:
@@ -53,6 +60,8 @@ def BindSymbolicVars(binding_map: collections.abc.Mapping[builtins.str | tvms.ir
 
     Raises TvmsError: E0905 if the module has no such function, E0906 if no such function has the dimension.
     """
+def BindTarget(target: builtins.str | tvms.codegen.target.Target | collections.abc.Mapping[builtins.str, typing.Any]) -> tvms.ir.passes.transform.Pass:
+    """Set the target of each loop function that has none (TVM: `tir.transform.BindTarget`)."""
 def BundleModelParams(param_tuple_name: builtins.str = 'model_params') -> tvms.ir.passes.transform.Pass:
     """Bundle the parameters after the first `num_input` into one tuple, in functions that have this attribute.
 
@@ -77,8 +86,18 @@ def CombineParallelMatmul(check: collections.abc.Callable[[tvms.ir.relax.Var, co
     If a vector is added to every product, which has no other use, the vectors are also concatenated. All widths but one must
     be known, and the other dimensions must be equal. `check` may refuse a group.
     """
+def CommonSubexprElimTIR() -> tvms.ir.passes.transform.Pass:
+    """Return `func` with repeated computations bound to variables."""
+def CompactBufferAllocation(is_strict: builtins.bool = True) -> tvms.ir.passes.transform.Pass:
+    """Reduce the buffers of opaque blocks to the part that is used. No dimension becomes larger, even if `is_strict` is
+    False, with which TVM may also pad buffers.
+    """
 def ComputePrimValue() -> tvms.ir.passes.transform.Pass:
     """Replace each `R.prim_value` that is not a constant or a variable by a call of a function that computes it."""
+def ConvertBlocksToOpaque() -> tvms.ir.passes.transform.Pass:
+    """Return `func` with the iterators of blocks replaced by their bindings."""
+def ConvertForLoopsToSerial() -> tvms.ir.passes.transform.Pass:
+    """Return `func` with its parallel loops made sequential (TVM: `ConvertForLoopsToSerial`)."""
 def ConvertLayout(desired_layouts: collections.abc.Mapping[builtins.str, collections.abc.Sequence[builtins.str]], layout_cb: collections.abc.Callable[[tvms.ir.relax.Call], collections.abc.Mapping[builtins.str, collections.abc.Sequence[builtins.str]]] | None = None) -> tvms.ir.passes.transform.Pass:
     """Compute the operators in `desired_layouts` with data, weights and result in other layouts.
 
@@ -89,6 +108,12 @@ def ConvertLayout(desired_layouts: collections.abc.Mapping[builtins.str, collect
     `desired_layouts`.
 
     Raises TvmsError: E0902 if a layout is not valid for its operator.
+    """
+def ConvertSSA() -> tvms.ir.passes.transform.Pass:
+    """Return `mod` with every variable and buffer defined once: a repeated definition gets a new variable in its scope.
+
+    A function that shares definitions with an earlier one is copied. Several attributes of one function may launch the same
+    thread.
     """
 def ConvertToDataflow(min_size: builtins.int = 2) -> tvms.ir.passes.transform.Pass:
     """Put each sequence of at least `min_size` bindings without side effects or branches into a dataflow block.
@@ -129,6 +154,12 @@ def ExpandMatmulOfSum() -> tvms.ir.passes.transform.Pass:
     """
 def ExpandTupleArguments() -> tvms.ir.passes.transform.Pass:
     """Replace tuple parameters of private functions by one parameter for each field, including nested tuples."""
+def Filter(fcond: collections.abc.Callable[[tvms.ir.tir.PrimFunc], builtins.bool]) -> tvms.ir.passes.transform.Pass:
+    """Remove the loop functions for which `fcond` does not hold (TVM: `tir.transform.Filter`)."""
+def FlattenBuffer() -> tvms.ir.passes.transform.Pass:
+    """Return `func` with flat buffer accesses."""
+def FlattenSignature() -> tvms.ir.passes.transform.Pass:
+    """Return `func` with pointers and numbers as parameters, and an empty buffer map."""
 def FoldBatchnormToConv2D() -> tvms.ir.passes.transform.Pass:
     """Fold batch normalization of the result of a convolution into its weights, if weights and moments are constants.
 
@@ -142,6 +173,11 @@ def FoldConstant(evaluate: collections.abc.Callable[[tvms.ir.base.IRModule, buil
     folding `R.zeros` would only enlarge the program. Operators are folded only in dataflow blocks, calls of loop
     functions everywhere. With `operators`, names such as "relax.add", only calls of these are folded, everywhere. Bindings that
     become unused are removed.
+    """
+def ForceNarrowIndexToInt32() -> tvms.ir.passes.transform.Pass:
+    """Return `func` with int32 variables and constants in place of all of int64. Sums and products must fit int32.
+
+    Raises TvmsError E0906 if a buffer holds int64, or a constant does not fit int32.
     """
 from tvms.ir.passes.catalogue import FunctionPass as FunctionPass
 def FuseOps(fuse_opt_level: builtins.int = -1) -> tvms.ir.passes.transform.Pass:
@@ -173,6 +209,27 @@ def Gradient(func_name: builtins.str, require_grads: tvms.ir.relax.Var | builtin
 
     Raises TvmsError: E0905 if the function does not exist, E0906 if it has no such variable or field, E0908 if it cannot
     be differentiated.
+    """
+def GuardBlocks(bounds: typing.Literal['check', 'prove', 'trust'] = 'prove') -> tvms.ir.passes.transform.Pass:
+    """Check the sizes of buffers of blocks, and matched buffers, at run time: all with `bounds="check"`,
+    those that are not proven to be valid with "prove".
+    """
+def GuardIndices(bounds: typing.Literal['check', 'prove', 'trust'] = 'prove') -> tvms.ir.passes.transform.Pass:
+    """Check indices at run time: all with `bounds="check"`, those that are not proven to be in bounds with
+    "prove".
+    """
+def HoistExpression() -> tvms.ir.passes.transform.Pass:
+    """Return `func` with loop-invariant conditions and variables hoisted."""
+def HoistFirstSteps() -> tvms.ir.passes.transform.Pass:
+    """Return `func` with first steps hoisted out of as many loops as possible."""
+def HoistIfThenElse() -> tvms.ir.passes.transform.Pass:
+    """Return `func` with loop-invariant conditions hoisted."""
+def InjectDoubleBuffer() -> tvms.ir.passes.transform.Pass:
+    """Return `func`, whose buffers are flat, with two halves for each buffer in a `double_buffer_scope`."""
+def InjectSoftwarePipeline() -> tvms.ir.passes.transform.Pass:
+    """Return `func`, whose blocks are opaque, with annotated loops replaced by software pipelines.
+
+    Raises TvmsError E0616 if the annotations of a loop are invalid.
     """
 def InlinePrivateFunctions() -> tvms.ir.passes.transform.Pass:
     """Inline each private graph function into its callers, and remove functions that are no longer called.
@@ -213,8 +270,16 @@ def LiftTransformParams(shared_transform: builtins.bool | collections.abc.Sequen
     Raises TvmsError: E0906 if `num_input` is invalid or shared weights differ, E0905 if one of the listed functions has
     no weights.
     """
+def LoopPartition() -> tvms.ir.passes.transform.Pass:
+    """Return `func` with loops split where a guard inside them may become false."""
 def LowerAllocTensor() -> tvms.ir.passes.transform.Pass:
     """Replace each `R.builtin.alloc_tensor` by a storage of the same size, and a tensor that fills it."""
+def LowerInitBlock() -> tvms.ir.passes.transform.Pass:
+    """Return `func` with the inits of its blocks as conditional statements in their bodies."""
+def LowerMatchBuffer() -> tvms.ir.passes.transform.Pass:
+    """Return `func`, whose blocks are opaque, without matched buffers."""
+def LowerOpaqueBlock() -> tvms.ir.passes.transform.Pass:
+    """Return `func` without blocks; its blocks must not have iterators, inits or matched buffers."""
 def LowerRuntimeBuiltin() -> tvms.ir.passes.transform.Pass:
     """Replace allocations by those of the virtual machine, and shape computations by calls of its functions.
 
@@ -232,6 +297,8 @@ def MergeEqualFunctions() -> tvms.ir.passes.transform.Pass:
 
     Functions with a schedule are kept, since it refers to block names.
     """
+def MergeWindows() -> tvms.ir.passes.transform.Pass:
+    """Return `func`, whose buffers are flat, with maxima and minima over small windows as expressions."""
 def Normalize() -> tvms.ir.passes.transform.Pass:
     """Bind every nested call to a new variable, also in results, and infer struct info.
 
@@ -244,6 +311,8 @@ def NormalizeGlobalVar() -> tvms.ir.passes.transform.Pass:
     """
 def OptimizeLayoutTransform() -> tvms.ir.passes.transform.Pass:
     """Replace a layout transform that inverts the preceding one by the original tensor."""
+def OrderLanes() -> tvms.ir.passes.transform.Pass:
+    """Return `func`, whose blocks are opaque, with the dimension of small buffers innermost that vectors run along."""
 def PackWeights(columns: builtins.int = 32) -> tvms.ir.passes.transform.Pass:
     """Let products read constants and the parameters after the first `num_input` in panels of `columns` columns.
 
@@ -251,11 +320,17 @@ def PackWeights(columns: builtins.int = 32) -> tvms.ir.passes.transform.Pass:
     read it. Sums and their order stay the same. Functions whose blocks are not in plain loops, such as scheduled ones, are kept.
     """
 from tvms.ir.passes.catalogue import PatternCheckContext as PatternCheckContext
+def PlanAndUpdateBufferAllocationLocation() -> tvms.ir.passes.transform.Pass:
+    """Return `func`, whose blocks are opaque, with the allocations of its blocks moved to their uses."""
 def RealizeVDevice() -> tvms.ir.passes.transform.Pass:
     """Assign devices to all tensors for which they follow from hints, copies, parameters or results.
 
     A hint with a device that the module does not list is ignored and kept.
     """
+def RemoveAssume() -> tvms.ir.passes.transform.Pass:
+    """Return `func` without assumptions `T.assume(…)` (TVM: `RemoveAssume`)."""
+def RemoveNoOp() -> tvms.ir.passes.transform.Pass:
+    """Return `func` without statements that have no effect."""
 def RemovePurityChecking() -> tvms.ir.passes.transform.Pass:
     """Mark pure functions so that they may contain calls with side effects, and turn pure calls into ordinary calls.
 
@@ -263,6 +338,8 @@ def RemovePurityChecking() -> tvms.ir.passes.transform.Pass:
     """
 def RemoveRedundantReshape() -> tvms.ir.passes.transform.Pass:
     """Merge consecutive reshapes into one, and remove reshapes that do not change the shape."""
+def RemoveStoreUndef() -> tvms.ir.passes.transform.Pass:
+    """Return `func` without stores of `T.undef()`, which allow any value (TVM: `RemoveStoreUndef`)."""
 def RemoveUnusedOutputs() -> tvms.ir.passes.transform.Pass:
     """Remove fields of results of private functions that no caller uses; a single field is returned without a tuple."""
 def RemoveUnusedParameters() -> tvms.ir.passes.transform.Pass:
@@ -280,6 +357,10 @@ def RewriteDataflowReshape() -> tvms.ir.passes.transform.Pass:
 
     A reshape copies no memory. Outputs of the block are kept, as they would share memory with other values.
     """
+def RewriteUnsafeSelect() -> tvms.ir.passes.transform.Pass:
+    """Return `func` with `T.if_then_else`, which evaluates one side only, for each `T.Select` with a side that
+    reads memory or has effects (TVM: `RewriteUnsafeSelect`). A select with a condition per lane stays.
+    """
 def RunCodegen(target_options: collections.abc.Mapping[builtins.str, collections.abc.Mapping[builtins.str, typing.Any]] | None = None, entry_functions: collections.abc.Sequence[builtins.str] | None = None) -> tvms.ir.passes.transform.Pass:
     """Replace calls of functions with the attribute Codegen by `R.call_dps_packed` of library functions.
 
@@ -289,6 +370,22 @@ def RunCodegen(target_options: collections.abc.Mapping[builtins.str, collections
 
     Raises TvmsError: E0907 if no library with that name is registered.
     """
+def SerializeThreads() -> tvms.ir.passes.transform.Pass:
+    """Return `func` with its outermost parallel loops; all other loops over threads become sequential."""
+def Simplify() -> tvms.ir.passes.transform.Pass:
+    """Return `function` with simplified expressions, without unreachable statements and statements without effect.
+
+    Facts used are the ranges of the enclosing loops and block axes, the values of `let` variables, and the enclosing
+    conditions that do not read memory (TVM: `tir.transform.Simplify`).
+    """
+def SimplifyDivisions(domains: collections.abc.Mapping[tvms.ir.tir.Var, tvms.ir.tir.Range] = ...) -> tvms.ir.passes.transform.Pass:
+    """Return `func` with simplified divisions in indices; `domains` are those of variables that no loop binds."""
+def SkipAssert() -> tvms.ir.passes.transform.Pass:
+    """Return `func` without assertions (TVM: `SkipAssert`)."""
+def SmallFloatComputeLegalize() -> tvms.ir.passes.transform.Pass:
+    """Return `func` with all arithmetic on small floats computed in float32."""
+def StartEmptyReductions() -> tvms.ir.passes.transform.Pass:
+    """Return `func` with a statement before each possibly empty reduction that executes its `T.init` if it is empty."""
 def StaticPlanBlockMemory(pack: builtins.bool = False) -> tvms.ir.passes.transform.Pass:
     """Replace `R.builtin.alloc_tensor` by tensors in storages, which are reused after the last use of their tensors.
 
@@ -297,6 +394,8 @@ def StaticPlanBlockMemory(pack: builtins.bool = False) -> tvms.ir.passes.transfo
     `tir_var_upper_bound`. Run it after CallTIRRewrite. With `pack`, all tensors of known size in a block of the
     function's body share one storage at different offsets, which is hardly larger than the live tensors.
     """
+def StorageRewrite() -> tvms.ir.passes.transform.Pass:
+    """Return `func` with allocations shared by buffers whose lifetimes do not overlap."""
 def ToMixedPrecision(out_dtype: builtins.str = 'float32', fp16_input_names: collections.abc.Sequence[builtins.str] | None = None) -> tvms.ir.passes.transform.Pass:
     """Cast the float32 operands of products, convolutions and attention in dataflow blocks to float16.
 
@@ -312,6 +411,14 @@ def TopologicalSort(order: builtins.str = 'depth-first', direction: builtins.str
 
     Raises TvmsError E0902 for an unknown order or direction.
     """
+def UnifyThreadBinding() -> tvms.ir.passes.transform.Pass:
+    """Return `func` with one loop for each thread axis of a kernel, outside of its other statements.
+
+    Raises TvmsError: E0417 if the extents of an axis differ, E0416 if a statement is not executed by all threads, or an axis
+    has a loop within another one.
+    """
+def UnrollLoop() -> tvms.ir.passes.transform.Pass:
+    """Return `func` with its loops of kind "unrolled" unrolled, if their extent is constant and small."""
 def UpdateParamStructInfo(sinfo_func: collections.abc.Callable[[tvms.ir.relax.Var], tvms.ir.base.StructInfo | None]) -> tvms.ir.passes.transform.Pass:
     """Set the struct info of parameters to the result of `sinfo_func`, unless that is None.
 
@@ -322,6 +429,8 @@ def UpdateVDevice(new_vdevice: tvms.ir.base.VDevice, index: builtins.int) -> tvm
 
     Raises TvmsError E0902 if the module has no such device.
     """
+def VectorizeLoop() -> tvms.ir.passes.transform.Pass:
+    """Return `func` without vectorized loops."""
 def WinogradConv2D(tile: builtins.int = 4) -> tvms.ir.passes.transform.Pass:
     """Compute convolutions with windows of 3 × 3 by Winograd's algorithm where this needs fewer multiplications.
 
