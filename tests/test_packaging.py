@@ -19,6 +19,7 @@ DATA = (
     "codegen/runtime/placement.ll", "codegen/runtime/pool.ll",
     *[path.relative_to(ROOT).as_posix() for path in (ROOT / "ir/schedule/intrinsics").glob("*.tvms")],
     *[path.relative_to(ROOT).as_posix() for path in (ROOT / "dsl/reference/examples").glob("*.tvms")],
+    *[path.relative_to(ROOT).as_posix() for path in (ROOT / "dsl/testing/programs").glob("*.tvms")],
 )  # fmt: skip
 
 PROGRAM = """
