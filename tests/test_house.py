@@ -179,7 +179,9 @@ def test_every_package_is_listed() -> None:
     listed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
     folders = {path.parent for room in ROOMS for path in (ROOT / room).rglob("*.py")}
     assert [name_of(folder) for folder in folders if not (folder / "__init__.py").exists()] == []
-    assert sorted(listed["packages"]) == sorted(["tvms", "tvms-stubs", *(f"tvms.{name_of(f).replace('/', '.')}" for f in folders)])
+    assert sorted(listed["packages"]) == sorted(
+        ["tvms", "tvms-stubs", *(f"tvms.{name_of(f).replace('/', '.')}" for f in folders)]
+    )
 
 
 def test_every_dependency_is_imported() -> None:

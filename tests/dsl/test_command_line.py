@@ -63,7 +63,11 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [command for command in COMMANDS if command not in ("explain", "doctor", "fuzz", "opt", "completion", "lsp", "dap")],
+    [
+        command
+        for command in COMMANDS
+        if command not in ("explain", "doctor", "fuzz", "opt", "completion", "lsp", "dap")
+    ],
 )
 def test_unknown_options_show_the_usage_of_the_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     needed = {
