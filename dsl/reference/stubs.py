@@ -11,13 +11,14 @@ import inspect
 import pkgutil
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
+from ...ir import te
 from ...ir.api.constructor import Constructor
 from ...ir.api.topi.table import ROWS
 from .stub_declared import define_operator, define_pass, define_topi, operator_of, primitive_methods
@@ -33,6 +34,9 @@ _OPEN = ("tvms.ir.api", "tvms.ir.backend", "tvms.ir.dpl", "tvms.ir.nn", "tvms.ds
 
 _SCRIPT = {"tvms.script.ir": "I", "tvms.script.relax": "R", "tvms.script.tir": "T"}
 _HEAD = "Generated from the declarations; do not edit."
+
+_RANKS = range(1, 7)
+"""Numbers of axes for which checkers know the types of the parameters of a lambda in `te.compute`."""
 
 
 def stub_files() -> dict[str, Callable[[], str]]:
@@ -177,6 +181,9 @@ def _bindings(real: str) -> dict[str, str]:
 def _add(stub: Stub, module: ModuleType, real: str, name: str) -> None:
     """Add a name of a module: from where a text defines it, or with what is known of its value."""
     made = getattr(module, name, None)
+    if made is te.compute:
+        _define(stub, name, made, {"fcompute": _element(stub)})
+        return
     if isinstance(made, Constructor) and name[0].isupper():
         (kind,) = made.kinds
         stub.lines.append(f"from {kind.__module__} import {kind.__name__} as {name}")
@@ -206,16 +213,26 @@ def _add(stub: Stub, module: ModuleType, real: str, name: str) -> None:
     elif real == "tvms.ir.passes.catalogue":
         define_pass(stub, name, value)
     elif callable(value):
-        annotations = annotations_of(value, stub)
-        stub.define(
-            name,
-            inspect.signature(value),
-            annotations,
-            annotations.get("return", "") or stub.named("typing.Any"),
-            inspect.getdoc(value) or "",
-        )
+        _define(stub, name, value, {})
     else:
         stub.lines.append(f"{name}: {stub.named('typing.Any')}")
+
+
+def _define(stub: Stub, name: str, value: Any, other: Mapping[str, str]) -> None:
+    """Add a function with its annotations, or those in `other`."""
+    annotations = {**annotations_of(value, stub), **other}
+    result = annotations.get("return", "") or stub.named("typing.Any")
+    stub.define(name, inspect.signature(value), annotations, result, inspect.getdoc(value) or "")
+
+
+def _element(stub: Stub) -> str:
+    """Return the type of a function from indices to an element: one row for each rank, from which the types of its parameters
+    are inferred. The sources use functions of `*axes`, for which checkers infer no types, and declare any function.
+    """
+    function, index = stub.named("collections.abc.Callable"), stub.named("tvms.ir.tir.PrimExpr")
+    anything = stub.named("typing.Any")
+    ranks = [", ".join([index] * rank) for rank in _RANKS]
+    return " | ".join([*(f"{function}[[{indices}], {anything}]" for indices in ranks), f"{function}[..., {anything}]"])
 
 
 def node_stub(real: str) -> str:

@@ -195,20 +195,9 @@ def tag_scope(tag: str) -> Generator[None]:
         _tag.reset(token)
 
 
-Index: TypeAlias = tir.PrimExpr
-Element: TypeAlias = (
-    Callable[[Index], Any]
-    | Callable[[Index, Index], Any]
-    | Callable[[Index, Index, Index], Any]
-    | Callable[[Index, Index, Index, Index], Any]
-    | Callable[..., Any]
-)
-"""A function from indices to an element; the first rows give type checkers the types of the parameters of a lambda."""
-
-
 def compute(
     shape: Sequence[Dimension],
-    fcompute: Element,
+    fcompute: Callable[..., Any],
     name: str = "compute",
     tag: str = "",
     attrs: dict[str, Any] | None = None,

@@ -1,5 +1,8 @@
 """`tvms.te`. Generated from the declarations; do not edit."""
 
+import builtins
+import collections.abc
+import tvms.ir.tir
 import typing
 from tvms.ir.api.te import AXIS_SEPARATOR as AXIS_SEPARATOR
 from tvms.ir.tir import Add as Add
@@ -99,7 +102,12 @@ from tvms.ir.te.expr import cast as cast
 from tvms.ir.te.expr import ceil as ceil
 from tvms.ir.te.tensor import comm_reducer as comm_reducer
 from tvms.ir.te.create_prim_func import computations as computations
-from tvms.ir.te.tensor import compute as compute
+def compute(shape: collections.abc.Sequence[tvms.ir.tir.PrimExpr | builtins.int], fcompute: collections.abc.Callable[[tvms.ir.tir.PrimExpr], typing.Any] | collections.abc.Callable[[tvms.ir.tir.PrimExpr, tvms.ir.tir.PrimExpr], typing.Any] | collections.abc.Callable[[tvms.ir.tir.PrimExpr, tvms.ir.tir.PrimExpr, tvms.ir.tir.PrimExpr], typing.Any] | collections.abc.Callable[[tvms.ir.tir.PrimExpr, tvms.ir.tir.PrimExpr, tvms.ir.tir.PrimExpr, tvms.ir.tir.PrimExpr], typing.Any] | collections.abc.Callable[[tvms.ir.tir.PrimExpr, tvms.ir.tir.PrimExpr, tvms.ir.tir.PrimExpr, tvms.ir.tir.PrimExpr, tvms.ir.tir.PrimExpr], typing.Any] | collections.abc.Callable[[tvms.ir.tir.PrimExpr, tvms.ir.tir.PrimExpr, tvms.ir.tir.PrimExpr, tvms.ir.tir.PrimExpr, tvms.ir.tir.PrimExpr, tvms.ir.tir.PrimExpr], typing.Any] | collections.abc.Callable[..., typing.Any], name: builtins.str = 'compute', tag: builtins.str = '', attrs: builtins.dict[builtins.str, typing.Any] | None = None, varargs_names: collections.abc.Sequence[builtins.str] | None = None) -> typing.Any:
+    """Return the tensor whose element at `(i, …)` is `fcompute(i, …)` (TVM: `te.compute`).
+
+    If `fcompute` returns a tuple, return a tensor for each of its values. The axes are named after the parameters of
+    `fcompute`; those of a parameter `*i` are named `varargs_names`, or `i0`, `i1`, …. `tag` and `attrs` are kept in the operation.
+    """
 from tvms.ir.te.expr import const as const
 from tvms.ir.api.constructor import plain_node as convert
 from tvms.ir.te.expr import cos as cos
