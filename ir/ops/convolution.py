@@ -68,7 +68,8 @@ def _transposed_lengths(a: Inference, x: Any, w: Any) -> list[Any]:
     attributes = (*_windows(a, len(x)), a.per_dimension("output_padding", len(x)))
     result: list[Any] = []
     for length, window, stride, dilation, padding, extra in zip(x, w, *attributes, strict=True):
-        if not 0 <= extra < max(stride, dilation):
+        known = all(isinstance(value, int) for value in (extra, stride, dilation))
+        if known and not 0 <= extra < max(stride, dilation):
             raise a.fail("E0326", f"pads its result by {extra}, which must be less than the stride {stride}")
         covered = d.multiply(d.subtract(window, 1), dilation)
         whole = d.add(d.multiply(d.subtract(length, 1), stride), covered)

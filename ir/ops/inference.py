@@ -144,12 +144,13 @@ class Inference:
         return result
 
     def per_dimension(self, name: str, count: int, least: int | None = None) -> tuple[Any, ...]:
-        """Return the attribute `name`, which must have `count` values, none below `least` (E0321)."""
+        """Return the attribute `name`, which must have `count` values, no known one below `least` (E0321)."""
         values = self.attr(name)
         if len(values) != count:
             raise self.fail("E0321", f"needs {count} values as '{name}', not {len(values)}")
-        if least is not None and min(values) < least:
-            raise self.fail("E0321", f"needs values of at least {least} as '{name}', not {min(values)}")
+        lowest = min((value for value in values if isinstance(value, int)), default=least)
+        if least is not None and lowest is not None and lowest < least:
+            raise self.fail("E0321", f"needs values of at least {least} as '{name}', not {lowest}")
         return values
 
     def rank(self, name: str, *allowed: int) -> TensorStructInfo:

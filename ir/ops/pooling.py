@@ -56,14 +56,12 @@ def _high(a: Any, lengths: Any, windows: Any) -> list[tuple[int, int]]:
 
 def _pool(spatial: int, average: bool) -> Callable[[Any], te.Tensor | None]:
     def meaning(a: Any) -> te.Tensor | None:
-        if not _is_static(a):
-            return None
         letters = "NC" + _SPATIAL[spatial]
         x = unpacked(a.data, a.layout, letters)
         shape = whole_dims(a.result.dims, a.out_layout, letters)
         fill = te.const(0, x.dtype) if average else te.least(x.dtype)
         source = padded(x, *_reach(a, x, shape), fill, axes="ax")
-        inner = [te.reduce_axis((te.const(0, "int64"), d.dim(size)), f"rv{n}") for n, size in enumerate(a.pool_size)]
+        inner = [te.reduce_axis((te.const(0, "int64"), d.as_dim(size)), f"rv{n}") for n, size in enumerate(a.pool_size)]
 
         def window(i: tuple[tir.PrimExpr, ...]) -> tir.PrimExpr:
             index = (i[2 + n] * a.strides[n] + inner[n] * a.dilation[n] for n in range(spatial))

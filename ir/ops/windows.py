@@ -49,16 +49,20 @@ def sides(padding: Sequence[int]) -> list[tuple[int, int]]:
     return list(zip(padding[:half], padding[half:], strict=True))
 
 
+def _is_zero(side: int | tir.PrimExpr) -> bool:
+    return isinstance(side, int) and side == 0
+
+
 def padded(
     x: te.Tensor,
-    before: Sequence[int],
-    after: Sequence[int],
+    before: Sequence[int | tir.PrimExpr],
+    after: Sequence[int | tir.PrimExpr],
     value: tir.PrimExpr,
     name: str = "pad_temp",
     axes: str = "i",
 ) -> te.Tensor:
     """Return `x` padded with `value`; `x` itself without padding."""
-    if not any((*before, *after)):
+    if all(map(_is_zero, (*before, *after))):
         return x
     shape = [d.add(dim, low + high) for dim, low, high in zip(x.dims, before, after, strict=True)]
 
@@ -66,11 +70,11 @@ def padded(
         inside: list[tir.PrimExpr] = []
         index: list[tir.PrimExpr] = []
         for item, dim, low, high in zip(i, x.dims, before, after, strict=True):
-            if low:
-                inside.append(te.const(low, item.dtype) <= item)
-            if high:
+            if not _is_zero(low):
+                inside.append(te.const(low, item.dtype) <= item if isinstance(low, int) else low <= item)
+            if not _is_zero(high):
                 inside.append(item < d.add(dim, low))
-            index.append(item - low if low else item)
+            index.append(item if _is_zero(low) else item - low)
         return te.if_then_else(te.all(*inside), x(*index), value)
 
     return te.compute(shape, element, name, varargs_names=[f"{axes}{number}" for number in range(x.ndim)])

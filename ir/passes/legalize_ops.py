@@ -201,7 +201,8 @@ def _lower(op: RelaxOp, call: Call, bound: Mapping[relax.Var, Expr]) -> LoopCall
     def convert(name: str, arg: Expr) -> Any:
         return scalars[name] if name in scalars else inputs.convert(arg)
 
-    outputs = meaning_of(op, call, inputs.inside(result), convert)
+    own = replace(call, attrs=inputs.nested(dict(call.attrs)))
+    outputs = meaning_of(op, own, inputs.inside(result), convert)
     return None if outputs is None else inputs.finish(outputs)
 
 
