@@ -10,6 +10,7 @@ from tvms.dsl.cli.check_command import check_schedules
 from tvms.dsl.load import parse_source
 from tvms.ir.base import Source
 from tvms.ir.diagnostics import Diagnostic, TvmsError
+from tvms.ir.ops.registry import relax_ops
 from tvms.ir.verify import verify
 
 GRAPH = """\
@@ -87,6 +88,11 @@ def _rows(text: str, *rows: tuple[str, str, str, str, str]) -> list[Mistake]:
 
 GRAPH_MISTAKES = _rows(
     GRAPH,
+    ("R.add(c, ", "R.mul(c, ", "E0301", "R.mul", "did you mean 'R.multiply'?"),
+    ("R.add(c, ", "R.cat(c, ", "E0301", "R.cat", "did you mean 'R.concat'?"),
+    ("R.add(c, ", "R.transpose(c, ", "E0301", "R.transpose", "did you mean 'R.permute_dims'?"),
+    ("R.add(c, ", "R.clamp(c, ", "E0301", "R.clamp", "did you mean 'R.clip'?"),
+    ("R.add(c, ", "R.unsqueeze(c, ", "E0301", "R.unsqueeze", "did you mean 'R.expand_dims'?"),
     ("R.nn.relu(a)", "R.nn.rellu(a)", "E0301", "R.nn.rellu", "R.nn.relu"),
     ("R.nn.relu(a)", "R.relu(a)", "E0301", "R.relu", "R.nn.relu"),
     ("R.nn.relu(a)", "R.nn.relu(aa)", "E0101", "aa", "a"),
@@ -202,6 +208,10 @@ LOOP_MISTAKES = _rows(
 )  # fmt: skip
 PLAIN_MISTAKES = _rows(
     PLAIN,
+    ("= T.float32(2)", "= null", "E0101", "null", "write None"),
+    ("= T.float32(2)", "= true", "E0101", "true", "write True"),
+    ("= T.float32(2)", "= inf", "E0101", "inf", 'T.float32("inf")'),
+    ("T.serial(n)", "T.serial(threadIdx)", "E0101", "threadIdx", "S.bind(loop, "),
     ("T.handle", "T.handel", "E0103", "handel", "handle"),
     ("n: T.int32", "n: int", "E0202", "int", "T.int32"),
     ("n: T.int32", 'n: "int32"', "E0208", '"int32"', "T.int32"),
@@ -255,6 +265,49 @@ PLAIN_MISTAKES = _rows(
     ("    for i", "   for i", "E0007", "   ", "indent"),
 )  # fmt: skip
 MISTAKES = [*GRAPH_MISTAKES, *LOOP_MISTAKES, *PLAIN_MISTAKES]
+
+
+CONSEQUENCES = {
+    "a call of a function whose head is wrong": ("""
+I.ir_module Module:
+    R.function other(x: R.Tensr((4,))):
+        return x
+
+    R.function main(x: R.Tensor((4,), "float32")):
+        y = Module.other(x)
+        return y
+""", "E0301"),
+    "a branch that binds a wrong value": ("""
+R.function main(x: R.Tensor((), "bool"), y: R.Tensor((2,), "float32")):
+    if x:
+        z = R.ad(y, y)
+    else:
+        z = R.multiply(y, y)
+    return z
+""", "E0301"),
+    "branches after a wrong condition": ("""
+R.function main(x: R.Tensor((2,), "bool"), y: R.Tensor((2,), "float32")):
+    if x:
+        z = R.add(y, y)
+    else:
+        z = R.multiply(y, y)
+    return z
+""", "E0326"),
+}  # fmt: skip
+"""Programs with one mistake, what follows from it, and the only code that is reported."""
+
+
+@pytest.mark.parametrize(("text", "code"), CONSEQUENCES.values(), ids=CONSEQUENCES)
+def test_what_follows_from_a_mistake_is_not_reported(text: str, code: str) -> None:
+    assert [problem.code for problem in diagnostics(text)] == [code]
+
+
+def test_names_of_other_frameworks_lead_to_operators() -> None:
+    from tvms.dsl.builder import remedies
+
+    known = {op.script_name for op in relax_ops().values()}
+    assert set(remedies._OF_TORCH.values()) - known == set()  # type: ignore[reportPrivateUsage]
+    assert remedies._OF_TORCH.keys() & known == set()  # type: ignore[reportPrivateUsage]
 
 
 def diagnostics(text: str) -> Sequence[Diagnostic]:
