@@ -36,14 +36,18 @@ Change: TypeAlias = Callable[[Choices, Any, "Around"], Node | None]
 
 
 class Around:
-    """What a change may use: the expressions of the function around a node, by dtype."""
+    """What a change may use: the nodes of the function around it."""
 
     def __init__(self, function: tir.PrimFunc) -> None:
-        self.function = function
         self.nodes = list(dict.fromkeys(walk(function)))
 
     def expressions(self, dtype: str) -> list[tir.PrimExpr]:
+        """Return the expressions of a dtype."""
         return [node for node in self.nodes if isinstance(node, tir.PrimExpr) and node.dtype == dtype]
+
+    def variables(self) -> list[tir.Var]:
+        """Return the variables that may be indices."""
+        return [node for node in self.nodes if isinstance(node, tir.Var) and node.dtype in ("int32", "int64")]
 
 
 def varied(choose: Choices, module: IRModule) -> IRModule:
@@ -114,16 +118,16 @@ _COMPARISONS = (tir.EQ, tir.NE, tir.LT, tir.LE, tir.GT, tir.GE)
 _LOGICAL = (tir.And, tir.Or)
 _UNARY = ("exp", "log", "sqrt", "tanh", "sigmoid", "erf", "rsqrt", "fabs", "floor", "ceil", "round", "nearbyint", "trunc",
           "sin", "cos", "tan", "atan", "sinh", "cosh", "exp2", "exp10", "log2", "log10", "log1p", "isnan")  # fmt: skip
+_MIDDLES = ("int8", "uint8", "int32", "int64", "float16", "float32", "float64", "bfloat16", "bool", "uint32")
 FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 3.0, float("inf"), float("-inf"), float("nan"), 1e-40, 1e30, 65504.0)
 
 
 def _other_integer(choose: Choices, node: tir.IntImm, around: Around) -> Node | None:
     if is_bool(node.dtype):
         return tir.IntImm(node.dtype, 1 - node.value)
-    value = choose.pick(
-        (node.value + 1, node.value - 1, 0, 1, -node.value, 2 * node.value, node.value // 2, -1, 2, 127, 2**31 - 1)
-    )
-    return make.const(value, node.dtype) if value != node.value else None
+    own = node.value
+    value = choose.pick((own + 1, own - 1, 0, 1, -own, 2 * own, own // 2, -1, 2, 127, 2**31 - 1))
+    return make.const(value, node.dtype) if value != own else None
 
 
 def _other_float(choose: Choices, node: tir.FloatImm, around: Around) -> Node | None:
@@ -167,11 +171,9 @@ def _combined(choose: Choices, node: tir.PrimExpr, around: Around) -> Node | Non
         return None
     other = choose.pick(others)
     if is_bool(node.dtype):
-        return (
-            choose.pick((make.logical_and, make.logical_or))(node, other)
-            if choose.number(0, 2)
-            else make.logical_not(node)
-        )
+        if not choose.number(0, 2):
+            return make.logical_not(node)
+        return choose.pick((make.logical_and, make.logical_or))(node, other)
     operator = choose.pick((make.add, make.sub, make.mul, make.minimum, make.maximum))
     return operator(node, other)
 
@@ -190,22 +192,17 @@ def _selected(choose: Choices, node: tir.PrimExpr, around: Around) -> Node | Non
 def _there_and_back(choose: Choices, node: tir.PrimExpr, around: Around) -> Node | None:
     if not (is_float(node.dtype) or is_int(node.dtype)) or lanes_of(node.dtype) != 1:
         return None
-    middle = choose.pick(
-        ("int8", "uint8", "int32", "int64", "float16", "float32", "float64", "bfloat16", "bool", "uint32")
-    )
+    middle = choose.pick(_MIDDLES)
     return make.cast(make.cast(node, middle), node.dtype)
 
 
 def _bound(choose: Choices, node: tir.PrimExpr, around: Around) -> Node | None:
+    """The expression as the value of a variable, which is used once or twice."""
     if not (is_float(node.dtype) or is_int(node.dtype)):
         return None
     variable = tir.Var(node.dtype, choose.fresh("t"))
-    return tir.Let(
-        node.dtype,
-        variable,
-        node,
-        make.add(variable, make.sub(variable, variable)) if choose.number(0, 1) else variable,
-    )
+    body = make.maximum(variable, variable) if choose.number(0, 1) else variable
+    return tir.Let(node.dtype, variable, node, body)
 
 
 # --- Statements -----------------------------------------------------------------------------------------------
@@ -244,11 +241,10 @@ def _inner_loop(choose: Choices, node: tir.Stmt, around: Around) -> Node | None:
 
 def _conditional(choose: Choices, node: tir.Stmt, around: Around) -> Node | None:
     conditions = around.expressions("bool")
-    variables = [one for one in around.nodes if isinstance(one, tir.Var) and one.dtype in ("int32", "int64")]
     if isinstance(node, tir.Block):
         return None
-    if variables and choose.number(0, 1):
-        variable = choose.pick(variables)
+    if around.variables() and choose.number(0, 1):
+        variable = choose.pick(around.variables())
         condition = choose.pick((make.less, make.greater, make.equal, make.not_equal))(
             variable, make.const(choose.number(0, 4), variable.dtype)
         )
@@ -264,10 +260,10 @@ def _repeated(choose: Choices, node: tir.Stmt, around: Around) -> Node | None:
 
 
 def _reordered(choose: Choices, node: tir.SeqStmt, around: Around) -> Node | None:
-    parts = list(node.seq)
-    at = choose.number(0, len(parts) - 2) if len(parts) > 1 else 0
-    if len(parts) < 2:
+    """The statements with two of them exchanged, or without one."""
+    if len(node.seq) < 2:
         return None
+    parts, at = list(node.seq), choose.number(0, len(node.seq) - 2)
     if choose.number(0, 1):
         parts[at], parts[at + 1] = parts[at + 1], parts[at]
     else:
@@ -276,35 +272,27 @@ def _reordered(choose: Choices, node: tir.SeqStmt, around: Around) -> Node | Non
 
 
 def _predicated(choose: Choices, node: tir.BlockRealize, around: Around) -> Node | None:
-    axes = [var for var in around.nodes if isinstance(var, tir.Var) and var.dtype in ("int32", "int64")]
-    if not axes:
+    if not around.variables():
         return None
-    variable = choose.pick(axes)
-    return replace(
-        node,
-        predicate=make.logical_and(
-            node.predicate, make.less(variable, make.const(choose.number(1, 6), variable.dtype))
-        ),
-    )
+    variable = choose.pick(around.variables())
+    below = make.less(variable, make.const(choose.number(1, 6), variable.dtype))
+    return replace(node, predicate=make.logical_and(node.predicate, below))
 
 
-def _other_block(choose: Choices, node: tir.Block, around: Around) -> Node | None:
-    match choose.number(0, 3):
-        case 0:
-            return replace(node, init=None) if node.init is not None else None
-        case 1 if node.iter_vars:
-            at = choose.number(0, len(node.iter_vars) - 1)
-            axis = node.iter_vars[at]
-            kind = choose.pick(
-                (tir.IterVarType.DATA_PAR, tir.IterVarType.COMM_REDUCE, tir.IterVarType.ORDERED, tir.IterVarType.OPAQUE)
-            )
-            return replace(
-                node, iter_vars=(*node.iter_vars[:at], replace(axis, iter_type=kind), *node.iter_vars[at + 1 :])
-            )
-        case 2 if node.reads:
-            return replace(node, reads=(*node.reads, choose.pick(node.reads)))
-        case _:
-            return replace(node, name_hint=node.name_hint + "_again")
+_AXES = (tir.IterVarType.DATA_PAR, tir.IterVarType.COMM_REDUCE, tir.IterVarType.ORDERED, tir.IterVarType.OPAQUE)
+
+
+def _without_init(choose: Choices, node: tir.Block, around: Around) -> Node | None:
+    return None if node.init is None else replace(node, init=None)
+
+
+def _other_region(choose: Choices, node: tir.Block, around: Around) -> Node | None:
+    """The block with a region declared twice."""
+    return replace(node, reads=(*node.reads, choose.pick(node.reads))) if node.reads else None
+
+
+def _other_axis(choose: Choices, node: tir.IterVar, around: Around) -> Node | None:
+    return replace(node, iter_type=choose.pick(_AXES)) if node.iter_type in _AXES else None
 
 
 def _stored_again(choose: Choices, node: tir.BufferStore, around: Around) -> Node | None:
@@ -323,14 +311,9 @@ def _other_buffer(choose: Choices, node: tir.Buffer, around: Around) -> Node | N
     match choose.number(0, 3):
         case 0 if node.shape:
             at = choose.number(0, len(node.shape) - 1)
-            return replace(
-                node,
-                shape=(
-                    *node.shape[:at],
-                    make.add(node.shape[at], make.const(choose.pick((1, 2, -1)), one)),
-                    *node.shape[at + 1 :],
-                ),
-            )
+            shape = list(node.shape)
+            shape[at] = make.add(shape[at], make.const(choose.pick((1, 2, -1)), one))
+            return replace(node, shape=tuple(shape))
         case 1 if node.shape and not node.strides:
             strides: list[tir.PrimExpr] = [make.const(choose.number(1, 2), one)]
             for size in node.shape[:0:-1]:
@@ -352,7 +335,8 @@ CHANGES: dict[type[Node], tuple[Change, ...]] = {
     tir.Stmt: (_inner_loop, _conditional, _repeated),
     tir.SeqStmt: (_reordered,),
     tir.BlockRealize: (_predicated,),
-    tir.Block: (_other_block,),
+    tir.Block: (_without_init, _other_region),
+    tir.IterVar: (_other_axis,),
     tir.BufferStore: (_stored_again,),
     tir.Buffer: (_other_buffer,),
 }
