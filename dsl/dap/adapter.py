@@ -123,7 +123,7 @@ class Adapter:
     # --- Events of the session ------------------------------------------------------------------------------------
 
     def start_events(self) -> None:
-        """Send the events of the session to the client, in a thread of its own."""
+        """Send the events of the session to the client. It runs in a separate thread."""
         Thread(target=self._send_events, name="tvms-debug-events", daemon=True).start()
 
     def _send_events(self) -> None:

@@ -1,4 +1,4 @@
-"""A run under the debugger: a function in the interpreter, in a thread of its own, that stops and waits for motions.
+"""A run under the debugger: the interpreter executes a function in a separate thread, stops, and waits for motions.
 
 A session is a state machine. `start`, `resume`, `back`, `pause` and `end` drive it; `events` holds what happened, in order:
 `Output` texts of log points, then `Stopped` or `Exited`. While the run is stopped, its state is that of
@@ -59,7 +59,7 @@ class Output(Struct, frozen=True):
 
 class Stopped(Struct, frozen=True):
     """The run has stopped; `reason` is "entry", "step", "breakpoint", "function breakpoint", "watch", "pause", "fault", "nan", "race", or
-    "start", of what is recorded.
+    "start", the start of the record.
     """
 
     reason: str

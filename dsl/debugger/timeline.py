@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 100_000
 MOST_BYTES = 256 * 2**20
-"""Limits of what is recorded: the number of steps, and the bytes that they overwrote and allocated."""
+"""Limits of the record: the number of steps, and the bytes that they overwrote and allocated."""
 
 
 class Activation:
@@ -55,7 +55,7 @@ class Step:
         self.bytes = 0
 
     def frame(self) -> Frame:
-        """Return a frame with the values of the visible variables; what has no value yet is left out."""
+        """Return a frame with the values of the visible variables, except those without a value yet."""
         frame = Frame(self.world)
         frame.update(
             (name, value) for name, value in zip(self.place.names, self.values, strict=True) if value is not None

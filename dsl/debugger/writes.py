@@ -34,7 +34,7 @@ class Write(Struct, frozen=True):
 
     @property
     def makes_nan(self) -> bool:
-        """Whether the write puts NaN where there was a number."""
+        """Whether the write replaces a number with NaN."""
         return self.after != self.after and self.before == self.before
 
 

@@ -29,7 +29,7 @@ T.prim_func main(A: T.Buffer((8,), "int32")):
         A[T.Broadcast(i, 4)] = T.Ramp(A[0], 1, 4)
         A[T.Ramp(i, 2, 3)] = A[T.Ramp(1, 1, 3)] + T.Broadcast(i, 3)
 """
-"""Stores whose lanes meet in one element: what they overwrote is given back last to first."""
+"""Stores whose lanes write the same element: going back restores the overwritten values in reverse order."""
 THREADS = """\
 T.prim_func main(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
     shared = T.alloc_buffer((4,), scope="shared")

@@ -152,7 +152,7 @@ class Session:
         """The time of each edit with its examination."""
 
     def run(self, edits: int) -> None:
-        """Make edits with requests after each; compare what is found in all documents now and then, and at the end."""
+        """Make edits, each followed by requests; compare the diagnostics of all documents from time to time and at the end."""
         for version in range(1, edits + 1):
             document = self.random.choice(self.documents)
             self._edit(document, version)
