@@ -35,9 +35,12 @@ def returns(body: tir.Stmt) -> Iterator[tuple[tir.Call, tir.PrimExpr]]:
             yield node, node.args[0]
 
 
-def returned_dtype(body: tir.Stmt) -> str | None:
-    """Return the dtype of the values that the body of a function returns; None if it returns none.
+def result_dtype(function: tir.PrimFunc) -> str | None:
+    """Return the dtype of the result of a function, which is declared or that of its first `T.ret`; None if it returns nothing.
 
-    A path through the body without `T.ret` returns zero then.
+    A path through the function without `T.ret` returns zero.
     """
-    return next((value.dtype for _, value in returns(body)), None)
+    declared = function.ret_type
+    if isinstance(declared, tir.PrimType) and declared.dtype not in ("void", "handle"):
+        return declared.dtype
+    return next((value.dtype for _, value in returns(function.body)), None)

@@ -25,7 +25,7 @@ from .no_op import remove_no_ops
 from .opaque import convert_blocks_to_opaque
 from .partition import partition_loops
 from .pipeline import inject_software_pipelines
-from .signature import flatten_signature
+from .signature import declare_result, flatten_signature
 from .small_floats import compute_small_floats
 from .storage import rewrite_storage
 from .threads import serialize_threads
@@ -82,6 +82,7 @@ def lower_blocks(func: tir.PrimFunc, bounds: Bounds = "trust") -> tir.PrimFunc:
     """Return `func` with its blocks lowered to loops and allocations; sizes and matched buffers are checked
     according to `bounds`.
     """
+    func = declare_result(func)
     for name, step in BLOCK_STEPS.items():
         if name == "LowerMatchBuffer":
             func = observed("GuardBlocks", guard_blocks, func, guard_blocks(func, bounds))

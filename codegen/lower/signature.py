@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ...ir import tir
 from ...ir.base import Op
 from ...ir.diagnostics import error
-from ...ir.jumps import returned_dtype, returns
+from ...ir.jumps import result_dtype, returns
 from ...ir.visit import distinct
 
 
@@ -32,20 +32,22 @@ def size_variables(func: tir.PrimFunc) -> list[tir.Var]:
     return [var for var in found if var not in func.params]
 
 
+def declare_result(func: tir.PrimFunc) -> tir.PrimFunc:
+    """Return `func` with the type of its result, before a step removes a `T.ret` that is never reached; E0606 if it returns
+    values of several dtypes.
+    """
+    dtype = result_dtype(func)
+    for call, value in returns(func.body):
+        if value.dtype != dtype:
+            message = f"the function returns {value.dtype} here, but its result is {dtype}"
+            raise error("E0606", message, call.span, f'convert the value: T.Cast("{dtype}", …)')
+    return replace(func, ret_type=None if dtype is None else tir.PrimType(dtype))
+
+
 def flatten_signature(func: tir.PrimFunc) -> tir.PrimFunc:
     """Return `func` with pointers and numbers as parameters, and an empty buffer map."""
     params = [func.buffer_map[param].data if param in func.buffer_map else param for param in func.params]
-    returned = returned_dtype(func.body)
-    for call, value in returns(func.body):
-        if value.dtype != returned:
-            message = f"the function returns {value.dtype} here, but {returned} elsewhere"
-            raise error("E0606", message, call.span, f'convert the value: T.Cast("{returned}", …)')
-    return replace(
-        func,
-        params=(*params, *size_variables(func)),
-        buffer_map={},
-        ret_type=None if returned is None else tir.PrimType(returned),
-    )
+    return replace(declare_result(func), params=(*params, *size_variables(func)), buffer_map={})
 
 
 def written_variables(body: tir.Stmt) -> set[tir.Var]:

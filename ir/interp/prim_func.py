@@ -12,7 +12,7 @@ from ..base import GlobalVar, IRModule, Node
 from ..deep import deep
 from ..diagnostics import error
 from ..empty_reductions import start_empty_reductions
-from ..jumps import returned_dtype
+from ..jumps import result_dtype
 from .arguments import Size, buffer_sizes, check_compact, check_count, settle, to_scalar, view_argument
 from .buffers import compile_view
 from .calls import FUNCTION, calls_of, operands_of
@@ -43,7 +43,7 @@ def call_in(world: World, func: tir.PrimFunc, args: Sequence[Any], name: str, ca
     if func not in world.compiled:
         with observing(world.observer):  # a RecursionError here precedes all side effects, so `deep` may run it again
             executed = start_empty_reductions(func)
-            dtype = returned_dtype(func.body)
+            dtype = result_dtype(func)
             default = None if dtype is None else constant(0, dtype)
             world.compiled[func] = executed, compile_stmt(executed.body), default
     executed: tir.PrimFunc

@@ -222,6 +222,12 @@ I.ir_module Module:
         assert result == (5 if n == 2 else 0)
 
 
+@pytest.mark.parametrize("head", ["T.prim_func main()", "T.prim_func main() -> T.int64"])
+def test_a_return_that_is_never_reached_leaves_a_result_of_zero(agree: Callable[..., Any], head: str) -> None:
+    result, _ = agree(f"{head}:\n    for i in range(0):\n        return T.int64(1)\n")
+    assert result == 0
+
+
 def test_results_of_two_dtypes_are_refused() -> None:
     text = """
 T.prim_func main(n: T.int32, x: T.int64):
@@ -233,7 +239,7 @@ T.prim_func main(n: T.int32, x: T.int64):
         tvms.compile(tvms.parse(text), target="llvm")
     assert (
         str(problem.value)
-        == """error[E0606]: the function returns int64 here, but int32 elsewhere
+        == """error[E0606]: the function returns int64 here, but its result is int32
   --> <string>:5:5
    |
  5 |     return x
