@@ -236,11 +236,12 @@ def placed(value: Any, strides: tuple[int, ...] | None, offset: int = 0) -> Any:
 
     if strides is None:
         strides = tuple([step // value.itemsize for step in np.empty(value.shape, value.dtype).strides])
-    span = 1 + sum((size - 1) * step for size, step in zip(value.shape, strides, strict=True)) if value.size else 1
-    memory = np.full(span * value.itemsize + 2 * _CACHE_LINE, 0xA5, np.uint8)
+    reaches = [(size - 1) * step for size, step in zip(value.shape, strides, strict=True)] if value.size else []
+    before, after = -sum(min(reach, 0) for reach in reaches), 1 + sum(max(reach, 0) for reach in reaches)
+    memory = np.full((before + after) * value.itemsize + 2 * _CACHE_LINE, 0xA5, np.uint8)
     start = -memory.ctypes.data % _CACHE_LINE + offset
-    flat = memory[start : start + span * value.itemsize].view(value.dtype)
-    copy = np.lib.stride_tricks.as_strided(flat, value.shape, [step * value.itemsize for step in strides])
+    flat = memory[start : start + (before + after) * value.itemsize].view(value.dtype)
+    copy = np.lib.stride_tricks.as_strided(flat[before:], value.shape, [step * value.itemsize for step in strides])
     copy[...] = value
     return copy
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 import tvms
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tvms.testing import assert_equivalent, vacuity
+from tvms.testing.data import copies, placed
 
 TEXT = """
 T.prim_func main(A: T.Buffer((4, 3), "float32"), B: T.Buffer((4, 3), "float32")):
@@ -236,3 +240,18 @@ def test_results_are_as_precise_as_what_they_are_computed_from(text: str, is_rep
             assert_equivalent(one, other)
     else:
         assert_equivalent(one, other)
+
+
+@pytest.mark.parametrize("strides", [(8, 1), (8, -1), (-4, 1), (-4, -1), (0, -2), (1, 4)])
+def test_arrays_with_strides_lie_in_their_memory(strides: tuple[int, int]) -> None:
+    value = np.arange(12, dtype="int32").reshape(3, 4)
+    for array in (placed(value, strides), *copies([placed(value, strides)])):
+        memory: Any = array
+        while memory.base is not None:
+            memory = memory.base
+        low, high = np.lib.array_utils.byte_bounds(array)
+        first, last = np.lib.array_utils.byte_bounds(memory)
+        assert first <= low
+        assert high <= last
+        if 0 not in strides:
+            np.testing.assert_array_equal(array, value)
