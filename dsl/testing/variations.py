@@ -85,15 +85,18 @@ def _changed(choose: Choices, module: IRModule) -> IRModule:
 def known_programs() -> tuple[IRModule, ...]:
     """Return the loop functions in `programs`, each as a module."""
     files = sorted((Path(__file__).parent / "programs").glob("*.tvms"))
-    modules = [parse(file.read_text(encoding="utf-8"), file.name) for file in files]
-    return tuple([as_module(function) for module in modules for function in module.functions.values()])
+    parsed = [parse(file.read_text(encoding="utf-8"), file.name) for file in files]
+    modules = [as_module(function) for module in parsed for function in module.functions.values()]
+    return tuple([module for module in modules if _is_accepted(module)])
 
 
 def _is_accepted(module: IRModule) -> bool:
-    """Return whether the verifier reports no error, and a run is short."""
+    """Return whether the verifier reports no error, and a run is short. It finds races only in loops of simple extents."""
     functions = [function for function in module.functions.values() if isinstance(function, tir.PrimFunc)]
+    loops = [node for function in functions for node in walk(function) if isinstance(node, tir.For)]
     return (
         all(work_of(function) <= LARGEST and _elements(function) <= LARGEST for function in functions)
+        and all(isinstance(loop.extent, tir.IntImm | tir.Var) for loop in loops if loop.kind is not tir.ForKind.SERIAL)
         and not any(problem.severity == "error" for problem in verify(module, "races"))
     )  # fmt: skip
 
