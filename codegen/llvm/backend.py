@@ -34,6 +34,14 @@ def optimize(text: str, target: Target, level: int = 3) -> Any:
     """Parse, verify and optimize `text` for the target's machine, at level 0 to 3; return the LLVM module."""
     announce("optimize")
     level = min(level, target.level)
+    has_slp = level > 1 and not _FROM_WIDE_UNSIGNED.search(text)
+    module = _optimized(text, target, level, has_slp)
+    if has_slp and not _is_valid(module):
+        module = _optimized(text, target, level, has_slp=False)
+    return module
+
+
+def _optimized(text: str, target: Target, level: int, has_slp: bool) -> Any:
     try:
         module = binding.parse_assembly(text)
         module.verify()
@@ -41,10 +49,21 @@ def optimize(text: str, target: Target, level: int = 3) -> Any:
         raise InternalError(f"LLVM rejects the emitted IR: {problem}") from problem
     options = binding.create_pipeline_tuning_options(speed_level=level)
     options.loop_vectorization = options.loop_interleaving = level > 1
-    options.slp_vectorization = level > 1 and not _FROM_WIDE_UNSIGNED.search(text)
+    options.slp_vectorization = has_slp
     builder = binding.create_pass_builder(target.machine_at(level), options)
     builder.getModulePassManager().run(module, builder)
     return module
+
+
+def _is_valid(module: Any) -> bool:
+    """Return whether optimized code is valid. LLVM 22's SLP vectorizer may use a vector before its definition, which aborts the
+    process when machine code is made.
+    """
+    try:
+        module.verify()
+    except RuntimeError:
+        return False
+    return True
 
 
 def to_object(module: Any, target: Target, level: int = 3) -> bytes:
