@@ -41,7 +41,8 @@ def declare_result(func: tir.PrimFunc) -> tir.PrimFunc:
         if value.dtype != dtype:
             message = f"the function returns {value.dtype} here, but its result is {dtype}"
             raise error("E0606", message, call.span, f'convert the value: T.Cast("{dtype}", …)')
-    return replace(func, ret_type=None if dtype is None else tir.PrimType(dtype))
+    declared = func.ret_type.dtype if isinstance(func.ret_type, tir.PrimType) else None
+    return func if declared == dtype else replace(func, ret_type=None if dtype is None else tir.PrimType(dtype))
 
 
 def flatten_signature(func: tir.PrimFunc) -> tir.PrimFunc:
