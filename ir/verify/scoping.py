@@ -28,7 +28,8 @@ def check_scoping(subject: Subject) -> None:
     """Check that a function uses only defined variables and buffers, and defines nothing twice."""
     function, checker = subject.function, _Scoping(subject.report)
     shapes = [variable for buffer in function.buffer_map.values() for variable in variables_of_buffer(buffer)]
-    checker.visible.update((*function.params, *shapes))
+    checker.defined.update({variable: variable for variable in (*function.params, *shapes)})
+    checker.visible.update(checker.defined)
     checker.visit(function.body)
 
 
