@@ -1,12 +1,14 @@
 """A random change of a program that somebody wrote prints, runs, compiles and lowers like any other program.
 
 The verifier accepts the program, which may still fault, and may not compile for the CPU: then the fault is the same in both
-tiers of the interpreter, and the compiler refuses it with an error. Otherwise all executors compute the same.
+tiers of the interpreter, and the compiler refuses it with an error. Otherwise all executors compute the same. Compiled
+code runs in a child process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from hypothesis import strategies as st
@@ -20,7 +22,8 @@ from ....ir.visit import walk
 from ...load import parse, parse_source
 from ...printer import DIALECTS
 from ..choices import Choices, drawn
-from ..oracle import Ways, assert_equivalent, interpreted
+from ..guarded import Apart
+from ..oracle import Execute, ExecuteAll, Ways, assert_equivalent, interpreted
 from ..smaller import programs_in
 from ..variations import known_programs, varied
 from .bounds import copies, name_and_inputs
@@ -49,33 +52,72 @@ def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
     return drawn(example)
 
 
-def _check(example: _Example, execute: Any) -> None:
+class _Run(Struct, frozen=True):
+    """A run of an example that does not fault: the name of the function, and its arguments."""
+
+    name: str
+    inputs: Sequence[Any]
+
+
+def _check(example: _Example, execute: Execute) -> None:
+    for _ in _check_all([example], lambda _: execute):
+        pass
+
+
+def _check_all(examples: Sequence[_Example], execute_all: ExecuteAll) -> Iterator[None]:
+    runs = [_interpreted_run(example) for example in examples]
+    together = [example.module for example, run in zip(examples, runs, strict=True) if isinstance(run, _Run)]
+    execute = execute_all(together)
+    works = [partial(_outcome, example, run, execute) for example, run in zip(examples, runs, strict=True)]
+    with Apart(works) as apart:
+        for number, (example, run) in enumerate(zip(examples, runs, strict=True)):
+            if isinstance(run, Exception):
+                raise run
+            found = apart.result(number)
+            if isinstance(found, str):
+                if not found.startswith("ended"):
+                    _outcome(example, run, execute)  # raises the error itself
+                raise AssertionError(f"compiled code: {found}")
+            (example.outcome,) = found
+            yield
+
+
+def _interpreted_run(example: _Example) -> _Run | Exception | None:
+    """Return the run of an example, None if it faults, or the exception that breaks the law."""
     module, seed = example.module, example.seed
-    _assert_printed(module, tuple(DIALECTS)[seed % len(DIALECTS)])
     try:
+        _assert_printed(module, tuple(DIALECTS)[seed % len(DIALECTS)])
         name, inputs = name_and_inputs(module, seed)
     except (TvmsError, ValueError):  # a size depends on values in memory, or is negative
-        example.outcome = FAULTS
-        return
-    if compare_tiers(module, name, inputs, track=True) or not _runs(module, name, inputs):
-        example.outcome = FAULTS
-        return
+        return None
+    except Exception as problem:
+        return problem
     try:
-        compiled = execute(module, name)
-        lowered = execute(Lowering(module, is_scheduled=False), name)
+        faults = compare_tiers(module, name, inputs, track=True)
+    except Exception as problem:
+        return problem
+    return None if faults or not _is_declared(module, name, inputs) else _Run(name, inputs)
+
+
+def _outcome(example: _Example, run: _Run | Exception | None, execute: Execute) -> list[str]:
+    """Return the outcome of an example after comparing all executors."""
+    module, seed = example.module, example.seed
+    if not isinstance(run, _Run):
+        return [FAULTS]
+    try:
+        compiled: Any = execute(module, run.name)
+        lowered: Any = execute(Lowering(module, is_scheduled=False), run.name)  # pyright: ignore[reportArgumentType]
     except TvmsError:
-        example.outcome = REFUSED
-        return
-    run = interpreted if _has_views(module) else trapped
+        return [REFUSED]
+    call = interpreted if _has_views(module) else trapped
     steps = {
-        step: run(after, name) for place, (step, after) in enumerate(lowered.items()) if place % _PART == seed % _PART
+        step: call(after, run.name)
+        for place, (step, after) in enumerate(lowered.items())
+        if place % _PART == seed % _PART
     }
-    example.outcome = COMPILED
-
-    def ways(*_: object) -> Ways:
-        return {**compiled, **steps}
-
-    assert_equivalent(module, module, inputs=inputs, execute_after=ways)
+    ways: Ways = {**compiled, **steps}
+    assert_equivalent(module, module, inputs=run.inputs, execute_after=lambda *_: ways)
+    return [COMPILED]
 
 
 def _has_views(module: IRModule) -> bool:
@@ -83,7 +125,7 @@ def _has_views(module: IRModule) -> bool:
     return any(isinstance(node, tir.MatchBufferRegion) for node in walk(module))
 
 
-def _runs(module: IRModule, name: str, inputs: Sequence[Any]) -> bool:
+def _is_declared(module: IRModule, name: str, inputs: Sequence[Any]) -> bool:
     """Return whether all accesses of a run are in the regions that their blocks declare."""
     try:
         trapped(module, name)(*copies(inputs))
@@ -104,7 +146,7 @@ def _assert_printed(module: IRModule, dialect: str) -> None:
 
 
 LAW = Law(
-    _examples, _check, show=lambda example: str(example.module), read=lambda source: _Example(parse_source(source), 0),
+    _examples, _check, _check_all, show=lambda example: str(example.module), read=lambda source: _Example(parse_source(source), 0),
     constructs=lambda example: [*module_constructs(example.module), example.outcome], expected=frozenset((FAULTS, REFUSED, COMPILED)),
     counted=(FAULTS, REFUSED, COMPILED),
 )  # fmt: skip
