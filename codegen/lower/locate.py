@@ -118,6 +118,7 @@ class _Mover(Rewriter):
         self._owners = {buffer.data: buffer for buffer in func.buffer_map.values()}
         self._leaving: dict[Scope, set[tir.Buffer]] = {}
         self._arriving: dict[Scope, list[tir.Buffer]] = {}
+        self._moved: set[tir.Buffer] = set()
 
     @property
     def is_needed(self) -> bool:
@@ -126,6 +127,7 @@ class _Mover(Rewriter):
     def move(self, buffer: tir.Buffer, home: tuple[Scope, ...], place: tuple[Scope, ...]) -> None:
         """Allocate `buffer` in the last scope of `place`, which begins with `home`."""
         if len(place) > len(home):
+            self._moved.add(buffer)
             self._arriving.setdefault(place[-1], []).append(buffer)
             for scope in place[len(home) - 1 :]:
                 self._leaving.setdefault(scope, set()).add(buffer)
@@ -161,9 +163,17 @@ class _Mover(Rewriter):
             buffer.data: self._owners[buffer.data] for buffer in used if buffer.data in self._owners
         }, declared
 
+    def _only_declared(self, block: tir.Block) -> set[tir.Buffer]:
+        """Return the moved buffers in regions of `block` that it never accesses: they may be declared elsewhere now."""
+        declared = {region.buffer for region in (*block.reads, *block.writes)} & self._moved
+        if not declared:
+            return declared
+        used = {node.buffer.data for node in walk(block) if isinstance(node, tir.BufferLoad | tir.BufferStore)}
+        return {buffer for buffer in declared if buffer.data not in used}
+
     def _block(self, old: tir.Block) -> tir.Block:
         block = self.rebuild(old)
-        leaving = self._leaving.get(old, set())
+        leaving = self._leaving.get(old, set()) | self._only_declared(block)
         if not leaving:
             return block
         kept = [buffer for buffer in block.alloc_buffers if buffer not in leaving]

@@ -17,6 +17,7 @@ from tvms.ir.interp import run
 from tvms.ir.passes.pipelines import get_pipeline
 from tvms.ir.passes.transform import PassContext, get_pass
 from tvms.ir.programs import as_module
+from tvms.ir.verify import verify
 from tvms.ir.visit import walk
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -236,6 +237,25 @@ def test_what_an_iteration_leaves_to_the_next_stays_outside() -> None:
         "rolling", "ConvertBlocksToOpaque", "PlanAndUpdateBufferAllocationLocation"
     )
     assert lowered("rolling", *BLOCK_STEPS).index("X = T.") < lowered("rolling", *BLOCK_STEPS).index("for i")
+
+
+def test_a_declared_region_without_access_does_not_outlive_its_buffer() -> None:
+    module = tvms.parse("""T.prim_func main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    X = T.alloc_buffer((8,))
+    for i in range(8):
+        with T.block("load"):
+            T.reads(A[i])
+            T.writes(X[i])
+            X[i] = A[i]
+        with T.block("use"):
+            T.reads(X[i])
+            T.writes(B[i])
+            B[i] = T.float32(2)
+""")
+    for name in ("ConvertBlocksToOpaque", "PlanAndUpdateBufferAllocationLocation"):
+        module = get_pass(name)(module)
+    assert not [problem for problem in verify(module) if problem.severity == "error"]
+    assert "T.reads(X" not in module.script()
 
 
 def test_conditions_stand_before_the_loops_that_do_not_change_them() -> None:
