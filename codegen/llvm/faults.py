@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from ...ir.base import Span
 from ...ir.diagnostics import Diagnostic
-from ...ir.interp.memory import BEYOND_HELP, beyond
+from ...ir.interp.memory import BEYOND_HELP, beyond, outside
 from .api import Builder, Value, ir
 from .operators import number
 from .types import I64, POINTER
@@ -56,8 +56,7 @@ class Fault(Struct, frozen=True):
             place = (indices[1] << 64) + indices[0] % 2**64
             return Diagnostic(self.code, beyond(self.message, place, extent), self.span, BEYOND_HELP)
         shown = [value % 2**64 if at in self.unsigned else value for at, value in enumerate(indices[: self.rank])]
-        said = f"{self.message}[{', '.join(map(str, shown))}] is outside the buffer"
-        return Diagnostic(self.code, f"{said}: its dimension {self.dimension} has {extent} elements", self.span)
+        return Diagnostic(self.code, outside(self.message, shown, self.dimension, extent), self.span)
 
 
 def emit_record(builder: Builder) -> Value:

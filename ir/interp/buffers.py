@@ -13,7 +13,7 @@ from ..dtype import lanes_of, parse_dtype
 from ..numpy_dtype import numpy_dtype
 from .expressions import Expression, compile_all, compile_expr, is_vector, meaning_of
 from .frame import Access, Frame, fault
-from .memory import BEYOND_HELP, Pointer, View, beyond
+from .memory import BEYOND_HELP, Pointer, View, beyond, outside
 from .observer import is_observed
 from .scalars import Value, constant, decoder
 
@@ -170,8 +170,7 @@ def _compile_positions(access: Access) -> Callable[[Frame, View], list[int | Non
 
 def _outside(access: Access, indices: list[int], view: View) -> TvmsError:
     axis = next(axis for axis, index in enumerate(indices) if not 0 <= index < view.shape[axis])
-    said = f"{access.buffer.name}[{', '.join(map(str, indices))}] is outside the buffer"
-    return fault("E0707", f"{said}: its dimension {axis} has {view.shape[axis]} elements", access)
+    return fault("E0707", outside(access.buffer.name, indices, axis, view.shape[axis]), access)
 
 
 def _beyond(access: Access, place: int, view: View) -> TvmsError:

@@ -125,23 +125,13 @@ def _if_then_else(call: tir.Call) -> Expression:
     return lambda frame: yes(frame) if condition(frame) else no(frame)
 
 
-@intrinsic("check")
-def _check(call: tir.Call) -> Expression:
-    operands = operands_of(call)
-
-    def check(frame: Frame) -> Value:
-        condition, code, message = operands(frame)
-        if not condition:
-            raise fault(code, message, call)
-        return 0
-
-    return check
-
-
-@intrinsic("likely", "ignore_loop_partition", "assume", "checked_index", "checked_position", "checked_pointer")
+@intrinsic("likely", "ignore_loop_partition", "assume")
 def _same(call: tir.Call) -> Expression:
     operands = operands_of(call)
     return lambda frame: operands(frame)[0]
+
+
+# --- Jumps ----------------------------------------------------------------------------------------------------
 
 
 @intrinsic("ret")

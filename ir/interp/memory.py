@@ -77,6 +77,12 @@ def beyond(name: str, place: int, held: int) -> str:
     return f"element {place} of '{name}' is outside its memory, which holds {held} elements"
 
 
+def outside(name: str, indices: Sequence[int], axis: int, extent: int) -> str:
+    """Return the message that an index of a buffer is outside its dimension `axis` of `extent` elements."""
+    element = f"{name}[{', '.join(map(str, indices))}]"
+    return f"{element} is outside the buffer: its dimension {axis} has {extent} elements"
+
+
 def compact_strides(shape: Sequence[int]) -> tuple[int, ...]:
     """Return the strides, in elements, of a row-major array of `shape`."""
     return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))

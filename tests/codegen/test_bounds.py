@@ -144,6 +144,24 @@ def test_checks_are_a_program_like_any_other() -> None:
     assert structural_equal(tvms.parse(guarded.script()).functions["main"], guarded)
 
 
+@pytest.mark.parametrize("call", ['T.checked_index(5, "A", 0, 5, 4)', 'T.checked_position(5, "A", 4, 20, 0, 0, 5, 1)'])
+def test_checks_fail_alike_interpreted_and_compiled(call: str) -> None:
+    from tvms.ir.interp import run
+
+    module = tvms.parse(f"""
+T.prim_func main(A: T.Buffer((8,), "int32")):
+    A[{call}] = 1
+""")
+    compiled = tvms.compile(module, target="llvm", bounds="trust")["main"]
+    said: list[str] = []
+    for call_main in (lambda array: run(module, "main", [array]), compiled):
+        with pytest.raises(tvms.TvmsError) as caught:
+            call_main(np.zeros(8, "int32"))
+        said.append(str(caught.value))
+    assert said[0] == said[1]
+    assert "E0707" in said[0]
+
+
 def _looked_up(depth: int) -> tvms.IRModule:
     """Return a module that looks up what it looked up, `depth` times."""
     value = "0"
