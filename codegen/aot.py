@@ -16,14 +16,20 @@ from .target import TargetLike, get_target
 
 
 @deep
-def lowered(program: IRModule | BaseFunc, target: TargetLike = "llvm", settings: Settings | None = None) -> IRModule:
-    """Return a program after lowering: with default schedules, and without blocks and multi-dimensional buffers."""
+def lowered(
+    program: IRModule | BaseFunc, target: TargetLike = "llvm", settings: Settings | None = None, lines: bool = False
+) -> IRModule:
+    """Return a program after lowering: with default schedules, and without blocks and multi-dimensional buffers.
+
+    With `lines`, the statements of kernels of operators have the positions of the calls.
+    """
     chosen = get_target(target)
+    module = prepare(program, chosen, lines)
     if chosen.is_device:
         from .gpu.executable import lowered_for_gpu
 
-        return lowered_for_gpu(prepare(program, chosen), chosen, settings or Settings())
-    kernels, *_ = lower_module(prepare(program, chosen), chosen, settings or Settings())
+        return lowered_for_gpu(module, chosen, settings or Settings())
+    kernels, *_ = lower_module(module, chosen, settings or Settings())
     return IRModule({**kernels}, name="Lowered")
 
 

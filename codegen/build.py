@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ..ir import tir
 from ..ir.annotations import fits
-from ..ir.base import BaseFunc, IRModule
+from ..ir.base import BaseFunc, IRModule, Source
 from ..ir.diagnostics import ArgumentError, Diagnostic, TvmsError, error
 from ..ir.function_table import mentions_of
 from ..ir.passes.transform import announce, observed
@@ -108,17 +108,17 @@ _OBJECTS = 20_000
 """Objects that may be added between two collections of the youngest ones."""
 
 
-def prepare(program: IRModule | BaseFunc, target: Target) -> IRModule:
+def prepare(program: IRModule | BaseFunc, target: Target, lines: bool = False) -> IRModule:
     """Return the module with its schedules for this target applied, and with graph operators lowered to calls of
-    kernels. TvmsError if the program violates the law of the IR.
+    kernels, whose statements have the positions of calls with `lines`. TvmsError if the program violates the law of the IR.
     """
-    return pack_constants(lower_program(program, target))
+    return pack_constants(lower_program(program, target, lines))
 
 
-def lower_program(program: IRModule | BaseFunc, target: Target) -> IRModule:
+def lower_program(program: IRModule | BaseFunc, target: Target, lines: bool = False) -> IRModule:
     """Return the prepared module before `pack_constants`: its constants are those of the program."""
     module = check_types(as_module(program))
-    return lower_graphs(_with_proofs(module, apply_schedules(module, target.name), target), target)
+    return lower_graphs(_with_proofs(module, apply_schedules(module, target.name), target), target, lines)
 
 
 def _with_proofs(before: IRModule, after: IRModule, target: Target) -> IRModule:
@@ -149,19 +149,20 @@ def _without_mark(function: BaseFunc) -> BaseFunc:
 
 
 def build(
-    module: IRModule, target: Target, settings: Settings, for_c: bool = True, take: Callable[[str], None] | None = None
-) -> Built:
+    module: IRModule, target: Target, settings: Settings, for_c: bool = True, take: Callable[[str], None] | None = None,
+    source: Source | None = None,
+) -> Built:  # fmt: skip
     """Build a prepared module for `target`. Graph functions become machine code if `Settings.native` is true; C
     entries are emitted if `for_c` is true.
 
     With `take`, the LLVM IR of large modules is passed on in parts, while others are still lowered; `Built.emitted` is
-    the last part.
+    the last part. With `source`, instructions have the lines of statements in it.
 
     Raises TvmsError with everything that cannot be compiled (E0601 to E0607), from all functions.
     """
     natives = native_functions(module) if settings.native else {}
     drivers = {name: native.driver for name, native in natives.items()}
-    writer = _Writer(target, settings, for_c, None if target.order else take)
+    writer = _Writer(target, settings, for_c, None if target.order else take, source)
     kernels, decisions, safety, stats = lower_module(module, target, settings, drivers, writer.add)
     announce("write LLVM IR")
     emitted = writer.finish()
@@ -176,9 +177,11 @@ def build(
 class _Writer:
     """Emits kernels as they are lowered if their IR is passed on in parts, and all at the end otherwise."""
 
-    def __init__(self, target: Target, settings: Settings, for_c: bool, take: Callable[[str], None] | None) -> None:
+    def __init__(
+        self, target: Target, settings: Settings, for_c: bool, take: Callable[[str], None] | None, source: Source | None
+    ) -> None:
         self._kernels: dict[str, tir.PrimFunc] = {}
-        self._emitter = ModuleEmitter(self._kernels, target, settings.threads, for_c, take)
+        self._emitter = ModuleEmitter(self._kernels, target, settings.threads, for_c, take, source)
         self._is_early, self._left = take is not None, list[str]()
         self.early = self.late = 0.0
         """Seconds of work in `add` and in `finish`."""

@@ -13,6 +13,12 @@ def _print(node: Any, dialect: str = "tvms", **options: Any) -> str:
     return printer.script(node, dialect, **options)
 
 
+def _print_with_spans(node: Any, source: Any) -> tuple[str, dict[int, Any]]:
+    from . import printer
+
+    return printer.script_with_spans(node, source)
+
+
 def _show(node: Any, dialect: str = "tvms", **options: Any) -> None:
     from . import printer
 
@@ -43,4 +49,7 @@ def _dump(node: Any) -> tuple[str, bytes]:
     return sidecar.dump(node)
 
 
-_hooks.define(script=_print, show=_show, render=_render, underline=_underline, parse=_parse, dump=_dump)
+_hooks.define(
+    script=_print, script_with_spans=_print_with_spans, show=_show, render=_render, underline=_underline, parse=_parse,
+    dump=_dump,
+)  # fmt: skip

@@ -12,6 +12,11 @@ def script(node: object, dialect: str, **options: Any) -> str:
     return hooks.call("script", node, dialect, **options)
 
 
+def script_with_spans(node: object, source: object) -> tuple[str, dict[int, Any]]:
+    """Return `node` as text, and the positions in `source` of the statements that its lines show, by the number of the line."""
+    return hooks.call("script_with_spans", node, source)
+
+
 def show(node: object, dialect: str, **options: Any) -> None:
     """Display `node` for a person."""
     hooks.call("show", node, dialect, **options)

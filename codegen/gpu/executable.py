@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from ...ir import tir
-from ...ir.base import IRModule
+from ...ir.base import IRModule, Source
 from ...ir.diagnostics import error
 from ..build import Built, Settings
 from ..graph.entries import Entry, compile_graphs
@@ -41,9 +41,11 @@ def compile_for_gpu(
     return built, entries, program.ptx.encode(), target, settings, home
 
 
-def emit_for_gpu(module: IRModule, kind: str, target: Target, settings: Settings) -> str:
-    """Return the kernels of a prepared module as PTX ("ptx", "asm") or as optimized LLVM IR ("llvm")."""
-    program = build_program(module, target, settings)
+def emit_for_gpu(module: IRModule, kind: str, target: Target, settings: Settings, source: Source | None = None) -> str:
+    """Return the kernels of a prepared module as PTX ("ptx", "asm") or as optimized LLVM IR ("llvm"), with the lines of
+    statements in `source`, if any.
+    """
+    program = build_program(module, target, settings, source)
     if kind == "llvm":
         return program.llvm
     if kind in ("ptx", "asm"):

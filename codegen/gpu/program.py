@@ -7,7 +7,7 @@ import time
 from msgspec import Struct
 
 from ...ir import tir
-from ...ir.base import IRModule
+from ...ir.base import IRModule, Source
 from ...ir.visit import walk
 from ..build import Settings, lower_module
 from ..llvm.backend import optimize, to_assembly
@@ -37,13 +37,15 @@ class DeviceProgram(Struct, frozen=True, eq=False):
     stats: dict[str, float]
 
 
-def build_program(module: IRModule, target: Target, settings: Settings) -> DeviceProgram:
-    """Compile a prepared module for a GPU; TvmsError with everything that cannot be compiled, from all functions."""
+def build_program(module: IRModule, target: Target, settings: Settings, source: Source | None = None) -> DeviceProgram:
+    """Compile a prepared module for a GPU; TvmsError with everything that cannot be compiled, from all functions. With
+    `source`, instructions have the lines of statements in it.
+    """
     hosts, decisions, safety, stats = lower_module(module, target, settings)
     start = time.perf_counter()
     kernels = {kernel.name: kernel for host in hosts.values() for kernel in kernels_of(host)}
     params = {name: parameters(kernel) for name, kernel in kernels.items()}
-    emitted = emit_kernels(list(kernels.values()), params, target)
+    emitted = emit_kernels(list(kernels.values()), params, target, source)
     optimized = optimize(emitted.text, target, settings.level)
     ptx = to_assembly(optimized, target)
     stats["emit"] = time.perf_counter() - start

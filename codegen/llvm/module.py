@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 
 from ...ir import tir
+from ...ir.base import Source
 from ...ir.diagnostics import Diagnostic, TvmsError, error
 from ..names import local_name, mangle
 from ..target import Target
@@ -67,8 +68,12 @@ class ModuleEmitter:
         threads: int = 0,
         for_c: bool = True,
         take: Callable[[str], None] | None = None,
+        source: Source | None = None,
     ) -> None:
-        """`kernels` are the lowered functions by name; they may be added to it until they are emitted or called."""
+        """`kernels` are the lowered functions by name; they may be added to it until they are emitted or called. With `source`,
+        instructions have the lines of statements in it.
+        """
+        self._source = source
         self._kernels, self._target, self._threads, self._for_c, self._take = kernels, target, threads, for_c, take
         self._faults: list[Fault] = []
         self._problems: list[Diagnostic] = []
@@ -95,7 +100,7 @@ class ModuleEmitter:
 
     def _new_module(self) -> LLVMModule:
         intrinsics = {**CPU, **SIMULATED} if self._target.order else CPU
-        return LLVMModule(self._kernels, self._target, self._threads, intrinsics, self._faults)
+        return LLVMModule(self._kernels, self._target, self._threads, intrinsics, self._faults, self._source)
 
 
 _PART = 2_000
@@ -126,6 +131,7 @@ def emit_kernel(module: LLVMModule, name: str, function: tir.PrimFunc) -> Value:
     returned = result_type(function)
     results = llvm_function.args[-2] if returned is not None else None
     emitter = KernelEmitter(module, llvm_function, results)
+    emitter.locate(function)
     emitter.values[RECORD_POINTER] = llvm_function.args[-1]
     emitter.fast_math = tuple(dict.fromkeys((*module.target.fast_math, *fast_math_of(function))))
     emitter.pieces = pieces_of(function)

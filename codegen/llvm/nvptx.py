@@ -17,6 +17,7 @@ from typing import Any
 
 from ...ir import tir
 from ...ir.analysis.modular_set import modular_set
+from ...ir.base import Source
 from ...ir.diagnostics import Diagnostic, TvmsError, error
 from ...ir.dtype import element_bytes, lanes_of, with_lanes
 from ...ir.matrix_units import Fragment, fragments_in, is_fragment_scope
@@ -44,11 +45,13 @@ WIDEST_ACCESS = 16
 _REGISTERS = {"threadIdx": "tid", "blockIdx": "ctaid"}
 
 
-def emit_kernels(kernels: Sequence[Kernel], params: Mapping[str, Sequence[tir.Var]], target: Target) -> EmittedModule:
+def emit_kernels(
+    kernels: Sequence[Kernel], params: Mapping[str, Sequence[tir.Var]], target: Target, source: Source | None = None
+) -> EmittedModule:
     """Emit lowered kernels, with their parameters by name; TvmsError with everything that GPUs cannot do, from all
-    kernels.
+    kernels. With `source`, instructions have the lines of statements in it.
     """
-    emitter = DeviceModule(target)
+    emitter = DeviceModule(target, source)
     problems: list[Diagnostic] = []
     for kernel in kernels:
         try:
@@ -63,8 +66,8 @@ def emit_kernels(kernels: Sequence[Kernel], params: Mapping[str, Sequence[tir.Va
 class DeviceModule(LLVMModule):
     """Holds what the kernels of a module share."""
 
-    def __init__(self, target: Target) -> None:
-        super().__init__({}, target, 1, NVPTX)
+    def __init__(self, target: Target, source: Source | None = None) -> None:
+        super().__init__({}, target, 1, NVPTX, source=source)
         self.noting: set[str] = set()
 
     def emit_device(self, kernel: Kernel, params: Sequence[tir.Var]) -> None:
@@ -77,6 +80,7 @@ class DeviceModule(LLVMModule):
         function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), [*types, POINTER]), mangle(kernel.name))
         function.calling_convention = "ptx_kernel"
         emitter = DeviceEmitter(self, function, kernel)
+        emitter.locate(kernel.body)
         for param, value in zip(params, function.args, strict=False):
             value.name = local_name(param.name)
             emitter.values[param] = value

@@ -48,7 +48,7 @@ def _emit_parallel(emitter: KernelEmitter, loop: tir.For) -> None:
     for position, value in enumerate(captured):
         place = builder.gep(closure, [I32(0), I32(position)], source_etype=closure_type)
         builder.store(value, place)
-    trampoline = _emit_trampoline(body, closure_type)
+    trampoline = _emit_trampoline(emitter, loop, body, closure_type)
     extent = emit_cast(builder, emitter.emit(loop.extent), loop.extent.dtype, "int64")
     run = module.c_function(PARALLEL, I32, [POINTER, POINTER, I64, I32])
     emitter.fail_with(builder.call(run, [trampoline, closure, extent, _threads(emitter, loop)]))
@@ -74,7 +74,7 @@ def _captured(loop: tir.For) -> list[tir.Var]:
 
 def _emit_body(emitter: KernelEmitter, loop: tir.For) -> tuple[Value, list[Value]]:
     """Emit the body as a function of captured values and a range; return it with those values."""
-    function, inner, captured = function_of(emitter, "parallel", _captured(loop), (I64, I64))
+    function, inner, captured = function_of(emitter, "parallel", _captured(loop), (I64, I64), loop)
     begin, end = tir.Var("int64", "begin"), tir.Var("int64", "end")
     inner.values[begin], inner.values[end] = function.args[-2:]
     dtype = loop.loop_var.dtype
@@ -87,11 +87,13 @@ def _emit_body(emitter: KernelEmitter, loop: tir.For) -> tuple[Value, list[Value
     return function, captured
 
 
-def _emit_trampoline(body: Value, closure_type: object) -> Value:
+def _emit_trampoline(emitter: KernelEmitter, loop: tir.For, body: Value, closure_type: object) -> Value:
     """Emit the function that loads the captured values from their structure and calls `body`."""
     function = ir.Function(body.module, BODY_TYPE, f"{body.name}.call")
     function.linkage = "internal"
     builder = ir.IRBuilder(function.append_basic_block("entry"))
+    if emitter.module.lines is not None:
+        builder.debug_metadata = emitter.module.lines.of_function(function, loop.span, emitter.lines).location
     closure, begin, end = function.args
     values: list[Value] = []
     for position, parameter in enumerate(body.args[:-2]):

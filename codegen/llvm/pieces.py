@@ -216,9 +216,9 @@ _Emitter = TypeVar("_Emitter", bound=PieceEmitter)
 
 
 def function_of(
-    emitter: _Emitter, suffix: str, captured: Iterable[tir.Var], more: Sequence[LLVMType]
+    emitter: _Emitter, suffix: str, captured: Iterable[tir.Var], more: Sequence[LLVMType], node: Node
 ) -> tuple[Value, _Emitter, list[Value]]:
-    """Create a function whose parameters are the captured variables and `more`; return it, its emitter and the
+    """Create a function for `node` whose parameters are the captured variables and `more`; return it, its emitter and the
     captured values.
     """
     variables = [RECORD_POINTER, *(var for var in captured if var is not RECORD_POINTER and var in emitter.values)]
@@ -229,6 +229,7 @@ def function_of(
     function.linkage = "internal"
     function.attributes.add("nounwind")
     inner = type(emitter)(emitter.module, function, None)
+    inner.locate(node, emitter)
     inner.pieces, inner.fast_math = emitter.pieces, emitter.fast_math
     for var, value, argument in zip(variables, values, function.args, strict=False):
         inner.values[var] = argument
@@ -245,7 +246,7 @@ def _defined(emitter: PieceEmitter, uses: frozenset[tir.Var]) -> list[tir.Var]:
 
 def _emit_statements(emitter: PieceEmitter, piece: Sequence[tir.Stmt], uses: frozenset[tir.Var]) -> None:
     """Emit statements as a function and a call of it; a fault in it is a fault of the enclosing function."""
-    function, inner, values = function_of(emitter, "piece", _defined(emitter, uses), ())
+    function, inner, values = function_of(emitter, "piece", _defined(emitter, uses), (), piece[0])
     function.attributes.add("noinline")
     for stmt in piece:
         inner.run_whole(stmt)
@@ -257,7 +258,7 @@ def _emit_statements(emitter: PieceEmitter, piece: Sequence[tir.Stmt], uses: fro
 def _emit_value(emitter: PieceEmitter, expr: tir.PrimExpr, uses: frozenset[tir.Var]) -> Value:
     """Emit an expression as a function and a call of it; return the value."""
     result_type = register_type(expr.dtype, expr.span)
-    function, inner, values = function_of(emitter, "value", _defined(emitter, uses), (POINTER,))
+    function, inner, values = function_of(emitter, "value", _defined(emitter, uses), (POINTER,), expr)
     function.attributes.add("noinline")
     value = inner.emit_whole(expr)
     inner.builder.store(value, function.args[-1])

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from ...ir import tir
-from ...ir.base import Span
+from ...ir.base import Source, Span
 from ..names import kernel_symbol
 from ..target import Target
 from .api import LLVMType, Value, ir
+from .debug_lines import DebugLines
 from .faults import Fault
 from .types import I32, POINTER, memory_type, register_type
 
@@ -35,8 +36,11 @@ class LLVMModule:
         threads: int,
         intrinsics: Emitters,
         faults: list[Fault] | None = None,
+        source: Source | None = None,
     ) -> None:
-        """`faults` are those of other modules with the same numbering of statuses; new ones are appended to them."""
+        """`faults` are those of other modules with the same numbering of statuses; new ones are appended to them. With `source`,
+        instructions have the lines of statements in it.
+        """
         self.kernels, self.target, self.threads = kernels, target, threads or target.threads
         self.intrinsics = intrinsics
         self.module: Any = ir.Module("tvms")
@@ -44,6 +48,7 @@ class LLVMModule:
         self.propagates_apart = str(self.module.triple).startswith(("x86", "i686"))
         """Whether a maximum that propagates NaN takes several instructions."""
         self.faults: list[Fault] = [] if faults is None else faults
+        self.lines = None if source is None else DebugLines(self.module, source)
         self._functions: dict[str, Value] = {}
 
     def declare(self, name: str) -> Value:

@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from ...ir import tir
+from ...ir.base import Node
 from ...ir.diagnostics import error
 from ...ir.dtype import element_bytes, lanes_of, with_lanes
 from ...ir.jumps import BREAK, has_jump
@@ -21,6 +22,7 @@ from . import vectors
 from .api import Value, ir
 from .casts import emit_cast
 from .constants import constant_array
+from .debug_lines import FunctionLines
 from .expressions import RECORD_POINTER, ExpressionEmitter
 from .masks import masked_store
 from .numbering import NumberingBuilder
@@ -55,6 +57,8 @@ class StatementEmitter(ExpressionEmitter):
         self.builder = NumberingBuilder(function.append_basic_block("entry"))
         self.alone: list[Value] = []
         """The pointers that are `noalias`."""
+        self.lines: FunctionLines | None = None
+        """The lines of instructions, if they are requested."""
         self._heap: list[Value] = []
         self._loops: list[_Loop] = []
         self._statements: dict[type[tir.Stmt], Callable[[Any], None]] = {
@@ -63,6 +67,15 @@ class StatementEmitter(ExpressionEmitter):
             tir.AssertStmt: self._assert, tir.Allocate: self._allocate, tir.AllocateConst: self._allocate_const,
             tir.DeclBuffer: self._declare, tir.Evaluate: self._evaluate,
         }  # fmt: skip
+
+    def locate(self, node: Node, around: StatementEmitter | None = None) -> None:
+        """If lines are requested, give the function, and the instructions of no other statement, that of `node`; if it has none, the
+        one that `around` emits.
+        """
+        if self.module.lines is not None:
+            outer = None if around is None else around.lines
+            self.lines = self.module.lines.of_function(self.function, node.span, outer)
+            self.builder.debug_metadata = self.lines.location
 
     def run(self, stmt: tir.Stmt) -> None:
         """Emit `stmt`, unless it is unreachable."""
@@ -75,7 +88,11 @@ class StatementEmitter(ExpressionEmitter):
         emitter = self._statements.get(type(stmt))
         if emitter is None:
             raise error("E0606", f"'{type(stmt).__name__}' cannot be compiled", stmt.span)
-        emitter(stmt)
+        if self.lines is None:
+            emitter(stmt)
+            return
+        with self.lines.at(self.builder, stmt):
+            emitter(stmt)
 
     def emit(self, expr: tir.PrimExpr) -> Value:
         return self.emit_whole(expr)

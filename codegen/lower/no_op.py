@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from ...ir import make, tir
+from ...ir.base import Span
 from ...ir.equal import structural_equal
 from ...ir.idioms import NOTHING, changes_no_byte
 from ...ir.intern import has_effects, may_fault
@@ -37,7 +38,7 @@ class _Remover(Rewriter):
         super().__init__({
             tir.LetStmt: self._let, tir.AttrStmt: self._around, tir.For: self._for, tir.IfThenElse: self._choice,
             tir.Allocate: self._memory, tir.AllocateConst: self._memory, tir.DeclBuffer: self._memory,
-            tir.Evaluate: lambda stmt: self._effects([stmt.value]), tir.BufferStore: self._store,
+            tir.Evaluate: lambda stmt: self._effects([stmt.value], stmt.span), tir.BufferStore: self._store,
             tir.Var: self._use, tir.SizeVar: self._use,
         })  # fmt: skip
         self._names = Substitution()
@@ -53,26 +54,30 @@ class _Remover(Rewriter):
         self._used.update(node for part in own for node in distinct(part) if isinstance(node, tir.Var))
         return stmt
 
-    def _effects(self, values: Iterable[tir.PrimExpr]) -> tir.Stmt:
+    def _effects(self, values: Iterable[tir.PrimExpr], span: Span | None) -> tir.Stmt:
         """Return the statement that evaluates those of `values` that have side effects or may fault."""
-        return sequence(self._kept(tir.Evaluate(value)) for value in values if _matters(value))
+        return sequence(self._kept(tir.Evaluate(value, span=span)) for value in values if _matters(value))
 
     def _let(self, stmt: tir.LetStmt) -> tir.Stmt:
         self._names[stmt.var] = self._names(stmt.value)
         body = self.rewrite(stmt.body)
         if stmt.var in self._used:
             return self._kept(replace(stmt, body=body))
-        return sequence([self._effects([stmt.value]), body])
+        return sequence([self._effects([stmt.value], stmt.span), body])
 
     def _around(self, stmt: tir.AttrStmt) -> tir.Stmt:
         body = self.rewrite(stmt.body)
-        return self._effects([stmt.value]) if _is_nothing(body) else self._kept(replace(stmt, body=body))
+        return self._effects([stmt.value], stmt.span) if _is_nothing(body) else self._kept(replace(stmt, body=body))
 
     def _for(self, stmt: tir.For) -> tir.Stmt:
         extent = simplify(stmt.extent)
         is_empty = isinstance(extent, tir.IntImm) and extent.value <= 0
         body = NOTHING if is_empty else self.rewrite(stmt.body)
-        return self._effects([stmt.min, stmt.extent]) if _is_nothing(body) else self._kept(replace(stmt, body=body))
+        return (
+            self._effects([stmt.min, stmt.extent], stmt.span)
+            if _is_nothing(body)
+            else self._kept(replace(stmt, body=body))
+        )
 
     def _choice(self, stmt: tir.IfThenElse) -> tir.Stmt:
         condition, other = stmt.condition, NOTHING if stmt.else_case is None else stmt.else_case
@@ -80,7 +85,7 @@ class _Remover(Rewriter):
             return self.rewrite(stmt.then_case if condition.value else other)
         then, other = self.rewrite(stmt.then_case), self.rewrite(other)
         if _is_nothing(then) and _is_nothing(other):
-            return self._effects([condition])
+            return self._effects([condition], stmt.span)
         if _is_nothing(then):
             condition, then, other = make.logical_not(condition), other, then
         else_case = None if _is_nothing(other) else other

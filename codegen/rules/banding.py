@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from ...ir import tir
+from ...ir.schedule.analysis.origins import with_origins
 from ...ir.schedule.arguments import Block, Flag, Integer
 from ...ir.schedule.declaration import Knob, composite
 from ...ir.schedule.program import Program
@@ -67,7 +68,7 @@ def row_bands(
         machine = Machine(vector_bytes, registers, l1_bytes, l2_bytes, 1, fma, byte_dots)
         return sequence([band.around(_scheduled(band, machine), parallel) for band in bands_of(together, owned, rows)])
 
-    built = site.build(kernel)
+    built = with_origins(site.build(kernel), site.parts)
     used = {node.data for node in walk(built) if isinstance(node, tir.Buffer)}
     gone = {buffer for buffer in owned if buffer.data not in used}
     site.rebuild([*site.all[:first], *between, built, *site.all[last + 1 :]], gone)

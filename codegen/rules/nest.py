@@ -218,7 +218,7 @@ def block_of(nest: Nest) -> tir.Block:
         tir.IterVar(tir.Range(tir.IntImm(axis.var.dtype, 0), axis.extent), axis.var, kinds[axis.is_reduced])
         for axis in nest.axes
     )
-    init = None if nest.init is None else replace(nest.store, value=nest.init)
+    init = None if nest.init is None else replace(nest.store, value=nest.init, span=nest.init.span or nest.store.span)
     block = tir.Block(iterators, (), (), nest.name, nest.store, init)
     return with_regions(block, [node for node in walk(block) if isinstance(node, tir.Buffer)])
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ...ir import tir
 from ...ir.base import Trivia
+from ...ir.schedule.analysis.origins import with_origins
 from ...ir.schedule.analysis.removal import comments_in
 from ...ir.schedule.analysis.trivia import joined
 from ...ir.schedule.conditions import EXISTS, Condition, name_of
@@ -95,6 +96,7 @@ class Site:
         used = {node.data for node in walk(kernel) if isinstance(node, tir.Buffer)} if unused else set[tir.Var]()
         comments = tuple([comment for part in self.parts for comment in comments_in(part)])
         members = set(self.parts[1:])
+        kernel = with_origins(kernel, self.parts)
         kernel = _below(comments, kernel) if comments else kernel
         kept = [kernel if part is self.parts[0] else part for part in self.all if part not in members]
         self.rebuild(kept, {buffer for buffer in unused if buffer.data not in used})

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...ir import relax, script, tir
 from ...ir.backend.external import external_functions
-from ...ir.base import BaseFunc, IRModule
+from ...ir.base import BaseFunc, IRModule, Source
 from ...ir.deep import deep
 from ...ir.diagnostics import Diagnostic, TvmsError, error
 from ...ir.files import memory_limit, read_file, write_together, write_whole
@@ -320,19 +320,22 @@ def _unscheduled(name: str, module: IRModule, target: Target, settings: Settings
 
 @deep
 def emit(
-    program: IRModule | BaseFunc, kind: str, target: TargetLike = "llvm", settings: Settings | None = None
-) -> str | bytes:
+    program: IRModule | BaseFunc, kind: str, target: TargetLike = "llvm", settings: Settings | None = None,
+    source: Source | None = None,
+) -> str | bytes:  # fmt: skip
     """Return the loop functions of a program as optimized LLVM IR ("llvm"), assembly ("asm") or an object file
-    ("obj"); for a GPU, as LLVM IR or as PTX ("ptx", "asm"). TvmsError E0601 for another kind.
+    ("obj"); for a GPU, as LLVM IR or as PTX ("ptx", "asm"). With `source`, text has the lines of statements in it as debug
+    locations. TvmsError E0601 for another kind.
     """
     chosen, how = get_target(target), settings or Settings()
+    prepared = prepare(program, chosen, lines=source is not None)
     if chosen.is_device:
         from ..gpu.executable import emit_for_gpu
 
-        return emit_for_gpu(prepare(program, chosen), kind, chosen, how)
+        return emit_for_gpu(prepared, kind, chosen, how, source)
     if kind not in ("llvm", "asm", "obj"):
         raise error("E0601", f"target '{chosen.name}' has no output '{kind}'", None, "emit llvm, asm or obj")
-    module = optimize(build(prepare(program, chosen), chosen, how).emitted.text, chosen, how.level)
+    module = optimize(build(prepared, chosen, how, source=source).emitted.text, chosen, how.level)
     if kind == "obj":
         return to_object(module, chosen, how.level)
     return to_assembly(module, chosen, how.level) if kind == "asm" else str(module)

@@ -68,6 +68,12 @@ def outputs() -> Iterable[str]:
     return OUTPUTS
 
 
+def line_formats() -> Iterable[str]:
+    from ...codegen.source_map import FORMATS
+
+    return FORMATS
+
+
 def bounds() -> Iterable[str]:
     from ...codegen.lower.bounds import Bounds
 

@@ -7,8 +7,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from ...ir.files import write_together
-from ...ir.sanitize import say
+from ...ir.sanitize import json_text, say
+from ...ir.source_lines import source_of
 from ..load import load_verified
 from . import common_options
 from .files import write_output
@@ -32,12 +35,36 @@ def run(arguments: argparse.Namespace) -> int:
     target = arguments.target
     if arguments.report:
         return _report(module, target, settings)
+    if arguments.lines is not None:
+        _check_lines(arguments)
+        with progress():
+            text = _with_lines(module, arguments, settings)
+        write_output(text, arguments.output)
+        return 0
     with progress():
         result = output.make(module, target, settings)
         if arguments.emit == "so" and isinstance(result, bytes) and arguments.output is not None:
             return _write_library(result, aot.header(module, target), arguments.output)
     write_output(result, arguments.output)
     return 0
+
+
+def _check_lines(arguments: argparse.Namespace) -> None:
+    from ...codegen.source_map import MAPPED
+
+    if arguments.emit not in MAPPED:
+        kinds = ", ".join(MAPPED)
+        raise UsageError(f"--emit {arguments.emit} --lines {arguments.lines}: lines are known of {kinds}")
+
+
+def _with_lines(module: IRModule, arguments: argparse.Namespace, settings: Settings) -> str:
+    """Return the text of a kind of output with the source lines of its lines."""
+    from ...codegen.source_map import interleaved, mapped
+
+    found = mapped(module, arguments.emit, arguments.target, settings)
+    if arguments.lines == "json":
+        return f"{json_text(msgspec.to_builtins(found))}\n"
+    return interleaved(found, arguments.emit, arguments.target, source_of(module))
 
 
 def _write_library(library: bytes, header: str, path: str) -> int:

@@ -102,6 +102,12 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print where code differs from its schedule instead: scalar loops, gathers, accumulators in memory, spills; for a GPU, the resources of each kernel",
     )
+    parser.add_argument(
+        "--lines",
+        metavar="FORMAT",
+        choices=Choices(choices.line_formats),
+        help="show which source line each line comes from, for tir, llvm, asm and ptx; %(choices)s: as comments in the text, or with it as JSON",
+    )
     common.add_settings(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="write to this file instead of standard output")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
 from collections.abc import Iterator
 from typing import TypeAlias
 
@@ -12,6 +10,7 @@ from msgspec import Struct
 from ...ir import relax, tir
 from ...ir.base import BaseFunc, IRModule, Node, Source
 from ...ir.interp.struct_info import variables_in
+from ...ir.source_lines import SourceLines
 from ...ir.visit import children, walk
 
 Name: TypeAlias = tir.Var | relax.Var | tir.Buffer
@@ -56,24 +55,11 @@ class Place(Struct, frozen=True, eq=False):
         return next(loops, None)
 
 
-class Lines:
-    """The line numbers of offsets in texts."""
-
-    def __init__(self) -> None:
-        self._starts: dict[Source, list[int]] = {}
-
-    def line(self, source: Source, offset: int) -> int:
-        """Return the number of the line with the character at `offset`; the first is 1."""
-        if source not in self._starts:
-            self._starts[source] = [0, *[match.end() for match in re.finditer("\n", source.text)]]
-        return bisect_right(self._starts[source], offset)
-
-
 class Places:
     """The places of functions, found when they are first asked for."""
 
     def __init__(self) -> None:
-        self._lines = Lines()
+        self._lines = SourceLines()
         self._functions: dict[BaseFunc, dict[Node, Place]] = {}
 
     def of(self, function: BaseFunc) -> dict[Node, Place]:

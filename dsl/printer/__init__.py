@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
+from ...ir.base import Source, Span
 from ...ir.deep import deep
 from ...ir.relax import Constant
 from ...ir.sanitize import emit, visible, wants_color, write_program
@@ -16,7 +17,7 @@ from .modules import print_node
 from .options import Options, read_options
 from .printer import END_MARK, MARK
 
-__all__ = ["DIALECTS", "script", "script_with_constants", "show", "underline"]
+__all__ = ["DIALECTS", "script", "script_with_constants", "script_with_spans", "show", "underline"]
 
 for _noun in (
     "expressions", "buffers", "statements", "blocks", "prim_functions", "struct_info", "relax_expressions", "relax_functions",
@@ -49,6 +50,16 @@ def script_with_constants(
     """
     stored: dict[str, Constant] = {}
     return print_node(node, DIALECTS[dialect], stored=stored, options=Options(shows_small_tensors=shows_small)), stored
+
+
+@deep
+def script_with_spans(node: Any, source: Source) -> tuple[str, dict[int, Span]]:
+    """Return `node` as text, and the positions in `source` of the statements that its lines show, by the number of the line.
+
+    A statement without one has that of the statement around it.
+    """
+    spans: dict[int, Span] = {}
+    return print_node(node, DIALECTS["tvms"], places=(source, spans)), spans
 
 
 @deep

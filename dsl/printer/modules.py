@@ -6,11 +6,22 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...ir import relax, tir
-from ...ir.base import EXTERNAL_MODULES, Attrs, BaseFunc, IRModule, Metadata, RelaxExpr, StructInfo, Trivia
+from ...ir.base import (
+    EXTERNAL_MODULES,
+    Attrs,
+    BaseFunc,
+    IRModule,
+    Metadata,
+    RelaxExpr,
+    Source,
+    Span,
+    StructInfo,
+    Trivia,
+)
 from .dialects import Dialect
 from .heads import header
 from .options import AS_USUAL, Options
-from .printer import STATEMENTS, Printer, flatten, module_name, prints_lines
+from .printer import STATEMENTS, Placed, Printer, flatten, module_name, prints_lines
 
 _OMITTED = "# Metadata omitted. Use show_meta=True in script() method to show it."
 _SHOW_METADATA = "show_meta=True"
@@ -89,13 +100,15 @@ def print_node(
     marks: Iterable[object] = (),
     stored: dict[str, relax.Constant] | None = None,
     options: Options = AS_USUAL,
+    places: tuple[Source, dict[int, Span]] | None = None,
 ) -> str:
     """Return the text of any node: a module or functions with header and footer, statements with declarations of
-    their free variables, or an expression alone. Add the tensors that the text only names to `stored`.
+    their free variables, or an expression alone. Add the tensors that the text only names to `stored`, and to `places`, a
+    source and positions by line, those in the source of the statements that lines show.
     """
     printer = Printer(dialect, options)
     printer.root, printer.function_name = node, options.name
-    printer.marks = frozenset(marks)
+    printer.marks, printer.source = frozenset(marks), places and places[0]
     is_whole = isinstance(node, IRModule | tir.PrimFunc | relax.Function)
     printer.in_relax = isinstance(node, RelaxExpr | StructInfo | relax.Binding | relax.BindingBlock)
     with printer.frame(None, indented=False) as frame:
@@ -108,6 +121,9 @@ def print_node(
     above = header(printer) if is_whole else []
     if is_whole and dialect.native:
         above = ["#tvms 1", ""] if isinstance(node, IRModule) else []
+    if places is not None:
+        numbered = enumerate(lines, len(above) + 1)
+        places[1].update({number: line.span for number, line in numbered if isinstance(line, Placed)})
     if stored is not None:
         stored.update(printer.stored)
     text = "\n".join(above + lines).rstrip()

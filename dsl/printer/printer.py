@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, TypeAlias, cast
 
 from ...ir import relax
-from ...ir.base import GlobalInfo, IRModule, Metadata, Node, Trivia
+from ...ir.base import GlobalInfo, IRModule, Metadata, Node, Source, Span, Trivia
 from ...ir.tir import IntImm
 from ..declarations import place_comments
 from .dialects import Dialect
@@ -45,6 +45,20 @@ def prints_lines(*kinds: type) -> Callable[[Callable[[Printer, Any], None]], Cal
         return function
 
     return enter
+
+
+class Placed(str):
+    """A line of the text of a statement that was parsed, or is inside of one: with the position of the innermost such one."""
+
+    __slots__ = ("span",)
+    span: Span
+
+    @classmethod
+    def at(cls, span: Span, line: str) -> Placed:
+        """Return a line with the position of its statement."""
+        placed = cls(line)
+        placed.span = span
+        return placed
 
 
 class Frame:
@@ -108,6 +122,10 @@ class Printer:
         self.omits_metadata = False
         self.marks: frozenset[object] = frozenset()
         """Loops and blocks to be marked in the text."""
+        self.source: Source | None = None
+        """The text whose positions lines get (`Placed`), if any."""
+        self._span: Span | None = None
+        """The position of the innermost statement that is being printed and has one."""
 
     # --- Text ------------------------------------------------------------------------------------------------
 
@@ -253,7 +271,17 @@ class Printer:
 
     def statement(self, node: Any) -> None:
         """Add the lines of a statement, a function or a module to the innermost frame."""
+        if self.source is None:
+            STATEMENTS[type(node)](self, node)
+            return
+        around, lines = self._span, self.frames[-1].lines
+        own = node.span
+        self._span = span = own if own is not None and own.source is self.source else around
+        before = len(lines)
         STATEMENTS[type(node)](self, node)
+        if span is not None:
+            lines[before:] = [Placed.at(span, line) if type(line) is str else line for line in lines[before:]]
+        self._span = around
 
     def add(self, head: str, trivia: Trivia | None = None, body: Frame | None = None) -> None:
         """Add a statement to the innermost frame: its first line, and the lines of its body, if it has one."""

@@ -15,20 +15,24 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "tvms.verify": ("run", "--verify", "--entry"),
     "tvms.bench": ("bench", "--entry"),
     "tvms.schedule": ("schedule", "--apply"),
-    "tvms.showllvm": ("compile", "--emit", "llvm"),
-    "tvms.showasm": ("compile", "--emit", "asm"),
-    "tvms.showtir": ("compile", "--emit", "tir"),
-    "tvms.showptx": ("compile", "--emit", "ptx", "--target", "cuda -arch=sm_80"),
+    "tvms.showllvm": ("compile", "--lines", "json", "--emit", "llvm"),
+    "tvms.showasm": ("compile", "--lines", "json", "--emit", "asm"),
+    "tvms.showtir": ("compile", "--lines", "json", "--emit", "tir"),
+    "tvms.showptx": ("compile", "--lines", "json", "--target", "cuda -arch=sm_80", "--emit", "ptx"),
 }
 """The arguments of the commands that clients may execute; an option at the end takes the name of a definition."""
 
 
 class Output(NamedTuple):
-    """What a command printed."""
+    """What a command printed.
+
+    `lines` tells where the lines of compiled code come from: source line, first and last line of the text, from 1.
+    """
 
     status: int
     text: str
     errors: str
+    lines: Sequence[tuple[int, int, int]] = ()
 
 
 async def call(arguments: Sequence[str], text: str, seconds: float) -> Output:
@@ -64,4 +68,11 @@ async def execute(command: str, text: str, name: str | None) -> Output:
     *arguments, last = COMMANDS[command]
     takes_name = last in ("--entry", "--apply")
     options = [*arguments, *([last, name] if takes_name and name else [] if takes_name else [last])]
-    return await call([options[0], "-", *options[1:], "--color", "never"], text, COMMAND_SECONDS)
+    output = await call([options[0], "-", *options[1:], "--color", "never"], text, COMMAND_SECONDS)
+    return _with_lines(output) if "--lines" in arguments and output.status == 0 else output
+
+
+def _with_lines(output: Output) -> Output:
+    """Return the output of `--lines json` as a text and its lines."""
+    found: dict[str, Any] = json.loads(output.text)
+    return output._replace(text=found["text"], lines=found["lines"])

@@ -15,6 +15,7 @@ from ..analysis.copies import fresh_copy
 from ..analysis.index_dtype import with_wide_indices
 from ..analysis.matching import MATCHES, Matching
 from ..analysis.order import check_not_combined, threads_around
+from ..analysis.origins import with_origins
 from ..analysis.reductions import STARTS_ALIKE
 from ..analysis.removal import comments_in
 from ..analysis.trivia import joined
@@ -83,7 +84,7 @@ def _implemented(program: Program, block: tir.Block, intrinsic: TensorIntrin, pl
         views.append(tir.MatchBufferRegion(implemented, tir.BufferRegion(buffer, tuple(axes))))
     new = replace(
         block,
-        body=impl.body,
+        body=with_origins(impl.body, (block.body,)),
         match_buffers=tuple(views),
         alloc_buffers=impl.alloc_buffers,
         annotations={**impl.annotations, **block.annotations},
