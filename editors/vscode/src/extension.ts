@@ -9,8 +9,9 @@ import {
   type LanguageClientOptions,
 } from "vscode-languageclient/node";
 import { registerDebugger } from "./debugger";
+import { Highlights } from "./highlights";
 import { LiveSchedule, type Scheduled } from "./live";
-import { COMMANDS, isOutput, present } from "./results";
+import { COMMANDS, isOutput, present, type Presentation } from "./results";
 import { executable, type Server, start } from "./server";
 import { SCHEME, Texts } from "./texts";
 
@@ -28,7 +29,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     vscode.window.onDidChangeActiveTextEditor((editor) => editor && extension.moved(editor)),
     vscode.workspace.onDidChangeTextDocument(({ document }) => extension.edited(document)),
     vscode.workspace.onDidOpenTextDocument((document) => extension.opened(document)),
-    vscode.workspace.onDidCloseTextDocument((document) => extension.texts.forget(document)),
+    vscode.workspace.onDidCloseTextDocument((document) => extension.closed(document)),
     vscode.workspace.onDidGrantWorkspaceTrust(() => extension.restart()),
     vscode.workspace.onDidChangeConfiguration(async (change) => {
       if (change.affectsConfiguration("tvms.command") || change.affectsConfiguration("tvms.python")) {
@@ -62,6 +63,7 @@ class Client extends LanguageClient {
 
 class Extension implements vscode.Disposable {
   readonly texts = new Texts();
+  private readonly highlights = new Highlights();
   private readonly channel = vscode.window.createOutputChannel("tvms");
   private readonly log = vscode.window.createOutputChannel("tvms language server");
   private readonly live = new LiveSchedule(
@@ -161,6 +163,8 @@ class Extension implements vscode.Disposable {
     const active = vscode.window.activeTextEditor?.document;
     const [uri = active?.uri.toString(), name] = args as [string?, string?];
     const client = this.client;
+    const source = vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri);
+    const version = source?.version;
     if (uri === undefined || client === undefined) {
       return;
     }
@@ -178,13 +182,20 @@ class Extension implements vscode.Disposable {
       }
     });
     if (isOutput(result)) {
-      await this.present(present(command, result, vscode.Uri.parse(uri).path, name));
+      await this.present(present(command, result, vscode.Uri.parse(uri).path, name), source, version);
     }
   }
 
-  private async present(shown: ReturnType<typeof present>): Promise<void> {
+  private async present(shown: Presentation, source?: vscode.TextDocument, version?: number): Promise<void> {
     if (shown.kind === "document") {
-      return this.texts.show(shown.path, shown.text);
+      const { document } = await this.texts.show(shown.path, shown.text);
+      if (source !== undefined && version !== undefined && source.version === version) {
+        this.highlights.connect(document.uri, source, version, shown.lines);
+        vscode.window.visibleTextEditors
+          .filter((editor) => editor.document === source)
+          .forEach((editor) => this.highlights.moved(editor));
+      }
+      return;
     }
     this.channel.appendLine(shown.text);
     if (shown.failure === undefined) {
@@ -206,6 +217,7 @@ class Extension implements vscode.Disposable {
 
   /** Tells that the cursor of an editor has moved. */
   moved(editor: vscode.TextEditor): void {
+    this.highlights.moved(editor);
     if (this.client?.isRunning() && this.texts.isVisible(LIVE) && isServed(editor.document)) {
       const { line, character } = editor.selection.active;
       this.live.moved({ uri: editor.document.uri.toString(), line, character });
@@ -214,14 +226,22 @@ class Extension implements vscode.Disposable {
 
   /** Tells that a text has changed. */
   edited(document: vscode.TextDocument): void {
+    this.highlights.edited(document);
     const editor = vscode.window.activeTextEditor;
     if (editor?.document === document) {
       this.moved(editor);
     }
   }
 
+  /** Tells that a document was closed. */
+  closed(document: vscode.TextDocument): void {
+    this.texts.forget(document);
+    this.highlights.forget(document);
+  }
+
   async dispose(): Promise<void> {
     await this.stop();
+    this.highlights.dispose();
     this.channel.dispose();
     this.log.dispose();
   }

@@ -1,10 +1,14 @@
 // What is shown of the result of a command.
 
+import { areOrigins, type Origin } from "./lines";
+
 /** The result of `workspace/executeCommand`: the exit code of `tvms`, what it printed, and its errors. */
 export interface Output {
   status: number;
   text: string;
   errors: string;
+  /** Where the lines of compiled code come from. */
+  lines?: readonly Origin[];
 }
 
 /** How the result of a command is shown: in the output channel, or as a document whose name has this ending. */
@@ -27,13 +31,13 @@ export const COMMANDS: Readonly<Record<string, Shown>> = {
 
 /** What a client does with a result. */
 export type Presentation =
-  | { kind: "document"; path: string; text: string }
+  | { kind: "document"; path: string; text: string; lines: readonly Origin[] }
   | { kind: "channel"; text: string; failure?: string };
 
 /** Tells whether a result has the shape that the server promises. */
 export function isOutput(value: unknown): value is Output {
   const output = value as Partial<Output> | null | undefined;
-  return typeof output?.status === "number" && typeof output.text === "string" && typeof output.errors === "string";
+  return typeof output?.status === "number" && typeof output.text === "string" && typeof output.errors === "string" && areOrigins(output.lines ?? []);
 }
 
 /** Returns how the result of a command on a definition of a file is shown. */
@@ -41,7 +45,8 @@ export function present(command: string, output: Output, file: string, name: str
   const { title, ending } = COMMANDS[command] ?? { title: command };
   const stem = (file.split(/[\\/]/).at(-1) ?? file).replace(/\.[^.]*$/, "");
   if (ending !== undefined && output.status === 0) {
-    return { kind: "document", path: `/${[stem, name].filter(Boolean).join(" ")} (${title}).${ending}`, text: output.text };
+    const path = `/${[stem, name].filter(Boolean).join(" ")} (${title}).${ending}`;
+    return { kind: "document", path, text: output.text, lines: output.lines ?? [] };
   }
   const heading = `— ${title} ${[stem, name].filter(Boolean).join(" ")}`;
   const text = [heading, output.text.trimEnd(), output.errors.trimEnd()].filter(Boolean).join("\n") + "\n";

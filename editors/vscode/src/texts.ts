@@ -23,9 +23,9 @@ export class Texts implements vscode.TextDocumentContentProvider {
   }
 
   /** Sets the text of a document and shows it beside the editor; the editor keeps the focus. */
-  async show(path: string, text: string): Promise<void> {
+  async show(path: string, text: string): Promise<vscode.TextEditor> {
     const document = await vscode.workspace.openTextDocument(this.set(path, text));
-    await vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true, preview: false });
+    return vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true, preview: false });
   }
 
   /** Forgets the text of a document that was closed. */

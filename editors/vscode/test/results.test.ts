@@ -1,19 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import manifest from "../package.json";
-import { COMMANDS, isOutput, present } from "../src/results";
+import { COMMANDS, isOutput, type Output, present } from "../src/results";
 
 test("code is shown as a document whose ending is that of its language", () => {
-  const output = { status: 0, text: "define void @f()\n", errors: "" };
-  assert.deepEqual(present("tvms.showllvm", output, "/p/net.v2.tvms", "matmul"), {
+  const output: Output = { status: 0, text: "define void @f()\n", errors: "" };
+  assert.deepEqual(present("tvms.showllvm", { ...output, lines: [[2, 1, 1]] }, "/p/net.v2.tvms", "matmul"), {
     kind: "document",
     path: "/net.v2 matmul (LLVM IR).ll",
     text: "define void @f()\n",
+    lines: [[2, 1, 1]],
   });
   assert.deepEqual(present("tvms.schedule", output, "net.tvms", undefined), {
     kind: "document",
     path: "/net (scheduled).tvms",
     text: "define void @f()\n",
+    lines: [],
   });
 });
 
@@ -38,7 +40,7 @@ test("a failure shows its first error, and no document", () => {
 
 test("only the promised shape is a result", () => {
   assert.ok(isOutput({ status: 0, text: "", errors: "" }));
-  assert.ok(![null, undefined, 1, {}, { status: 0, text: "" }].some(isOutput));
+  assert.ok(![null, undefined, 1, {}, { status: 0, text: "" }, { status: 0, text: "", errors: "", lines: [1] }].some(isOutput));
 });
 
 test("the palette offers the commands of the server", () => {

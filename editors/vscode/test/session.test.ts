@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { CancellationTokenSource, createMessageConnection, type MessageConnection } from "vscode-jsonrpc/node";
+import { LineMap } from "../src/lines";
 import { LiveSchedule } from "../src/live";
 import { COMMANDS, isOutput, type Output, present } from "../src/results";
 import { type Server, start } from "../src/server";
@@ -77,6 +78,17 @@ test("the palette runs a command without a definition", { skip }, async () => {
   const output = await execute("tvms.showtir");
   assert.ok(isOutput(output));
   assert.equal(present("tvms.showtir", output, "schedule.tvms", undefined).kind, "document", output.errors);
+});
+
+test("compiled code has the lines of the program", { skip }, async () => {
+  for (const name of ["tvms.showtir", "tvms.showllvm", "tvms.showasm", "tvms.showptx"]) {
+    const output = await execute(name);
+    assert.ok(isOutput(output) && output.status === 0, output.errors);
+    const map = new LineMap(output.lines ?? []);
+    const count = output.text.split("\n").length;
+    assert.ok(map.sourceLines.includes(lineOf("C[vi, vj] = C[vi, vj] +")), name);
+    assert.ok((output.lines ?? []).every(([, , last]) => last <= count), name);
+  }
 });
 
 test("a cancelled command ends", { skip }, async () => {
