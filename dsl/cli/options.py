@@ -211,7 +211,10 @@ def _add_view(parser: argparse.ArgumentParser) -> None:
     common.add_file(parser)
     parser.add_argument("--entry", metavar="NAME", help="the function to draw (default: all)")
     parser.add_argument(
-        "-o", "--output", metavar="OUT", help="the picture, OUT.svg or OUT.html (default: FILE's name with .svg)"
+        "-o",
+        "--output",
+        metavar="OUT",
+        help="the picture, OUT.svg or OUT.html; - writes SVG to standard output (default: FILE's name with .svg)",
     )
 
 

@@ -1,4 +1,4 @@
-"""`tvms view FILE [-o OUT.svg|OUT.html]`: draw a picture of a module."""
+"""`tvms view FILE [-o OUT.svg|OUT.html|-]`: draw a picture of a module."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def run(arguments: argparse.Namespace) -> int:
 
     output = arguments.output or f"{Path(arguments.file).stem if arguments.file != '-' else 'module'}.svg"
     kind = Path(output).suffix
-    if kind not in (".svg", ".html"):
-        raise UsageError(f"-o {output}: expected a .svg or .html file")
+    if kind not in (".svg", ".html") and output != "-":
+        raise UsageError(f"-o {output}: expected a .svg or .html file, or - for standard output")
     module = load_verified(arguments.file)
     if arguments.entry is not None:
         name, function = select_entry(module, arguments.entry)
         module = replace(module, functions={name: function})
-    write_output(picture(module, arguments.file, as_html=kind == ".html"), output)
+    write_output(picture(module, arguments.file, as_html=kind == ".html"), None if output == "-" else output)
     if arguments.output is None:
         say(output)
     return 0

@@ -15,6 +15,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "tvms.verify": ("run", "--verify", "--entry"),
     "tvms.bench": ("bench", "--entry"),
     "tvms.schedule": ("schedule", "--apply"),
+    "tvms.view": ("view", "-o", "-", "--entry"),
     "tvms.showllvm": ("compile", "--lines", "json", "--emit", "llvm"),
     "tvms.showasm": ("compile", "--lines", "json", "--emit", "asm"),
     "tvms.showtir": ("compile", "--lines", "json", "--emit", "tir"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec import Struct
 
 from ...ir import relax
@@ -16,13 +18,14 @@ _KERNEL_CALLS = ("relax.call_tir", "relax.call_tir_inplace", "relax.call_dps_pac
 class _Box(Struct, frozen=True):
     kind: str
     lines: tuple[str, ...]
+    line: int | None = None
 
 
-def draw_function(function: relax.Function) -> Drawing:
-    """Return the picture of `function`: inputs at the top, results at the bottom."""
-    graph = _Graph()
+def draw_function(function: relax.Function, line: Callable[[Node], int | None]) -> Drawing:
+    """Return the picture of `function`: inputs at the top, results at the bottom. `line` returns the source line of a node."""
+    graph = _Graph(line)
     for param in function.params:
-        graph.values[param] = (graph.add("input", param.name_hint, param.struct_info),)
+        graph.values[param] = (graph.add("input", param.name_hint, param.struct_info, node=param),)
     graph.body(function.body)
     graph.add("output", "return", function.ret_struct_info, graph.sources(function.body.body))
     return _draw(graph.boxes, list(dict.fromkeys(graph.edges)))
@@ -31,15 +34,18 @@ def draw_function(function: relax.Function) -> Drawing:
 class _Graph:
     """Collects boxes, in the order of execution, and the edges between them."""
 
-    def __init__(self) -> None:
+    def __init__(self, line: Callable[[Node], int | None]) -> None:
+        self._line = line
         self.boxes: list[_Box] = []
         self.edges: list[tuple[int, int]] = []
         self.values: dict[Node, tuple[int, ...]] = {}
         """The boxes of a variable: several if it is a tuple."""
 
-    def add(self, kind: str, title: str, info: StructInfo | None, sources: tuple[int, ...] = ()) -> int:
-        """Add a box that uses `sources`; return its number."""
-        self.boxes.append(_Box(kind, (title, *_said(info))))
+    def add(
+        self, kind: str, title: str, info: StructInfo | None, sources: tuple[int, ...] = (), node: Node | None = None
+    ) -> int:
+        """Add a box for `node` that uses `sources`; return its number."""
+        self.boxes.append(_Box(kind, (title, *_said(info)), None if node is None else self._line(node)))
         self.edges += [(source, len(self.boxes) - 1) for source in sources]
         return len(self.boxes) - 1
 
@@ -53,15 +59,15 @@ class _Graph:
         value, info = binding.value, binding.var.struct_info
         match value:
             case relax.Call():
-                return (self.add(*_called(value), info, self.sources(value)),)
+                return (self.add(*_called(value), info, self.sources(value), binding),)
             case relax.If():
                 self.body(value.true_branch)
                 self.body(value.false_branch)
                 parts = (value.cond, value.true_branch.body, value.false_branch.body)
                 sources = tuple(source for part in parts for source in self.sources(part))
-                return (self.add("choice", "if … else", info, sources),)
+                return (self.add("choice", "if … else", info, sources, binding),)
             case relax.Function():
-                return (self.add("choice", f"function {binding.var.name_hint}", info, self.sources(value)),)
+                return (self.add("choice", f"function {binding.var.name_hint}", info, self.sources(value), binding),)
             case _:
                 return self.sources(value)
 
@@ -114,7 +120,7 @@ def _draw(boxes: list[_Box], edges: list[tuple[int, int]]) -> Drawing:
     elements = [f'<path d="{_curve(route)}"/>' for route in layout.routes.values()]
     for number, item in enumerate(boxes):
         (x, y), (width, height) = layout.corners[number], sizes[number]
-        elements.append(box(item.kind, x, y, width, height))
+        elements.append(box(item.kind, x, y, width, height, item.line))
         elements += text(item.lines, x + 8, y + 8)
     return Drawing(layout.width, layout.height, tuple(elements))
 

@@ -18,14 +18,16 @@ _TYPED = re.compile(r"T\.int\d+\((-?\d+)\)")
 
 
 @deep
-def draw_loops(function: tir.PrimFunc, said: Callable[[Node], str]) -> Drawing:
-    """Return the picture of `function`; `said` returns the text of a node, from which dtypes of numbers are removed."""
-    return _Painter(lambda node: _TYPED.sub(r"\1", said(node))).draw(function.body)
+def draw_loops(function: tir.PrimFunc, said: Callable[[Node], str], line: Callable[[Node], int | None]) -> Drawing:
+    """Return the picture of `function`; `said` returns the text of a node, from which dtypes of numbers are removed, and `line` its
+    source line.
+    """
+    return _Painter(lambda node: _TYPED.sub(r"\1", said(node)), line).draw(function.body)
 
 
 class _Painter:
-    def __init__(self, said: Callable[[Node], str]) -> None:
-        self._said = said
+    def __init__(self, said: Callable[[Node], str], line: Callable[[Node], int | None]) -> None:
+        self._said, self._line = said, line
 
     def draw(self, stmt: tir.Stmt) -> Drawing:
         """Return the picture of a statement."""
@@ -33,20 +35,22 @@ class _Painter:
             case tir.SeqStmt(seq=parts):
                 return stacked([self.draw(part) for part in parts])
             case tir.For():
-                return _around(_TITLES[stmt.kind], [self._loop(stmt)], [self.draw(stmt.body)])
+                return _around(_TITLES[stmt.kind], [self._loop(stmt)], [self.draw(stmt.body)], self._line(stmt))
             case tir.BlockRealize(block=block) if block.name_hint == "root" and not block.iter_vars:
                 return self._root(block)
             case tir.BlockRealize():
                 return self._block(stmt)
             case tir.IfThenElse():
                 rest = [self.draw(stmt.else_case)] if stmt.else_case is not None else []
-                return _around("choice", [f"if {self._said(stmt.condition)}"], [self.draw(stmt.then_case), *rest])
+                return _around(
+                    "choice", [f"if {self._said(stmt.condition)}"], [self.draw(stmt.then_case), *rest], self._line(stmt)
+                )
             case tir.AttrStmt() | tir.LetStmt() | tir.Allocate() | tir.AssertStmt() | tir.While():
-                return _around("statement", [self._heading(stmt)], [self.draw(stmt.body)])
+                return _around("statement", [self._heading(stmt)], [self.draw(stmt.body)], self._line(stmt))
             case tir.DeclBuffer():
                 return self.draw(stmt.body)
             case _:
-                return _around("statement", [self._statement(stmt)], [])
+                return _around("statement", [self._statement(stmt)], [], self._line(stmt))
 
     def _statement(self, stmt: tir.Stmt) -> str:
         """Return the last line of a statement's text; declarations of free variables precede it."""
@@ -84,8 +88,12 @@ class _Painter:
         for name, regions in (("reads", block.reads), ("writes", block.writes)):
             lines += [f"{name} {', '.join(map(self._region, regions))}"] if regions else []
         lines += [self._buffer(buffer) for buffer in block.alloc_buffers]
-        init = [] if block.init is None else [_around("statement", ["init", self._statement(block.init)], [])]
-        return _around("block", lines, [*init, self.draw(block.body)])
+        init = (
+            []
+            if block.init is None
+            else [_around("statement", ["init", self._statement(block.init)], [], self._line(block.init))]
+        )
+        return _around("block", lines, [*init, self.draw(block.body)], self._line(realize))
 
     def _buffer(self, buffer: tir.Buffer) -> str:
         return f"{buffer.name}: ({', '.join(map(self._said, buffer.shape))}) {buffer.dtype} in {buffer.scope} memory"
@@ -99,11 +107,11 @@ class _Painter:
         return start if one else f"{start} : {start} + {self._said(part.extent)}"
 
 
-def _around(kind: str, lines: Iterable[str], inner: Iterable[Drawing]) -> Drawing:
-    """Return a box with lines of text, and drawings below them."""
+def _around(kind: str, lines: Iterable[str], inner: Iterable[Drawing], line: int | None = None) -> Drawing:
+    """Return a box with lines of text, for what is in a line of the source, and drawings below them."""
     said, body = list(lines), stacked(list(inner))
     width, height = size_of(said)
     width = max(width, body.width + 2 * MARGIN)
     whole = height + (body.height + MARGIN if body.elements else 0)
-    elements = (box(kind, 0, 0, width, whole), *text(said, MARGIN, MARGIN), moved(body, MARGIN, height))
+    elements = (box(kind, 0, 0, width, whole, line), *text(said, MARGIN, MARGIN), moved(body, MARGIN, height))
     return Drawing(width, whole, elements)

@@ -18,10 +18,11 @@ path { fill: none; stroke: #59636e; marker-end: url(#arrow); }
 .input { fill: #ddf4ff; } .operator { fill: #ffffff; } .kernel { fill: #fff8c5; } .constant { fill: #eff2f5; }
 .output { fill: #dafbe1; } .choice { fill: #fbefff; } .dim { fill: #59636e; } .title { font-weight: bold; }
 .serial { fill: #ffffff; } .parallel { fill: #ffebe9; } .vectorized { fill: #ddf4ff; } .unrolled { fill: #fff8c5; }
+.head { fill: #59636e; stroke: none; marker-end: none; }
 .thread { fill: #fbefff; } .block { fill: #dafbe1; } .statement { fill: #ffffff; }
 """
 _ARROW = '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-_HEAD = '<path d="M0,0 L8,4 L0,8 z" style="fill:#59636e;stroke:none;marker-end:none"/></marker></defs>'
+_HEAD = '<path class="head" d="M0,0 L8,4 L0,8 z"/></marker></defs>'
 
 
 class Drawing(Struct, frozen=True):
@@ -37,9 +38,10 @@ def size_of(lines: Sequence[str]) -> tuple[float, float]:
     return max(map(len, lines), default=0) * LETTER + 2 * MARGIN, len(lines) * LINE + 2 * MARGIN
 
 
-def box(kind: str, x: float, y: float, width: float, height: float) -> str:
-    """Return a rectangle of the class `kind`."""
-    return f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"/>'
+def box(kind: str, x: float, y: float, width: float, height: float, line: int | None = None) -> str:
+    """Return a rectangle of the class `kind`, for what is in a line of the source."""
+    origin = "" if line is None else f' data-line="{line}"'
+    return f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"{origin}/>'
 
 
 def text(lines: Iterable[str], x: float, y: float, kind: str = "", rest: str = "dim") -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import tvms
 from tvms.dsl.cli import main
+from tvms.dsl.load import load_verified
 from tvms.dsl.view import picture
 from tvms.dsl.view.layout import place
 from tvms.ir import relax, tir
@@ -86,4 +87,22 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert page.startswith("<!doctype html>\n")
     assert (tmp_path / f"{SAMPLES[0].stem}.svg").read_text() in page
     assert main(["view", path, "-o", "page.pdf"]) == 2
-    assert capsys.readouterr().err == "error[E0801]: -o page.pdf: expected a .svg or .html file\n"
+    assert (
+        capsys.readouterr().err
+        == "error[E0801]: -o page.pdf: expected a .svg or .html file, or - for standard output\n"
+    )
+    assert main(["view", path, "-o", "-"]) == 0
+    assert capsys.readouterr().out == (tmp_path / f"{SAMPLES[0].stem}.svg").read_text()
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+def test_boxes_have_the_lines_of_what_they_show(path: Path) -> None:
+    module, source = load_verified(str(path)), path.read_text().splitlines()
+    boxes = list(ET.fromstring(picture(module, path.name)).iter(f"{SVG}rect"))
+    lines = [
+        (box.attrib["class"], source[int(box.attrib["data-line"]) - 1]) for box in boxes if "data-line" in box.attrib
+    ]
+    assert all("T.block" in line for kind, line in lines if kind == "block")
+    assert all("for " in line or "T.thread_binding" in line for kind, line in lines if kind in ("serial", "parallel"))
+    assert all(any(kind in line for kind in ("R.", "return")) for kind, line in lines if kind == "operator")
+    assert len(lines) >= len(boxes) / 2

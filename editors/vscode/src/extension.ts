@@ -9,6 +9,7 @@ import {
   type LanguageClientOptions,
 } from "vscode-languageclient/node";
 import { registerDebugger } from "./debugger";
+import { GraphViews } from "./graphView";
 import { Highlights } from "./highlights";
 import { LiveSchedule, type Scheduled } from "./live";
 import { COMMANDS, isOutput, present, type Presentation } from "./results";
@@ -64,6 +65,7 @@ class Client extends LanguageClient {
 class Extension implements vscode.Disposable {
   readonly texts = new Texts();
   private readonly highlights = new Highlights();
+  private readonly graphs = new GraphViews();
   private readonly channel = vscode.window.createOutputChannel("tvms");
   private readonly log = vscode.window.createOutputChannel("tvms language server");
   private readonly live = new LiveSchedule(
@@ -197,6 +199,12 @@ class Extension implements vscode.Disposable {
       }
       return;
     }
+    if (shown.kind === "picture") {
+      if (source !== undefined) {
+        this.graphs.show(source, shown.svg, shown.title);
+      }
+      return;
+    }
     this.channel.appendLine(shown.text);
     if (shown.failure === undefined) {
       this.channel.show(true);
@@ -218,6 +226,7 @@ class Extension implements vscode.Disposable {
   /** Tells that the cursor of an editor has moved. */
   moved(editor: vscode.TextEditor): void {
     this.highlights.moved(editor);
+    this.graphs.moved(editor);
     if (this.client?.isRunning() && this.texts.isVisible(LIVE) && isServed(editor.document)) {
       const { line, character } = editor.selection.active;
       this.live.moved({ uri: editor.document.uri.toString(), line, character });
@@ -242,6 +251,7 @@ class Extension implements vscode.Disposable {
   async dispose(): Promise<void> {
     await this.stop();
     this.highlights.dispose();
+    this.graphs.dispose();
     this.channel.dispose();
     this.log.dispose();
   }

@@ -11,17 +11,19 @@ export interface Output {
   lines?: readonly Origin[];
 }
 
-/** How the result of a command is shown: in the output channel, or as a document whose name has this ending. */
+/** How the result of a command is shown: in the output channel, as a document whose name has this ending, or as a picture. */
 interface Shown {
   title: string;
   /** The ending also selects the language, where an extension for it is installed. */
   ending?: string;
+  isPicture?: boolean;
 }
 
 export const COMMANDS: Readonly<Record<string, Shown>> = {
   "tvms.run": { title: "run" },
   "tvms.verify": { title: "verify" },
   "tvms.bench": { title: "bench" },
+  "tvms.view": { title: "graph", isPicture: true },
   "tvms.schedule": { title: "scheduled", ending: "tvms" },
   "tvms.showtir": { title: "lowered", ending: "tvms" },
   "tvms.showllvm": { title: "LLVM IR", ending: "ll" },
@@ -32,6 +34,7 @@ export const COMMANDS: Readonly<Record<string, Shown>> = {
 /** What a client does with a result. */
 export type Presentation =
   | { kind: "document"; path: string; text: string; lines: readonly Origin[] }
+  | { kind: "picture"; title: string; svg: string }
   | { kind: "channel"; text: string; failure?: string };
 
 /** Tells whether a result has the shape that the server promises. */
@@ -42,11 +45,14 @@ export function isOutput(value: unknown): value is Output {
 
 /** Returns how the result of a command on a definition of a file is shown. */
 export function present(command: string, output: Output, file: string, name: string | undefined): Presentation {
-  const { title, ending } = COMMANDS[command] ?? { title: command };
+  const { title, ending, isPicture }: Shown = COMMANDS[command] ?? { title: command };
   const stem = (file.split(/[\\/]/).at(-1) ?? file).replace(/\.[^.]*$/, "");
   if (ending !== undefined && output.status === 0) {
     const path = `/${[stem, name].filter(Boolean).join(" ")} (${title}).${ending}`;
     return { kind: "document", path, text: output.text, lines: output.lines ?? [] };
+  }
+  if (isPicture && output.status === 0) {
+    return { kind: "picture", title: `${[stem, name].filter(Boolean).join(" ")} (${title})`, svg: output.text };
   }
   const heading = `— ${title} ${[stem, name].filter(Boolean).join(" ")}`;
   const text = [heading, output.text.trimEnd(), output.errors.trimEnd()].filter(Boolean).join("\n") + "\n";

@@ -19,6 +19,12 @@ test("code is shown as a document whose ending is that of its language", () => {
   });
 });
 
+test("a picture is shown as such, and its failure as any other", () => {
+  const svg = { status: 0, text: "<svg/>", errors: "" };
+  assert.deepEqual(present("tvms.view", svg, "/p/net.tvms", "main"), { kind: "picture", title: "net main (graph)", svg: "<svg/>" });
+  assert.equal(present("tvms.view", { status: 1, text: "", errors: "error: x" }, "net.tvms", undefined).kind, "channel");
+});
+
 test("results of runs go to the output channel, with warnings", () => {
   const output = { status: 0, text: "C 64x64\n", errors: "warning: slow\n" };
   assert.deepEqual(present("tvms.run", output, "/p/net.tvms", "matmul"), {

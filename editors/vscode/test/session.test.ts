@@ -70,7 +70,8 @@ test("the live schedule follows the cursor", { skip }, async () => {
 test("a lens of a schedule shows the scheduled module", { skip }, async () => {
   const output = await execute("tvms.schedule", "tiled");
   const shown = present("tvms.schedule", output, "schedule.tvms", "tiled");
-  assert.equal(shown.kind === "document" && shown.path, "/schedule tiled (scheduled).tvms", output.errors);
+  assert.ok(shown.kind === "document", output.errors);
+  assert.equal(shown.path, "/schedule tiled (scheduled).tvms");
   assert.match(shown.text, /T\.vectorized\(16\)/);
 });
 
@@ -89,6 +90,14 @@ test("compiled code has the lines of the program", { skip }, async () => {
     assert.ok(map.sourceLines.includes(lineOf("C[vi, vj] = C[vi, vj] +")), name);
     assert.ok((output.lines ?? []).every(([, , last]) => last <= count), name);
   }
+});
+
+test("boxes of the graph view have the lines of the program", { skip }, async () => {
+  const output = await execute("tvms.view");
+  const shown = present("tvms.view", output, "schedule.tvms", undefined);
+  assert.ok(shown.kind === "picture", output.errors);
+  const lines = Array.from(shown.svg.matchAll(/data-line="(\d+)"/g), ([, line]) => Number(line) - 1);
+  assert.ok(lines.includes(lineOf("C[vi, vj] = C[vi, vj] +")));
 });
 
 test("a cancelled command ends", { skip }, async () => {
