@@ -225,7 +225,11 @@ class Context:
         self.in_signature = False
         """Whether the parameters of a function are being read."""
         self.wrong_functions: set[str] = set()
-        """Functions whose head is wrong, which is reported where they are defined: what calls them is not built."""
+        """Functions whose head is wrong, which is reported where they are defined: what calls them is not built. "" stands for
+        one whose name is wrong.
+        """
+        self.no_buffers: set[tuple[int, str]] = set()
+        """Names that were reported as used like buffers, each with the identity of its function."""
         self.uses: list[Note] = []
         """The macro uses around the statement under construction, outermost first."""
         self.budget = Budget(len(source.text))
@@ -288,6 +292,8 @@ class Context:
         return TooManyErrors()
 
     def _remedy(self, name: str) -> str | None:
+        if self.in_signature and name in ("torch", "np", "jnp", "tf"):
+            name = "Tensor"
         help = undefined(name, self.scope.names(), "R" if self.tir is None else "T")
         return help or (f'write "{name}": a string names a dimension' if self.in_signature else None)
 
@@ -301,6 +307,8 @@ class Context:
         """Return the reference to function `name` of the module; raise E0102 if there is none."""
         if name in self.wrong_functions:
             raise Failed
+        if name not in self.globals and "" in self.wrong_functions:
+            raise Failed  # it may be the definition whose name is wrong, which is reported there
         if name not in self.globals:
             help = did_you_mean(name, self.globals)
             raise self.error("E0102", f"the module has no function '{name}'", node, help)

@@ -18,7 +18,7 @@ from ...ir.schedule.text import Element, Name, Result, Spread
 from ...ir.signature import describe
 from ...ir.spelling import did_you_mean
 from .. import syntax
-from . import host, operators, tile
+from . import host, operators, remedies, tile
 from .budget import TEXT
 from .context import Context, Failed
 from .convert import Mismatch, constant, expression, is_dict, is_tuple
@@ -112,6 +112,9 @@ def evaluate_call(context: Context, node: syntax.Call, target: syntax.Expr | Non
     if isinstance(func, Closure):
         return func.call(values)
     help = f"write {func.name}[…] for an element" if isinstance(func, tir.Buffer) else None
+    if isinstance(func, Namespace):
+        help = f"call one of its forms, such as {func.name}.{min(func.members, key=len)}(…)"
+        help = "write T.axis.spatial(…), or T.axis.reduce(…)" if func.name == "T.axis" else help
     raise context.error("E0207", f"{describe(func)} cannot be called", node.func, help)
 
 
@@ -366,6 +369,9 @@ def _attribute_of(context: Context, owner: Any, node: syntax.Attribute) -> Any:
     if isinstance(value, tir.Buffer):  # a view that has no name yet
         return _attribute_of(context, value, node)
     help = did_you_mean(node.attr, (*readers, *methods))
+    if help is None and isinstance(owner, tir.PrimExpr):
+        start, end = node.value.start, node.value.end
+        help = remedies.attribute(node.attr, context.source.text[start:end])
     raise context.error("E0103", f"{describe(owner)} has no attribute '{node.attr}'", node, help)
 
 

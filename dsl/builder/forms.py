@@ -98,7 +98,9 @@ class Form(Struct, frozen=True, eq=False):
                 at = wrong.at
                 names = {keyword.name: keyword for keyword, _ in named}
                 node = site.node if at is None else nodes[at] if isinstance(at, int) else names[at]
-                raise site.context.error(wrong.code, wrong.message, node, wrong.help) from None
+                raise site.context.error(
+                    wrong.code, wrong.message, node, remedies.usage(self.name, at) or wrong.help
+                ) from None
         arguments: list[Any] = []
         for index, (value, node) in enumerate(zip(values, nodes, strict=True)):
             parameter = positional[index] if index < len(positional) else variadic
@@ -131,7 +133,9 @@ class FormUse(Struct, frozen=True, eq=False):
     def function(self) -> FunctionFrame:
         """The enclosing loop function; E0201 if there is none."""
         if self.context.tir is None:
-            raise self.error("E0201", f"{self.name} belongs in a loop function", "open one with T.prim_func")
+            other = f"R.{self.name.removeprefix('T.')}"
+            help = f"write {other}" if remedies.is_form(other) else "open one with T.prim_func"
+            raise self.error("E0201", f"{self.name} belongs in a loop function", help)
         return self.context.tir
 
     @property
@@ -260,5 +264,6 @@ def _converted(
     except Mismatch as mismatch:
         number = None if index is None else index + 1
         message = wrong_kind(site.name, number, name or parameter.name, mismatch.expected, describe(value))
-        help = mismatch.help or f"write {mismatch.expected}"
+        help = remedies.argument(site.name, name or parameter.name, value) or mismatch.help
+        help = help or f"write {mismatch.expected}"
         raise site.context.error("E0202", message, node, help) from None

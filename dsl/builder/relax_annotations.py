@@ -40,7 +40,8 @@ def struct_infos(builder: BlockBuilder, node: syntax.Expr) -> tuple[StructInfo, 
 def bare_struct_info(builder: BlockBuilder, name: str, node: syntax.Attribute) -> StructInfo:
     """Return the struct info of `R.Tensor` without arguments; raise E0103 if `name` is not a kind of struct info."""
     if name not in FORMS:
-        help = did_you_mean(name, FORMS) or f"call it: {name}(…)"
+        dtype = name.rpartition(".")[2]
+        help = f'write "{dtype}"' if is_dtype(dtype) else did_you_mean(name, FORMS) or f"call it: {name}(…)"
         raise builder.context.error("E0103", f"'{name}' is not allowed without arguments", node, help)
     return build_struct_info(builder, name, syntax.Call(node, (), (), start=node.start, end=node.end))
 

@@ -65,7 +65,7 @@ def _call_named(builder: BlockBuilder, name: str, node: syntax.Call) -> Any:
             "E0301",
             f"there is no operator '{name}'",
             node.func,
-            remedies.foreign_operator(name) or did_you_mean(name, known),
+            remedies.foreign_form(name) or remedies.foreign_operator(name) or did_you_mean(name, known),
         )
     return expressions.evaluate_call(builder.context, node)
 
@@ -151,6 +151,8 @@ def _call_value(builder: BlockBuilder, node: syntax.Call) -> Any:
             named = {keyword.name: values.operand(builder, keyword.value) for keyword in node.keywords}
             return host.call(context, callee, node, args, named)
         help = "call a function of the module as Module.f(…), an external one with R.call_packed(…)"
+        if isinstance(callee, tir.PrimExpr):
+            help = "remove the parentheses after it"
         raise context.error("E0207", f"{describe(callee)} cannot be called", node.func, help)
     for keyword in node.keywords:
         raise context.error("E0105", "a function takes its arguments by position", keyword, "remove the name")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...ir import tir
+from ...ir import relax, tir
 from ...ir.dtype import is_int
 from ...ir.signature import describe
 from .. import syntax
@@ -62,7 +62,10 @@ def _as_dimension(
             pass
     if not isinstance(value, tir.PrimExpr) or not (is_scalar or is_int(value.dtype)):
         reason = f"{describe(value)} is not a dimension"
-        raise context.error("E0321", reason, node, "write an integer, or an expression of int64 variables")
+        help = "write an integer, or an expression of int64 variables"
+        if isinstance(value, relax.Var) and isinstance(node, syntax.Name):
+            help = f"declare the dimension as a variable: {node.id} = T.int64()"
+        raise context.error("E0321", reason, node, help)
     if not is_scalar and value.dtype != "int64":
         if not isinstance(value, tir.IntImm):
             reason = f"expected a dimension of dtype int64, got {value.dtype}"

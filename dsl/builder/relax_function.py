@@ -64,6 +64,15 @@ def declare_function(
         del context.diagnostics[reported:]
 
 
+def _check_level(context: Context, definition: syntax.Definition) -> None:
+    """Raise E0315 if all parameters are buffers or pointers: the whole function belongs at the loop level."""
+    kinds = [param.annotation for param in definition.params or ()]
+    texts = [context.source.text[kind.start : kind.end] if kind else "" for kind in kinds]
+    if len(texts) > 1 and all(text.startswith(("T.Buffer", "T.handle")) for text in texts):
+        message = f"'{definition.name}' is a graph function, but all its parameters are buffers"
+        raise context.error("E0315", message, definition.head or definition, "open it with T.prim_func")
+
+
 def build_function(
     context: Context,
     definition: syntax.Definition,
@@ -71,6 +80,7 @@ def build_function(
     symbols: dict[str, tir.Var] | None = None,
 ) -> relax.Function:
     """Return the graph function that `definition` defines; report all its errors, then raise Failed."""
+    _check_level(context, definition)
     reported = len(context.diagnostics)
     builder = BlockBuilder(context, set(names_in(definition)))
     with context.scope.frame():
@@ -201,8 +211,14 @@ def _body(builder: BlockBuilder, definition: syntax.Definition) -> relax.Expr | 
     if isinstance(last, syntax.Return):
         relax_statements.build_statements(builder, statements)
         return _returned(builder, last)
+    found = len(context.diagnostics)
     relax_statements.build_statements(builder, definition.body)
-    if not any(isinstance(statement, syntax.Return) for statement in definition.body):
+    is_misplaced = any(diagnostic.code == "E0106" for diagnostic in context.diagnostics)  # perhaps the return
+    if (
+        len(context.diagnostics) == found
+        and not is_misplaced
+        and not any(isinstance(statement, syntax.Return) for statement in definition.body)
+    ):
         place = syntax.Name(definition.name, start=definition.name_start, end=definition.name_end)
         help = "end it with `return value`, or with `return R.tuple()` to return nothing"
         context.error("E0306", f"function '{definition.name}' has no return", place, help)

@@ -22,6 +22,7 @@ from .. import syntax
 from . import expressions
 from .forms import ModuleReference, Namespace
 from .relax_blocks import BlockBuilder
+from .remedies import tensor_attribute
 
 _BINARY_OPERATORS = {
     "+": "add", "-": "subtract", "*": "multiply", "/": "divide", "//": "floor_divide", "**": "power", "%": "mod",
@@ -182,6 +183,8 @@ def _attribute(builder: BlockBuilder, node: syntax.Attribute) -> Any:
     names = [op.script_name for op in relax_ops().values() if op.script_name.rpartition(".")[2] == node.attr]
     if names and isinstance(node.value, syntax.Name):
         help = f"write R.{min(names, key=len)}({node.value.id}, …)"
+    if isinstance(node.value, syntax.Name):
+        help = help or tensor_attribute(node.attr, node.value.id)
     raise context.error("E0103", f"a graph-level value has no attribute '{node.attr}'", node, help)
 
 

@@ -32,6 +32,7 @@ from .convert import is_dict, is_tuple
 from .expressions import evaluate
 from .forms import Namespace
 from .schedule_values import FunctionForm, PrimitiveForm, argument
+from .signatures import names_in
 
 _TARGET = "target"
 _RANGE = "range"
@@ -62,6 +63,12 @@ def build_schedule(context: Context, definition: syntax.Definition, functions: C
         context.scope.define("S", _namespace())
         _define(context, tuple(parameters))
         steps, waiting = _Body(context).build(definition.body)
+    used = set(names_in(definition.body))
+    for param in definition.params or ():
+        if param.name in parameters and param.name not in used and not param.name.startswith("_"):
+            help = did_you_mean(param.name, (_TARGET,))
+            if help is not None:
+                context.warn("E0467", f"parameter '{param.name}' is never used", param, help)
     span, trivia = context.span(definition), with_comments(definition.trivia, end=waiting)
     if target_span is not None:
         span = CallSpan(span.source, span.start, span.end, ((_TARGET, target_span),))

@@ -42,6 +42,12 @@ def no_buffer(context: Context, value: Any, node: syntax.Expr) -> Failed:
         help = "give all indices in one pair of brackets, as in A[0, 0]"
     elif isinstance(value, tir.Var) and value.dtype == "handle":
         help = f'match it first: A = T.match_buffer({value.name}, (16,), "float32")'
+    elif isinstance(node, syntax.Name) and (is_tuple(value) or isinstance(value, tir.Var)):
+        help = f'only buffers have elements: {node.id} = T.alloc_buffer((1,), "float32")'
+    if isinstance(node, syntax.Name):
+        if (id(context.tir), node.id) in context.no_buffers:
+            return Failed()  # reported once
+        context.no_buffers.add((id(context.tir), node.id))
     return context.error("E0202", f"expected a buffer, got {describe(value)}", node, help)
 
 
@@ -137,8 +143,9 @@ def store(
     if value.dtype != dtype:
         wanted, given = parse_dtype(dtype), parse_dtype(value.dtype)
         if (wanted.lanes, wanted.scalable) != (given.lanes, given.scalable):
-            raise error(
-                "E0230", f"cannot store {value.dtype} to elements of buffer '{buffer.name}' of dtype {dtype}", span
-            )
+            message = f"cannot store {value.dtype} to elements of buffer '{buffer.name}' of dtype {dtype}"
+            is_wider = wanted.lanes == 1 and isinstance(buffer, tir.Buffer)
+            help = "store one element: give each index as a number, not as a slice or a vector" if is_wider else None
+            raise error("E0230", message, span, help)
         value = make.cast(value, dtype, span)
     return tir.BufferStore(buffer, value, checked, predicate, span=span)

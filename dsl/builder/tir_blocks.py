@@ -11,6 +11,7 @@ from ...ir.access import detect_regions
 from ...ir.base import Attrs, Trivia
 from ...ir.dtype import parse_dtype
 from ...ir.signature import describe, wrong_kind
+from ...ir.visit import walk
 from .. import syntax
 from .context import Context
 from .convert import (
@@ -81,6 +82,11 @@ def where(site: FormUse, predicate: Condition) -> None:
     frame = block_of(site)
     if frame.predicate is not None:
         raise site.error("E0209", "the block already has a predicate", "join both with 'and'")
+    place = site.argument("predicate", 0)
+    for axis in frame.iter_vars:
+        if any(node is axis.var for node in walk(predicate)):
+            message = f"the predicate is computed before the block, where axis '{axis.var.name}' has no value"
+            raise site.error("E0401", message, "use the loop variables that the axis is bound to", place)
     frame.predicate = predicate
 
 

@@ -13,6 +13,7 @@ from ...ir.ops import tir as ops
 from ...ir.signature import Signature, describe, wrong_kind
 from ...ir.spelling import did_you_mean
 from ..printer.dialects import DIALECTS
+from . import remedies
 from .convert import (
     CONVERTERS,
     Argument,
@@ -84,7 +85,8 @@ def _dtype(site: FormUse, value: Any, node: Any) -> str:
         return dtype_name(value, None)
     except Mismatch as mismatch:
         message = wrong_kind(site.name, None, "dtype", mismatch.expected, describe(value))
-        raise site.error("E0202", message, mismatch.help, node) from None
+        help = remedies.argument(site.name, "dtype", value) or mismatch.help
+        raise site.error("E0202", message, help, node) from None
 
 
 def _argument(site: FormUse, value: Any, index: int, name: str = "") -> tir.PrimExpr | Node:

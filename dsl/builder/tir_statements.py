@@ -156,6 +156,9 @@ def _check_body(context: Context, target: syntax.Expr | None, body: Sequence[syn
 
 
 def _while(context: Context, node: syntax.While) -> None:
+    if isinstance(node.condition, syntax.Tuple) and node.message is None:
+        help = "remove the parentheses: `assert condition, message`"
+        raise context.error("E0202", "expected a condition, got a tuple", node.condition, help)
     test = _condition(context, evaluate(context, node.condition), node.condition)
     body, comments = build_body(context, node.body)
     trivia = joined(node.trivia, comments)
@@ -193,7 +196,9 @@ def _assert(context: Context, node: syntax.Assert) -> None:
     if is_tuple(message):
         message = "".join(_strings(message))
     if not isinstance(message, str):
-        raise context.error("E0202", f"expected a string, got {describe(message)}", node.message or node)
+        raise context.error(
+            "E0202", f"expected a string, got {describe(message)}", node.message or node, "write it in quotes"
+        )
     context.tir.body.open(assert_frame(test, message), context.span(node), node.trivia)
 
 

@@ -34,7 +34,8 @@ def parsed(cell: Cell, text: str | None = None) -> ast.Module | None:
     code = cell.source.text[cell.start : cell.end] if text is None else text
     first = cell.source.text.count("\n", 0, cell.start)
     lines = code.split("\n")
-    indentation = next((line[: len(line) - len(line.lstrip())] for line in lines if line.strip()), "")
+    coded = (line for line in lines if line.strip() and not line.lstrip().startswith("#"))
+    indentation = next((line[: len(line) - len(line.lstrip())] for line in coded), "")
     if indentation:
         code = "\n".join(line.removeprefix(indentation) for line in lines)
     try:

@@ -34,7 +34,7 @@ def parse_syntax(
 ) -> tuple[syntax.File, tuple[Diagnostic, ...]]:
     """Return the tree of a text and its syntax errors in order; after 20 errors the rest is not read.
 
-    Definitions with an error are not in the tree; their names are in `broken`. With `parts`, ranges of whole lines in
+    Definitions with an error are not in the tree; their names are in `broken`, "" for one without a name. With `parts`, ranges of whole lines in
     order, only these are read; each is indented as its first line is.
     """
     file, diagnostics, _ = parse_lines(source, parts)
@@ -130,7 +130,8 @@ class _Driver:
         self.advance(tokens[:failed])  # advance again, without the reductions that preceded the error
         self.report(unexpected(UnexpectedToken(self.lexer.text, tokens, failed, self.expected()), decorator))
         self.cut(self.height)
-        self.broken_names.extend(head_name(self.lexer.text, first))
+        names = list(head_name(self.lexer.text, first))
+        self.broken_names.extend(names or ([""] if decorator or kind in ("def", "class") else []))
         self.dropped = True
         return resume_after(self.lexer.text, tokens, failed)
 

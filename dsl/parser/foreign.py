@@ -36,6 +36,10 @@ SIGNS = {
     "/*": "begin a comment with `#`",
     "@": "multiply tensors with R.matmul, elements in a loop",
 }
+_TYPES = frozenset(
+    ("int", "float", "double", "half", "bool", "char", "long", "auto", "const", "unsigned", "size_t", "let", "var")
+)
+"""Words before a declared name in C and similar languages."""
 PREFIXES = {"f": "an f-string", "b": "a bytes literal", "r": "a raw string", "u": "a string with a prefix"}
 
 
@@ -111,6 +115,16 @@ def _other_language(place: UnexpectedToken) -> Problem | None:
         return _refuse("an index in `{…}`", token, f"write {first.text}[…]")
     if kind == "{" and ":" in place.expected:
         return _refuse("`{` around a body", token, "end the line with `:`, and indent the body")
+    if first.text == "for" and kind == "NAME" and place.index == 2 and previous and previous.text in _TYPES:
+        return _refuse(
+            "a type before a name", Token(place.tokens[1][1].start, token.end), f"write for {token.text} in …"
+        )
+    if first.text == "for" and kind == "NUMBER" and token.text.startswith(".") and place.text[token.start - 1] == ".":
+        low, high = place.previous.text.removesuffix(".") if place.previous else "0", token.text.lstrip(".")
+        at = Token(place.previous.start if place.previous else token.start, token.end)
+        return _refuse("a range in this form", at, f"write range({low}, {high})")
+    if kind == "NAME" and previous and previous.text == ")" and previous.end == token.start and _is_cast(place):
+        return _refuse("a cast in this form", Token(previous.start, previous.end), 'write T.Cast("float32", …)')
     if kind == "if" and previous and previous.text == "else" and previous is first:
         return _refuse("`else if`", Token(previous.start, token.end), "write `elif`")
     kinds = [name for name, _ in place.tokens[: place.index]]
@@ -118,6 +132,42 @@ def _other_language(place: UnexpectedToken) -> Problem | None:
         help = f"write {previous.text} = …, or {previous.text}: T.float32 = …"
         return _refuse("a type before a name", Token(first.start, previous.end), help)
     return None
+
+
+def _is_cast(place: UnexpectedToken) -> bool:
+    """Return whether `(float)` is before the token."""
+    before = place.tokens[max(0, place.index - 3) : place.index]
+    return [kind for kind, _ in before] == ["(", "NAME", ")"]
+
+
+def _declared_parameter(place: UnexpectedToken) -> Problem | None:
+    """Refuse `float s` in a list of parameters, and `__shared__ float tile`."""
+    previous = place.previous
+    if place.kind != "NAME" or previous is None or place.tokens[place.index - 1][0] != "NAME":
+        return None
+    name, at = place.token.text, Token(previous.start, place.token.end)
+    if previous.text in _TYPES and place.opening and HEAD.match(place.text, place.tokens[0][1].start):
+        return _refuse("a type before a name", at, f"write {name}: T.float32")
+    memory = {"__shared__": "shared", "__local__": "local"}.get(place.tokens[0][1].text)
+    if memory:
+        first = place.tokens[0][1]
+        return _refuse(f"`{first.text}`", first, f'write {name} = T.alloc_{memory}((128,), "float32")')
+    return None
+
+
+def _element_by_point(place: UnexpectedToken) -> Problem | None:
+    """Refuse `values.0`."""
+    previous, element = place.previous, place.token.text.removeprefix(".")
+    is_next = place.kind == "NUMBER" and previous is not None and previous.end == place.token.start
+    if (
+        not is_next
+        or element == place.token.text
+        or not element.isdigit()
+        or place.tokens[place.index - 1][0] != "NAME"
+    ):
+        return None
+    name = place.tokens[place.index - 1][1]
+    return _refuse("an element in this form", Token(name.start, place.token.end), f"write {name.text}[{element}]")
 
 
 def _chained_assignment(place: UnexpectedToken) -> Problem | None:
@@ -139,5 +189,7 @@ RULES: tuple[Callable[[UnexpectedToken], Problem | None], ...] = (
     _operator,
     _in_brackets,
     _other_language,
+    _declared_parameter,
+    _element_by_point,
     _chained_assignment,
 )

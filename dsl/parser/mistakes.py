@@ -40,6 +40,7 @@ LOOKALIKES = {
     "≠": "!=",
     "→": "->",
 }
+_ELIF = frozenset(("elseif", "elsif", "elsf", "elif_"))
 DEFINING = frozenset({"prim_func", "function", "macro", "inline", "ir_module", "schedule"})
 """Forms that open a definition, without their dialect."""
 
@@ -108,7 +109,8 @@ def _keyword(place: UnexpectedToken) -> Problem | None:
     if kind != "NAME" or not (is_else or is_word):
         return None
     letters = sorted(first.text)
-    swapped = [word for word in (*KEYWORDS, "else") if sorted(word) == letters]
+    swapped = [word for word in (*KEYWORDS, "else") if sorted(word) == letters or word == first.text.lower()]
+    swapped = ["elif"] if first.text in _ELIF and not is_else else swapped
     near = swapped or get_close_matches(first.text, (*KEYWORDS, "else"), 1, 0.7)
     if is_else and "else" not in near:
         return None
@@ -153,7 +155,9 @@ def _equal_sign(place: UnexpectedToken) -> Problem | None:
     if place.kind == "=" and "BINARY" in place.expected:
         message = "an assignment is not allowed here"
         notes = () if place.opening else _ended(place)
-        return Problem("E0008", message, place.token.start, place.token.end, "compare with `==`", notes)
+        is_key = place.opening is not None and place.opening.text == "{" and ":" in place.expected
+        help = "write `:` after a key" if is_key else "compare with `==`"
+        return Problem("E0008", message, place.token.start, place.token.end, help, notes)
     return None
 
 
@@ -207,6 +211,8 @@ def _expected(place: UnexpectedToken) -> Problem:
 
 
 def _remedy(place: UnexpectedToken, choices: list[str]) -> str:
+    if place.kind == "STRING" and "NAME" in place.expected and place.previous is place.opening:
+        return "write the name without quotes"
     if place.opening and "," in place.expected:
         return "put a comma before it, or close the bracket"
     if place.kind == "NEWLINE":

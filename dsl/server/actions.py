@@ -21,7 +21,10 @@ from .document import Document
 from .hints import called, is_block
 from .structure import statements
 
-_MEANT = re.compile(r"did you mean '([^']+)'\?")
+_MEANT = re.compile(r"did you mean '([^']+)'\?|help: write (\"[\w.]+\"|range\(\w+, \w+\)|\w+\[\d+\]|None|True|False)$")
+"""Remedies that replace what the diagnostic points at: by another name, or by an expression."""
+_QUALIFIER = re.compile(r"(?:\w+\.)*\Z")
+"""Pattern of what is before the last part of a dotted name."""
 _TARGETS = {"tvms": "the native dialect", "tvm-0.21": "TVM 0.21", "tvm-0.27": "TVM 0.27"}
 
 
@@ -80,9 +83,16 @@ def _quick_fixes(document: Document, diagnostics: Sequence[lsp.Diagnostic]) -> I
         start, end = document.lines.offset(diagnostic.range.start), document.lines.offset(diagnostic.range.end)
         written = document.lines.text[start:end]
         if re.fullmatch(r"[\w.]+|[\"'][^\"'\n]*[\"']", written):
-            new = f"{written[0]}{meant[1]}{written[-1]}" if written[0] in "\"'" else meant[1]
+            if "." in (meant[1] or ""):  # the remedy is a full name
+                line = document.lines.text[:start].rpartition("\n")[2]
+                start -= len(line) - len(_QUALIFIER.sub("", line, 1))
+            new = meant[2] or (f"{written[0]}{meant[1]}{written[-1]}" if written[0] in "\"'" else meant[1])
             action = _action(
-                document, f"Replace by '{meant[1]}'", lsp.CodeActionKind.QuickFix, [Edit(start, end, new)], [diagnostic]
+                document,
+                f"Replace by '{meant[1] or meant[2]}'",
+                lsp.CodeActionKind.QuickFix,
+                [Edit(start, end, new)],
+                [diagnostic],
             )
             action.is_preferred = True
             yield action

@@ -288,9 +288,11 @@ def _convert(op: RelaxOp, number: int, param: Param, value: Any, span: Span | No
     if fits:
         return result
     place = getattr(value, "span", None) or span
-    expected = _EXPECTED.get(param.kind.removeprefix("opt_"), "a value of the graph level")
+    kind = param.kind.removeprefix("opt_")
+    expected = _EXPECTED.get(kind, "a value of the graph level")
     message = wrong_kind(f"R.{op.script_name}", number, param.name, expected, describe(value))
-    raise error("E0321", message, place, _remedy(param.kind.removeprefix("opt_"), value))
+    help = _remedy(kind, value) or (f"write {expected}" if kind in _EXPECTED else None)
+    raise error("E0321", message, place, help)
 
 
 def _remedy(kind: str, value: Any) -> str | None:

@@ -199,7 +199,7 @@ class Inference:
         """
         result: list[tir.PrimExpr] = []
         long, short = (a, b) if len(a) >= len(b) else (b, a)
-        offset = len(long) - len(short)
+        offset, is_known = len(long) - len(short), True
         for axis, (x, y) in enumerate(zip(long[offset:], short, strict=True), start=offset):
             if d.is_one(x):
                 result.append(y)
@@ -214,8 +214,8 @@ class Inference:
                     "broadcast dimensions must be equal, or one of them 1",
                 )
             else:
-                return None
-        return (*long[:offset], *result)
+                is_known = False
+        return (*long[:offset], *result) if is_known else None
 
     def check_equal(self, x: tir.PrimExpr, y: tir.PrimExpr, reason: str, help: str | None = None) -> None:
         """Raise E0326 with `reason` if dimensions `x` and `y` are proven different."""

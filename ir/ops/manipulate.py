@@ -50,6 +50,8 @@ def _complete_reshape(values: dict[str, Any]) -> None:
     If `x` has no elements and no dimension is inferred, 0 means 0, so that empty results can be written.
     """
     shape, info = values["shape"], values["x"].struct_info
+    if isinstance(shape, ShapeExpr) and sum(d.value_of(dim) == -1 for dim in shape.values) > 1:
+        return
     if not isinstance(shape, ShapeExpr) or not any(d.value_of(dim) in (0, -1) for dim in shape.values):
         return
     old = dims_of(info) if isinstance(info, TensorStructInfo) else None
@@ -67,6 +69,8 @@ def _complete_reshape(values: dict[str, Any]) -> None:
 def _infer_reshape(a: Inference) -> StructInfo:
     info, shape = a.tensor("x"), a.shape("shape")
     old, new = dims_of(info), shape.values
+    if new is not None and sum(d.value_of(dim) == -1 for dim in new) > 1:
+        raise a.fail("E0326", f"cannot infer several dimensions of {d.show(new)}", "write -1 for one dimension only")
     if new is not None and any((d.value_of(dim) or 0) < 0 for dim in new):
         raise a.fail(
             "E0326", f"cannot infer the dimension -1 of {d.show(new)}", "give the shape of 'x', or every dimension"

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from .. import tir
 from ..dtype import parse_dtype
-from ..verify.devices import STORAGE_SCOPES
+from ..verify.devices import is_scope
 from .arguments import Mismatch, Reading, elements, kind, read_block, read_integer, read_loop, read_text
 from .handles import LoopRV
 
@@ -26,7 +26,7 @@ def read_buffer_index(reading: Reading, value: Any) -> int | str | tir.Buffer:
 @kind("StorageScope", 'a storage scope, such as "global", "shared" or "local"')
 def read_storage_scope(reading: Reading, value: Any) -> str:
     scope = read_text(reading, value)
-    if not scope.startswith(STORAGE_SCOPES):
+    if not is_scope(scope):
         raise Mismatch
     return scope
 

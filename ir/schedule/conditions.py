@@ -51,9 +51,13 @@ class Condition(Struct, frozen=True):
         return Refused(self, reason, places, help or self.remedy, argument, position)
 
 
-SIGNATURE = Condition("E0105", "the arguments fit the signature", "see help(Schedule.…) for the signature")
+SIGNATURE = Condition(
+    "E0105", "the arguments fit the signature", "see docs/schedules.md for the arguments of each primitive"
+)
 ARGUMENT = Condition(
-    "E0501", "every argument has a value that the primitive accepts", "see help(Schedule.…) for the signature"
+    "E0501",
+    "every argument has a value that the primitive accepts",
+    "see docs/schedules.md for the arguments of each primitive",
 )
 EXISTS = Condition(
     "E0502", "the named block or function exists and is unique", "print the current program with sch.show()"

@@ -168,7 +168,10 @@ class Primitive(Struct, frozen=True, eq=False, dict=True):
         except Mismatch as mismatch:
             expected = str(mismatch) or argument.kind.expected
             reason = f"expected {expected}, got {_described(value)}"
-            raise ARGUMENT.refuse(reason, argument=argument.name, position=index + 1) from None
+            is_list = argument.variadic and isinstance(value, list | tuple)
+            help = f"write S.{self.name}(*…), which gives the elements of a list one by one" if is_list else None
+            help = help or self._binding.usage(f"S.{self.name}")
+            raise ARGUMENT.refuse(reason, help=help, argument=argument.name, position=index + 1) from None
         except Refused as refused:
             if refused.argument is None and not refused.places:
                 refused.argument, refused.position = argument.name, index + 1

@@ -11,6 +11,7 @@ from ..base import Node
 from ..diagnostics import Note, count
 from ..equal import structural_equal
 from ..idioms import is_zero
+from ..visit import walk
 from .affine import any_of
 from .place import AccessSite, BlockSite, Facts
 from .solve import Answer, Values
@@ -89,6 +90,8 @@ def _ask(subject: Subject, first: tir.PrimExpr, last: tir.PrimExpr, extent: tir.
 
 
 def _report(subject: Subject, site: AccessSite, axis: int, values: Values) -> None:
+    if any(node in subject.misbound for node in walk(site.node.indices[axis])):
+        return  # the index is wrong because its axis is, which is reported
     buffer = site.node.buffer
     size = subject.value(buffer.shape[axis], values)
     match len(buffer.shape), axis:
@@ -133,9 +136,12 @@ def _check_binding(
     answer = subject.solver.ask(tir.Or("bool", below, above), facts, free)
     if answer.values is None:
         return
+    subject.misbound.add(axis.var)
     reached, first, length = (subject.value(expr, answer.values) for expr in (value, start, size))
     shown = subject.show((value,), answer.values) or "this"
     message = f"{shown} binds axis '{axis.var.name}' of block '{site.node.block.name_hint}' to {reached}, "
     message += f"outside its domain {first} to {first + length - 1}"
     help = "bind it to values of its domain: T.where(…) leaves out the others"
+    if any(loop.loop_var is domain.extent for loop in subject.of_kinds(tir.For)):
+        help = f"the domain comes before the value: T.axis.spatial(extent, {domain.extent})"
     subject.report.add("E0415", message, _first_placed(value, axis, site.node.block), help)

@@ -5,6 +5,7 @@ E0418: a storage scope that does not exist · E0425: more threads, blocks or sha
 
 from __future__ import annotations
 
+import re
 from math import prod
 from typing import Any
 
@@ -13,7 +14,9 @@ from msgspec import Struct
 from .. import tir
 from ..base import Target
 from ..dtype import parse_dtype
+from ..spelling import did_you_mean
 from .kernels import Kernel, Threads
+from .report import written
 from .subject import Subject
 
 STORAGE_SCOPES = (
@@ -22,6 +25,9 @@ STORAGE_SCOPES = (
 )  # fmt: skip
 """Prefixes of storage scopes (TVM: `runtime::StorageScope`)."""
 
+_SCOPE = re.compile(rf"(?:{'|'.join(map(re.escape, STORAGE_SCOPES))})(?:[^a-zA-Z0-9].*)?")
+_REGISTERS = frozenset(("register", "registers", "private", "fragment"))
+"""Names of the scope "local" in other languages."""
 _SHARED_BY_ARCH = {
     "sm_70": 96, "sm_72": 96, "sm_75": 64, "sm_80": 163, "sm_86": 99, "sm_87": 163, "sm_89": 99, "sm_90": 227,
     "sm_100": 227, "sm_103": 227, "sm_110": 227, "sm_120": 99, "sm_121": 99,
@@ -63,14 +69,22 @@ _LARGEST = {"threadIdx.z": 64, "blockIdx.x": 2**31 - 1, "blockIdx.y": 65535, "bl
 """Maximum extents of a launch (CUDA C++ Programming Guide; other GPUs allow no more threads)."""
 
 
+def is_scope(name: str) -> bool:
+    """Return whether a storage scope exists; it may have a tag, as in "shared.dyn"."""
+    return _SCOPE.fullmatch(name) is not None
+
+
 def check_scopes(subject: Subject) -> None:
     """Check the storage scope of every allocated buffer."""
     blocks = subject.of_kinds(tir.Block)
     allocated = [buffer for block in blocks for buffer in block.alloc_buffers]
     for buffer in (*subject.function.buffer_map.values(), *allocated):
-        if buffer.scope and not buffer.scope.startswith(STORAGE_SCOPES):
+        if buffer.scope and not is_scope(buffer.scope):
             message = f"'{buffer.name}' has the storage scope '{buffer.scope}', which does not exist"
-            subject.report.add("E0418", message, buffer, f"the name of a scope begins with {', '.join(STORAGE_SCOPES)}")
+            help = did_you_mean(buffer.scope, STORAGE_SCOPES)
+            help = help or ('use "local"' if buffer.scope in _REGISTERS else None)
+            help = help or f"the name of a scope begins with {', '.join(STORAGE_SCOPES)}"
+            subject.report.add("E0418", message, written(buffer, buffer.scope), help)
 
 
 def check_limits(subject: Subject) -> None:

@@ -59,6 +59,10 @@ class _Checker:
         self.dimensions: set[tir.Var] = set()
         self.reported: set[object] = set()
         self.here: Node | None = None
+        self.unfinished: dict[relax.Var, relax.BindingBlock] = {}
+        """The variables of dataflow blocks without outputs, and their blocks."""
+        self.is_negative = False
+        """Whether a negative dimension was reported."""
 
     def function(self, function: relax.Function) -> None:
         """Check a function; a nested function sees the variables around it."""
@@ -86,7 +90,8 @@ class _Checker:
     def sizes(self, var: relax.Var, shape: relax.ShapeExpr) -> None:
         """Check that a tensor has no negative dimension."""
         for value in shape.values:
-            if isinstance(value, tir.IntImm) and value.value < 0:
+            if isinstance(value, tir.IntImm) and value.value < 0 and not self.is_negative:
+                self.is_negative = True  # what is computed from it has such dimensions, too
                 self.report(
                     "E0426", f"'{var.name_hint}' has the dimension {value.value}", var, "give a dimension of at least 0"
                 )
@@ -147,6 +152,8 @@ class _Checker:
                 self.define(binding.var)
             if isinstance(binding.var, relax.DataflowVar):
                 own.append(binding.var)
+        if all(isinstance(binding.var, relax.DataflowVar) for binding in block.bindings):
+            self.unfinished.update(dict.fromkeys(own, block))
         self.here = None
         if isinstance(block, relax.DataflowBlock):
             self.visible.difference_update(own)
@@ -157,6 +164,9 @@ class _Checker:
             return
         if var in self.defined and isinstance(var, relax.DataflowVar):
             self.visible.add(var)  # reported once
+            unfinished = self.unfinished.get(var)
+            if unfinished is not None:  # the block outputs nothing
+                self.visible.update(other for other, block in self.unfinished.items() if block is unfinished)
             message = f"dataflow variable '{var.name_hint}' is used outside its block"
             self.report(
                 "E0432",

@@ -11,8 +11,10 @@ from .. import tir
 from ..base import Node, Op
 from ..diagnostics import Note
 from ..dtype import is_int
+from ..spelling import did_you_mean
 from ..visit import children
 from .kernels import Threads
+from .report import written
 from .subject import Subject
 
 _JUMPS = {
@@ -85,7 +87,9 @@ def _check_binding(subject: Subject, loop: tir.For) -> None:
     if loop.thread_binding is not None and loop.thread_binding.thread_tag not in THREAD_TAGS:
         known = ", ".join(sorted(thread_tag for thread_tag in THREAD_TAGS if "." in thread_tag))
         message = f"there is no thread '{loop.thread_binding.thread_tag}'"
-        subject.report.add("E0416", message, loop, f"bind a loop to one of {known}")
+        tag = loop.thread_binding.thread_tag
+        help = did_you_mean(tag, THREAD_TAGS) or f"bind a loop to one of {known}"
+        subject.report.add("E0416", message, written(loop, tag), help)
 
 
 def _check_extents(subject: Subject, threads: Threads, other: Threads) -> None:

@@ -134,4 +134,6 @@ def _check_steps(subject: Subject, block: tir.Block, axes: list[tir.IterVar]) ->
         subject.report.warn("E0423", f"{message} among equal values: {found.example}", where, help)
     else:
         help = "use a reducer that commutes, or make the axis a scan"
+        if block.init is None and isinstance(block.body, tir.SeqStmt):
+            help = "start the result in a block `with T.init():`"
         subject.report.add("E0423", f"{message}: {found.example}", where, help)

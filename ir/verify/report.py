@@ -4,6 +4,20 @@ from __future__ import annotations
 
 from ..base import Node, Span
 from ..diagnostics import Diagnostic, Note
+from ..tir import StringImm
+
+
+def written(node: Node, text: str) -> Node:
+    """Return the place of the string `text` in the source of `node`; `node` itself if it is not there."""
+    span = node.span
+    if span is None:
+        return node
+    source = span.source.text
+    for quote in "\"'":
+        start = source.find(f"{quote}{text}{quote}", span.start, span.end)
+        if start >= 0:
+            return StringImm("handle", text, span=Span(span.source, start, start + len(text) + 2))
+    return node
 
 
 class Report:

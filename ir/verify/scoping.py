@@ -166,14 +166,25 @@ class _Scoping:
         if axes:
             self.blocks.append(block)
         with self.scope(block, (*axes, *allocated)):
-            for region in (*block.reads, *block.writes, *[match.source for match in block.match_buffers]):
-                self._use_buffer(region, region.buffer)
-                self._visit_all([end for axis in region.region for end in (axis.min, axis.extent)])
+            sources = [match.source for match in block.match_buffers]
+            for region in sources:
+                self._visit_region(region)
+            found = len(self.report.found)
             matched = [v for match in block.match_buffers for v in variables_of_buffer(match.buffer)]
             with self.scope(block, dict.fromkeys([v for v in matched if v not in self.visible])):
                 self._visit_all([part for part in (block.init, block.body) if part is not None])
+            if len(self.report.found) == found:  # else what is wrong in the body is wrong in its regions
+                for region in (*block.reads, *block.writes):
+                    self._visit_region(region)
         if axes:
             self.blocks.pop()
+
+    def _visit_region(self, region: tir.BufferRegion) -> None:
+        self._use_buffer(region, region.buffer)
+        outside = self.here
+        self.here = outside if region.span is None else region
+        self._visit_all([end for axis in region.region for end in (axis.min, axis.extent)])
+        self.here = outside
 
 
 def _is_same_let(one: Node, other: Node) -> bool:

@@ -27,6 +27,8 @@ class Subject:
         self.function = function
         self.report = Report(function)
         self.strict = strict
+        self.misbound: set[tir.Var] = set()
+        """Axes that were reported as bound to values outside their domains."""
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:

@@ -315,3 +315,14 @@ def test_a_block_of_a_page_may_start_with_an_indented_comment() -> None:
     host = read_host(Source("page.md", page))
     assert host is not None
     assert format_host(host) == page.replace("n:T", "n: T").replace("    # why", "# why")
+
+
+def test_indented_comments_above_the_code_of_a_page_are_not_its_indentation() -> None:
+    page = (
+        "# Title\n\n```python\n    # a note\n# another\n\n@T.prim_func\ndef main(n: T.int32):\n    T.evaluate(n)\n```\n"
+    )
+    host = read_host(Source("a.md", page))
+    assert host is not None
+    (definition,) = host.definitions
+    assert definition.text() == "@T.prim_func\ndef main(n: T.int32):\n    T.evaluate(n)\n"
+    assert format_host(host) == page

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
-
 import pytest
-from tvms.dsl.cli.check_command import check_schedules
-from tvms.dsl.load import parse_source
-from tvms.ir.base import Source
-from tvms.ir.diagnostics import Diagnostic, TvmsError
+from mistakes import Mistake, check_mistake, diagnostics, each_mistake, mistakes
 from tvms.ir.ops.registry import relax_ops
-from tvms.ir.verify import verify
 
 GRAPH = """\
 I.ir_module Module:
@@ -65,28 +58,7 @@ T.prim_func main(a: T.handle, n: T.int32):
 """
 
 
-class Mistake(NamedTuple):
-    """A mistake in one of the programs. `help` is part of the remedy, `at` the text under the carets."""
-
-    text: str
-    old: str
-    new: str
-    code: str
-    at: str
-    help: str
-
-    @property
-    def wrong(self) -> str:
-        """The program with the mistake."""
-        assert self.old in self.text, self.old
-        return self.text.replace(self.old, self.new, 1)
-
-
-def _rows(text: str, *rows: tuple[str, str, str, str, str]) -> list[Mistake]:
-    return [Mistake(text, *row) for row in rows]
-
-
-GRAPH_MISTAKES = _rows(
+GRAPH_MISTAKES = mistakes(
     GRAPH,
     ("R.add(c, ", "R.mul(c, ", "E0301", "R.mul", "did you mean 'R.multiply'?"),
     ("R.add(c, ", "R.cat(c, ", "E0301", "R.cat", "did you mean 'R.concat'?"),
@@ -148,7 +120,7 @@ GRAPH_MISTAKES = _rows(
     ("I.ir_module Module:", "I.ir_module Module", "E0008", "", ":"),
     ("I.ir_module Module:", "I.ir_module:", "E0008", "I.ir_module", "name"),
 )  # fmt: skip
-LOOP_MISTAKES = _rows(
+LOOP_MISTAKES = mistakes(
     LOOPS,
     ("for i, j, k in T.grid(16, 8, 32)", "for i, j in T.grid(16, 8, 32)", "E0204", "i, j", ""),
     ("for i, j, k in T.grid(16, 8, 32)", "for i, j, k in range(16, 8, 32)", "E0204", "i, j, k", ""),
@@ -206,7 +178,7 @@ LOOP_MISTAKES = _rows(
     ("S.schedule tiled(main)", "S.schedule tiled(mian)", "E0102", "mian", "main"),
     ("S.schedule tiled(main)", "S.schedule tiled()", "E0105", "tiled", "function"),
 )  # fmt: skip
-PLAIN_MISTAKES = _rows(
+PLAIN_MISTAKES = mistakes(
     PLAIN,
     ("= T.float32(2)", "= null", "E0101", "null", "write None"),
     ("= T.float32(2)", "= true", "E0101", "true", "write True"),
@@ -310,25 +282,11 @@ def test_names_of_other_frameworks_lead_to_operators() -> None:
     assert remedies._OF_TORCH.keys() & known == set()  # type: ignore[reportPrivateUsage]
 
 
-def diagnostics(text: str) -> Sequence[Diagnostic]:
-    warnings: list[Diagnostic] = []
-    try:
-        module = parse_source(Source("a.tvms", text), warnings=warnings)
-        return [*warnings, *verify(module, "bounds")] or check_schedules(module)
-    except TvmsError as problem:
-        return problem.diagnostics
-
-
 @pytest.mark.parametrize("text", [GRAPH, LOOPS, PLAIN])
 def test_the_programs_are_right(text: str) -> None:
     assert list(diagnostics(text)) == []
 
 
-@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: f"{mistake.code} {mistake.new.strip()[:40]}")
+@each_mistake(MISTAKES)
 def test_a_mistake_is_one_diagnostic(mistake: Mistake) -> None:
-    (found,) = diagnostics(mistake.wrong)
-    assert found.code == mistake.code, found.message
-    assert found.span is not None
-    if mistake.at:
-        assert found.span.source.text[found.span.start : found.span.end] == mistake.at
-    assert mistake.help in (found.help or "")
+    check_mistake(mistake)

@@ -294,6 +294,27 @@ def test_a_misspelt_name_is_replaced() -> None:
     assert quick_fixes(MODULE.replace("R.nn.relu", "R.nn.rleu")) == [MODULE]
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [('scope="local"', "scope=local"), ("range(0, 4)", "0..4"), ("T.axis.reduce(", "T.reduce_axis(")],
+)
+def test_an_exact_remedy_is_a_quick_fix(right: str, wrong: str) -> None:
+    text = """\
+T.prim_func main(A: T.Buffer((4,), "float32"), B: T.Buffer((1,), "float32")):
+    C = T.alloc_buffer((4,), "float32", scope="local")
+    for i in range(0, 4):
+        C[i] = A[i]
+    for k in range(4):
+        with T.block("sum"):
+            v = T.axis.spatial(1, 0)
+            vk = T.axis.reduce(4, k)
+            with T.init():
+                B[v] = T.float32(0)
+            B[v] = B[v] + C[vk]
+"""
+    assert quick_fixes(text.replace(right, wrong)) == [text]
+
+
 def test_an_unused_buffer_is_deleted() -> None:
     assert quick_fixes(UNUSED) == [MODULE]
 
