@@ -1,4 +1,4 @@
-"""Rewrites TVMScript for TVM 0.13 to 0.21 as the newest TVM writes it, on the concrete text: layout and comments stay.
+"""Rewrites TVMScript for TVM 0.13 to 0.25 as the newest TVM writes it, on the concrete text: layout and comments stay.
 
 A definition whose forms have only been renamed keeps every other character. One with forms that have no counterpart of the same
 shape, such as `T.allocate`, is printed anew. Either way the new text is read again, and must be the same program.
@@ -68,10 +68,11 @@ class Migration(Struct, frozen=True):
 def migrate(source: Source, values: Mapping[str, Any] | None = None) -> Migration:
     """Return a file for the newest TVM; `values` are those of names that definitions capture (`load.load_module`).
 
-    A text in our own dialect, and one that is written for the newest TVM, stays as it is. So does a definition with errors,
-    which are among the findings, or one that must be printed anew but captures unknown values (E0822).
+    A text in our own dialect stays as it is, and so does a definition that is written for the newest TVM. So does a definition
+    with errors, which are among the findings, or one that must be printed anew but captures unknown values (E0822). The imports
+    follow the new names as soon as one definition does, or all of them may: the text is then one for the newest TVM.
     """
-    if dialect_of(source) in ("tvms", NEWEST):
+    if dialect_of(source) == "tvms":
         return Migration(source.text)
     host = read_host(source)
     if host is None:
@@ -80,6 +81,8 @@ def migrate(source: Source, values: Mapping[str, Any] | None = None) -> Migratio
     found: list[Diagnostic] = []
     renamed = printed = 0
     for definition in host.given(values or {}).definitions:
+        if _is_newest(definition):
+            continue
         try:
             edits, is_printed = _edits(definition)
         except TvmsError as problem:
@@ -90,7 +93,14 @@ def migrate(source: Source, values: Mapping[str, Any] | None = None) -> Migratio
         renamed += not is_printed and bool(edits)
     unique = {(id(origin), edit): (origin, edit) for origin, edit in changes}  # macros that several definitions use
     text = edited(host, unique.values())
-    return Migration(text if found else with_imports(text, NEWEST), renamed, printed, tuple(found))
+    is_new = bool(changes) or not found
+    return Migration(with_imports(text, NEWEST) if is_new else text, renamed, printed, tuple(found))
+
+
+def _is_newest(definition: Definition) -> bool:
+    """Return whether a definition is written for the newest TVM: its own forms decide, then those of the text around it."""
+    own = dialect_of(Source(definition.name, definition.source.text[definition.start : definition.end]))
+    return (dialect_of(definition.source) if own == "decorated" else own) == NEWEST
 
 
 def _script(source: Source) -> Definition:

@@ -20,7 +20,7 @@ from ...ir.sanitize import say
 from ...ir.spelling import did_you_mean
 from . import options
 from .files import find_files
-from .reporting import COLORS, UsageError, choose_colors, exit_code, report
+from .reporting import COLORS, UsageError, choose_colors, exit_code, report, report_internal
 
 COMMANDS = {
     "check": "check files and report every error in them",
@@ -154,7 +154,7 @@ def _guarded(run: Callable[[], int], passed: tuple[type[BaseException], ...] = (
         return 0
     except OSError as problem:
         if problem.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT) or problem.filename is not None:
-            return _internal(problem)
+            return report_internal(problem)
         _forget_output()
         say(f"error[E0802]: cannot write to standard output: {problem.strerror}", sys.stderr)
         say("  = help: free some space, or write elsewhere", sys.stderr)
@@ -170,19 +170,7 @@ def _guarded(run: Callable[[], int], passed: tuple[type[BaseException], ...] = (
         )
         return 1
     except Exception as error:  # `main` promises not to raise
-        return _internal(error)
-
-
-def _internal(error: Exception) -> int:
-    """Report an internal error."""
-    if os.environ.get("TVMS_DEBUG"):
-        raise error
-    say(
-        f"internal error: {type(error).__name__}: {error}\n"
-        "  = help: this is a bug in tvms; set TVMS_DEBUG=1 for a traceback, and please report it with the file",
-        sys.stderr,
-    )
-    return 3
+        return report_internal(error)
 
 
 def _open_closed_streams() -> None:

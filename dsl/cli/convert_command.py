@@ -19,7 +19,7 @@ from ..load import open_file, read_definition, read_module
 from ..sidecar import sidecar_of
 from .common_options import defined_values
 from .files import find_files, write_module, write_output
-from .reporting import UsageError, exit_code, report
+from .reporting import Findings, UsageError, exit_code, report
 
 SUFFIXES = {"tvms": ".tvms", "tvm-0.21": ".py", "tvm-0.27": ".py"}
 """Suffix of the files of each dialect."""
@@ -30,8 +30,8 @@ SOURCES = ("*.tvms", *PATTERNS)
 def run(arguments: argparse.Namespace) -> int:
     """Convert all files; report those that cannot be read, and convert the others."""
     values = defined_values(arguments)
-    if arguments.in_place and (arguments.output or arguments.to == "tvms"):
-        raise UsageError("--in-place needs a dialect of TVM, and no -o", help="our own dialect has files of its own")
+    if arguments.in_place:
+        _check_in_place(arguments)
     if arguments.output is None and not arguments.in_place:
         if len(arguments.paths) != 1 or os.path.isdir(arguments.paths[0]):
             raise UsageError("several files need -o FOLDER, or --in-place")
@@ -39,20 +39,30 @@ def run(arguments: argparse.Namespace) -> int:
         if shown:
             report(in_order(shown))
         return exit_code(shown)
-    found: list[Diagnostic] = []
+    found = Findings()
     if arguments.output is None:
         below, jobs = None, [(file, Path(file)) for file in find_files(arguments.paths, SOURCES)]
     else:
         below, jobs = _jobs(arguments.paths, arguments.output, arguments.to)
     for source, target in jobs:
-        try:
-            found += _convert(source, str(target), arguments.to, below, values)
-        except TvmsError as problem:
-            found.extend(problem.diagnostics)
-    if found:
-        report(in_order(found))
+        with found.inside(source):
+            found.diagnostics += _convert(source, str(target), arguments.to, below, values)
+    if found.diagnostics:
+        report(in_order(found.diagnostics))
     say(f"{len(jobs)} file{'s' * (len(jobs) != 1)} read", sys.stderr)
-    return exit_code(found)
+    return found.exit_code()
+
+
+def _check_in_place(arguments: argparse.Namespace) -> None:
+    """Raise UsageError for options that exclude --in-place."""
+    if arguments.output:
+        raise UsageError("--in-place rewrites the files themselves", help="leave out -o, or --in-place")
+    if arguments.to == "tvms":
+        path = arguments.paths[0]
+        output = "FOLDER" if os.path.isdir(path) or len(arguments.paths) > 1 else Path(path).with_suffix(".tvms")
+        remedy = f"tvms convert {' '.join(arguments.paths)} --to tvms -o {output}"
+        message = "--in-place cannot write our own dialect, which is not Python and has files of its own"
+        raise UsageError(message, help=f"write the definitions to such files: {remedy}")
 
 
 def _convert(

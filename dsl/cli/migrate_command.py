@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from ...ir.diagnostics import Diagnostic, TvmsError, count
+from ...ir.diagnostics import count
 from ...ir.files import write_whole
 from ...ir.sanitize import say
 from ..diagnostics import in_order
@@ -15,33 +15,32 @@ from ..load import read_source
 from ..migration import Migration, migrate
 from .common_options import defined_values
 from .files import find_files, show_difference, write_output
-from .reporting import exit_code, report
+from .reporting import Findings, report
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Migrate files in place, or show what would change (`--check`, `--diff`); `-` is written to standard output."""
     values = defined_values(arguments)
-    found: list[Diagnostic] = []
+    found = Findings()
     files = find_files(arguments.paths, PATTERNS)
-    changed = renamed = printed = 0
+    changed = partly = renamed = printed = 0
     for path in files:
-        try:
+        with found.inside(path):
             is_changed, result = _migrate(path, arguments, values)
-        except TvmsError as problem:
-            found.extend(problem.diagnostics)
-            continue
-        changed += is_changed
-        renamed += result.renamed
-        printed += result.printed
-        found.extend(result.found)
-    if found:
-        report(in_order(found))
+            changed += is_changed
+            partly += is_changed and bool(result.found)
+            renamed += result.renamed
+            printed += result.printed
+            found.diagnostics += result.found
+    if found.diagnostics:
+        report(in_order(found.diagnostics))
     only_looked = arguments.check or arguments.diff
     if files != ["-"]:
         verb = "would be migrated" if only_looked else "migrated"
-        nouns = f"{changed} {'file' if changed == 1 else 'files'} {verb}, {len(files) - changed} left unchanged"
+        some = f" ({partly} in part)" if partly else ""
+        nouns = f"{count(changed, 'file')} {verb}{some}, {len(files) - changed} left unchanged"
         say(f"{nouns}: {count(renamed, 'definition')} by renaming, {printed} printed anew", sys.stderr)
-    return exit_code(found) or int(changed > 0 and only_looked)
+    return found.exit_code() or int(changed > 0 and only_looked)
 
 
 def _migrate(path: str, arguments: argparse.Namespace, values: dict[str, Any]) -> tuple[bool, Migration]:

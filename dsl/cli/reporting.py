@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from textwrap import wrap
 
-from ...ir.diagnostics import Diagnostic
+from ...ir.diagnostics import Diagnostic, TvmsError
 from ...ir.sanitize import emit, say, wants_color
 
 
@@ -38,6 +39,45 @@ def report(diagnostics: Iterable[Diagnostic]) -> None:
     from ..diagnostics import render
 
     emit(render(tuple(diagnostics), color=wants_color(sys.stderr)), sys.stderr)
+
+
+def report_internal(error: Exception, file: str = "") -> int:
+    """Report an internal error, met in `file` if given, and return its exit code."""
+    if os.environ.get("TVMS_DEBUG"):
+        raise error
+    place = f" in '{file}'" if file else ""
+    say(
+        f"internal error{place}: {type(error).__name__}: {error}\n"
+        "  = help: this is a bug in tvms; set TVMS_DEBUG=1 for a traceback, and please report it with the file",
+        sys.stderr,
+    )
+    return 3
+
+
+class Findings:
+    """What a command finds in its files, where an error in one of them does not keep it from the others."""
+
+    def __init__(self) -> None:
+        self.diagnostics: list[Diagnostic] = []
+        self.failed = 0
+        """Number of files with an internal error."""
+
+    @contextmanager
+    def inside(self, file: str) -> Generator[None]:
+        """Collect the errors of a file: its diagnostics, and an internal error, which is reported with its name."""
+        try:
+            yield
+        except TvmsError as problem:
+            self.diagnostics += problem.diagnostics
+        except (UsageError, OSError, MemoryError):
+            raise
+        except Exception as error:
+            report_internal(error, file)
+            self.failed += 1
+
+    def exit_code(self) -> int:
+        """Return 3 after an internal error, else that of the diagnostics."""
+        return 3 if self.failed else exit_code(self.diagnostics)
 
 
 def report_notes(notes: Iterable[Diagnostic]) -> None:

@@ -12,6 +12,8 @@ from .host import Cell, Definition
 from .names import CapturedNames, Found, Scope, imported_names
 
 _MACROS = frozenset(("macro", "inline"))
+_PROGRAMS = frozenset(("rewriter",))
+"""Decorators of `tvm.script` whose classes are part of the program; definitions may be inside."""
 
 
 def definitions_of(cells: Sequence[tuple[Cell, ast.Module]]) -> Iterator[Definition]:
@@ -87,7 +89,7 @@ def _opener(decorator: ast.expr, aliases: dict[str, str]) -> str | None:
         return None
     path = ".".join([aliases[node.id], *reversed(parts)])
     last = path.rpartition(".")[2]
-    return last if path.startswith("tvm.script.") else None
+    return last if path.startswith("tvm.script.") and last not in _PROGRAMS else None
 
 
 _MENTIONED = re.compile(

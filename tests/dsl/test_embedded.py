@@ -279,20 +279,27 @@ AROUND = st.sampled_from(
 )
 
 
-@given(prim_funcs(), st.integers(0, 3), AROUND, AROUND, st.sampled_from(("host.py", "host.ipynb", "host.md")))
-def test_any_definition_is_read_and_written_back(
-    function: object, depth: int, before: str, after: str, name: str
-) -> None:
-    text = function.script("tvm-0.21") + "\n"  # type: ignore[reportAttributeAccessIssue]
-    wanted = load_module_text(text)
+def _around(text: str, depth: int, before: str, after: str, name: str) -> str:
+    """Return the text of a host that holds a text, indented, among other code."""
     indentation = "    " * depth
     heads = "".join("    " * level + "if True:\n" for level in range(depth))
     body = "".join(indentation + line if line.strip() else line for line in text.splitlines(keepends=True))
     program = before + "import os\nprint(os)\n" + heads + body + after
     if name.endswith(".ipynb"):
-        whole = _notebook([program, "1"])
-    else:
-        whole = f"# Title\n\n```python\n{program}```\n" if name.endswith(".md") else program
+        return _notebook([program, "1"])
+    return f"# Title\n\n```python\n{program}```\n" if name.endswith(".md") else program
+
+
+HOSTS = st.sampled_from(("host.py", "host.ipynb", "host.md"))
+
+
+@given(prim_funcs(), st.integers(0, 3), AROUND, AROUND, HOSTS)
+def test_any_definition_is_read_and_written_back(
+    function: object, depth: int, before: str, after: str, name: str
+) -> None:
+    text = function.script("tvm-0.21") + "\n"  # type: ignore[reportAttributeAccessIssue]
+    wanted = load_module_text(text)
+    whole = _around(text, depth, before, after, name)
     host = _host(whole, name)
     (definition,) = host.definitions
     assert structural_equal(read_definition(definition), wanted)
@@ -301,6 +308,41 @@ def test_any_definition_is_read_and_written_back(
     again = _host(formatted, name)
     assert structural_equal(read_definition(again.definitions[0]), wanted)
     assert format_host(again) == formatted
+
+
+IMPORTS = st.sampled_from(("from tvm.script import ir as I, tir as T\n", "from tvm.script import tir as T\n"))
+
+
+@given(prim_funcs(), st.integers(0, 3), IMPORTS, AROUND, HOSTS)
+def test_a_conversion_there_and_back_gives_the_same_bytes(
+    function: object, depth: int, before: str, after: str, name: str
+) -> None:
+    text = function.script("tvm-0.21") + "\n"  # type: ignore[reportAttributeAccessIssue]
+    old, found = converted(_host(_around(text, depth, before, after, name), name), "tvm-0.21", read_definition)
+    assert not found
+    new, found = converted(_host(old, name), "tvm-0.27", read_definition)
+    assert not found
+    back, found = converted(_host(new, name), "tvm-0.21", read_definition)
+    assert (back, found) == (old, ())
+
+
+def test_in_place_names_the_command_that_extracts_definitions(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "host.py"
+    path.write_text(PROGRAM)
+    assert main(["convert", "--in-place", "--to", "tvms", str(path)]) == 2
+    error = capsys.readouterr().err
+    remedy = f"tvms convert {path} --to tvms -o {tmp_path}/host.tvms"
+    assert error.endswith(
+        "error[E0801]: --in-place cannot write our own dialect, which is not Python and has files of its own\n"
+        f"  = help: write the definitions to such files: {remedy}\n"
+    )
+    main([*remedy.split()[1:], "-D", "k=1", "-D", "dtype=int8"])
+    extracted = sorted(tmp_path.glob("*.tvms"))
+    assert len(extracted) == len(_host(PROGRAM).definitions)
+    assert all(main(["check", "--level", "syntax", str(file)]) < 2 for file in extracted)
+    assert path.read_text() == PROGRAM
 
 
 def load_module_text(text: str) -> object:

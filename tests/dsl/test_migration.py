@@ -127,12 +127,68 @@ note: 'n' is bound here
     |
  19 | def make(n):
     |          ^
-1 file migrated, 0 left unchanged: 1 definition by renaming, 1 printed anew
+1 file migrated (1 in part), 0 left unchanged: 1 definition by renaming, 1 printed anew
 """
     )
     after = path.read_text()
     assert after.endswith(text[text.index("def make") :])
-    assert "from tvm.script import tir as T" in after
+    assert "from tvm.script import tirx as T" in after
+
+
+def test_the_rest_of_a_file_migrated_in_part_is_migrated_later() -> None:
+    text = HOST.replace('with T.block("b"):  # text', 'data = T.allocate([n], "float32", "global")').replace(
+        "            A[0] = T", "        A[0] = T"
+    )
+    partly = migrate(Source("host.py", text))
+    assert [found.code for found in partly.found] == ["E0822"]
+    assert (partly.renamed, partly.printed) == (1, 1)
+    wholly = migrate(Source("host.py", partly.text), {"n": 4})
+    assert (wholly.renamed, wholly.printed, wholly.found) == (0, 1, ())
+    assert "        data = T.alloc_buffer((4,))" in wholly.text
+    assert "tir as T" not in wholly.text
+    assert "T.allocate(" not in wholly.text
+
+
+def test_imports_stay_where_no_definition_is_migrated() -> None:
+    text = "import os\nfrom tvm.script import tir as T\n\nprint(os)\n\n@T.prim_func\ndef f():\n    T.nothing()\n"
+    migration = migrate(Source("host.py", text))
+    assert [found.code for found in migration.found] == ["E0103"]
+    assert migration.text == text
+
+
+def test_functions_in_a_rewriter_are_definitions() -> None:
+    text = (
+        "from tvm.script import relax as R\n\n\n@R.rewriter\nclass Rewriter:\n    @R.function\n"
+        "    def pattern(x: R.Object):\n        return x\n\n    @R.function\n    def replacement(x: R.Object):\n        return x\n"
+    )
+    migration = migrate(Source("host.py", text))
+    assert (migration.renamed, migration.found) == (2, ())
+    assert migration.text == text.replace("R.Object", "R.Any")
+
+
+def test_an_internal_error_in_a_file_does_not_end_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.py").write_text(OLD)
+
+    def fails_on_b(source: Source, values: object) -> object:
+        if source.name.endswith("b.py"):
+            raise ZeroDivisionError("planted")
+        return migrate(source)
+
+    monkeypatch.delenv("TVMS_DEBUG", raising=False)
+    monkeypatch.setattr("tvms.dsl.cli.migrate_command.migrate", fails_on_b)
+    assert main(["migrate", str(tmp_path)]) == 3
+    assert (
+        capsys.readouterr().err
+        == f"""\
+internal error in '{tmp_path}/b.py': ZeroDivisionError: planted
+  = help: this is a bug in tvms; set TVMS_DEBUG=1 for a traceback, and please report it with the file
+2 files migrated, 1 left unchanged: 2 definitions by renaming, 0 printed anew
+"""
+    )
+    assert [(tmp_path / f"{name}.py").read_text() for name in ("a", "b", "c")] == [NEW, OLD, NEW]
 
 
 def test_what_precedes_printed_definitions_stays_once() -> None:
