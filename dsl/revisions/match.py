@@ -15,9 +15,11 @@ from collections.abc import Callable, Hashable, Sequence
 from .outline import DEFINITION, LINE, Node
 
 LEAST_SIMILAR = 0.5
-"""Share of common tokens from which on two statements of a gap are one that changed."""
+"""Share of common tokens from which on two statements of a gap are one that changed. It is also enough for a loop or a block that
+was moved if its own line is the same.
+"""
 LEAST_MOVED = 0.8
-"""Share of common tokens from which on a loop or a block of the same definition has been moved, and changed inside."""
+"""Share of common tokens from which on any loop or block of the same definition has been moved, and changed inside."""
 MOST_COMPARED = 2_500
 """Number of pairs in a gap above which similar statements are only looked for at equal places."""
 
@@ -96,7 +98,8 @@ class Matching:
             for b in right:
                 is_near = a.kind == DEFINITION or (left_homes[a] is not None and left_homes[a] is right_homes[b])
                 score = _overlap(bags[a], bags[b]) if a.kind == b.kind and is_near else 0.0
-                if score > (LEAST_SIMILAR if a.kind == DEFINITION else LEAST_MOVED):
+                is_alike = a.kind == DEFINITION or a.tokens == b.tokens
+                if score > (LEAST_SIMILAR if is_alike else LEAST_MOVED):
                     scored.append((score, -index, a, b))
         scored.sort(key=lambda row: row[:2], reverse=True)
         return [(a, b) for _, _, a, b in scored]
