@@ -215,8 +215,8 @@ def _body(builder: BlockBuilder, definition: syntax.Definition) -> relax.Expr | 
     relax_statements.build_statements(builder, definition.body)
     is_misplaced = any(diagnostic.code == "E0106" for diagnostic in context.diagnostics)  # perhaps the return
     if (
-        len(context.diagnostics) == found
-        and not is_misplaced
+        not is_misplaced
+        and (isinstance(last, syntax.With | syntax.Assign) or len(context.diagnostics) == found)  # else last may be it
         and not any(isinstance(statement, syntax.Return) for statement in definition.body)
     ):
         place = syntax.Name(definition.name, start=definition.name_start, end=definition.name_end)

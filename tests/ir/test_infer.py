@@ -123,7 +123,7 @@ def test_packed_layouts() -> None:
         ),
         (
             "permute_dims", (tensor(2), "rows"),
-            "error[E0321]: argument 2, 'axes' to R.permute_dims: expected integers, got 'rows'",
+            "error[E0321]: argument 2, 'axes' to R.permute_dims: expected integers, got 'rows'\n  = help: write integers",
         ),
     ],
 )  # fmt: skip
