@@ -144,7 +144,7 @@ def store(
         wanted, given = parse_dtype(dtype), parse_dtype(value.dtype)
         if (wanted.lanes, wanted.scalable) != (given.lanes, given.scalable):
             message = f"cannot store {value.dtype} to elements of buffer '{buffer.name}' of dtype {dtype}"
-            is_wider = wanted.lanes == 1 and isinstance(buffer, tir.Buffer)
+            is_wider = wanted.lanes == 1
             help = "store one element: give each index as a number, not as a slice or a vector" if is_wider else None
             raise error("E0230", message, span, help)
         value = make.cast(value, dtype, span)

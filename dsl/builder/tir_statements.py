@@ -156,9 +156,6 @@ def _check_body(context: Context, target: syntax.Expr | None, body: Sequence[syn
 
 
 def _while(context: Context, node: syntax.While) -> None:
-    if isinstance(node.condition, syntax.Tuple) and node.message is None:
-        help = "remove the parentheses: `assert condition, message`"
-        raise context.error("E0202", "expected a condition, got a tuple", node.condition, help)
     test = _condition(context, evaluate(context, node.condition), node.condition)
     body, comments = build_body(context, node.body)
     trivia = joined(node.trivia, comments)
@@ -191,6 +188,9 @@ def _condition(context: Context, value: Any, node: syntax.Expr) -> tir.PrimExpr:
 
 
 def _assert(context: Context, node: syntax.Assert) -> None:
+    if isinstance(node.condition, syntax.Tuple) and node.message is None:
+        help = "remove the parentheses: `assert condition, message`"
+        raise context.error("E0202", "expected a condition, got a tuple", node.condition, help)
     test = _condition(context, evaluate(context, node.condition), node.condition)
     message = "" if node.message is None else evaluate(context, node.message)
     if is_tuple(message):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
 from .. import tir
@@ -92,9 +92,19 @@ def _guarded(call: tir.Call, compute: Expression) -> Expression:
     return run
 
 
+def _most_lanes(values: Sequence[Value]) -> int:
+    """Return the number of lanes of the vectors in `values`; 1 if all are scalars."""
+    return max([len(cast("tuple[Value, ...]", value)) for value in values if isinstance(value, tuple)], default=1)
+
+
+def _lane(value: Value, lane: int) -> Value:
+    """Return a lane of a vector, or the scalar."""
+    return cast("tuple[Value, ...]", value)[lane] if isinstance(value, tuple) else value
+
+
 def _same_lanes(operands: tuple[Value, ...]) -> list[Value]:
     """Broadcast scalar operands to the lanes of the vectors."""
-    lanes = max(len(cast("tuple[Value, ...]", operand)) for operand in operands if isinstance(operand, tuple))
+    lanes = _most_lanes(operands)
     return [operand if isinstance(operand, tuple) else (operand,) * lanes for operand in operands]
 
 
@@ -145,9 +155,9 @@ def _checked_index(call: tir.Call) -> Expression:
     def check(frame: Frame) -> Value:
         index, name, dimension, *rest = operands(frame)
         rank = len(rest) // 2
-        for lane, value in enumerate(index if isinstance(index, tuple) else (index,)):
-            indices = [part[lane] if isinstance(part, tuple) else part for part in rest[:rank]]
-            if not 0 <= value < rest[rank + dimension]:
+        for lane in range(_most_lanes([index])):
+            indices = [_lane(part, lane) for part in rest[:rank]]
+            if not 0 <= _lane(index, lane) < rest[rank + dimension]:
                 raise fault("E0707", outside(name, indices, dimension, rest[rank + dimension]), call)
         return index
 
@@ -160,12 +170,12 @@ def _checked_position(call: tir.Call) -> Expression:
 
     def check(frame: Frame) -> Value:
         index, name, *numbers = operands(frame)
-        for lane in range(max(len(part) if isinstance(part, tuple) else 1 for part in numbers)):
-            size, extent, offset, place, *terms = (part[lane] if isinstance(part, tuple) else part for part in numbers)
+        for lane in range(_most_lanes(numbers)):
+            size, extent, offset, place, *terms = [_lane(part, lane) for part in numbers]
             place += sum(term * stride for term, stride in zip(terms[::2], terms[1::2], strict=True))
             start = offset + place * size
             if start < 0 or start + size > extent:
-                held = max(int((extent - offset) / size), 0)
+                held = max(extent - offset, 0) // max(size, 1)
                 raise fault("E0707", beyond(name, place, held), call, BEYOND_HELP)
         return index
 

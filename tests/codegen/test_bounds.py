@@ -144,7 +144,14 @@ def test_checks_are_a_program_like_any_other() -> None:
     assert structural_equal(tvms.parse(guarded.script()).functions["main"], guarded)
 
 
-@pytest.mark.parametrize("call", ['T.checked_index(5, "A", 0, 5, 4)', 'T.checked_position(5, "A", 4, 20, 0, 0, 5, 1)'])
+@pytest.mark.parametrize(
+    "call",
+    [
+        'T.checked_index(5, "A", 0, 5, 4)',
+        'T.checked_position(5, "A", 4, 20, 0, 0, 5, 1)',
+        'T.checked_position(5, "A", 0, -4, 0, 0, 5, 1)',
+    ],
+)
 def test_checks_fail_alike_interpreted_and_compiled(call: str) -> None:
     from tvms.ir.interp import run
 

@@ -145,7 +145,8 @@ THREAD_MISTAKES = mistakes(
 SCALAR_MISTAKES = mistakes(
     SCALARS,
     ('assert n > T.int64(0), "n is positive"', "assert n > T.int64(0), n", "E0202", "n", "write it in quotes"),
-    ('assert n > T.int64(0), "n is positive"', 'assert (n > T.int64(0), "n is positive")', "E0202", '(n > T.int64(0), "n is positive")', "write a value of the expected kind"),
+    ('assert n > T.int64(0), "n is positive"', 'assert (n > T.int64(0), "n is positive")', "E0202", '(n > T.int64(0), "n is positive")', "remove the parentheses: `assert condition, message`"),
+    ('assert n > T.int64(0), "n is positive"', 'while (n > T.int64(0), "n is positive"):\n        pass', "E0202", '(n > T.int64(0), "n is positive")', "write a value of the expected kind"),
     ('assert n > T.int64(0), "n is positive"', 'raise ValueError("n")', "E0013", "raise", "assert"),
     ('assert n > T.int64(0), "n is positive"', "print(n)", "E0101", "print", "tvms debug"),
     ("x: T.float32 = A[i] * s", 'x = T.var("float32", A[i] * s)', "E0202", "A[i] * s", "declare a variable with a value as x: T.float32 = …"),
