@@ -24,7 +24,8 @@ from ..deep import deep
 from ..programs import as_module
 from ..tir import PrimFunc
 from ..verify import check_types
-from . import calls as _calls  # imported to register the evaluators of calls
+from . import addresses as _addresses  # imported to register the evaluators of calls
+from . import calls as _calls
 from . import graph_calls as _graph_calls
 from . import matrix_units as _matrix_units
 from .frame import Observer, ThreadOrder, Tier, World
@@ -35,7 +36,7 @@ from .scalars import Value
 from .trap import Trap
 
 __all__ = ["Observer", "Recorder", "Trap", "call_prim_func", "run"]
-_ = _calls, _graph_calls, _matrix_units
+_ = _addresses, _calls, _graph_calls, _matrix_units
 
 
 @deep

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from .. import tir
-from ..base import GlobalVar, Node, Op
+from ..base import GlobalVar, Op
 from ..diagnostics import TvmsError
 from ..dtype import is_float, lanes_of, parse_dtype
-from ..numpy_dtype import numpy_dtype
 from . import intrinsics, scalars
-from .buffers import compile_buffer, compile_position, compile_put, memory_of, pointed_element
+from .buffers import memory_of
 from .expressions import (
     VSCALE,
     Expression,
@@ -23,7 +22,7 @@ from .expressions import (
 )
 from .frame import Frame, fault
 from .jumps import Break, Continue, Leave, Return
-from .memory import BEYOND_HELP, Pointer, View, beyond, outside
+from .memory import View
 from .scalars import Function, Value
 from .threads import is_exchange
 
@@ -92,19 +91,9 @@ def _guarded(call: tir.Call, compute: Expression) -> Expression:
     return run
 
 
-def _most_lanes(values: Sequence[Value]) -> int:
-    """Return the number of lanes of the vectors in `values`; 1 if all are scalars."""
-    return max([len(cast("tuple[Value, ...]", value)) for value in values if isinstance(value, tuple)], default=1)
-
-
-def _lane(value: Value, lane: int) -> Value:
-    """Return a lane of a vector, or the scalar."""
-    return cast("tuple[Value, ...]", value)[lane] if isinstance(value, tuple) else value
-
-
 def _same_lanes(operands: tuple[Value, ...]) -> list[Value]:
     """Broadcast scalar operands to the lanes of the vectors."""
-    lanes = _most_lanes(operands)
+    lanes = max(len(cast("tuple[Value, ...]", operand)) for operand in operands if isinstance(operand, tuple))
     return [operand if isinstance(operand, tuple) else (operand,) * lanes for operand in operands]
 
 
@@ -148,60 +137,10 @@ def _check(call: tir.Call) -> Expression:
     return check
 
 
-@intrinsic("checked_index")
-def _checked_index(call: tir.Call) -> Expression:
-    operands = operands_of(call)
-
-    def check(frame: Frame) -> Value:
-        index, name, dimension, *rest = operands(frame)
-        rank = len(rest) // 2
-        for lane in range(_most_lanes([index])):
-            indices = [_lane(part, lane) for part in rest[:rank]]
-            if not 0 <= _lane(index, lane) < rest[rank + dimension]:
-                raise fault("E0707", outside(name, indices, dimension, rest[rank + dimension]), call)
-        return index
-
-    return check
-
-
-@intrinsic("checked_position")
-def _checked_position(call: tir.Call) -> Expression:
-    operands = operands_of(call)
-
-    def check(frame: Frame) -> Value:
-        index, name, *numbers = operands(frame)
-        for lane in range(_most_lanes(numbers)):
-            size, extent, offset, place, *terms = [_lane(part, lane) for part in numbers]
-            place += sum(term * stride for term, stride in zip(terms[::2], terms[1::2], strict=True))
-            start = offset + place * size
-            if start < 0 or start + size > extent:
-                held = max(extent - offset, 0) // max(size, 1)
-                raise fault("E0707", beyond(name, place, held), call, BEYOND_HELP)
-        return index
-
-    return check
-
-
-@intrinsic("checked_pointer")
-def _checked_pointer(call: tir.Call) -> Expression:
-    operands = operands_of(call)
-
-    def check(frame: Frame) -> Value:
-        pointer, message, size, extent, offset = operands(frame)
-        if not 0 <= offset <= extent or size > extent - offset:
-            raise fault("E0707", message, call)
-        return pointer
-
-    return check
-
-
 @intrinsic("likely", "ignore_loop_partition", "assume")
 def _same(call: tir.Call) -> Expression:
     operands = operands_of(call)
     return lambda frame: operands(frame)[0]
-
-
-# --- Jumps ----------------------------------------------------------------------------------------------------
 
 
 @intrinsic("ret")
@@ -306,76 +245,6 @@ def _undefined(call: tir.Call) -> Expression:
 @intrinsic("prefetch", "start_profile_intrinsic", "end_profile_intrinsic", "tvm_global_barrier_kinit")
 def _nothing(call: tir.Call) -> Expression:
     return lambda frame: 0
-
-
-# --- Addresses ------------------------------------------------------------------------------------------------
-
-
-def moved(value: Value, offset: int, node: Node) -> Pointer:
-    """Return a pointer `offset` bytes further; E0707 if the address overflows."""
-    pointer = memory_of(value, node)
-    if not -(2**63) <= pointer.offset + offset < 2**63:
-        raise fault("E0707", "this pointer lies outside of the address space", node)
-    return Pointer(pointer.memory, pointer.offset + offset)
-
-
-@intrinsic("address_of")
-def _address_of(call: tir.Call) -> Expression:
-    load = call.args[0]
-    if not isinstance(load, tir.BufferLoad):
-        raise fault("E0712", "only an element of a buffer has an address", call)
-    view, position = compile_buffer(load.buffer), compile_position(load)
-
-    def address(frame: Frame) -> Pointer:
-        found = view(frame)
-        return found.address(position(frame, found))
-
-    return address
-
-
-@intrinsic("type_annotation")
-def _type_annotation(call: tir.Call) -> Expression:
-    return lambda frame: call.dtype
-
-
-@intrinsic("tvm_access_ptr")
-def _access_ptr(call: tir.Call) -> Expression:
-    """`(type annotation, data, offset, extent, rw_mask)`; the offset counts elements."""
-    operands = operands_of(call)
-
-    def address(frame: Frame) -> Pointer:
-        dtype, pointer, offset, *_ = operands(frame)
-        size = numpy_dtype(dtype).itemsize * lanes_of(dtype)
-        return moved(pointer, offset * size, call)
-
-    return address
-
-
-@intrinsic("handle_add_byte_offset")
-def _byte_offset(call: tir.Call) -> Expression:
-    operands = operands_of(call)
-
-    def address(frame: Frame) -> Pointer:
-        pointer, offset = operands(frame)
-        return moved(pointer, offset, call)
-
-    return address
-
-
-@intrinsic("atomic_add")
-def _atomic_add(call: tir.Call) -> Expression:
-    """Add to the value at an address, and return the old value."""
-    operands, add = operands_of(call), scalars.operation(tir.Add, call.dtype)
-    decode, put = scalars.decoder(call.dtype), compile_put()
-
-    def update(frame: Frame) -> Value:
-        pointer, value = operands(frame)
-        view, place = pointed_element(pointer, call.dtype, call)
-        before = decode(view.flat[place])
-        put(frame, call, view, place, add(before, value))
-        return before
-
-    return update
 
 
 # --- Functions ------------------------------------------------------------------------------------------------
