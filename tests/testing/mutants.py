@@ -103,9 +103,7 @@ def hunt_apart(mutant: Mutant, seconds: float = SECONDS, seed: int = SEED) -> Si
     first, checked, spent = 0, 0, 0.0
     while True:
         start = first  # imports change what Hypothesis draws, so the comparison starts at the same batch
-        found = _in_process(
-            str(next(i for i, b in enumerate(BUGS) if b.name == mutant.name)), mutant.law, seconds - spent, first, seed
-        )
+        found = _in_process(str(BUGS.index(mutant)), mutant.law, seconds - spent, first, seed)
         first, checked, spent = found.batch + 1, checked + found.checked, spent + found.seconds
         again = _in_process("", mutant.law, inf, start, seed, found.batch) if found.reason and spent < seconds else None
         is_known = again is not None and again.reason
