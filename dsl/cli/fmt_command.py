@@ -7,7 +7,6 @@ import os
 import sys
 
 from ...ir.base import Source
-from ...ir.diagnostics import Diagnostic, TvmsError
 from ...ir.files import write_whole
 from ...ir.sanitize import say
 from ..diagnostics import in_order
@@ -15,7 +14,7 @@ from ..embedded import PATTERNS, read_host
 from ..formatter import format_host, format_text
 from ..load import read_source
 from .files import find_files, show_difference, write_output
-from .reporting import UsageError, exit_code, report
+from .reporting import Findings, UsageError, report
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -24,20 +23,16 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--stdin-filename requires the path '-'")
     if arguments.range and (len(arguments.paths) > 1 or os.path.isdir(arguments.paths[0])):
         raise UsageError("--range requires one file", help="format the files one by one")
-    changed = failed = 0
-    found: list[Diagnostic] = []
+    changed, found = 0, Findings()
     files = find_files(arguments.paths, ("*.tvms", *PATTERNS))
     for path in files:
-        try:
+        with found.inside(path):
             changed += _format(path, arguments)
-        except TvmsError as problem:
-            found.extend(problem.diagnostics)
-            failed += 1
-    if found:
-        report(in_order(found))
+    if found.diagnostics:
+        report(in_order(found.diagnostics))
     if files != ["-"]:
-        _summarize(changed, failed, len(files), arguments.check or arguments.diff)
-    return exit_code(found) or int(changed > 0 and (arguments.check or arguments.diff))
+        _summarize(changed, found.failed, len(files), arguments.check or arguments.diff)
+    return found.exit_code() or int(changed > 0 and (arguments.check or arguments.diff))
 
 
 def _format(path: str, arguments: argparse.Namespace) -> bool:

@@ -6,34 +6,32 @@ import argparse
 import sys
 
 from ...ir.base import Source
-from ...ir.diagnostics import Diagnostic, TvmsError
+from ...ir.diagnostics import Diagnostic
 from ...ir.files import write_whole
 from ...ir.sanitize import say
 from ..diagnostics import in_order
 from ..load import read_source
 from ..porting import port
 from .files import find_files, show_difference, write_output
-from .reporting import exit_code, report
+from .reporting import Findings, report
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Port files in place, or show what would change (`--check`, `--diff`); `-` is written to standard output."""
-    changed = failed = 0
-    found: list[Diagnostic] = []
+    changed = missing = 0
+    found = Findings()
     files = find_files(arguments.paths, ("*.py", "*.pyi", "*.ipynb"))
     for path in files:
-        try:
+        with found.inside(path):
             is_changed, findings = _port(path, arguments)
-        except TvmsError as problem:
-            is_changed, findings = False, problem.diagnostics
-            failed += 1
-        changed += is_changed
-        found.extend(findings)
-    if found:
-        report(in_order(found))
+            changed += is_changed
+            missing += len(findings)
+            found.diagnostics += findings
+    if found.diagnostics:
+        report(in_order(found.diagnostics))
     if files != ["-"]:
-        _summarize(changed, failed, len(files), len(found) - failed, arguments.check or arguments.diff)
-    return exit_code(found) or int(changed > 0 and (arguments.check or arguments.diff))
+        _summarize(changed, found.failed, len(files), missing, arguments.check or arguments.diff)
+    return found.exit_code() or int(changed > 0 and (arguments.check or arguments.diff))
 
 
 def _port(path: str, arguments: argparse.Namespace) -> tuple[bool, tuple[Diagnostic, ...]]:

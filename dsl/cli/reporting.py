@@ -60,7 +60,8 @@ class Findings:
     def __init__(self) -> None:
         self.diagnostics: list[Diagnostic] = []
         self.failed = 0
-        """Number of files with an internal error."""
+        """Number of files that were given up because of an error."""
+        self._is_internal = False
 
     @contextmanager
     def inside(self, file: str) -> Generator[None]:
@@ -69,15 +70,17 @@ class Findings:
             yield
         except TvmsError as problem:
             self.diagnostics += problem.diagnostics
+            self.failed += 1
         except (UsageError, OSError, MemoryError):
             raise
         except Exception as error:
             report_internal(error, file)
             self.failed += 1
+            self._is_internal = True
 
     def exit_code(self) -> int:
         """Return 3 after an internal error, else that of the diagnostics."""
-        return 3 if self.failed else exit_code(self.diagnostics)
+        return 3 if self._is_internal else exit_code(self.diagnostics)
 
 
 def report_notes(notes: Iterable[Diagnostic]) -> None:

@@ -191,6 +191,26 @@ internal error in '{tmp_path}/b.py': ZeroDivisionError: planted
     assert [(tmp_path / f"{name}.py").read_text() for name in ("a", "b", "c")] == [NEW, OLD, NEW]
 
 
+@pytest.mark.parametrize("command", ["fmt", "port", "migrate"])
+def test_all_files_are_read_after_an_internal_error(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object, **options: object) -> object:
+        raise ZeroDivisionError("planted")
+
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.py").write_text(OLD)
+    monkeypatch.delenv("TVMS_DEBUG", raising=False)
+    monkeypatch.setattr(f"tvms.dsl.cli.{command}_command.read_source", fails)
+    assert main([command, str(tmp_path)]) == 3
+    said = capsys.readouterr().err
+    assert [f"internal error in '{tmp_path}/{name}.py': ZeroDivisionError: planted" in said for name in "ab"] == [
+        True,
+        True,
+    ]
+    assert [(tmp_path / f"{name}.py").read_text() for name in "ab"] == [OLD, OLD]
+
+
 def test_what_precedes_printed_definitions_stays_once() -> None:
     old = (
         "# About the script.\n\nfrom tvm.script import tir as T\n\nN = 4\n\n# About the function.\n@T.prim_func\n"
