@@ -62,7 +62,7 @@ class _Checker:
         self.unfinished: dict[relax.Var, relax.BindingBlock] = {}
         """The variables of dataflow blocks without outputs, and their blocks."""
         self.is_negative = False
-        """Whether a negative dimension was reported."""
+        """Whether a negative dimension was reported. Tensors that are computed from it usually have one as well."""
 
     def function(self, function: relax.Function) -> None:
         """Check a function; a nested function sees the variables around it."""
@@ -70,6 +70,7 @@ class _Checker:
         for param in function.params:
             self.dimensions.update(_bound_dimensions(param.struct_info))
         for param in function.params:
+            self.is_negative = False
             self.define(param)
         self.expression(function.body)
         self.dimensions_of(function.ret_struct_info, function.body)
@@ -91,7 +92,7 @@ class _Checker:
         """Check that a tensor has no negative dimension."""
         for value in shape.values:
             if isinstance(value, tir.IntImm) and value.value < 0 and not self.is_negative:
-                self.is_negative = True  # what is computed from it has such dimensions, too
+                self.is_negative = True
                 self.report(
                     "E0426", f"'{var.name_hint}' has the dimension {value.value}", var, "give a dimension of at least 0"
                 )

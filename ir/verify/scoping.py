@@ -41,6 +41,8 @@ class _Scoping:
         self.threads: set[tir.Var] = set()
         self.loops: dict[tir.Var, int] = {}
         self.blocks: list[tir.Block] = []
+        self.outside: set[tuple[tir.Block, tir.Var]] = set()
+        """The loop variables that blocks use from outside, which are reported once."""
         self.here: Node | None = None
 
     @contextmanager
@@ -131,6 +133,9 @@ class _Scoping:
             self.visible.add(variable)
         elif self.loops.get(variable, len(self.blocks)) < len(self.blocks):
             block = self.blocks[-1]
+            if (block, variable) in self.outside:
+                return
+            self.outside.add((block, variable))
             message = f"block '{block.name_hint}' uses the loop variable '{variable.name}' from outside"
             help = "bind it to an axis of the block, and use that"
             self.report.add("E0404", message, variable if self.here is None else self.here, help)
@@ -173,9 +178,14 @@ class _Scoping:
             matched = [v for match in block.match_buffers for v in variables_of_buffer(match.buffer)]
             with self.scope(block, dict.fromkeys([v for v in matched if v not in self.visible])):
                 self._visit_all([part for part in (block.init, block.body) if part is not None])
-            if len(self.report.found) == found:  # else what is wrong in the body is wrong in its regions
-                for region in (*block.reads, *block.writes):
-                    self._visit_region(region)
+            # After an error in the body, a variable of the body is not reported again in the regions.
+            known = (
+                {v for v in self.defined if v not in self.visible} if len(self.report.found) > found else set[tir.Var]()
+            )
+            self.visible |= known
+            for region in (*block.reads, *block.writes):
+                self._visit_region(region)
+            self.visible -= known
         if axes:
             self.blocks.pop()
 
