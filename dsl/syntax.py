@@ -236,7 +236,8 @@ Stmt: TypeAlias = (
 class File(Struct, frozen=True, eq=False):
     """A whole text; `header` holds the comments at the top, such as `#tvms 1`.
 
-    `broken` names the definitions that are not in `body` because of a syntax error.
+    `broken` names the definitions that are not in `body` because of a syntax error; `has_unnamed` tells that the name of another
+    one could not be read.
     """
 
     source: Source
@@ -244,3 +245,4 @@ class File(Struct, frozen=True, eq=False):
     header: tuple[str, ...] = ()
     footer: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()
+    has_unnamed: bool = False

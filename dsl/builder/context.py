@@ -225,11 +225,9 @@ class Context:
         self.in_signature = False
         """Whether the parameters of a function are being read."""
         self.wrong_functions: set[str] = set()
-        """Functions whose head is wrong, which is reported where they are defined: what calls them is not built. "" stands for
-        one whose name is wrong.
-        """
-        self.no_buffers: set[tuple[int, str]] = set()
-        """Names that were reported as used like buffers, each with the identity of its function."""
+        """Functions with an error in their head, which is reported there. Calls of them are not built."""
+        self.has_misnamed = False
+        """Whether an error about the name of a function was reported: a call of an unknown function may mean that one."""
         self.uses: list[Note] = []
         """The macro uses around the statement under construction, outermost first."""
         self.budget = Budget(len(source.text))
@@ -305,10 +303,8 @@ class Context:
 
     def global_var(self, name: str, node: syntax.Syntax) -> GlobalVar:
         """Return the reference to function `name` of the module; raise E0102 if there is none."""
-        if name in self.wrong_functions:
+        if name in self.wrong_functions or (name not in self.globals and self.has_misnamed):
             raise Failed
-        if name not in self.globals and "" in self.wrong_functions:
-            raise Failed  # it may be the definition whose name is wrong, which is reported there
         if name not in self.globals:
             help = did_you_mean(name, self.globals)
             raise self.error("E0102", f"the module has no function '{name}'", node, help)

@@ -222,10 +222,11 @@ class ModuleBuilder:
                         self.wrong.discard(statement.name)
                 else:
                     self.statement(statement)
-        for name in filter(None, self.file.broken):
+        for name in self.file.broken:
             self.declare(name, GlobalVar(name))
         self.wrong |= set(self.file.broken)
         self.context.wrong_functions |= self.wrong
+        self.context.has_misnamed = self.file.has_unnamed
         for definition in definitions:
             known = self.kinds[id(definition)] == _PRIM_FUNC
             if known:
@@ -258,7 +259,7 @@ class ModuleBuilder:
         if first.start != definition.name_start:
             note = Note("the first one is here", context.span(first))
             context.error("E0104", f"two functions are called '{name}'", _name(definition), "rename one of them", note)
-            context.wrong_functions.add("")  # one of them was to have another name
+            context.has_misnamed = True
         build = build_prim_func if self.kinds[id(definition)] == _PRIM_FUNC else relax_function.build_function
         with context.recover():
             self.functions.setdefault(name, build(context, definition))

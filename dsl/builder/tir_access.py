@@ -44,10 +44,10 @@ def no_buffer(context: Context, value: Any, node: syntax.Expr) -> Failed:
         help = f'match it first: A = T.match_buffer({value.name}, (16,), "float32")'
     elif isinstance(node, syntax.Name) and (is_tuple(value) or isinstance(value, tir.Var)):
         help = f'only buffers have elements: {node.id} = T.alloc_buffer((1,), "float32")'
-    if isinstance(node, syntax.Name):
-        if (id(context.tir), node.id) in context.no_buffers:
+    if isinstance(node, syntax.Name) and context.tir is not None:
+        if node.id in context.tir.no_buffers:
             return Failed()  # reported once
-        context.no_buffers.add((id(context.tir), node.id))
+        context.tir.no_buffers.add(node.id)
     return context.error("E0202", f"expected a buffer, got {describe(value)}", node, help)
 
 

@@ -154,6 +154,8 @@ class FunctionFrame:
         """Threads of `T.env_thread`, by variable."""
         self.blocks: list[BlockFrame] = []
         self.bodies: list[Body] = [Body(declares=True)]
+        self.no_buffers: set[str] = set()
+        """Names of other values that were reported as used like buffers."""
         self.has_block = False
         self.last_block_as_written: tir.Block | None = None
         """The last finished block without detected regions: a root block has only declared regions."""

@@ -34,7 +34,7 @@ def parse_syntax(
 ) -> tuple[syntax.File, tuple[Diagnostic, ...]]:
     """Return the tree of a text and its syntax errors in order; after 20 errors the rest is not read.
 
-    Definitions with an error are not in the tree; their names are in `broken`, "" for one without a name. With `parts`, ranges of whole lines in
+    Definitions with an error are not in the tree; their names are in `broken`. With `parts`, ranges of whole lines in
     order, only these are read; each is indented as its first line is.
     """
     file, diagnostics, _ = parse_lines(source, parts)
@@ -67,6 +67,7 @@ class _Driver:
         self.broken: set[int] = set()
         """Starts of the values on the stack at an error; they include the heads of all enclosing statements."""
         self.broken_names: list[str] = []
+        self.has_unnamed = False
         self.lexer = Lexer(source.text, self.report, parts)
         self.lines: list[Line] = []
         tables, tree = load(), Tree(self.lexer.comments, self.report)
@@ -101,6 +102,7 @@ class _Driver:
             header=self.lexer.comments.header,
             footer=tuple(self.lexer.comments.pending),
             broken=tuple(dict.fromkeys(self.broken_names)),
+            has_unnamed=self.has_unnamed,
         )
 
     def parse(self, lines: Iterator[Line]) -> Iterator[Line] | None:
@@ -131,7 +133,8 @@ class _Driver:
         self.report(unexpected(UnexpectedToken(self.lexer.text, tokens, failed, self.expected()), decorator))
         self.cut(self.height)
         names = list(head_name(self.lexer.text, first))
-        self.broken_names.extend(names or ([""] if decorator or kind in ("def", "class") else []))
+        self.broken_names.extend(names)
+        self.has_unnamed |= not names and (decorator is not None or kind in ("def", "class"))
         self.dropped = True
         return resume_after(self.lexer.text, tokens, failed)
 

@@ -53,8 +53,12 @@ def detailed(choose: Choices, module: IRModule) -> IRModule:
     """Return a module with up to `MOST` other details."""
     for _ in range(choose.number(0, MOST)):
         nodes = [node for function in module.functions.values() for node in walk(function)]
-        kept = {
-            operand for node in nodes if isinstance(node, relax.Call) for operand in node.args if _is_scalar(operand)
+        kept = {  # the dtype of a scalar operand must fit the operator
+            operand
+            for node in nodes
+            if isinstance(node, relax.Call)
+            for operand in node.args
+            if isinstance(operand, relax.PrimValue)
         }
         fitting = [
             (node, rows) for node in dict.fromkeys(nodes) if node not in kept and (rows := details_of(type(node)))
@@ -66,11 +70,6 @@ def detailed(choose: Choices, module: IRModule) -> IRModule:
         if changed is not None:
             module = substitute(module, {node: changed})
     return module
-
-
-def _is_scalar(node: Node) -> bool:
-    """Return whether a node is a scalar in a graph: as an operand, its dtype must fit the operator."""
-    return isinstance(node, relax.PrimValue)
 
 
 @cache
