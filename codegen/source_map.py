@@ -1,6 +1,6 @@
 """Which lines of a compiled program come from which line of its source: `tvms compile --lines`.
 
-The text of each stage is the one that is written without lines: directives and metadata that carry them are removed.
+The text of each stage equals the text without lines: the directives and metadata that carry the lines are removed.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Numbered = Iterable[tuple[str, int | None]]
 
 
 class Mapped(Struct, frozen=True):
-    """A text, and where its lines come from: source line, first and last line; all numbers count from 1.
+    """A text, and the source lines of its lines, as ranges: source line, first and last line of the text. Numbers start at 1.
 
-    Ranges are in the order of the text, and do not overlap. A line that is in none comes from no statement.
+    Ranges are in the order of the text and do not overlap. A line outside of all ranges comes from no statement.
     """
 
     text: str

@@ -13,7 +13,7 @@ def script(node: object, dialect: str, **options: Any) -> str:
 
 
 def script_with_spans(node: object, source: object) -> tuple[str, dict[int, Any]]:
-    """Return `node` as text, and the positions in `source` of the statements that its lines show, by the number of the line."""
+    """Return `node` as text, and the position in `source` of the statement on each line, by line number."""
     return hooks.call("script_with_spans", node, source)
 
 

@@ -72,7 +72,7 @@ def emit_checked_position(emitter: ExpressionEmitter, call: tir.Call) -> Value:
         whole, first, item_size = (
             builder.trunc(_lane_of(builder, part, lane), I64) for part in (extent, offset, size)
         )  # divide in 64 bits: a 128-bit division calls a runtime library that may be missing
-        item_size = intrinsic(builder, "smax", item_size, number(I64, 1))  # a text may give any size
+        item_size = intrinsic(builder, "smax", item_size, number(I64, 1))  # a call in a program may have any size
         held = intrinsic(builder, "smax", builder.sdiv(builder.sub(whole, first), item_size), number(I64, 0))
         status = emitter.module.add_fault(fault)
         emit_claim(builder, emitter.values[RECORD_POINTER], status, held, halves)

@@ -34,8 +34,8 @@ class DebugLines:
         module.add_named_metadata("llvm.module.flags", [number(2), "Debug Info Version", number(_VERSION)])
 
     def of_function(self, function: Value, span: Span | None, around: FunctionLines | None = None) -> FunctionLines:
-        """Return the locations in a new function of the module; those of no statement are in the line of `span`, or the current
-        one of `around`.
+        """Return the locations in a new function of the module. Instructions of no statement are in the line of `span`, or
+        else in the current line of `around`.
         """
         line = self.line_of(span) or (around.line if around is not None else 0)
         fields = {
@@ -47,7 +47,7 @@ class DebugLines:
         return FunctionLines(self, scope, line)
 
     def line_of(self, span: Span | None) -> int | None:
-        """Return the line of a span; None if it is in another text, as that of an intrinsic is."""
+        """Return the line of a span; None if the span is in another text, such as that of a tensor intrinsic."""
         return self._lines.line_of(span, self._source)
 
     def location(self, scope: Value, line: int) -> Value:
@@ -68,7 +68,7 @@ class FunctionLines:
 
     @contextmanager
     def at(self, builder: Builder, node: Node) -> Generator[None]:
-        """Give the instructions that are emitted meanwhile the line of a statement; its own parts may have theirs."""
+        """Give the line of a statement to the instructions emitted in the context; statements inside of it have their own."""
         around = self.line
         self.line = self._module.line_of(node.span) or around
         builder.debug_metadata = self.location

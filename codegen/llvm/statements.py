@@ -69,8 +69,8 @@ class StatementEmitter(ExpressionEmitter):
         }  # fmt: skip
 
     def locate(self, node: Node, around: StatementEmitter | None = None) -> None:
-        """If lines are requested, give the function, and the instructions of no other statement, that of `node`; if it has none, the
-        one that `around` emits.
+        """If lines are requested, give the line of `node` to the function and to instructions of no other statement; if it
+        has none, the line that `around` is emitting.
         """
         if self.module.lines is not None:
             outer = None if around is None else around.lines

@@ -61,7 +61,7 @@ def _check_in_place(arguments: argparse.Namespace) -> None:
         path = arguments.paths[0]
         output = "FOLDER" if os.path.isdir(path) or len(arguments.paths) > 1 else Path(path).with_suffix(".tvms")
         remedy = f"tvms convert {' '.join(arguments.paths)} --to tvms -o {output}"
-        message = "--in-place cannot write our own dialect, which is not Python and has files of its own"
+        message = "--in-place keeps the file, but definitions in the dialect tvms belong in .tvms files"
         raise UsageError(message, help=f"write the definitions to such files: {remedy}")
 
 

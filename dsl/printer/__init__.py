@@ -54,9 +54,9 @@ def script_with_constants(
 
 @deep
 def script_with_spans(node: Any, source: Source) -> tuple[str, dict[int, Span]]:
-    """Return `node` as text, and the positions in `source` of the statements that its lines show, by the number of the line.
+    """Return `node` as text, and the position in `source` of the statement on each line, by line number.
 
-    A statement without one has that of the statement around it.
+    A statement without a position takes that of the statement around it.
     """
     spans: dict[int, Span] = {}
     return print_node(node, DIALECTS["tvms"], places=(source, spans)), spans

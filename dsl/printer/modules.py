@@ -103,8 +103,8 @@ def print_node(
     places: tuple[Source, dict[int, Span]] | None = None,
 ) -> str:
     """Return the text of any node: a module or functions with header and footer, statements with declarations of
-    their free variables, or an expression alone. Add the tensors that the text only names to `stored`, and to `places`, a
-    source and positions by line, those in the source of the statements that lines show.
+    their free variables, or an expression alone. Tensors that the text only names are added to `stored`. `places` is a
+    source and a dictionary, which receives the position in the source of the statement on each line of the text.
     """
     printer = Printer(dialect, options)
     printer.root, printer.function_name = node, options.name

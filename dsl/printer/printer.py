@@ -48,7 +48,7 @@ def prints_lines(*kinds: type) -> Callable[[Callable[[Printer, Any], None]], Cal
 
 
 class Placed(str):
-    """A line of the text of a statement that was parsed, or is inside of one: with the position of the innermost such one."""
+    """A line of printed text, with the position of the innermost statement around it that was parsed from a text."""
 
     __slots__ = ("span",)
     span: Span

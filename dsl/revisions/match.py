@@ -15,11 +15,11 @@ from collections.abc import Callable, Hashable, Sequence
 from .outline import DEFINITION, LINE, Node
 
 LEAST_SIMILAR = 0.5
-"""Share of common tokens from which on two statements of a gap are one that changed. It is also enough for a loop or a block that
-was moved if its own line is the same.
+"""Least share of common tokens of a statement before and after a change. For a moved loop or block, this share is enough if its
+own line is the same.
 """
 LEAST_MOVED = 0.8
-"""Share of common tokens from which on any loop or block of the same definition has been moved, and changed inside."""
+"""Least share of common tokens of a loop or a block that was moved within its definition and changed inside."""
 MOST_COMPARED = 2_500
 """Number of pairs in a gap above which similar statements are only looked for at equal places."""
 

@@ -24,7 +24,7 @@ from .structure import statements
 _MEANT = re.compile(r"did you mean '([^']+)'\?|help: write (\"[\w.]+\"|range\(\w+, \w+\)|\w+\[\d+\]|None|True|False)$")
 """Remedies that replace what the diagnostic points at: by another name, or by an expression."""
 _QUALIFIER = re.compile(r"(?:\w+\.)*\Z")
-"""Pattern of what is before the last part of a dotted name."""
+"""Pattern of the qualifier of a dotted name: all parts but the last."""
 _TARGETS = {"tvms": "the native dialect", "tvm-0.21": "TVM 0.21", "tvm-0.27": "TVM 0.27"}
 
 

@@ -108,7 +108,7 @@ class _Painter:
 
 
 def _around(kind: str, lines: Iterable[str], inner: Iterable[Drawing], line: int | None = None) -> Drawing:
-    """Return a box with lines of text, for what is in a line of the source, and drawings below them."""
+    """Return a box with lines of text and drawings below them. `line` is the source line of what it shows."""
     said, body = list(lines), stacked(list(inner))
     width, height = size_of(said)
     width = max(width, body.width + 2 * MARGIN)

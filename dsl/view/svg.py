@@ -39,7 +39,7 @@ def size_of(lines: Sequence[str]) -> tuple[float, float]:
 
 
 def box(kind: str, x: float, y: float, width: float, height: float, line: int | None = None) -> str:
-    """Return a rectangle of the class `kind`, for what is in a line of the source."""
+    """Return a rectangle of the class `kind`. `line` is the source line of what it shows."""
     origin = "" if line is None else f' data-line="{line}"'
     return f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"{origin}/>'
 

@@ -8,7 +8,7 @@ from ..tir import StringImm
 
 
 def written(node: Node, text: str) -> Node:
-    """Return the place of the string `text` in the source of `node`; `node` itself if it is not there."""
+    """Return a node at the string literal `text` in the source of `node`; `node` itself if its source has no such literal."""
     span = node.span
     if span is None:
         return node

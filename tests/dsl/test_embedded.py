@@ -335,7 +335,7 @@ def test_in_place_names_the_command_that_extracts_definitions(
     error = capsys.readouterr().err
     remedy = f"tvms convert {path} --to tvms -o {tmp_path}/host.tvms"
     assert error.endswith(
-        "error[E0801]: --in-place cannot write our own dialect, which is not Python and has files of its own\n"
+        "error[E0801]: --in-place keeps the file, but definitions in the dialect tvms belong in .tvms files\n"
         f"  = help: write the definitions to such files: {remedy}\n"
     )
     main([*remedy.split()[1:], "-D", "k=1", "-D", "dtype=int8"])

@@ -1,4 +1,4 @@
-"""Source positions of statements that steps build: each has that of the statement whose work it does."""
+"""Source positions of generated statements: each takes the position of the statement that it implements."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _NUMBER = tir.IntImm | tir.FloatImm
 
 
 class _Origins(Struct, frozen=True):
-    """The positions of the statements that others replace."""
+    """The positions in the statements that are replaced."""
 
     main: Span
-    """That of the first one that is not the initialization of a reduction."""
+    """Position of the first store that does not initialize a reduction."""
     start: Span | None
-    """That of the first initialization of a reduction, if any."""
+    """Position of the first initialization of a reduction, if any."""
     stores: dict[tir.Var, Span]
-    """The last position that stores to a buffer, by the memory of the buffer."""
+    """Position of the last store to each buffer, by the memory of the buffer."""
 
     def of(self, stmt: tir.Stmt) -> Span | None:
-        """Return the position for a new statement; None if it has one in the same text."""
+        """Return the position for a new statement; None to keep its own, which is in the same text."""
         if stmt.span is not None and stmt.span.source is self.main.source:
             return None
         if not isinstance(stmt, tir.BufferStore):
@@ -38,17 +38,17 @@ class _Origins(Struct, frozen=True):
 
 
 def with_origins(new: tir.Stmt, parts: Sequence[tir.Stmt]) -> tir.Stmt:
-    """Return a statement that replaces `parts`, with positions of `parts` where it has none in their text.
+    """Return `new`, which replaces `parts`, with positions for its statements that have none in the text of `parts`.
 
-    A store gets that of the statement that stores to the same buffer. Stores to new buffers, and other statements, get that
-    of the first statement; a constant, if a reduction starts with one, that of the initialization.
+    A store takes the position of the last store to the same buffer in `parts`, and a store of a constant that of the
+    initialization of a reduction, if there is one. All other statements take the position of the first store in `parts`.
     """
     origins = _origins_of(parts)
     return new if origins is None else with_positions(new, origins.of)
 
 
 def with_positions(stmt: tir.Stmt, position: Callable[[tir.Stmt], Span | None]) -> tir.Stmt:
-    """Return a statement whose stores, calls and loops have the positions that a function returns; None keeps their own."""
+    """Return `stmt` with new positions for its stores, calls and loops; where `position` returns None, they keep their own."""
 
     def placed(node: Node) -> Node | None:
         if not isinstance(node, tir.BufferStore | tir.Evaluate | tir.For):
