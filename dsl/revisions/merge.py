@@ -231,10 +231,11 @@ class _Merge:
         if all(runs):
             both = [[item.sides[side] for item in run] for side, run in enumerate(runs)]
             ours, theirs = ([node.digest for node in nodes if node is not None] for nodes in both)
-            if ours == theirs:
+            hides_change = any(item.base is not None and self._changed(item, OURS) for item in runs[THEIRS])
+            if ours == theirs and (runs[OURS] == runs[THEIRS] or not hides_change):
                 for item in runs.pop():
                     self._mark_emitted(item)
-            elif not commute(both[OURS], both[THEIRS]):
+            elif ours == theirs or not commute(both[OURS], both[THEIRS]):
                 for side, run in enumerate(runs):
                     moved = [item for item in run if item.base is not None and self._changed(item, 1 - side)]
                     both[1 - side] += [item.sides[1 - side] for item in moved]  # what the other side changed in them
