@@ -1,7 +1,7 @@
-"""Python expressions in decorated definitions that the language does not have: f-strings, and comparisons by `is`.
+"""Python in decorated definitions that the language does not have: f-strings, comparisons by `is`, `nonlocal` and `global`.
 
-Their names belong to the Python program, so they are constants of the definition: they are evaluated when it is read, and a name
-of their value replaces them. A text alone has neither.
+The names of such expressions belong to the Python program, so they are constants of the definition: they are evaluated when it is
+read, and a name of their value replaces them. The statements are left out. A text alone has none of them.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+$")
 def with_constants(source: Source, names: Mapping[str, Any]) -> tuple[Source, dict[str, Any]]:
     """Return `source` with names in place of such expressions, which keep their lengths, and the values of these names.
 
-    An expression that uses a variable of the definition stays: the parser refuses it. Raise TvmsError E0207 if the evaluation
-    raises an exception.
+    Spaces replace statements such as `nonlocal name`. An expression that uses a variable of the definition stays, and so does a
+    statement that names one: the parser refuses them. Raise TvmsError E0207 if the evaluation raises an exception.
     """
-    if not any(sign in source.text for sign in ('f"', "f'", " is ")):
+    if not any(sign in source.text for sign in ('f"', "f'", " is ", "nonlocal", "global")):
         return source, {}
     try:
         tree = ast.parse(source.text)
@@ -67,9 +67,32 @@ def with_constants(source: Source, names: Mapping[str, Any]) -> tuple[Source, di
         name = _unused(text, len(values))
         if len(name) <= end - start:
             values[name] = _evaluated(node, names, Span(source, start, end))
-            blank = re.sub(r"[^\n]", " ", source.text[start + len(name) : end])
-            text = f"{text[:start]}{name}{blank}{text[end:]}"
-    return (Source(source.name, text, source.text), values) if values else (source, {})
+            text = f"{text[:start]}{name}{_blank(text[start + len(name) : end])}{text[end:]}"
+    for node in _scope_statements(tree):
+        start, end = offset(node.lineno, node.col_offset), offset(node.end_lineno or 0, node.end_col_offset or 0)
+        if not own & set(node.names) and all(name in names for name in node.names) and _is_alone(text, start, end):
+            text = f"{text[:start]}{_blank(text[start:end])}{text[end:]}"
+    return (source, {}) if text == source.text else (Source(source.name, text, source.text), values)
+
+
+def _scope_statements(tree: ast.AST) -> Iterator[ast.Nonlocal | ast.Global]:
+    """Yield the statements `nonlocal` and `global`, without those that are the whole body of a function."""
+    for node in ast.walk(tree):
+        for child in ast.iter_child_nodes(node):
+            is_only = isinstance(node, ast.FunctionDef) and len(node.body) == 1
+            if isinstance(child, ast.Nonlocal | ast.Global) and not is_only:
+                yield child
+
+
+def _is_alone(text: str, start: int, end: int) -> bool:
+    """Return whether no other statement is on the lines of a statement."""
+    before = text[text.rfind("\n", 0, start) + 1 : start]
+    after = text[end:].partition("\n")[0].partition("#")[0]
+    return not before.strip() and not after.strip()
+
+
+def _blank(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
 
 
 def _expressions(node: ast.AST) -> Iterator[ast.expr]:

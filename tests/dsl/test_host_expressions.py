@@ -1,4 +1,4 @@
-"""Python expressions in decorated functions: f-strings and `is`, whose names belong to the Python program."""
+"""Python in decorated functions: f-strings, `is`, `nonlocal` and `global`, whose names belong to the Python program."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tvms.script import relax as R
 from tvms.script import tir as T
 
 NAME, BIAS = "gemm", None
+SIZE = 4
 
 
 def doubled(n: int) -> int:
@@ -75,6 +76,54 @@ def test_an_exception_is_an_error() -> None:
         @T.prim_func
         def f(A: T.Buffer((4,), "float32")) -> None:
             T.func_attr({"name": f"{broken()}"})
+
+
+def test_nonlocal_and_global_names_of_the_program_are_left_out() -> None:
+    dtype, n = "float16", 3
+
+    @tvms.script.ir_module
+    class Module:
+        @R.function
+        def main(x: R.Tensor((n, SIZE), dtype)) -> R.Tensor((n, SIZE), dtype):
+            nonlocal dtype, n  # for the annotations
+            global SIZE
+            gv = R.astype(x, dtype)
+            return gv  # noqa: RET504
+
+    @T.prim_func
+    def f(A: T.Buffer((n,), dtype)) -> None:
+        nonlocal n
+        for i in range(n):
+            A[i] = T.cast(n, dtype)
+
+    n = dtype = None
+    text = """
+I.ir_module Module:
+    R.function main(x: R.Tensor((3, 4), "float16")) -> R.Tensor((3, 4), "float16"):
+        gv = R.astype(x, "float16")
+        return gv
+"""
+    tvms.ir.assert_structural_equal(Module, tvms.parse(text))
+    expected = from_source(
+        "T.prim_func f(A: T.Buffer((3,), 'float16')):\n    for i in range(3):\n        A[i] = T.float16(3)"
+    )
+    tvms.ir.assert_structural_equal(f, expected)
+
+
+def test_nonlocal_names_that_a_definition_assigns_are_refused() -> None:
+    index = 2
+    message = r"(?s)error\[E0013\]: `nonlocal` is not part of the language.*nonlocal index.*= help: pass the value as a parameter"
+    with pytest.raises(tvms.TvmsError, match=message):
+
+        @T.prim_func
+        def f(A: T.Buffer((4,), "float32")) -> None:
+            nonlocal index
+            index = T.int32(1)
+            A[index] = 0.0
+
+    text = "@T.prim_func\ndef f(A: T.Buffer((4,), 'float32')):\n    nonlocal index\n    A[index] = 0.0"
+    with pytest.raises(tvms.TvmsError, match=message):
+        from_source(text, {"index": index})
 
 
 def test_variables_of_the_definition_and_texts_have_no_f_strings() -> None:
