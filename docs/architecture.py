@@ -1,4 +1,4 @@
-"""Write docs/architecture.md and docs/architecture.svg from the source: `python docs/architecture.py [--check]`.
+"""Write docs/architecture.md, its picture and docs/decisions/README.md from the source: `python docs/architecture.py [--check]`.
 
 The picture shows the rooms and the imports between them; the life of a matrix product is the output of `tvms tour`.
 """
@@ -66,7 +66,13 @@ proof holds for the scheduled program, because a schedule only reorders accesses
 to a file by `tvms compile`. A call checks its arguments against the signature
 ([`prim_entry.py`](../codegen/runtime/prim_entry.py)) and then jumps to the code.
 
-## Decisions
+Decisions that were hard to make have [a page each](decisions/README.md).
+"""
+DECISIONS = """\
+# Decisions
+
+Each page records one decision that was hard to make: the decision, its reasons and its price. Read them before you propose to
+change what they decide; [architecture](../architecture.md) describes the result.
 
 {decisions}
 """
@@ -101,9 +107,9 @@ def _stages() -> Iterator[str]:
 
 
 def _decisions() -> Iterator[str]:
-    for path in sorted((HERE / "decisions").glob("*.md")):
+    for path in sorted((HERE / "decisions").glob("[0-9]*.md")):
         title = path.read_text(encoding="utf-8").splitlines()[0].lstrip("# ")
-        yield f"- [{title}](decisions/{path.name})"
+        yield f"- [{title}]({path.name})"
 
 
 # --- Picture --------------------------------------------------------------------------------------------------
@@ -160,12 +166,14 @@ def picture() -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write both files, or with `--check` return 1 if one is out of date."""
-    page = PAGE.format(
-        rooms="\n".join(_rows()), stages="\n".join(_stages()), decisions="\n".join(_decisions()), sample=SAMPLE
-    )
+    """Write the files, or with `--check` return 1 if one is out of date."""
+    files = {
+        "architecture.md": PAGE.format(rooms="\n".join(_rows()), stages="\n".join(_stages()), sample=SAMPLE),
+        "architecture.svg": picture(),
+        "decisions/README.md": DECISIONS.format(decisions="\n".join(_decisions())),
+    }
     is_old = False
-    for name, content in (("architecture.md", page), ("architecture.svg", picture())):
+    for name, content in files.items():
         path = HERE / name
         if "--check" not in arguments:
             path.write_text(content, encoding="utf-8")

@@ -27,6 +27,6 @@ def run(arguments: argparse.Namespace) -> int:
         hint = f"did you mean {near[0]}? " if near else ""
         raise error("E0804", f"there is no code '{arguments.code}'", help=f"{hint}'tvms explain' lists all codes")
     say(f"{code}: {CODES[code]}")
-    for paragraph in explanation(code, lambda text: indent(text, "    ")):
+    for paragraph in explanation(code, lambda text, _: indent(text, "    ")):
         say(f"\n{paragraph}")
     return 0

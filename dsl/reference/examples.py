@@ -104,14 +104,18 @@ def reason(code: str) -> str | None:
     return WITHOUT[max(fitting, key=len)] if fitting else None
 
 
-def explanation(code: str, block: Callable[[str], str]) -> list[str]:
-    """Return the paragraphs that explain a code below its title; `block` lays out a text of several lines."""
+def explanation(code: str, block: Callable[[str, bool], str]) -> list[str]:
+    """Return the paragraphs that explain a code below its title.
+
+    `block(text, is_program)` lays out a text of several lines: a program, or a message.
+    """
     found = example(code)
     if found is None:
         why = reason(code)
         return [f"No example: {why[0].lower()}{why[1:]}"] if why else []
     wrong, right = (found.parts[name].strip("\n") for name in ("given", "right"))
-    return ["Wrong:", block(wrong), block(found.parts["says"].strip("\n")), "Right:", block(_changed(wrong, right))]
+    message = block(found.parts["says"].strip("\n"), False)
+    return ["Wrong:", block(wrong, True), message, "Right:", block(_changed(wrong, right), True)]
 
 
 def _changed(wrong: str, right: str) -> str:

@@ -115,8 +115,13 @@ def diagnostics() -> str:
 
 
 def _code(code: str) -> Iterator[str]:
-    for paragraph in [f"### {code}: {CODES[code]}", *explanation(code, lambda text: f"```\n{text}\n```")]:
+    title = f'### <a id="{code.lower()}"></a>{code}: {CODES[code]}'
+    for paragraph in (title, *explanation(code, _block)):
         yield from ("", paragraph)
+
+
+def _block(text: str, is_program: bool) -> str:
+    return f"```{'python' * is_program}\n{text}\n```"
 
 
 _CASES = Path(__file__).parents[2] / "tests" / "cases" / "schedule"
@@ -218,7 +223,8 @@ def _requires(primitive: Primitive) -> Iterator[str]:
     if primitive.requires:
         yield from ("", "Requires:", "")
     for condition in primitive.requires:
-        yield f"- **{condition.code}** {condition.holds}; else: {condition.remedy}"
+        link = f"[{condition.code}](diagnostics.md#{condition.code.lower()})"
+        yield f"- **{link}** {condition.holds}; else: {condition.remedy}"
 
 
 def _example(primitive: Primitive) -> Iterator[str]:

@@ -1,0 +1,110 @@
+"""Documents refer to what exists: pages, anchors, codes and commands; the site has every page once."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from tvms.dsl.cli import build_parser
+from tvms.dsl.reference.examples import example
+from tvms.ir.codes import CODES
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+INSIDE = sorted(DOCS.rglob("*.md"))
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *INSIDE]
+GENERATED = {"first-steps.md", "changelog.md", "contributing.md", "samples.md"}
+"""Pages that docs/site_hook.py adds: their sources are outside of docs/."""
+FENCE = re.compile(r"^( *)```.*?^\1```$", re.M | re.S)
+LINK = re.compile(r"`[^`\n]*`|!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^()\s]+)\)")
+HEADING = re.compile(r"^#+ (.*)$", re.M)
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def prose(path: Path) -> str:
+    """Return a document without its fenced blocks."""
+    return FENCE.sub("", path.read_text(encoding="utf-8"))
+
+
+def anchors(path: Path) -> set[str]:
+    """Return the anchors of a document, as Git hosts and the site make them."""
+    text = prose(path)
+    titles = [re.sub(r"<[^>]*>|\[([^\]]*)\]\([^)]*\)", r"\1", title) for title in HEADING.findall(text)]
+    made = {re.sub(r"[^\w\- ]", "", title.strip().lower()).replace(" ", "-") for title in titles}
+    return made | set(re.findall(r'<a id="([^"]*)">', text))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_to_files_and_anchors(page: Path) -> None:
+    broken: list[str] = []
+    for address in LINK.findall(prose(page)):
+        path, _, anchor = address.partition("#")
+        if not address or "://" in address:
+            continue
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            broken.append(address)
+    assert broken == []
+
+
+def navigation() -> list[str]:
+    """Return the pages that mkdocs.yml lists, patterns expanded."""
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    listed = re.findall(r"^ +- (?:[^:\n]*: )?(\S+\.md)$", text, re.M)
+    return [
+        path
+        for entry in listed
+        for path in ([found.relative_to(DOCS).as_posix() for found in DOCS.glob(entry)] if "*" in entry else [entry])
+    ]
+
+
+def test_the_navigation_lists_each_page_once() -> None:
+    assert sorted(navigation()) == sorted([*(path.relative_to(DOCS).as_posix() for path in INSIDE), *GENERATED])
+
+
+def test_the_front_page_leads_to_each_page() -> None:
+    """All pages that people look for are found from docs/README.md, which Git hosts show; it links to the list of decisions."""
+    front = DOCS / "README.md"
+    linked = {(DOCS / address.split("#")[0]).resolve() for address in LINK.findall(prose(front)) if address}
+    wanted = [path for path in PAGES if path != front and not path.name[0].isdigit()]
+    assert [name_of(path) for path in wanted if path not in linked] == []
+
+
+def test_each_code_has_an_anchor_and_an_example() -> None:
+    text = (DOCS / "diagnostics.md").read_text(encoding="utf-8")
+    assert re.findall(r'^### <a id="(e\d{4})"></a>', text, re.M) == [code.lower() for code in sorted(CODES)]
+    parts = re.split(r'^### <a id="e\d{4}"></a>', text, flags=re.M)[1:]
+    for code, part in zip(sorted(CODES), parts, strict=True):
+        assert (example(code) is not None) == all(word in part for word in ("Wrong:", "Right:")), code
+        assert example(code) is not None or "No example: " in part, code
+
+
+def shown_commands() -> list[tuple[str, str]]:
+    """Return each command line in a block of code of a document, with the file; what is explained beside it is cut off."""
+    found: dict[tuple[str, str], None] = {}
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        blocks = [block[0] for block in FENCE.finditer(text)]
+        indented = re.findall(r"^    .*", FENCE.sub("", text), re.M)
+        for line in re.findall(r"^ *(?:\$ )?(tvms [^|>\n]*)", "\n".join([*blocks, *indented]), re.M):
+            command = re.split(r"\s{2,}|\s#", line)[0].strip()
+            found[name_of(page), re.sub(r"[\[\]]", "", command)] = None
+    return list(found)
+
+
+def test_commands_have_the_options_that_documents_show() -> None:
+    parser, _ = build_parser()
+    wrong: list[tuple[str, str]] = []
+    for page, command in shown_commands():
+        try:
+            _, unknown = parser.parse_known_args(shlex.split(command)[1:])
+        except Exception as problem:  # a usage error
+            unknown = [str(problem)]
+        wrong += [(page, f"{command}: {' '.join(unknown)}")] * bool(unknown)
+    assert wrong == []
+    assert len(shown_commands()) >= 40
