@@ -21,6 +21,9 @@ _IMPORTERS = frozenset(("import_module", "importorskip", "find_spec", "__import_
 _OF_FUNCTIONS = {"items": "functions_items", "keys": "get_global_vars"}
 """Methods of the mapping `mod.functions`, and the methods of modules that return references instead of names."""
 
+_NEWEST = re.compile(r"\b(tirx|tvm_ffi|s_tir)\b")
+"""Names that only programs for the newest TVM have."""
+
 
 def port_python(source: Source) -> tuple[str, tuple[Diagnostic, ...]]:
     """Return the program with the names of tvms, and a warning E0820 for each name that tvms lacks.
@@ -184,14 +187,19 @@ class _Porter:
             self._replace(self._end(name), end, whole.removeprefix(module))
 
     def _call(self, node: ast.Call) -> None:
-        """Rename the module that a call such as `importlib.import_module("tvm.relax")` imports, and calls of mappings.
+        """Rename the module that a call such as `importlib.import_module("tvm.relax")` imports, and calls of methods.
 
-        The functions of a module are a mapping from names here, but from references in TVM.
+        The functions of a module are a mapping from names here, but from references in TVM. The method `script` prints the
+        native text here, but TVMScript in TVM.
         """
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Attribute(value=module, attr="functions"), attr=attr), args=[]):
                 if attr in _OF_FUNCTIONS and self._imports_tvm and not node.keywords:
                     self._replace(self._end(module), self._end(node.func), f".{_OF_FUNCTIONS[attr]}")
+                return
+            case ast.Call(func=ast.Attribute(attr="script"), args=[], keywords=keywords):
+                if self._imports_tvm and not {None, "dialect"} & {keyword.arg for keyword in keywords}:
+                    self._print_in_dialect(node)
                 return
             case _:
                 pass
@@ -206,6 +214,17 @@ class _Porter:
         if is_of_tvm(argument.value) and written[1:-1] == argument.value:
             self._replace(start, end, f"{written[0]}{renamed(argument.value)}{written[-1]}")
             self._check(renamed(argument.value), start, end)
+
+    def _print_in_dialect(self, node: ast.Call) -> None:
+        """Make a call of the method `script` print TVMScript, which the program expects."""
+        dialect = "tvm-0.27" if _NEWEST.search(self._source.text) else "tvm-0.21"
+        argument = f'dialect="{dialect}"'
+        if node.keywords:
+            start = self._offset(node.keywords[0].lineno, node.keywords[0].col_offset)
+            self.edits.append(Edit(start, start, f"{argument}, "))
+        else:
+            end = self._end(node) - 1
+            self.edits.append(Edit(end, end, argument))
 
 
 def _statement(name: str, bound: str) -> str:

@@ -72,6 +72,7 @@ from tvms.ir.api.relax import get_shape_of as get_shape_of
 from tvms.ir.api.relax import register_pipeline as register_pipeline
 from tvms.relax import analysis as analysis
 from tvms.relax import backend as backend
+from tvms.relax import binding_rewrite as binding_rewrite
 from tvms.relax import block_builder as block_builder
 from tvms.relax import dpl as dpl
 from tvms.relax import exec_builder as exec_builder

@@ -1,5 +1,6 @@
 """Helpers of tests of graph-level programs (TVM: `tvm.relax.testing`)."""
 
-from . import nn, runtime_builtin, transform, vm
+from . import ast_printer, nn, runtime_builtin, transform, vm
+from .ast_printer import dump_ast
 
-__all__ = ["nn", "runtime_builtin", "transform", "vm"]
+__all__ = ["ast_printer", "dump_ast", "nn", "runtime_builtin", "transform", "vm"]
