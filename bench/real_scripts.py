@@ -7,8 +7,9 @@ FOLDER holds one definition per file, `<area>/<name>.py`, and `index.jsonl` with
 `file`, and `in_raises` if the text is a negative test. `--peer` names a Python interpreter that has
 apache-tvm 0.27; it reads what tvms prints in its dialect. A module is *equal* if the original definition,
 renamed to that dialect, is structurally equal in apache-tvm or, since some names have changed their
-meaning, if the text that apache-tvm prints is the same module for tvms. A definition with
-`check_well_formed=False` need not pass the verifier.
+meaning, if the text that apache-tvm prints is the same module for tvms. Small constants are printed as
+numbers, as `tvms convert` prints them. A definition with `check_well_formed=False` need not pass the
+verifier. What apache-tvm does not accept as it was written is counted apart.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from typing import Any
 import tvms
 from tvms.dsl.compatibility import as_tvm_takes_them, dialect_of
 from tvms.dsl.load import parse
+from tvms.dsl.printer import script_with_constants
 from tvms.dsl.round_trip import check_round_trip
 from tvms.ir.base import IRModule, Node, Source
 from tvms.ir.diagnostics import TvmsError
@@ -39,7 +41,9 @@ RENAMED = (
     (r"@T\.prim_func(?!\()", "@T.prim_func(s_tir=True)"),
     (r"\bT\.(block|block_attr|alloc_buffer)\b", r"T.s\1"),
     (r"\bT\.salloc_buffer\b", "T.sblock_alloc_buffer"),
-    (r"T\.allocate\(([\[(][^\])]*[\])], *\"\w+\"), *(\"[\w.]+\")", r"T.alloc_buffer(\1, scope=\2"),
+    (r"T\.allocate\(([\[(][^\])]*[\])], *\"\w+\"), *(?:scope=)?(\"[\w.]+\")", r"T.alloc_buffer(\1, scope=\2"),
+    (r"\bT\.ptx_mma\(", "T.ptx_legacy.mma("),
+    (r",\s*(?:input_)?axis_separators=\[\]", ""),
     (r"\bout_sinfo=", "out_ty="),
     (r"\bsinfo_args=", "ty_args="),
     (r"([\"'])tir\.", r"\1tirx."),
@@ -62,7 +66,7 @@ def renamed(text: str) -> str:
 
 PEER = """
 import json, sys
-from tvm_ffi import structural_equal
+from tvm_ffi import get_first_structural_mismatch, structural_equal
 from tvm.script import from_source
 import tvm
 class Shown(dict):
@@ -90,10 +94,14 @@ for line in sys.stdin:
     task = json.loads(line)
     found, problem = read(task["text"])
     answer = {"problem": problem}
-    if found is not None:
-        original, _ = read(task["original"])
+    if found is None:
+        answer["original"] = read(task["original"])[1]
+    else:
+        original, answer["original"] = read(task["original"])
         answer["printed"] = found.script(show_meta=False)
         answer["same"] = None if original is None else structural_equal(found, original, map_free_vars=True)
+        if answer["same"] is False:
+            answer["mismatch"] = str(get_first_structural_mismatch(found, original, map_free_vars=True))
     print(json.dumps(answer), file=sys.stderr, flush=True)
 """
 
@@ -153,9 +161,11 @@ def judge(path: Path, peer: Peer | None) -> tuple[int, str]:
 
 def judge_with_peer(module: IRModule, text: str, peer: Peer) -> tuple[int, str]:
     """Judge a module that satisfies the laws, as `judge` does."""
-    answer = peer.ask(module.script("tvm-0.27"), renamed(text))
+    printed, _ = script_with_constants(module, "tvm-0.27", shows_small=True)
+    answer = peer.ask(printed, renamed(text))
     if answer["problem"] is not None:
-        return 3, str(answer["problem"])
+        reason = str(answer["problem"])
+        return 3, f"{reason} (nor as it was written)" if answer.get("original") is not None else reason
     if answer["same"]:
         return 5, ""
     try:
@@ -163,7 +173,10 @@ def judge_with_peer(module: IRModule, text: str, peer: Peer) -> tuple[int, str]:
     except TvmsError as problem:
         return 4, f"the text that the peer prints is rejected: {first_line(problem)}"
     difference = first_difference(comparable(module), comparable(again), map_free_vars=True)
-    return (5, "") if difference is None else (4, f"the peer prints another program, which differs at {difference}")
+    if difference is None:
+        return 5, ""
+    found = f"the peer finds a difference at {answer.get('mismatch')}"
+    return 4, f"{found}, and prints another program, which differs at {difference}"
 
 
 def definitions(folder: Path, areas: list[str]) -> Iterator[tuple[str, Path]]:

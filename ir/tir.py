@@ -336,6 +336,10 @@ class AssertStmt(Stmt, frozen=True, eq=False):
     condition: PrimExpr
     message: PrimExpr
     body: Stmt
+    kind: str = ""
+    """The exception that the newest TVM raises, such as "ValueError"; by default that is RuntimeError."""
+    parts: tuple[str, ...] = ()
+    """The pieces of the message, if they are several or if `kind` is given."""
 
 
 class BufferStore(Stmt, frozen=True, eq=False):

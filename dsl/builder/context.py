@@ -15,7 +15,7 @@ tuples for tuples and lists, dicts), IR nodes, and the objects of `forms` (names
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -206,6 +206,8 @@ class Context:
         self.scope = scope
         self.diagnostics: list[Diagnostic] = []
         self.warnings: list[Diagnostic] = []
+        self.replaced_by: Callable[[Any], Any] | None = None
+        """Replaces the values of names in the expression that is being read, if given."""
         dialect = dialect_of(source)
         self.dialect: Dialect = "decorated" if is_python and dialect == "tvm-0.21" else dialect
         """Dialect of the text. A function in a Python program does not count as a file of TVM 0.21."""
@@ -275,7 +277,7 @@ class Context:
             raise Failed
         if not self.budget.use(value):
             raise self.exhausted(node)
-        return value
+        return value if self.replaced_by is None else self.replaced_by(value)
 
     def pay(self, nodes: int, node: syntax.Syntax) -> None:
         """Pay for the `nodes` that `node` creates; if the budget does not suffice, report E0010 and stop building."""

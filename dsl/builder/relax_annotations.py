@@ -14,6 +14,7 @@ from ...ir.spelling import did_you_mean
 from .. import syntax
 from . import relax_values as values
 from . import remedies
+from .forms import Form
 from .relax_arguments import Arguments, bind, parameters
 from .relax_blocks import BlockBuilder
 from .relax_dimensions import dimensions, scalar
@@ -25,6 +26,8 @@ def struct_info(builder: BlockBuilder, node: syntax.Expr) -> StructInfo:
     value = values.evaluate(builder, node)
     if value is None:
         return relax.TupleStructInfo((), span=builder.context.span(node))
+    if isinstance(value, Form) and is_dtype(value.name.removeprefix("T.")):  # the newest TVM prints R.Prim("int64") so
+        return relax.PrimStructInfo(value.name.removeprefix("T."), span=builder.context.span(node))
     if not isinstance(value, StructInfo):
         help = "write R.Tensor(shape, dtype), R.Shape(dims), R.Prim(dtype), R.Tuple(…), R.Callable(…) or R.Object"
         raise builder.context.error("E0315", f"{describe(value)} is not struct info", node, help)

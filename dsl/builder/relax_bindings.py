@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...ir import relax, tir
+from ...ir import make, relax, tir
 from ...ir.base import GlobalVar, Metadata, Span, StructInfo, Trivia
 from ...ir.building.call_te import is_known
 from ...ir.contradiction import contradiction
@@ -37,6 +37,8 @@ def assign(builder: BlockBuilder, target: Target, value: Any, node: syntax.Expr)
     """
     if values.is_tuple(value) and isinstance(node, syntax.Tuple):
         value = values.to_expr(builder, value, node)
+    elif (scalar := _annotated_scalar(target, value)) is not None:
+        target, value = replace(target, annotation=None), relax.PrimValue(scalar, span=builder.context.span(node))
     elif isinstance(value, bool | int | float):
         value = constant(builder, node, "", node)
     match value:
@@ -48,6 +50,15 @@ def assign(builder: BlockBuilder, target: Target, value: Any, node: syntax.Expr)
             bind(builder, target, value)
         case _:
             builder.context.scope.define(target.name, value)
+
+
+def _annotated_scalar(target: Target, value: Any) -> tir.PrimExpr | None:
+    """Return the value of `x: R.Prim("int64") = n + 1`, which the newest TVM binds; None for another assignment."""
+    said = target.annotation
+    if not isinstance(said, relax.PrimStructInfo) or (isinstance(value, tir.Var) and value.name in ("", target.name)):
+        return None
+    scalar = make.const(value, said.dtype) if isinstance(value, bool | int | float) else value
+    return scalar if isinstance(scalar, tir.PrimExpr) and scalar.dtype == said.dtype else None
 
 
 def bind(builder: BlockBuilder, target: Target, value: relax.Expr) -> relax.Var:
@@ -95,7 +106,7 @@ def _bind_match_cast(builder: BlockBuilder, target: Target, cast: MatchCastReque
 def define_symbolic(builder: BlockBuilder, target: Target, var: tir.Var) -> None:
     """Define the symbolic dimension of `n = T.int64()`, or check it if a signature has defined it before."""
     context = builder.context
-    known = context.scope.get(target.name)
+    known = values.known_scalar(context.scope.get(target.name))
     if not isinstance(known, tir.Var):
         named = replace(var, name=target.name, span=context.span(target.node))
         context.scope.define(target.name, named)

@@ -27,7 +27,7 @@ from .relax_annotations import FORMS, build_struct_info, check_ndim, dtype_of, s
 from .relax_arguments import Arguments, bind, parameters
 from .relax_blocks import BlockBuilder
 from .relax_constants import build_const, build_dist_const, build_named_constant
-from .relax_dimensions import dimensions
+from .relax_dimensions import computed, dimensions
 from .relax_distributed import device_mesh, placement, vdevice
 
 _NAMED_IN_THE_MODULE = {"dst_vdevice": vdevice, "device_mesh": device_mesh, "placement": placement}
@@ -236,7 +236,7 @@ def _shape(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax.
 
 def _prim_value(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax.Expr:
     """`R.prim_value(n)`: a scalar of the loop level as a value."""
-    value = values.operand(builder, given["value"])
+    value = values.known_scalar(computed(builder, given["value"]))
     if isinstance(value, str | tuple):
         raise builder.context.error("E0321", f"{describe(value)} is not a scalar", given["value"])
     return values.to_expr(builder, value, given["value"])

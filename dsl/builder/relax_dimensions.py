@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from ...ir import relax, tir
-from ...ir.dtype import is_int
+from ...ir.diagnostics import Source
+from ...ir.dtype import is_dtype, is_int
 from ...ir.signature import describe
 from .. import syntax
+from ..parser import parse_syntax
 from . import relax_values as values
 from .relax_blocks import BlockBuilder
-from .signatures import quoted
+from .signatures import names_in, quoted
 
 _SHAPE_ARGUMENTS = {
     "Tensor": ("shape", 0), "Shape": ("values", 0), "DTensor": ("shape", 0), "Prim": ("value", 1),
 }  # fmt: skip
 """For each kind of struct info that can name symbolic dimensions, the argument that does: its name and position."""
+_DIMENSIONS = {**_SHAPE_ARGUMENTS, "shape": ("values", 0), "prim_value": ("value", 0)}
+"""The same for all calls that take a dimension, or a list of them."""
 
 
 def dimensions(builder: BlockBuilder, node: syntax.Expr, or_value: bool = False) -> Any:
@@ -26,11 +30,11 @@ def dimensions(builder: BlockBuilder, node: syntax.Expr, or_value: bool = False)
     """
     match node:
         case syntax.Tuple() | syntax.List():
-            return tuple(_as_dimension(builder, values.operand(builder, element), element) for element in node.elements)
+            return tuple(_as_dimension(builder, computed(builder, element), element) for element in node.elements)
         case syntax.Constant(value=None):
             return None
         case _:
-            value = values.operand(builder, node)
+            value = computed(builder, node)
     if values.is_tuple(value):
         return tuple(_as_dimension(builder, item, node) for item in value)
     if or_value:
@@ -41,16 +45,27 @@ def dimensions(builder: BlockBuilder, node: syntax.Expr, or_value: bool = False)
 
 def scalar(builder: BlockBuilder, node: syntax.Expr, dtype: str) -> tir.PrimExpr:
     """Return a known scalar of dtype `dtype`; if that is empty, plain integers are int64."""
-    return _as_dimension(builder, values.operand(builder, node), node, dtype, is_scalar=True)
+    return _as_dimension(builder, computed(builder, node), node, dtype, is_scalar=True)
+
+
+def computed(builder: BlockBuilder, node: syntax.Expr) -> Any:
+    """Return the value of an expression in which each graph-level scalar with a known value is replaced by that value."""
+    context = builder.context
+    was, context.replaced_by = context.replaced_by, values.known_scalar
+    try:
+        return values.operand(builder, node)
+    finally:
+        context.replaced_by = was
 
 
 def _as_dimension(
     builder: BlockBuilder, value: Any, node: syntax.Expr, dtype: str = "", is_scalar: bool = False
 ) -> tir.PrimExpr:
     context = builder.context
+    value = values.known_scalar(value)
     match value:
         case str():
-            written = values.evaluate(builder, quoted(context, value, node))
+            written = computed(builder, quoted(context, value, node))
             value = _as_dimension(builder, written, node, dtype, is_scalar)
         case bool():
             value = tir.IntImm("bool", int(value), span=context.span(node))
@@ -74,6 +89,56 @@ def _as_dimension(
             )
         value = tir.IntImm("int64", value.value, span=value.span)
     return value
+
+
+def scalars_used_as_dimensions(builder: BlockBuilder, definition: syntax.Definition) -> dict[str, str]:
+    """Return the parameters `n: R.Prim("int64")`, with their dtypes, that the function computes with as with a dimension.
+
+    That is what such a parameter is in the newest TVM. `R.prim_value(n)` and `n + 1` compute with it, `R.add(n, n)` does not.
+    """
+    scalars = {
+        param.name: dtype
+        for param in definition.params or ()
+        if param.annotation is not None and (dtype := _scalar_dtype(builder, param.annotation))
+    }
+    used = set(_names_computed_with(builder, definition)) if scalars else set[str]()
+    return {name: dtype for name, dtype in scalars.items() if name in used}
+
+
+def _scalar_dtype(builder: BlockBuilder, annotation: syntax.Expr) -> str | None:
+    """Return the dtype of `R.Prim("int64")` or `T.int64`; None for anything else."""
+    match annotation:
+        case syntax.Call(func=func, args=(syntax.Constant(value=str(dtype)),), keywords=()):
+            is_scalar = values.dotted(builder, func) == "R.Prim"
+        case syntax.Attribute(attr=dtype):
+            is_scalar = values.dotted(builder, annotation) == f"T.{dtype}"
+        case _:
+            return None
+    return dtype if is_scalar and is_dtype(dtype) and is_int(dtype) else None
+
+
+def _names_computed_with(builder: BlockBuilder, definition: syntax.Definition) -> Iterator[str]:
+    stack: list[tuple[Any, bool]] = [(definition, False)]
+    while stack:
+        part, is_dimension = stack.pop()
+        match part:
+            case tuple() | list():
+                stack.extend((item, is_dimension) for item in cast("tuple[Any, ...]", part))
+            case syntax.Name(id=name) if is_dimension:
+                yield name
+            case syntax.Constant(value=str(text)) if is_dimension:
+                yield from names_in(parse_syntax(Source("", text))[0].body)
+            case syntax.Binary():
+                stack.extend((side, True) for side in (part.left, part.right))
+            case syntax.Call(func=syntax.Attribute(attr=kind)):
+                name, position = _DIMENSIONS.get(kind, ("", -1))
+                inside = is_dimension and position < 0  # as in T.max(n, 1)
+                stack.extend((argument, inside or index == position) for index, argument in enumerate(part.args))
+                stack.extend((keyword.value, inside or keyword.name == name) for keyword in part.keywords)
+            case syntax.Syntax():
+                stack.extend((getattr(part, name), is_dimension) for name in part.__struct_fields__)
+            case _:
+                pass
 
 
 def symbolic_names(annotation: syntax.Expr) -> Iterator[str]:

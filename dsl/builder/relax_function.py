@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,7 +23,7 @@ from .relax_bindings import Target, new_var
 from .relax_bindings import bind as bind_value
 from .relax_blocks import BlockBuilder
 from .relax_dataflow import output_names
-from .relax_dimensions import symbolic_names
+from .relax_dimensions import scalars_used_as_dimensions, symbolic_names
 from .signatures import check_no_value, check_private, names_in, type_variables
 
 HEAD = parameters("f?", "pure?", "private?", "check_well_formed?")
@@ -129,34 +129,45 @@ def _signature(
 ) -> Signature:
     """Define the parameters and symbolic dimensions of a function in the open frame, and return its signature."""
     context = builder.context
-    for name, var in _symbolic_variables(builder, definition):
+    scalars = scalars_used_as_dimensions(builder, definition)
+    for name, var in _symbolic_variables(builder, definition, scalars):
         context.scope.define(name, var if symbols is None else symbols.setdefault(name, var))
+    known = {name: context.scope.get(name) for name in scalars}
     ret = None
     with context.recover(), context.signature():
         ret = None if definition.returns is None else struct_info(builder, definition.returns)
     params: list[relax.Var] = []
     for param in definition.params or ():
         with context.recover([param.name]), context.signature():
-            params.append(_parameter(builder, param))
+            params.append(_parameter(builder, param, known.get(param.name)))
     return Signature(
         tuple(params), ret, _flag(context, definition, "pure", True), _flag(context, definition, "private", False)
     )
 
 
-def _parameter(builder: BlockBuilder, param: syntax.Param) -> relax.Var:
+def _parameter(builder: BlockBuilder, param: syntax.Param, known: tir.Var | None = None) -> relax.Var:
+    """Define a parameter; `known` is the dimension that it passes."""
     context = builder.context
     check_no_value(context, param)
     if param.annotation is None:
         help = f"write {param.name}: R.Tensor(…), or R.Object if nothing is known"
         raise context.error("E0305", f"parameter '{param.name}' has no struct info", param, help)
-    var = relax.Var(param.name, struct_info=struct_info(builder, param.annotation), span=context.span(param))
+    info = struct_info(builder, param.annotation)
+    if known is not None:
+        info = relax.PrimStructInfo(known.dtype, known, span=info.span)
+    var = relax.Var(param.name, struct_info=info, span=context.span(param))
     context.scope.define(param.name, var)
     return var
 
 
-def _symbolic_variables(builder: BlockBuilder, definition: syntax.Definition) -> Iterator[tuple[str, tir.Var]]:
-    """Yield the dimensions that the parameters name in strings: int64 unless the body declares another dtype."""
+def _symbolic_variables(
+    builder: BlockBuilder, definition: syntax.Definition, scalars: Mapping[str, str]
+) -> Iterator[tuple[str, tir.Var]]:
+    """Yield the dimensions that the parameters name in strings: int64 unless the body declares another dtype; and `scalars`,
+    parameters that pass dimensions, of the dtypes given.
+    """
     declared = type_variables(builder.context, definition)
+    declared |= {name: tir.Var(dtype, name, span=builder.context.span(definition)) for name, dtype in scalars.items()}
     yield from declared.items()
     for statement in definition.body:
         if isinstance(statement, syntax.Assign):

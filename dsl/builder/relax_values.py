@@ -134,8 +134,10 @@ def _unary(builder: BlockBuilder, node: syntax.Unary) -> Any:
 def _binary(builder: BlockBuilder, node: syntax.Binary) -> Any:
     context = builder.context
     left, right = operand(builder, node.left), operand(builder, node.right)
-    if not isinstance(left, relax.Expr) and not isinstance(right, relax.Expr):
-        return expressions.binary(context, node, left, right)
+    if not isinstance(left, relax.Expr) or not isinstance(right, relax.Expr) or context.is_newer_tvm:
+        known = [known_scalar(side) for side in (left, right)]
+        if not any(isinstance(side, relax.Expr) for side in known):
+            return expressions.binary(context, node, *known)
     for value, side in ((left, node.left), (right, node.right)):
         if not isinstance(value, relax.Expr):
             other = right if value is left else left
@@ -146,6 +148,13 @@ def _binary(builder: BlockBuilder, node: syntax.Binary) -> Any:
         help = "call the operator by its name, such as R.logical_and(…)"
         raise context.error("E0206", f"'{node.op}' does not apply to graph-level values", node, help)
     return operator_call(builder, _BINARY_OPERATORS[node.op], node, left, right)
+
+
+def known_scalar(value: Any) -> Any:
+    """Return the known value of a graph-level scalar, or `value` itself if it is anything else."""
+    info = value.struct_info if isinstance(value, relax.Expr) else None
+    known = info.value if isinstance(info, relax.PrimStructInfo) else None
+    return value if known is None else known
 
 
 def _as_constant(value: Any, other: Any) -> str:

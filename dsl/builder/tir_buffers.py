@@ -215,6 +215,7 @@ def alloc_scope(
     dtype: DTypeName = "float32",
     *,
     align: Integer = -1,
+    annotations: Attributes | None = None,
     layout: Any = "default",
     allocated_addr: Any = None,
 ) -> Frame:
@@ -222,7 +223,7 @@ def alloc_scope(
     scope = site.name.removeprefix("T.alloc_")
     made = make_buffer(site, shape, dtype, scope=scope, align=align, attrs=_of_tiles(layout, allocated_addr))
     site.function.allocated_buffers.append(made)
-    return declaration(site.function, made, allocate=True)
+    return declaration(site.function, made, True, annotations)
 
 
 @form("T.decl_buffer")

@@ -121,6 +121,22 @@ for _name, _operator in ops.OPERATORS.items():
         register(f"T.{_name}", _operator_form(_name, _operator))
 
 
+@form("T.tvm_storage_sync")
+def tvm_storage_sync(site: FormUse, storage_scope: Text, is_load: Any = False, num_blocks: Any = -1) -> tir.PrimExpr:
+    """`T.tvm_storage_sync("shared")`: synchronize all threads that share the scope. TVM prints two defaults after it."""
+    row = ops.INTRINSICS["tir.tvm_storage_sync"]
+    if _is_integer(is_load, 0) and _is_integer(num_blocks, -1):
+        return ops.build(row, (_argument(site, storage_scope, 0),), span=site.span)
+    help = "leave out the arguments after the scope: the others are for threads of several blocks"
+    raise site.error("E0202", f"{site.name} takes a scope", help)
+
+
+def _is_integer(value: Any, expected: int) -> bool:
+    return (
+        bool(value == expected) if isinstance(value, int) else isinstance(value, tir.IntImm) and value.value == expected
+    )
+
+
 @form("T.if_then_else")
 def if_then_else(site: FormUse, cond: Condition, t: PrimExpr, f: PrimExpr, *, dtype: Any = None) -> tir.PrimExpr:
     """`T.if_then_else(condition, a, b)`: evaluates only one side."""

@@ -15,6 +15,7 @@ from ...ir.visit import walk
 from .. import syntax
 from ..comments import comments_of
 from ..declarations import declaration_key
+from .convert import is_tuple
 
 Wrap = Callable[[tir.Stmt, Span, Trivia | None], tir.Stmt]
 """Wraps a body in a frame, given the span and the comments of the frame."""
@@ -40,10 +41,28 @@ def let_frame(var: tir.Var, value: tir.PrimExpr) -> Frame:
     return Frame(var, lambda body, span, trivia: tir.LetStmt(var, value, body, span=span, trivia=trivia))
 
 
-def assert_frame(condition: tir.PrimExpr, message: str) -> Frame:
-    """Return the frame of `AssertStmt(condition, message, …)`."""
+def assert_frame(condition: tir.PrimExpr, message: str | tuple[Any, ...]) -> Frame:
+    """Return the frame of `AssertStmt(condition, message, …)`; a message may be `("ValueError", ["part", …])`."""
+    kind, parts = "", ()
+    if not isinstance(message, str):
+        kind, *rest = message
+        parts = tuple([str(part) for part in rest[0]])
+        message = "".join(parts)
+        if len(parts) == 1 and kind == "RuntimeError":
+            kind, parts = "", ()
     text = tir.StringImm("handle", message)
-    return Frame(None, lambda body, span, trivia: tir.AssertStmt(condition, text, body, span=span, trivia=trivia))
+    return Frame(
+        None,
+        lambda body, span, trivia: tir.AssertStmt(condition, text, body, kind, parts, span=span, trivia=trivia),
+    )
+
+
+def is_message(value: Any) -> bool:
+    """Return whether a value is the message of an assertion: a string, or `("ValueError", ["part", …])`."""
+    if isinstance(value, str):
+        return True
+    pair = value if is_tuple(value) and len(value) == 2 else ("", None)
+    return isinstance(pair[0], str) and is_tuple(pair[1]) and all(isinstance(part, str) for part in pair[1])
 
 
 class Expansion(Struct, frozen=True, eq=False):

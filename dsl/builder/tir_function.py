@@ -76,7 +76,7 @@ def build_prim_func(context: Context, definition: syntax.Definition) -> tir.Prim
             _build_params(context, function, definition)
             build_statements(context, definition.body)
             body, comments = function.body.close()
-            body = _without_unused_names(function, body)
+            body = _without_unused_names(function, completed(function, body))
     finally:
         context.tir = outer
     if head.private and "global_symbol" in function.attrs:
@@ -87,7 +87,7 @@ def build_prim_func(context: Context, definition: syntax.Definition) -> tir.Prim
     if not head.private:
         attrs.setdefault("global_symbol", definition.name)
     return tir.PrimFunc(
-        tuple(function.params), completed(function, body), returned, function.buffer_map,
+        tuple(function.params), body, returned, function.buffer_map,
         s_tir=head.s_tir, attrs=attrs, span=context.span(definition), trivia=joined(definition.trivia, comments),
     )  # fmt: skip
 

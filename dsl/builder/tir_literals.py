@@ -90,9 +90,12 @@ def tensor_map(site: FormUse) -> tir.Var:
 
 
 @form("T.Var")
-def var(site: FormUse, name: Text, dtype: DTypeName) -> tir.Var:
-    """`T.Var("n", "int32")`: a variable."""
-    return tir.Var(dtype, name, span=site.span)
+def var(site: FormUse, name: Text, dtype: DTypeName | None = None, *, ty: DTypeName | None = None) -> tir.Var:
+    """`T.Var("n", "int32")`: a variable; the newest TVM calls the dtype `ty`."""
+    given = dtype or ty
+    if given is None or (dtype and ty):
+        raise site.error("E0105", "T.Var needs a name and a dtype", 'write T.Var("n", "int32")')
+    return tir.Var(given, name, span=site.span)
 
 
 @form("T.var")

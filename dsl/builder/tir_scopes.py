@@ -27,7 +27,7 @@ from .convert import (
 from .forms import Form, FormUse, Meta, form
 from .operators import is_condition
 from .tir_blocks import Region
-from .tir_frames import Frame, assert_frame, let_frame
+from .tir_frames import Frame, assert_frame, is_message, let_frame
 
 _TRUE = tir.IntImm("bool", 1)
 
@@ -159,10 +159,14 @@ def realize(site: FormUse, buffer_slice: Region, storage_scope: Text, condition:
 
 
 @form("T.Assert")
-def assert_stmt(site: FormUse, condition: Condition, message: Text) -> Frame:
+def assert_stmt(site: FormUse, condition: Condition, message: Any) -> Frame:
     """`with T.Assert(n > 0, "n is positive"):`: an `assert` with an explicit body."""
     if not is_condition(condition):
         raise site.error("E0406", f"expected a bool condition, got {condition.dtype}", help="compare it with a value")
+    if not is_message(message):
+        help = 'write "wrong size", or ("ValueError", ["wrong ", "size"])'
+        place = site.argument("message", 1)
+        raise site.error("E0202", f"expected a string, got {describe(message)}", help, place)
     return assert_frame(condition, message)
 
 

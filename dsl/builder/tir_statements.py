@@ -15,13 +15,13 @@ from .. import syntax
 from ..comments import comments_in, comments_of
 from . import operators
 from .context import POISON, Context, Failed, target_names
-from .convert import Mismatch, condition, is_tuple
+from .convert import Mismatch, condition
 from .expressions import evaluate, to_expr
 from .forms import Form
 from .shadowing import check_bound
 from .tir_assignments import assign, assign_annotated, assign_augmented, define, evaluate_for
 from .tir_blocks import close_block
-from .tir_frames import BlockFrame, Body, Expansion, Frame, InitFrame, LoopFrame, assert_frame
+from .tir_frames import BlockFrame, Body, Expansion, Frame, InitFrame, LoopFrame, assert_frame, is_message
 
 
 def build_body(
@@ -193,19 +193,10 @@ def _assert(context: Context, node: syntax.Assert) -> None:
         raise context.error("E0202", "expected a condition, got a tuple", node.condition, help)
     test = _condition(context, evaluate(context, node.condition), node.condition)
     message = "" if node.message is None else evaluate(context, node.message)
-    if is_tuple(message):
-        message = "".join(_strings(message))
-    if not isinstance(message, str):
-        raise context.error(
-            "E0202", f"expected a string, got {describe(message)}", node.message or node, "write it in quotes"
-        )
+    if not is_message(message):
+        help = 'write "wrong size", or ("ValueError", ["wrong ", "size"])'
+        raise context.error("E0202", f"expected a string, got {describe(message)}", node.message or node, help)
     context.tir.body.open(assert_frame(test, message), context.span(node), node.trivia)
-
-
-def _strings(message: tuple[Any, ...]) -> list[str]:
-    """Return the strings in the message of an assertion, which newer TVM writes as `("ValueError", ["part", …])`."""
-    parts = message[1] if len(message) == 2 and is_tuple(message[1]) else message
-    return [str(part) for part in parts]
 
 
 def _return(context: Context, node: syntax.Return) -> None:

@@ -45,6 +45,8 @@ class Dialect(Struct, frozen=True):
     """Whether `A[0:4]` can be a vector access; else it is `A[T.Ramp(0, 1, 4)]`."""
     attr_prefix: str = "tir."
     """Prefix of the keys of loop-level attributes."""
+    passes_dimensions: bool = False
+    """Whether a parameter `n: R.Prim("int64")` is the dimension `n`."""
     optional_attrs: frozenset[str] = frozenset(("take.mode",))
     """Attributes of operators that are printed only if they are not the default, as the dialect may not have them."""
     intrinsics: dict[str, str] = {}
@@ -75,6 +77,7 @@ _TVM_027 = Dialect(
     loops_simplify=True,
     slices_vectors=False,
     attr_prefix="tirx.",
+    passes_dimensions=True,
     optional_attrs=frozenset(
         ("take.mode", "layout_transform.axis_separators", "layout_transform.input_axis_separators")
     ),

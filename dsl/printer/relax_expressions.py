@@ -76,7 +76,10 @@ def _constant(printer: Printer, node: relax.Constant, level: int) -> str:
         return f"{printer.relax('dist.const')}({_number(printer, data)}, {printer.expr(node.struct_info)})"
     if data.shape and not printer.dialect.native and (_is_large(data) or not printer.options.shows_small_tensors):
         return printer.metadata(node)
-    return f"{printer.relax('const')}({_number(printer, data)}, {string(str(data.dtype))})"
+    number = _number(printer, data)
+    if data.shape == () and number.startswith('"') and not printer.dialect.native:
+        number = f"float({number})"
+    return f"{printer.relax('const')}({number}, {string(str(data.dtype))})"
 
 
 def _is_large(data: Any) -> bool:
@@ -141,7 +144,8 @@ def _function_call(printer: Printer, node: relax.Call, op: Op) -> str:
     """Print `R.call_tir(function, arguments, out_sinfo=…)` and similar calls (TVM: `PrintCallTIRDPSPacked`)."""
     info = node.sinfo_args[0]
     arguments = [_callee(printer, node.args[0]), printer.expr(node.args[1])]
-    out = f"[{printer.joined(info.fields)}]" if isinstance(info, relax.TupleStructInfo) else printer.expr(info)
+    fields = info.fields if isinstance(info, relax.TupleStructInfo) else (info,)
+    out = printer.expr(info) if len(fields) == 1 else f"[{printer.joined(fields)}]"
     arguments.append(f"{printer.dialect.out_sinfo}={out}")
     for key, value in node.attrs.items():
         if key != "te_grad_kwargs" or value:
@@ -158,6 +162,8 @@ def _formatted_call(printer: Printer, node: relax.Call, op: Op) -> str:
     place = _FORMAT_PLACE[op.name]
     others = node.args[:place] + node.args[place + 1 :]
     arguments = [printer.expr(argument) for argument in others]
+    if place and not printer.dialect.native and len(arguments) > 2:  # TVM takes all values as one argument
+        arguments = [arguments[0], f"[{', '.join(arguments[1:])}]"]
     return f"{_operator_name(printer, op)}({', '.join([*arguments, f'format={printer.expr(node.args[place])}'])})"
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from msgspec.structs import replace
 
-from ...ir import relax
-from ...ir.base import Attrs, GlobalVar, StructInfo, Trivia
+from ...ir import relax, tir
+from ...ir.base import Attrs, GlobalVar, Node, StructInfo, Trivia
 from ...ir.diagnostics import TvmsError
+from ...ir.dtype import is_int
 from ...ir.equal import structural_equal
 from ...ir.infer import infer_struct_info
+from ...ir.visit import walk
 from .heads import add_function, header
 from .printer import Printer, prints_lines
 from .relax_expressions import INFERRED_FROM_SINFO_ARGS
@@ -33,9 +35,17 @@ def _annotation(printer: Printer, var: relax.Var, value: relax.Expr | None) -> s
         given = value.sinfo_args[0]
         if given is info or structural_equal(given, info):
             return ""
-    elif printer.dialect.native and _is_inferred(info, value):
+    elif (printer.dialect.native and _is_inferred(info, value)) or (
+        _names_unnamed(printer, info) and (isinstance(value, relax.PrimValue) or _is_inferred(info, value))
+    ):
         return ""
     return f": {printer.expr(info)}"
+
+
+def _names_unnamed(printer: Printer, info: StructInfo) -> bool:
+    """Return whether struct info holds the value of a scalar, which the dialect has no word for."""
+    known = (isinstance(part, relax.PrimStructInfo) and part.value is not None for part in walk(info))
+    return printer.dialect.passes_dimensions and any(known)
 
 
 def _is_inferred(info: StructInfo, value: relax.Expr | None) -> bool:
@@ -184,15 +194,68 @@ def _signature(printer: Printer, node: relax.Function) -> tuple[list[str], str]:
     """
     frame = printer.frames[-1]
     frame.function_vars = set()
+    passed = _define_passed(printer, node) if printer.dialect.passes_dimensions else {}
     info = node.ret_struct_info
     bound = {symbol for param in node.params for symbol in symbols_in(param.struct_info)}
-    returns = printer.expr(info) if info is not None and symbols_in(info) <= bound else ""
+    returns = ""
+    if info is not None and symbols_in(info) <= bound:
+        is_known = _names_unnamed(printer, info) and structural_equal(info, infer_struct_info(node.body))
+        returns = "" if is_known else printer.expr(info)
     params: list[str] = []
     for param in node.params:
+        if param in passed:
+            params.append(f"{passed[param]}: {printer.expr(relax.PrimStructInfo(param.struct_info.dtype))}")  # type: ignore[reportAttributeAccessIssue]
+            continue
         name = printer.define(param, param.name_hint or "v")
         params.append(f"{name}{_annotation(printer, param, None)}")
     frame.function_vars = None
     return params, returns
+
+
+def _define_passed(printer: Printer, node: relax.Function) -> dict[relax.Var, str]:
+    """Return the parameters that have the name of a dimension that they pass; the function computes with it elsewhere too."""
+    passed: dict[tir.Var, relax.Var] = {}
+    for param in node.params:
+        info = param.struct_info
+        if not isinstance(info, relax.PrimStructInfo) or not is_int(info.dtype):
+            continue
+        if isinstance(info.value, tir.Var) and info.value not in printer.names:
+            passed.setdefault(info.value, param)
+    if not passed:
+        return {}
+    others = [param.struct_info for param in node.params if param not in passed.values()]
+    used = {symbol for info in (*others, node.ret_struct_info) for symbol in symbols_in(info)}
+    used.update(_shown_dimensions(printer, node.body))
+    frame, names = printer.frames[-1], dict[relax.Var, str]()
+    for dimension, param in passed.items():
+        if dimension in used:
+            names[param] = name = printer.define(dimension, dimension.name or "n", frame)
+            printer.define_as(param, lambda name=name: name, frame)
+            if frame.function_vars is not None:
+                frame.function_vars.add(dimension)
+    return names
+
+
+def _shown_dimensions(printer: Printer, body: relax.Expr) -> Iterator[tir.Var]:
+    """Yield the dimensions in the text of a body: not those of struct info that no annotation says."""
+    stack: list[Any] = [body]
+    while stack:
+        match item := stack.pop():
+            case relax.VarBinding(var=var, value=value):
+                info = None if isinstance(value, relax.Function) else var.struct_info
+                stack += [value, info if info is not None and not _names_unnamed(printer, info) else None]
+            case relax.Function():
+                stack += [*[param.struct_info for param in item.params], item.ret_struct_info, item.body]
+            case relax.Var() | None:
+                pass
+            case StructInfo() | tir.PrimExpr():
+                yield from (node for node in walk(item) if isinstance(node, tir.Var))
+            case tuple():
+                stack.extend(cast("tuple[Any, ...]", item))
+            case Node():
+                stack.extend(getattr(item, name) for name in item.__struct_fields__ if name != "struct_info")
+            case _:
+                pass
 
 
 def _function(printer: Printer, node: relax.Function, trivia: Trivia | None, is_nested: bool) -> None:

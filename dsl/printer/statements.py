@@ -158,6 +158,8 @@ def _scope_ids(printer: Printer, node: tir.LetStmt, call: tir.TileCall) -> None:
 @prints_lines(tir.AssertStmt)
 def _assert(printer: Printer, node: tir.AssertStmt) -> None:
     condition, message = printer.expr(node.condition), printer.expr(node.message)
+    if node.parts:
+        message = f"({string(node.kind)}, [{', '.join([string(part) for part in node.parts])}])"
     head = f"{printer.tir('Assert')}({condition}, {message})"
     _add_scope(printer, node, node.body, _Scope(head, lambda _: f"assert {condition}, {message}"))
 

@@ -116,6 +116,12 @@ def _operand(choose: Choices, node: tir.BinaryOp) -> Node | None:
     return replace(node, b=tir.IntImm(dtype, choose.pick((high, low, high - 1, low + 1, 1, 2))))
 
 
+def _explained(choose: Choices, node: tir.AssertStmt) -> Node:
+    """Give an assertion the kind of its exception, and a message in parts."""
+    parts = choose.pick((("expected ", "4", ""), ("wrong",), ('a "quoted"\n', "text")))
+    return replace(node, message=tir.StringImm("handle", "".join(parts)), kind="ValueError", parts=parts)
+
+
 def _commented(choose: Choices, node: Commented) -> Node:
     def some(most: int) -> tuple[str, ...]:
         return tuple([choose.pick(_COMMENTS) for _ in range(choose.number(0, most))])
@@ -136,6 +142,7 @@ DETAILS: dict[type[Node], Sequence[Detail]] = {
         _separated, _shifted, _set("data_alignment", 128, 16, 4), _set("offset_factor", 8, 2),
         _set("buffer_type", tir.BufferType.AUTO_BROADCAST),
     ),
+    tir.AssertStmt: (_explained,),
     relax.PrimValue: (_set("value", *PRIMITIVES),),
     tir.FloatImm: (_constant,),
     tir.BinaryOp: (_operand,),

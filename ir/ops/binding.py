@@ -263,7 +263,9 @@ def _as_struct_info(kind: str, value: Any) -> tuple[bool, Any]:
     if value is None and kind == "sinfo":
         return True, None
     fits = all(isinstance(item, StructInfo) for item in items)
-    return fits, items if kind == "sinfos" else TupleStructInfo(items) if fits and listed else value
+    if kind == "sinfos" or not fits:
+        return fits, items if kind == "sinfos" else value
+    return True, items[0] if len(items) == 1 else TupleStructInfo(items)  # a list of one result is that result
 
 
 _DTYPES = (

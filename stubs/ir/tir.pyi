@@ -451,8 +451,12 @@ class AssertStmt(Stmt, frozen=True, eq=False):
     condition: PrimExpr
     message: PrimExpr
     body: Stmt
+    kind: str = ""
+    """The exception that the newest TVM raises, such as "ValueError"; by default that is RuntimeError."""
+    parts: tuple[str, ...] = ()
+    """The pieces of the message, if they are several or if `kind` is given."""
     def __init__(self, *args: typing.Any, **keywords: typing.Any) -> None:
-        """AssertStmt Its arguments are condition, message, body."""
+        """AssertStmt Its arguments are condition, message, body, kind, parts."""
 
 
 class BufferStore(Stmt, frozen=True, eq=False):

@@ -101,7 +101,6 @@ S.schedule gpu(main, tile=8, target="cuda"):
 SHAPE_MISTAKES = mistakes(
     SHAPES,
     ("n = T.int64()", 'n = T.var("int64")()', "E0207", 'T.var("int64")', ""),
-    ("n = T.int64()", "n = x.shape[0]", "E0321", "n", ""),
     ("n = T.int64()", "n = 4", "E0321", "n", ""),
     ('R.func_attr({"num_input": 1})', 'T.func_attr({"num_input": 1})', "E0201", 'T.func_attr({"num_input": 1})', "R.func_attr"),
     ('R.func_attr({"num_input": 1})', "R.func_attr(num_input=1)", "E0105", "num_input=1", "write R.func_attr(attrs)"),

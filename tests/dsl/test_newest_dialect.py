@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from tvms.dsl.load import parse
 from tvms.dsl.round_trip import check_round_trip
-from tvms.ir import tir
+from tvms.ir import relax, tir
+from tvms.ir.diagnostics import TvmsError
 from tvms.ir.visit import walk
 
 GRAPHS = {
@@ -61,3 +62,128 @@ def test_numbers_in_the_text_of_a_target_are_numbers() -> None:
     text = '@T.prim_func\ndef f(A: T.Buffer((1,), "float32")):\n    T.func_attr({"target": T.target("llvm -opt-level=2 -mcpu=native")})\n'
     target = parse(f"{text}    A[0] = T.float32(0)\n")["f"].attrs["target"]
     assert target.attrs == {"kind": "llvm", "opt-level": 2, "mcpu": "native"}
+
+
+PASSED = {
+    "a name": 'n: R.Prim("int64"), x: R.Tensor([n], "float32")',
+    "a string": 'x: R.Tensor(["n"], "float32"), n: R.Prim("int64")',
+    "an expression": 'n: R.Prim("int64"), x: R.Tensor(["n + 1"], "float32")',
+    "as TVM prints it": 'n: T.int64, x: R.Tensor(("n",), dtype="float32")',
+}
+
+
+@pytest.mark.parametrize("name", PASSED)
+def test_a_scalar_parameter_is_the_dimension_of_its_name(name: str) -> None:
+    module = parse(f"@R.function\ndef f({PASSED[name]}):\n    return x\n")
+    function = module["f"]
+    assert isinstance(function, relax.Function)
+    [n] = [node for node in walk(function.params[1 if name == "a string" else 0]) if isinstance(node, tir.Var)]
+    tensor = function.params[0 if name == "a string" else 1]
+    assert n in set(walk(tensor))
+    assert 'n: R.Prim("int64")' in module.script("tvm-0.27")
+    assert check_round_trip(module, name) == ()
+
+
+def test_known_scalars_compute() -> None:
+    text = """@R.function
+def f(m: R.Prim("int64"), n: R.Prim("int64")):
+    total: R.Prim("int64") = m + n * 2
+    two: R.Prim("int32") = 2
+    again = R.prim_value(total)
+    return (total, two, again)
+"""
+    module = parse(text)
+    printed = module.script("tvm-0.27")
+    assert "R.prim_value(m + n * 2)" in printed
+    assert "R.Prim(value" not in printed
+    assert "R.prim_value(T.int32(2))" in printed
+    assert check_round_trip(module, "f") == ()
+
+
+def test_a_scalar_that_no_dimension_uses_stays_one() -> None:
+    module = parse('@R.function\ndef f(n: R.Prim("int64"), m: R.Prim("int64")):\n    s = R.add(n, m)\n    return s\n')
+    assert not [node for node in walk(module["f"]) if isinstance(node, tir.Var)]
+    assert check_round_trip(module, "f") == ()
+
+
+ASSERTIONS = {
+    '"one"': '"one"',
+    '("RuntimeError", ["one"])': '"one"',
+    '("ValueError", ["one"])': '("ValueError", ["one"])',
+    '("RuntimeError", ["one ", "two"])': '("RuntimeError", ["one ", "two"])',
+}
+
+
+@pytest.mark.parametrize("said", ASSERTIONS)
+def test_assertions_keep_their_exception_and_parts(said: str) -> None:
+    module = parse(f"@T.prim_func\ndef f(x: T.int32):\n    assert x > 0, {said}\n    T.evaluate(x)\n")
+    assert f"assert x > 0, {ASSERTIONS[said]}" in module.script("tvm-0.27")
+    assert check_round_trip(module, "f") == ()
+
+
+def test_a_message_of_an_assertion_is_text() -> None:
+    with pytest.raises(TvmsError) as raised:
+        parse('@T.prim_func\ndef f(x: T.int32):\n    assert x > 0, ("ValueError", x)\n    T.evaluate(x)\n', "f.py")
+    assert (
+        str(raised.value)
+        == """error[E0202]: expected a string, got a tuple
+  --> f.py:3:19
+   |
+ 3 |     assert x > 0, ("ValueError", x)
+   |                   ^^^^^^^^^^^^^^^^^
+   = help: write "wrong size", or ("ValueError", ["wrong ", "size"])"""
+    )
+
+
+LINES = {
+    'T.tvm_storage_sync("shared", T.bool(False), -1)': 'T.tvm_storage_sync("shared")',
+    'B = T.alloc_local((4,), annotations={"k": 1})\n    T.evaluate(B[0])': 'T.alloc_buffer((4,), scope="local", annotations={"k": 1})',
+    'n = T.Var("n", ty="int32")\n    T.evaluate(n)': "T.evaluate(n)",
+}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_forms_of_the_newest_tvm_are_read(line: str) -> None:
+    module = parse(f"@T.prim_func(s_tir=True)\ndef f(A: T.Buffer((4,))):\n    {line}\n")
+    assert LINES[line] in module.script("tvm-0.27")
+
+
+def test_infinities_are_numbers() -> None:
+    text = 'R.function f():\n    x = R.add(R.const(float("-inf"), "float32"), R.const(float("nan"), "float32"))\n    return x\n'
+    module = parse(text)
+    for dialect in ("tvm-0.21", "tvm-0.27"):
+        assert 'R.const(float("-inf"), "float32")' in module.script(dialect)
+    assert check_round_trip(module, "f") == ()
+
+
+def test_a_list_of_one_result_is_that_result() -> None:
+    text = """@I.ir_module
+class Module:
+    @T.prim_func
+    def copy(A: T.Buffer((4,)), B: T.Buffer((4,))):
+        for i in range(4):
+            B[i] = A[i]
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        cls = Module
+        y = R.call_tir_with_grad(cls.copy, (x,), out_ty=[R.Tensor((4,), "float32")], te_grad_name="g")
+        return y
+"""
+    module = parse(text)
+    assert 'out_ty=R.Tensor((4,), dtype="float32")' in module.script("tvm-0.27")
+    assert check_round_trip(module, "f") == ()
+
+
+def test_the_values_of_an_assertion_are_one_argument() -> None:
+    text = """R.function(pure=False) f(n: R.Prim(value="n")) -> R.Tuple:
+    n = T.int64()
+    R.assert_op(R.prim_value(n > 0), R.prim_value(n), R.prim_value(n + 1), format="{} {}")
+    return R.tuple()
+"""
+    module = parse(text)
+    for dialect in ("tvm-0.21", "tvm-0.27"):
+        printed = module.script(dialect)
+        assert "[R.prim_value(n" in printed
+        assert "+ 1)], format=" in printed
+    assert check_round_trip(module, "f") == ()

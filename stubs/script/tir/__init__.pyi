@@ -20,9 +20,9 @@ def alloc_buffer(shape: collections.abc.Sequence[builtins.int | tvms.ir.tir.Prim
     """`B = T.alloc_buffer((128,), scope="shared")`: memory of the innermost block, or of the whole function."""
 def sblock_alloc_buffer(shape: collections.abc.Sequence[builtins.int | tvms.ir.tir.PrimExpr] | builtins.int | tvms.ir.tir.PrimExpr, dtype: builtins.str = 'float32', data: tvms.ir.tir.Var | None = None, strides: typing.Any = None, elem_offset: tvms.ir.tir.PrimExpr | builtins.float | None = None, scope: builtins.str = 'global', align: builtins.int | tvms.ir.tir.PrimExpr = -1, offset_factor: builtins.int | tvms.ir.tir.PrimExpr = 0, buffer_type: builtins.str = 'default', axis_separators: typing.Any = None, annotations: typing.Any = None, *, layout: typing.Any = 'default', allocated_addr: typing.Any = None) -> Buffer:
     """`B = T.alloc_buffer((128,), scope="shared")`: memory of the innermost block, or of the whole function."""
-def alloc_shared(shape: collections.abc.Sequence[builtins.int | tvms.ir.tir.PrimExpr] | builtins.int | tvms.ir.tir.PrimExpr, dtype: builtins.str = 'float32', *, align: builtins.int | tvms.ir.tir.PrimExpr = -1, layout: typing.Any = 'default', allocated_addr: typing.Any = None) -> typing.Any:
+def alloc_shared(shape: collections.abc.Sequence[builtins.int | tvms.ir.tir.PrimExpr] | builtins.int | tvms.ir.tir.PrimExpr, dtype: builtins.str = 'float32', *, align: builtins.int | tvms.ir.tir.PrimExpr = -1, annotations: typing.Any = None, layout: typing.Any = 'default', allocated_addr: typing.Any = None) -> typing.Any:
     """`B = T.alloc_shared((128,))`: memory for the statements after it, in the scope `shared` or `local`."""
-def alloc_local(shape: collections.abc.Sequence[builtins.int | tvms.ir.tir.PrimExpr] | builtins.int | tvms.ir.tir.PrimExpr, dtype: builtins.str = 'float32', *, align: builtins.int | tvms.ir.tir.PrimExpr = -1, layout: typing.Any = 'default', allocated_addr: typing.Any = None) -> typing.Any:
+def alloc_local(shape: collections.abc.Sequence[builtins.int | tvms.ir.tir.PrimExpr] | builtins.int | tvms.ir.tir.PrimExpr, dtype: builtins.str = 'float32', *, align: builtins.int | tvms.ir.tir.PrimExpr = -1, annotations: typing.Any = None, layout: typing.Any = 'default', allocated_addr: typing.Any = None) -> typing.Any:
     """`B = T.alloc_shared((128,))`: memory for the statements after it, in the scope `shared` or `local`."""
 def decl_buffer(shape: collections.abc.Sequence[builtins.int | tvms.ir.tir.PrimExpr] | builtins.int | tvms.ir.tir.PrimExpr, dtype: builtins.str = 'float32', data: tvms.ir.tir.PrimExpr | builtins.float | None = None, strides: typing.Any = None, elem_offset: tvms.ir.tir.PrimExpr | builtins.float | None = None, scope: builtins.str = 'global', align: builtins.int | tvms.ir.tir.PrimExpr = 0, offset_factor: builtins.int | tvms.ir.tir.PrimExpr = 0, buffer_type: builtins.str = '', axis_separators: typing.Any = None, *, layout: typing.Any = 'default', allocated_addr: typing.Any = None) -> typing.Any:
     """`B = T.decl_buffer((128,), data=A.data)`: a view of the memory of `A`; without `data`, new memory."""
@@ -162,8 +162,8 @@ def buffer_var(dtype: builtins.str, storage_scope: builtins.str = 'global', is_s
     """`T.Ptr[T.float32]`: a pointer to elements of a dtype."""
 def TensorMap() -> tvms.ir.tir.Var:
     """`T.TensorMap()`: a CUDA tensor map."""
-def Var(name: builtins.str, dtype: builtins.str) -> tvms.ir.tir.Var:
-    """`T.Var("n", "int32")`: a variable."""
+def Var(name: builtins.str, dtype: builtins.str | None = None, *, ty: builtins.str | None = None) -> tvms.ir.tir.Var:
+    """`T.Var("n", "int32")`: a variable; the newest TVM calls the dtype `ty`."""
 def var(dtype: builtins.str, name: builtins.str = '') -> tvms.ir.tir.Var:
     """`n = T.var("int32")`, the older spelling of `n = T.int32()`."""
 def IntImm(dtype: builtins.str, value: typing.Any) -> tvms.ir.tir.PrimExpr:
@@ -388,8 +388,8 @@ def end_profile_intrinsic(id: tvms.ir.tir.PrimExpr | builtins.int) -> tvms.ir.ti
     """End the measurement of part id."""
 def nd_mem_alloc_with_scope(*args: typing.Any) -> tvms.ir.tir.PrimExpr:
     """Allocate memory in a scope."""
-def tvm_storage_sync(storage_scope: builtins.str) -> tvms.ir.tir.PrimExpr:
-    """Synchronize all threads that share the scope."""
+def tvm_storage_sync(storage_scope: builtins.str, is_load: typing.Any = False, num_blocks: typing.Any = -1) -> tvms.ir.tir.PrimExpr:
+    """`T.tvm_storage_sync("shared")`: synchronize all threads that share the scope. TVM prints two defaults after it."""
 def tvm_global_barrier_kinit(*args: typing.Any) -> tvms.ir.tir.PrimExpr:
     """Initialize a global barrier."""
 def tvm_thread_invariant(cond: typing.Any) -> tvms.ir.tir.PrimExpr:
@@ -692,7 +692,7 @@ def attr(node: typing.Any, attr_key: builtins.str | None = None, value: typing.A
     """`with T.attr(A.data, "key", value):`, or `T.attr({"key": value})` without a node: an attribute of the body."""
 def realize(buffer_slice: typing.Any, storage_scope: builtins.str, condition: typing.Any = ...) -> typing.Any:
     """`T.realize(A[0:16], "local")`: the region of a buffer that is allocated."""
-def Assert(condition: typing.Any, message: builtins.str) -> typing.Any:
+def Assert(condition: typing.Any, message: typing.Any) -> typing.Any:
     """`with T.Assert(n > 0, "n is positive"):`: an `assert` with an explicit body."""
 def LetStmt(value: tvms.ir.tir.PrimExpr | builtins.float, type_annotation: typing.Any = None, *, var: tvms.ir.tir.Var | None = None) -> typing.Any:
     """`with T.LetStmt(value) as x:`, or with a given variable: `T.LetStmt(value, var=x)`."""
