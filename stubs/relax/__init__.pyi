@@ -50,6 +50,7 @@ from tvms.codegen.runtime.executable import Executable as VMExecutable
 from tvms.ir.relax import Var as Var
 from tvms.ir.relax import VarBinding as VarBinding
 from tvms.codegen.virtual_machine import VirtualMachine as VirtualMachine
+args_converter: typing.Any
 from tvms.codegen.virtual_machine import build as build
 def call_dps_packed(func: tvms.ir.relax.Expr | tvms.ir.base.GlobalVar | tvms.ir.base.BaseFunc | builtins.str, args: tvms.ir.relax.Expr | collections.abc.Sequence[tvms.ir.relax.Expr], out_sinfo: tvms.ir.base.StructInfo) -> tvms.ir.relax.Expr:
     """Call an external function with `args` and new tensors for its results."""

@@ -65,6 +65,7 @@ _FROM = {
     "VMExecutable": "vm_build",
     "VirtualMachine": "vm_build",
     "build": "vm_build",
+    "args_converter": "utils",
     "convert_to_expr": "utils",
 }
 """Names of submodules that are re-exported here."""

@@ -10,7 +10,7 @@ Call(
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from .... import relax, tir
 from ....base import GlobalVar, Node, Op, StructInfo
@@ -126,8 +126,7 @@ class ASTPrinter:
             case Node():
                 return self.visit_expr(value)
             case tuple():
-                elements: tuple[Any, ...] = value
-                return self._list(map(self.visit_expr, elements))
+                return self._list(map(self.visit_expr, cast("tuple[Any, ...]", value)))
             case str() if not isinstance(node, relax.DataTypeImm):
                 return _quoted(value)
             case _:
