@@ -19,17 +19,24 @@ _NAMES, _RIGHT = 330, 230
 """Widths of the names to the left of the bars, and of the numbers to the right."""
 
 _STYLE = """\
+svg { background: #ffffff; }
 text { font: 12px ui-monospace, monospace; fill: #1f2328; } .dim { fill: #59636e; } .title { font-weight: bold; }
 .bar { fill: #54aeff; } .reached { fill: #0969da; } .rest { fill: #d0d7de; }
 .roof { stroke: #cf222e; fill: none; stroke-width: 1.5; } .grid { stroke: #eff2f5; } .axis { stroke: #59636e; }
 .point { fill: #0969da; fill-opacity: 0.5; stroke: #0969da; }
+@media (prefers-color-scheme: dark) {
+svg { background: #0d1117; }
+text { fill: #e6edf3; } .dim { fill: #9198a1; } .bar { fill: #6cb6ff; } .reached { fill: #2668c5; } .rest { fill: #3d444d; }
+.roof { stroke: #f47067; } .grid { stroke: #212830; } .axis { stroke: #9198a1; } .point { fill: #6cb6ff; stroke: #6cb6ff; }
+}
 """
 _PAGE = """\
 <!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>
-body {{ font: 14px system-ui, sans-serif; margin: 2em; color: #1f2328; }} table {{ border-collapse: collapse; margin: 1em 0; }}
+<html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>{title}</title><style>
+body {{ font: 14px system-ui, sans-serif; margin: 2em; color: #1f2328; background: #ffffff; }} table {{ border-collapse: collapse; margin: 1em 0; }}
 th, td {{ padding: 2px 10px; border-bottom: 1px solid #d0d7de; text-align: right; }}
 th:first-child, td:first-child {{ text-align: left; font-family: ui-monospace, monospace; }}
+@media (prefers-color-scheme: dark) {{ body {{ color: #e6edf3; background: #0d1117; }} th, td {{ border-color: #3d444d; }} }}
 </style></head><body>
 <h1>{title}</h1>
 <p>{configuration}</p>

@@ -16,8 +16,9 @@ from .svg import LINE, Drawing, document, stacked, text
 
 _PAGE = """\
 <!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>
-<body style="margin:1em">
+<html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>{title}</title>
+<style>body {{ margin: 1em; background: #ffffff; }} @media (prefers-color-scheme: dark) {{ body {{ background: #0d1117; }} }}</style></head>
+<body>
 {picture}</body></html>
 """
 

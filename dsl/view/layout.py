@@ -1,7 +1,7 @@
 """Positions of the boxes of a graph: in layers, with every edge downwards (Sugiyama, Tagawa and Toda, 1981).
 
 The layer of a box is the length of the longest path to it; sources are just above their first use. Edges that cross a
-layer get a point in it. The boxes of each layer are repeatedly ordered by the positions of their neighbors, downwards
+layer go straight through it, between its boxes. The boxes of each layer are repeatedly ordered by the positions of their neighbors, downwards
 and upwards.
 """
 
@@ -45,12 +45,15 @@ def place(sizes: Mapping[Name, tuple[float, float]], edges: Sequence[Edge]) -> L
     lefts = [_lefts(layer, widths) for layer in layers]
     width = max((row[-1] + widths.get(layer[-1], PASSAGE) for row, layer in zip(lefts, layers, strict=True)), default=0)
     corners: dict[Name, tuple[float, float]] = {}
+    bottoms: dict[Name, float] = {}
     y = 0.0
     for layer, row in zip(layers, lefts, strict=True):
         shift = (width - row[-1] - widths.get(layer[-1], PASSAGE)) / 2
         corners.update((name, (shift + left, y)) for name, left in zip(layer, row, strict=True))
-        y += max((sizes[name][1] for name in layer if name in sizes), default=0) + GAP_DOWN
-    routes = {edge: _route(chain, corners, sizes) for edge, chain in chains.items()}
+        y += max((sizes[name][1] for name in layer if name in sizes), default=0)
+        bottoms.update(dict.fromkeys(layer, y))
+        y += GAP_DOWN
+    routes = {edge: _route(chain, corners, bottoms, sizes) for edge, chain in chains.items()}
     return Layout({name: corners[name] for name in sizes}, routes, width, max(y - GAP_DOWN, 0))
 
 
@@ -102,9 +105,18 @@ def _lefts(layer: Sequence[Name], widths: Mapping[Name, float]) -> list[float]:
 
 
 def _route(
-    chain: Sequence[Name], corners: Mapping[Name, tuple[float, float]], sizes: Mapping[Name, tuple[float, float]]
+    chain: Sequence[Name],
+    corners: Mapping[Name, tuple[float, float]],
+    bottoms: Mapping[Name, float],
+    sizes: Mapping[Name, tuple[float, float]],
 ) -> tuple[tuple[float, float], ...]:
-    """Return the points of an edge: from the bottom of its first box, through the layers, to the top of its last."""
-    centres = [(corners[name][0] + sizes.get(name, (PASSAGE, 0))[0] / 2, corners[name][1]) for name in chain]
-    (x, y), *rest = centres
-    return ((x, y + sizes[chain[0]][1]), *rest)
+    """Return the points of an edge: from the bottom of its first box, straight down through the layers, to the top of its last.
+
+    `bottoms` has the end of the layer of each box and point.
+    """
+    points: list[tuple[float, float]] = []
+    for name in chain:
+        width, height = sizes.get(name, (PASSAGE, 0))
+        x, y = corners[name][0] + width / 2, corners[name][1]
+        points += [(x, y + height if name == chain[0] else y), (x, bottoms[name])]
+    return tuple(dict.fromkeys(points[:-1]))

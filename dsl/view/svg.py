@@ -12,6 +12,7 @@ LETTER, LINE, MARGIN = 7.2, 16.0, 8.0
 """Width of a letter, height of a line, and margin, at the used font size."""
 
 STYLE = """\
+svg { background: #ffffff; }
 text { font: 12px ui-monospace, monospace; fill: #1f2328; }
 rect { stroke: #59636e; rx: 4px; }
 path { fill: none; stroke: #59636e; marker-end: url(#arrow); }
@@ -20,7 +21,15 @@ path { fill: none; stroke: #59636e; marker-end: url(#arrow); }
 .serial { fill: #ffffff; } .parallel { fill: #ffebe9; } .vectorized { fill: #ddf4ff; } .unrolled { fill: #fff8c5; }
 .head { fill: #59636e; stroke: none; marker-end: none; }
 .thread { fill: #fbefff; } .block { fill: #dafbe1; } .statement { fill: #ffffff; }
+@media (prefers-color-scheme: dark) {
+svg { background: #0d1117; }
+text { fill: #e6edf3; } rect { stroke: #656c76; } path { stroke: #9198a1; } .head, .dim { fill: #9198a1; }
+.operator, .serial, .statement { fill: #151b23; } .constant { fill: #212830; } .input, .vectorized { fill: #0e2a47; }
+.kernel, .unrolled { fill: #33290f; } .output, .block { fill: #102f1c; } .choice, .thread { fill: #2b1d42; }
+.parallel { fill: #3d1a1c; }
+}
 """
+"""Colors of both themes. The picture has a background of its own, so that it can be read on any page."""
 _ARROW = '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
 _HEAD = '<path class="head" d="M0,0 L8,4 L0,8 z"/></marker></defs>'
 

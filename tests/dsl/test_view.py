@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,10 @@ def test_edges_point_down_and_boxes_stand_apart(seed: int) -> None:
         assert 0 <= y <= layout.height - height + 1e-6
         for left, top, across, down in boxes[:number]:
             assert x >= left + across or left >= x + width or y >= top + down or top >= y + height
+    for route in layout.routes.values():
+        for (x, y), (next_x, next_y) in pairwise(route):
+            for left, top, across, down in boxes:
+                assert max(x, next_x) <= left or min(x, next_x) >= left + across or next_y <= top or y >= top + down
 
 
 def test_branches_constants_and_what_needs_escaping() -> None:

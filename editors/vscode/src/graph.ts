@@ -7,7 +7,6 @@ export function nonce(random: () => number = Math.random): string {
 }
 
 const STYLE = `
-body { background: #ffffff; }
 text { pointer-events: none; }
 [data-line] { cursor: pointer; }
 .here { stroke: #0969da; stroke-width: 3; }
