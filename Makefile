@@ -9,6 +9,7 @@
 # make gpu-test  on a machine with a GPU: build pycuda, where WHEELS names a folder with it from there, run the tests of
 #              kernels on the GPU as well, and measure
 # make docs    build the documentation site into build/site: start at build/site/index.html, also without a server
+# make pictures  make the pictures in docs/pictures again: of the site, a graph and a schedule; needs Chromium
 # make vscode  build, test and package the extension for Visual Studio Code; needs Node.js ≥ 20
 # make clean   remove everything that was made
 #
@@ -40,7 +41,7 @@ printf '%s\nimport os, sys; sys.path.pop() if "PYTHONPATH" in os.environ else sy
   "$(CURDIR)/.venv/typing" > "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tvms_typing.pth"
 endef
 
-.PHONY: run test check generate fuzz bench gpu-test docs vscode clean
+.PHONY: run test check generate fuzz bench gpu-test docs pictures vscode clean
 
 run: .venv/installed
 	$(BIN)/tvms run samples/04_perceptron.tvms --verify
@@ -83,6 +84,9 @@ gpu-test: .venv/installed-test
 docs: .venv/installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "file://$(CURDIR)/build/site/index.html"
+
+pictures: docs .venv/installed-dev
+	$(BIN)/python docs/pictures.py
 
 vscode: .venv/installed-test
 	cd editors/vscode && npm ci --no-audit --no-fund

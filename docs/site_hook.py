@@ -75,6 +75,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     source = next((name for name, target in OUTSIDE.items() if target == site), f"docs/{site}")
     if site == SAMPLES:
         source = "README.md"
+    if site == "README.md":
+        page.meta["hide"] = ["navigation"]
     if site == OUTSIDE["README.md"]:
         markdown = TITLE.sub("# First steps", markdown)
     parts, end = [], 0

@@ -52,6 +52,13 @@ def test_links_lead_to_files_and_anchors(page: Path) -> None:
     assert broken == []
 
 
+def test_pictures_are_shown_and_small() -> None:
+    shown = {(page.parent / address).resolve() for page in PAGES for address in LINK.findall(prose(page)) if address}
+    pictures = list((DOCS / "pictures").iterdir())
+    assert len(pictures) >= 3
+    assert [name_of(path) for path in pictures if path not in shown or path.stat().st_size > 300_000] == []
+
+
 def navigation() -> list[str]:
     """Return the pages that mkdocs.yml lists, patterns expanded."""
     text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
