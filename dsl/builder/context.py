@@ -209,6 +209,7 @@ class Context:
         self.replaced_by: Callable[[Any], Any] | None = None
         """Replaces the values of names in the expression that is being read, if given."""
         dialect = dialect_of(source)
+        self.is_python = is_python
         self.dialect: Dialect = "decorated" if is_python and dialect == "tvm-0.21" else dialect
         """Dialect of the text. A function in a Python program does not count as a file of TVM 0.21."""
         self.is_newer_tvm = dialect == "tvm-0.27"

@@ -262,7 +262,11 @@ class ModuleBuilder:
             context.has_misnamed = True
         build = build_prim_func if self.kinds[id(definition)] == _PRIM_FUNC else relax_function.build_function
         with context.recover():
-            self.functions.setdefault(name, build(context, definition))
+            function = self.functions.setdefault(name, build(context, definition))
+            if context.is_python and isinstance(function, relax.Function) and definition.returns is None:
+                self.declare(
+                    name, GlobalVar(name, struct_info=function.struct_info)
+                )  # later calls know the inferred type
 
     def define_schedule(self, definition: syntax.Definition) -> None:
         """Build one schedule; report E0104 if its name is taken."""

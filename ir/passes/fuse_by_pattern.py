@@ -78,8 +78,8 @@ def fuse_ops_by_pattern(
         for name in names:
             function = mod[name]
             assert isinstance(function, relax.Function)
-            for block in function.body.blocks:
-                if isinstance(block, relax.DataflowBlock):
+            for block in walk(function):
+                if isinstance(block, relax.DataflowBlock):  # branches have blocks of their own
                     groups |= _Partitioner(pattern, block, memory).groups
         if groups:
             fuser = GroupFuser(mod, groups, lift_constants=not bind_constants)

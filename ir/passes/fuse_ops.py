@@ -42,7 +42,7 @@ def fuse_ops(mod: IRModule, fuse_opt_level: int = -1) -> IRModule:
     for name, function in mod.functions.items():
         if isinstance(function, relax.Function) and not {PRIMITIVE, CODEGEN} & function.attrs.keys():
             names.append(name)
-            for block in function.body.blocks:
+            for block in walk(function):
                 if isinstance(block, relax.DataflowBlock):
                     limit = int(context.config.get("relax.FuseOps.max_depth", MOST_FUSED))
                     groups |= _Partition(mod, function, block, memory, limit).groups()

@@ -54,12 +54,24 @@ class GroupFuser:
         """Return `function` with the groups of its dataflow blocks replaced."""
         gone = {var for var, group in self._groups.items() if not group.is_alone and isinstance(var, relax.DataflowVar)}
         self._names = {node.name_hint for node in walk(function) if isinstance(node, relax.Var) and node not in gone}
-        blocks = tuple([self._block(block, function.body) for block in function.body.blocks])
-        return replace(function, body=replace(function.body, blocks=blocks))
+        return replace(function, body=self._sequence(function.body))
 
-    def _block(self, block: relax.BindingBlock, body: relax.SeqExpr) -> relax.BindingBlock:
+    def _sequence(self, body: relax.SeqExpr) -> relax.SeqExpr:
+        return replace(body, blocks=tuple([self._block(block) for block in body.blocks]))
+
+    def _branches(self, binding: relax.Binding) -> relax.Binding:
+        """Return a binding with the groups of the branches of its value replaced."""
+        value = binding.value
+        if not isinstance(value, relax.If):
+            return binding
+        branches = self._sequence(value.true_branch), self._sequence(value.false_branch)
+        return replace(binding, value=replace(value, true_branch=branches[0], false_branch=branches[1]))
+
+    def _block(self, block: relax.BindingBlock) -> relax.BindingBlock:
+        if not isinstance(block, relax.DataflowBlock):
+            return replace(block, bindings=tuple([self._branches(binding) for binding in block.bindings]))
         own = [self._groups[binding.var] for binding in block.bindings if binding.var in self._groups]
-        if not isinstance(block, relax.DataflowBlock) or all(group.is_alone for group in own):
+        if all(group.is_alone for group in own):
             return block
         bindings: list[relax.Binding] = []
         replaced: dict[Node, Node] = {}
@@ -75,13 +87,12 @@ class GroupFuser:
         return replace(block, bindings=tuple(bindings))
 
     def _collect(self, block: relax.BindingBlock) -> dict[Group, _Creator]:
-        """Return the bindings of each group, and its variables that are used outside."""
+        """Return the bindings of each group, and its variables that are used outside, in the order of their uses."""
         creators: dict[Group, _Creator] = {}
         for binding in block.bindings:
             group = self._groups.get(binding.var)
             if group is not None and not group.is_alone:
                 creators.setdefault(group, _Creator(self._lift_constants)).append(binding)
-        for binding in block.bindings:
             for used in (node for node in walk(binding.value) if isinstance(node, relax.Var)):
                 producer = self._groups.get(used)
                 if producer in creators and producer is not self._groups.get(binding.var):
@@ -106,8 +117,9 @@ class GroupFuser:
                 replaced[outputs[0]] = output = relax.DataflowVar(self._name("lv"), struct_info=output.struct_info)
             return [relax.VarBinding(output, call, span=last.span, trivia=last.trivia)]
         whole = relax.DataflowVar(self._name("lv"), struct_info=result)
-        items = [relax.TupleGetItem(whole, index, struct_info=var.struct_info) for index, var in enumerate(outputs)]
-        made = [relax.VarBinding(var, item) for var, item in zip(outputs, items, strict=True)]
+        own = [binding.var for binding in creator.bindings if binding.var in outputs]
+        items = [relax.TupleGetItem(whole, outputs.index(var), struct_info=var.struct_info) for var in own]
+        made = [relax.VarBinding(var, item) for var, item in zip(own, items, strict=True)]
         return [relax.VarBinding(whole, call, span=last.span, trivia=last.trivia), *made]
 
     def _name(self, hint: str) -> str:

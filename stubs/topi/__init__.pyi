@@ -207,8 +207,7 @@ def split(x: tvms.ir.te.tensor.Tensor | tvms.ir.tir.PrimExpr | builtins.float, i
     """Split `x` along `axis` into a number of equal parts, or at the given indices."""
 def sqrt(x: tvms.ir.te.tensor.Tensor | tvms.ir.tir.PrimExpr | builtins.float) -> tvms.ir.te.tensor.Tensor:
     """Return the square root of every element of `x`."""
-def squeeze(x: tvms.ir.te.tensor.Tensor | tvms.ir.tir.PrimExpr | builtins.float, axis: builtins.int | collections.abc.Sequence[builtins.int] | None = None) -> tvms.ir.te.tensor.Tensor:
-    """Remove the dimensions `axis`, which must be 1, or by default all dimensions of size 1."""
+from tvms.ir.api.topi import squeeze as squeeze
 def stack(tensors: collections.abc.Sequence[tvms.ir.te.tensor.Tensor], axis: builtins.int | None = 0) -> tvms.ir.te.tensor.Tensor:
     """Stack `tensors` of equal shape along a new dimension `axis`."""
 from tvms.ir.api.topi import stft as stft

@@ -253,3 +253,15 @@ def test_what_is_left_out_says_why() -> None:
         match=r"module 'tvms.topi.nn' has no attribute 'conv2d_winograd_nchw': 'tvms.compile' chooses Winograd's",
     ):
         topi.nn.conv2d_winograd_nchw  # noqa: B018
+
+
+def test_squeeze_keeps_symbolic_dimensions() -> None:
+    n = tvms.tir.Var("n", "int64")
+    data = te.placeholder((n, 1, 4, 1), "float32", "data")
+    assert [str(dim) for dim in topi.squeeze(data).shape] == ["n", "4"]
+    assert [str(dim) for dim in topi.squeeze(data, 1).shape] == ["n", "4", "1"]
+    assert [str(dim) for dim in topi.squeeze(data, [0, -1]).shape] == ["1", "4"]
+
+
+def test_names_of_pooling_functions() -> None:
+    assert [getattr(topi.nn, f"pool{n}d").__name__ for n in (1, 2, 3)] == ["pool1d", "pool2d", "pool3d"]

@@ -110,6 +110,23 @@ I.ir_module Module:
     tvms.ir.assert_structural_equal(f, expected)
 
 
+def test_a_call_has_the_inferred_type_of_an_earlier_function() -> None:
+    @tvms.script.ir_module
+    class Module:
+        @R.function
+        def first(x: R.Tensor(("n", 4), "float32")):  # noqa: ANN202
+            return R.sum(x, axis=1)
+
+        @R.function
+        def main(x: R.Tensor((3, 4), "float32")):  # noqa: ANN202
+            y = Module.first(x)
+            return y + y
+
+    expected = '-> R.Tensor((3,), "float32")'
+    assert str(Module["main"].ret_struct_info) == expected.removeprefix("-> ")
+    assert expected in Module["main"].script()
+
+
 def test_nonlocal_names_that_a_definition_assigns_are_refused() -> None:
     index = 2
     message = r"(?s)error\[E0013\]: `nonlocal` is not part of the language.*nonlocal index.*= help: pass the value as a parameter"

@@ -41,6 +41,7 @@ from .transforms import (
     sliding_window,
     sparse_reshape,
     sparse_to_dense,
+    squeeze,
     strided_set,
     tensordot,
     trilu,
@@ -52,7 +53,7 @@ __all__ = [
     "InvalidShapeError", "all", "any", "argsort", "ceil_log2", "dft", "dyn_tile", "dynamic_strided_slice", "elemwise_sum", "expand_like", "fast_erf", "fast_exp",
     "fast_tanh", "fixed_point_multiply", "fixed_point_multiply_per_axis", "identity", "image", "log2", "log10", "matrix_set_diag", "ndarray_size", "nn",
     "reinterpret", "reverse_sequence", "scanop", "searchsorted", "sequence_mask", "shape", "sliding_window", "sort", "sparse_reshape",
-    "sparse_to_dense", "stft", "strided_set", "strided_slice", "tensordot", "topk", "trilu", "unravel_index", "vision",
+    "sparse_to_dense", "squeeze", "stft", "strided_set", "strided_slice", "tensordot", "topk", "trilu", "unravel_index", "vision",
 ]  # fmt: skip
 
 

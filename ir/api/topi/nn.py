@@ -159,6 +159,7 @@ def _pool(spatial: int) -> Callable[..., te.Tensor]:
         of_windows = function(f"nn.{pool_type}_pool{spatial}d")
         return of_windows(data, kernel, stride, padding, dilation, ceil_mode, count_include_pad, layout)
 
+    pool.__name__ = pool.__qualname__ = f"pool{spatial}d"  # names the loop function in call_te
     return pool
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from ... import make, te, tir
 from ...idioms import is_one
 from ...te.topi import normal_axes
+from .table import function
 
 
 def _length(x: te.Tensor) -> int:
@@ -297,3 +298,10 @@ def trilu(data: te.Tensor, k: int | tir.PrimExpr, upper: bool) -> te.Tensor:
         return te.select(place <= i[-1] if upper else place >= i[-1], data(*i), te.const(0, data.dtype))
 
     return te.compute(data.dims, element, "trilu")
+
+
+def squeeze(a: te.Tensor, axis: int | Sequence[int] | None = None) -> te.Tensor:
+    """Return `a` without the dimensions `axis`, or without all that are known to be 1: symbolic ones are kept."""
+    if axis is None:
+        axis = [number for number, dim in enumerate(a.dims) if is_one(dim)]
+    return function("squeeze")(a, [axis] if isinstance(axis, int) else axis)

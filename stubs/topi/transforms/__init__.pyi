@@ -10,6 +10,7 @@ from tvms.ir.api.topi.transforms import shape as shape
 from tvms.ir.api.topi.transforms import sliding_window as sliding_window
 from tvms.ir.api.topi.transforms import sparse_reshape as sparse_reshape
 from tvms.ir.api.topi.transforms import sparse_to_dense as sparse_to_dense
+from tvms.ir.api.topi.transforms import squeeze as squeeze
 from tvms.ir.api.topi.transforms import strided_set as strided_set
 from tvms.ir.api.topi.transforms import tensordot as tensordot
 from tvms.ir.api.topi.transforms import trilu as trilu
