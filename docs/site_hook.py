@@ -15,13 +15,15 @@ from typing import Any
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from tvms.ir.codes import CODES
 
 ROOT = Path(__file__).parent.parent
 OUTSIDE = {"README.md": "first-steps.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 """Documents outside of docs/, and where they are on the site."""
-SAMPLES = "samples.md"
-LINK = re.compile(r"`[^`\n]*`|(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
-"""A link, or a piece of code, in which there are none."""
+SAMPLES, DIAGNOSTICS = "samples.md", "diagnostics.md"
+LINK = re.compile(r"`[^`\n]*`|^#.*|(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)|\b(E\d{4})\b", re.M)
+"""A link or a code of a diagnostic; or a heading or a piece of code, in which there are none."""
+ITEM = re.compile(r"(?:[-*]|\d+\.) ")
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.M | re.S)
 TITLE = re.compile(r"\A# .*")
 
@@ -70,7 +72,7 @@ def samples() -> str:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Rewrite links and the languages of code blocks."""
+    """Rewrite lists, links and the languages of code blocks."""
     site = page.file.src_uri
     source = next((name for name, target in OUTSIDE.items() if target == site), f"docs/{site}")
     if site == SAMPLES:
@@ -79,6 +81,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         page.meta["hide"] = ["navigation"]
     if site == OUTSIDE["README.md"]:
         markdown = TITLE.sub("# First steps", markdown)
+    markdown = _indented(markdown)
     parts, end = [], 0
     for fence in FENCE.finditer(markdown):
         parts += [_linked(markdown[end : fence.start()], source, site), _colored(fence)]
@@ -86,11 +89,32 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     return "".join([*parts, _linked(markdown[end:], source, site)])
 
 
+def _indented(markdown: str) -> str:
+    """Return a text with lists as Python-Markdown expects them; Git hosts are less strict.
+
+    The contents of items are indented by 4 columns instead of 2, and an item of several paragraphs ends with an empty line.
+    """
+    lines = [""]
+    is_item = is_code = has_parts = False
+    for line in markdown.split("\n"):
+        is_code ^= line.startswith("```")
+        if ITEM.match(line) and not is_code:
+            lines += [""] * has_parts
+            is_item, has_parts = True, False
+        elif line and not line.startswith(" ") and not lines[-1]:
+            is_item = has_parts = False
+        has_parts |= is_item and not lines[-1] and line.startswith("  ")
+        lines.append(f"  {line}" if is_item and line.startswith("  ") else line)
+    return "\n".join(lines[1:])
+
+
 def _linked(text: str, source: str, site: str) -> str:
     """Return `text` with links from the page `site`, whose source is the file `source`, to other pages."""
 
     def link(match: re.Match[str]) -> str:
-        mark, shown, address = match.groups()
+        mark, shown, address, code = match.groups()
+        if code in CODES and site != DIAGNOSTICS:
+            shown, address = code, f"{os.path.relpath('docs/' + DIAGNOSTICS, os.path.dirname(source))}#{code.lower()}"
         if address is None:
             return match[0]
         path, _, anchor = address.partition("#")
@@ -100,7 +124,7 @@ def _linked(text: str, source: str, site: str) -> str:
         if target is None:
             return shown
         target = os.path.relpath(target, os.path.dirname(site) or ".")
-        return f"{mark}[{shown}]({target}{'#' * bool(anchor)}{anchor})"
+        return f"{mark or ''}[{shown}]({target}{'#' * bool(anchor)}{anchor})"
 
     return LINK.sub(link, text)
 

@@ -6,12 +6,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from .pages import diagnostics, language, operators, passes, schedules
+from .pages import commands, diagnostics, language, operators, passes, schedules
 from .stubs import stub_files
 from .textmate import textmate
 
 ROOT = Path(__file__).parents[2]
 GENERATED: dict[str, Callable[[], str]] = {
+    "docs/commands.md": commands,
     "docs/language.md": language,
     "docs/operators.md": operators,
     "docs/passes.md": passes,

@@ -1,4 +1,4 @@
-"""Write the coverage of runs of the laws into docs/fuzzing.md, and fail if a cell is empty without a reason.
+"""Write the coverage of runs of the laws into docs/testing.md, and fail if a cell is empty without a reason.
 
 for law in …; do tvms fuzz $law --n 2000 --state FOLDER/$law.json; done
 python tests/testing/feature_matrix.py FOLDER           write the tables
@@ -16,7 +16,7 @@ from tvms.testing.campaign import State
 from tvms.testing.coverage import GRAPH_LAWS, LOOP_LAWS, distribution, form_table, gaps
 from tvms.testing.matrix import tables
 
-PAGE = Path(__file__).parents[2] / "docs" / "fuzzing.md"
+PAGE = Path(__file__).parents[2] / "docs" / "testing.md"
 
 
 def read(folder: str) -> dict[str, State]:

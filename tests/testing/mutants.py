@@ -1,6 +1,6 @@
 """Evaluation of the fuzzer: bugs are planted in tvms, and the law that should find each is timed.
 
-    python tests/testing/mutants.py            plant all bugs in turn, and write the tables of docs/fuzzing.md
+    python tests/testing/mutants.py            plant all bugs in turn, and write the tables of docs/testing.md
     python tests/testing/mutants.py NAME…      only those whose name begins with NAME, or all of a list (planted, outside, …)
     python tests/testing/mutants.py --seed N …  on other examples
 
@@ -29,7 +29,7 @@ from random_bugs import RANDOM
 from sampled_bugs import SAMPLED
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "fuzzing.md"
+PAGE = ROOT / "docs" / "testing.md"
 LISTS = {"planted": MUTANTS, "outside": OUTSIDE, "blind": BLIND, "random": RANDOM, "sampled": SAMPLED}
 """Lists of bugs, by the name of their table."""
 BUGS = (*MUTANTS, *OUTSIDE, *BLIND, *RANDOM, *SAMPLED)

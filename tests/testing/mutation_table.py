@@ -1,4 +1,4 @@
-"""Tables of mutants in docs/fuzzing.md: what became of those of each module, and which share each law detects.
+"""Tables of mutants in docs/testing.md: what became of those of each module, and which share each law detects.
 
     python tests/testing/mutation_table.py RECORD            write the tables of a record of mutation.py
     python tests/testing/mutation_table.py RECORD --open     print the survivors that are not explained yet
@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, TypeAlias
 
-PAGE = Path(__file__).parents[2] / "docs" / "fuzzing.md"
+PAGE = Path(__file__).parents[2] / "docs" / "testing.md"
 SURVIVORS = Path(__file__).with_name("survivors.txt")
 CLASSES = {
     "equivalent": "no input shows a difference",
