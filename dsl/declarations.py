@@ -15,6 +15,9 @@ _LINE = re.compile(
     r"\s*(?:(?P<names>\w+(?:, \w+)*)(?:: [^=]*)? = |(?P<word>return)\b|(?:with )?[\w.]*?\b(?P<form>\w+)\()"
 )
 
+_ROOT = re.compile(r'\s*# with T\.s?block\("root"\):$')
+"""The comment that the printer puts above the body of a root block."""
+
 
 def declaration_key(statement: syntax.Stmt) -> str | None:
     """Return the key of a declaration; None if the statement cannot be one."""
@@ -67,7 +70,8 @@ def place_comments(lines: list[object], indent: str, trivia: Trivia | None) -> N
         ends = tuple(comment for part in parts for comment in part.end)
     unplaced = [part for parts in left.values() for part in parts]
     top = [indent + comment for part in unplaced for comment in (*part.before, *_beside(part, None), *part.end)]
-    lines[:] = top + placed
+    first = 1 if placed and isinstance(placed[0], str) and _ROOT.match(placed[0]) else 0
+    lines[:] = placed[:first] + top + placed[first:]
 
 
 def _beside(part: Trivia, last: Trivia | None) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from . import make, tir
 from .base import Op, Span
 from .dtype import with_lanes
+from .equal import structural_equal
 from .visit import walk
 
 
@@ -130,3 +131,18 @@ def buffers_of(node: tir.Stmt) -> tuple[tir.Buffer, ...]:
         elif isinstance(inner, tir.Block):
             own.update(inner.alloc_buffers, [match.buffer for match in inner.match_buffers])
     return tuple([buffer for buffer in found if buffer not in own])
+
+
+def is_allocation_of(node: tir.Allocate, inner: tir.DeclBuffer) -> bool:
+    """Return whether an allocation and a buffer declared on it say no more than one `T.decl_buffer` without `data`."""
+    comments = inner.trivia
+    return (
+        not (comments and (comments.before or comments.after))
+        and inner.buffer.data is node.buffer_var
+        and inner.buffer.dtype == node.dtype
+        and isinstance(node.condition, tir.IntImm)
+        and node.condition.value == 1
+        and not node.annotations
+        and len(node.extents) == len(inner.buffer.shape)
+        and all(structural_equal(a, b) for a, b in zip(node.extents, inner.buffer.shape, strict=True))
+    )

@@ -102,6 +102,12 @@ def scalars_used_as_dimensions(builder: BlockBuilder, definition: syntax.Definit
         if param.annotation is not None and (dtype := _scalar_dtype(builder, param.annotation))
     }
     used = set(_names_computed_with(builder, definition)) if scalars else set[str]()
+    for statement in reversed(definition.body):
+        match statement:
+            case syntax.Assign(target=syntax.Name(id=alias), value=syntax.Name(id=name)) if alias in used:
+                used.add(name)
+            case _:
+                pass
     return {name: dtype for name, dtype in scalars.items() if name in used}
 
 

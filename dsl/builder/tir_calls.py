@@ -199,8 +199,10 @@ def call_intrin(site: FormUse, dtype: Any, func_name: Text, *args: Argument) -> 
 
 
 @form("T.Call")
-def call_node(site: FormUse, dtype: Any, op: Any, args: Any) -> tir.Call:
-    """`T.Call("handle", "tir.tvm_tuple", [x])`: the plain node."""
+def call_node(site: FormUse, dtype: Any, op: Any, args: Any = None, *, ret_ty: Any = None) -> tir.Call:
+    """`T.Call("handle", "tir.tvm_tuple", [x])`: the plain node. The newest TVM writes `T.Call(op, args, ret_ty=…)`."""
+    if ret_ty is not None:
+        dtype, op, args = ret_ty, dtype, op
     values = args if is_tuple(args) else (args,)
     if isinstance(op, str):
         return call_intrin(site, dtype, op, *[_argument(site, value, 2) for value in values])

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ...ir import relax, tir
 from ...ir.base import Attrs, GlobalVar
+from ...ir.buffers import is_allocation_of
 from ...ir.ops.tile import PERSISTENT
 from ...ir.signature import describe
 from ...ir.visit import children, rewrite, walk
@@ -158,12 +159,22 @@ def _build_param(
 
 
 def _without_unused_names(function: FunctionFrame, body: tir.Stmt) -> tir.Stmt:
-    """Remove the declarations of allocated buffers of which only the memory is used."""
+    """Remove the declarations of allocated buffers of which only the memory is used.
+
+    A declaration stays if a buffer that is like it follows, lest that one be taken for the allocated one.
+    """
     if not function.allocated_buffers:
         return body
-    users = (node for node in walk(body) if not isinstance(node, tir.DeclBuffer))
+    users = [node for node in walk(body) if not isinstance(node, tir.DeclBuffer)]
     used = {child for node in users for child in children(node) if isinstance(child, tir.Buffer)}
     unused = set(function.allocated_buffers) - used
+    for node in users:
+        match node:
+            case tir.Allocate(body=tir.DeclBuffer(buffer=first, body=tir.DeclBuffer(buffer=second) as inner)):
+                if second in used and is_allocation_of(node, inner):
+                    unused.discard(first)
+            case _:
+                pass
 
     def undeclared(node: Any) -> tir.Stmt | None:
         return node.body if isinstance(node, tir.DeclBuffer) and node.buffer in unused else None

@@ -15,7 +15,7 @@ from .. import syntax
 from ..comments import comments_in, comments_of
 from . import operators
 from .context import POISON, Context, Failed, target_names
-from .convert import Mismatch, condition
+from .convert import Mismatch, condition, is_tuple
 from .expressions import evaluate, to_expr
 from .forms import Form
 from .shadowing import check_bound
@@ -194,7 +194,8 @@ def _assert(context: Context, node: syntax.Assert) -> None:
     test = _condition(context, evaluate(context, node.condition), node.condition)
     message = "" if node.message is None else evaluate(context, node.message)
     if not is_message(message):
-        help = 'write "wrong size", or ("ValueError", ["wrong ", "size"])'
+        is_pair = is_tuple(message)
+        help = 'write "wrong size", or ("ValueError", ["wrong ", "size"])' if is_pair else "write it in quotes"
         raise context.error("E0202", f"expected a string, got {describe(message)}", node.message or node, help)
     context.tir.body.open(assert_frame(test, message), context.span(node), node.trivia)
 

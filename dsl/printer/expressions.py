@@ -92,8 +92,7 @@ def _operator(printer: Printer, node: Any, level: int) -> str:
     """Print a chain of operators of one precedence along its left side, without recursion."""
     precedence = _OPERATORS[type(node)][1]
     if not _is_operator(node):
-        name = type(node).__name__
-        return f"{printer.tir(name)}({printer.expr(node.a)}, {printer.expr(node.b)})"
+        return _node_call(printer, node, type(node).__name__)
     chain = [node]
     while precedence != COMPARISON:
         left = chain[-1].a
@@ -129,7 +128,15 @@ def _binary_call(printer: Printer, node: tir.BinaryOp, level: int) -> str:
     name, function = _FUNCTIONS[type(node)]
     if isinstance(node.a, _CONSTANTS) or isinstance(node.b, _CONSTANTS) or node.a.dtype != node.b.dtype:
         name = name if _makes(function, (node.a, node.b), node) else type(node).__name__
-    return f"{printer.tir(name)}({printer.expr(node.a)}, {printer.expr(node.b)})"
+    return _node_call(printer, node, name)
+
+
+def _node_call(printer: Printer, node: tir.BinaryOp, name: str) -> str:
+    """Return a call such as `T.FloorDiv(a, b)`; of two constants in a graph function, whose literals are int64, with dtypes."""
+    operands = [printer.expr(operand) for operand in (node.a, node.b)]
+    if printer.in_relax and all(text.lstrip("-").isdigit() for text in operands):
+        operands = [f"{printer.tir('int64')}({text})" for text in operands]
+    return f"{printer.tir(name)}({', '.join(operands)})"
 
 
 # --- Literals and variables -----------------------------------------------------------------------------------

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...ir import make, tir
 from ...ir.base import Op, Trivia
+from ...ir.buffers import is_allocation_of
 from ...ir.dtype import lanes_of, parse_dtype
-from ...ir.equal import structural_equal
 from ...ir.ops import tile
 from ...ir.visit import children, walk
 from .buffers import declaration, define_buffer, is_constant, producer_name, slices
@@ -248,21 +249,6 @@ def _decl_buffer(printer: Printer, node: tir.DeclBuffer) -> None:
     _declare_buffer(printer, node, node, "decl_buffer", data_is_new=False)
 
 
-def _is_buffer_allocation(node: tir.Allocate) -> bool:
-    """Return whether an allocation and the buffer declared on it form one `T.decl_buffer`."""
-    inner = node.body
-    return (
-        isinstance(inner, tir.DeclBuffer)
-        and not inner.trivia
-        and inner.buffer.data is node.buffer_var
-        and inner.buffer.dtype == node.dtype
-        and is_constant(node.condition, 1)
-        and not node.annotations
-        and len(node.extents) == len(inner.buffer.shape)
-        and all(structural_equal(a, b) for a, b in zip(node.extents, inner.buffer.shape, strict=True))
-    )
-
-
 def _storage_scope(var: tir.Var) -> str:
     kind = var.type_annotation
     return kind.storage_scope or "global" if isinstance(kind, tir.PointerType) else "global"
@@ -270,12 +256,12 @@ def _storage_scope(var: tir.Var) -> str:
 
 @prints_lines(tir.Allocate)
 def _allocate(printer: Printer, node: tir.Allocate) -> None:
-    if (
-        _is_buffer_allocation(node)
-        and isinstance(node.body, tir.DeclBuffer)
-        and not (printer.dialect.allocates_buffers and not _is_accessed(printer, node.body.buffer))
-    ):
-        _declare_buffer(printer, node.body, node, printer.dialect.allocated_buffer, data_is_new=True)
+    inner = node.body
+    if isinstance(inner, tir.DeclBuffer) and is_allocation_of(node, inner) and _is_named(printer, node, inner):
+        if inner.trivia:
+            outer = node.trivia or Trivia()
+            node = replace(node, trivia=Trivia(outer.before, outer.after, inner.trivia.end + outer.end))
+        _declare_buffer(printer, inner, node, printer.dialect.allocated_buffer, data_is_new=True)
         return
     if printer.dialect.allocates_buffers and is_constant(node.condition, 1):
         _allocate_buffer(printer, node)
@@ -288,6 +274,16 @@ def _allocate(printer: Printer, node: tir.Allocate) -> None:
     head = f"{printer.tir('allocate')}({', '.join(arguments)})"
     name = printer.define(node.buffer_var, node.buffer_var.name or "v")
     _add_scope(printer, node, node.body, _Scope(head, name=lambda: name))
+
+
+def _is_named(printer: Printer, node: tir.Allocate, inner: tir.DeclBuffer) -> bool:
+    """Return whether the buffer that an allocation declares has the name of the allocation."""
+    if not printer.dialect.allocates_buffers or _is_accessed(printer, inner.buffer):
+        return True
+    second = inner.body  # without the first, the allocation would have the name of a second buffer that is like it
+    if not isinstance(second, tir.DeclBuffer) or not is_allocation_of(node, second):
+        return False
+    return _is_accessed(printer, second.buffer)
 
 
 def _is_accessed(printer: Printer, buffer: tir.Buffer) -> bool:

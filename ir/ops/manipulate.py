@@ -220,13 +220,8 @@ def _infer_squeeze(a: Inference) -> StructInfo:
             return info
         return tensor_info(left if written_dims(info) is not None else None, info.dtype, -1, info.vdevice)
     gone = a.axes(axis, info.ndim)
-    for number in gone:
-        if dims is not None and d.value_of(dims[number]) not in (None, 1):
-            raise a.fail(
-                "E0326",
-                f"cannot remove axis {number} of shape {d.show(dims)}: it is not 1",
-                "remove dimensions of 1 only",
-            )
+    if dims is not None:  # TVM keeps dimensions that are not 1
+        gone = [number for number in gone if d.value_of(dims[number]) in (None, 1)]
     dims = written_dims(info)
     left = dims and [dim for number, dim in enumerate(dims) if number not in gone]
     return tensor_info(left, info.dtype, info.ndim - len(gone), info.vdevice)
@@ -234,7 +229,8 @@ def _infer_squeeze(a: Inference) -> StructInfo:
 
 def _squeeze(a: Any) -> te.Tensor:
     one = [number for number, dim in enumerate(a.x.dims) if d.is_one(dim)]
-    gone = one if a.axis is None else [axis % a.x.ndim for axis in a.axis]
+    given = one if a.axis is None else [axis % a.x.ndim for axis in a.axis]
+    gone = [axis for axis in given if d.value_of(a.x.dims[axis]) in (None, 1)]
 
     def value(*ax: tir.PrimExpr) -> tir.PrimExpr:
         rest = iter(ax)
@@ -248,8 +244,8 @@ register(
         "relax.squeeze",
         (Param("x"), Param("axis", "opt_ints", None)),
         _infer_squeeze,
-        "Remove the dimensions `axis`, which must be 1, or by default all dimensions of size 1.",
-        lambda np, a: np.squeeze(a.x, a.axis),
+        "Remove those of the dimensions `axis`, by default of all dimensions, that are 1.",
+        lambda np, a: np.squeeze(a.x, None if a.axis is None else tuple(i for i in a.axis if a.x.shape[i] == 1)),
         _squeeze,
     )
 )

@@ -64,6 +64,8 @@ def _is_four_bytes(dtype: DType) -> bool:
 
 
 def _is_element(node: Node) -> bool:
+    if isinstance(node, tir.Var):  # TVM takes the address of a variable of the host; nothing here executes it
+        return True
     return isinstance(node, tir.BufferLoad) and not any(_is_vector(parse_dtype(index.dtype)) for index in node.indices)
 
 

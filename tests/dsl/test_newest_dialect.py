@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from tvms.dsl.load import parse
 from tvms.dsl.round_trip import check_round_trip
 from tvms.ir import relax, tir
 from tvms.ir.diagnostics import TvmsError
+from tvms.ir.interp import run
 from tvms.ir.visit import walk
 
 GRAPHS = {
@@ -136,6 +138,7 @@ def test_a_message_of_an_assertion_is_text() -> None:
 
 
 LINES = {
+    'T.Call("tirx.isnullptr", [A.data], ret_ty="bool")': "T.isnullptr(A.data)",
     'T.tvm_storage_sync("shared", T.bool(False), -1)': 'T.tvm_storage_sync("shared")',
     'B = T.alloc_local((4,), annotations={"k": 1})\n    T.evaluate(B[0])': 'T.alloc_buffer((4,), scope="local", annotations={"k": 1})',
     'n = T.Var("n", ty="int32")\n    T.evaluate(n)': "T.evaluate(n)",
@@ -187,3 +190,49 @@ def test_the_values_of_an_assertion_are_one_argument() -> None:
         assert "[R.prim_value(n" in printed
         assert "+ 1)], format=" in printed
     assert check_round_trip(module, "f") == ()
+
+
+@pytest.mark.parametrize("uses", ["m[0] = A[0]", "M[0] = A[0]", "T.evaluate(m.data)"])
+@pytest.mark.parametrize("comment", ["", "    # why\n"])
+@pytest.mark.parametrize("annotations", ["", ', annotations={"k": 1}'])
+def test_a_second_buffer_of_an_allocation_stays_one(uses: str, comment: str, annotations: str) -> None:
+    text = f"""@T.prim_func(s_tir=True)
+def f(A: T.Buffer((4,))):
+    m = T.alloc_buffer((4,){annotations})
+{comment}    M = T.decl_buffer((4,), data=m.data)
+    {uses}
+"""
+    module = parse(text)
+    assert "M = T.decl_buffer((4,), data=m.data)" in module.script("tvm-0.27")
+    assert check_round_trip(module, "f") == ()
+
+
+def test_a_dimension_that_is_not_1_stays_when_it_is_squeezed() -> None:
+    text = 'R.function f(x: R.Tensor((3, 1, 4), "float32")):\n    y = R.squeeze(x, axis=[0, 1])\n    return y\n'
+    module = parse(text)
+    assert '-> R.Tensor((3, 4), "float32")' in module.script()
+    value = np.arange(12, dtype="float32").reshape(3, 1, 4)
+    assert np.array_equal(run(module, "f", [value]), value[:, 0])
+
+
+def test_constants_of_a_function_of_the_loop_level_keep_their_dtype_in_a_graph() -> None:
+    text = "R.function f():\n    x = R.prim_value(T.FloorDiv(T.int64(32), T.int64(4)))\n    return x\n"
+    module = parse(text)
+    assert "T.FloorDiv(T.int64(32), T.int64(4))" in module.script("tvm-0.27")
+    assert check_round_trip(module, "f") == ()
+
+
+def test_the_comment_of_a_root_block_comes_before_comments_of_nothing() -> None:
+    text = """@T.prim_func(s_tir=True)
+def main(A: T.Buffer((4,))):
+    # the name
+    T.func_attr({"global_symbol": "main"})
+    B = T.sblock_alloc_buffer((4,))
+    for i in range(4):
+        with T.sblock("b"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = A[vi]
+"""
+    printed = parse(text).script("tvm-0.27")
+    assert '    # with T.sblock("root"):\n    # the name\n    B = ' in printed
+    assert parse(printed).script("tvm-0.27") == printed

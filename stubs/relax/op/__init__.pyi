@@ -278,7 +278,7 @@ def sqrt(x: tvms.ir.relax.Expr) -> tvms.ir.relax.Expr:
 def square(x: tvms.ir.relax.Expr) -> tvms.ir.relax.Expr:
     """Return the square of every element of `x`."""
 def squeeze(x: tvms.ir.relax.Expr, axis: builtins.int | collections.abc.Sequence[builtins.int] | None = None) -> tvms.ir.relax.Expr:
-    """Remove the dimensions `axis`, which must be 1, or by default all dimensions of size 1."""
+    """Remove those of the dimensions `axis`, by default of all dimensions, that are 1."""
 def stack(tensors: tvms.ir.relax.Expr | collections.abc.Sequence[tvms.ir.relax.Expr], axis: builtins.int | None = 0) -> tvms.ir.relax.Expr:
     """Stack `tensors` of equal shape along a new dimension `axis`."""
 def std(x: tvms.ir.relax.Expr, axis: builtins.int | collections.abc.Sequence[builtins.int] | None = None, keepdims: builtins.bool = False) -> tvms.ir.relax.Expr:

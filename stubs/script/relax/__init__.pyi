@@ -376,7 +376,7 @@ def broadcast_to(x: tvms.ir.relax.Expr, shape: tvms.ir.relax.Expr | collections.
 def expand_dims(x: tvms.ir.relax.Expr, axis: builtins.int | collections.abc.Sequence[builtins.int]) -> tvms.ir.relax.Expr:
     """Insert dimensions of size 1 at `axis`."""
 def squeeze(x: tvms.ir.relax.Expr, axis: builtins.int | collections.abc.Sequence[builtins.int] | None = None) -> tvms.ir.relax.Expr:
-    """Remove the dimensions `axis`, which must be 1, or by default all dimensions of size 1."""
+    """Remove those of the dimensions `axis`, by default of all dimensions, that are 1."""
 def concat(tensors: tvms.ir.relax.Expr | collections.abc.Sequence[tvms.ir.relax.Expr], axis: builtins.int | None = 0) -> tvms.ir.relax.Expr:
     """Concatenate `tensors` along `axis`."""
 def stack(tensors: tvms.ir.relax.Expr | collections.abc.Sequence[tvms.ir.relax.Expr], axis: builtins.int | None = 0) -> tvms.ir.relax.Expr:

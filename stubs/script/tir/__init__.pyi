@@ -512,8 +512,8 @@ def llvm_lookup_intrinsic_id(name: builtins.str) -> builtins.str:
     """`T.llvm_lookup_intrinsic_id("llvm.fma.f32")`: an intrinsic of LLVM, by name."""
 def call_intrin(dtype: typing.Any, func_name: builtins.str, *args: typing.Any) -> tvms.ir.tir.Call:
     """`T.call_intrin("int32", "tir.clz", x)`: a call of an intrinsic by its registered name."""
-def Call(dtype: typing.Any, op: typing.Any, args: typing.Any) -> tvms.ir.tir.Call:
-    """`T.Call("handle", "tir.tvm_tuple", [x])`: the plain node."""
+def Call(dtype: typing.Any, op: typing.Any, args: typing.Any = None, *, ret_ty: typing.Any = None) -> tvms.ir.tir.Call:
+    """`T.Call("handle", "tir.tvm_tuple", [x])`: the plain node. The newest TVM writes `T.Call(op, args, ret_ty=…)`."""
 def target(target_config: typing.Any, host: typing.Any = None) -> typing.Any:
     """`T.target({"kind": "cuda"}, host="llvm")`: a target of the compiler."""
 class ptx_legacy:
