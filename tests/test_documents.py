@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
-from tvms.dsl.cli import build_parser
+from tvms.dsl.cli import build_parser, main
 from tvms.dsl.reference.examples import example
 from tvms.ir.codes import CODES
 
@@ -117,3 +118,39 @@ def test_commands_have_the_options_that_documents_show() -> None:
         wrong += [(page, f"{command}: {' '.join(unknown)}")] * bool(unknown)
     assert wrong == []
     assert len(shown_commands()) >= 40
+
+
+PYTHON = re.compile(r"^( *)```python\n(.*?)^\1```$", re.M | re.S)
+DEFINITION = re.compile(r"^[ITRS]\.\w+(?:\(.*?\))? \w+", re.M)
+MATMUL = """\
+T.prim_func matmul(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32"), C: T.Buffer((64, 64), "float32")):
+    for i, j, k in T.grid(64, 64, 64):
+        with T.block("matmul"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+"""
+"""The function of schedules that a document shows alone."""
+
+
+def programs(page: Path) -> list[str]:
+    """Return the blocks of a document that are programs in our language, not in Python."""
+    blocks = [dedent(block) for _, block in PYTHON.findall(page.read_text(encoding="utf-8"))]
+    return [block for block in blocks if DEFINITION.search(block) and not re.search(r"^import |\btvms\.", block, re.M)]
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.name != "diagnostics.md" and programs(page)], ids=name_of
+)
+def test_programs_pass_the_check(page: Path, tmp_path: Path) -> None:
+    """The programs of diagnostics.md are wrong, and other tests check them."""
+    for number, program in enumerate(programs(page)):
+        needs_function = "(matmul" in program and "T.prim_func matmul" not in program
+        (tmp_path / f"{number}.tvms").write_text(MATMUL * needs_function + program, encoding="utf-8")
+    assert main(["check", str(tmp_path)]) == 0
+
+
+def test_documents_show_programs() -> None:
+    assert sum(len(programs(page)) for page in PAGES) >= 80

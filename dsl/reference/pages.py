@@ -184,12 +184,13 @@ S.function halve(loop, factor=2):
     return outer, inner
 
 S.schedule tiled(matmul, bm=4, bn=8, target="llvm"):
-    i, j, k = S.get_loops(S.get_block(writes="C"))
+    block = S.get_block(writes="C")
+    i, j, k = S.get_loops(block)
     assert S.get_extent(j) % bn == 0, "bn divides the columns"
     i0, i1 = halve(i, factor=bm)
     j0, j1 = halve(j, factor=bn)
     S.reorder(i0, j0, k, i1, j1)
-    if S.get_dtype("C") == "float32" and S.get_target() == "llvm":
+    if S.get_dtype(block) == "float32" and S.get_target() == "llvm":
         S.vectorize(j1)
         S.expect_vector(j1)
     for loop in [i1, k]:
