@@ -14,7 +14,7 @@ VIEWS = frozenset(("relax.reshape", "relax.memory.view", "relax.memory.ensure_ze
 
 
 def is_pure_call(call: relax.Call, module: IRModule | None) -> bool:
-    """Whether a call is pure, or its callee is unknown."""
+    """Whether a call is pure, or its callee is unknown. An external function may have side effects, unless its type says otherwise."""
     match call.op:
         case Op(name=name):
             known = find(name)
@@ -24,6 +24,8 @@ def is_pure_call(call: relax.Call, module: IRModule | None) -> bool:
             if isinstance(callee, tir.PrimFunc):
                 return callee.ret_type is not None  # a callee that returns nothing is called for its side effects
             return not isinstance(callee, relax.Function) or callee.is_pure
+        case relax.ExternFunc(struct_info=None):
+            return False
         case relax.Expr(struct_info=info):
             return _type_is_pure(info)
         case _:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -33,10 +33,11 @@ def topological_sort(mod: IRModule, order: str = "depth-first", direction: str =
     memory = MemoryOrder(mod)
 
     def sort(function: relax.Function) -> relax.Function:
+        last_uses = {node: place for place, node in enumerate(walk(function)) if isinstance(node, relax.Var)}
         return rewrite(
             function,
             lambda node: (
-                _sorted(node, function.params, memory, order, direction)
+                _sorted(node, function.params, memory, last_uses, order, direction)
                 if isinstance(node, relax.DataflowBlock)
                 else None
             ),
@@ -46,8 +47,14 @@ def topological_sort(mod: IRModule, order: str = "depth-first", direction: str =
 
 
 def _sorted(
-    block: relax.DataflowBlock, params: Sequence[relax.Var], memory: MemoryOrder, order: str, direction: str
+    block: relax.DataflowBlock,
+    params: Sequence[relax.Var],
+    memory: MemoryOrder,
+    last_uses: Mapping[relax.Var, int],
+    order: str,
+    direction: str,
 ) -> relax.DataflowBlock:
+    """Return a block in the order of a search. Of several operands, users or results, the first one comes first."""
     bindings = {binding.var: binding for binding in block.bindings}
     uses = used_by(block.bindings)
     for var, needed in memory.needs(block.bindings).items():
@@ -58,14 +65,16 @@ def _sorted(
             users.setdefault(variable, {})[var] = None
     if direction == "from-outputs":
         own = {var: dict.fromkeys(users.get(var, ())) for var in bindings}
-        backwards = {var: dict.fromkeys(used for used in uses[var] if used in bindings) for var in bindings}
-        found = _search([var for var in bindings if not own[var]], own, backwards, order)[::-1]
+        backwards = {var: dict.fromkeys(used for used in reversed(uses[var]) if used in bindings) for var in bindings}
+        unused = [var for var in bindings if not own[var] and isinstance(var, relax.DataflowVar)]
+        outputs = [var for var in bindings if not own[var] and var not in unused]
+        starts = [*unused, *sorted(outputs, key=lambda var: last_uses[var])]
+        found = _search(starts[::-1], own, backwards, order)[::-1]
     else:
         starts = [param for param in params if param in users]
         starts += [user for user in users if user not in bindings and user not in starts]
-        own = {var: {variable: None for variable in used if variable in bindings} for var, used in uses.items()}
-        found = _search([*starts, *[var for var in bindings if not uses[var]]], own, users, order)
-    bound = tuple([bindings[var] for var in found])
+        found = _search([*starts, *[var for var in bindings if not uses[var]]], uses, users, order)
+    bound = tuple([bindings[var] for var in found if var in bindings])
     return block if bound == block.bindings else replace(block, bindings=bound)
 
 
@@ -90,16 +99,15 @@ def _search(
     leads: dict[relax.Var, dict[relax.Var, None]],
     order: str,
 ) -> list[relax.Var]:
-    """Return the bound variables in the order of a search, each after its dependences."""
+    """Return the variables in the order of a search, each after its dependences."""
     found: dict[relax.Var, None] = {}
     pending = deque(starts)
     while pending:
         var = pending.popleft()
-        if var in needs:
-            if var in found or any(need not in found for need in needs[var]):
-                continue
-            found[var] = None
-        following = [later for later in leads.get(var, ()) if later not in found]
+        if var in found:
+            continue
+        found[var] = None
+        following = [later for later in leads.get(var, ()) if all(need in found for need in needs.get(later, ()))]
         if order == "depth-first":
             pending.extendleft(reversed(following))
         else:

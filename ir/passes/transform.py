@@ -258,6 +258,7 @@ _FILES = (
     "kill_after_last_use",
     "rewrite_dataflow_reshape",
     "lambda_lift",
+    "lazy_params",
     "decompose_ops",
     "to_mixed_precision",
     "convert_layout",

@@ -252,6 +252,23 @@ def LambdaLift() -> tvms.ir.passes.transform.Pass:
 
     Raises TvmsError E0104 if the module already has a function with that name.
     """
+def LazyGetInput() -> tvms.ir.passes.transform.Pass:
+    """Replace the weights of public functions by a parameter, a function that returns a weight given its index and name.
+
+    Weights are the parameters after the first `num_input`. A weight is loaded before its first use.
+    """
+def LazySetOutput() -> tvms.ir.passes.transform.Pass:
+    """Add a parameter to public functions, a function that gets the index and the value of each result once it is known.
+
+    The functions return an empty tuple. Dataflow blocks become plain blocks.
+    """
+def LazyTransformParams(fget_item: builtins.str = 'get_item', fset_item: builtins.str | None = 'set_item', extra_get_item_params: collections.abc.Sequence[tvms.ir.relax.Var] = ..., extra_set_item_params: collections.abc.Sequence[tvms.ir.relax.Var] = ...) -> tvms.ir.passes.transform.Pass:
+    """Make functions whose names end in `transform_params` load each weight before its first use and free it after its last.
+
+    `fget_item` and `fset_item` are names of registered functions: `fget_item(*extra, index)` returns a weight, and
+    `fset_item(*extra, index, value)` gets a result; if it is None, the results are returned. The variables `extra` become
+    parameters. Dataflow blocks become plain blocks. Raises TvmsError E0906 if a tuple of weights is used as a whole.
+    """
 def LegalizeOps(customize_legalize_map: collections.abc.Mapping[builtins.str, collections.abc.Callable[[tvms.ir.building.block_builder.BlockBuilder, tvms.ir.relax.Call], tvms.ir.base.RelaxExpr]] | None = None, enable_warning: builtins.bool = False) -> tvms.ir.passes.transform.Pass:
     """Replace every call of an operator that is defined by a tensor expression and has known shapes.
 
