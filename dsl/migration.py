@@ -13,10 +13,13 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..ir import tir
 from ..ir.base import IRModule, Source, Span
 from ..ir.diagnostics import Diagnostic, TvmsError
-from ..ir.dtype import is_dtype
+from ..ir.dtype import OLDER_DTYPES, is_dtype
 from ..ir.equal import structural_equal
+from ..ir.idioms import sequence
+from ..ir.visit import rewrite
 from . import syntax
 from .builder.forms import Namespace
 from .builder.imports import DIALECTS as DIALECTS_OF_SCRIPT
@@ -35,22 +38,37 @@ RENAMED = {
     "T.block_attr": "sblock_attr",
     "T.buffer_decl": "Buffer",
     "R.Object": "Any",
+    **{f"T.{old}": new for old, new in OLDER_DTYPES.items()},
     **{f"T.{old}": new for old, new in DIALECTS[NEWEST].intrinsics.items()},
 }
 """Forms of older versions, and their last part today."""
 RENAMED_KEYWORDS = {"out_sinfo": "out_ty", "sinfo_args": "ty_args"}
-KEYED = frozenset(("T.func_attr", "T.block_attr", "T.attr", "R.func_attr", "I.module_attrs"))
-"""Forms whose arguments hold keys of attributes: `tir.…` is `tirx.…` today."""
+KEYED = frozenset(("T.func_attr", "T.block_attr", "T.attr", "R.func_attr", "I.module_attrs", "T.Call", "tvm.ir.Op.get"))
+"""Forms whose arguments hold keys of attributes or names of intrinsics: `tir.…` is `tirx.…` today."""
 REMOVED = frozenset(
     f"T.{name}" for name in ("allocate", "allocate_const", "LetStmt", "let", "realize", "ret", "var", "store", "load")
 )
 """Forms without a counterpart of the same shape."""
+WITHOUT_SUCCESSOR = frozenset((
+    "R.device_mesh", "R.DTensor", "T.allocate_const", "T.realize", "T.create_barriers", "T.ptx_mma_sp", "T.tvm_check_return",
+))  # fmt: skip
+"""Forms that the newest TVM has no other word for; so are those of `R.dist` and `R.inspect`."""
+KEYWORDS_WITHOUT_SUCCESSOR = frozenset(
+    ("axis_separators", "input_axis_separators", "tir_vars", "is_size_var", "buffer_type")
+)
+"""Arguments that the newest TVM has no other word for, unless they are empty."""
 UNTYPED = frozenset(("T.ptx_commit_group", "T.ptx_wait_group"))
 """Forms that have lost their dtype."""
 REGIONS = frozenset(("T.reads", "T.writes", "T.match_buffer"))
 """Forms whose arguments are regions of buffers; elsewhere in a loop function, a slice is a vector, which is a `T.Ramp` today."""
+_TARGETS = frozenset(("T.target", "I.target", "I.vdevice"))
+_META = "__tvm_meta__"
+"""A name that modules of TVM 0.13 bind to None."""
 _DECORATOR = re.compile(r"^@", re.MULTILINE)
-_LETTERS = {"I": "I", "T": "T", "R": "R", **DIALECTS_OF_SCRIPT}
+_F_STRING = re.compile(r"(?<![\w\"'])[fF](?=[\"'])")
+_SCOPES = tir.LetStmt | tir.AssertStmt | tir.Allocate | tir.DeclBuffer
+"""Statements whose scope is the rest of their block in the newest TVM."""
+_LETTERS = {"I": "I", "T": "T", "R": "R", "tvm": "tvm", **DIALECTS_OF_SCRIPT}
 """The letter of a dialect by the names that it has in programs."""
 
 
@@ -84,7 +102,7 @@ def migrate(source: Source, values: Mapping[str, Any] | None = None) -> Migratio
         if _is_newest(definition):
             continue
         try:
-            edits, is_printed = _edits(definition)
+            edits, is_printed = _edits(definition, found)
         except TvmsError as problem:
             found += problem.diagnostics
             continue
@@ -93,7 +111,7 @@ def migrate(source: Source, values: Mapping[str, Any] | None = None) -> Migratio
         renamed += not is_printed and bool(edits)
     unique = {(id(origin), edit): (origin, edit) for origin, edit in changes}  # macros that several definitions use
     text = edited(host, unique.values())
-    is_new = bool(changes) or not found
+    is_new = bool(changes) or not any(diagnostic.severity == "error" for diagnostic in found)
     return Migration(with_imports(text, NEWEST) if is_new else text, renamed, printed, tuple(found))
 
 
@@ -110,19 +128,25 @@ def _script(source: Source) -> Definition:
     return Definition("script", source, start, end, ((0, start),) if start else (), is_python=False)
 
 
-def _edits(definition: Definition) -> tuple[list[Edit], bool]:
-    """Return the edits that migrate a definition, and whether it is printed anew; raise TvmsError if it has errors."""
+def _edits(definition: Definition, found: list[Diagnostic]) -> tuple[list[Edit], bool]:
+    """Return the edits that migrate a definition, and whether it is printed anew; raise TvmsError if it has errors.
+
+    Warnings are added to `found`.
+    """
     source, parts = definition.source, definition.parts
-    file, mistakes = parse_syntax(source, parts)
+    plain = Source(source.name, _F_STRING.sub(" ", source.text))  # an f-string may take part, if the text stays
+    file, mistakes = parse_syntax(plain, parts)
+    has_f_strings = any(plain.text[start:end] != source.text[start:end] for start, end in parts)
     if mistakes:
-        raise TvmsError(mistakes)
+        raise TvmsError(parse_syntax(source, parts)[1] or mistakes)
     finder = _Finder(definition)
     for statement in file.body:
         finder.statement(statement, False)
+    found += finder.refusals(source)
     edits = sorted(finder.edits)
-    if definition.captured:
+    if definition.captured or has_f_strings:
         if finder.needs_printing:
-            raise TvmsError(definition.missing())
+            raise TvmsError(definition.missing() or parse_syntax(source, parts)[1])
         return edits, False
     module = _read(definition, source, parts)
     if not finder.needs_printing:
@@ -144,7 +168,7 @@ def _moved(offset: int, edits: list[Edit]) -> int:
 
 def _printed(definition: Definition, module: IRModule) -> list[Edit]:
     """Return the edit that prints a definition in the newest dialect; raise E0816 if tensors have no text there."""
-    text, constants = script_with_constants(module, NEWEST, shows_small=True)
+    text, constants = script_with_constants(widened(module), NEWEST, shows_small=True)
     if constants:
         start = definition.start + len(definition.indentation)
         message = f"'{definition.name}' is not migrated: {NEWEST} has no text for its tensors"
@@ -156,6 +180,37 @@ def _printed(definition: Definition, module: IRModule) -> list[Edit]:
     return [Edit(definition.start, definition.end, definition.indented(text))]
 
 
+def widened(module: IRModule) -> IRModule:
+    """Return a module in which bindings, allocations and assertions extend to the end of their block, as the newest TVM has them.
+
+    That changes nothing: what follows does not use their names.
+    """
+    functions = {
+        name: rewrite(function, _widened) if isinstance(function, tir.PrimFunc) else function
+        for name, function in module.functions.items()
+    }
+    return replace(module, functions=functions)
+
+
+def _widened(node: Any) -> tir.Stmt | None:
+    """Return a sequence in which each scope extends to the end; None for any other node."""
+    if not isinstance(node, tir.SeqStmt) or not any(isinstance(stmt, _SCOPES) for stmt in node.seq[:-1]):
+        return None
+    rest: tir.Stmt | None = None
+    for stmt in reversed(node.seq):
+        rest = stmt if rest is None else _followed(stmt, rest)
+    return rest
+
+
+def _followed(stmt: tir.Stmt, rest: tir.Stmt) -> tir.Stmt:
+    if isinstance(stmt, _SCOPES):
+        return replace(stmt, body=_followed(stmt.body, rest))
+    if isinstance(stmt, tir.SeqStmt):
+        *before, last = stmt.seq
+        return sequence([*before, _followed(last, rest)])
+    return sequence([stmt, rest])
+
+
 class _Finder:
     """Collects the edits of a definition, and whether it has forms without a counterpart."""
 
@@ -165,6 +220,8 @@ class _Finder:
         self._letters = _LETTERS | {name: _LETTERS.get(path, path) for name, path in bound.items()}
         self.edits: list[Edit] = []
         self.needs_printing = False
+        self.refused: dict[str, syntax.Syntax] = {}
+        """The first use of each form or argument that the newest TVM does not have."""
 
     def statement(self, node: syntax.Stmt, in_loops: bool) -> None:
         """Visit a statement; `in_loops` says that it belongs to a loop function."""
@@ -176,7 +233,11 @@ class _Finder:
         if isinstance(node, syntax.ExprStmt) and in_loops:
             node = self._return(node)
         if isinstance(node, syntax.AnnAssign) and in_loops and node.value is not None:
-            self._variable(node.annotation)
+            self._variable(node.annotation, node.value)
+        if isinstance(node, syntax.Assign) and isinstance(node.target, syntax.Name) and node.target.id == _META:
+            start = self._text.rfind("\n", 0, node.start) + 1
+            self._replace(start, self._text.find("\n", node.end) + 1 or len(self._text), "")
+            return
         for name in node.__struct_fields__:
             for part in _parts(getattr(node, name)):
                 if isinstance(part, syntax.Statement):
@@ -210,13 +271,19 @@ class _Finder:
             return replace(node, value=value)
         return node
 
-    def _variable(self, annotation: syntax.Expr) -> None:
-        """Declare that a variable is bound once."""
+    def _variable(self, annotation: syntax.Expr, value: syntax.Expr) -> None:
+        """Declare that a variable is bound once; a call that returns a typed pointer names its type."""
         form = self._form(annotation.func if isinstance(annotation, syntax.Call) else annotation) or ""
         kind = form.removeprefix("T.")
         if form.startswith("T.") and (is_dtype(kind) or kind in ("handle", "Ptr", "boolean")):
             self._replace(annotation.start, annotation.start, "T.let[")
             self._replace(annotation.end, annotation.end, "]")
+        if kind in ("handle", "Ptr") and isinstance(annotation, syntax.Call) and isinstance(value, syntax.Call):
+            said = [keyword.value for keyword in value.keywords if keyword.name == "dtype"]
+            if kind == "handle" and len(said) == 1 and isinstance(said[0], syntax.Constant):
+                self._replace(said[0].start, said[0].end, f"{self._text[annotation.start : annotation.end]}.ty")
+            else:
+                self.needs_printing = True
 
     def _expression(self, node: syntax.Syntax, in_loops: bool, around: str) -> None:
         """Visit an expression; `around` is the innermost form whose arguments it belongs to."""
@@ -224,20 +291,25 @@ class _Finder:
         while pending:
             node, around = pending.pop()
             form = self._form(node) if isinstance(node, syntax.Attribute) else None
+            self._note_refused(node, form)
             if form in REMOVED:
                 self.needs_printing = True
             elif form in RENAMED and isinstance(node, syntax.Attribute):
                 self._replace(node.end - len(node.attr), node.end, RENAMED[form])
+            elif isinstance(node, syntax.Attribute) and node.attr == "struct_info":
+                self._replace(node.end - len(node.attr), node.end, "ty")
             elif isinstance(node, syntax.Keyword) and node.name in RENAMED_KEYWORDS:
                 self._replace(node.start, node.start + len(node.name), RENAMED_KEYWORDS[node.name])
             elif isinstance(node, syntax.Slice) and in_loops and around not in REGIONS:
                 self.needs_printing = True
-            elif isinstance(node, syntax.Constant) and around in KEYED and str(node.value).startswith("tir."):
-                self._replace(node.start + 1, node.start + 4, "tirx")
+            elif isinstance(node, syntax.Constant) and isinstance(node.value, str):
+                self._string(node, node.value, around)
             inner = around
             if isinstance(node, syntax.Call):
                 inner = self._form(node.func) or around
                 keywords = {keyword.name for keyword in node.keywords}
+                if (inner == "R.Prim" and "value" in keywords) or (inner == "T.Call" and len(node.args) > 2):
+                    self.needs_printing = True
                 if inner in UNTYPED and keywords == {"dtype"}:
                     end = node.args[-1].end if node.args else node.func.end
                     self._replace(end, node.end, ")" if node.args else "()")
@@ -248,6 +320,36 @@ class _Finder:
                     self.needs_printing = True
             for name in node.__struct_fields__:
                 pending.extend((part, inner) for part in _parts(getattr(node, name)))
+
+    def _note_refused(self, node: syntax.Syntax, form: str | None) -> None:
+        if form is not None and (form in WITHOUT_SUCCESSOR or form.startswith(("R.dist.", "R.inspect."))):
+            self.refused.setdefault(form, node)
+        if isinstance(node, syntax.Keyword) and node.name in KEYWORDS_WITHOUT_SUCCESSOR:
+            value = node.value
+            is_empty = isinstance(value, syntax.Tuple | syntax.List) and not value.elements
+            is_default = isinstance(value, syntax.Constant) and value.value in (None, False, "", "default")
+            if not is_empty and not is_default:
+                self.refused.setdefault(f"{node.name}=", node)
+
+    def refusals(self, source: Source) -> Iterator[Diagnostic]:
+        """Yield a warning for each form or argument that the newest TVM does not have."""
+        for name, node in self.refused.items():
+            message = f"the newest TVM has no '{name}', and refuses this definition"
+            help = "replace it by hand, or keep the definition for the version that it was written for"
+            yield Diagnostic("E0816", message, Span(source, node.start, node.end), help, severity="warning")
+
+    def _string(self, node: syntax.Constant, text: str, around: str) -> None:
+        """Rename a key, an intrinsic or a dtype in a string; print a target that has options."""
+        if around in KEYED and text.startswith("tir."):
+            self._replace(node.start + 1, node.start + 4, "tirx")
+        elif around in _TARGETS and " -" in text:
+            self.needs_printing = True
+        else:
+            name, dtype = self._text[node.start + 1 : node.end - 1], text.rpartition("x")[0] or text
+            for old in (text, dtype):
+                if name == text and old in OLDER_DTYPES:
+                    self._replace(node.start + 1, node.start + 1 + len(old), OLDER_DTYPES[old])
+                    return
 
     def _form(self, node: syntax.Expr | None) -> str | None:
         """Return the dotted name of a form, such as "T.block"; None for another expression."""

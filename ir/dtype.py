@@ -67,6 +67,17 @@ def parse_dtype(dtype: str) -> DType:
     return DType(base, code, bits, lanes, scalable)  # type: ignore[arg-type]
 
 
+OLDER_DTYPES = {"e4m3_float8": "float8_e4m3fn", "e5m2_float8": "float8_e5m2"}
+"""Names of dtypes in TVM before 0.20, and today."""
+
+
+def current_dtype(name: str) -> str:
+    """Return the name of a dtype today, as `float8_e4m3fnx4` for `e4m3_float8x4`."""
+    scalar, x, lanes = name.partition("8x")
+    older = f"{scalar}8" if x else name
+    return OLDER_DTYPES[older] + (f"x{lanes}" if x else "") if older in OLDER_DTYPES else name
+
+
 def is_dtype(text: str) -> bool:
     """Whether `text` names a dtype."""
     try:

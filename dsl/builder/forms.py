@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from ...ir import signature, tir
 from ...ir.base import Span
-from ...ir.dtype import is_dtype
+from ...ir.dtype import current_dtype, is_dtype
 from ...ir.signature import BadArguments, ParameterKind, Signature, describe, wrong_kind
 from ...ir.spelling import did_you_mean
 from .. import syntax
@@ -182,6 +182,8 @@ class FormUse(Struct, frozen=True, eq=False):
 def dtype_name(value: Any, span: Span | None) -> str:
     """Return the name of a dtype that is given as a string or as `T.float32`."""
     name = value.name.removeprefix("T.") if isinstance(value, Form) else value
+    if isinstance(name, str):
+        name = current_dtype(name)
     if isinstance(value, tir.PrimType | tir.PointerType):
         name = value.dtype if isinstance(value, tir.PrimType) else "handle"
     if not isinstance(name, str) or not is_dtype(name):

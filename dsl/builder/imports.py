@@ -15,7 +15,7 @@ from ...ir.signature import describe
 from .. import syntax
 from . import tile
 from .context import Context
-from .convert import is_tuple
+from .convert import Text, is_tuple
 from .forms import NAMESPACES, Form, FormUse, MetadataTable, Namespace, signature_of
 
 PACKAGES = sys.stdlib_module_names | {
@@ -58,6 +58,12 @@ def _form(name: str, function: Callable[..., Any], help: str) -> Form:
     return Form(name, build, signature_of(build))
 
 
+def _op(site: FormUse, name: Text) -> str:
+    """`tvm.ir.Op.get("tir.exp")`: an intrinsic by name, for `T.Call`."""
+    return name
+
+
+_OP = Form("tvm.ir.Op.get", _op, signature_of(_op))
 _PLAIN_FORMS = {name: _form(name, function, help) for name, (function, help) in _FUNCTIONS.items()}
 
 
@@ -73,7 +79,8 @@ def base_names() -> dict[str, Any]:
 def _tvm() -> Namespace:
     members: dict[str, Any] = {name: NAMESPACES[letter] for name, letter in DIALECTS.items()}
     members["ir_module"] = NAMESPACES["I"].members["ir_module"]
-    return Namespace("tvm", {"script": Namespace("tvm.script", members)})
+    of_ir = {"VDevice": NAMESPACES["I"].members["vdevice"], "Op": Namespace("tvm.ir.Op", {"get": _OP})}
+    return Namespace("tvm", {"script": Namespace("tvm.script", members), "ir": Namespace("tvm.ir", of_ir)})
 
 
 def define_imports(context: Context, node: syntax.Import) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...ir import relax, tir
 from ...ir.base import StructInfo
-from ...ir.dtype import is_dtype
+from ...ir.dtype import current_dtype, is_dtype
 from ...ir.infer import FEWER_DIMENSIONS, why_too_many_dimensions
 from ...ir.signature import Parameter, Signature, describe
 from ...ir.spelling import did_you_mean
@@ -70,6 +70,7 @@ def dtype_of(builder: BlockBuilder, node: syntax.Expr | None, default: str = "vo
     value = values.evaluate(builder, node)
     if value is None or value == "":
         return default
+    value = current_dtype(value) if isinstance(value, str) else value
     if not isinstance(value, str) or not is_dtype(value):
         raise builder.context.error("E0321", f"{describe(value)} is not a dtype", node, _dtype_help(value))
     return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...ir import make, tir
-from ...ir.dtype import is_float
+from ...ir.dtype import OLDER_DTYPES, is_float
 from ...ir.signature import describe
 from .convert import DTypeName, Flag, Mismatch, Text, expression
 from .forms import Form, FormUse, dtype_name, form, register, signature_of
@@ -55,7 +55,7 @@ def _variable(site: FormUse, dtype: str, annotation: tir.Type | None = None, is_
 for _name in _SCALARS:
     register(f"T.{_name}", dtype_form(_name))
 register("T.boolean", dtype_form("bool"))
-for _short, _name in _NEWER.items():
+for _short, _name in {**_NEWER, **OLDER_DTYPES}.items():
     register(f"T.{_short}", dtype_form(_name))
 
 

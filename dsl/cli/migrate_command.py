@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
         with found.inside(path):
             is_changed, result = _migrate(path, arguments, values)
             changed += is_changed
-            partly += is_changed and bool(result.found)
+            partly += is_changed and any(diagnostic.severity == "error" for diagnostic in result.found)
             renamed += result.renamed
             printed += result.printed
             found.diagnostics += result.found

@@ -151,6 +151,10 @@ def i32(expr: typing.Any = None, is_size_var: builtins.bool = False) -> tvms.ir.
     """`T.float32(0)`, `T.int64(x)`, `n = T.int32()`: a constant, a cast, or, without a value, a variable."""
 def i64(expr: typing.Any = None, is_size_var: builtins.bool = False) -> tvms.ir.tir.PrimExpr:
     """`T.float32(0)`, `T.int64(x)`, `n = T.int32()`: a constant, a cast, or, without a value, a variable."""
+def e4m3_float8(expr: typing.Any = None, is_size_var: builtins.bool = False) -> tvms.ir.tir.PrimExpr:
+    """`T.float32(0)`, `T.int64(x)`, `n = T.int32()`: a constant, a cast, or, without a value, a variable."""
+def e5m2_float8(expr: typing.Any = None, is_size_var: builtins.bool = False) -> tvms.ir.tir.PrimExpr:
+    """`T.float32(0)`, `T.int64(x)`, `n = T.int32()`: a constant, a cast, or, without a value, a variable."""
 class handle(tvms.ir.tir.Var):
     """`a: T.handle` and `T.handle("float32", "shared")`: a pointer, optionally with its element dtype and scope."""
     def __init__(self, dtype: typing.Any = None, storage_scope: builtins.str = 'global', *, is_size_var: builtins.bool = False) -> None: ...
