@@ -196,7 +196,7 @@ def _infer_arange(a: Inference) -> StructInfo:
 def _arange(a: Any) -> te.Tensor:
     def value(i: tir.PrimExpr) -> tir.PrimExpr:
         start: tir.PrimExpr = a.start
-        return te.cast(start + te.cast(i, start.dtype) * a.step, a.result.dtype)
+        return te.cast(te.cast(i, start.dtype) * a.step + start, a.result.dtype)
 
     return te.compute(a.result.dims, value, "T_arange")
 
@@ -266,11 +266,28 @@ def _infer_trilu(a: Inference) -> StructInfo:
     return info
 
 
+def _at_most(left: tir.PrimExpr, right: tir.PrimExpr, offset: tir.PrimExpr) -> tir.PrimExpr:
+    """Return `left <= right + offset`, without negative constants."""
+    match offset:
+        case tir.IntImm(value=0):
+            return left <= right
+        case tir.IntImm(value=-1):
+            return left < right
+        case tir.IntImm(value=value) if value < 0:
+            return left + tir.IntImm(offset.dtype, -value) <= right
+        case _:
+            return left <= right + offset
+
+
 def _trilu(upper: bool) -> Callable[[Any], te.Tensor]:
     def meaning(a: Any) -> te.Tensor:
         def value(*i: tir.PrimExpr) -> tir.PrimExpr:
             row, column = i[-2], i[-1]
-            kept = column >= row + a.k if upper else column <= row + a.k
+            offset = tir.IntImm(a.k.dtype, -a.k.value) if upper and isinstance(a.k, tir.IntImm) else a.k
+            if upper and not isinstance(a.k, tir.IntImm):
+                kept = row + a.k <= column
+            else:
+                kept = _at_most(row, column, offset) if upper else _at_most(column, row, offset)
             return te.select(kept, a.x(*i), te.const(0, a.x.dtype))
 
         return te.compute(a.x.dims, value, "trilu")

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from .. import relax
 from ..base import BaseFunc, GlobalVar, IRModule, Node, StructInfo
 from ..deep import deep
+from ..infer import function_struct_info, infer_struct_info
 from ..visit import children, rewrite, walk
 from .calls import clean_up, functions_only_called
 from .rewriter import refined_result
@@ -39,7 +40,12 @@ def remove_unused_outputs(mod: IRModule) -> IRModule:
         name: _with_results(function, kept[name]) if name in kept and isinstance(function, relax.Function) else function
         for name, function in mod.functions.items()
     }
-    rewritten = {name: _with_calls(function, kept, results[name]) for name, function in functions.items()}
+    callees = {
+        name: GlobalVar(name, struct_info=function_struct_info(function))
+        for name, function in functions.items()
+        if name in kept
+    }
+    rewritten = {name: _with_calls(function, kept, results[name], callees) for name, function in functions.items()}
     return clean_up(replace(mod, functions=rewritten))
 
 
@@ -86,27 +92,52 @@ def _select(info: StructInfo | None, kept: frozenset[int]) -> StructInfo:
     return fields[0] if len(fields) == 1 else relax.TupleStructInfo(fields)
 
 
-def _with_calls(function: BaseFunc, kept: Used, results: Mapping[Node, str]) -> BaseFunc:
+def _field(info: StructInfo, index: int) -> StructInfo:
+    """Return the struct info of a kept field; a single one is not in a tuple."""
+    return info.fields[index] if isinstance(info, relax.TupleStructInfo) else info
+
+
+def _with_calls(
+    function: BaseFunc, kept: Used, results: Mapping[Node, str], callees: Mapping[str, GlobalVar]
+) -> BaseFunc:
     """Return `function` with calls that return only the kept fields, and accesses to these at their new indices."""
     made: dict[Node, frozenset[int]] = {}
+    infos: dict[Node, StructInfo] = {
+        node.var: infer_struct_info(relax.Call(callees[results[node.var]], node.value.args))
+        for node in walk(function)
+        if isinstance(node, relax.VarBinding) and results.get(node.var) in kept and isinstance(node.value, relax.Call)
+    }
+    for node in walk(function):
+        if isinstance(node, relax.VarBinding) and isinstance(node.value, relax.TupleGetItem):
+            whole = node.value.tuple_value
+            if whole in infos and node.value.index in kept[results[whole]]:
+                infos[node.var] = _field(infos[whole], sorted(kept[results[whole]]).index(node.value.index))
 
     def new(node: Node) -> Node | None:
         match node:
             case relax.Call(op=GlobalVar(name_hint=name)) if name in kept:
-                call = replace(node, op=GlobalVar(name), struct_info=_select(node.struct_info, kept[name]))
+                info = infer_struct_info(relax.Call(callees[name], node.args))
+                call = replace(node, op=callees[name], struct_info=info)
                 made[call] = kept[name]
                 return call
-            case relax.Var() if results.get(node) in kept:
-                fields = kept[results[node]]
-                var = replace(node, struct_info=_select(node.struct_info, fields))
-                made[var] = fields
+            case relax.Var() if node in infos:
+                var = replace(node, struct_info=infos[node])
+                if node in results:
+                    made[var] = kept[results[node]]
                 return var
             case relax.TupleGetItem() if node.tuple_value in made:
                 fields = made[node.tuple_value]
                 if len(fields) == 1:
                     return node.tuple_value
                 return replace(node, index=sorted(fields).index(node.index))
+            case relax.SeqExpr():
+                return replace(node, struct_info=infer_struct_info(node.body))
+            case relax.Tuple():
+                return replace(node, struct_info=relax.TupleStructInfo(tuple(map(infer_struct_info, node.fields))))
             case _:
                 return None
 
-    return rewrite(function, new)
+    if not infos and not any(node in results for node in walk(function)):
+        return function
+    changed = rewrite(function, new)
+    return refined_result(changed) if isinstance(changed, relax.Function) else changed

@@ -232,6 +232,7 @@ _declared: dict[str, Callable[..., Pass]] = {}
 _FILES = (
     "normalize",
     "legalize_ops",
+    "legalize_collectives",
     "dead_code",
     "common_subexpressions",
     "canonicalize_bindings",

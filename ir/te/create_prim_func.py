@@ -177,7 +177,7 @@ def _block(
     if not iter_vars:
         one = tir.Range(make.const(0, "int32"), make.const(1, "int32"))
         iter_vars.append(tir.IterVar(one, tir.Var("int32", "vi"), tir.IterVarType.DATA_PAR))
-        values = (make.const(0, "int32"),)
+        values = (make.const(0, state.indices.dtype or "int32"),)
     init = None
     if isinstance(body, tir.Reduce):
         identity = body.combiner.identity_element

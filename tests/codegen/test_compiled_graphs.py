@@ -131,13 +131,43 @@ def test_python_functions_are_called_by_name() -> None:
 def test_an_operator_without_a_meaning_is_named() -> None:
     text = """
 R.function main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
-    y = R.ccl.allreduce(x, op_type="sum")
+    y = R.dist.redistribute_replica_to_shard(x, num_workers=1, axis=0)
     return y
 """
     with pytest.raises(tvms.TvmsError) as raised:
         tvms.compile(tvms.parse(text))
     first = str(raised.value).splitlines()[0]
-    assert first == "error[E0607]: the operator 'R.ccl.allreduce' cannot be compiled"
+    assert first == "error[E0607]: the operator 'R.dist.redistribute_replica_to_shard' cannot be compiled"
+
+
+def test_collectives_call_the_functions_of_a_runtime() -> None:
+    """Here two workers: this one, the first, and one that has the same data plus one."""
+    text = """
+R.function main(x: R.Tensor((4, 6), "float32")) -> R.Tuple(R.Tensor((4, 6), "float32"), R.Tensor((8, 6), "float32"), R.Tensor((4, 3), "float32")):
+    a = R.ccl.allreduce(x, "max")
+    b = R.ccl.broadcast_from_worker0(R.ccl.allgather(x, num_workers=2))
+    c = R.ccl.scatter_from_worker0(x, num_workers=2, axis=1)
+    return (a, b, c)
+"""
+    reductions = [np.add, np.multiply, np.minimum, np.maximum]
+
+    def allreduce(x: Any, kind: Any, in_group: Any, out: Any) -> None:
+        assert in_group
+        out[...] = reductions[kind[0]](x, np.asarray(x) + 1)
+
+    runtime = {
+        "allreduce": allreduce,
+        "allgather": lambda x, in_group, out: out.__setitem__(..., np.concatenate([x, np.asarray(x) + 1])),
+        "broadcast_from_worker0": lambda x, in_group, out: out.__setitem__(..., x),
+        "scatter_from_worker0": lambda x, in_group, out: out.__setitem__(..., np.asarray(x)[0]),
+    }
+    for name, function in runtime.items():
+        tvms.register_func(f"runtime.disco.{name}", function, override=True)
+    x = np.random.default_rng(0).random((4, 6), "float32")
+    reduced, gathered, part = tvms.compile(tvms.parse(text))["main"](x)
+    np.testing.assert_array_equal(reduced, x + 1)
+    np.testing.assert_array_equal(gathered, np.concatenate([x, x + 1]))
+    np.testing.assert_array_equal(part, x[:, :3])
 
 
 def test_arguments_of_a_graph_function_are_checked() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,23 @@ def test_a_scalar_computation_gets_an_iterator() -> None:
     b = te.compute((), lambda: a() + 1, name="B")
     text = te.create_prim_func([a, b]).script("tvm-0.21")
     assert "vi = T.axis.spatial(1, 0)" in text
+    text = te.create_prim_func([a, b], "int64").script("tvm-0.21")
+    assert "vi = T.axis.spatial(1, T.int64(0))" in text
+
+
+@pytest.mark.parametrize(
+    ("call", "condition"),
+    [
+        ("tril(x, 1)", "v_{j} <= v_{i} + 1"), ("tril(x, 0)", "v_{j} <= v_{i}"), ("tril(x, -1)", "v_{j} < v_{i}"),
+        ("tril(x, -2)", "v_{j} + 2 <= v_{i}"), ("triu(x, 1)", "v_{i} < v_{j}"), ("triu(x, 2)", "v_{i} + 2 <= v_{j}"),
+        ("triu(x, 0)", "v_{i} <= v_{j}"), ("triu(x, -2)", "v_{i} <= v_{j} + 2"),
+    ],
+)  # fmt: skip
+def test_conditions_of_triangles_are_in_tvm_s_form(call: str, condition: str) -> None:
+    text = f'R.function main(x: R.Tensor((3, 4), "int8")) -> R.Tensor((3, 4), "int8"):\n    return R.{call}\n'
+    body = tvms.relax.transform.LegalizeOps()(tvms.parse(text)).script()
+    i, j = re.findall(r"for (\w+), (\w+) in T.grid", body)[0]
+    assert f"T.Select({condition.format(i=i, j=j)}, " in body
 
 
 def test_block_names_are_unique() -> None:
