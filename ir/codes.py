@@ -139,6 +139,7 @@ CODES: dict[str, str] = {
     "E0465": "a condition that is always true or always false",
     "E0466": "an attribute that is misspelt",
     "E0467": "a parameter that is never used",
+    "E0468": "a return type of a function without a return",
     "E0437": "side effects in a pure context",
     "E0438": "struct info that contradicts its value",
     "E0501": "an argument whose value a schedule primitive does not accept",

@@ -2,7 +2,7 @@
 
 E0461: a variable that is never used · E0462: a buffer that is never used · E0463: stores that are never read ·
 E0464: a loop without iterations · E0465: a condition that is always true, or always false · E0466: an attribute that is
-misspelt · E0467: a parameter that is never used.
+misspelt · E0467: a parameter that is never used · E0468: a return type without a return.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from msgspec import Struct
 
 from . import relax, tir
-from .base import IRModule, Node, Span
+from .base import IRModule, Node, Op, Span
 from .deep import deep
 from .diagnostics import Diagnostic
 from .verify.flow import Flow
@@ -28,6 +28,7 @@ ATTRIBUTES = (
     "meta_schedule.tiling_structure", "meta_schedule.unit",
 )  # fmt: skip
 """Attributes that passes, rules and targets read."""
+_RET = Op("tir.ret")
 _COMPARISONS = (tir.LT, tir.LE, tir.GT, tir.GE, tir.EQ, tir.NE)
 
 
@@ -142,6 +143,7 @@ class _LoopLevel:
     def lints(self) -> Iterator[Lint]:
         """Find the lints of all statements."""
         yield from self._parameters()
+        yield from self._return()
         flow = Flow(self.function)
         declared: set[tir.Var] = set()
         for node in self.nodes:
@@ -164,6 +166,23 @@ class _LoopLevel:
                         yield Lint(_warning("E0465", message, condition.span or node.span, "remove it, or correct it"))
                 case _:
                     pass
+
+    def _return(self) -> Iterator[Lint]:
+        """Find a return type of a function that returns nothing."""
+        kind, around = self.function.ret_type, self.function.span
+        if not isinstance(kind, tir.PrimType) or any(
+            isinstance(node, tir.Call) and node.op == _RET for node in self.nodes
+        ):
+            return
+        span = around
+        if around is not None:
+            text = around.source.text
+            start = text.find("->", around.start, around.end)
+            end = text.find(":", start, around.end)
+            span = around if start < 0 or end < 0 else Span(around.source, start, end)
+        message = f"the function returns {kind.dtype}, but it has no return"
+        help = "end it with `return value`, or remove the type and store the result in a buffer parameter"
+        yield Lint(_warning("E0468", message, span, help))
 
     def _parameters(self) -> Iterator[Lint]:
         """Find parameters that neither the body nor the shape of a buffer uses."""

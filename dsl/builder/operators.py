@@ -40,6 +40,7 @@ _LOGICAL: dict[str, type[tir.BinaryOp]] = {"and": tir.And, "or": tir.Or}
 
 def binary(context: Context, node: syntax.Binary, left: Any, right: Any) -> Any:
     """Return the value of `left op right`; raise E0206 if the operator does not apply to the operands."""
+    _check_bits_between_comparisons(context, node)
     if isinstance(left, _Number | str | None) and isinstance(right, _Number | str | None):
         return _plain(context, node, left, right)
     if is_tuple(left) and is_tuple(right) and node.op == "+":
@@ -54,6 +55,20 @@ def binary(context: Context, node: syntax.Binary, left: Any, right: Any) -> Any:
         return combine(node.op, a, b, span)
     except TvmsError as error:
         raise context.report(error, node) from None
+
+
+def _check_bits_between_comparisons(context: Context, node: syntax.Binary) -> None:
+    """Refuse `a == 0 & b < c`, which compares `0 & b` twice; with parentheses it may say so."""
+    match node:
+        case syntax.Binary(
+            op="and", left=syntax.Binary(right=syntax.Binary() as middle), right=syntax.Binary(left=again)
+        ) if middle is again and middle.op in "&|^" and middle.start == middle.left.start:
+            word = {"&": "and", "|": "or"}.get(middle.op, "!=")
+            message = f"'{middle.op}' binds tighter than comparisons: this is an operand of both"
+            help = f"put parentheses around each comparison, or join them by `{word}`"
+            raise context.error("E0206", message, middle, help)
+        case _:
+            pass
 
 
 def _compared_text(node: syntax.Binary, left: Any, right: Any, span: Span) -> TextComparison | None:

@@ -67,6 +67,8 @@ def _build(builder: BlockBuilder, statement: syntax.Stmt, leaves: bool) -> None:
         case _:
             what = _NAMES_OF_STATEMENTS.get(type(statement), "this statement")
             help = "use assignments, R.dataflow blocks, if and else, nested functions and a return"
+            if isinstance(statement, syntax.For | syntax.While):
+                help = "write it in a T.prim_func that R.call_tir calls, or as a nested function that calls itself"
             raise context.error("E0207", f"a graph function cannot contain {what}", statement, help)
 
 

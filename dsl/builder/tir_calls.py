@@ -192,7 +192,8 @@ def call_intrin(site: FormUse, dtype: Any, func_name: Text, *args: Argument) -> 
     """`T.call_intrin("int32", "tir.clz", x)`: a call of an intrinsic by its registered name."""
     func_name = func_name.replace("tirx.", "tir.", 1)
     if ops.get(func_name) is None:
-        help = did_you_mean(func_name, ops.INTRINSICS)
+        external = f'T.call_extern("{dtype if isinstance(dtype, str) else "float32"}", "name", …) calls a C function'
+        help = did_you_mean(func_name, ops.INTRINSICS) or f"see docs/language.md for the intrinsics; {external}"
         raise site.error("E0103", f"unknown intrinsic '{func_name}'", help, site.argument("func_name", 1))
     name = _dtype(site, dtype, site.argument("dtype", 0))
     return tir.Call(name, Op(func_name), args, span=site.span)

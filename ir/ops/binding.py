@@ -18,6 +18,7 @@ from ..relax import (
     ExternFunc,
     PrimValue,
     ShapeExpr,
+    ShapeStructInfo,
     StringImm,
     Tuple,
     TupleStructInfo,
@@ -301,8 +302,12 @@ def _remedy(kind: str, value: Any) -> str | None:
     """Return what to write for an argument of the wrong kind, if its value shows what is meant."""
     if kind in ("dtype", "datatype") and isinstance(value, str):
         return did_you_mean(value, _DTYPES)
+    if kind == "shape" and isinstance(value, ShapeStructInfo):
+        return "write R.shape([…]), in lower case: R.Shape(…) is the type of a shape"
     items = cast("tuple[Any, ...]", value) if kind == "shape" and isinstance(value, tuple) else ()
     names = [item for item in items if isinstance(item, str)]
     if names:
         return f"declare the dimension first: {names[0]} = T.int64(), and write ({names[0]}, …); R.match_cast binds it to a value"
+    if any(isinstance(item, Expr) for item in items):
+        return "a shape has integers and dimensions such as n = T.int64(); write R.tensor_to_shape(t) for a tensor t of sizes"
     return None

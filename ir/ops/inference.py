@@ -94,7 +94,10 @@ class Inference:
         info = self.operand(name)
         if not isinstance(info, TensorStructInfo):
             argument = self._arguments[name]
-            raise self.fail("E0322", f"needs a tensor as '{name}', but it is {describe(info)}", None, argument)
+            with_shape = any(param.kind.removeprefix("opt_") == "shape" for param in self.op.params)
+            is_shape = with_shape and isinstance(info, TupleStructInfo | ShapeStructInfo)
+            help = "pass the tensor first, and the shape after it" if is_shape else None
+            raise self.fail("E0322", f"needs a tensor as '{name}', but it is {describe(info)}", help, argument)
         return info
 
     def tensors(self, name: str) -> tuple[TensorStructInfo, ...]:
@@ -114,7 +117,8 @@ class Inference:
         info = self.info(name)
         if not isinstance(info, ShapeStructInfo):
             argument = self._arguments[name]
-            raise self.fail("E0322", f"needs a shape as '{name}', but it is {describe(info)}", None, argument)
+            help = "pass R.tensor_to_shape(…) of it" if isinstance(info, TensorStructInfo) else None
+            raise self.fail("E0322", f"needs a shape as '{name}', but it is {describe(info)}", help, argument)
         return info
 
     def number(self, name: str) -> tir.PrimExpr | None:

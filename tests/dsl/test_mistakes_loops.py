@@ -144,6 +144,10 @@ THREAD_MISTAKES = mistakes(
 )  # fmt: skip
 SCALAR_MISTAKES = mistakes(
     SCALARS,
+    ("B[i] % 2 == 0 and i < 32", "B[i] % 2 == 0 & i < 32", "E0206", "0 & i", "put parentheses around each comparison, or join them by `and`"),
+    ("B[i] % 2 == 0 and i < 32", "B[i] % 2 == 0 | i < 32", "E0206", "0 | i", "join them by `or`"),
+    ("s: T.float32):", "s: T.float32) -> T.float32:", "E0468", "-> T.float32", "end it with `return value`, or remove the type"),
+    ("T.pow(x, T.float32(2))", 'T.call_intrin("float32", "tir.warp_reduce", x)', "E0103", '"tir.warp_reduce"', "calls a C function"),
     ('assert n > T.int64(0), "n is positive"', "assert n > T.int64(0), n", "E0202", "n", "write it in quotes"),
     ('assert n > T.int64(0), "n is positive"', 'assert (n > T.int64(0), "n is positive")', "E0202", '(n > T.int64(0), "n is positive")', "remove the parentheses: `assert condition, message`"),
     ('assert n > T.int64(0), "n is positive"', 'while (n > T.int64(0), "n is positive"):\n        pass', "E0202", '(n > T.int64(0), "n is positive")', "write a value of the expected kind"),

@@ -99,12 +99,11 @@ def check_complete_or_reduction(program: Program, block: tir.Block, scope: tir.B
     _check(COMPLETE_OR_REDUCTION, block, _why_neither(program, block, Scope(scope)))
 
 
-def check_not_output(block: tir.Block, scope: tir.Block) -> None:
+def check_not_output(block: tir.Block, scope: tir.Block, help: str | None = None) -> None:
     """Refuse a block that writes a buffer not allocated in its scope (E0522)."""
     if is_output_block(block, scope):
-        raise NOT_OUTPUT.refuse(
-            f"{name_of(block)} is an output block: it writes a buffer that {name_of(scope)} does not allocate", block
-        )
+        reason = f"{name_of(block)} is an output block: it writes a buffer that {name_of(scope)} does not allocate"
+        raise NOT_OUTPUT.refuse(reason, block, help=help)
 
 
 def check_compact_dataflow(program: Program, loop: tir.For) -> None:

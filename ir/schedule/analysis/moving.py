@@ -65,7 +65,8 @@ def move(program: Program, block: tir.Block, loop: tir.For, is_compute_at: bool,
     kept = {loop, *program.around(loop)}
     check_bound_to_loops(block, [other for other in program.loops_of(block) if other not in kept])
     if is_compute_at:
-        check_not_output(block, root)
+        help = "move a producer under a loop of its consumer; reverse_compute_at moves a consumer under its producer"
+        check_not_output(block, root, help)
     scope = Scope(root)
     check_in_order(program.realize_of(block), program.loops_of(block))
     before = _instances(program, block)
