@@ -1,13 +1,18 @@
-"""Build the LALR tables from `tvms.lark`: `python -m tvms.grammar.generate` writes them, `--check` compares them."""
+"""Build the LALR tables and the tree-sitter grammar from `tvms.lark`.
+
+`python -m tvms.grammar.generate` writes them, `--check` compares them.
+"""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import msgspec
 from lark import Lark
 
+from . import tree_sitter
 from .automaton import GRAMMAR, TABLES, Rule, Tables, digest
 
 
@@ -57,14 +62,22 @@ def _action(rule: Any) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write `tvms.tables`; with `--check`, return 1 if the file is out of date."""
-    data = msgspec.json.encode(build(GRAMMAR.read_text(encoding="utf-8"))) + b"\n"
-    if "--check" not in arguments:
-        TABLES.write_bytes(data)
-    elif not TABLES.exists() or TABLES.read_bytes() != data:
-        print("grammar/tvms.tables is stale: run python -m tvms.grammar.generate", file=sys.stderr)
-        return 1
-    return 0
+    """Write `tvms.tables` and the tree-sitter grammar; with `--check`, return 1 if a file is out of date."""
+    tables = msgspec.json.encode(build(GRAMMAR.read_text(encoding="utf-8"))) + b"\n"
+    files = {TABLES: tables, **{path: text.encode() for path, text in tree_sitter.sources().items()}}
+    stale = [path for path, data in files.items() if not path.exists() or path.read_bytes() != data]
+    for path in stale:
+        if "--check" not in arguments:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(files[path])
+        else:
+            print(f"{_shown(path)} is stale: run python -m tvms.grammar.generate", file=sys.stderr)
+    return int(bool(stale) and "--check" in arguments)
+
+
+def _shown(path: Path) -> str:
+    root = Path(__file__).parents[1]
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else f"grammar/{path.name}"
 
 
 if __name__ == "__main__":

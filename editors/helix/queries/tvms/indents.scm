@@ -1,0 +1,10 @@
+[
+  (block)
+  (call)
+  (parameters)
+  (list_display)
+  (dict_display)
+  (subscript)
+] @indent
+
+[")" "]" "}"] @outdent

@@ -1,0 +1,15 @@
+[
+  (module)
+  (class_with_bases)
+  (function)
+  (generic_function)
+  (for_statement)
+  (while_statement)
+  (if_statement)
+  (elif_branch)
+  (else_branch)
+  (with_statement)
+  (dict_display)
+  (list_display)
+  (parameters)
+] @fold
