@@ -50,6 +50,7 @@ _PLANS: dict[type[Node], str] = {
     tir.Buffer: "data dtype shape strides elem_offset data_alignment offset_factor buffer_type axis_separators scope attrs",
     tir.PrimFunc: "params! buffers? ret_type attrs body",
     relax.Function: "params! body ret_struct_info is_pure attrs",
+    relax.FuncStructInfo: "params? ret purity derive_func",
     relax.VarBinding: "value var!",
     relax.MatchCast: "value struct_info? var!",
     relax.Constant: "data",

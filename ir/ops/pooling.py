@@ -180,7 +180,9 @@ def _infer_adaptive(spatial: int) -> InferRule:
     def infer(a: Inference) -> StructInfo:
         size = None if a.attr("output_size") is None else a.per_dimension("output_size", spatial, 1)
         if size is None and a.attr("out_layout") in (None, a.attr("layout")):
-            return a.rank("data", layout_of(a, "layout", "NC" + _SPATIAL[spatial]).ndim)
+            ndim = layout_of(a, "layout", "NC" + _SPATIAL[spatial]).ndim
+            info = a.rank("data", ndim)
+            return tensor_info(None, info.dtype, ndim, info.vdevice) if info.shape is None else info
         return _laid_out(a, spatial, lambda x: x if size is None else [d.as_dim(item) for item in size])
 
     return infer

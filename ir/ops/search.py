@@ -176,8 +176,9 @@ def _infer_unique(a: Inference) -> StructInfo:
     number = d.value_of(axis) if axis is not None else None
     if number is not None and info.ndim != -1:
         a.axis(number, info.ndim)
-    values = tensor_info(None, info.dtype, 1 if not a.has("axis") else info.ndim, info.vdevice)
-    vector = tensor_info(None, "int64", 1, info.vdevice)
+    size = [d.dim(1)] if info.ndim == 0 and not a.has("axis") else None
+    values = tensor_info(size, info.dtype, 1 if not a.has("axis") else info.ndim, info.vdevice)
+    vector = tensor_info(size, "int64", 1, info.vdevice)
     extra = [vector for name in ("return_index", "return_inverse", "return_counts") if _flag(a, name)]
     return TupleStructInfo((values, *extra)) if extra else values
 

@@ -51,7 +51,7 @@ class ShapeStructInfo(StructInfo, frozen=True, eq=False):
     values: tuple[tir.PrimExpr, ...] | None = None
     ndim: int = -1
     def __init__(self, values: collections.abc.Sequence[typing.Any] | None = None, ndim: builtins.int = -1) -> None:
-        """A shape of `values`, or of `ndim` unknown dimensions; ValueError if these disagree."""
+        """A shape of `values`, or of `ndim` unknown dimensions; ValueError if both are given."""
 
 
 class TensorStructInfo(StructInfo, frozen=True, eq=False):
@@ -62,7 +62,10 @@ class TensorStructInfo(StructInfo, frozen=True, eq=False):
     ndim: int = -1
     vdevice: VDevice | None = None
     def __init__(self, shape: typing.Any = None, dtype: builtins.str = 'float32', vdevice: tvms.ir.base.VDevice | None = None, ndim: builtins.int = -1) -> None:
-        """A tensor of `shape` (integers, symbolic dimensions, or a variable that holds a shape), or of `ndim` dimensions."""
+        """A tensor of `shape` (integers, symbolic dimensions, or a variable that holds a shape), or of `ndim` dimensions.
+
+        ValueError if the dimensions and `ndim` are given.
+        """
 
 
 class TupleStructInfo(StructInfo, frozen=True, eq=False):

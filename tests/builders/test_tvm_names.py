@@ -103,7 +103,7 @@ def test_struct_info_that_contradicts_itself_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^give the dtype of a scalar or its value: relax\.PrimStructInfo"):
         relax.PrimStructInfo()
     for make in (relax.ShapeStructInfo, relax.TensorStructInfo):
-        with pytest.raises(ValueError, match=r"^2 dimensions are given, but ndim is 3; leave ndim out$"):
+        with pytest.raises(ValueError, match=r"^2 dimensions are given, and also ndim=3; leave ndim out$"):
             make([1, 2], ndim=3)
     assert relax.FuncStructInfo.opaque_func(ret=relax.ObjectStructInfo()).params is None
 

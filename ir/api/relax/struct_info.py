@@ -43,6 +43,8 @@ def PrimStructInfo(dtype: str | None = None, value: Any = None) -> relax.PrimStr
     if (dtype is None) == (value is None):
         raise ValueError('give the dtype of a scalar or its value: relax.PrimStructInfo("int64"), or value=n')
     if dtype is not None:
+        if not isinstance(cast("object", dtype), str):
+            raise TypeError(f"expected the name of a dtype, got {dtype!r}; write value={dtype!r} for a known value")
         return relax.PrimStructInfo(dtype)
     node = plain_nodes(value)
     node = node if isinstance(node, tir.PrimExpr) else dimension(node)
@@ -51,7 +53,7 @@ def PrimStructInfo(dtype: str | None = None, value: Any = None) -> relax.PrimStr
 
 @constructor(relax.ShapeStructInfo)
 def ShapeStructInfo(values: Sequence[Any] | None = None, ndim: int = -1) -> relax.ShapeStructInfo:
-    """A shape of `values`, or of `ndim` unknown dimensions; ValueError if these disagree."""
+    """A shape of `values`, or of `ndim` unknown dimensions; ValueError if both are given."""
     if values is None:
         return relax.ShapeStructInfo(None, ndim)
     _check_ndim(len(values), ndim)
@@ -59,15 +61,18 @@ def ShapeStructInfo(values: Sequence[Any] | None = None, ndim: int = -1) -> rela
 
 
 def _check_ndim(count: int, ndim: int) -> None:
-    if ndim not in (-1, count):
-        raise ValueError(f"{count} dimensions are given, but ndim is {ndim}; leave ndim out")
+    if ndim != -1:
+        raise ValueError(f"{count} dimensions are given, and also ndim={ndim}; leave ndim out")
 
 
 @constructor(relax.TensorStructInfo)
 def TensorStructInfo(
     shape: Any = None, dtype: str = "float32", vdevice: VDevice | None = None, ndim: int = -1
 ) -> relax.TensorStructInfo:
-    """A tensor of `shape` (integers, symbolic dimensions, or a variable that holds a shape), or of `ndim` dimensions."""
+    """A tensor of `shape` (integers, symbolic dimensions, or a variable that holds a shape), or of `ndim` dimensions.
+
+    ValueError if the dimensions and `ndim` are given.
+    """
     if isinstance(shape, relax.Expr) and not isinstance(shape, relax.ShapeExpr):
         held = shape.struct_info
         known = held.ndim if isinstance(held, relax.ShapeStructInfo) else ndim
@@ -106,10 +111,24 @@ def FuncStructInfo(params: Sequence[StructInfo], ret: StructInfo, purity: bool =
     return relax.FuncStructInfo(tuple(map(as_struct_info, params)), as_struct_info(ret), purity)
 
 
+@constructor(relax.TensorStructInfo)
+def TensorType(
+    shape: Any = None, dtype: str = "float32", vdevice: VDevice | None = None, ndim: int = -1
+) -> relax.TensorStructInfo:
+    """A tensor type: the name of `TensorStructInfo` in TVM 0.27. A number instead of a shape is `ndim`, as in TVM 0.21."""
+    if isinstance(shape, int):
+        return tensor_info(None, dtype or "void", shape, vdevice)
+    return TensorStructInfo(shape, dtype, vdevice, ndim)
+
+
+@constructor(relax.FuncStructInfo, opaque_func=_opaque_func)
+def FuncType(arg_types: Sequence[StructInfo], ret_type: StructInfo, purity: bool = True) -> relax.FuncStructInfo:
+    """A function type: the name of `FuncStructInfo` in TVM 0.27, with the parameters of TVM 0.21."""
+    return FuncStructInfo(arg_types, ret_type, purity)
+
+
 AnyType = ObjectType = ObjectStructInfo
-FuncType = FuncStructInfo
 ShapeType = ShapeStructInfo
-TensorType = TensorStructInfo
 TupleType = TupleStructInfo
 """Names in TVM 0.27."""
 
