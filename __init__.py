@@ -236,6 +236,13 @@ def _composite_steps() -> None:
     del _cpu, _gpu  # importing them declares the steps
 
 
+def load_ipython_extension(ipython: Any) -> None:
+    """Define the cell magic `%%tvms`; IPython calls this for `%load_ext tvms`."""
+    from .dsl.magic import register
+
+    register(ipython)
+
+
 _hooks.define(array=_array, composite_steps=_composite_steps)
 
 _FINDER.add_children("tvms", sys.modules[__name__])

@@ -49,7 +49,13 @@ def _dump(node: Any) -> tuple[str, bytes]:
     return sidecar.dump(node)
 
 
+def _html(*parts: object) -> str:
+    from . import html
+
+    return html.page(*parts)
+
+
 _hooks.define(
     script=_print, script_with_spans=_print_with_spans, show=_show, render=_render, underline=_underline, parse=_parse,
-    dump=_dump,
+    dump=_dump, html=_html,
 )  # fmt: skip

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from pygments import highlight
-from pygments.formatter import Formatter
-from pygments.formatters import HtmlFormatter, TerminalFormatter
+from pygments.formatters import TerminalFormatter
 from pygments.lexer import Lexer, RegexLexer, bygroups, this, using, words  # type: ignore[reportUnknownVariableType]
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Text
 
@@ -72,15 +71,9 @@ class TvmsLexer(RegexLexer):
 
 def to_ansi(text: Safe) -> Safe:
     """Return `text` with escape sequences that color it in a terminal."""
-    return colored(text, lambda safe: highlight(safe, _exact_lexer(), TerminalFormatter(bg="dark")))
+    return colored(text, lambda safe: highlight(safe, exact_lexer(), TerminalFormatter(bg="dark")))
 
 
-def to_html(text: str) -> str:
-    """Return `text` as colored HTML."""
-    formatter: Formatter[str] = HtmlFormatter(noclasses=True)
-    return highlight(text, _exact_lexer(), formatter).rstrip("\n")
-
-
-def _exact_lexer() -> Lexer:
+def exact_lexer() -> Lexer:
     """Return a lexer that neither adds nor drops line ends."""
     return TvmsLexer(stripnl=False, ensurenl=False)

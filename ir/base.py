@@ -60,6 +60,10 @@ class Node(Struct, frozen=True, eq=False, kw_only=True):
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        """Return this node as HTML, for notebooks."""
+        return _script.html(self)
+
 
 class Commented(Node, frozen=True, eq=False, kw_only=True):
     """A node that can have comments."""

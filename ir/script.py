@@ -22,6 +22,11 @@ def show(node: object, dialect: str, **options: Any) -> None:
     hooks.call("show", node, dialect, **options)
 
 
+def html(*parts: object) -> str:
+    """Return programs (nodes), tables (sequences of rows, the headings first) and paragraphs (texts) as HTML for a notebook."""
+    return hooks.call("html", *parts)
+
+
 def render(diagnostics: object) -> str:
     """Return diagnostics as text, without color."""
     return hooks.call("render", diagnostics)

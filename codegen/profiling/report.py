@@ -8,6 +8,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ...ir import script
+
 BETWEEN = "(between kernels)"
 """The row of the time that no kernel takes: checks of arguments, allocation, and the executor."""
 
@@ -109,6 +111,12 @@ class Report(Struct, frozen=True):
         return [[heading for heading, _ in columns], *found]
 
     __str__ = table
+
+    def _repr_html_(self) -> str:
+        """Return the tables of kernels and of source lines as HTML, for notebooks."""
+        said = [f"{key}: {value}" for key, value in self.configuration.items()]
+        said.append(f"mean of {self.samples} calls of {self.total * 1e3:.3f} ms")
+        return script.html("; ".join(said), self.cells(), *([self.cells(by_line=True)] if self.lines else []))
 
     def json(self) -> str:
         """Return the report as JSON, for `from_json`."""

@@ -119,6 +119,17 @@ class Executable:
     def __repr__(self) -> str:
         return f"<Executable for {self.target.name}: {', '.join(self._entries)}>"
 
+    def _repr_html_(self) -> str:
+        """Return the target, a table of the functions, and the compiled program as HTML, for notebooks."""
+        rows = [["Function", "Kind", "Schedule", "Indices checked at run time"]]
+        for name, function in self.module.functions.items():
+            kind = "loop function" if isinstance(function, tir.PrimFunc) else "graph function"
+            rules = [decision.rule for decision in self.decisions.get(name, ()) if decision.rule]
+            safety = self.safety.get(name)
+            checked = f"{safety.checked} of {safety.proven + safety.checked}" if safety else ""
+            rows.append([name, kind, ", ".join(dict.fromkeys(rules)), checked])
+        return script.html(f"Executable for {self.target.name}", rows, self.module)
+
     def __contains__(self, name: object) -> bool:
         return name in self._entries
 

@@ -100,12 +100,14 @@ def show(
     `color` forces colors on or off; by default they follow the terminal, NO_COLOR and FORCE_COLOR. The colors are
     those of the terminal, and the layout is canonical; `style` and `black_format` (TVM's arguments) have no effect.
     """
-    from ..highlighting import to_ansi, to_html
+    from ..highlighting import to_ansi
 
     text = script(node, dialect, **options)
     if color is None and _in_notebook():
+        from ..html import program_page
+
         display = import_module("IPython.display")
-        display.display(display.HTML(to_html(visible(text, keep="\n\t"))))
+        display.display({"text/html": program_page(text), "text/plain": text}, raw=True)
         return
     if color is None:
         color = wants_color(sys.stdout)

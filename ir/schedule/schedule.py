@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from .. import make, tir
+from .. import make, script, tir
 from ..base import Attrs, IRModule, Span
 from ..deep import deep
 from ..diagnostics import Diagnostic, TvmsError, error
@@ -123,6 +123,10 @@ class Schedule(PrimitiveMethods):
         """Print the current module and the schedule that led to it."""
         self.mod.show(**options)
         self.text().show(**options)
+
+    def _repr_html_(self) -> str:
+        """Return the current module and the schedule that led to it as HTML, for notebooks."""
+        return script.html(self.mod, self.text())
 
     def text(self, name: str = "schedule", target: Attrs | None = None) -> ScheduleText:
         """Return the trace as a schedule for the text of the module."""
