@@ -238,8 +238,8 @@ def test_folding_selection_and_lenses() -> None:
     assert found[:3] == ["vi", "A[vi]", "A[vi] * T.float32(2)"]
     assert found[-1] == document.lines.text
     titles = [(lens.command.title, lens.range.start.line) for lens in structure.lenses(document) if lens.command]
-    assert titles[0] == ("Run", 3)
-    assert titles[-1] == ("Schedule", 15)
+    steps = ["Run", "Verify", "Show LLVM", "Show PTX", "Bench"]
+    assert titles == [*((step, 3) for step in steps), *((step, 9) for step in steps), ("Schedule", 15)]
 
 
 def test_calls() -> None:
