@@ -53,6 +53,8 @@ class Adapter:
         self.data: Json = {}
         """The state of the handlers of breakpoints."""
         self._session: Session | None = None
+        self._launched: Json = {}
+        """The arguments of the launch."""
         self._after: list[Callable[[], None]] = []
 
     # --- State --------------------------------------------------------------------------------------------------
@@ -75,7 +77,19 @@ class Adapter:
         """Open the session that a launch request describes."""
         if self._session is not None:
             raise BadRequest("a program is launched already")
-        self._session = self.launch(arguments, self.options)
+        self._session, self._launched = self.launch(arguments, self.options), arguments
+
+    def reopen(self, arguments: Json | None) -> Session:
+        """End the session, and open it again; breakpoints and options stay, and hits are counted anew."""
+        old = self.session
+        self._launched = arguments or self._launched
+        new = self.launch(self._launched, self.options)
+        new.options, new.breakpoints = old.options, old.breakpoints
+        new.breakpoints.forget_hits()
+        self._session, self.is_stopped, self.is_over = new, False, False
+        self.references.clear()
+        old.end()
+        return new
 
     def after(self, action: Callable[[], None]) -> None:
         """Do something once the response to the current request is sent."""
@@ -123,12 +137,14 @@ class Adapter:
     # --- Events of the session ------------------------------------------------------------------------------------
 
     def start_events(self) -> None:
-        """Send the events of the session to the client. It runs in a separate thread."""
-        Thread(target=self._send_events, name="tvms-debug-events", daemon=True).start()
+        """Send the events of the session to the client, until it ends or another one takes its place. It runs in a separate thread."""
+        Thread(target=self._send_events, args=(self.session,), name="tvms-debug-events", daemon=True).start()
 
-    def _send_events(self) -> None:
+    def _send_events(self, session: Session) -> None:
         while True:
-            event = self.session.events.get()
+            event = session.events.get()
+            if session is not self._session:
+                return
             if isinstance(event, Output):
                 self.output(event.text)
             elif isinstance(event, Exited):

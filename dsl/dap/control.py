@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from msgspec.structs import replace
 
 from ..debugger.motions import Kind, Motion
@@ -31,7 +33,7 @@ def _initialize(adapter: Adapter, arguments: Json) -> Json:
     supported = (
         "ConfigurationDoneRequest", "FunctionBreakpoints", "ConditionalBreakpoints", "HitConditionalBreakpoints", "LogPoints",
         "EvaluateForHovers", "StepBack", "DataBreakpoints", "TerminateRequest", "ExceptionInfoRequest",
-        "BreakpointLocationsRequest", "CompletionsRequest",
+        "BreakpointLocationsRequest", "CompletionsRequest", "RestartRequest",
     )  # fmt: skip
     return {"exceptionBreakpointFilters": filters, **{f"supports{name}": True for name in supported}}
 
@@ -80,17 +82,31 @@ def _set_exception_breakpoints(adapter: Adapter, arguments: Json) -> Json:
 
 @request("configurationDone")
 def _configuration_done(adapter: Adapter, arguments: Json) -> None:
-    session = adapter.session
     if adapter.is_started:
         raise BadRequest("the run has started already")
     adapter.is_started = True
-    motion = Motion("into" if adapter.stop_at_entry else "continue")
+    _start(adapter)
+
+
+def _start(adapter: Adapter) -> None:
+    """Start the run once the response is sent."""
+    session, motion = adapter.session, Motion("into" if adapter.stop_at_entry else "continue")
 
     def start() -> None:
         session.start(motion)
         adapter.start_events()
 
     adapter.after(start)
+
+
+@request("restart")
+def _restart(adapter: Adapter, arguments: Json) -> None:
+    """Start the program from the beginning, as its file is now."""
+    if not adapter.is_started:
+        raise BadRequest("the run has not started")
+    changed = arguments.get("arguments")
+    adapter.reopen(cast("Json", changed) if isinstance(changed, dict) and "program" in changed else None)
+    _start(adapter)
 
 
 @request("threads")

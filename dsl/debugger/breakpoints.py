@@ -92,6 +92,11 @@ class Breakpoints:
         self._has_names = any(breakpoint.name is not None for breakpoint in self.all)
         self._lines = frozenset(breakpoint.line for breakpoint in self.all if breakpoint.name is None)
 
+    def forget_hits(self) -> None:
+        """Count hits from zero."""
+        for breakpoint in self.all:
+            breakpoint.hits = 0
+
     def at(self, step: Step) -> list[Breakpoint]:
         """Return the breakpoints at a step."""
         if not self._has_names and step.place.line not in self._lines:

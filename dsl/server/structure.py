@@ -130,7 +130,9 @@ def lenses(document: Document) -> list[lsp.CodeLens]:
     found: list[lsp.CodeLens] = []
     for name, (placed, symbol) in document.definitions().items():
         place = document.range(placed.start + symbol.start, placed.start + symbol.end)
-        commands = {"function": ("Run", "Verify", "Show LLVM", "Show PTX", "Bench"), "schedule": ("Schedule",)}.get(symbol.kind, ())
+        commands = {"function": ("Run", "Verify", "Show LLVM", "Show PTX", "Bench"), "schedule": ("Schedule",)}.get(
+            symbol.kind, ()
+        )
         for title in commands:
             command = lsp.Command(title, f"tvms.{title.replace(' ', '').lower()}", arguments=[document.uri, name])
             found.append(lsp.CodeLens(place, command))

@@ -336,3 +336,20 @@ def test_a_port_serves_one_client() -> None:
             connection.sendall(b"Content-Length: %d\r\n\r\n%b" % (len(data), data))
             assert connection.recv(15) == b"Content-Length:"
         assert process.wait(SECONDS) == 0
+
+
+def test_restart_begins_again_with_the_breakpoints_and_the_text_of_the_file(client: Client, tmp_path: Path) -> None:
+    path = tmp_path / "gather.tvms"
+    path.write_text(GATHER)
+    client.launch(path, stopOnEntry=False)
+    assert client.refused("restart") == "the run has not started"
+    points = [{"line": 3, "hitCondition": "2"}]
+    client.get("setBreakpoints", source={"path": str(path)}, breakpoints=points)
+    client.get("configurationDone")
+    assert client.stopped() == ("breakpoint", 3)
+    assert client.values()["i"] == "1"
+    assert client.stop("restart") == ("breakpoint", 3)
+    assert client.values()["i"] == "1"  # hits are counted from zero
+    path.write_text(GATHER.replace("range(2)", "range(1)"))
+    client.get("restart")
+    assert client.event("exited") == {"exitCode": 0}
