@@ -100,3 +100,23 @@ def test_every_primitive_is_a_documented_method() -> None:
     ]
     documented = {node.name for node in methods.body if isinstance(node, ast.FunctionDef) and ast.get_docstring(node)}
     assert {*PRIMITIVES, *COMPOSITES} - documented == set()
+
+
+@pytest.mark.parametrize(
+    ("stub", "name"),
+    [
+        ("ir/schedule/primitive_methods.pyi", "split"),
+        ("script/relax/__init__.pyi", "matmul"),
+        ("relax/op/__init__.pyi", "matmul"),
+        ("script/tir/__init__.pyi", "Buffer"),
+        ("te/__init__.pyi", "compute"),
+    ],
+)
+def test_hover_text_is_in_the_stubs(stub: str, name: str) -> None:
+    """An editor shows the docstring of the stub."""
+    definitions = (ast.FunctionDef, ast.ClassDef)
+    found = [
+        node for node in ast.walk(parsed(ROOT / "stubs" / stub)) if isinstance(node, definitions) and node.name == name
+    ]
+    assert found
+    assert all(ast.get_docstring(node) for node in found)
