@@ -55,6 +55,7 @@ div.tvms.tvms th:first-child, div.tvms.tvms td:first-child {{ text-align: left; 
 .tvms .tvms-1 {{ font-weight: bold; }} .tvms .tvms-31 {{ color: var(--red); }} .tvms .tvms-32 {{ color: var(--green); }}
 .tvms .tvms-33 {{ color: var(--yellow); }} .tvms .tvms-34 {{ color: var(--blue); }} .tvms .tvms-36 {{ color: var(--cyan); }}
 """
+_STYLED = set(re.findall(r"\.tvms-(\w+)", _STYLE))
 _DEFINITION = re.compile(r"( *)(?:T\.prim_func|R\.function|S\.schedule)\b.*:(?:  #.*)?$")
 _ESCAPE = re.compile(r"\x1b\[([\d;]*)m")
 
@@ -148,8 +149,9 @@ def _colored(lines: Sequence[str]) -> Safe:
     shown: list[Safe] = []
     for kind, text in exact_lexer().get_tokens("\n".join(lines) + "\n"):
         name = STANDARD_TYPES.get(kind, "")
-        styled = f".tvms-{name} " in _STYLE
-        shown.append(fill('<span class="tvms-{}">{}</span>', markup(name), markup(text)) if styled else markup(text))
+        shown.append(
+            fill('<span class="tvms-{}">{}</span>', markup(name), markup(text)) if name in _STYLED else markup(text)
+        )
     return joined("", shown)
 
 

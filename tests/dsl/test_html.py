@@ -174,3 +174,9 @@ def test_a_profile_shows_its_tables() -> None:
 
 def test_other_nodes_are_shown() -> None:
     assert_shows(Evaluate(IntImm("int32", 1)))
+
+
+def test_words_are_colored() -> None:
+    page = tvms.load(SAMPLES / "02_matmul.tvms")._repr_html_()
+    for kind, word in (("k", "for"), ("ow", "in"), ("kd", "T.prim_func"), ("nf", "matmul"), ("nb", "T.grid")):
+        assert f'<span class="tvms-{kind}">{word}</span>' in page
