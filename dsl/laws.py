@@ -7,6 +7,7 @@ LAWS = {
     "locate": "an error in a text is reported at its exact position and with the right code",
     "arguments": "every argument of a form or an operator counts: another value gives another program, or an error",
     "format": "the formatter changes no program, loses no comment, and does not change formatted text",
+    "hosts": "formatted, converted and migrated in place, programs, notebooks and pages change in their definitions only",
     "simplify": "a simplified expression has the same value, and is in normal form",
     "analysis": "bounds, remainders and maps of iterators that an analysis finds hold at every point",
     "texts": "operators on texts and sequences have their defining properties",

@@ -25,7 +25,7 @@ from .builder.forms import Namespace
 from .builder.imports import DIALECTS as DIALECTS_OF_SCRIPT
 from .compatibility import dialect_of
 from .edits import Edit, applied
-from .embedded import Definition, Host, edited, read_host
+from .embedded import Definition, Host, edited, read_host, sources_of
 from .embedded.convert import with_imports, without_header
 from .load import parse_source
 from .parser import parse_syntax
@@ -90,7 +90,7 @@ def migrate(source: Source, values: Mapping[str, Any] | None = None) -> Migratio
     with errors, which are among the findings, or one that must be printed anew but captures unknown values (E0822). The imports
     follow the new names as soon as one definition does, or all of them may: the text is then one for the newest TVM.
     """
-    if dialect_of(source) == "tvms":
+    if all(dialect_of(part) == "tvms" for part in sources_of(source)):
         return Migration(source.text)
     host = read_host(source)
     if host is None:
@@ -112,7 +112,9 @@ def migrate(source: Source, values: Mapping[str, Any] | None = None) -> Migratio
     unique = {(id(origin), edit): (origin, edit) for origin, edit in changes}  # macros that several definitions use
     text = edited(host, unique.values())
     is_new = bool(changes) or not any(diagnostic.severity == "error" for diagnostic in found)
-    return Migration(with_imports(text, NEWEST) if is_new else text, renamed, printed, tuple(found))
+    return Migration(
+        with_imports(Source(source.name, text), NEWEST) if is_new else text, renamed, printed, tuple(found)
+    )
 
 
 def _is_newest(definition: Definition) -> bool:

@@ -103,6 +103,11 @@ def _notebook_cells(source: Source) -> list[_NotebookCell]:
     return cells
 
 
+def sources_of(source: Source) -> list[Source]:
+    """Return the cells of a notebook that are Python; of any other file, the file itself."""
+    return [cell.source for cell in _notebook_cells(source)] if source.name.lower().endswith(".ipynb") else [source]
+
+
 def rewritten(host: Host, texts: Mapping[Definition, str]) -> str:
     """Return the text of a host in which definitions have new texts; every other character is unchanged."""
     changes = [

@@ -6,18 +6,19 @@ import re
 from collections.abc import Callable
 
 from ...ir.base import IRModule
-from ...ir.diagnostics import Diagnostic, Span, TvmsError
+from ...ir.diagnostics import Diagnostic, Source, Span, TvmsError
 from ..builder.forms import Namespace
-from ..edits import Edit, applied
+from ..edits import Edit
 from ..printer import script_with_constants
-from . import rewritten
+from . import edited, rewritten, sources_of
 from .host import Definition, Host
 
 _HEADER = re.compile(r"(?:# from tvm\.script import [^\n]*\n)*\n*")
 """The imports that the printer writes as comments."""
+_FOOTER = re.compile(r"\s*^# Metadata omitted\.[^\n]*\s*\Z", re.MULTILINE)
 _LOOP_LEVEL = {"tvm-0.21": "tir", "tvm-0.27": "tirx"}
 """The name of the loop level in `tvm.script`."""
-_IMPORT = re.compile(r"^[ \t]*from tvms?\.script(?:\.parser)? import [^\n#;]*?\b(tirx?)\b", re.MULTILINE)
+_IMPORT = re.compile(r"^[ \t]*(?:#[ \t]*)?from tvms?\.script(?:\.parser)? import [^\n#;]*?\b(tirx?)\b", re.MULTILINE)
 _BARE = re.compile(r"\s+as\b")
 
 
@@ -41,7 +42,7 @@ def converted(host: Host, dialect: str, read: Callable[[Definition], IRModule]) 
             texts[definition] = text
     text = rewritten(host, texts)
     is_whole = len(texts) == len(host.definitions)
-    return (with_imports(text, dialect) if is_whole else text), tuple(found)
+    return (with_imports(Source(host.source.name, text), dialect) if is_whole else text), tuple(found)
 
 
 def _text(definition: Definition, module: IRModule, dialect: str) -> str | Diagnostic:
@@ -64,16 +65,17 @@ def _text(definition: Definition, module: IRModule, dialect: str) -> str | Diagn
 
 
 def without_header(text: str) -> str:
-    """Return printed text without the comments that name its imports, and with a final newline."""
-    return text[len((_HEADER.match(text) or [""])[0]) :] + "\n"
+    """Return printed text without the comments that name its imports or omitted metadata, and with a final newline."""
+    return _FOOTER.sub("", text[len((_HEADER.match(text) or [""])[0]) :]) + "\n"
 
 
-def with_imports(text: str, dialect: str) -> str:
-    """Return a text whose imports name the loop level as the dialect does."""
+def with_imports(source: Source, dialect: str) -> str:
+    """Return the text of a file whose imports name the loop level as the dialect does; so do those that the printer writes as comments."""
     new = _LOOP_LEVEL[dialect]
-    edits: list[Edit] = []
-    for found in _IMPORT.finditer(text):
-        if found[1] != new:
-            bound = new if _BARE.match(text, found.end()) else f"{new} as {found[1]}"
-            edits.append(Edit(found.start(1), found.end(1), bound))
-    return applied(text, edits)
+    changes: list[tuple[Source, Edit]] = []
+    for part in sources_of(source):
+        for found in _IMPORT.finditer(part.text):
+            if found[1] != new:
+                bound = new if _BARE.match(part.text, found.end()) else f"{new} as {found[1]}"
+                changes.append((part, Edit(found.start(1), found.end(1), bound)))
+    return edited(Host(source, ()), changes)

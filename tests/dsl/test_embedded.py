@@ -13,6 +13,7 @@ from tvms.dsl.embedded import Host, read_host, rewritten
 from tvms.dsl.embedded.convert import converted
 from tvms.dsl.formatter import format_host
 from tvms.dsl.load import load_module, read_definition
+from tvms.dsl.migration import migrate
 from tvms.ir.diagnostics import Source, TvmsError
 from tvms.ir.equal import structural_equal
 from tvms.testing import prim_funcs
@@ -368,3 +369,28 @@ def test_indented_comments_above_the_code_of_a_page_are_not_its_indentation() ->
     (definition,) = host.definitions
     assert definition.text() == "@T.prim_func\ndef main(n: T.int32):\n    T.evaluate(n)\n"
     assert format_host(host) == page
+
+
+def test_imports_of_notebooks_and_imports_in_comments_follow_the_dialect() -> None:
+    code = """from tvm.script import tir as T
+# from tvm.script import tir as T
+
+@T.prim_func
+def f(A: T.Buffer((4,), "float32")):
+    with T.block("b"):
+        A[0] = T.float32(1)
+"""
+    cell: dict[str, object] = {"cell_type": "code", "metadata": {}, "source": code.splitlines(keepends=True), "outputs": []}
+    notebook = Source(
+        "a.ipynb", json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
+    )
+    host = read_host(notebook)
+    assert host is not None
+    converted_text, found = converted(host, "tvm-0.27", read_definition)
+    assert not found
+    for text in (converted_text, migrate(notebook).text):
+        assert text.count("import tirx as T") == 2
+        assert text.count("T.sblock") == 1
+    back = read_host(Source("a.ipynb", converted_text))
+    assert back is not None
+    assert converted(back, "tvm-0.21", read_definition)[0].count("import tir as T") == 2
