@@ -1,9 +1,10 @@
-"""Combine products with the same left operand, and the vectors added to them, into one (TVM: `CombineParallelMatmul`)."""
+"""Combine products with the same left operand, the vectors added to them, and activations (TVM: `CombineParallelMatmul`)."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from itertools import pairwise
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,6 +21,7 @@ from ..visit import walk
 from .rewriter import ValueRewriter
 from .transform import declare_pass, map_functions
 
+_ACTIVATIONS = frozenset(("relax.nn.relu", "relax.nn.gelu", "relax.nn.gelu_tanh", "relax.nn.silu"))
 Check = Callable[
     [relax.Var, Sequence[relax.Expr], Sequence[relax.Expr], Mapping[relax.Var, relax.Expr]],
     bool,
@@ -32,17 +34,29 @@ Check = Callable[
 def combine_parallel_matmul(mod: IRModule, check: Check | None = None) -> IRModule:
     """Concatenate the right operands of products in a dataflow block that share the left one, and split the product.
 
-    If a vector is added to every product, which has no other use, the vectors are also concatenated. All widths but one must
-    be known, and the other dimensions must be equal. `check` may refuse a group.
+    If a vector is added to every product, which has no other use, the vectors are also concatenated. If the only use of every
+    result is the same activation, it is applied before the split. All widths but one must be known, and the other dimensions
+    must be equal. `check` may refuse a group.
     """
     return map_functions(mod, relax.Function, lambda function: _Combiner(function, check).function(function))
 
 
 class _Group(Struct, frozen=True):
-    """Products that are combined, and the additions of vectors to them, or none."""
+    """Products that are combined, the additions of vectors to them, or none, and the activations of these, or none."""
 
     products: Sequence[relax.Binding]
     sums: Sequence[relax.Binding] = ()
+    activations: Sequence[relax.Binding] = ()
+
+    @property
+    def results(self) -> Sequence[relax.Binding]:
+        """The bindings that become parts of the combined result."""
+        return self.activations or self.sums or self.products
+
+    def follower(self, var: relax.Var) -> relax.Var | None:
+        """Return the variable of the next binding of the same product, which gets its comments; None for a result."""
+        stages = [[binding.var for binding in stage] for stage in (self.products, self.sums, self.activations) if stage]
+        return next((after[stage.index(var)] for stage, after in pairwise(stages) if var in stage), None)
 
 
 class _Combiner(ValueRewriter):
@@ -77,7 +91,24 @@ class _Combiner(ValueRewriter):
             biases = [_right(binding) for binding in sums]
             left, rights = _left(members[0]), [_right(binding) for binding in members]
             if len(members) > 1 and (self._check is None or self._check(left, rights, biases, values)):
-                self._groups |= dict.fromkeys([member.var for member in members], _Group(members, sums))
+                group = _Group(members, sums, self._activations(block, sums or members))
+                own = (*group.products, *group.sums, *group.activations)
+                self._groups |= dict.fromkeys([member.var for member in own], group)
+
+    def _activations(self, block: relax.DataflowBlock, results: Sequence[relax.Binding]) -> list[relax.Binding]:
+        """Return the activation of each result, or none if they differ or a result has another use."""
+        calls = {
+            binding.value.args[0]: (binding, binding.value.op)
+            for binding in block.bindings
+            if isinstance(binding, relax.VarBinding)
+            and isinstance(binding.value, relax.Call)
+            and isinstance(binding.value.op, Op)
+            and binding.value.op.name in _ACTIVATIONS
+        }
+        found = [calls.get(result.var) for result in results]
+        kinds = {None if item is None else item[1].name for item in found}
+        is_whole = len(kinds) == 1 and all(self._uses[result.var] == 2 for result in results)
+        return [item[0] for item in found if item is not None] if is_whole else []
 
     def _sums(
         self, block: relax.DataflowBlock, members: Sequence[relax.Binding], late: Set[relax.Expr]
@@ -101,15 +132,15 @@ class _Combiner(ValueRewriter):
         return [binding for binding in found if binding is not None] if is_whole else []
 
     def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
-        """Drop a product whose sum is replaced, and compute the group at its first product; comments move to the sum."""
+        """Drop what is replaced, and compute the group at its first product; comments move to the parts of the result."""
         group = self._groups.get(binding.var)
-        if group is None or not group.sums:
+        follower = None if group is None else group.follower(binding.var)
+        if group is None or follower is None:
             trivia = joined(self._trivia.pop(binding.var, None), binding.trivia)
             return super().binding(binding if trivia is binding.trivia else replace(binding, trivia=trivia))
-        place = [product.var for product in group.products].index(binding.var)
-        self._trivia[group.sums[place].var] = binding.trivia
+        self._trivia[follower] = joined(self._trivia.pop(binding.var, None), binding.trivia)
         with self.collecting(self.in_dataflow) as new:
-            if place == 0:
+            if binding.var is group.products[0].var:
                 self._compute(binding, group)
         return new
 
@@ -132,9 +163,13 @@ class _Combiner(ValueRewriter):
             product = apply(
                 "add", product, apply("concat", [self.use(_right(binding)) for binding in group.sums], axis=0)
             )
+        if group.activations:
+            assert isinstance(group.activations[0].value, relax.Call)
+            assert isinstance(group.activations[0].value.op, Op)
+            product = apply(group.activations[0].value.op.name.removeprefix("relax."), product)
         places = [sum(widths[: number + 1]) for number in range(len(widths))]
         parts = self.emit(apply("split", product, places[:-1], axis=len(_dims(first.value)) - 1))
-        for number, member in enumerate(group.sums or group.products):
+        for number, member in enumerate(group.results):
             self._parts[member.var] = relax.TupleGetItem(parts, number)
 
 

@@ -83,8 +83,9 @@ def CanonicalizeBindings() -> tvms.ir.passes.transform.Pass:
 def CombineParallelMatmul(check: collections.abc.Callable[[tvms.ir.relax.Var, collections.abc.Sequence[tvms.ir.base.RelaxExpr], collections.abc.Sequence[tvms.ir.base.RelaxExpr], collections.abc.Mapping[tvms.ir.relax.Var, tvms.ir.base.RelaxExpr]], builtins.bool] | None = None) -> tvms.ir.passes.transform.Pass:
     """Concatenate the right operands of products in a dataflow block that share the left one, and split the product.
 
-    If a vector is added to every product, which has no other use, the vectors are also concatenated. All widths but one must
-    be known, and the other dimensions must be equal. `check` may refuse a group.
+    If a vector is added to every product, which has no other use, the vectors are also concatenated. If the only use of every
+    result is the same activation, it is applied before the split. All widths but one must be known, and the other dimensions
+    must be equal. `check` may refuse a group.
     """
 def CommonSubexprElimTIR() -> tvms.ir.passes.transform.Pass:
     """Return `func` with repeated computations bound to variables."""
