@@ -61,6 +61,8 @@ UNTYPED = frozenset(("T.ptx_commit_group", "T.ptx_wait_group"))
 """Forms that have lost their dtype."""
 REGIONS = frozenset(("T.reads", "T.writes", "T.match_buffer"))
 """Forms whose arguments are regions of buffers; elsewhere in a loop function, a slice is a vector, which is a `T.Ramp` today."""
+_LATE = re.compile(r"\b(?:out_sinfo|sinfo_args)=|\.struct_info\b|\bR\.(?:Object\b|Prim\(value=)")
+"""Forms that TVM has renamed after those by which its newest texts are known."""
 _TARGETS = frozenset(("T.target", "I.target", "I.vdevice"))
 _META = "__tvm_meta__"
 """A name that modules of TVM 0.13 bind to None."""
@@ -86,7 +88,7 @@ class Migration(Struct, frozen=True):
 def migrate(source: Source, values: Mapping[str, Any] | None = None) -> Migration:
     """Return a file for the newest TVM; `values` are those of names that definitions capture (`load.load_module`).
 
-    A text in our own dialect stays as it is, and so does a definition that is written for the newest TVM. So does a definition
+    A text in our own dialect stays as it is, and so does a definition that is written for the newest TVM, but for late renames. So does a definition
     with errors, which are among the findings, or one that must be printed anew but captures unknown values (E0822). The imports
     follow the new names as soon as one definition does, or all of them may: the text is then one for the newest TVM.
     """
@@ -99,10 +101,11 @@ def migrate(source: Source, values: Mapping[str, Any] | None = None) -> Migratio
     found: list[Diagnostic] = []
     renamed = printed = 0
     for definition in host.given(values or {}).definitions:
-        if _is_newest(definition):
+        is_newest = _is_newest(definition)
+        if is_newest and not _LATE.search(definition.source.text, definition.start, definition.end):
             continue
         try:
-            edits, is_printed = _edits(definition, found)
+            edits, is_printed = _edits(definition, found, is_newest)
         except TvmsError as problem:
             found += problem.diagnostics
             continue
@@ -130,7 +133,7 @@ def _script(source: Source) -> Definition:
     return Definition("script", source, start, end, ((0, start),) if start else (), is_python=False)
 
 
-def _edits(definition: Definition, found: list[Diagnostic]) -> tuple[list[Edit], bool]:
+def _edits(definition: Definition, found: list[Diagnostic], is_newest: bool = False) -> tuple[list[Edit], bool]:
     """Return the edits that migrate a definition, and whether it is printed anew; raise TvmsError if it has errors.
 
     Warnings are added to `found`.
@@ -141,7 +144,7 @@ def _edits(definition: Definition, found: list[Diagnostic]) -> tuple[list[Edit],
     has_f_strings = any(plain.text[start:end] != source.text[start:end] for start, end in parts)
     if mistakes:
         raise TvmsError(parse_syntax(source, parts)[1] or mistakes)
-    finder = _Finder(definition)
+    finder = _Finder(definition, is_newest)
     for statement in file.body:
         finder.statement(statement, False)
     found += finder.refusals(source)
@@ -216,7 +219,8 @@ def _followed(stmt: tir.Stmt, rest: tir.Stmt) -> tir.Stmt:
 class _Finder:
     """Collects the edits of a definition, and whether it has forms without a counterpart."""
 
-    def __init__(self, definition: Definition) -> None:
+    def __init__(self, definition: Definition, is_newest: bool) -> None:
+        self._is_newest = is_newest
         self._text = definition.source.text
         bound = {name: value.name for name, value in definition.names.items() if isinstance(value, Namespace)}
         self._letters = _LETTERS | {name: _LETTERS.get(path, path) for name, path in bound.items()}
@@ -230,11 +234,11 @@ class _Finder:
         if isinstance(node, syntax.Definition):
             form = self._form(node.head)
             in_loops = form in ("T.prim_func", "T.macro")
-            if form == "T.prim_func":
+            if form == "T.prim_func" and not self._is_newest:
                 self._open(node.head)
         if isinstance(node, syntax.ExprStmt) and in_loops:
             node = self._return(node)
-        if isinstance(node, syntax.AnnAssign) and in_loops and node.value is not None:
+        if isinstance(node, syntax.AnnAssign) and in_loops and node.value is not None and not self._is_newest:
             self._variable(node.annotation, node.value)
         if isinstance(node, syntax.Assign) and isinstance(node.target, syntax.Name) and node.target.id == _META:
             start = self._text.rfind("\n", 0, node.start) + 1
@@ -294,6 +298,8 @@ class _Finder:
             node, around = pending.pop()
             form = self._form(node) if isinstance(node, syntax.Attribute) else None
             self._note_refused(node, form)
+            if self._is_newest and form != "R.Object" and form is not None:
+                form = None
             if form in REMOVED:
                 self.needs_printing = True
             elif form in RENAMED and isinstance(node, syntax.Attribute):
@@ -302,23 +308,23 @@ class _Finder:
                 self._replace(node.end - len(node.attr), node.end, "ty")
             elif isinstance(node, syntax.Keyword) and node.name in RENAMED_KEYWORDS:
                 self._replace(node.start, node.start + len(node.name), RENAMED_KEYWORDS[node.name])
-            elif isinstance(node, syntax.Slice) and in_loops and around not in REGIONS:
+            elif isinstance(node, syntax.Slice) and in_loops and around not in REGIONS and not self._is_newest:
                 self.needs_printing = True
-            elif isinstance(node, syntax.Constant) and isinstance(node.value, str):
+            elif isinstance(node, syntax.Constant) and isinstance(node.value, str) and not self._is_newest:
                 self._string(node, node.value, around)
             inner = around
             if isinstance(node, syntax.Call):
                 inner = self._form(node.func) or around
                 keywords = {keyword.name for keyword in node.keywords}
-                if (inner == "R.Prim" and "value" in keywords) or (inner == "T.Call" and len(node.args) > 2):
+                has_type_first = inner == "T.Call" and len(node.args) > 2 and not self._is_newest
+                if (inner == "R.Prim" and "value" in keywords) or has_type_first:
                     self.needs_printing = True
-                if inner in UNTYPED and keywords == {"dtype"}:
+                if inner in UNTYPED and not self._is_newest and keywords == {"dtype"}:
                     end = node.args[-1].end if node.args else node.func.end
                     self._replace(end, node.end, ")" if node.args else "()")
                     node = replace(node, keywords=())
-                if "predicate" in keywords or (
-                    inner == "T.decl_buffer" and "data" not in keywords and len(node.args) < 3
-                ):
+                allocates = inner == "T.decl_buffer" and "data" not in keywords and len(node.args) < 3
+                if not self._is_newest and ("predicate" in keywords or allocates):
                     self.needs_printing = True
             for name in node.__struct_fields__:
                 pending.extend((part, inner) for part in _parts(getattr(node, name)))

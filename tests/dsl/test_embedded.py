@@ -380,7 +380,12 @@ def f(A: T.Buffer((4,), "float32")):
     with T.block("b"):
         A[0] = T.float32(1)
 """
-    cell: dict[str, object] = {"cell_type": "code", "metadata": {}, "source": code.splitlines(keepends=True), "outputs": []}
+    cell: dict[str, object] = {
+        "cell_type": "code",
+        "metadata": {},
+        "source": code.splitlines(keepends=True),
+        "outputs": [],
+    }
     notebook = Source(
         "a.ipynb", json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
     )

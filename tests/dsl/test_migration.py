@@ -332,3 +332,27 @@ def f(x: R.Tensor(("n",), "float32"), _n: R.Prim(value="n"), o: R.Object):
 """.replace("(y, y.struct_info)[0]", "y")
     new = migrate(Source("old.py", old)).text
     assert 'n: R.Prim("int64"), o: R.Any' in new
+
+
+def test_late_renames_reach_texts_that_have_the_other_new_names() -> None:
+    old = """from tvm.script import ir as I, relax as R, tirx as T
+
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def double(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        x: T.float32 = T.float32(2)
+        for i in range(4):
+            with T.sblock("B"):
+                vi = T.axis.spatial(4, i)
+                B[vi] = A[vi] * x
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32"), o: R.Object):
+        y = R.call_tir(Module.double, (x,), out_sinfo=R.Tensor((4,), "float32"))
+        return y
+"""
+    new = old.replace("R.Object", "R.Any").replace("out_sinfo", "out_ty")
+    migration = migrate(Source("old.py", old))
+    assert migration.text == new
+    assert migrate(Source("new.py", new)).text == new
