@@ -13,7 +13,7 @@ import tvms
 from hypothesis import strategies as st
 from tvms.codegen.runtime.variants import compile_together
 from tvms.dsl.testing import campaign
-from tvms.dsl.testing.guarded import Apart
+from tvms.dsl.testing.apart import Apart
 from tvms.dsl.testing.laws.law import Law
 from tvms.ir.diagnostics import TvmsError
 from tvms.testing.campaign import run_batch

@@ -22,11 +22,12 @@ from msgspec.structs import replace
 from ....ir import tir
 from ....ir.base import IRModule, Source
 from ....ir.diagnostics import TvmsError
+from ....ir.interp.guarded import guarded
 from ....ir.verify import verify
 from ...load import parse_source
+from ..apart import Apart
 from ..choices import Choices
 from ..data import copies, placed
-from ..guarded import Apart, guarded
 from ..oracle import Call, Execute, ExecuteAll, random_inputs
 from ..sizes import Sizes
 from ..smaller import loop_entry, programs_in

@@ -21,8 +21,8 @@ from ....ir.equal import first_difference
 from ....ir.visit import walk
 from ...load import parse, parse_source
 from ...printer import DIALECTS
+from ..apart import Apart
 from ..choices import Choices, drawn
-from ..guarded import Apart
 from ..oracle import Execute, ExecuteAll, Ways, assert_equivalent, interpreted
 from ..smaller import programs_in
 from ..variations import known_programs, varied
