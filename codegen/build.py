@@ -36,6 +36,7 @@ from .pipeline import lower_graphs, pack_constants
 from .rules import Decision, apply_rules, rules_for
 from .runtime.signature import Signature, signature_of
 from .target import Target
+from .tuned import with_tuned
 
 MOST_THREADS = 1024
 LEVELS = range(4)
@@ -118,7 +119,9 @@ def prepare(program: IRModule | BaseFunc, target: Target, lines: bool = False) -
 def lower_program(program: IRModule | BaseFunc, target: Target, lines: bool = False) -> IRModule:
     """Return the prepared module before `pack_constants`: its constants are those of the program."""
     module = check_types(as_module(program))
-    return lower_graphs(_with_proofs(module, apply_schedules(module, target.name), target), target, lines)
+    lowered = lower_graphs(_with_proofs(module, apply_schedules(module, target.name), target), target, lines)
+    tuned = with_tuned(lowered, target)
+    return lowered if tuned is lowered else _with_proofs(tuned, apply_schedules(tuned, target.name), target)
 
 
 def _with_proofs(before: IRModule, after: IRModule, target: Target) -> IRModule:

@@ -8,7 +8,7 @@ from functools import cache as once
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...ir import relax, script, tir
 from ...ir.backend.external import external_functions
@@ -48,10 +48,14 @@ from ..llvm.module import EmittedModule
 from ..lower import Bounds
 from ..pipeline import pack_constants
 from ..target import Target, TargetLike, check_runs_here, get_target
+from ..tuned import is_tuned, tuned_by
 from .jit import Library, link
 from .prim_entry import PrimEntry
 from .signature import Signature
 from .timing import Evaluator
+
+if TYPE_CHECKING:
+    from ..tuner.database import Database
 
 
 class Executable:
@@ -148,24 +152,27 @@ def compile(
     level: int = 3,
     native: bool = True,
     cache: str | PathLike[str] | None = None,
+    database: str | PathLike[str] | Database | None = None,
 ) -> Executable:
     """Compile a module, or a single function, for `target`; the default is the current target
     (`tvms.target.Target`) or the processor. See `codegen.build.Settings` for the settings.
 
     With `cache`, a folder (or that of TVMS_CACHE_DIR), compiled modules are reused. Schedules that the module
-    contains for this target (`S.schedule`) are applied first.
+    contains for this target (`S.schedule`) are applied first; functions without one use those of `database`, a file of
+    `tvms tune` or an open one, and then the results are not cached.
 
     Raises TvmsError with everything that cannot be compiled (E0601 to E0607), from all functions.
     """
     chosen, start = get_target(default_target(target)), time.perf_counter()
     settings = Settings(schedule, bounds, threads, level, native)
-    if chosen.is_device:
-        from ..gpu.executable import compile_for_gpu
+    with tuned_by(database, threads):
+        if chosen.is_device:
+            from ..gpu.executable import compile_for_gpu
 
-        return Executable(*compile_for_gpu(prepare(program, chosen), chosen, settings))
-    found = find_cache(cache)
-    with rare_collections():
-        built, image = _build(program, chosen, settings, found)
+            return Executable(*compile_for_gpu(prepare(program, chosen), chosen, settings))
+        found = None if is_tuned() else find_cache(cache)
+        with rare_collections():
+            built, image = _build(program, chosen, settings, found)
     executable = link_built(built, image, chosen, settings)
     executable.notes += tuple(found.notes) if found else ()
     executable.stats["total"] = time.perf_counter() - start

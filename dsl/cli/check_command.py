@@ -82,6 +82,7 @@ def check_schedules(module: IRModule) -> tuple[Diagnostic, ...]:
     """Return the first error of each schedule: an unknown target, a step that is refused, an assertion that does not hold."""
     if not module.schedules:
         return ()
+    from ...ir.schedule.apply import SEED
     from ...ir.schedule.schedule import Schedule
     from ...ir.schedule.text import ScheduleText
 
@@ -92,7 +93,7 @@ def check_schedules(module: IRModule) -> tuple[Diagnostic, ...]:
             continue
         found += _target_errors(text.target, text)
         try:
-            Schedule(plain, seed=1, error_render_level="fast").replay(text)
+            Schedule(plain, seed=SEED, error_render_level="fast").replay(text)
         except TvmsError as refused:
             found += refused.diagnostics
     return tuple(found)

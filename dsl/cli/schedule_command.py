@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     for option, value in (("--write", arguments.write), ("--func", arguments.func)):
         if value:
             raise UsageError(f"{option} requires --default", help="add --default to print the default schedules")
-    from ...ir.schedule.apply import apply_each, check_single, schedules_for
+    from ...ir.schedule.apply import SEED, apply_each, check_single, schedules_for, without_spaces
     from ...ir.schedule.explain import explain
     from ...ir.schedule.schedule import Schedule
 
@@ -37,10 +37,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.target is not None:
         texts = schedules_for(replace(module, schedules={text.name: text for text in texts}), arguments.target)
     elif arguments.apply is None:
+        texts = without_spaces(texts)
         check_single(texts)
     source, module = module, replace(module, schedules={})
     if arguments.unroll:
-        unrolled = {text.name: Schedule(module).unrolled(text, kind_of(arguments.target)) for text in texts}
+        unrolled = {text.name: Schedule(module, seed=SEED).unrolled(text, kind_of(arguments.target)) for text in texts}
         write_module(replace(source, schedules=unrolled), "tvms", arguments.output)
         return 0
     commented: dict[str, ScheduleText] = {}

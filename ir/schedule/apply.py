@@ -10,7 +10,11 @@ from msgspec.structs import replace
 from ..base import IRModule
 from ..diagnostics import Note, error
 from ..spelling import did_you_mean
-from .text import ScheduleText, kind_of
+from ..visit import walk
+from .text import ScheduleText, Step, kind_of
+
+SEED = 1
+"""Seed of the steps of a text that draw numbers: a text always gives the same module."""
 
 
 def apply_schedules(module: IRModule, target: str) -> IRModule:
@@ -24,8 +28,8 @@ def apply_schedules(module: IRModule, target: str) -> IRModule:
 def schedules_for(module: IRModule, target: str) -> tuple[ScheduleText, ...]:
     """Return the schedules of a module for `target`, at most one per function.
 
-    For each function, this is the schedule for `target`, or else the one without a target. Raises E0529 if two
-    schedules qualify equally.
+    For each function, this is one that draws no numbers if there is one, and then the one for `target`, or else the one without
+    a target. Raises E0529 if two schedules qualify equally.
     """
     chosen: dict[str, ScheduleText] = {}
     for text in module.schedules.values():
@@ -33,12 +37,28 @@ def schedules_for(module: IRModule, target: str) -> tuple[ScheduleText, ...]:
             continue
         if text.target is not None and kind_of(text.target) != kind_of(target):
             continue
-        other = chosen.get(text.function)
-        if other is not None and (other.target is None) == (text.target is None):
+        other = chosen.setdefault(text.function, text)
+        if other is not text and _rank(other) == _rank(text):
             check_single((other, text))
-        if other is None or other.target is None:
+        if _rank(text) > _rank(other):
             chosen[text.function] = text
     return tuple(chosen.values())
+
+
+def _rank(text: ScheduleText) -> tuple[bool, bool]:
+    return not draws(text), text.target is not None
+
+
+def draws(text: ScheduleText) -> bool:
+    """Return whether a schedule draws numbers that it does not state: it is a space for a tuner."""
+    steps = [step for step in walk(text) if isinstance(step, Step)]
+    return any(step.primitive.startswith("sample_") and step.named.get("decision") is None for step in steps)
+
+
+def without_spaces(texts: tuple[ScheduleText, ...]) -> tuple[ScheduleText, ...]:
+    """Return the schedules without those that draw numbers for functions that have another one."""
+    decided = {text.function for text in texts if not draws(text)}
+    return tuple([text for text in texts if text.function not in decided or not draws(text)])
 
 
 def check_single(texts: tuple[ScheduleText, ...]) -> None:
@@ -63,7 +83,7 @@ def apply_each(module: IRModule, texts: tuple[ScheduleText, ...], target: str | 
     """Return the module with the given schedules applied in order, and without any schedules."""
     from .schedule import Schedule
 
-    schedule = Schedule(replace(module, schedules={}))
+    schedule = Schedule(replace(module, schedules={}), seed=SEED)
     for text in texts:
         schedule.replay(text, kind_of(target))
     return schedule.mod

@@ -15,6 +15,7 @@ from ..dtype import parse_dtype
 from ..int_set import Interval, eval_set, from_range
 from ..simplify import simplify
 from ..visit import substitute
+from .apply import SEED
 from .declaration import COMPOSITES, primitive_called
 from .program import child_blocks
 from .schedule import Schedule
@@ -89,7 +90,7 @@ class Explained(Struct, frozen=True):
 
 def explain(module: IRModule, text: ScheduleText, steps: tuple[Statement, ...]) -> Explained:
     """Apply the steps of a schedule up to the first that is refused, and comment on the effect of each."""
-    schedule, refusal = Schedule(module), None
+    schedule, refusal = Schedule(module, seed=SEED), None
     nests = nests_of(schedule.mod, text.function)
     schedule.target = kind_of(text.target) or schedule.target
     known: dict[str, object] = dict(text.parameters)

@@ -11,6 +11,8 @@ from msgspec.structs import replace
 
 from .. import tir
 from ..base import Attrs, Trivia
+from ..make import const
+from ..simplify import simplify
 from ..visit import substitute, walk
 from .declaration import Instruction
 from .handles import BlockRV, ExprRV, Handle, LoopRV
@@ -82,6 +84,19 @@ class Trace(Struct, eq=False):
         ]
         return Trace(tuple(insts), self.function)
 
+    def decided(self) -> Trace:
+        """Return the trace with the numbers that it has drawn as constants; steps that draw only numbers are left out."""
+        known: dict[Any, int] = {}
+        kept: list[Instruction] = []
+        for instruction in self.insts:
+            drawn = _drawn(instruction)
+            if drawn is not None:
+                known.update((handle, value) for handle, value in zip(*drawn, strict=True) if handle is not None)
+            else:
+                given = {name: _settled(value, known) for name, value in instruction.arguments.items()}
+                kept.append(replace(instruction, arguments=given))
+        return Trace(tuple(kept), self.function)
+
     def __str__(self) -> str:
         """Return the trace as the text of a schedule."""
         return self.as_text("schedule").script()
@@ -124,6 +139,34 @@ def _until_postproc(insts: tuple[Instruction, ...], remove: bool) -> Iterator[In
         if remove and inst.primitive.name == "enter_postproc":
             return
         yield inst
+
+
+def _drawn(instruction: Instruction) -> tuple[list[Any], list[Any]] | None:
+    """Return the handles and values of a step that draws numbers; None for other steps."""
+    match instruction.primitive.name, instruction.decision:
+        case "sample_categorical", int() as index:
+            return _flat(instruction.results), [instruction.arguments["candidates"][index]]
+        case "sample_perfect_tile" | "sample_partitioned_tile", _:
+            return _flat(instruction.results), list(instruction.decision)
+        case _:
+            return None
+
+
+def _settled(value: Any, known: Mapping[Any, int]) -> Any:
+    """Return an argument with numbers for the handles in `known`."""
+    match value:
+        case ExprRV():
+            return known.get(value, value)
+        case list() | tuple():
+            return tuple([_settled(item, known) for item in value])  # type: ignore[reportUnknownVariableType]
+        case dict():
+            return {key: _settled(item, known) for key, item in value.items()}  # type: ignore[reportUnknownVariableType]
+        case tir.PrimExpr() | tir.IndexMap():
+            changed = substitute(value, {handle: const(number) for handle, number in known.items()})
+            number = simplify(changed) if changed is not value and isinstance(changed, tir.PrimExpr) else changed
+            return number.value if isinstance(number, tir.IntImm) and number is not value else number
+        case _:
+            return value
 
 
 def _flat(results: Any) -> list[Any]:

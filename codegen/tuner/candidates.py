@@ -1,0 +1,143 @@
+"""Candidates: schedules of a space with all numbers drawn, and their mutation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log2
+from random import Random
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...ir import tir
+from ...ir.base import Attrs, IRModule, Span
+from ...ir.diagnostics import TvmsError
+from ...ir.equal import structural_hash
+from ...ir.schedule import Schedule
+from ...ir.schedule.analysis.tiling import prime_factors
+from ...ir.schedule.declaration import Instruction, Primitive
+from ...ir.schedule.text import ScheduleText
+from ...ir.schedule.trace import Trace
+from .spaces import FUNCTION, Space
+
+_SEEDS = 1 << 30
+
+
+class Candidate(Struct, frozen=True, eq=False):
+    """A schedule of a space: its trace, and the function that it makes."""
+
+    space: Space
+    trace: Trace
+    function: tir.PrimFunc
+    key: int
+    """Structural hash of the function: equal for schedules that make the same program."""
+
+    def text(self, name: str, function: str, target: str | Attrs | None) -> ScheduleText:
+        """Return the schedule with the drawn numbers as constants, for the text of a module."""
+        return replace(self.trace.decided().as_text(name), function=function, target=target)
+
+    def numbers(self) -> tuple[float, ...]:
+        """Return the drawn numbers as logarithms, for a cost model."""
+        return tuple([log2(max(number, 1)) for instruction in _drawn(self.trace) for number in _chosen(instruction)])
+
+
+def draw(module: IRModule, space: Space, random: Random, target: str) -> Candidate | TvmsError:
+    """Return a random schedule of a space, or the error of a step that is refused."""
+    return _replayed(module, space, target, random.randrange(1, _SEEDS), ())
+
+
+def mutate(module: IRModule, candidate: Candidate, random: Random, target: str) -> Candidate | None:
+    """Return a candidate with one other decision; None if nothing can be changed or a step is refused."""
+    drawn = _drawn(candidate.trace)
+    places = [place for place, instruction in enumerate(drawn) if _has_choice(instruction)]
+    if not places:
+        return None
+    place = random.choice(places)
+    decision = _mutated(drawn[place], random)
+    if decision is None:
+        return None
+    decisions = [instruction.decision for instruction in drawn]
+    decisions[place] = decision
+    found = _replayed(module, candidate.space, target, 1, decisions)
+    return None if isinstance(found, TvmsError) else found
+
+
+def _replayed(
+    module: IRModule, space: Space, target: str, seed: int, decisions: Sequence[Any]
+) -> Candidate | TvmsError:
+    schedule = _Guided(module, seed, decisions)
+    try:
+        schedule.replay(space.text, target)
+    except TvmsError as refused:
+        return refused
+    function = schedule.mod.functions[FUNCTION]
+    assert isinstance(function, tir.PrimFunc)
+    return Candidate(space, schedule.trace, function, structural_hash(function))
+
+
+class _Guided(Schedule):
+    """A schedule whose draws repeat decisions, as far as there are any."""
+
+    def __init__(self, module: IRModule, seed: int, decisions: Sequence[Any]) -> None:
+        super().__init__(module, seed=seed, error_render_level="fast")
+        self._decisions = iter(decisions)
+
+    def apply_at(
+        self, place: Span | str | None, primitive: Primitive, args: tuple[Any, ...], named: dict[str, Any]
+    ) -> Any:
+        """Apply a primitive, with the next decision if it draws."""
+        if primitive.name.startswith("sample_") and named.get("decision") is None:
+            decision = next(self._decisions, None)
+            named = named if decision is None else {**named, "decision": decision}
+        return super().apply_at(place, primitive, args, named)
+
+
+# --- Decisions --------------------------------------------------------------------------------------------------
+
+
+def _drawn(trace: Trace) -> list[Instruction]:
+    return [instruction for instruction in trace.insts if instruction.decision is not None]
+
+
+def _chosen(instruction: Instruction) -> Sequence[int]:
+    match instruction.primitive.name, instruction.decision:
+        case "sample_categorical", int() as index:
+            return [instruction.arguments["candidates"][index]]
+        case _, int() as location:
+            return [location + 3]
+        case _, factors:
+            return list(factors)
+
+
+def _has_choice(instruction: Instruction) -> bool:
+    if instruction.primitive.name == "sample_categorical":
+        return len(instruction.arguments["candidates"]) > 1
+    return not isinstance(instruction.decision, tuple) or max(_chosen(instruction)) > 1
+
+
+def _mutated(instruction: Instruction, random: Random) -> Any:
+    """Return another decision: a neighbor or any other candidate, or factors of which one gives a prime to another one."""
+    decision = instruction.decision
+    if instruction.primitive.name == "sample_categorical":
+        count = len(instruction.arguments["candidates"])
+        near = [index for index in (decision - 1, decision + 1) if 0 <= index < count]
+        return (
+            random.choice(near)
+            if random.random() < 0.5
+            else random.choice([*range(decision), *range(decision + 1, count)])
+        )
+    if isinstance(decision, int):
+        return random.randrange(-2, decision + 4)
+    factors = list(decision)
+    givers = [index for index, factor in enumerate(factors) if factor > 1]
+    if len(factors) < 2 or not givers:
+        return None
+    giver = random.choice(givers)
+    taker = random.choice([index for index in range(len(factors)) if index != giver])
+    prime = random.choice([prime for prime, _ in prime_factors(factors[giver])])
+    factors[giver] //= prime
+    factors[taker] *= prime
+    largest = instruction.arguments.get("max_innermost_factor", 16)
+    is_limited = instruction.primitive.name == "sample_perfect_tile" and largest != -1
+    return None if is_limited and factors[-1] > largest else tuple(factors)

@@ -1,0 +1,100 @@
+"""Runners: they measure programs for a tuner. `LocalRunner` does so in a worker process on this machine."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from ...ir.diagnostics import error
+from .protocol import Batch, Outcome, Workload, receive, send
+
+_PROGRAM = "import tvms; from tvms.codegen.tuner.worker import serve; serve()"
+
+
+class Runner(Protocol):
+    """What measures programs."""
+
+    def open(self, workload: Workload) -> Outcome:
+        """Measure the baseline of a workload; its programs are measured from now on."""
+        ...
+
+    def measure(self, batch: Batch) -> Iterator[tuple[int, Outcome]]:
+        """Yield the outcome of each program of a batch with its position, in any order."""
+        ...
+
+    def close(self) -> None:
+        """End all processes."""
+        ...
+
+
+class LocalRunner:
+    """Measures in a worker process; if that ends, a new one takes over, and the trial that was running counts as a crash."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._workloads: dict[str, Workload] = {}
+
+    def open(self, workload: Workload) -> Outcome:
+        """See `Runner`."""
+        self._workloads[workload.key] = workload
+        return self._ask(workload) or Outcome("crash", "the worker ended")
+
+    def measure(self, batch: Batch) -> Iterator[tuple[int, Outcome]]:
+        """See `Runner`."""
+        left = set(range(len(batch.programs)))
+        stream = self._send(batch)
+        while left:
+            found = receive(stream, tuple[int, Outcome]) if stream is not None else None
+            if found is None:
+                for number in sorted(left):
+                    yield number, Outcome("crash", "the worker ended")
+                self._restart()
+                return
+            left.discard(found[0])
+            yield found
+
+    def close(self) -> None:
+        """See `Runner`."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            for stream in (self._process.stdin, self._process.stdout):
+                if stream is not None:
+                    stream.close()
+            self._process = None
+
+    def _restart(self) -> None:
+        self.close()
+        for workload in list(self._workloads.values()):
+            self.open(workload)
+
+    def _ask(self, request: Workload) -> Outcome | None:
+        stream = self._send(request)
+        return None if stream is None else receive(stream, Outcome)
+
+    def _send(self, request: Workload | Batch) -> Any:
+        process = self._process or self._start()
+        assert process.stdin is not None
+        try:
+            send(process.stdin, request)  # type: ignore[arg-type]
+        except OSError:
+            return None
+        return process.stdout
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        environment = {**os.environ, "OMP_WAIT_POLICY": "passive"}
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+            )
+        except OSError as problem:
+            raise error(
+                "E1104",
+                f"no process can be started to measure: {problem.strerror}",
+                None,
+                "check the limits of this machine",
+            ) from None
+        return self._process

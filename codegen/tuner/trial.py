@@ -1,0 +1,173 @@
+"""One trial, in a process of its own: compile a program, compare its results with those of the baseline, and time it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import msgspec
+from msgspec import Struct
+
+from ...ir import script, tir
+from ...ir.diagnostics import TvmsError
+from ...ir.interp.compare import difference, tolerance
+from ...ir.interp.guarded import guarded
+from ..runtime.executable import compile
+from .inputs import make_inputs
+from .protocol import Limits, Outcome, Workload, write_all
+from .spaces import FUNCTION
+
+READY = b"\x01"
+"""What a trial says when it is compiled; it then waits for one byte."""
+_REPETITION = 2e-3
+"""Seconds that a repetition takes at least."""
+_BUDGET = 40e-3
+"""Seconds of repetitions of a trial, without those of the baseline."""
+_LEAST, _MOST = 5, 40
+"""Numbers of repetitions."""
+_SLOW = 3.0
+"""Time relative to the baseline from which few repetitions suffice."""
+_MEMORY = ("E0717",)
+_DEATH_SIGNAL = 1
+
+Call = Callable[..., Any]
+
+
+class Prepared(Struct, frozen=True, eq=False):
+    """A workload that is ready for trials: its compiled baseline, arguments, and the results that are expected."""
+
+    workload: Workload
+    call: Call
+    arguments: list[Any]
+    expected: list[Any]
+
+
+def build(program: str, workload: Workload) -> Call:
+    """Return the compiled function of a program. Raises the errors of reading, scheduling and compiling it."""
+    module = script.parse(program, "candidate", workload.tensors)
+    return compile(module, workload.target, threads=workload.threads, cache=None)[FUNCTION]
+
+
+def arguments_of(workload: Workload) -> list[Any]:
+    """Return the arguments of the calls of a workload."""
+    module = script.parse(workload.baseline, "baseline", workload.tensors)
+    function = module.functions[FUNCTION]
+    assert isinstance(function, tir.PrimFunc)
+    return make_inputs(function, workload.sizes, workload.seed)
+
+
+def run_trial(program: str, prepared: Prepared, effort: float, go: int, tell: int) -> NoReturn:
+    """Do a trial in this process, a fork of the worker, and exit: its outcome goes to the pipe `tell`, after READY."""
+    outcome = Outcome("crash", "the process of the trial failed")
+    try:
+        restrict(prepared.workload.limits)
+        call = build(program, prepared.workload)
+        write_all(tell, READY)
+        if os.read(go, 1):
+            outcome = measure(call, prepared, effort)
+    except TvmsError as problem:
+        outcome = failure(problem)
+    except MemoryError:
+        outcome = Outcome("out of memory", f"more than {prepared.workload.limits.memory} MiB are needed")
+    except BaseException as problem:  # whatever happens is the outcome of this trial
+        outcome = Outcome("crash", f"{type(problem).__name__}: {problem}")
+    write_all(tell, msgspec.msgpack.encode(outcome))
+    os._exit(0)
+
+
+def failure(problem: TvmsError) -> Outcome:
+    """Return the outcome of a program that is refused."""
+    first = problem.diagnostics[0]
+    message = f"{first.code}: {first.message}"
+    if first.code in _MEMORY:
+        return Outcome("out of memory", message)
+    status = {"E05": "refused", "E06": "compile error", "E07": "crash"}.get(first.code[:3], "refused")
+    return Outcome(status, message)
+
+
+def restrict(limits: Limits) -> None:
+    """Limit this process: memory, processor time and core files; it ends with its parent, and writes no output."""
+    memory, seconds = limits.memory << 20, int(limits.seconds * 2 * (os.cpu_count() or 1)) + 1
+    for kind, most in (
+        (resource.RLIMIT_AS, _used() + memory), (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_CORE, 0),
+    ):  # fmt: skip
+        hard = resource.getrlimit(kind)[1]
+        resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL)
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 1)
+    os.dup2(silent, 2)
+
+
+def _used() -> int:
+    """Return the bytes of address space that this process has before the trial begins."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[0]) * resource.getpagesize()
+    except OSError:
+        return 0
+
+
+# --- Results and times ------------------------------------------------------------------------------------------
+
+
+def results_of(call: Call, arguments: Sequence[Any], at_end: bool = True) -> tuple[list[Any], bool]:
+    """Call a function with copies of the arguments between guard pages; return these after it, and whether the memory
+    beside them is unchanged.
+    """
+    passed, arrays = guarded(arguments, at_end)
+    result = call(*passed)
+    values = [value.copy() if hasattr(value, "copy") else value for value in passed]
+    if result is not None:
+        values.append(result)
+    return values, all(array.is_kept() for array in arrays)
+
+
+def measure(call: Call, prepared: Prepared, effort: float) -> Outcome:
+    """Check the results of a compiled trial, then time it."""
+    values, is_kept = results_of(call, prepared.arguments)
+    if not is_kept:
+        return Outcome("wrong", "it writes beside its arguments")
+    for position, (value, expected) in enumerate(zip(values, prepared.expected, strict=True)):
+        largest = difference(value, expected)
+        if largest > 100 * tolerance(expected):
+            return Outcome("wrong", f"argument {position + 1} differs by {largest:.2g} from that of the baseline")
+    return Outcome("ok", "", *timed(call, prepared.call, prepared.arguments, effort))
+
+
+def timed(
+    call: Call, reference: Call, arguments: Sequence[Any], effort: float
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return the seconds per call of a function and of a reference, in repetitions that alternate."""
+    own, other = [value.copy() if hasattr(value, "copy") else value for value in arguments], list(arguments)
+    counts = [_calls(call, own), _calls(reference, other)]
+    times: tuple[list[float], list[float]] = ([], [])
+    spent = 0.0
+    while len(times[0]) < _LEAST or (spent < _BUDGET * effort and len(times[0]) < _MOST * effort):
+        times[0].append(_repetition(call, own, counts[0]))
+        times[1].append(_repetition(reference, other, counts[1]))
+        spent += times[0][-1] * counts[0]
+        if len(times[0]) >= 2 and min(times[0]) > _SLOW * min(times[1]):
+            break
+    return tuple(times[0]), tuple(times[1])
+
+
+def _calls(call: Call, arguments: Sequence[Any]) -> int:
+    """Return the number of calls of a repetition; the first calls, which do one-time work, are not counted."""
+    call(*arguments)
+    once = min(_repetition(call, arguments, 1) for _ in range(2))
+    return max(1, int(_REPETITION / max(once, 1e-7)))
+
+
+def _repetition(call: Call, arguments: Sequence[Any], count: int) -> float:
+    start = time.perf_counter()
+    for _ in range(count):
+        call(*arguments)
+    return (time.perf_counter() - start) / count

@@ -1,0 +1,263 @@
+"""Tuning: search the spaces of the functions of a module, measure, store, and return the best schedules as texts."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...ir.equal import structural_hash
+from ...ir.schedule import Schedule
+from ...ir.schedule.apply import draws
+from ...ir.schedule.text import ScheduleText, kind_of
+from ..target import Target
+from .candidates import Candidate
+from .database import Database, Record
+from .protocol import Batch, Limits, Outcome, Workload, typical
+from .runner import Runner
+from .search import Search
+from .spaces import FUNCTION, spaces_of
+from .tasks import Task, rules_version, target_key
+
+_CONFIRMED = 4
+"""Number of the fastest candidates that are measured again at the end, with more repetitions."""
+_EFFORT = 4.0
+_FIRST = 0.5
+"""Share of its expected gain that a task keeps while little is known about it."""
+
+
+class Plan(Struct, frozen=True):
+    """How much to try. `trials` counts those of all tasks, `seconds` limits the whole run, `patience` is the number of
+    trials of a task without a faster one after which its search ends.
+    """
+
+    trials: int = 64
+    seconds: float = float("inf")
+    batch: int = 16
+    patience: int = 192
+    seed: int = 0
+    threads: int = 0
+    sizes: dict[str, int] = {}
+    limits: Limits = Limits()
+
+
+class TaskState(Struct, eq=False):
+    """What is known about a task. Times are in seconds; `best` is relative to the time of `baseline`."""
+
+    task: Task
+    baseline: float = 0.0
+    best: float = 1.0
+    trials: int = 0
+    since_best: int = 0
+    outcomes: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    """Messages of failed trials."""
+    stopped: str = ""
+    """Why its search ended; empty while it goes on."""
+    chosen: ScheduleText | None = None
+    """The best schedule, for the function `main`; None if nothing is faster than the baseline."""
+    curve: list[float] = []
+    """Best relative time after each trial."""
+
+    @property
+    def time(self) -> float:
+        """Seconds of a call of the best program."""
+        return self.baseline * self.best
+
+
+class Result(Struct, frozen=True, eq=False):
+    """Result of a run: the states of the tasks, why other functions were not tuned, and why the run ended."""
+
+    states: tuple[TaskState, ...]
+    left_out: dict[str, str]
+    stopped: str
+    seconds: float
+
+    def schedules(self, target: Target, taken: Sequence[str] = ()) -> dict[str, ScheduleText]:
+        """Return the best schedules by the functions that they schedule, with names that are not `taken`."""
+        found: dict[str, ScheduleText] = {}
+        names = set(taken)
+        for state in self.states:
+            for function in state.task.names if state.chosen is not None else ():
+                name, number = f"{function}_tuned", 1
+                while name in names:
+                    number += 1
+                    name = f"{function}_tuned_{number}"
+                names.add(name)
+                assert state.chosen is not None
+                found[function] = replace(state.chosen, name=name, function=function, target=kind_of(target.name))
+        return found
+
+
+class Tuning:
+    """A run over some tasks. `report` is called with all states whenever something changes."""
+
+    def __init__(
+        self, tasks: Sequence[Task], target: Target, plan: Plan, runner: Runner, database: Database,
+        report: Callable[[Sequence[TaskState]], None] = lambda states: None,
+    ) -> None:  # fmt: skip
+        self.target, self.plan, self.runner, self.database, self.report = target, plan, runner, database, report
+        self.states = [TaskState(task, outcomes=Counter(), reasons=Counter(), curve=[]) for task in tasks]
+        self._searches: dict[str, Search] = {}
+        self._key = target_key(target, plan.threads)
+        self._kind = kind_of(target.name) or "llvm"
+        self._known: dict[str, dict[str, Outcome]] = {}
+        self._baselines: dict[str, ScheduleText | None] = {}
+
+    def run(self, left_out: dict[str, str] | None = None) -> Result:
+        """Search until the plan is fulfilled; Ctrl-C ends the search early, and keeps what was measured."""
+        start = time.monotonic()
+        stopped = "all trials are done"
+        try:
+            for state in self.states:
+                self._open(state)
+            stopped = self._search(start)
+        except KeyboardInterrupt:
+            stopped = "interrupted"
+        for state in self.states:
+            if stopped != "interrupted":
+                self._confirm(state)
+            self._choose(state)
+        self.report(self.states)
+        return Result(tuple(self.states), left_out or {}, stopped, time.monotonic() - start)
+
+    # --- Tasks
+
+    def _open(self, state: TaskState) -> None:
+        """Make the spaces of a task, and measure its baseline."""
+        task = state.task
+        spaces = spaces_of(task.workload, self.target, task.own)
+        baseline = spaces.baseline
+        self._baselines[task.row.key] = baseline
+        plan = self.plan
+        program = task.program(baseline)
+        workload = Workload(
+            task.row.key, program, task.row.tensors, self.target.text, plan.threads, plan.sizes, plan.limits, plan.seed
+        )
+        outcome = self.runner.open(workload)
+        if outcome.status != "ok":
+            state.outcomes[outcome.status] += 1
+            state.reasons[outcome.message] += 1
+            state.stopped = f"its baseline cannot be measured: {outcome.message}"
+            return
+        state.baseline = typical(outcome.seconds)
+        if not any(draws(space.text) for space in spaces.found):
+            state.stopped = "there is no space to search"
+            return
+        search = Search(task.workload, spaces.found, self._kind, plan.seed)
+        search.skip(_key_of_text(task, baseline, self._kind))
+        self._searches[task.row.key] = search
+        self._known[task.row.key] = self._stored(task)
+
+    def _stored(self, task: Task) -> dict[str, Outcome]:
+        """Return the outcomes of earlier runs by program; the first one of each, by which a repeated search takes the same course."""
+        found: dict[str, Outcome] = {}
+        for record in self.database.records(task.row.key, self._key):
+            if record.rules == rules_version():
+                found.setdefault(
+                    record.program, Outcome(record.status, record.message, record.seconds, record.reference)
+                )
+        return found
+
+    def _search(self, start: float) -> str:
+        plan = self.plan
+        done = 0
+        while done < plan.trials:
+            if time.monotonic() - start > plan.seconds:
+                return "the time is up"
+            state = self._next()
+            if state is None:
+                return "every search has ended"
+            done += self._step(state, min(plan.batch, plan.trials - done))
+            self.report(self.states)
+        return "all trials are done"
+
+    def _next(self) -> TaskState | None:
+        """Return the task from which most is expected: by its time, its calls, and how much its last trials gained."""
+        active = [state for state in self.states if not state.stopped]
+        return max(active, key=self._expected, default=None)
+
+    def _expected(self, state: TaskState) -> float:
+        total = state.time * state.task.calls
+        if state.trials < 2 * self.plan.batch:
+            return 1e6 + total if state.trials == 0 else total * _FIRST
+        window = state.curve[-4 * self.plan.batch :]
+        gain = (window[0] - window[-1]) / window[0] / len(window)
+        return total * max(gain, 1 / (10 * state.trials))
+
+    def _step(self, state: TaskState, count: int) -> int:
+        """Measure a batch of a task; return the number of trials."""
+        search = self._searches[state.task.row.key]
+        batch = search.propose(count)
+        if not batch:
+            refused = search.refusals.most_common(1)
+            state.stopped = "no other schedule was found" + (f"; most draws: {refused[0][0]}" if refused else "")
+            return 0
+        for candidate, outcome in self._measured(state.task, batch):
+            search.learn(candidate, outcome.ratio)
+            self._count(state, outcome)
+        if state.since_best >= self.plan.patience:
+            state.stopped = f"no faster schedule in {state.since_best} trials"
+        return len(batch)
+
+    def _count(self, state: TaskState, outcome: Outcome) -> None:
+        state.trials += 1
+        state.outcomes[outcome.status] += 1
+        if outcome.message:
+            state.reasons[outcome.message] += 1
+        is_better = outcome.ratio < state.best
+        state.since_best = 0 if is_better else state.since_best + 1
+        state.best = min(state.best, outcome.ratio)
+        state.curve.append(state.best)
+
+    # --- Measurements
+
+    def _measured(self, task: Task, batch: Sequence[Candidate], effort: float = 1.0) -> list[tuple[Candidate, Outcome]]:
+        """Return the outcomes of candidates in their order: those that are stored, and new ones, which are stored at once."""
+        known = self._known[task.row.key] if effort == 1.0 else {}
+        fresh = [candidate for candidate in batch if _hex(candidate) not in known]
+        texts = [candidate.text("candidate", FUNCTION, self._kind) for candidate in fresh]
+        found: dict[str, Outcome] = dict(known)
+        request = Batch(task.row.key, tuple([task.program(text) for text in texts]), effort)
+        for number, outcome in self.runner.measure(request) if fresh else ():
+            found[_hex(fresh[number])] = outcome
+            self.database.commit([self._record(task, fresh[number], texts[number], outcome)], task.row)
+        return [(candidate, found[_hex(candidate)]) for candidate in batch]
+
+    def _record(self, task: Task, candidate: Candidate, text: ScheduleText, outcome: Outcome) -> Record:
+        return Record(
+            task.row.key, self._key, rules_version(), _hex(candidate), text.script().strip("\n"), outcome.status,
+            outcome.message, outcome.seconds, outcome.reference,
+        )  # fmt: skip
+
+    def _confirm(self, state: TaskState) -> None:
+        """Measure the fastest candidates again, longer: the fastest of many short measurements is partly luck."""
+        search = self._searches.get(state.task.row.key)
+        if search is None or not search.measured:
+            return
+        again = self._measured(state.task, search.best(_CONFIRMED), _EFFORT)
+        times = [(outcome.ratio, candidate) for candidate, outcome in again if outcome.status == "ok"]
+        search.measured = sorted(times, key=lambda pair: pair[0])
+
+    def _choose(self, state: TaskState) -> None:
+        search = self._searches.get(state.task.row.key)
+        if search is None or not search.measured or search.measured[0][0] >= 1:
+            state.best = 1.0
+            return
+        state.best, candidate = search.measured[0]
+        state.chosen = candidate.text(f"{state.task.name}_tuned", FUNCTION, self._kind)
+
+
+def _hex(candidate: Candidate) -> str:
+    return f"{candidate.key:016x}"
+
+
+def _key_of_text(task: Task, text: ScheduleText | None, kind: str) -> int:
+    """Return the structural hash of a task with a schedule."""
+    schedule = Schedule(task.workload, seed=1)
+    if text is not None:
+        schedule.replay(text, kind)
+    return structural_hash(schedule.mod.functions[FUNCTION])
