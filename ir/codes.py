@@ -19,6 +19,7 @@ FAMILIES: dict[str, str] = {
     "E08": "the command line",
     "E09": "passes",
     "E10": "importing models",
+    "E11": "tuning",
 }
 """Topics of the codes, by prefix."""
 
@@ -328,6 +329,10 @@ CODES: dict[str, str] = {
     "E1004": "model part that depends on unknown values",
     "E1005": "model tensor of an unsupported dtype or layout",
     "E1006": "a model graph or node that is malformed",
+    "E1101": "tuning that measured nothing",
+    "E1102": "a tuning database that cannot be read, or a damaged row of it",
+    "E1103": "a tuning database that cannot be written",
+    "E1104": "processes or machines for measuring that are not available",
 }
 
 RETIRED: dict[str, str] = {

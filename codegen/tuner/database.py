@@ -39,7 +39,7 @@ CREATE TABLE IF NOT EXISTS quarantine (source TEXT NOT NULL, row TEXT NOT NULL, 
 """
 
 
-class WorkloadRow(Struct, frozen=True):
+class WorkloadRow(Struct, frozen=True, tag_field="kind", tag="workload"):
     """A function that was tuned: its structural hash, its module as text, and the tensors that this names."""
 
     key: str
@@ -47,7 +47,7 @@ class WorkloadRow(Struct, frozen=True):
     tensors: bytes = b""
 
 
-class Record(Struct, frozen=True):
+class Record(Struct, frozen=True, tag_field="kind", tag="record"):
     """A measurement. `workload` is a key of `WorkloadRow`, `program` the structural hash of the scheduled function, `seconds` and
     `reference` are the times of calls of it and of the baseline.
     """

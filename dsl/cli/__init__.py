@@ -39,6 +39,8 @@ COMMANDS = {
     "run": "compile a module, run one of its functions and show the result",
     "compile": "compile a module to LLVM IR, assembly, an object file, or a library with its C header",
     "bench": "measure the time of a function, and compare it with the peak rates of the machine",
+    "tune": "search for faster schedules of loop functions, and write them as texts",
+    "db": "list, check, copy and prune the measurements of a tuner",
     "profile": "show the time of each kernel and source line, and its share of the machine's limit",
     "doctor": "show what tvms can use on this machine, and how to get what is missing",
     "view": "draw a module: its graphs as layers of operators, its loop nests as nested boxes",

@@ -124,3 +124,16 @@ def seconds(text: str) -> float:
     if not 0.0 <= found <= 86_400.0:
         raise argparse.ArgumentTypeError(f"expected a number of seconds from 0 to 86400, got '{text}'")
     return found
+
+
+def duration(text: str) -> float:
+    """Return a time in seconds, which may have a unit: 90, 90s, 10m, 2h."""
+    units = {"s": 1, "m": 60, "h": 3600}
+    number, unit = (text[:-1], units[text[-1]]) if text[-1:] in units else (text, 1)
+    try:
+        found = float(number) * unit
+    except ValueError:
+        found = -1.0
+    if not 0.0 < found < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a time such as 90s, 10m or 2h, got '{text}'")
+    return found

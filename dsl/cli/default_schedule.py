@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -116,12 +116,34 @@ def _add_to_file(
     if not texts:
         reasons = "; ".join([str(decision) for one in found.values() for decision in one.decisions])
         raise error("E0814", f"no rule schedules a function of '{path}': {reasons}", None, "see --default --explain")
+    replace_schedules(path, texts, module)
+
+
+def replace_schedules(path: str, texts: Mapping[str, ScheduleText], module: IRModule) -> None:
+    """Add schedules to the file of a module; those that have the same names are replaced, everything else stays as it is."""
+    if not texts:
+        return
     source = read_source(path, keep_mark=True)
-    changed = with_schedules(source, [text.script() for text in texts.values()])
+    changed = with_schedules(_without_schedules(source, texts), [text.script() for text in texts.values()])
     again = parse_source(Source(path, changed))
     assert structural_equal(replace(again, schedules={}), replace(module, schedules={}))
     assert again.schedules.keys() == {*module.schedules, *texts}
     write_whole(changed, path, follow=True)
+
+
+def _without_schedules(source: Source, names: Collection[str]) -> Source:
+    """Return a text without the schedules of these names."""
+    file, _ = parse_syntax(source)
+    parts = [part for part in file.body if isinstance(part, syntax.Definition)]
+    parts += [
+        inner for part in parts for inner in part.body if part.params is None and isinstance(inner, syntax.Definition)
+    ]
+    text = source.text
+    for part in sorted(parts, key=lambda part: part.start, reverse=True):
+        if part.name in names and part.params is not None:
+            start = text.rfind("\n", 0, part.start) + 1
+            text = text[:start].rstrip(" \n") + "\n" + text[part.end :]
+    return Source(source.name, text)
 
 
 def with_schedules(source: Source, texts: list[str]) -> str:

@@ -9,6 +9,7 @@ from . import choices
 from . import common_options as common
 from .choices import Choices, at_least, seconds
 from .text_options import ADD as TEXTS
+from .tuning_options import ADD as TUNING
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
@@ -257,6 +258,7 @@ def _add_completion(parser: argparse.ArgumentParser) -> None:
 
 ADD: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     **TEXTS,
+    **TUNING,
     "opt": _add_opt,
     "reduce": _add_reduce,
     "schedule": _add_schedule,

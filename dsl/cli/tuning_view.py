@@ -1,0 +1,88 @@
+"""The progress of `tvms tune`: a table that is updated in place on a terminal, a line for each tenth of the trials otherwise."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...ir.sanitize import say, visible
+
+if TYPE_CHECKING:
+    from ...codegen.tuner.tuning import TaskState
+
+
+def rounded(value: float) -> float:
+    """Return a number with four significant digits."""
+    return float(f"{value:.4g}")
+
+
+def duration(seconds: float) -> str:
+    """Return a time with a suitable unit, and three digits."""
+    for unit, factor in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= factor:
+            return f"{seconds / factor:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def described(state: TaskState) -> str:
+    """Return the time of a function before and after tuning."""
+    if not state.baseline:
+        return "not measured"
+    before = duration(state.baseline)
+    if state.best >= 1:
+        return f"{before}, no faster schedule"
+    return f"{before} to {duration(state.time)}, {1 / state.best:.2f} times as fast"
+
+
+class TuningView:
+    """Shows the states of all tasks while a search runs."""
+
+    def __init__(self, trials: int) -> None:
+        self._trials, self._start = trials, time.monotonic()
+        self._live: Any = None
+        self._told = 0
+
+    def __enter__(self) -> TuningView:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.live import Live
+
+            self._live = Live(console=Console(stderr=True), refresh_per_second=4, transient=True)
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def show(self, states: Sequence[TaskState]) -> None:
+        """Show the states."""
+        done = sum(state.trials for state in states)
+        if self._live is not None:
+            self._live.update(self._table(states, done))
+        elif done * 10 // self._trials > self._told:
+            self._told = done * 10 // self._trials
+            told = "; ".join(f"{state.task.name}: {described(state)}" for state in states[:4])
+            say(f"{done} of {self._trials} trials, {time.monotonic() - self._start:.0f} s: {told}", sys.stderr)
+
+    def _table(self, states: Sequence[TaskState], done: int) -> Any:
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
+        seconds = time.monotonic() - self._start
+        left = seconds * (self._trials - done) / done if done else 0.0
+        title = f"{done} of {self._trials} trials, {seconds:.0f} s, about {left:.0f} s left"
+        table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
+        for heading in ("function", "before", "best", "gain", "trials", "failed", ""):
+            table.add_column(heading, no_wrap=True)
+        for state in states:
+            failed = state.trials - state.outcomes["ok"]
+            cells = (
+                state.task.name, duration(state.baseline), duration(state.time), f"{1 / state.best:.2f} ×",
+                str(state.trials), str(failed), state.stopped,
+            )  # fmt: skip
+            table.add_row(*[Text(visible(cell)) for cell in cells])
+        return table
