@@ -18,7 +18,7 @@ _LEAST = 8
 """Number of measurements from which a model predicts."""
 _TREES = 24
 """Number of measurements from which trees are used."""
-_PENALTY = 1.0
+_PENALTY = 0.01
 
 
 class CostModel:

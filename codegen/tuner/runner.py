@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Protocol
 
 from ...ir.diagnostics import error
@@ -34,7 +35,7 @@ class LocalRunner:
     """Measures in a worker process; if that ends, a new one takes over, and the trial that was running counts as a crash."""
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | None = None
         self._workloads: dict[str, Workload] = {}
 
     def open(self, workload: Workload) -> Outcome:
@@ -58,13 +59,14 @@ class LocalRunner:
 
     def close(self) -> None:
         """See `Runner`."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            for stream in (self._process.stdin, self._process.stdout):
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            for stream in (self.process.stdin, self.process.stdout):
                 if stream is not None:
-                    stream.close()
-            self._process = None
+                    with suppress(OSError):  # what it did not read is lost
+                        stream.close()
+            self.process = None
 
     def _restart(self) -> None:
         self.close()
@@ -76,7 +78,7 @@ class LocalRunner:
         return None if stream is None else receive(stream, Outcome)
 
     def _send(self, request: Workload | Batch) -> Any:
-        process = self._process or self._start()
+        process = self.process or self._start()
         assert process.stdin is not None
         try:
             send(process.stdin, request)  # type: ignore[arg-type]
@@ -87,7 +89,7 @@ class LocalRunner:
     def _start(self) -> subprocess.Popen[bytes]:
         environment = {**os.environ, "OMP_WAIT_POLICY": "passive"}
         try:
-            self._process = subprocess.Popen(
+            self.process = subprocess.Popen(
                 [sys.executable, "-c", _PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
             )
         except OSError as problem:
@@ -97,4 +99,4 @@ class LocalRunner:
                 None,
                 "check the limits of this machine",
             ) from None
-        return self._process
+        return self.process

@@ -1,0 +1,88 @@
+"""Trials in processes of their own: planted bad programs are named, and the next ones are measured."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import pytest
+from tvms.codegen.tuner.protocol import Batch, Limits, Workload
+from tvms.codegen.tuner.runner import LocalRunner
+
+HEAD = """I.ir_module Workload:
+    T.prim_func main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+"""
+GOOD = (
+    HEAD
+    + """        for i in range(64):
+            with T.block("twice"):
+                vi = T.axis.spatial(64, i)
+                B[vi] = A[vi] * T.float32(2)
+"""
+)
+LARGE = """        X = T.alloc_buffer((13000000000,), "float32")
+        for i in range(13000000000):
+            with T.block("fill"):
+                vi = T.axis.spatial(13000000000, i)
+                X[vi] = A[0]
+        for i in range(64):
+            with T.block("read"):
+                vi = T.axis.spatial(64, i)
+                B[vi] = X[vi * 200000000]
+"""
+BAD = {
+    "wrong": (GOOD.replace("float32(2)", "float32(3)"), "wrong", "argument 2 differs by 0.5 from that of the baseline"),
+    "endless": (HEAD + "        while T.bool(True):\n            B[0] = A[0]\n", "timeout", "it took more than 2 s"),
+    "50 GB": (HEAD + LARGE, "out of memory", "E0717: there is no memory left for buffer 'X'"),
+    "outside": (
+        GOOD.replace("A[vi] *", 'A[vi + T.Cast("int32", T.abs(A[0]) * T.float32(1e6)) + 1] *'), "crash",
+        "E0707: A[{}] is outside the buffer: its dimension 0 has 64 elements",
+    ),
+    "refused": (
+        GOOD + '\n    S.schedule s(main):\n        b = S.get_block("nope")\n', "refused",
+        "E0502: argument 1, 'name' to get_block: no block is called 'nope' in function 'main'",
+    ),
+    "unknown": (
+        GOOD.replace("B[vi] =", 'T.call_extern("int32", "no_such_function")\n                B[vi] ='), "compile error",
+        "E0603: unknown external function 'no_such_function'",
+    ),
+    "text": ("I.ir_module X", "refused", "E0008: expected '(' or ':', found the end of the line"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def runner() -> Generator[LocalRunner]:
+    found = LocalRunner()
+    assert found.open(Workload("key", GOOD, b"", "llvm", 1, limits=Limits(2, 4096))).status == "ok"
+    yield found
+    found.close()
+
+
+def test_bad_candidates_are_named(runner: LocalRunner) -> None:
+    """Each planted fault has its own outcome and message; good programs around them are measured."""
+    programs = [GOOD, *(program for program, _, _ in BAD.values()), GOOD]
+    outcomes = dict(runner.measure(Batch("key", tuple(programs))))
+    assert sorted(outcomes) == list(range(len(programs)))
+    for number, (name, (_, status, message)) in enumerate(BAD.items(), 1):
+        start, _, end = message.partition("{}")
+        assert outcomes[number].status == status, name
+        assert outcomes[number].message.startswith(start)
+        assert outcomes[number].message.endswith(end)
+    for number in (0, len(programs) - 1):
+        assert outcomes[number].status == "ok"
+        assert 0 < outcomes[number].ratio < float("inf")
+
+
+def test_a_worker_that_dies_is_replaced(runner: LocalRunner) -> None:
+    """The trials that it had are crashes; the next ones are measured by a new worker."""
+    assert runner.process is not None
+    runner.process.kill()
+    runner.process.wait()
+    assert [outcome.status for _, outcome in runner.measure(Batch("key", (GOOD, GOOD)))] == ["crash", "crash"]
+    assert [outcome.status for _, outcome in runner.measure(Batch("key", (GOOD,)))] == ["ok"]
+
+
+def test_a_baseline_that_cannot_run_is_told(runner: LocalRunner) -> None:
+    """The baseline has the same outcomes as a trial."""
+    program, status, message = BAD["unknown"]
+    found = runner.open(Workload("other", program, b"", "llvm", 1))
+    assert (found.status, found.message) == (status, message)
