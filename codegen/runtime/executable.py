@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache as once
 from functools import partial
 from os import PathLike
@@ -48,7 +49,7 @@ from ..llvm.module import EmittedModule
 from ..lower import Bounds
 from ..pipeline import pack_constants
 from ..target import Target, TargetLike, check_runs_here, get_target
-from ..tuned import is_tuned, tuned_by
+from ..tuned import is_tuned
 from .jit import Library, link
 from .prim_entry import PrimEntry
 from .signature import Signature
@@ -165,7 +166,7 @@ def compile(
     """
     chosen, start = get_target(default_target(target)), time.perf_counter()
     settings = Settings(schedule, bounds, threads, level, native)
-    with tuned_by(database, threads):
+    with nullcontext() if database is None else _tuned_by(database, threads):
         if chosen.is_device:
             from ..gpu.executable import compile_for_gpu
 
@@ -177,6 +178,12 @@ def compile(
     executable.notes += tuple(found.notes) if found else ()
     executable.stats["total"] = time.perf_counter() - start
     return executable
+
+
+def _tuned_by(database: str | PathLike[str] | Database, threads: int) -> AbstractContextManager[None]:
+    from ..tuner.use import tuned_by
+
+    return tuned_by(database, threads)
 
 
 def _build(

@@ -14,7 +14,7 @@ STATUSES = ("ok", "refused", "compile error", "wrong", "crash", "timeout", "out 
 
 
 class Limits(Struct, frozen=True):
-    """Limits of a trial. `seconds` are those of its compilation, and those of its calls; `memory` is in MiB."""
+    """Limits of a trial. `seconds` limits its compilation, and also all its calls; `memory` is in MiB."""
 
     seconds: float = 10.0
     memory: int = 8192

@@ -1,14 +1,25 @@
-"""Evolutionary search over the schedules of the spaces of one workload (TVM: `EvolutionarySearch`)."""
+"""Evolutionary search over the schedules of the spaces of one workload (TVM: `EvolutionarySearch`).
+
+A cost model chooses among mutated candidates: LightGBM's regression trees where it is installed (extra `tune`), else ridge regression on
+products of two numbers.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import combinations_with_replacement
 from random import Random
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ...ir.base import IRModule
 from ...ir.diagnostics import TvmsError
 from .candidates import Candidate, draw, mutate
-from .cost_model import CostModel
 from .spaces import Space
 
 _FRESH = 0.3
@@ -21,6 +32,13 @@ _BLIND = 0.2
 """Share of a batch that is chosen without the cost model."""
 _ATTEMPTS = 12
 """Attempts for each candidate of a pool: draws may be refused or repeat earlier ones."""
+_LEAST = 8
+"""Number of measurements from which a model predicts."""
+_TREES = 24
+"""Number of measurements from which trees are used."""
+_PENALTY = 0.01
+_WORST = 64.0
+"""Relative time of slower schedules, and of those that failed."""
 
 
 class Search:
@@ -41,7 +59,7 @@ class Search:
         self._seen.add(key)
 
     def propose(self, count: int) -> list[Candidate]:
-        """Return up to `count` candidates that were not proposed before; fewer if there seem to be no others."""
+        """Return up to `count` candidates that were not proposed before; fewer if no others are found."""
         pool = self._pool(count * (_POOL if self.measured else 1))
         chosen = self._best_predicted(pool, count)
         self._seen.update(candidate.key for candidate in chosen)
@@ -91,3 +109,51 @@ class Search:
     def _predicted(self, candidate: Candidate) -> float:
         found = self._models[candidate.space.name].predict([candidate.numbers()])
         return 0.0 if found is None else found[0]
+
+
+# --- Cost model ----------------------------------------------------------------------------------------------------
+
+
+class CostModel:
+    """Predicts the logarithm of a time from numbers; one model for each search space."""
+
+    def __init__(self, has_trees: bool | None = None) -> None:
+        self._has_trees = find_spec("lightgbm") is not None if has_trees is None else has_trees
+        self._rows: list[tuple[float, ...]] = []
+        self._values: list[float] = []
+        self._weights: NDArray[np.floating[Any]] | None = None
+        self._trees: Any = None
+
+    def add(self, numbers: Sequence[float], time: float) -> None:
+        """Add a measurement: a relative time, infinity if it failed."""
+        self._rows.append(tuple(numbers))
+        self._values.append(float(np.log2(min(max(time, 1e-6), _WORST))))
+        self._weights = self._trees = None
+
+    def predict(self, rows: Sequence[Sequence[float]]) -> list[float] | None:
+        """Return the logarithms of the times of some schedules; None if too little is known."""
+        if len(self._rows) < _LEAST or not rows or not rows[0]:
+            return None
+        if self._has_trees and len(self._rows) >= _TREES:
+            self._trees = self._trees or self._fit_trees()
+            return self._trees.predict(np.asarray(rows, float)).tolist()
+        self._weights = self._fit_products() if self._weights is None else self._weights
+        return (_products(rows) @ self._weights).tolist()
+
+    def _fit_products(self) -> NDArray[np.floating[Any]]:
+        known = _products(self._rows)
+        matrix = known.T @ known + _PENALTY * np.eye(known.shape[1])
+        return np.linalg.solve(matrix, known.T @ np.asarray(self._values))
+
+    def _fit_trees(self) -> Any:
+        lightgbm: Any = import_module("lightgbm")
+        options = {"num_leaves": 15, "min_child_samples": 4, "n_estimators": 80, "learning_rate": 0.1}
+        trees = lightgbm.LGBMRegressor(**options, n_jobs=1, random_state=0, deterministic=True, verbose=-1)
+        return trees.fit(np.asarray(self._rows, float), np.asarray(self._values))
+
+
+def _products(rows: Sequence[Sequence[float]]) -> NDArray[np.float64]:
+    """Return a row of features for each row of numbers: 1, the numbers, and the products of two of them, scaled to [0, 1]."""
+    values = np.asarray(rows, float) / 10
+    pairs = [values[:, i] * values[:, j] for i, j in combinations_with_replacement(range(values.shape[1]), 2)]
+    return np.column_stack([np.ones(len(values)), values, *pairs])

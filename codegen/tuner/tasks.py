@@ -63,7 +63,8 @@ def tasks_of(
     found = loop_level_functions(lowered)
     for name in functions:
         if name not in found:
-            raise error("E0102", f"the module has no loop function '{name}'", None, did_you_mean(name, found))
+            help = did_you_mean(name, found) or f"the loop functions are {', '.join(found)}"
+            raise error("E0102", f"the module has no loop function '{name}'", None, help)
     called, own, calls = called_functions(lowered), own_schedules(lowered, target), _calls(lowered)
     tasks: dict[str, Task] = {}
     left: dict[str, str] = {}

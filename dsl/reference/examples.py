@@ -59,6 +59,7 @@ WITHOUT: dict[str, str] = {
     "E08": "It depends on the command line.",
     "E09": "A pass raises it, which the options of `tvms opt` or a Python program choose.",
     "E10": "It depends on the model that is imported.",
+    "E11": "It depends on a database of measurements, or on what runs in a tuner.",
 }
 """Why there is no example for a code, by the longest prefix of the code."""
 

@@ -10,8 +10,8 @@ import pytest
 import tvms
 from msgspec.structs import replace
 from tvms.codegen.tuner.candidates import Candidate, draw, mutate
-from tvms.codegen.tuner.cost_model import CostModel
 from tvms.codegen.tuner.database import Database
+from tvms.codegen.tuner.search import CostModel
 from tvms.codegen.tuner.spaces import FUNCTION, own_schedules, spaces_of, workload_of
 from tvms.codegen.tuner.tuning import Plan
 from tvms.ir import tir

@@ -1,0 +1,133 @@
+"""`tvms tune` and `tvms db`, on files."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import tvms
+from tvms.codegen.tuner.database import Database
+from tvms.dsl.cli import main
+from tvms.ir.equal import structural_equal
+
+from tests.tuner.workloads import MATMUL, SPACE
+
+COMMENT = "# The product.\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "a.tvms").write_text("#tvms 1\n" + COMMENT + (MATMUL + SPACE).lstrip(), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_file_is_tuned_and_compiled_with_the_result(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The schedule is added once, and replaced by later runs; the database serves compilations."""
+    before = (folder / "a.tvms").read_text(encoding="utf-8")
+    assert main(["tune", "a.tvms", "--trials", "6", "--threads", "1", "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    (task,) = summary["tasks"]
+    assert task["functions"] == ["matmul"]
+    assert task["trials"] == 6
+    assert task["outcomes"]["ok"] >= 1
+    assert (folder / "a.tvms").read_text(encoding="utf-8") == before
+    with Database("tvms-tuning.db", read_only=True) as database:
+        records = database.records()
+    assert len(records) >= 6
+    for _ in range(2):
+        assert main(["tune", "a.tvms", "--trials", "6", "--threads", "1", "--write"]) == 0
+    after = (folder / "a.tvms").read_text(encoding="utf-8")
+    assert after.startswith(before.rstrip())
+    is_faster = task["best"] < task["baseline"]
+    assert after.count("S.schedule matmul_tuned(matmul") == int("_tuned" in after)
+    if is_faster:
+        assert re.search(r"# Tuned: .* times as fast, 6 trials, llvm\n", after) or after == before
+    module = tvms.load("a.tvms")
+    plain = tvms.compile(tvms.parse("#tvms 1\n" + MATMUL), database="tvms-tuning.db", threads=1)
+    assert "matmul" in plain
+    assert structural_equal(module.functions["matmul"], tvms.parse("#tvms 1\n" + MATMUL).functions["matmul"])
+
+
+def test_a_database_is_listed_copied_and_checked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is exported can be imported, once."""
+    assert main(["tune", "a.tvms", "--trials", "4", "--threads", "1"]) == 0
+    capsys.readouterr()
+    assert main(["db", "list"]) == 0
+    listed = capsys.readouterr().out
+    key = listed[:16]
+    assert re.match(r"[0-9a-f]{16}  \d+ measurements, best [\d.]+ times as fast as the baseline  llvm \[", listed)
+    assert main(["db", "show", key[:6]]) == 0
+    assert "S.schedule candidate(main" in capsys.readouterr().out
+    assert main(["db", "export", "a.jsonl"]) == 0
+    with Database("tvms-tuning.db", read_only=True) as database:
+        count = len(database.records())
+    assert main(["db", "import", "a.jsonl", "--db", "b.db"]) == 0
+    assert main(["db", "import", "a.jsonl", "--db", "b.db"]) == 0
+    assert capsys.readouterr().out == (
+        f"b.db: added {count} measurements, 0 were known\nb.db: added 0 measurements, {count} were known\n"
+    )
+    assert main(["db", "verify", "--db", "b.db"]) == 0
+    assert main(["db", "prune", "--keep", "1", "--db", "b.db"]) == 0
+    assert capsys.readouterr().out == (
+        f"b.db: {count} measurements, 1 workloads; 0 damaged rows, set aside\nb.db: removed {count - 1} measurements\n"
+    )
+
+
+SYMBOLIC = """#tvms 1
+T.prim_func f(a: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (n,))
+    for i in range(n):
+        with T.block("fill"):
+            vi = T.axis.spatial(n, i)
+            A[vi] = T.float32(1)
+"""
+WRONG = [
+    (
+        ["tune", "f.tvms"],
+        "error[E1101]: nothing was measured: its sizes are symbolic; give them with --dim n=N\n"
+        "  = help: mend that, or name other functions with --func",
+    ),
+    (
+        ["tune", "f.tvms", "--func", "g"],
+        "error[E0102]: the module has no loop function 'g'\n  = help: the loop functions are f",
+    ),
+    (
+        ["tune", "f.tvms", "--target", "cuda -arch=sm_80"],
+        "error[E1104]: tuning for 'cuda -arch=sm_80' needs its GPU, which is not used yet\n"
+        "  = help: tune for this processor, or for a simulated GPU: -simulate=ascending",
+    ),
+    (
+        ["tune", "f.tvms", "--time", "fast"],
+        "error[E0801]: argument --time: expected a time such as 90s, 10m or 2h, got 'fast'\n"
+        "  = help: see 'tvms tune --help'",
+    ),
+    (
+        ["db", "list", "--db", "none.db"],
+        "error[E1102]: the database 'none.db' does not exist\n  = help: make one with tvms tune FILE --db PATH",
+    ),
+    (
+        ["db", "import", "f.tvms", "--db", "new.db"],
+        "error[E1102]: line 1 of 'f.tvms' is not a row: JSON is malformed: invalid character (byte 0)\n"
+        "  = note: nothing was imported\n  = help: write such a file with tvms db export",
+    ),
+    (["db", "show"], "error[E0801]: tvms db show needs an argument\n  = help: see tvms db --help"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), WRONG)
+def test_wrong_commands(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    message: str,
+) -> None:
+    """Each mistake has its message."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "f.tvms").write_text(SYMBOLIC, encoding="utf-8")
+    assert main(arguments) in (1, 2)
+    assert message in capsys.readouterr().err
