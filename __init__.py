@@ -120,6 +120,9 @@ _ALIASES = {
     "tvms.ir.op": "tvms.ir",
     "tvms.ir.transform": "tvms.ir.passes.transform",
     "tvms.ir.type": "tvms.ir",
+    "tvms.meta_schedule": "tvms.codegen.tuner.meta_schedule",
+    "tvms.meta_schedule.relax_integration": "tvms.codegen.tuner.meta_schedule",
+    "tvms.meta_schedule.tir_integration": "tvms.codegen.tuner.meta_schedule",
     "tvms.nd": "tvms.codegen.runtime.ndarray",
     "tvms.relax": "tvms.ir.api.relax",
     "tvms.relax.analysis": "tvms.ir.api.relax.analysis",
@@ -145,6 +148,7 @@ _ALIASES = {
     "tvms.relax.frontend.torch": "tvms.dsl.importers.torch",
     "tvms.script": "tvms.dsl.script",
     "tvms.s_tir": "tvms.ir.api.tir",
+    "tvms.s_tir.meta_schedule": "tvms.codegen.tuner.meta_schedule",
     "tvms.s_tir.schedule": "tvms.ir.schedule",
     "tvms.s_tir.schedule.testing": "tvms.dsl.testing.schedule_traces",
     "tvms.s_tir.tensor_intrin": "tvms.ir.api.tir.tensor_intrin",
@@ -236,6 +240,18 @@ def _composite_steps() -> None:
     del _cpu, _gpu  # importing them declares the steps
 
 
+def _tune_functions(module: IRModule, *options: Any) -> IRModule:
+    from .codegen.tuner.meta_schedule import tune_functions
+
+    return tune_functions(module, *options)
+
+
+def _apply_database(module: IRModule, work_dir: str) -> IRModule:
+    from .codegen.tuner.meta_schedule import apply_database
+
+    return apply_database(module, work_dir)
+
+
 def load_ipython_extension(ipython: Any) -> None:
     """Define the cell magic `%%tvms`; IPython calls this for `%load_ext tvms`."""
     from .dsl.magic import register
@@ -243,7 +259,9 @@ def load_ipython_extension(ipython: Any) -> None:
     register(ipython)
 
 
-_hooks.define(array=_array, composite_steps=_composite_steps)
+_hooks.define(
+    array=_array, composite_steps=_composite_steps, tune_functions=_tune_functions, apply_database=_apply_database
+)
 
 _FINDER.add_children("tvms", sys.modules[__name__])
 _FINDER.add_children("tvms.ir", sys.modules["tvms.ir"])

@@ -18,6 +18,8 @@ _REMOTE = (
 )
 _RUNTIMES = "TVM replaced the graph executor by Relax's virtual machine; use tvms.relax.VirtualMachine"
 _TUNING = "tune with 'tvms tune', which writes the best schedule into the text"
+_MEASURED = "meta_schedule.tune_tir builds, measures and searches itself; its arguments limit the trials"
+_SPACES = "a search space is an S.schedule that draws numbers: write it into the file, or see docs/tuning.md"
 _ATTRS = "attributes of a node are its fields: read call.attrs, and pass keywords to the operator"
 _CXX = "it is a part of TVM's C++ objects, which tvms does not have"
 _LOWERED = "tvms.compile lowers loop functions; 'tvms opt --list' shows its passes"
@@ -75,7 +77,16 @@ LEFT_OUT = {
         "operators are declared in tvms; call your own function with R.call_tir or R.call_dps_packed, and replace operators "
         "with relax.dpl.PatternMatchingRewriter"
     ),
-    "meta_schedule": _TUNING,
+    "meta_schedule.builder": _MEASURED,
+    "meta_schedule.cost_model": _MEASURED,
+    "meta_schedule.database": "a database is one file: meta_schedule.Database(path)",
+    "meta_schedule.mutator": _MEASURED,
+    "meta_schedule.postproc": _SPACES,
+    "meta_schedule.runner": _MEASURED,
+    "meta_schedule.schedule_rule": _SPACES,
+    "meta_schedule.search_strategy": _MEASURED,
+    "meta_schedule.space_generator": _SPACES,
+    "meta_schedule.task_scheduler": _MEASURED,
     "metal": _HARDWARE,
     "micro": _MICRO,
     "opencl": _HARDWARE,
@@ -120,9 +131,6 @@ LEFT_OUT = {
     "relax.transform.FewShotTuning": _TUNING,
     "relax.transform.IPCAllReduceRewrite": _DISTRIBUTED,
     "relax.transform.LowerGPUIPCAllocStorage": _DISTRIBUTED,
-    "relax.transform.MetaScheduleApplyDatabase": _TUNING,
-    "relax.transform.MetaScheduleTuneIRMod": _TUNING,
-    "relax.transform.MetaScheduleTuneTIR": _TUNING,
     "relax.transform.RewriteCUDAGraph": "tvms does not record CUDA graphs; a function launches its kernels itself",
     "relax.transform.VMShapeLower": "tvms.compile checks and computes shapes itself; remove the pass",
     "relay": _RELAY,

@@ -49,6 +49,7 @@ from tvms import contrib as contrib
 from tvms import dlight as dlight
 from tvms import error as error
 from tvms import instrument as instrument
+from tvms import meta_schedule as meta_schedule
 from tvms import nd as nd
 from tvms import relax as relax
 from tvms import runtime as runtime

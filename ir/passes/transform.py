@@ -285,6 +285,7 @@ _FILES = (
     "attach_extern_modules",
     "update_vdevice",
     "realize_vdevice",
+    "tuning",
 )
 """Files of this folder that declare passes."""
 

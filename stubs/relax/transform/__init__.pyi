@@ -317,6 +317,16 @@ def MergeEqualFunctions() -> tvms.ir.passes.transform.Pass:
     """
 def MergeWindows() -> tvms.ir.passes.transform.Pass:
     """Return `func`, whose buffers are flat, with maxima and minima over small windows as expressions."""
+def MetaScheduleApplyDatabase(work_dir: builtins.str) -> tvms.ir.passes.transform.Pass:
+    """Apply the best schedules for the current target that the database in `work_dir` has for the loop functions. Raises E1102 if
+    there is no database.
+    """
+def MetaScheduleTuneIRMod(params: collections.abc.Mapping[builtins.str, typing.Any], work_dir: builtins.str, max_trials_global: builtins.int, max_trials_per_task: builtins.int | None = None) -> tvms.ir.passes.transform.Pass:
+    """Bind `params` to the parameters of `main`, then do the same as MetaScheduleTuneTIR; the module is unchanged."""
+def MetaScheduleTuneTIR(work_dir: builtins.str, max_trials_global: builtins.int, max_trials_per_task: builtins.int | None = None) -> tvms.ir.passes.transform.Pass:
+    """Tune the loop functions for the current target; the measurements go to a database in `work_dir`, and the module is
+    unchanged.
+    """
 def Normalize() -> tvms.ir.passes.transform.Pass:
     """Bind every nested call to a new variable, also in results, and infer struct info.
 

@@ -1,0 +1,108 @@
+"""The tuner under TVM's names (`tvm.meta_schedule`): a work directory holds the database `tvms-tuning.db`.
+
+    with tvms.target.Target("llvm"):
+        database = meta_schedule.tune_tir(mod, target="llvm", work_dir="work", max_trials_global=64)
+        schedule = meta_schedule.compile_tir(database, mod, target="llvm")
+
+Spaces, search and measurements are those of `tvms tune`; TVM's objects for them (`Builder`, `Runner`, `SpaceGenerator`) do not
+exist: a space is a schedule text.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...ir import tir
+from ...ir.base import IRModule
+from ...ir.programs import as_module
+from ...ir.schedule import Schedule
+from ...ir.schedule.apply import apply_schedules
+from ..current_target import default_target
+from ..target import TargetLike, get_target
+from ..tuned import with_tuned
+from .database import Database
+from .runner import LocalRunner
+from .tasks import tasks_of
+from .tuning import Plan, Tuning
+from .use import tuned_by, tuned_schedules
+
+__all__ = ["Database", "compile_tir", "tune_relax", "tune_tir"]
+FILE = "tvms-tuning.db"
+"""Name of the database in a work directory."""
+
+
+def tune_tir(
+    mod: IRModule | tir.PrimFunc,
+    target: TargetLike | None,
+    work_dir: str | PathLike[str],
+    max_trials_global: int,
+    *,
+    max_trials_per_task: int | None = None,
+    num_trials_per_iter: int = 16,
+    seed: int | None = None,
+    num_threads: int = 0,
+) -> Database:
+    """Tune the loop functions of a module, and return the database with the measurements (TVM: `meta_schedule.tune_tir`).
+
+    `max_trials_global` counts the trials of all functions, `max_trials_per_task` those of one without a faster schedule after
+    which its search ends. `num_threads` is the number of threads of a parallel loop (0: all cores). Functions that cannot be tuned are left
+    out. Raises E1103 if the database cannot be written.
+    """
+    chosen = get_target(default_target(target))
+    folder = Path(work_dir)
+    folder.mkdir(parents=True, exist_ok=True)
+    database, runner = Database(folder / FILE), LocalRunner()
+    plan = Plan(
+        max_trials_global, batch=num_trials_per_iter, patience=max_trials_per_task or max_trials_global, seed=seed or 0,
+        threads=num_threads,
+    )  # fmt: skip
+    tasks, left_out = tasks_of(as_module(mod), chosen, (), {})
+    try:
+        Tuning(tasks, chosen, plan, runner, database).run(left_out)
+    finally:
+        runner.close()
+    return database
+
+
+def tune_relax(
+    mod: IRModule, params: dict[str, Any] | None, target: TargetLike | None, work_dir: str | PathLike[str], max_trials_global: int,
+    **options: Any,
+) -> Database:  # fmt: skip
+    """Tune the kernels of the graph functions of a module (TVM: `meta_schedule.relax_integration.tune_relax`).
+
+    `params` are bound to the parameters of `main` first. `options` are those of `tune_tir`.
+    """
+    if params:
+        from ...ir.passes.transform import get_pass
+
+        mod = get_pass("BindParams", "main", params)(mod)
+    return tune_tir(mod, target, work_dir, max_trials_global, **options)
+
+
+def compile_tir(database: Database, mod: IRModule | tir.PrimFunc, target: TargetLike | None) -> Schedule | None:
+    """Return the best schedule of a module of one loop function; None if the database has none (TVM:
+    `meta_schedule.tir_integration.compile_tir`).
+    """
+    schedule = Schedule(mod)
+    texts = tuned_schedules(schedule.mod, get_target(default_target(target)), database)
+    for text in texts.values():
+        schedule.replay(text)
+    return schedule if texts else None
+
+
+def tune_functions(module: IRModule, work_dir: str, trials: int, per_task: int | None) -> IRModule:
+    """Tune for the current target, and return the module unchanged: what the passes `MetaScheduleTune…` do."""
+    tune_tir(module, None, work_dir, trials, max_trials_per_task=per_task).close()
+    return module
+
+
+def apply_database(module: IRModule, work_dir: str) -> IRModule:
+    """Return the module with the best schedules for the current target applied: what the pass `MetaScheduleApplyDatabase` does."""
+    target = get_target(default_target(None))
+    with tuned_by(Path(work_dir) / FILE):
+        tuned = with_tuned(replace(module, schedules={}), target)
+    return replace(apply_schedules(tuned, target.name), schedules=module.schedules) if tuned.schedules else module
