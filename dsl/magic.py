@@ -11,7 +11,7 @@ from typing import Any
 from ..ir.base import IRModule
 from ..ir.diagnostics import Diagnostic, Source, TvmsError
 from ..ir.lints import lint
-from ..ir.sanitize import wants_color
+from ..ir.sanitize import say, wants_color
 from ..ir.verify import verify
 from .cli.check_command import check_schedules
 from .diagnostics import render, summary
@@ -55,7 +55,7 @@ def register(shell: Any) -> None:
         if module is None:
             raise CellError(summary(found) if arguments.check else f"{summary(found)}: the cell defines nothing")
         if arguments.check:
-            print(summary(found) or "no errors")
+            say(summary(found) or "no errors")
             return
         shell.push({name: module})
         _DISPLAY.display(module)

@@ -50,6 +50,12 @@ def formats() -> Iterable[str]:
     return FORMATS
 
 
+def database_actions() -> Iterable[str]:
+    from .db_command import ACTIONS
+
+    return ACTIONS
+
+
 def thread_orders() -> Iterable[str]:
     from ...ir.interp.frame import ThreadOrder
 

@@ -12,7 +12,7 @@ import msgspec
 
 from ...ir.diagnostics import Note, error
 from ...ir.files import memory_limit, read_file, write_whole
-from ...ir.sanitize import say, write_program
+from ...ir.sanitize import Safe, emit, json_text, say, write_program
 from ...ir.spelling import did_you_mean
 from .reporting import UsageError, report_notes
 
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
             "E1102", f"the database '{arguments.db}' does not exist", None, "make one with tvms tune FILE --db PATH"
         )
     with Database(arguments.db, read_only=is_read) as database:
-        code = _ACTIONS[arguments.action](arguments, database)
+        code = ACTIONS[arguments.action](arguments, database)
         report_notes(tuple(database.notes))
     return code
 
@@ -103,15 +103,15 @@ def _key(start: str, database: Database) -> str:
 
 def _export(arguments: argparse.Namespace, database: Database) -> int:
     """Write all rows as lines of JSON: each workload, then its measurements."""
-    lines: list[bytes] = []
+    lines: list[Safe] = []
     for key, row in database.workloads().items():
-        lines.append(msgspec.json.encode({"row": row}))
-        lines += [msgspec.json.encode({"row": record}) for record in database.records(key)]
-    text = b"".join(line + b"\n" for line in lines)
+        rows = [row, *database.records(key)]
+        lines += [json_text(msgspec.to_builtins({"row": one})) for one in rows]
     if arguments.argument == "-":
-        sys.stdout.buffer.write(text)
+        for line in lines:
+            emit(line)
     else:
-        write_whole(text, arguments.argument)
+        write_whole("".join(f"{line}\n" for line in lines), arguments.argument)
     return 0
 
 
@@ -166,4 +166,4 @@ def _rows(path: str, data: bytes) -> tuple[dict[str, WorkloadRow], list[Record]]
     return workloads, records
 
 
-_ACTIONS = {"list": _list, "show": _show, "verify": _verify, "prune": _prune, "export": _export, "import": _import}
+ACTIONS = {"list": _list, "show": _show, "verify": _verify, "prune": _prune, "export": _export, "import": _import}

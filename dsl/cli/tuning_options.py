@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
+from . import choices
 from . import common_options as common
-from .choices import at_least, duration
+from .choices import Choices, at_least, duration
 
 DATABASE = "tvms-tuning.db"
 """The database of `tvms tune`, beside the current directory's files, unless another one is named."""
@@ -78,7 +79,10 @@ def _add_tune(parser: argparse.ArgumentParser) -> None:
 
 def _add_db(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "action", choices=("list", "show", "verify", "prune", "export", "import"), help="what to do with the database"
+        "action",
+        metavar="ACTION",
+        choices=Choices(choices.database_actions),
+        help="what to do with the database: %(choices)s",
     )
     parser.add_argument(
         "argument",

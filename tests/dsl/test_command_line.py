@@ -72,6 +72,7 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
 def test_unknown_options_show_the_usage_of_the_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     needed = {
         "convert": [MATMUL, "--to", "tvms"], "reduce": [MATMUL, "--passes", "LegalizeOps"], "merge": [MATMUL] * 3, "git-setup": [],
+            "db": ["list"],
     }.get(command, [MATMUL])  # fmt: skip
     assert main([command, *needed, "--colr"]) == 2
     error = capsys.readouterr().err
