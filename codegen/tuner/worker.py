@@ -28,7 +28,7 @@ from ...ir.interp.compare import difference, tolerance
 from ...ir.interp.lanes.sample import work_of
 from ..machine import core_count
 from ..runtime.executable import compile
-from .protocol import Batch, Limits, Outcome, Workload, receive, send, write_all
+from .protocol import Batch, Limits, Outcome, Workload, receive, send, typical, write_all
 from .spaces import FUNCTION
 from .trial import READY, Prepared, arguments_of, build, failure, restrict, results_of, run_trial, timed
 
@@ -105,7 +105,9 @@ def open_workload(workload: Workload) -> tuple[Outcome, Prepared | None]:
         return opened.outcome, None
     arguments = arguments_of(workload)
     expected = [_like(value, data) for value, data in zip(arguments, opened.expected, strict=False)]
-    return opened.outcome, Prepared(workload, build(workload.baseline, workload), arguments, expected)
+    return opened.outcome, Prepared(
+        workload, build(workload.baseline, workload), arguments, expected, typical(opened.outcome.seconds)
+    )
 
 
 def _probe(workload: Workload, tell: int) -> None:
