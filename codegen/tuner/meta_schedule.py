@@ -26,7 +26,7 @@ from ..target import TargetLike, get_target
 from ..tuned import with_tuned
 from .database import Database
 from .runner import LocalRunner
-from .tasks import tasks_of
+from .tasks import check_tunable, tasks_of
 from .tuning import Plan, Tuning
 from .use import tuned_by, tuned_schedules
 
@@ -50,9 +50,10 @@ def tune_tir(
 
     `max_trials_global` counts the trials of all functions, `max_trials_per_task` those of one without a faster schedule after
     which its search ends. `num_threads` is the number of threads of a parallel loop (0: all cores). Functions that cannot be tuned are left
-    out. Raises E1103 if the database cannot be written.
+    out. Raises E1103 if the database cannot be written, E1104 for GPUs.
     """
     chosen = get_target(default_target(target))
+    check_tunable(chosen)
     folder = Path(work_dir)
     folder.mkdir(parents=True, exist_ok=True)
     database, runner = Database(folder / FILE), LocalRunner()

@@ -18,7 +18,7 @@ from ...ir.schedule.text import ScheduleText
 from ...ir.spelling import did_you_mean
 from ...ir.visit import walk
 from ..build import called_functions, loop_level_functions, lower_program
-from ..target import Target
+from ..target import Target, check_runs_here
 from .database import WorkloadRow
 from .inputs import symbolic_sizes
 from .spaces import FUNCTION, own_schedules, workload_of
@@ -126,10 +126,16 @@ def _calls(module: IRModule) -> dict[str, int]:
     return found
 
 
+def check_tunable(target: Target) -> None:
+    """Raise E1104 if nothing can be measured for a target: a GPU, whose simulation takes other times, or another processor (E0617)."""
+    if target.arch:
+        reason = f"tuning for '{target.text}' needs measurements on a GPU, which do not exist yet"
+        raise error("E1104", reason, None, "tune for this processor: llvm")
+    check_runs_here(target)
+
+
 def target_key(target: Target, threads: int) -> str:
     """Return the target of a record: its text, the processor that it is for, and the number of threads."""
-    if target.arch:
-        return target.text
     machine = target.processor
     number = threads or machine.threads
     return f"{target.text} [{machine.vector_bytes} B vectors, L1 {machine.l1_bytes >> 10} KiB, L2 {machine.l2_bytes >> 10} KiB, threads {number}]"

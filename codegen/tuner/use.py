@@ -42,6 +42,8 @@ def tuned_by(database: str | PathLike[str] | Database | None, threads: int = 0) 
 
 def tuned_schedules(module: IRModule, target: Target, database: Database, threads: int = 0) -> dict[str, ScheduleText]:
     """Return the schedules of a database by name, for the loop functions of a module that have none and that are slower without."""
+    if target.arch:
+        return {}  # GPUs are not tuned
     own = {text.function for text in schedules_for(module, target.name)} if module.schedules else set[str]()
     key, found = target_key(target, threads), dict[str, ScheduleText]()
     for name, function in module.functions.items():

@@ -26,19 +26,16 @@ if TYPE_CHECKING:
 
 def run(arguments: argparse.Namespace) -> int:
     """Tune the functions of a file, and print the result; return 1 if nothing could be measured."""
-    from ...codegen.target import check_runs_here, get_target
+    from ...codegen.target import get_target
     from ...codegen.tuner.database import Database
     from ...codegen.tuner.runner import LocalRunner
-    from ...codegen.tuner.tasks import tasks_of
+    from ...codegen.tuner.tasks import check_tunable, tasks_of
     from ...codegen.tuner.tuning import Tuning
 
     if arguments.write and arguments.file == "-":
         raise UsageError("--write needs a file, not standard input", help="print the schedules, or use -o")
     module, target = load_verified(arguments.file), get_target(arguments.target)
-    if target.is_device:
-        help = "tune for this processor, or for a simulated GPU: -simulate=ascending"
-        raise error("E1104", f"tuning for '{target.text}' needs its GPU, which is not used yet", None, help)
-    check_runs_here(target)
+    check_tunable(target)
     plan = _plan(arguments)
     tasks, left_out = tasks_of(module, target, arguments.func, plan.sizes)
     if arguments.write:

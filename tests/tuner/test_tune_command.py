@@ -95,8 +95,8 @@ WRONG = [
     ),
     (
         ["tune", "f.tvms", "--target", "cuda -arch=sm_80"],
-        "error[E1104]: tuning for 'cuda -arch=sm_80' needs its GPU, which is not used yet\n"
-        "  = help: tune for this processor, or for a simulated GPU: -simulate=ascending",
+        "error[E1104]: tuning for 'cuda -arch=sm_80' needs measurements on a GPU, which do not exist yet\n"
+        "  = help: tune for this processor: llvm",
     ),
     (
         ["tune", "f.tvms", "--time", "fast"],
