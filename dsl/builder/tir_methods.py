@@ -47,6 +47,9 @@ def access_ptr(
 def view(site: FormUse, buffer: Any, *shape: Any) -> Frame:
     """`B = A.view(4, 4)`: the same memory in another shape; `A.view("float16")`, with another dtype (TVM: `Buffer.view`)."""
     if len(shape) == 1 and isinstance(shape[0], str):
+        if not buffer.shape:
+            message = f"view of '{buffer.name}': it has no axis whose size another dtype could change"
+            raise error("E0325", message, site.span, "declare the view with T.decl_buffer and data=")
         dtype, last = dtype_name(shape[0], site.span), buffer.shape[-1]
         bits = [parse_dtype(name).bits for name in (buffer.dtype, dtype)]
         size = make.floordiv(make.mul(last, bits[0]), bits[1])
@@ -59,6 +62,10 @@ def view(site: FormUse, buffer: Any, *shape: Any) -> Frame:
 
 def permute(site: FormUse, buffer: Any, *axes: Integer) -> Frame:
     """`B = A.permute(1, 0)`: a view with its axes in another order, on the tile level."""
+    if sorted(axes) != list(range(len(buffer.shape))):
+        count = len(buffer.shape)
+        message = f"permute of '{buffer.name}': expected each axis from 0 to {count - 1} once, got {list(axes)}"
+        raise error("E0325", message, site.span, "name all axes in their new order")
     shape = tuple([buffer.shape[axis] for axis in axes])
     return tile.view(site, buffer, shape, buffer.dtype, "permute", axes)
 

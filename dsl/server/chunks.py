@@ -29,7 +29,8 @@ _MODULE = re.compile(
     r"|@(?:\w+\.)*ir_module\b[^\n]*\n(?:[ \t]*(?:#[^\n]*)?\n)*class[ \t]+(?P<decorated>[^\W\d]\w*)[^\n:]*):[ \t]*(?:#[^\n]*)?$",
     re.MULTILINE,
 )
-_LINE = re.compile(r"^(?P<indent>[ \t]*)(?P<first>[^\s])[^\n]*\n?|^[ \t]*\n", re.MULTILINE)
+_LINE = re.compile(r"^[ \t]*\r?\n|^(?P<indent>[ \t]*)(?P<first>[^ \t\n])[^\n]*\n?", re.MULTILINE)
+"""A blank line, or one with code: other white space, such as U+2028, is an error that has to be found."""
 MAX_REPAIRS = 4
 """Maximum number of times that lines with syntax errors are left out of a definition."""
 _COMMENTS = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*")

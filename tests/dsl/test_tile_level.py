@@ -112,3 +112,20 @@ def test_memory_may_be_given_by_an_address() -> None:
         '    C_data: T.handle("float32", "global") = T.address_of(A[4])\n    C = T.decl_buffer((4,), data=C_data)'
         in module.script()
     )
+
+
+@pytest.mark.parametrize(
+    ("buffer", "view", "message"),
+    [
+        *(
+            ("(8, 4)", f"permute({axes})", f"permute of 'A': expected each axis from 0 to 1 once, got [{axes}]")
+            for axes in ("1, 2", "0", "1, 1", "-1, 0")
+        ),
+        ("()", 'view("float16")', "view of 'A': it has no axis whose size another dtype could change"),
+    ],
+)
+def test_views_of_axes_that_do_not_exist_are_refused(buffer: str, view: str, message: str) -> None:
+    with pytest.raises(TvmsError) as caught:
+        parse(f'T.prim_func f(A: T.Buffer({buffer}, "float32")):\n    B = A.{view}\n    T.evaluate(0)\n')
+    (found,) = caught.value.diagnostics
+    assert (found.code, found.message) == ("E0325", message)
