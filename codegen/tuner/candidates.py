@@ -13,13 +13,12 @@ from msgspec.structs import replace
 from ...ir import tir
 from ...ir.base import Attrs, IRModule, Span
 from ...ir.diagnostics import TvmsError
-from ...ir.equal import structural_hash
 from ...ir.schedule import Schedule
 from ...ir.schedule.analysis.tiling import prime_factors
 from ...ir.schedule.declaration import Instruction, Primitive
 from ...ir.schedule.text import ScheduleText
 from ...ir.schedule.trace import Trace
-from .spaces import FUNCTION, Space
+from .spaces import FUNCTION, Space, key_of
 
 _SEEDS = 1 << 30
 
@@ -30,8 +29,8 @@ class Candidate(Struct, frozen=True, eq=False):
     space: Space
     trace: Trace
     function: tir.PrimFunc
-    key: int
-    """Structural hash of the function: equal for schedules that make the same program."""
+    key: str
+    """Key of the function: equal for schedules that make the same program."""
 
     def text(self, name: str, function: str, target: str | Attrs | None) -> ScheduleText:
         """Return the schedule with the drawn numbers as constants, for the text of a module."""
@@ -73,7 +72,7 @@ def _replayed(
         return refused
     function = schedule.mod.functions[FUNCTION]
     assert isinstance(function, tir.PrimFunc)
-    return Candidate(space, schedule.trace, function, structural_hash(function))
+    return Candidate(space, schedule.trace, function, key_of(function))
 
 
 class _Guided(Schedule):
@@ -121,12 +120,9 @@ def _mutated(instruction: Instruction, random: Random) -> Any:
     decision = instruction.decision
     if instruction.primitive.name == "sample_categorical":
         count = len(instruction.arguments["candidates"])
-        near = [index for index in (decision - 1, decision + 1) if 0 <= index < count]
-        return (
-            random.choice(near)
-            if random.random() < 0.5
-            else random.choice([*range(decision), *range(decision + 1, count)])
-        )
+        others = [index for index in range(count) if index != decision]
+        near = [index for index in others if abs(index - decision) == 1]
+        return random.choice(near if random.random() < 0.5 else others)
     if isinstance(decision, int):
         return random.randrange(-2, decision + 4)
     factors = list(decision)
@@ -138,6 +134,6 @@ def _mutated(instruction: Instruction, random: Random) -> Any:
     prime = random.choice([prime for prime, _ in prime_factors(factors[giver])])
     factors[giver] //= prime
     factors[taker] *= prime
-    largest = instruction.arguments.get("max_innermost_factor", 16)
-    is_limited = instruction.primitive.name == "sample_perfect_tile" and largest != -1
-    return None if is_limited and factors[-1] > largest else tuple(factors)
+    is_perfect = instruction.primitive.name == "sample_perfect_tile"
+    largest = instruction.arguments.get("max_innermost_factor", 16) if is_perfect else -1
+    return None if 0 < largest < factors[-1] else tuple(factors)

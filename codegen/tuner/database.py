@@ -30,11 +30,11 @@ CREATE TABLE IF NOT EXISTS workload (
     key TEXT PRIMARY KEY, program TEXT NOT NULL, tensors BLOB NOT NULL, checksum TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS record (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, workload TEXT NOT NULL, target TEXT NOT NULL, rules TEXT NOT NULL,
+    id INTEGER PRIMARY KEY AUTOINCREMENT, workload TEXT NOT NULL, target TEXT NOT NULL, baseline TEXT NOT NULL, rules TEXT NOT NULL,
     program TEXT NOT NULL, schedule TEXT NOT NULL, status TEXT NOT NULL, message TEXT NOT NULL,
     seconds TEXT NOT NULL, reference TEXT NOT NULL, checksum TEXT NOT NULL
 );
-CREATE INDEX IF NOT EXISTS record_of ON record (workload, target);
+CREATE INDEX IF NOT EXISTS record_of ON record (workload, target, baseline);
 CREATE TABLE IF NOT EXISTS quarantine (source TEXT NOT NULL, row TEXT NOT NULL, reason TEXT NOT NULL);
 """
 
@@ -48,12 +48,14 @@ class WorkloadRow(Struct, frozen=True, tag_field="kind", tag="workload"):
 
 
 class Record(Struct, frozen=True, tag_field="kind", tag="record"):
-    """A measurement. `workload` is a key of `WorkloadRow`, `program` the structural hash of the scheduled function, `seconds` and
-    `reference` are the times of calls of it and of the baseline.
+    """A measurement. `workload` is a key of `WorkloadRow`; `baseline` and `program` are the structural hashes of the function that
+    runs without tuning and of the scheduled one, `reference` and `seconds` the times of their calls. Only measurements with
+    the same baseline can be compared.
     """
 
     workload: str
     target: str
+    baseline: str
     rules: str
     program: str
     schedule: str
@@ -97,14 +99,16 @@ class Database:
             for record in records:
                 row = _row(record)
                 self._connection.execute(
-                    "INSERT INTO record (workload, target, rules, program, schedule, status, message, seconds, reference, "
-                    "checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO record (workload, target, baseline, rules, program, schedule, status, message, seconds, reference, "
+                    "checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (*row, _checksum(row)),
                 )
 
-    def records(self, workload: str | None = None, target: str | None = None) -> list[Record]:
-        """Return the intact measurements, in the order in which they were stored; of a workload and a target if given."""
-        conditions = {"workload = ?": workload, "target = ?": target}
+    def records(
+        self, workload: str | None = None, target: str | None = None, baseline: str | None = None
+    ) -> list[Record]:
+        """Return the intact measurements, in the order in which they were stored; of a workload, target and baseline if given."""
+        conditions = {"workload = ?": workload, "target = ?": target, "baseline = ?": baseline}
         wanted = [(text, value) for text, value in conditions.items() if value is not None]
         where = " WHERE " + " AND ".join(text for text, _ in wanted) if wanted else ""
         query = f"SELECT * FROM record{where} ORDER BY id"
@@ -126,20 +130,22 @@ class Database:
                 self._set_aside("workload", "key = ?", row[0], row, str(problem))
         return found
 
-    def best(self, workload: str, target: str) -> Record | None:
-        """Return the fastest program of a workload relative to its baseline, by its last measurement; None if there is none."""
-        last = {record.program: record for record in self.records(workload, target)}
+    def best(self, workload: str, target: str, baseline: str) -> Record | None:
+        """Return the fastest program of a workload, by its last measurement against a baseline; None if there is none."""
+        last = {record.program: record for record in self.records(workload, target, baseline)}
         found = [record for record in last.values() if relative_time(record) < float("inf")]
         return min(found, key=relative_time, default=None)
 
     def prune(self, keep: int) -> int:
-        """Remove all but the `keep` fastest measurements of each workload and target; return the number of removed ones."""
-        groups: dict[tuple[str, str], list[tuple[float, int]]] = {}
+        """Remove all but the `keep` fastest measurements of each workload, target and baseline; return the number of removed ones."""
+        groups: dict[tuple[str, str, str], list[tuple[float, int]]] = {}
         with self._guarded():
             for row in self._connection.execute("SELECT * FROM record").fetchall():
                 record = next(self._intact([row]), None)
                 if record is not None:
-                    groups.setdefault((record.workload, record.target), []).append((relative_time(record), row[0]))
+                    groups.setdefault((record.workload, record.target, record.baseline), []).append(
+                        (relative_time(record), row[0])
+                    )
             doomed = [number for rows in groups.values() for _, number in sorted(rows)[keep:]]
             with self._connection:
                 self._connection.execute("BEGIN IMMEDIATE")
@@ -156,10 +162,10 @@ class Database:
     def _intact(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[Record]:
         for row in rows:
             try:
-                if _checksum(row[1:10]) != row[10]:
+                if _checksum(row[1:11]) != row[11]:
                     raise ValueError("its checksum differs")
-                times = [tuple([float(value) for value in json.loads(text)]) for text in row[8:10]]
-                yield Record(*row[1:8], *times)
+                times = [tuple([float(value) for value in json.loads(text)]) for text in row[9:11]]
+                yield Record(*row[1:9], *times)
             except (ValueError, TypeError) as problem:
                 self._set_aside("record", "id = ?", row[0], row, str(problem))
 
@@ -247,7 +253,7 @@ def _unwritable(path: str, reason: str) -> TvmsError:
 def _row(record: Record) -> tuple[str, ...]:
     times = json.dumps(record.seconds), json.dumps(record.reference)
     return (
-        record.workload, record.target, record.rules, record.program, record.schedule, record.status, record.message, *times,
+        record.workload, record.target, record.baseline, record.rules, record.program, record.schedule, record.status, record.message, *times,
     )  # fmt: skip
 
 

@@ -11,14 +11,15 @@ import numpy as np
 from ...ir import tir
 from ...ir.diagnostics import error
 from ...ir.dtype import is_bool, is_float
-from ...ir.fold import fold
 from ...ir.numpy_dtype import numpy_dtype
+from ...ir.simplify import simplify
 from ...ir.variables import tir_variables
-from ...ir.visit import rewrite, substitute
+from ...ir.visit import substitute
 
 _INTEGERS = 4
 """Upper bound of random integers: small, so that they are likely to be valid indices."""
-ALIGNMENT = 64
+_ALIGNMENT = 64
+"""Alignment of arguments in bytes: a cache line, and the widest vector."""
 
 
 def make_inputs(function: tir.PrimFunc, sizes: Mapping[str, int], seed: int) -> list[Any]:
@@ -58,15 +59,11 @@ def _packed(buffer: tir.Buffer, sizes: Mapping[str, int]) -> list[tuple[tir.Prim
 
 def _value(size: tir.PrimExpr, sizes: Mapping[str, int], name: str) -> int:
     known = {var: tir.IntImm(var.dtype, sizes[var.name]) for var in tir_variables(size) if var.name in sizes}
-    value = rewrite(substitute(size, known), _fold)
+    value = simplify(substitute(size, known))
     if not isinstance(value, tir.IntImm):
         missing = ", ".join(f"--dim {var.name}=N" for var in tir_variables(value))
         raise error("E0806", f"parameter '{name}' has the symbolic size {size}", None, f"give its value: {missing}")
     return value.value
-
-
-def _fold(node: Any) -> Any:
-    return fold(type(node), node.a, node.b, None) if isinstance(node, tir.BinaryOp) else None
 
 
 def _scalar(param: tir.Var, sizes: Mapping[str, int], random: np.random.Generator) -> Any:
@@ -82,8 +79,8 @@ def _array(shape: list[int], dtype: str, random: np.random.Generator) -> Any:
         if is_float(dtype)
         else random.integers(0, 2 if is_bool(dtype) else _INTEGERS, count)
     )
-    memory = np.empty(count * kind.itemsize + ALIGNMENT, np.uint8)
-    start = -memory.ctypes.data % ALIGNMENT
+    memory = np.empty(count * kind.itemsize + _ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % _ALIGNMENT
     array = memory[start : start + count * kind.itemsize].view(kind).reshape(shape)
     array[...] = values.astype(kind).reshape(shape)
     return array

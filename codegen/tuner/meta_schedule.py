@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from ...ir import tir
 from ...ir.base import IRModule
+from ...ir.passes.transform import get_pass
 from ...ir.programs import as_module
 from ...ir.schedule import Schedule
 from ...ir.schedule.apply import apply_schedules
@@ -54,6 +55,7 @@ def tune_tir(
     """
     chosen = get_target(default_target(target))
     check_tunable(chosen)
+    tasks, left_out = tasks_of(as_module(mod), chosen)
     folder = Path(work_dir)
     folder.mkdir(parents=True, exist_ok=True)
     database, runner = Database(folder / FILE), LocalRunner()
@@ -61,7 +63,6 @@ def tune_tir(
         max_trials_global, batch=num_trials_per_iter, patience=max_trials_per_task or max_trials_global, seed=seed or 0,
         threads=num_threads,
     )  # fmt: skip
-    tasks, left_out = tasks_of(as_module(mod), chosen, (), {})
     try:
         Tuning(tasks, chosen, plan, runner, database).run(left_out)
     finally:
@@ -78,8 +79,6 @@ def tune_relax(
     `params` are bound to the parameters of `main` first. `options` are those of `tune_tir`.
     """
     if params:
-        from ...ir.passes.transform import get_pass
-
         mod = get_pass("BindParams", "main", params)(mod)
     return tune_tir(mod, target, work_dir, max_trials_global, **options)
 

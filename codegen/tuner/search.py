@@ -37,6 +37,7 @@ _LEAST = 8
 _TREES = 24
 """Number of measurements from which trees are used."""
 _PENALTY = 0.01
+"""Penalty of the squared weights of ridge regression."""
 _WORST = 64.0
 """Relative time of slower schedules, and of those that failed."""
 
@@ -47,15 +48,15 @@ class Search:
     def __init__(self, module: IRModule, spaces: tuple[Space, ...], target: str, seed: int) -> None:
         self.module, self.target = module, target
         self._spaces, self._random = spaces, Random(seed)
-        self._seen: set[int] = set()
+        self._seen: set[str] = set()
         self._models: defaultdict[str, CostModel] = defaultdict(CostModel)
         self.measured: list[tuple[float, Candidate]] = []
         """Candidates with their times, fastest first."""
         self.refusals: Counter[str] = Counter()
         """Number of draws that were refused, by reason."""
 
-    def skip(self, key: int) -> None:
-        """Do not propose the program with this structural hash."""
+    def skip(self, key: str) -> None:
+        """Do not propose the program with this key."""
         self._seen.add(key)
 
     def propose(self, count: int) -> list[Candidate]:
@@ -77,7 +78,7 @@ class Search:
         return [candidate for _, candidate in self.measured[:count]]
 
     def _pool(self, count: int) -> list[Candidate]:
-        found: dict[int, Candidate] = {}
+        found: dict[str, Candidate] = {}
         for _ in range(count * _ATTEMPTS):
             made = self._made()
             if made is not None and made.key not in self._seen:
@@ -115,7 +116,7 @@ class Search:
 
 
 class CostModel:
-    """Predicts the logarithm of a time from numbers; one model for each search space."""
+    """Predicts the logarithms of times from the drawn numbers of a search space."""
 
     def __init__(self, has_trees: bool | None = None) -> None:
         self._has_trees = find_spec("lightgbm") is not None if has_trees is None else has_trees

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import takewhile
 from math import prod
 
 from msgspec import Struct
@@ -48,13 +49,9 @@ def sketches(module: IRModule, target: Target) -> list[tuple[str, ScheduleText]]
         ("tiles", False, False), ("cached tiles", True, False), ("partial sums", False, True),
     ):  # fmt: skip
         generator = _Generator(Schedule(module, seed=1, error_render_level="fast"), lanes, is_cached, has_parts)
-        if generator.run() and not any(_same(text, generator.text(name)) for _, text in found):
+        if generator.run():
             found.append((sketch, generator.text(name)))
     return found
-
-
-def _same(one: ScheduleText, other: ScheduleText) -> bool:
-    return one.script() == other.script()
 
 
 class _Nest(Struct, frozen=True, eq=False):
@@ -161,8 +158,7 @@ class _Generator:
 
     def _parts(self, nest: _Nest) -> bool:
         """Sum each lane of the last reduction loop apart."""
-        lanes = self.schedule.sample_categorical(_powers(self.lanes), _even(len(_powers(self.lanes))))
-        _, inner = self.schedule.split(nest.reduction[-1], factors=[None, lanes])
+        _, inner = self.schedule.split(nest.reduction[-1], factors=[None, self._width()])
         if not self._try("rfactor", inner, 0):
             return False
         self._is_special = True
@@ -172,27 +168,20 @@ class _Generator:
         """Run the outer loops in parallel, and the innermost one as vectors, if they are spatial."""
         if not nest.spatial:
             return
-        if nest.loops[-1] in nest.spatial:
-            width = self.schedule.sample_categorical(_powers(self.lanes), _even(len(_powers(self.lanes))))
-            outer, inner = self.schedule.split(nest.loops[-1], factors=[None, width])
+        loops = list(nest.loops)
+        leading = list(takewhile(lambda loop: loop in nest.spatial, loops))
+        if loops[-1] in nest.spatial:
+            outer, inner = self.schedule.split(loops[-1], factors=[None, self._width()])
             self._try("vectorize", inner)
-            leading = (
-                [*self._leading(nest)[:-1], outer] if self._leading(nest) == list(nest.loops) else self._leading(nest)
-            )
-        else:
-            leading = self._leading(nest)
+            leading = [outer if loop is loops[-1] else loop for loop in leading]
         self._parallel(leading)
 
-    def _leading(self, nest: _Nest) -> list[LoopRV]:
-        """Return the spatial loops that come before all others."""
-        found: list[LoopRV] = []
-        for loop in nest.loops:
-            if loop not in nest.spatial:
-                break
-            found.append(loop)
-        return found
-
     # --- Steps
+
+    def _width(self) -> ExprRV:
+        """Return a drawn number of elements: half a vector to four vectors."""
+        candidates = [max(self.lanes >> 1, 1), self.lanes, self.lanes << 1, self.lanes << 2]
+        return self.schedule.sample_categorical(candidates, [1 / len(candidates)] * len(candidates))
 
     def _split(self, loop: LoopRV, n: int, largest: int) -> list[LoopRV]:
         factors: list[ExprRV | None] = self.schedule.sample_perfect_tile(loop, n, largest)
@@ -245,11 +234,3 @@ def _with_last_loops(steps: Sequence[Step]) -> Iterator[Step]:
         else:
             args = [lists.get(value.name, value) if isinstance(value, Name) else value for value in step.args]
             yield replace(step, args=tuple(args))
-
-
-def _powers(lanes: int) -> list[int]:
-    return [lanes >> 1 or 1, lanes, lanes << 1, lanes << 2]
-
-
-def _even(count: int) -> list[float]:
-    return [1 / count] * count

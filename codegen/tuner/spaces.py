@@ -6,15 +6,17 @@ that the sketches generate (`sketches`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ...ir import tir
 from ...ir.base import IRModule
-from ...ir.schedule.apply import draws, schedules_for
+from ...ir.equal import structural_hash
+from ...ir.function_table import unused_name
+from ...ir.schedule import Schedule
+from ...ir.schedule.apply import SEED, draws, schedules_for
 from ...ir.schedule.declaration import COMPOSITES, Knob, primitive_called
 from ...ir.schedule.text import Name, ScheduleText, Statement, Step
 from ..default_schedules import default_schedules
@@ -92,7 +94,8 @@ def _with_drawn_knobs(text: ScheduleText) -> ScheduleText:
         for name, value, knob in _knobs(step):
             candidates = candidates_of(value, knob)
             if len(candidates) > 1:
-                unique = _unique(name, taken)
+                unique = unused_name(name, taken)
+                taken.add(unique)
                 steps.append(_draw(unique, candidates))
                 named[name] = Name("int32", unique)
         steps.append(replace(step, named=named))
@@ -120,21 +123,26 @@ def candidates_of(value: int, knob: Knob | None) -> tuple[int, ...]:
 
 
 def _draw(name: str, candidates: Sequence[int]) -> Step:
-    share = 1 / len(candidates)
-    named: Mapping[str, Any] = {"probs": tuple([share] * len(candidates))}
-    return Step("sample_categorical", (tuple(candidates),), dict(named), (name,))
-
-
-def _unique(name: str, taken: set[str]) -> str:
-    found, count = name, 0
-    while found in taken:
-        count += 1
-        found = f"{name}_{count}"
-    taken.add(found)
-    return found
+    probs = tuple([1 / len(candidates)] * len(candidates))
+    return Step("sample_categorical", (tuple(candidates),), {"probs": probs}, (name,))
 
 
 def workload_of(function: tir.PrimFunc) -> IRModule:
     """Return the module of one loop function, under a common name, by which its tuning is stored."""
     attrs = {name: value for name, value in function.attrs.items() if name != "global_symbol"}
     return IRModule({FUNCTION: replace(function, attrs=attrs)}, name="Workload")
+
+
+def scheduled(workload: IRModule, text: ScheduleText | None, target: str) -> tir.PrimFunc:
+    """Return the function of a workload after a schedule; as it is for None. Raises ScheduleError if a step is refused."""
+    schedule = Schedule(workload, seed=SEED)
+    if text is not None:
+        schedule.replay(text, target)
+    function = schedule.mod.functions[FUNCTION]
+    assert isinstance(function, tir.PrimFunc)
+    return function
+
+
+def key_of(function: tir.PrimFunc) -> str:
+    """Return the key of a function: its structural hash in hexadecimal digits."""
+    return f"{structural_hash(function):016x}"

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from ...ir import relax, script, tir
 from ...ir.base import GlobalVar, IRModule
 from ...ir.diagnostics import error
-from ...ir.equal import structural_hash
 from ...ir.schedule.text import ScheduleText
 from ...ir.spelling import did_you_mean
 from ...ir.visit import walk
@@ -21,7 +20,7 @@ from ..build import called_functions, loop_level_functions, lower_program
 from ..target import Target, check_runs_here
 from .database import WorkloadRow
 from .inputs import symbolic_sizes
-from .spaces import FUNCTION, own_schedules, workload_of
+from .spaces import FUNCTION, key_of, own_schedules, workload_of
 
 
 class Task(Struct, frozen=True, eq=False):
@@ -84,17 +83,15 @@ def tasks_of(
 def _task(name: str, function: tir.PrimFunc, own: Sequence[ScheduleText], calls: int) -> Task:
     workload = workload_of(function)
     program, tensors = script.dump(workload)
-    renamed = tuple([_for_workload(text) for text in own])
-    return Task((name,), workload, WorkloadRow(key_of(function), program, tensors), calls, renamed)
+    renamed = tuple([replace(text, function=FUNCTION) for text in own])
+    return Task((name,), workload, WorkloadRow(workload_key(function), program, tensors), calls, renamed)
 
 
-def key_of(function: tir.PrimFunc) -> str:
-    """Return the key of a function in databases: the structural hash of its workload."""
-    return f"{structural_hash(workload_of(function)):016x}"
-
-
-def _for_workload(text: ScheduleText) -> ScheduleText:
-    return replace(text, function=FUNCTION)
+def workload_key(function: tir.PrimFunc) -> str:
+    """Return the key of a function in databases, whatever it is called."""
+    (workload,) = workload_of(function).functions.values()
+    assert isinstance(workload, tir.PrimFunc)
+    return key_of(workload)
 
 
 def _merged(one: Task, other: Task) -> Task:

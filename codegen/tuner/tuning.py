@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...ir.equal import structural_hash
-from ...ir.schedule import Schedule
+from ...ir.function_table import unused_name
 from ...ir.schedule.apply import draws
 from ...ir.schedule.text import ScheduleText, kind_of
 from ..target import Target
@@ -19,7 +18,7 @@ from .database import Database, Record
 from .protocol import Batch, Limits, Outcome, Workload, typical
 from .runner import Runner
 from .search import Search
-from .spaces import FUNCTION, spaces_of
+from .spaces import FUNCTION, key_of, scheduled, spaces_of
 from .tasks import Task, rules_version, target_key
 
 _CONFIRMED = 4
@@ -82,12 +81,9 @@ class Result(Struct, frozen=True, eq=False):
         names = set(taken)
         for state in self.states:
             for function in state.task.names if state.chosen is not None else ():
-                name, number = f"{function}_tuned", 1
-                while name in names:
-                    number += 1
-                    name = f"{function}_tuned_{number}"
-                names.add(name)
                 assert state.chosen is not None
+                name = unused_name(f"{function}_tuned", names)
+                names.add(name)
                 found[function] = replace(state.chosen, name=name, function=function, target=kind_of(target.name))
         return found
 
@@ -105,7 +101,8 @@ class Tuning:
         self._key = target_key(target, plan.threads)
         self._kind = kind_of(target.name) or "llvm"
         self._known: dict[str, dict[str, Outcome]] = {}
-        self._baselines: dict[str, ScheduleText | None] = {}
+        self._baselines: dict[str, str] = {}
+        """The keys of the baselines."""
 
     def run(self, left_out: dict[str, str] | None = None) -> Result:
         """Search until the plan is fulfilled; Ctrl-C ends the search early, and keeps what was measured."""
@@ -130,10 +127,10 @@ class Tuning:
         """Make the spaces of a task, and measure its baseline."""
         task = state.task
         spaces = spaces_of(task.workload, self.target, task.own)
-        baseline = spaces.baseline
+        baseline = key_of(scheduled(task.workload, spaces.baseline, self._kind))
         self._baselines[task.row.key] = baseline
         plan = self.plan
-        program = task.program(baseline)
+        program = task.program(spaces.baseline)
         workload = Workload(
             task.row.key, program, task.row.tensors, self.target.text, plan.threads, plan.sizes, plan.limits, plan.seed
         )
@@ -148,14 +145,14 @@ class Tuning:
             state.stopped = "there is no space to search"
             return
         search = Search(task.workload, spaces.found, self._kind, plan.seed)
-        search.skip(_key_of_text(task, baseline, self._kind))
+        search.skip(baseline)
         self._searches[task.row.key] = search
         self._known[task.row.key] = self._stored(task)
 
     def _stored(self, task: Task) -> dict[str, Outcome]:
         """Return the outcomes of earlier runs by program; the first one of each, by which a repeated search takes the same course."""
         found: dict[str, Outcome] = {}
-        for record in self.database.records(task.row.key, self._key):
+        for record in self.database.records(task.row.key, self._key, self._baselines[task.row.key]):
             if record.rules == rules_version():
                 found.setdefault(
                     record.program, Outcome(record.status, record.message, record.seconds, record.reference)
@@ -218,18 +215,18 @@ class Tuning:
     def _measured(self, task: Task, batch: Sequence[Candidate], effort: float = 1.0) -> list[tuple[Candidate, Outcome]]:
         """Return the outcomes of candidates in their order: those that are stored, and new ones, which are stored at once."""
         known = self._known[task.row.key] if effort == 1.0 else {}
-        fresh = [candidate for candidate in batch if _hex(candidate) not in known]
+        fresh = [candidate for candidate in batch if candidate.key not in known]
         texts = [candidate.text("candidate", FUNCTION, self._kind) for candidate in fresh]
         found: dict[str, Outcome] = dict(known)
         request = Batch(task.row.key, tuple([task.program(text) for text in texts]), effort)
         for number, outcome in self.runner.measure(request) if fresh else ():
-            found[_hex(fresh[number])] = outcome
+            found[fresh[number].key] = outcome
             self.database.commit([self._record(task, fresh[number], texts[number], outcome)], task.row)
-        return [(candidate, found[_hex(candidate)]) for candidate in batch]
+        return [(candidate, found[candidate.key]) for candidate in batch]
 
     def _record(self, task: Task, candidate: Candidate, text: ScheduleText, outcome: Outcome) -> Record:
         return Record(
-            task.row.key, self._key, rules_version(), _hex(candidate), text.script().strip("\n"), outcome.status,
+            task.row.key, self._key, self._baselines[task.row.key], rules_version(), candidate.key, text.script().strip("\n"), outcome.status,
             outcome.message, outcome.seconds, outcome.reference,
         )  # fmt: skip
 
@@ -249,15 +246,3 @@ class Tuning:
             return
         state.best, candidate = search.measured[0]
         state.chosen = candidate.text(f"{state.task.name}_tuned", FUNCTION, self._kind)
-
-
-def _hex(candidate: Candidate) -> str:
-    return f"{candidate.key:016x}"
-
-
-def _key_of_text(task: Task, text: ScheduleText | None, kind: str) -> int:
-    """Return the structural hash of a task with a schedule."""
-    schedule = Schedule(task.workload, seed=1)
-    if text is not None:
-        schedule.replay(text, kind)
-    return structural_hash(schedule.mod.functions[FUNCTION])

@@ -12,14 +12,15 @@ from msgspec.structs import replace
 from ...ir import script, tir
 from ...ir.base import IRModule
 from ...ir.diagnostics import TvmsError
-from ...ir.schedule import Schedule
+from ...ir.function_table import unused_name
 from ...ir.schedule.apply import schedules_for
 from ...ir.schedule.text import ScheduleText, kind_of
+from ..default_schedules import default_schedules
 from ..target import Target
 from ..tuned import use
 from .database import Database, relative_time
-from .spaces import FUNCTION, workload_of
-from .tasks import key_of, target_key, with_schedule
+from .spaces import FUNCTION, key_of, scheduled, workload_of
+from .tasks import target_key, with_schedule, workload_key
 
 
 @contextmanager
@@ -45,18 +46,25 @@ def tuned_schedules(module: IRModule, target: Target, database: Database, thread
     if target.arch:
         return {}  # GPUs are not tuned
     own = {text.function for text in schedules_for(module, target.name)} if module.schedules else set[str]()
-    key, found = target_key(target, threads), dict[str, ScheduleText]()
+    found: dict[str, ScheduleText] = {}
     for name, function in module.functions.items():
-        if not isinstance(function, tir.PrimFunc) or name in own or not isinstance(function.body, tir.BlockRealize):
-            continue
-        best = database.best(key_of(function), key)
-        text = None if best is None or relative_time(best) >= 1 else read_schedule(function, best.schedule)
-        if text is not None:
-            unique = f"{name}_tuned" + "_" * sum(
-                f"{name}_tuned" in names for names in (module.schedules, module.functions)
-            )
-            found[unique] = replace(text, name=unique, function=name, target=kind_of(target.name))
+        if isinstance(function, tir.PrimFunc) and name not in own and isinstance(function.body, tir.BlockRealize):
+            text = _best(function, target, database, threads)
+            if text is not None:
+                unique = unused_name(f"{name}_tuned", {*module.schedules, *module.functions, *found})
+                found[unique] = replace(text, name=unique, function=name, target=kind_of(target.name))
     return found
+
+
+def _best(function: tir.PrimFunc, target: Target, database: Database, threads: int) -> ScheduleText | None:
+    """Return the schedule of a function that is faster than its default one; None if the database has none."""
+    workload, key = workload_key(function), target_key(target, threads)
+    if not database.records(workload, key):
+        return None
+    module = workload_of(function)
+    default = default_schedules(module, target)[FUNCTION].text
+    best = database.best(workload, key, key_of(scheduled(module, default, target.name)))
+    return None if best is None or relative_time(best) >= 1 else read_schedule(function, best.schedule)
 
 
 def read_schedule(function: tir.PrimFunc, schedule: str) -> ScheduleText | None:
@@ -67,7 +75,7 @@ def read_schedule(function: tir.PrimFunc, schedule: str) -> ScheduleText | None:
         module = script.parse(with_schedule(program, schedule), "database", tensors)
         texts = [text for text in module.schedules.values() if isinstance(text, ScheduleText)]
         for text in texts:
-            Schedule(workload, seed=1).replay(text)
+            scheduled(workload, text, "llvm")
     except TvmsError:
         return None
     return next((text for text in texts if text.function == FUNCTION), None)

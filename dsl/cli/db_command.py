@@ -42,14 +42,14 @@ def _list(arguments: argparse.Namespace, database: Database) -> int:
     from ...codegen.tuner.database import relative_time
 
     records = database.records()
-    groups = Counter((record.workload, record.target) for record in records)
-    for (workload, target), count in groups.items():
-        best = database.best(workload, target)
+    groups = Counter((record.workload, record.target, record.baseline) for record in records)
+    for (workload, target, baseline), count in groups.items():
+        best = database.best(workload, target, baseline)
         gain = (
             "nothing measured" if best is None else f"best {1 / relative_time(best):.2f} times as fast as the baseline"
         )
         say(f"{workload}  {count} measurements, {gain}  {target}")
-    say(f"{arguments.db}: {len(records)} measurements of {len({workload for workload, _ in groups})} workloads")
+    say(f"{arguments.db}: {len(records)} measurements of {len({workload for workload, _, _ in groups})} workloads")
     return 0
 
 
@@ -60,8 +60,8 @@ def _show(arguments: argparse.Namespace, database: Database) -> int:
 
     key = _key(arguments.argument, database)
     row = database.workloads()[key]
-    targets = dict.fromkeys(record.target for record in database.records(key))
-    bests = [(target, database.best(key, target)) for target in targets]
+    measured = dict.fromkeys((record.target, record.baseline) for record in database.records(key))
+    bests = [(target, database.best(key, target, baseline)) for target, baseline in measured]
     if not any(best for _, best in bests):
         write_program(row.program)
     for target, best in bests:

@@ -15,6 +15,7 @@ import pytest
 from tvms.codegen.tuner.database import Database, Record, WorkloadRow
 from tvms.ir.diagnostics import TvmsError
 
+BASELINE = "b" * 16
 ROW = WorkloadRow("00ff", "program", b"\x00\xff")
 
 
@@ -23,6 +24,7 @@ def record(number: int, workload: str = "00ff", target: str = "llvm") -> Record:
     return Record(
         workload,
         target,
+        BASELINE,
         "rules",
         f"{number:016x}",
         f"S.schedule s(main):  # {number}",
@@ -39,7 +41,7 @@ def test_rows_come_back_as_they_were(tmp_path: Path) -> None:
     records = [
         record(1),
         record(0, target="cuda"),
-        Record("00ff", "llvm", "r", "k", "größe\n", "crash", "it's", (), ()),
+        Record("00ff", "llvm", BASELINE, "r", "k", "größe\n", "crash", "it's", (), ()),
     ]
     with Database(path) as database:
         database.commit(records, ROW)
@@ -49,7 +51,7 @@ def test_rows_come_back_as_they_were(tmp_path: Path) -> None:
         assert database.records("other") == []
         assert database.workloads() == {"00ff": ROW}
         assert database.notes == []
-        best = database.best("00ff", "llvm")
+        best = database.best("00ff", "llvm", BASELINE)
     assert best == records[0]
 
 
@@ -57,9 +59,11 @@ def test_the_last_measurement_of_a_program_counts(tmp_path: Path) -> None:
     """A longer measurement replaces the short one that came before it."""
     with Database(tmp_path / "a.db") as database:
         lucky, later = record(1), record(1)
-        database.commit([Record("00ff", "llvm", "r", lucky.program, "a", "ok", "", (0.1,), (1.0,)), record(2)], ROW)
-        database.commit([Record("00ff", "llvm", "r", later.program, "a", "ok", "", (9.0,), (1.0,))])
-        best = database.best("00ff", "llvm")
+        database.commit(
+            [Record("00ff", "llvm", BASELINE, "r", lucky.program, "a", "ok", "", (0.1,), (1.0,)), record(2)], ROW
+        )
+        database.commit([Record("00ff", "llvm", BASELINE, "r", later.program, "a", "ok", "", (9.0,), (1.0,))])
+        best = database.best("00ff", "llvm", BASELINE)
     assert best == record(2)
 
 
@@ -80,6 +84,7 @@ def test_damaged_rows_are_set_aside(tmp_path: Path) -> None:
     fields = (
         "workload",
         "target",
+        "baseline",
         "rules",
         "program",
         "schedule",
@@ -90,7 +95,7 @@ def test_damaged_rows_are_set_aside(tmp_path: Path) -> None:
         "checksum",
     )
     for number in range(1, 1000, 2):
-        field = fields[number % len(fields)]
+        field = fields[number // 2 % len(fields)]
         damage.execute(f"UPDATE record SET {field} = substr({field}, 2) || '~' WHERE id = ?", (number,))
     damage.commit()
     damage.close()

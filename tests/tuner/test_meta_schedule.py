@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tvms
+from msgspec.structs import replace
 from tvms import meta_schedule, relax
-from tvms.codegen.tuner.database import Record
 from tvms.ir.diagnostics import TvmsError
 from tvms.ir.equal import structural_equal
 
@@ -47,7 +47,7 @@ def test_the_best_schedule_is_applied(tmp_path: Path) -> None:
     database = meta_schedule.tune_tir(mod, "llvm", tmp_path, 2)
     record = database.records()[0]
     text = 'S.schedule candidate(main, target="llvm"):\n    block = S.get_block("matmul")\n    i, j, k = S.get_loops(block)\n    S.parallel(i)'
-    fast = Record(record.workload, record.target, record.rules, "f" * 16, text, "ok", "", (1e-9,), (1.0,))
+    fast = replace(record, program="f" * 16, schedule=text, status="ok", message="", seconds=(1e-9,), reference=(1.0,))
     database.commit([fast])
     schedule = meta_schedule.compile_tir(database, mod, "llvm")
     assert schedule is not None
@@ -55,6 +55,10 @@ def test_the_best_schedule_is_applied(tmp_path: Path) -> None:
     with tvms.target.Target("llvm"):
         applied = relax.transform.MetaScheduleApplyDatabase(str(tmp_path))(mod)
     assert structural_equal(applied, schedule.mod)
+    database.commit([replace(fast, baseline="0" * 16, program="e" * 16, schedule="S.schedule", seconds=(1e-12,))])
+    again = meta_schedule.compile_tir(database, mod, "llvm")
+    assert again is not None
+    assert structural_equal(again.mod, schedule.mod)  # what was measured against another baseline does not count
     other = module(
         MATMUL.replace("64, 64, 64", "32, 64, 64")
         .replace("A: T.Buffer((64, 64)", "A: T.Buffer((32, 64)")

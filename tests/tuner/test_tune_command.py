@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tvms
 from tvms.codegen.tuner.database import Database
 from tvms.dsl.cli import main
 
-from tests.tuner.workloads import MATMUL, SPACE
+from tests.tuner.workloads import MATMUL, SPACE, SimulatedRunner
 
 COMMENT = "# The product.\n"
 
@@ -24,29 +26,43 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_file_is_tuned_and_compiled_with_the_result(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The schedule is added once, and replaced by later runs; the database serves compilations."""
+    """Without --write the file stays as it is; the database serves compilations."""
     before = (folder / "a.tvms").read_text(encoding="utf-8")
     assert main(["tune", "a.tvms", "--trials", "6", "--threads", "1", "--json"]) == 0
-    summary = json.loads(capsys.readouterr().out)
-    (task,) = summary["tasks"]
-    assert task["functions"] == ["matmul"]
-    assert task["trials"] == 6
+    (task,) = json.loads(capsys.readouterr().out)["tasks"]
+    assert (task["functions"], task["trials"]) == (["matmul"], 6)
     assert task["outcomes"]["ok"] >= 1
     assert (folder / "a.tvms").read_text(encoding="utf-8") == before
     with Database("tvms-tuning.db", read_only=True) as database:
-        records = database.records()
-    assert len(records) >= 6
-    for _ in range(2):
-        assert main(["tune", "a.tvms", "--trials", "6", "--threads", "1", "--write"]) == 0
-    after = (folder / "a.tvms").read_text(encoding="utf-8")
-    assert after.startswith(before.rstrip())
-    is_faster = task["best"] < task["baseline"]
-    assert after.count("S.schedule matmul_tuned(matmul") == int("_tuned" in after)
-    if is_faster:
-        assert re.search(r"# Tuned: .* times as fast, 6 trials, llvm\n", after) or after == before
-    plain = tvms.compile(tvms.parse("#tvms 1\n" + MATMUL), database="tvms-tuning.db", threads=1)
-    assert "matmul" in plain
+        assert len(database.records()) >= 6
+    call = tvms.compile(tvms.parse("#tvms 1\n" + MATMUL), database="tvms-tuning.db", threads=1)["matmul"]
+    a, b = np.random.default_rng(0).random((2, 64, 64), np.float32) - 0.5
+    c = np.zeros((64, 64), np.float32)
+    call(a, b, c)
+    np.testing.assert_allclose(c, a @ b, rtol=1e-4, atol=1e-5)
+
+
+def test_the_best_schedule_is_written_once(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A later run replaces the schedule that an earlier one added; everything else in the file stays."""
+    before = (folder / "a.tvms").read_text(encoding="utf-8")
+    texts: list[str] = []
+    for offset, gain in ((0.5, "[12]"), (0.001, "[0-9]+")):
+        monkeypatch.setattr("tvms.codegen.tuner.runner.LocalRunner", partial(SimulatedRunner, offset=offset))
+        assert main(["tune", "a.tvms", "--trials", "6", "--write", "--db", f"{offset}.db"]) == 0
+        assert "a.tvms: added matmul_tuned\n" in capsys.readouterr().out
+        texts.append((folder / "a.tvms").read_text(encoding="utf-8"))
+        added = texts[-1].removeprefix(before)
+        assert re.match(
+            r'\n    S\.schedule matmul_tuned\(matmul, target="llvm"\):\n'
+            rf"        # Tuned: .* to .*, {gain}\.\d\d times as fast, 6 trials, llvm\n",
+            added,
+        )
+        assert texts[-1].count("S.schedule matmul_tuned") == 1
+    assert texts[0] != texts[1]
     assert main(["check", "a.tvms"]) == 0
+    assert main(["schedule", "a.tvms"]) == 0
 
 
 def test_a_database_is_listed_copied_and_checked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
