@@ -1,4 +1,4 @@
-"""The sample notebooks: each runs, and shows what is stored in it.
+"""The sample notebooks run, and their outputs are those that are stored.
 
 python tests/test_notebooks.py    run them and store their outputs
 """

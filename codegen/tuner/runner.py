@@ -64,7 +64,7 @@ class LocalRunner:
             self.process.wait()
             for stream in (self.process.stdin, self.process.stdout):
                 if stream is not None:
-                    with suppress(OSError):  # what it did not read is lost
+                    with suppress(OSError):  # closing flushes to a process that may have ended
                         stream.close()
             self.process = None
 

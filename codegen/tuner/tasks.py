@@ -126,7 +126,7 @@ def _calls(module: IRModule) -> dict[str, int]:
 def check_tunable(target: Target) -> None:
     """Raise E1104 if nothing can be measured for a target: a GPU, whose simulation takes other times, or another processor (E0617)."""
     if target.arch:
-        reason = f"tuning for '{target.text}' needs measurements on a GPU, which do not exist yet"
+        reason = f"tuning for '{target.text}' cannot be measured: GPUs are not supported yet"
         raise error("E1104", reason, None, "tune for this processor: llvm")
     check_runs_here(target)
 

@@ -264,7 +264,7 @@ def _requires(primitive: Primitive) -> Iterator[str]:
         yield from ("", "Requires:", "")
     for condition in primitive.requires:
         link = f"[{condition.code}](diagnostics.md#{condition.code.lower()})"
-        yield f"- **{link}** {condition.holds}; else: {condition.remedy}"
+        yield f"- **{link}** {condition.holds}. Otherwise, {condition.remedy}"
 
 
 def _example(primitive: Primitive) -> Iterator[str]:

@@ -87,7 +87,7 @@ def test_refusals() -> None:
     other = relax.Var("other")
     with pytest.raises(tvms.TvmsError) as caught:
         rewriter.remove_unused(other)
-    assert str(caught.value) == "error[E0105]: the block has no binding of 'other'\n  = help: pass allow_undef=True"
+    assert str(caught.value) == "error[E0105]: the block does not bind 'other'\n  = help: pass allow_undef=True"
     rewriter.remove_unused(other, allow_undef=True)
     assert rewriter.mutated_root_fn() is before
     with pytest.raises(tvms.TvmsError, match=r"error\[E0105\]: 'dfb' is not a block of 'root_fn'"):

@@ -53,7 +53,7 @@ def shell(tmp_path: Path) -> Iterator[InteractiveShell]:
 
 
 class Ran:
-    """A cell that was run: its error, what it displayed, and what it wrote."""
+    """An executed cell: its error, its displayed outputs, and the text that it printed."""
 
     def __init__(self, shell: InteractiveShell, cell: str) -> None:
         with capture_output() as captured:

@@ -79,7 +79,7 @@ MUTANTS = (
     Mutant("> does not swap its operands", "simplify", "ir/simplify/comparisons.py",
            "(expr.dtype, expr.b, expr.a))", "(expr.dtype, expr.a, expr.b))"),
     # --- Schedules
-    Mutant("split has no guard", "schedule", "ir/schedule/primitives/split.py",
+    Mutant("split omits the guard", "schedule", "ir/schedule/primitives/split.py",
            "            body = _guarded(program, body, condition)", "            pass"),
     Mutant("split's guard is off by one", "schedule", "ir/schedule/primitives/split.py",
            "condition = make.less(value, loop.extent)", "condition = make.less(value, make.sub(loop.extent, 1))"),
@@ -220,7 +220,7 @@ MUTANTS = (
            "        for axis, (index, is_checked) in enumerate(zip(said, is_open, strict=False)):\n            if not is_checked:",
            "        for axis, (index, is_checked) in enumerate(zip(said, is_open, strict=False)):\n            if not is_checked or not axis:"),
     # --- Threads
-    Mutant("there is no barrier between iterations", "gpu", "codegen/gpu/barriers.py",
+    Mutant("the barrier between iterations is missing", "gpu", "codegen/gpu/barriers.py",
            "loop = replace(stmt, body=self.rewrite(once))", "loop = replace(stmt, body=once)"),
     Mutant("a thread may write elements that others read", "gpu", "codegen/gpu/barriers.py",
            "not (a.is_write or b.is_write)", "not (a.is_write and b.is_write)"),

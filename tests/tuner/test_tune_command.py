@@ -111,7 +111,7 @@ WRONG = [
     ),
     (
         ["tune", "f.tvms", "--target", "cuda -arch=sm_80"],
-        "error[E1104]: tuning for 'cuda -arch=sm_80' needs measurements on a GPU, which do not exist yet\n"
+        "error[E1104]: tuning for 'cuda -arch=sm_80' cannot be measured: GPUs are not supported yet\n"
         "  = help: tune for this processor: llvm",
     ),
     (

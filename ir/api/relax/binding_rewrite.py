@@ -81,7 +81,7 @@ class DataflowBlockRewrite:
         kept = tuple(binding for binding in self._block.bindings if binding.var is not var)
         if len(kept) == len(self._block.bindings):
             if not allow_undef:
-                raise error("E0105", f"the block has no binding of '{var.name_hint}'", help="pass allow_undef=True")
+                raise error("E0105", f"the block does not bind '{var.name_hint}'", help="pass allow_undef=True")
             return
         block = replace(self._block, bindings=kept)
         function = _with_block(self._function, self._block, block)
