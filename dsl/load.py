@@ -100,8 +100,10 @@ def load_module(
     *,
     mmap: bool = False,
     values: Mapping[str, Any] | None = None,
+    stdin_name: str | None = None,
 ) -> IRModule:
-    """Return the module in the file at `path` ("-" is standard input); errors are those of `read_source` and `parse`.
+    """Return the module in the file at `path` ("-" is standard input, the text of the file `stdin_name` if that is given);
+    errors are those of `read_source` and `parse`.
 
     In a Python program, a notebook or a Markdown page (.py, .ipynb, .md), definitions are found among other things, which
     are ignored; `FILE::NAME` reads one of them. `values` are those of the names that they capture; raise E0822 for others
@@ -111,7 +113,7 @@ def load_module(
     tensor does not match. Warnings are added to `warnings`. With `mmap`, the sidecar file is mapped instead of read: its pages take
     memory only while they are used, but it must not change as long as the tensors exist.
     """
-    return read_module(*open_file(str(path), values), warnings, mmap=mmap, values=values)
+    return read_module(*open_file(str(path), values, stdin_name), warnings, mmap=mmap, values=values)
 
 
 def read_module(
@@ -178,15 +180,15 @@ def _merged(host: Host, warnings: list[Diagnostic] | None) -> IRModule:
     return replace(modules[0], functions=functions)
 
 
-def load_verified(path: str) -> IRModule:
-    """Return the verified module in a file; raise TvmsError if it breaks a law of the IR.
+def load_verified(path: str, stdin_name: str | None = None) -> IRModule:
+    """Return the verified module in a file, as `load_module`; raise TvmsError if it breaks a law of the IR.
 
     Warnings of the text are written to standard error.
     """
     from ..ir.verify import check_law
 
     warnings: list[Diagnostic] = []
-    module = load_module(path, warnings)
+    module = load_module(path, warnings, stdin_name=stdin_name)
     if warnings:
         say(script.render(warnings), sys.stderr)
     check_law(module)

@@ -19,6 +19,7 @@ from ...ir.diagnostics import TvmsError
 from ...ir.sanitize import say
 from ...ir.spelling import did_you_mean
 from . import options
+from .common_options import check_stdin_name
 from .files import find_files
 from .reporting import COLORS, UsageError, choose_colors, exit_code, report, report_internal
 
@@ -103,6 +104,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
         parsers[arguments.command].error(f"unrecognized arguments: {' '.join(unknown)}")
+    check_stdin_name(arguments)
     return arguments
 
 

@@ -15,7 +15,6 @@ from ...ir.diagnostics import error
 from ...ir.files import MIB, read_file
 from ...ir.sanitize import emit, json_text, say
 from ..entries import arguments_of, select_entry
-from ..load import load_verified
 from . import common_options
 from .arguments import bind_sizes, make_values, read_given, split_pairs
 from .progress import interruptible, progress
@@ -66,7 +65,7 @@ def compile_call(arguments: argparse.Namespace) -> CompiledCall:
     """Compile the file that the command line names, and make the values of a call."""
     from ...codegen import compile as compile_module
 
-    module = common_options.defined(load_verified(arguments.file), arguments)
+    module = common_options.defined(common_options.loaded(arguments), arguments)
     entry, function = select_entry(module, arguments.entry)
     params = arguments_of(function)
     given = read_given(params, split_pairs(arguments.arg, "--arg"))

@@ -133,8 +133,6 @@ def _fix(path: str) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check all files; return 0 if there are no errors."""
-    if arguments.stdin_filename and arguments.paths != ["-"]:
-        raise UsageError("--stdin-filename requires the path '-'")
     values = defined_values(arguments)
     results = [_check(file, arguments, values) for file in find_files(arguments.paths, ("*.tvms", *PATTERNS))]
     files = [result for result in results if result is not None]

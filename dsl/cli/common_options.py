@@ -13,12 +13,34 @@ if TYPE_CHECKING:
     from ...ir.base import IRModule
 
 
+def add_stdin_name(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--stdin-filename", metavar="NAME", help="the name of the file that standard input is the text of"
+    )
+
+
 def add_file(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
         metavar="FILE",
         help="a .tvms file, or a file with TVMScript (FILE::NAME for one definition); - is standard input",
     )
+    add_stdin_name(parser)
+
+
+def check_stdin_name(arguments: argparse.Namespace) -> None:
+    """Refuse a name of standard input that is not read."""
+    name = getattr(arguments, "stdin_filename", None)
+    paths = getattr(arguments, "paths", None) or [getattr(arguments, "file", None) or ""]
+    if name and [path.partition("::")[0] for path in paths] != ["-"]:
+        raise UsageError("--stdin-filename requires the path '-'")
+
+
+def loaded(arguments: argparse.Namespace) -> IRModule:
+    """Return the verified module in the file of a command."""
+    from ..load import load_verified
+
+    return load_verified(arguments.file, arguments.stdin_filename)
 
 
 def add_dialect(parser: argparse.ArgumentParser) -> None:

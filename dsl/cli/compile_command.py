@@ -12,9 +12,8 @@ import msgspec
 from ...ir.files import write_together
 from ...ir.sanitize import json_text, say
 from ...ir.source_lines import source_of
-from ..load import load_verified
 from . import common_options
-from .files import write_output
+from .files import STANDARD_OUTPUT, write_output
 from .progress import progress
 from .reporting import UsageError, terminal_width
 
@@ -28,9 +27,9 @@ def run(arguments: argparse.Namespace) -> int:
     from ...codegen import Settings, aot
 
     output = aot.OUTPUTS[arguments.emit]
-    if output.is_binary and arguments.output is None and sys.stdout.isatty():
+    if output.is_binary and arguments.output in STANDARD_OUTPUT and sys.stdout.isatty():
         raise UsageError(f"'{arguments.emit}' is binary: write it to a file with -o FILE")
-    module = common_options.defined(load_verified(arguments.file), arguments)
+    module = common_options.defined(common_options.loaded(arguments), arguments)
     settings = Settings(**common_options.settings_of(arguments))
     target = arguments.target
     if arguments.report:
@@ -43,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     with progress():
         result = output.make(module, target, settings)
-        if arguments.emit == "so" and isinstance(result, bytes) and arguments.output is not None:
+        if arguments.emit == "so" and isinstance(result, bytes) and arguments.output not in STANDARD_OUTPUT:
             return _write_library(result, aot.header(module, target), arguments.output)
     write_output(result, arguments.output)
     return 0

@@ -18,7 +18,7 @@ from ..formatter import format_text
 from ..load import open_file, read_definition, read_module
 from ..sidecar import sidecar_of
 from .common_options import defined_values
-from .files import find_files, write_module, write_output
+from .files import STANDARD_OUTPUT, find_files, write_module, write_output
 from .reporting import Findings, UsageError, exit_code, report
 
 SUFFIXES = {"tvms": ".tvms", "tvm-0.21": ".py", "tvm-0.27": ".py"}
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     values = defined_values(arguments)
     if arguments.in_place:
         _check_in_place(arguments)
-    if arguments.output is None and not arguments.in_place:
+    if arguments.output in STANDARD_OUTPUT and not arguments.in_place:
         if len(arguments.paths) != 1 or os.path.isdir(arguments.paths[0]):
             raise UsageError("several files need -o FOLDER, or --in-place")
         shown = _convert(arguments.paths[0], None, arguments.to, None, values)

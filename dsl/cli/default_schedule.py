@@ -17,8 +17,9 @@ from ...ir.relax import Function
 from ...ir.schedule.text import ScheduleText
 from ...ir.spelling import did_you_mean
 from .. import syntax
-from ..load import load_verified, parse_source, read_source
+from ..load import parse_source, read_source
 from ..parser import parse_syntax
+from . import common_options
 from .files import write_module, write_output
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ...codegen.target import get_target
 
     target = get_target(arguments.target or "llvm")
-    source = load_verified(arguments.file)
+    source = common_options.loaded(arguments)
     has_graphs = any(isinstance(function, Function) for function in source.functions.values())
     module = source
     if has_graphs:

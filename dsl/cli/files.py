@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from ...ir.base import IRModule, Source
 
 
+STANDARD_OUTPUT = (None, "-")
+"""Paths of outputs that are not files."""
+
+
 def find_files(paths: list[str], patterns: tuple[str, ...] = ("*.tvms",)) -> list[str]:
     """Return the files at `paths`; a folder contributes all files below it that match a pattern."""
     if paths.count("-") > 1:
@@ -50,8 +54,8 @@ def _is_environment(folder: Path) -> bool:
 
 
 def write_output(data: str | bytes, path: str | None, below: str | None = None) -> None:
-    """Write to the file `path` (`ir.files.write_whole`), or to standard output."""
-    if path is not None:
+    """Write to the file `path` (`ir.files.write_whole`), or to standard output (None, or "-")."""
+    if path not in STANDARD_OUTPUT:
         write_whole(data, path, below=below)
     elif isinstance(data, str):
         write_program(data)
@@ -73,7 +77,7 @@ def write_module(module: IRModule, dialect: str, path: str | None, below: str | 
         ]
         if left_out:
             report(left_out)
-    if path is not None:
+    if path not in STANDARD_OUTPUT:
         from ..sidecar import save_module
 
         save_module(module, path, dialect, below)

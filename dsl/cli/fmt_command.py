@@ -19,8 +19,6 @@ from .reporting import Findings, UsageError, report
 
 def run(arguments: argparse.Namespace) -> int:
     """Format files in place, or report unformatted ones (`--check`, `--diff`); `-` is written to standard output."""
-    if arguments.stdin_filename and arguments.paths != ["-"]:
-        raise UsageError("--stdin-filename requires the path '-'")
     if arguments.range and (len(arguments.paths) > 1 or os.path.isdir(arguments.paths[0])):
         raise UsageError("--range requires one file", help="format the files one by one")
     changed, found = 0, Findings()

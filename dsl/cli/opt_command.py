@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     instruments += [PrintAfterAll()] if arguments.print_after_all else []
     instruments += [law] if arguments.verify_each else []
     sequence = Sequential(parse_passes(arguments.passes))
-    mod = load_module(arguments.file)
+    mod = load_module(arguments.file, stdin_name=arguments.stdin_filename)
     try:
         with PassContext(opt_level=3, instruments=instruments):
             result = sequence(mod)

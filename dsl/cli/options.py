@@ -134,6 +134,7 @@ def _add_profile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", metavar="FILE", nargs="?", help="a .tvms file, or a TVMScript file; - is standard input"
     )
+    common.add_stdin_name(parser)
     common.add_values(parser)
     common.add_settings(parser)
     common.add_defines(parser)
@@ -155,6 +156,7 @@ def _add_opt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", metavar="FILE", nargs="?", help="a .tvms file, or a TVMScript file; - is standard input"
     )
+    common.add_stdin_name(parser)
     parser.add_argument("--passes", metavar="LIST", help='such as "LegalizeOps, FuseOps(fuse_opt_level=2)"')
     parser.add_argument("--list", action="store_true", help="list all passes")
     parser.add_argument("--verify-each", action="store_true", help="verify the module after every pass")

@@ -17,12 +17,13 @@ def run(arguments: argparse.Namespace) -> int:
     values = defined_values(arguments)
     if arguments.keep_source_forms:
         return _print_as_written(arguments, values)
-    write_module(load_module(arguments.file, values=values), arguments.dialect, arguments.output)
+    module = load_module(arguments.file, values=values, stdin_name=arguments.stdin_filename)
+    write_module(module, arguments.dialect, arguments.output)
     return 0
 
 
 def _print_as_written(arguments: argparse.Namespace, values: dict[str, object]) -> int:
-    source, host = open_file(arguments.file, values)
+    source, host = open_file(arguments.file, values, arguments.stdin_filename)
     if host is not None or arguments.dialect != "tvms" or dialect_of(source) != "tvms":
         raise UsageError("--keep-source-forms prints a text of our own dialect", help="leave it out")
     read_module(source, host, values=values)  # a text with errors is not printed

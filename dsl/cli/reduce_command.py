@@ -15,7 +15,8 @@ from .opt_command import parse_passes
 def run(arguments: argparse.Namespace) -> int:
     """Print the smallest module found."""
     sequence = Sequential(parse_passes(arguments.passes))
-    smallest = smallest_failing(sequence, load_module(arguments.file), arguments.tries)
+    module = load_module(arguments.file, stdin_name=arguments.stdin_filename)
+    smallest = smallest_failing(sequence, module, arguments.tries)
     if smallest is None:
         help = "give a file on which the passes raise an error or break a law of the IR"
         raise error("E0817", f"{arguments.passes} does not fail on {arguments.file}", help=help)

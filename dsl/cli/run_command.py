@@ -13,7 +13,6 @@ from ...ir import relax
 from ...ir.base import IRModule
 from ...ir.sanitize import say
 from ..entries import Argument, Function, arguments_of, needed_for, select_entry
-from ..load import load_verified
 from . import common_options
 from .arguments import bind_sizes, make_values, read_given, split_pairs
 from .files import write_output
@@ -128,7 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run one function and show its inputs and results."""
     from . import table
 
-    module = common_options.defined(load_verified(arguments.file), arguments)
+    module = common_options.defined(common_options.loaded(arguments), arguments)
     entry, function = select_entry(module, arguments.entry)
     module = needed_for(module, entry)
     params = arguments_of(function)

@@ -10,7 +10,7 @@ from ...ir.base import IRModule, Trivia
 from ...ir.diagnostics import TvmsError, error
 from ...ir.schedule.text import ScheduleText, Statement, kind_of
 from ...ir.spelling import did_you_mean
-from ..load import load_verified, read_source
+from ..load import read_source
 from . import common_options
 from .files import write_module
 from .reporting import UsageError
@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ...ir.schedule.explain import explain
     from ...ir.schedule.schedule import Schedule
 
-    module = common_options.defined(load_verified(arguments.file), arguments)
+    module = common_options.defined(common_options.loaded(arguments), arguments)
     if arguments.trace is not None:
         write_module(_traced(module, arguments.trace), arguments.dialect, arguments.output)
         return 0

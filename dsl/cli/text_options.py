@@ -50,9 +50,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
         help="format of the report: %(choices)s; full is written to standard error, the others to standard output "
         "(default: full)",
     )
-    parser.add_argument(
-        "--stdin-filename", metavar="NAME", help="the name of the file that standard input is the text of"
-    )
+    common.add_stdin_name(parser)
     common.add_watch(parser)
 
 
@@ -78,9 +76,7 @@ def _add_fmt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--range", type=line_range, metavar="FIRST:LAST", help="format only the statements in these lines of one file"
     )
-    parser.add_argument(
-        "--stdin-filename", metavar="NAME", help="the name of the file that standard input is the text of"
-    )
+    common.add_stdin_name(parser)
 
 
 def _add_diff(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,7 @@ from itertools import chain
 from ...ir.sanitize import say, write_program
 from ..builder.module import build_module
 from ..entries import needed_for, select_entry
-from ..load import load_verified
+from . import common_options
 from .reporting import UsageError
 
 
@@ -16,7 +16,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the stages, or with `--list` their names; `--stage` selects one."""
     from ...codegen.tour import Stage, tour
 
-    module = load_verified(arguments.file)
+    module = common_options.loaded(arguments)
     if arguments.entry is not None:
         module = needed_for(module, select_entry(module, arguments.entry)[0])
     names: list[str] = []

@@ -13,7 +13,7 @@ from ...ir.base import IRModule, Trivia
 from ...ir.diagnostics import Diagnostic, TvmsError, error
 from ...ir.sanitize import emit, json_text, say
 from ...ir.schedule.text import ScheduleText, kind_of
-from ..load import load_verified
+from . import common_options
 from .arguments import split_pairs
 from .files import write_module, write_output
 from .reporting import UsageError, report_notes, say_list
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.write and arguments.file == "-":
         raise UsageError("--write needs a file, not standard input", help="print the schedules, or use -o")
-    module, target = load_verified(arguments.file), get_target(arguments.target)
+    module, target = common_options.loaded(arguments), get_target(arguments.target)
     check_tunable(target)
     plan = _plan(arguments)
     tasks, left_out = tasks_of(module, target, arguments.func, plan.sizes)

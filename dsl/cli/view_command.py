@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ...ir.sanitize import say
 from ..entries import select_entry
-from ..load import load_verified
+from . import common_options
 from .files import write_output
 from .reporting import UsageError
 
@@ -22,11 +22,11 @@ def run(arguments: argparse.Namespace) -> int:
     kind = Path(output).suffix
     if kind not in (".svg", ".html") and output != "-":
         raise UsageError(f"-o {output}: expected a .svg or .html file, or - for standard output")
-    module = load_verified(arguments.file)
+    module = common_options.loaded(arguments)
     if arguments.entry is not None:
         name, function = select_entry(module, arguments.entry)
         module = replace(module, functions={name: function})
-    write_output(picture(module, arguments.file, as_html=kind == ".html"), None if output == "-" else output)
+    write_output(picture(module, arguments.file, as_html=kind == ".html"), output)
     if arguments.output is None:
         say(output)
     return 0

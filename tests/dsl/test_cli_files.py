@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import tvms
 from msgspec.structs import replace
+from safetensors.numpy import save_file
 from tvms import relax
 from tvms.dsl.cli import main
 
@@ -179,3 +180,33 @@ warning[E0816]: 1 tensor of the module is not part of the text
   = help: write a file with -o: it gets a .safetensors file beside it
 """
     )
+
+
+OUTPUTS = {
+    "print": [], "compile": ["--emit", "llvm"], "schedule": [], "convert": ["--to", "tvm-0.27"], "view": [],
+    "opt": ["--passes", "LegalizeOps"],
+}  # fmt: skip
+"""Commands that write a text to the path `-o`, with the other options that they need."""
+
+
+@pytest.mark.parametrize("command", OUTPUTS)
+def test_a_dash_is_standard_output(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([command, str(SAMPLES / "07_schedule.tvms"), *OUTPUTS[command], "-o", "-"]) == 0
+    assert capsys.readouterr().out.count("\n") > 10
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_text_of_standard_input_has_the_tensors_beside_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = 'R.function main(x: R.Tensor((2,), "float32")):\n    return R.add(x, I.constant("w"))\n'
+    save_file({"w": np.ones(2, "float32")}, tmp_path / "model.safetensors")
+    name = ["--stdin-filename", str(tmp_path / "model.tvms")]
+    for command in (["run"], ["compile"], ["print"], ["view", "-o", "-"]):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        assert main([*command, "-", *name]) == 0, capsys.readouterr().err
+        assert main([*command, "file.tvms", *name]) == 2
+    assert "--stdin-filename requires the path '-'" in capsys.readouterr().err
