@@ -8,6 +8,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from .document import Document
+
 CHECK_SECONDS = 60.0
 COMMAND_SECONDS = 600.0
 COMMANDS: dict[str, tuple[str, ...]] = {
@@ -64,12 +66,15 @@ async def check(name: str, text: str) -> list[dict[str, Any]] | None:
     return rows
 
 
-async def execute(command: str, text: str, name: str | None) -> Output:
-    """Run one of `COMMANDS` on a text, for the definition `name` if it takes one."""
+async def execute(command: str, document: Document, name: str | None) -> Output:
+    """Run one of `COMMANDS` on the text of a document, for the definition `name` if it takes one."""
     *arguments, last = COMMANDS[command]
     takes_name = last in ("--entry", "--apply")
     options = [*arguments, *([last, name] if takes_name and name else [] if takes_name else [last])]
-    output = await call([options[0], "-", *options[1:], "--color", "never"], text, COMMAND_SECONDS)
+    part = document.part_of(name) if name else None
+    path = "-" if part is None else f"-::{part}"
+    options += ["--color", "never", "--stdin-filename", document.name, "--", path]
+    output = await call(options, document.lines.text, COMMAND_SECONDS)
     return _with_lines(output) if "--lines" in arguments and output.status == 0 else output
 
 

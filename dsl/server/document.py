@@ -8,7 +8,8 @@ from functools import cached_property
 
 from lsprotocol.types import Range
 
-from ...ir.base import IRModule, Node, Span
+from ...ir.base import IRModule, Node, Source, Span
+from ..embedded import read_host
 from .chunks import Chunk, Division, Placed, divide
 from .lines import Lines
 from .program import CheckSchedules, Findings, Program
@@ -124,6 +125,14 @@ class Document:
     def definition_of(self, name: str) -> tuple[Placed, Symbol] | None:
         """Return the definition of a name of the module."""
         return self.definitions().get(name)
+
+    def part_of(self, name: str) -> str | None:
+        """Return the definition of a host that contains a function or schedule, as command lines name it; None in other texts."""
+        host, found = read_host(Source(self.name, self.lines.text)), self.definition_of(name)
+        starts = (
+            {} if host is None else {part.start: part.name for part in host.definitions if part.source is host.source}
+        )
+        return starts.get(found[0].start) if found is not None else None
 
     def blocks(self) -> list[str]:
         """Return the names of all blocks."""

@@ -285,7 +285,7 @@ def _commands(server: TvmsServer) -> None:
         @server.command(command)
         async def run(uri: str, *names: str | None) -> dict[str, Any]:  # pygls demands each named parameter
             document = server.document(uri)
-            return (await commands.execute(command, document.lines.text, next(iter(names), None)))._asdict()
+            return (await commands.execute(command, document, next(iter(names), None)))._asdict()
 
     for command in commands.COMMANDS:
         register(command)

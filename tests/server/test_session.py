@@ -6,7 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from random import Random
 from typing import Any
@@ -33,6 +33,7 @@ class Client(BaseLanguageClient):
     def __init__(self) -> None:
         super().__init__("test", "1")
         self.published: dict[str, lsp.PublishDiagnosticsParams] = {}
+        self.offered = lsp.ServerCapabilities()
 
         @self.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
         def on_diagnostics(params: lsp.PublishDiagnosticsParams) -> None:
@@ -58,13 +59,18 @@ class Client(BaseLanguageClient):
         return list(report.items)  # type: ignore[reportAttributeAccessIssue]
 
 
-def session(run: Callable[[Client], Awaitable[None]], capabilities: lsp.ClientCapabilities | None = None) -> None:
+def session(
+    run: Callable[[Client], Awaitable[None]],
+    capabilities: lsp.ClientCapabilities | None = None,
+    folders: Sequence[lsp.WorkspaceFolder] = (),
+) -> None:
     """Run a session with a server of its own; the server has to end when it is told to."""
 
     async def whole() -> None:
         client = Client()
         await client.start_io(sys.executable, "-m", "tvms.dsl.cli", "lsp")
-        await client.initialize_async(lsp.InitializeParams(capabilities or lsp.ClientCapabilities()))
+        parameters = lsp.InitializeParams(capabilities or lsp.ClientCapabilities(), workspace_folders=folders)
+        client.offered = (await client.initialize_async(parameters)).capabilities
         client.initialized(lsp.InitializedParams())
         await run(client)
         await client.shutdown_async(None)
@@ -85,55 +91,6 @@ def keys(found: list[lsp.Diagnostic]) -> list[tuple[Any, ...]]:
     return sorted(
         (one.range.start.line, one.range.start.character, one.range.end, one.code, one.message) for one in found
     )
-
-
-def test_every_request_is_answered() -> None:
-    async def run(client: Client) -> None:
-        client.open(MODULE)
-        assert await client.diagnostics() == []
-        document, whole = lsp.TextDocumentIdentifier(URI), Lines(MODULE).range(0, len(MODULE))
-        place = Lines(MODULE).position(MODULE.index("vi = T.axis"))
-        call = Lines(MODULE).position(MODULE.index("add_one("))
-        answers = [
-            await client.text_document_hover_async(lsp.HoverParams(document, place)),
-            await client.text_document_completion_async(lsp.CompletionParams(document, place)),
-            await client.text_document_definition_async(lsp.DefinitionParams(document, place)),
-            await client.text_document_references_async(
-                lsp.ReferenceParams(lsp.ReferenceContext(True), document, place)
-            ),
-            await client.text_document_document_highlight_async(lsp.DocumentHighlightParams(document, place)),
-            await client.text_document_prepare_rename_async(lsp.PrepareRenameParams(document, place)),
-            await client.text_document_rename_async(lsp.RenameParams(document, place, "axis")),
-            await client.text_document_document_symbol_async(lsp.DocumentSymbolParams(document)),
-            await client.workspace_symbol_async(lsp.WorkspaceSymbolParams("ADD")),
-            await client.text_document_folding_range_async(lsp.FoldingRangeParams(document)),
-            await client.text_document_selection_range_async(lsp.SelectionRangeParams(document, [place])),
-            await client.text_document_code_lens_async(lsp.CodeLensParams(document)),
-            await client.text_document_inlay_hint_async(lsp.InlayHintParams(document, whole)),
-            await client.text_document_code_action_async(
-                lsp.CodeActionParams(document, lsp.Range(place, place), lsp.CodeActionContext([]))
-            ),
-            await client.text_document_prepare_call_hierarchy_async(lsp.CallHierarchyPrepareParams(document, call)),
-        ]
-        assert all(answers)
-        tokens = await client.text_document_semantic_tokens_full_async(lsp.SemanticTokensParams(document))
-        assert tokens is not None
-        assert tokens.result_id is not None
-        change = await client.text_document_semantic_tokens_full_delta_async(
-            lsp.SemanticTokensDeltaParams(document, tokens.result_id)
-        )
-        assert isinstance(change, lsp.SemanticTokensDelta)
-        assert not change.edits
-        options = lsp.FormattingOptions(4, True)
-        edits = await client.text_document_formatting_async(lsp.DocumentFormattingParams(document, options))
-        assert not edits  # it is formatted
-        live = await client.protocol.send_request_async(
-            "tvms/scheduled",
-            {"textDocument": {"uri": URI}, "position": {"line": MODULE.count("\n") - 1, "character": 0}},
-        )
-        assert "T.vectorized(4)" in live.text
-
-    session(run)
 
 
 def test_code_actions_can_be_asked_for_by_kind() -> None:
