@@ -90,8 +90,9 @@ class LocalRunner:
         environment = {**os.environ, "OMP_WAIT_POLICY": "passive"}
         try:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", _PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
-            )
+                [sys.executable, "-c", _PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment,
+                process_group=0,  # Ctrl-C is for the tuner
+            )  # fmt: skip
         except OSError as problem:
             raise error(
                 "E1104",

@@ -6,14 +6,18 @@ or needs too much memory ends alone.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
 import signal
 import sys
+import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import Any, NoReturn
 
 import msgspec
@@ -38,6 +42,8 @@ _UNSCHEDULED = 1 << 31
 """Largest number whose results the unscheduled function gives; those of larger ones come from the baseline."""
 _KEPT = 1 << 30
 """Bytes of arguments of workloads that are ready."""
+_TURN = 60.0
+"""Seconds to wait for other measurements on this machine."""
 _DEATHS = {
     signal.SIGSEGV: ("crash", "it accessed memory outside of its arguments"),
     signal.SIGBUS: ("crash", "it accessed memory outside of its arguments"),
@@ -54,7 +60,12 @@ class Opened(Struct, frozen=True):
 
 
 def serve() -> None:
-    """Answer the requests on standard input, on standard output, until the input ends."""
+    """Answer the requests on standard input, on standard output, until the input ends or nobody reads the answers."""
+    with suppress(BrokenPipeError):
+        _serve()
+
+
+def _serve() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     known: dict[str, Workload] = {}
@@ -125,7 +136,8 @@ def _probe(workload: Workload, tell: int) -> None:
         if worst > 0 or not is_kept:
             opened = Opened(Outcome("wrong", "the schedule without tuning gives other results than the function"))
         else:
-            outcome = Outcome("ok", "", *timed(call, call, arguments, 1.0))
+            with _alone():
+                outcome = Outcome("ok", "", *timed(call, call, arguments, 1.0))
             opened = Opened(outcome, tuple([np.asarray(value).tobytes() for value in expected]))
     except TvmsError as problem:
         opened = Opened(failure(problem))
@@ -189,9 +201,11 @@ def run_batch(batch: Batch, prepared: Prepared) -> Iterator[tuple[int, Outcome]]
             else:
                 yield trial.number, _finish(trial, first, limits)
     for trial in sorted(ready, key=lambda trial: trial.number):
-        os.write(trial.go, b"\x01")
-        trial.deadline = time.monotonic() + limits.seconds * max(batch.effort, 1)
-        yield trial.number, _finish(trial, b"", limits)
+        with _alone():
+            os.write(trial.go, b"\x01")
+            trial.deadline = time.monotonic() + limits.seconds * max(batch.effort, 1)
+            outcome = _finish(trial, b"", limits)
+        yield trial.number, outcome
 
 
 def _start(number: int, program: str, prepared: Prepared, effort: float) -> _Running:
@@ -217,6 +231,20 @@ def _finish(trial: _Running, first: bytes | None, limits: Limits) -> Outcome:
         return msgspec.msgpack.decode((first or b"") + data, type=Outcome)
     except msgspec.DecodeError:
         return ended or Outcome("crash", "the process of the trial failed")
+
+
+@contextmanager
+def _alone() -> Generator[None]:
+    """Keep other workers of this user from measuring on this machine; one that keeps the turn for too long is not waited for."""
+    with open(Path(tempfile.gettempdir()) / f"tvms-measuring-{os.getuid()}.lock", "a") as turn:
+        deadline = time.monotonic() + _TURN
+        while time.monotonic() < deadline:
+            try:
+                fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                time.sleep(1e-3)
+        yield
 
 
 # --- Processes --------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from .tuning_view import TuningView, described, rounded
 
 if TYPE_CHECKING:
     from ...codegen.target import Target
+    from ...codegen.tuner.runner import Runner
     from ...codegen.tuner.tuning import Plan, Result
 
 
@@ -28,7 +30,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Tune the functions of a file, and print the result; return 1 if nothing could be measured."""
     from ...codegen.target import get_target
     from ...codegen.tuner.database import Database
-    from ...codegen.tuner.runner import LocalRunner
     from ...codegen.tuner.tasks import check_tunable, tasks_of
     from ...codegen.tuner.tuning import Tuning
 
@@ -40,14 +41,21 @@ def run(arguments: argparse.Namespace) -> int:
     tasks, left_out = tasks_of(module, target, arguments.func, plan.sizes)
     if arguments.write:
         _check_writable(arguments.file, module, [name for task in tasks for name in task.names])
-    runner = LocalRunner()
-    with Database(arguments.db) as database, TuningView(plan.trials) as view:
-        try:
-            result = Tuning(tasks, target, plan, runner, database, view.show).run(left_out)
-        finally:
-            runner.close()
+    with Database(arguments.db) as database, closing(_runner(arguments)) as runner, TuningView(plan.trials) as view:
+        result = Tuning(tasks, target, plan, runner, database, view.show).run(left_out)
         report_notes(tuple(database.notes))
     return _finish(arguments, module, target, result)
+
+
+def _runner(arguments: argparse.Namespace) -> Runner:
+    """Return what measures: a process here, or workers of dask."""
+    from ...codegen.tuner.runner import LocalRunner
+
+    if arguments.scheduler is None and arguments.workers is None:
+        return LocalRunner()
+    from ...codegen.tuner.cluster import DaskRunner
+
+    return DaskRunner(arguments.scheduler, arguments.workers or 0)
 
 
 def _plan(arguments: argparse.Namespace) -> Plan:
