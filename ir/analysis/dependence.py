@@ -6,7 +6,7 @@ regions may intersect; `prove` decides that, exactly if indices and conditions a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import reduce
 
@@ -15,7 +15,7 @@ from msgspec import Struct
 from .. import tir
 from ..base import Node
 from ..deep import deep
-from ..visit import children, substitute
+from ..visit import children, substitute, walk
 from .proof import Verdict, prove
 from .regions import all_of, meeting, span_of
 
@@ -42,6 +42,13 @@ class Access(Struct, frozen=True, eq=False):
     def is_reduction(self) -> bool:
         """Whether the access belongs to the update of a reduction block, whose iterations commute."""
         return isinstance(self.statement, tir.Block) and self.statement.init is not None
+
+    def loads_from(self, memory: Container[tir.Var]) -> bool:
+        """Return whether its region or conditions depend on what is stored in some memory."""
+        parts = (*[part for axis in self.region for part in (axis.min, axis.extent)], *self.conditions)
+        return any(
+            isinstance(node, tir.BufferLoad) and node.buffer.data in memory for part in parts for node in walk(part)
+        )
 
 
 class Dependence(Struct, frozen=True, eq=False):
@@ -80,6 +87,9 @@ def _accesses(node: Node, loops: tuple[tir.For, ...], conditions: tuple[tir.Prim
             yield from _accesses(node.then_case, loops, (*conditions, node.condition))
             if node.else_case is not None:
                 yield from _accesses(node.else_case, loops, (*conditions, tir.Not("bool", node.condition)))
+        case tir.LetStmt():
+            yield from _accesses(node.value, loops, conditions)
+            yield from _accesses(substitute(node.body, {node.var: node.value}), loops, conditions)
         case tir.BufferStore() | tir.BufferLoad():
             for child in children(node):
                 if isinstance(child, tir.PrimExpr):
@@ -124,19 +134,23 @@ def dependences(statement: tir.Stmt) -> list[Dependence]:
 def carried(loop: tir.For, ignore_reductions: bool = False) -> list[Dependence]:
     """Return the dependences that prevent reordering or parallelizing the iterations of `loop`.
 
-    Memory that each iteration allocates does not count. With `ignore_reductions`, the updates of one reduction block do not
+    Memory that each iteration allocates does not count; two views of other memory always do, and regions that
+    depend on what the loop stores. With `ignore_reductions`, the updates of one reduction block do not
     count either: they may be reordered, but not run in parallel.
     """
     found = accesses(loop)
     private = _allocated_inside(loop.body)
+    written = {access.buffer.data for access in found if access.is_write}
+    moving = {access for access in found if access.loads_from(written)}
     result: list[Dependence] = []
     for index, a in enumerate(found):
         for b in found[index:]:
-            if a.buffer is not b.buffer or not (a.is_write or b.is_write) or a.buffer in private:
+            if a.buffer.data is not b.buffer.data or not (a.is_write or b.is_write) or a.buffer in private:
                 continue
             if ignore_reductions and a.is_reduction and a.statement is b.statement:
                 continue
-            dependence = _across(loop, a, b)
+            is_told = a.buffer is b.buffer and moving.isdisjoint((a, b))
+            dependence = _across(loop, a, b) if is_told else Dependence(a, b, _kind(a, b))
             if dependence is not None:
                 result.append(dependence)
     return result

@@ -97,6 +97,10 @@ def test_reductions_run_in_any_order_but_not_at_once() -> None:
         ("for i in range(n):\n        A[i * n] = A[i]", False),
         ("for i in range(100):\n        A[T.Cast(\"int32\", B[i])] = B[i]", False),
         ("for i in range(100):\n        A[0] = B[i]", False),
+        ("for i in range(100):\n        t: T.int32 = 100 - i\n        A[t + i] = B[i]", False),
+        ("for i in range(100):\n        t: T.int32 = 100 - i\n        A[t] = B[i]", True),
+        ("C = T.decl_buffer((256,), \"float32\", data=A.data)\n    for i in range(100):\n        A[i] = C[i + 1]", False),
+        ("N = T.alloc_buffer((1,), \"int32\")\n    for i in range(100):\n        N[0] = 100 - i\n        A[N[0] + i] = B[i]", False),
     ],
 )  # fmt: skip
 def test_symbols_and_memory(body: str, parallel: bool) -> None:

@@ -8,6 +8,7 @@ scope; it is the only writer of its outputs, and their indices do not depend on 
 from __future__ import annotations
 
 from ... import tir
+from ...analysis.dependence import is_parallel
 from ...visit import walk
 from ..conditions import COMPACT, COMPLETE, COMPLETE_OR_REDUCTION, NOT_OUTPUT, REDUCTION, Condition, name_of
 from ..program import Program
@@ -106,16 +107,20 @@ def check_not_output(block: tir.Block, scope: tir.Block, help: str | None = None
         raise NOT_OUTPUT.refuse(reason, block, help=help)
 
 
-def check_compact_dataflow(program: Program, loop: tir.For) -> None:
+def check_compact_dataflow(program: Program, loop: tir.For, is_proof_enough: bool) -> None:
     """Refuse a loop with a block that is neither complete nor a reduction block among the blocks under the loop.
 
-    Raises E0521. TVM: `CheckSubtreeCompactDataflow`.
+    With `is_proof_enough`, the loop is accepted all the same if its iterations are proven to be independent. Raises E0521.
+    TVM: `CheckSubtreeCompactDataflow`, without proofs.
     """
     under = Scope(loop)
-    for block in under.blocks:
-        reason = _why_neither(program, block, under)
-        if reason is not None:
-            raise COMPACT.refuse(f"{name_of(block)} under it {reason}", loop, block)
+    found = [(block, _why_neither(program, block, under)) for block in under.blocks]
+    refused = next((pair for pair in found if pair[1] is not None), None)
+    if refused is None or (is_proof_enough and is_parallel(loop)):
+        return
+    block, reason = refused
+    rest = ", and the iterations of the loop are not proven to be independent" if is_proof_enough else ""
+    raise COMPACT.refuse(f"{name_of(block)} under it {reason}{rest}", loop, block)
 
 
 def _why_neither(program: Program, block: tir.Block, writers: Scope) -> str | None:

@@ -29,6 +29,9 @@ THREADS = ("blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y
 def parallel(program: Program, loop: Loop) -> None:
     """Execute the iterations of a loop in parallel on the cores of the CPU.
 
+    Blocks under it that are neither complete nor reductions, such as those with opaque iterators, are accepted if its
+    iterations are proven to be independent.
+
     Preserves: what is computed, as no iteration depends on another. Comments stay.
     """
     _run_as(program, loop, tir.ForKind.PARALLEL)
@@ -37,6 +40,9 @@ def parallel(program: Program, loop: Loop) -> None:
 @primitive(requires=(COMPACT, INDEPENDENT_ITERATIONS, IN_ORDER))
 def vectorize(program: Program, loop: Loop) -> None:
     """Execute the iterations of a loop as the lanes of a vector.
+
+    Blocks under it that are neither complete nor reductions, such as those with opaque iterators, are accepted if its
+    iterations are proven to be independent.
 
     Preserves: what is computed, as no iteration depends on another. Comments stay.
     """
@@ -66,7 +72,7 @@ def unroll(program: Program, loop: Loop) -> None:
 
 
 def _run_as(program: Program, loop: tir.For, kind: tir.ForKind, thread: str | None = None) -> None:
-    check_compact_dataflow(program, loop)
+    check_compact_dataflow(program, loop, is_proof_enough=thread is None)
     for realize in walk_statements(loop.body):
         if isinstance(realize, tir.BlockRealize):
             _check_independent(loop, realize, is_across_threads(thread))

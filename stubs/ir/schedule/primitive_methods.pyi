@@ -132,10 +132,16 @@ class PrimitiveMethods:
     def parallel(self, loop: tvms.ir.schedule.handles.LoopRV) -> None:
         """Execute the iterations of a loop in parallel on the cores of the CPU.
 
+        Blocks under it that are neither complete nor reductions, such as those with opaque iterators, are accepted if its
+        iterations are proven to be independent.
+
         Preserves: what is computed, as no iteration depends on another. Comments stay.
         """
     def vectorize(self, loop: tvms.ir.schedule.handles.LoopRV) -> None:
         """Execute the iterations of a loop as the lanes of a vector.
+
+        Blocks under it that are neither complete nor reductions, such as those with opaque iterators, are accepted if its
+        iterations are proven to be independent.
 
         Preserves: what is computed, as no iteration depends on another. Comments stay.
         """
