@@ -44,6 +44,12 @@ def _assert_structural_equal(a: Any, b: Any, map_free_vars: bool) -> None:
     assert_structural_equal(a, b, map_free_vars)
 
 
+def _is_base_of(base: Any, derived: Any) -> bool:
+    from .api.relax.subsumption import BaseCheckResult, struct_info_base_check
+
+    return struct_info_base_check(base, derived) is BaseCheckResult.PASS
+
+
 def _structural_hash(node: Any) -> int:
     from .equal import structural_hash
 
@@ -187,6 +193,7 @@ hooks.define(
     structural_equal=_structural_equal,
     assert_structural_equal=_assert_structural_equal,
     structural_hash=_structural_hash,
+    is_base_of=_is_base_of,
     check_operator=_check_operator,
     bind_params=_bind_params,
     bind_symbolic_vars=_bind_symbolic_vars,

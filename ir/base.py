@@ -99,6 +99,10 @@ class StructInfo(Node, frozen=True, eq=False):
     def __hash__(self) -> int:
         return hash(hooks.call("structural_hash", self))
 
+    def is_base_of(self, derived: StructInfo) -> bool:
+        """Return whether every value of `derived` also matches this struct info."""
+        return hooks.call("is_base_of", self, derived)
+
 
 class RelaxExpr(GraphOperators["RelaxExpr"], Node, frozen=True, eq=False, kw_only=True):
     """A graph-level value: `relax.Expr`, a function, or a reference to one (TVM: `tvm.ir.RelaxExpr`)."""

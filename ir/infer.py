@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from itertools import chain
 
 from . import relax, tir
@@ -228,9 +228,14 @@ def dimensions_alone(info: StructInfo) -> tuple[tir.Var, ...]:
     return tuple(dict.fromkeys(expr for expr in chain(*shapes, scalars) if isinstance(expr, tir.Var)))
 
 
-def replace_dims(info: StructInfo, bindings: Mapping[tir.Var, tir.PrimExpr], all_known: bool = True) -> StructInfo:
+def replace_dims(
+    info: StructInfo,
+    bindings: Mapping[tir.Var, tir.PrimExpr],
+    all_known: bool = True,
+    shapes: Set[relax.Expr] = frozenset(),
+) -> StructInfo:
     """Return `info` with its variables replaced; unless `all_known`, shapes with a variable not in `bindings` become
-    unknown.
+    unknown. A tensor whose shape is a variable keeps it if it is one of `shapes`.
     """
 
     def new(dims: d.Dims | None) -> d.Dims | None:
@@ -239,6 +244,8 @@ def replace_dims(info: StructInfo, bindings: Mapping[tir.Var, tir.PrimExpr], all
         return tuple(d.simplify(_replace(dim, bindings)) if not isinstance(dim, tir.IntImm) else dim for dim in dims)
 
     match info:
+        case TensorStructInfo(shape=relax.Var() as held) if held in shapes:
+            return info
         case TensorStructInfo():
             dims = new(dims_of(info))
             return tensor_info(dims, info.dtype, info.ndim, info.vdevice)
@@ -249,7 +256,7 @@ def replace_dims(info: StructInfo, bindings: Mapping[tir.Var, tir.PrimExpr], all
             value = new((info.value,)) if info.value is not None else None
             return PrimStructInfo(info.dtype, value[0] if value else None)
         case TupleStructInfo():
-            return TupleStructInfo(tuple(replace_dims(field, bindings, all_known) for field in info.fields))
+            return TupleStructInfo(tuple(replace_dims(field, bindings, all_known, shapes) for field in info.fields))
         case _:
             return info
 
@@ -272,9 +279,21 @@ def join(a: StructInfo, b: StructInfo) -> StructInfo:
         case TupleStructInfo(), TupleStructInfo() if len(a.fields) == len(b.fields):
             return TupleStructInfo(tuple(join(x, y) for x, y in zip(a.fields, b.fields, strict=True)))
         case FuncStructInfo(), FuncStructInfo():
-            return a if structural_equal(a, b) else FuncStructInfo(None, ObjectStructInfo(), a.purity and b.purity)
+            return a if structural_equal(a, b) else _join_functions(a, b)
         case _:
             return ObjectStructInfo()
+
+
+def _join_functions(a: FuncStructInfo, b: FuncStructInfo) -> FuncStructInfo:
+    """Return the struct info of a function that matches `a` or `b`. What they require of a parameter remains where it is equal."""
+    if a.derive_func is not None or b.derive_func is not None:
+        return FuncStructInfo(None, ObjectStructInfo(), a.purity and b.purity)
+    params = None
+    if a.params is not None and b.params is not None and len(a.params) == len(b.params):
+        params = tuple(map(join, a.params, b.params))
+    defined = {var: var for param in params or () for var in dimensions_alone(param)}
+    ret = replace_dims(join(a.ret, b.ret), defined, all_known=False)
+    return FuncStructInfo(params, ret, a.purity and b.purity)
 
 
 def _same(a: d.Dims | None, b: d.Dims | None) -> bool:

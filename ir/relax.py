@@ -88,6 +88,11 @@ class Var(Expr, frozen=True, eq=False):
         """Alias of `name_hint` in TVM 0.27."""
         return self.name_hint
 
+    @property
+    def vid(self) -> Var:
+        """The identity of the variable, which is the variable itself (TVM: `Id`)."""
+        return self
+
 
 class DataflowVar(Var, frozen=True, eq=False):
     """A variable that is visible only inside its dataflow block."""

@@ -76,6 +76,8 @@ class Dialect:
             return getattr(builder.relax, operator)(*args, **kwargs)
         if self.letter == "R" and find(f"relax.{operator}") is not None:
             return apply(operator, *args, **kwargs)
+        if self._path == "R.call_packed":
+            return builder.relax.call_packed(*args, **kwargs)
         with suppress(TvmsError, TypeError):
             return _make(self._path, args, kwargs)
         return _Called(self.letter, self._path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, cast
 
@@ -241,22 +241,23 @@ class BlockBuilder:
     def _normal(self, expr: Expr) -> Expr:
         match expr:
             case Call():
-                args = tuple(self._argument(arg) for arg in expr.args)
-                op = expr.op if isinstance(expr.op, Op) else self._argument(expr.op)
+                args = tuple(self.normalize_argument(arg) for arg in expr.args)
+                op = expr.op if isinstance(expr.op, Op) else self.normalize_argument(expr.op)
                 changed = op is not expr.op or any(a is not b for a, b in zip(args, expr.args, strict=True))
                 return inferred(replace(expr, op=op, args=args) if changed else expr)
             case relax.Tuple():
-                fields = tuple(self._argument(field) for field in expr.fields)
+                fields = tuple(self.normalize_argument(field) for field in expr.fields)
                 changed = any(a is not b for a, b in zip(fields, expr.fields, strict=True))
                 return inferred(replace(expr, fields=fields) if changed else expr)
             case relax.TupleGetItem():
-                return inferred(replace(expr, tuple_value=self._argument(expr.tuple_value)))
+                return inferred(replace(expr, tuple_value=self.normalize_argument(expr.tuple_value)))
             case relax.If():
-                return inferred(replace(expr, cond=self._argument(expr.cond)))
+                return inferred(replace(expr, cond=self.normalize_argument(expr.cond)))
             case _:
                 return inferred(expr)
 
-    def _argument(self, arg: Expr) -> Expr:
+    def normalize_argument(self, arg: Expr) -> Expr:
+        """Return `arg` as an operand: bound to a variable if it is neither a leaf nor a tuple."""
         value = self._normal(arg)
         if isinstance(arg, _LEAVES):
             return value
@@ -321,7 +322,7 @@ class BlockBuilder:
             either = "to function or to emit_func_output"
             raise RuntimeError(f"give the parameters of '{scope.name}' once, either {either}")
         parameters = scope.params if scope.params is not None else self._params(params)
-        result = self._argument(self._value(output))
+        result = self.normalize_argument(self._value(output))
         self._keep_block()
         self._begin_binding_block()
         scope.is_finished = True
@@ -360,6 +361,11 @@ class BlockBuilder:
             name = f"{prefix}{self._names[prefix]}"
         self._names[name] = 0
         return name
+
+    def reserve(self, names: Iterable[str]) -> None:
+        """Give none of `names` to a new variable or function."""
+        for name in names:
+            self._names.setdefault(name, 0)
 
     def get(self) -> IRModule:
         """Return the current module."""

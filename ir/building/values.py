@@ -44,14 +44,19 @@ def graph_value(value: Any) -> Expr:
 
 
 def inferred(expr: Expr) -> Expr:
-    """Return `expr` with struct info, on its parts as well."""
+    """Return `expr` with struct info, on its parts as well. A call of variables that have none may have none either."""
     if expr.struct_info is not None or isinstance(expr, relax.Var):
         return expr
     if isinstance(expr, relax.Tuple):
         expr = relax.Tuple(tuple(inferred(field) for field in expr.fields), span=expr.span)
     elif isinstance(expr, Call) and any(arg.struct_info is None for arg in expr.args):
         expr = replace(expr, args=tuple(inferred(arg) for arg in expr.args))
-    return replace(expr, struct_info=infer_struct_info(expr))
+    try:
+        return replace(expr, struct_info=infer_struct_info(expr))
+    except TvmsError:
+        if isinstance(expr, Call) and any(arg.struct_info is None for arg in expr.args):
+            return expr
+        raise
 
 
 def apply(name: str, *args: Any, **keywords: Any) -> Expr:

@@ -55,8 +55,13 @@ def remove_unused_functions(mod: IRModule, entries: Iterable[str]) -> IRModule:
 
 def remove_unused_bindings(function: relax.Function, mod: IRModule | None = None) -> relax.Function:
     """Return `function` without unused bindings whose values have no side effects."""
-    body = _Liveness(mod).sequence(function.body, set())
+    body = remove_unused_in(function.body, mod)
     return function if body is function.body else replace(function, body=body)
+
+
+def remove_unused_in(body: relax.SeqExpr, mod: IRModule | None = None) -> relax.SeqExpr:
+    """Return the body of a function without unused bindings whose values have no side effects."""
+    return _Liveness(mod).sequence(body, set())
 
 
 class _Liveness:

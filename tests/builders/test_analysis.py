@@ -15,7 +15,9 @@ from tvms.relax.analysis import (
     contains_impure_call,
     derive_call_ret_struct_info,
     detect_recursion,
+    erase_to_well_defined,
     get_static_type,
+    remove_all_unused,
     struct_info_base_check,
     struct_info_lca,
 )
@@ -159,7 +161,7 @@ def test_calls_with_side_effects() -> None:
 
 def test_sizes_are_not_negative() -> None:
     info = R.Tuple(R.Tensor((n, 4, n - m), "float32"), R.Shape([m, n]), R.Callable((R.Shape([m + 7]),), R.Object))
-    assert list(map(str, collect_non_negative_expressions(info))) == ["n", "n - m", "m"]
+    assert list(map(str, collect_non_negative_expressions(info))) == ["n", "n - m", "m", "m + 7"]
 
 
 def test_static_types_have_no_sizes() -> None:
@@ -283,3 +285,66 @@ def test_symbolic_dimensions_are_replaced_once() -> None:
     with pytest.raises(tvms.TvmsError, match="no argument of the function determines the dimension 'm'"):
         alone.bind_symbolic_vars({"n": other * 2})
     assert alone.bind_symbolic_vars({"n": other}).params[0].struct_info.shape.values == (other,)
+
+
+def test_unused_bindings_are_removed_from_a_body_alone() -> None:
+    text = """
+R.function main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+    unused = R.exp(x)
+    y = R.nn.relu(x)
+    return y
+"""
+    function = tvms.parse(text)["main"]
+    assert isinstance(function, tvms.Function)
+    used = tvms.parse(text.replace("    unused = R.exp(x)\n", ""))["main"]
+    assert isinstance(used, tvms.Function)
+    tvms.ir.assert_structural_equal(remove_all_unused(function.body), used.body, map_free_vars=True)
+
+
+def test_struct_info_of_one_of_two_functions() -> None:
+    def function(size: int) -> relax.StructInfo:
+        return R.Callable((R.Tensor((size, n), "float32"), R.Tensor((3,), "int32")), R.Tensor((n,), "float32"))
+
+    unknown = R.Callable((R.Tensor("float32", ndim=2), R.Tensor((3,), "int32")), R.Tensor("float32", ndim=1))
+    assert struct_info_lca(function(1), function(2)) == unknown
+    assert struct_info_lca(function(1), function(1)) == function(1)
+    fewer = R.Callable((), R.Tensor((n,), "float32"))
+    assert struct_info_lca(function(1), fewer) == relax.FuncStructInfo.opaque_func(
+        ret=R.Tensor("float32", ndim=1), purity=True
+    )
+
+
+def test_the_shape_of_a_tensor_may_be_held_by_a_known_variable() -> None:
+    held = relax.Var("s", R.Shape(ndim=2))
+    info = relax.TensorStructInfo(held, "float32")
+    assert erase_to_well_defined(info) == R.Tensor("float32", ndim=2)
+    assert erase_to_well_defined(info, None, {held: held}) == info
+    assert erase_to_well_defined(info, None, {held: relax.ShapeExpr([1, 2])}) == R.Tensor((1, 2), "float32")
+
+
+def test_a_type_is_base_of_more_precise_ones() -> None:
+    assert R.Object().is_base_of(R.Tensor((n,), "float32"))
+    assert R.Tensor("float32", ndim=1).is_base_of(R.Tensor((n,), "float32"))
+    assert not R.Tensor((n,), "float32").is_base_of(R.Tensor("float32", ndim=1))
+
+
+def test_a_call_that_does_not_fit_is_refused_by_the_verifier() -> None:
+    x = relax.Var("x", R.Tensor((n,), "float32"))
+    call = relax.Call(tvms.ir.Op.get("relax.call_tir"), [relax.GlobalVar("f"), relax.Tuple([x])])
+    assert call.struct_info is None
+    block = relax.BindingBlock([relax.VarBinding(relax.Var("y", R.Tensor((n,), "float32")), call)])
+    function = relax.Function([x], relax.SeqExpr([block], x))
+    assert "E0105" in [diagnostic.code for diagnostic in tvms.verify(tvms.IRModule({"main": function}))]
+
+
+def test_a_call_of_variables_without_types_has_none() -> None:
+    assert relax.op.add(relax.Var("x"), relax.Var("y")).struct_info is None
+
+
+def test_calls_of_external_functions_are_values_in_python() -> None:
+    x = relax.Var("x", R.Tensor((n,), "float32"))
+    call = R.call_packed("scaled", x, factor=2, sinfo_args=R.Tensor((n,), "float32"))
+    assert isinstance(call, relax.Call)
+    assert call.op.global_symbol == "scaled"
+    assert call.attrs == {"factor": 2}
+    assert call.struct_info == R.Tensor((n,), "float32")

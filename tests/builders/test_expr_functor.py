@@ -117,8 +117,72 @@ def test_a_variable_takes_the_place_of_another() -> None:
 
 
 def test_what_is_emitted_outside_of_a_function_is_an_error() -> None:
-    with pytest.raises(RuntimeError, match="no function is being rewritten"):
-        PyExprMutator().set_var_remap(main_of(module).params[0], main_of(module).params[1])
+    with pytest.raises(RuntimeError, match="no function is being built"):
+        PyExprMutator().builder_.emit(main_of(module).params[0])
+
+
+class Narrowed(PyExprMutator):
+    """Gives the parameter `x` the shape (2, 4)."""
+
+    def visit_var_def_(self, var: Any) -> Any:
+        if var.name_hint != "x":
+            return super().visit_var_def_(var)
+        return relax.Var("narrow", relax.TensorStructInfo((2, 4), "float32"))
+
+
+def test_types_follow_from_those_of_new_parameters() -> None:
+    new = Narrowed().visit_expr(main_of(module))
+    narrow = relax.TensorStructInfo((2, 4), "float32")
+    assert new.params[0].name_hint == "narrow"
+    assert new.ret_struct_info == narrow
+    assert {var.struct_info for var in bound_vars(new.body)} == {narrow}
+
+
+class Sizes(PyExprMutator):
+    """Replaces the constant size 4 by 8 in all shapes."""
+
+    def visit_shape_expr_(self, op: Any) -> Any:
+        sizes = [8 if isinstance(size, tvms.tir.IntImm) and size.value == 4 else size for size in op.values]
+        return relax.ShapeExpr(sizes)
+
+
+def test_shapes_in_types_are_visited() -> None:
+    new = Sizes().visit_expr(main_of(module))
+    tvms.ir.assert_structural_equal(new, main_of(tvms.parse(TEXT.replace(", 4)", ", 8)"))))
+
+
+class Blocks(PyExprMutator):
+    """Counts blocks and branches, and emits `R.tanh` of the first parameter at the begin of each dataflow block."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def visit_if_(self, op: Any) -> Any:
+        self.seen.append("if")
+        return super().visit_if_(op)
+
+    def visit_binding_block_(self, block: Any) -> Any:
+        self.seen.append("bindings")
+        return super().visit_binding_block_(block)
+
+    def visit_dataflow_block_(self, block: Any) -> Any:
+        self.seen.append("dataflow")
+        self.builder_.begin_block(is_dataflow=True)
+        self.builder_.emit(relax.op.tanh(main_of(module).params[0]), "extra")
+        for binding in block.bindings:
+            self.visit_binding(binding)
+        return self.builder_.end_block()
+
+
+def test_blocks_and_branches_have_methods() -> None:
+    rewriter = Blocks()
+    new = rewriter.visit_expr(main_of(module))
+    assert rewriter.seen == ["dataflow", "bindings", "if", "bindings", "bindings"]
+    expected = TEXT.replace(
+        "        with R.dataflow():\n", "        with R.dataflow():\n            extra = R.tanh(x)\n"
+    )
+    tvms.ir.assert_structural_equal(new, main_of(tvms.parse(expected)))
 
 
 @visitor

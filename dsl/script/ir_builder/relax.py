@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -139,6 +139,14 @@ def output(*variables: relax.Var) -> None:
     seen = tuple(relax.Var(name_of(var), struct_info=var.struct_info) for var in variables)
     state.outputs = {**state.outputs, **dict(zip(variables, seen, strict=True))}
     state.block.output_vars = seen
+
+
+def call_packed(
+    func: str | relax.Expr, *args: Any, sinfo_args: StructInfo | Sequence[StructInfo] = (), **kwargs: Any
+) -> relax.Call:
+    """Return a call of a function that is registered at run time; its result has the struct info `sinfo_args`."""
+    callee = api.ExternFunc(func) if isinstance(func, str) else func
+    return api.Call(callee, args, kwargs, sinfo_args)
 
 
 def __getattr__(name: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 from ... import relax, tir
 from ...base import BaseFunc, GlobalVar, IRModule, Node, Op, StructInfo
@@ -13,7 +13,7 @@ from ...diagnostics import error
 from ...dtype import parse_dtype
 from ...equal import structural_equal
 from ...infer import call_result, dimensions_alone, infer_struct_info, join, replace_dims
-from ...passes.dead_code import remove_unused_bindings
+from ...passes.dead_code import remove_unused_bindings, remove_unused_in
 from ...passes.rewrite_dataflow_reshape import is_reshape
 from ...purity import FORCE_PURE, is_pure_call
 from ...variables import Variable, defined_variables, free_variables
@@ -134,7 +134,8 @@ def erase_to_well_defined(
 ) -> StructInfo:
     """Return `sinfo` with its variables replaced by the maps; parts with other variables become unknown."""
     dims = {plain_nodes(var): dimension(value) for var, value in (shape_var_map or {}).items()}
-    return replace_dims(substitute(sinfo, dict(var_map or {})), dims, all_known=False)
+    values = dict(var_map or {})
+    return replace_dims(substitute(sinfo, values), dims, all_known=False, shapes=set(values.values()))
 
 
 def has_reshape_pattern(func: tir.PrimFunc) -> bool:
@@ -213,9 +214,12 @@ def udchain(dfb: relax.DataflowBlock) -> dict[relax.Var, list[relax.Var]]:
     return users
 
 
-def remove_all_unused(func: relax.Function) -> relax.Function:
-    """Return a function without unused bindings, except those whose values have side effects."""
-    return remove_unused_bindings(func)
+_BodyT = TypeVar("_BodyT", relax.Function, relax.SeqExpr)
+
+
+def remove_all_unused(func: _BodyT) -> _BodyT:
+    """Return a function, or the body of one, without unused bindings, except those whose values have side effects."""
+    return remove_unused_in(func) if isinstance(func, relax.SeqExpr) else remove_unused_bindings(func)
 
 
 def contains_impure_call(expr: Node, own_name: relax.Var | GlobalVar | None = None) -> bool:
@@ -260,10 +264,7 @@ def _dimensions(var: relax.Var) -> Sequence[tir.Var]:
 
 
 def collect_non_negative_expressions(sinfo: StructInfo) -> list[tir.PrimExpr]:
-    """Return the expressions that are sizes of tensors or shapes in a struct info, in order, without constants.
-
-    Sizes in the struct info of functions are omitted: their variables belong to the function.
-    """
+    """Return the expressions that are sizes of tensors or shapes in a struct info, in order, without constants."""
     found: list[tir.PrimExpr] = []
     pending: list[Node] = [sinfo]
     while pending:
@@ -271,7 +272,7 @@ def collect_non_negative_expressions(sinfo: StructInfo) -> list[tir.PrimExpr]:
         if isinstance(node, relax.ShapeExpr | relax.ShapeStructInfo):
             sizes = [size for size in node.values or () if not isinstance(size, tir.IntImm)]
             found += [size for at, size in enumerate(sizes) if not _is_among(size, (*found, *sizes[:at]))]
-        elif not isinstance(node, relax.FuncStructInfo):
+        else:
             pending += reversed(children(node))
     return found
 

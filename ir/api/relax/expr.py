@@ -8,7 +8,8 @@ from typing import Any, cast
 from ... import relax
 from ...base import Attrs, GlobalVar, Op, StructInfo
 from ...building.call_te import call_te
-from ...building.values import apply, call_function, dimension, graph_value, inferred, plain_nodes
+from ...building.values import apply, dimension, graph_value, inferred, plain_nodes
+from ...diagnostics import TvmsError
 from ...infer import infer_struct_info
 from ...passes.rewriter import refined_result
 from ..constructor import constructor, node_constructor
@@ -85,15 +86,21 @@ def Call(
     op: Op | relax.Expr,
     args: Sequence[Any],
     attrs: Attrs | None = None,
-    sinfo_args: Sequence[StructInfo] = (),
-    ty_args: Sequence[StructInfo] = (),
+    sinfo_args: StructInfo | Sequence[StructInfo] = (),
+    ty_args: StructInfo | Sequence[StructInfo] = (),
 ) -> relax.Call:
-    """A call of an operator or a function. `ty_args` is `sinfo_args` in TVM 0.27."""
-    sinfo_args = tuple(map(as_struct_info, sinfo_args or ty_args))
-    if isinstance(op, Op) or attrs or sinfo_args:
-        values = tuple(graph_value(arg) for arg in args)
-        return cast("relax.Call", inferred(relax.Call(op, values, plain_nodes(attrs or {}), tuple(sinfo_args))))
-    return call_function(op, args)
+    """A call of an operator or a function. `ty_args` is `sinfo_args` in TVM 0.27.
+
+    A call whose arguments do not fit has no struct info; it is refused where a builder or a pass normalizes it.
+    """
+    given = sinfo_args or ty_args
+    given = (given,) if isinstance(given, StructInfo) else given
+    values = tuple(graph_value(arg) for arg in args)
+    call = relax.Call(op, values, plain_nodes(attrs or {}), tuple(map(as_struct_info, given)))
+    try:
+        return cast("relax.Call", inferred(call))
+    except TvmsError:
+        return call
 
 
 BindingBlock = node_constructor(relax.BindingBlock)
