@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, cast
 
@@ -14,12 +14,11 @@ from ..base import Attrs, BaseFunc, GlobalVar, IRModule, Op, StructInfo
 from ..deep import deep
 from ..function_table import FunctionTable
 from ..infer import function_struct_info, infer_struct_info, replace_dims
-from ..ops.inference import tensor_info
 from ..relax import Call, Expr, Var
 from ..variables import defined_variables
 from ..visit import rewrite
-from .call_te import call_te
 from .nested_bodies import unnested
+from .tensor_functions import TensorFunctions
 from .values import graph_value, inferred
 
 _LEAVES = (
@@ -62,7 +61,7 @@ class _FunctionScope(Struct):
     is_finished: bool = False
 
 
-class BlockBuilder:
+class BlockBuilder(TensorFunctions):
     """Builds a module: functions of bindings, inside or outside of dataflow blocks.
 
         bb = relax.BlockBuilder()
@@ -84,13 +83,13 @@ class BlockBuilder:
 
     def __init__(self, mod: IRModule | None = None, table: FunctionTable | None = None) -> None:
         """`table` holds the functions of `mod` if others also add functions."""
+        super().__init__()
         self._module = mod or IRModule({})
         self._table = FunctionTable(self._module.functions) if table is None else table
         self._names: dict[str, int] = {}
         self._frames: list[_Frame] = []
         self._scopes: list[_FunctionScope] = []
         self._bound: dict[Var, Expr] = {}
-        self._inputs: dict[object, Var] = {}
 
     @staticmethod
     def current() -> BlockBuilder | None:
@@ -274,42 +273,6 @@ class BlockBuilder:
         if isinstance(value, list | tuple):
             return relax.Tuple(tuple(self._value(item) for item in cast("Sequence[Any]", value)))
         return value if isinstance(value, Expr) else graph_value(value)
-
-    def _input(self, tensor: te.Tensor) -> Var:
-        if not isinstance(tensor.op, te.PlaceholderOp):
-            raise TypeError(f"'{tensor.name}' is a computed tensor; pass the function that computes it to emit_te")
-        dims = [replace(dim, dtype="int64") if isinstance(dim, tir.IntImm) else dim for dim in tensor.dims]
-        info = tensor_info(dims, tensor.dtype)
-        return self._inputs.setdefault(tensor.op, relax.Var(tensor.name, struct_info=info))
-
-    # --- Functions of tensors ---------------------------------------------------------------------------------
-
-    def call_te(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Call:
-        """Return a call of the loop function that `func` builds from tensors for `args` and `kwargs`.
-
-        It is named after `func` or `primfunc_name_hint`, and gets the attributes `primfunc_attrs`.
-        """
-        name = kwargs.pop("primfunc_name_hint", None) or getattr(func, "__name__", "te_func")
-        attrs: Attrs = kwargs.pop("primfunc_attrs", None) or {}
-        made = call_te(func, self._inputs_as_variables(args), self._inputs_as_variables(kwargs))
-        function = replace(made.function, attrs={**made.function.attrs, **attrs})
-        return made.call(self.add_func(function, name))
-
-    def emit_te(self, func: Callable[..., Any], *args: Any, name_hint: str = "", **kwargs: Any) -> Var:
-        """Bind the result of `call_te` to a new variable and return it."""
-        return self.emit(self.call_te(func, *args, **kwargs), name_hint)
-
-    def _inputs_as_variables(self, value: Any) -> Any:
-        match value:
-            case te.Tensor():
-                return self._input(value)
-            case list() | tuple():
-                items = [self._inputs_as_variables(item) for item in cast("Sequence[Any]", value)]
-                return tuple(items) if isinstance(value, tuple) else items
-            case dict():
-                return {key: self._inputs_as_variables(item) for key, item in cast("dict[Any, Any]", value).items()}
-            case _:
-                return value
 
     # --- Functions and the module -----------------------------------------------------------------------------
 

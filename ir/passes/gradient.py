@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, cast
 
 from msgspec.structs import replace
 
 from .. import relax, tir
-from ..base import IRModule, Op, StructInfo
+from ..base import IRModule, Node, Op, StructInfo
 from ..building.values import apply
 from ..deep import deep
 from ..diagnostics import TvmsError, error
 from ..dtype import is_float
-from ..function_table import unused_name
+from ..function_table import FunctionTable, unused_name
 from ..infer import infer_struct_info
 from ..visit import substitute, walk
+from .checkpoints import Stages, find_stages
 from .dead_code import remove_unused_bindings
 from .gradient_rules import RULES, Rule
 from .gradient_rules_of_networks import NETWORK_RULES
 from .rewriter import ValueRewriter
+from .te_gradients import CALL_WITH_GRAD, te_gradients, without_gradient
 from .transform import declare_pass
-
-Adjoint: TypeAlias = "relax.Expr | list[Adjoint] | None"
-"""Gradient of the target with respect to a value: a tensor, or one for each field of a tuple; None is zero."""
-
 
 _RULES = {**RULES, **NETWORK_RULES}
 
@@ -56,18 +54,28 @@ def gradient(
         raise error("E0905", f"the module has no graph function '{func_name}'", help=f"it has {known}")
     wanted = _wanted(function, require_grads)
     copies = _copies(function)
-    result = differentiated(substitute(function, copies), [copies[var] for var in wanted], target_index)
-    name = unused_name(f"{func_name}_adjoint", mod.functions)
+    table = FunctionTable(mod.functions)
+    params = [cast("relax.Var", copies[var]) for var in wanted]
+    result = differentiated(substitute(function, copies), params, target_index, table)
+    name = unused_name(f"{func_name}_adjoint", table.functions)
     adjoint = replace(remove_unused_bindings(result, mod), attrs={**result.attrs, "global_symbol": name})
-    return replace(mod, functions={**mod.functions, name: adjoint})
+    return replace(mod, functions={**table.functions, name: adjoint})
 
 
-def differentiated(function: relax.Function, wanted: Sequence[relax.Var], target_index: int = 0) -> relax.Function:
+def differentiated(
+    function: relax.Function,
+    wanted: Sequence[relax.Var],
+    target_index: int = 0,
+    table: FunctionTable | None = None,
+) -> relax.Function:
     """Return `function` with gradients with respect to `wanted`, its variables, added to its result.
 
-    Raises TvmsError: E0906 if it has no field `target_index`, E0908 if it cannot be differentiated.
+    Functions that compute gradients are added to `table`. Raises TvmsError: E0906 if it has no field `target_index`, E0908
+    if it cannot be differentiated.
     """
-    return _Backward(function).differentiated(wanted, target_index)
+    stages = find_stages(function)
+    variables = [cast("relax.Var", stages.replaced.get(var, var)) for var in wanted]
+    return _Backward(stages, FunctionTable({}) if table is None else table).differentiated(variables, target_index)
 
 
 def _wanted(
@@ -93,11 +101,12 @@ def _wanted(
     return [var for var in found if var is not None]
 
 
-def _copies(function: relax.Function) -> dict[relax.Var, relax.Var]:
-    """Return new variables for all of the function's, with new symbolic dimensions."""
-    dims = {node: replace(node) for node in walk(function) if isinstance(node, tir.Var)}
-    variables = [node for node in walk(function) if isinstance(node, relax.Var)]
-    return {var: replace(var, struct_info=substitute(var.struct_info, dims)) for var in dict.fromkeys(variables)}
+def _copies(function: relax.Function) -> dict[Node, Node]:
+    """Return new variables for all of the function's, with new symbolic dimensions, and these."""
+    nodes = dict.fromkeys(walk(function))
+    dims: dict[Node, Node] = {node: replace(node) for node in nodes if isinstance(node, tir.Var)}
+    variables = [node for node in nodes if isinstance(node, relax.Var)]
+    return dims | {var: replace(var, struct_info=substitute(var.struct_info, dims)) for var in variables}
 
 
 def _is_differentiable(info: StructInfo | None) -> bool:
@@ -109,10 +118,15 @@ def _is_differentiable(info: StructInfo | None) -> bool:
 class _Backward(ValueRewriter):
     """Walks a function backwards, accumulating the gradient of each variable over its uses."""
 
-    def __init__(self, function: relax.Function) -> None:
-        super().__init__(function)
-        self._function = function
-        self._adjoints: dict[relax.Var, Adjoint] = {}
+    def __init__(self, stages: Stages, table: FunctionTable) -> None:
+        super().__init__(stages.function)
+        self._function = stages.function
+        self._table = table
+        self._not_kept = stages.values
+        self._again: dict[Node, Node] = {}
+        """Variables with the values of those that are not kept, computed again."""
+        self._adjoints: dict[relax.Var, relax.Var] = {}
+        """The gradient of the target with respect to each variable, so far."""
 
     def differentiated(self, wanted: Sequence[relax.Var], target_index: int) -> relax.Function:
         """Return the function with gradients added to its result."""
@@ -120,23 +134,22 @@ class _Backward(ValueRewriter):
         bindings = [binding for block in body.blocks for binding in block.bindings]
         target = self._target(body.body, target_index)
         with self.collecting(in_dataflow=True) as new:
-            self._adjoints[target] = self._named(target, _filled("ones", infer_struct_info(target)))
+            self._add(target, _filled("ones", infer_struct_info(target)))
             for binding in reversed(bindings):
                 adjoint = self._adjoints.get(binding.var)
                 if adjoint is not None:
                     self._spread(binding, adjoint)
-            gradients = [self._result(var) for var in wanted]
-        outputs: list[relax.Binding] = []
-        for var, gradient in zip(wanted, gradients, strict=True):
-            name = unused_name(f"{var.name_hint}_adjoint_out", self._names)
-            self._names.add(name)
-            output = relax.Var(name, struct_info=infer_struct_info(gradient))
-            outputs.append(relax.VarBinding(output, gradient))
-        block = relax.DataflowBlock((*bindings, *new, *outputs))
-        value = relax.Tuple((body.body, relax.Tuple(tuple([output.var for output in outputs]))))
+            outputs = [self._output(var) for var in wanted]
+        block = relax.DataflowBlock((*map(without_gradient, bindings), *new))
+        value = relax.Tuple((body.body, relax.Tuple(tuple(outputs))))
         value = replace(value, struct_info=infer_struct_info(value))
         body = replace(body, blocks=(block,), body=value, struct_info=value.struct_info)
         return replace(self._function, body=body, ret_struct_info=value.struct_info, struct_info=None)
+
+    def _output(self, var: relax.Var) -> relax.Var:
+        """Return a variable that holds the gradient of `var` outside of the block."""
+        gradient = self._adjoints.get(var) or self._named(var, _zeros(var, infer_struct_info(var)))
+        return self._bound(relax.Var, f"{var.name_hint}_adjoint_out", gradient)
 
     def _target(self, result: relax.Expr, index: int) -> relax.Var:
         fields = result.fields if isinstance(result, relax.Tuple) else (result,)
@@ -150,19 +163,37 @@ class _Backward(ValueRewriter):
             raise error("E0908", f"the result to differentiate is {info}, not a float scalar", target.span, help)
         return target
 
-    def _spread(self, binding: relax.Binding, adjoint: Adjoint) -> None:
+    def _spread(self, binding: relax.Binding, adjoint: relax.Var) -> None:
         """Propagate the gradient of a binding to its operands."""
         match binding.value:
+            case relax.Call(op=Op(name=name)) as call if name == CALL_WITH_GRAD:
+                given = self.emit(te_gradients(self._kept(call), adjoint, self._table))
+                is_tuple = isinstance(given.struct_info, relax.TupleStructInfo)
+                self._add(call.args[1], given if is_tuple else relax.Tuple((given,)))
             case relax.Call(op=Op(name=name)) as call:
                 rule = find_rule(name)
                 if rule is None:
                     raise _no_gradient(f"R.{name.removeprefix('relax.')} has no gradient", call)
-                for arg, partial in zip(call.args, self._partials(call, binding.var, adjoint), strict=False):
-                    self._add(arg, partial)
-            case relax.TupleGetItem(tuple_value=whole, index=index):
-                info = infer_struct_info(whole)
-                assert isinstance(info, relax.TupleStructInfo)
-                self._add(whole, [adjoint if n == index else None for n in range(len(info.fields))])
+                result = self._kept(binding.var)
+                try:
+                    partials = rule(self._kept(call), result, adjoint)
+                except TvmsError as problem:
+                    raise _no_gradient(problem.diagnostics[0].message, call) from None
+                for arg, partial in zip(call.args, partials, strict=False):
+                    if partial is not None:
+                        self._add(arg, _as_expr(partial))
+            case relax.TupleGetItem(tuple_value=relax.Var() as whole, index=index):
+                known = self._adjoints.get(whole)
+                if known is None:
+                    zeros = _zeros(whole, infer_struct_info(whole))
+                    parts = [_field(zeros, number) for number in range(_size(whole))]
+                    parts[index] = adjoint
+                else:
+                    parts = [_field(known, number) for number in range(_size(whole))]
+                    parts[index] = _sum(parts[index], adjoint)
+                self._adjoints[whole] = self._named(whole, relax.Tuple(tuple(parts)))
+            case relax.TupleGetItem(tuple_value=relax.Tuple(fields=fields), index=index):
+                self._add(fields[index], adjoint)
             case relax.Var() | relax.Tuple():
                 self._add(binding.value, adjoint)
             case relax.Constant() | relax.ShapeExpr() | relax.PrimValue():
@@ -170,61 +201,45 @@ class _Backward(ValueRewriter):
             case value:
                 raise _no_gradient(f"the value of '{binding.var.name_hint}' has no gradient", value)
 
-    def _partials(self, call: relax.Call, result: relax.Var, adjoint: Adjoint) -> Sequence[Adjoint]:
-        assert isinstance(call.op, Op)
-        rule = find_rule(call.op.name)
-        assert rule is not None
-        given = self._whole(adjoint, infer_struct_info(result))
-        if isinstance(given, relax.Tuple):
-            given = self.emit(given)
-        try:
-            return rule(call, result, given)
-        except TvmsError as problem:
-            raise _no_gradient(problem.diagnostics[0].message, call) from None
+    def _kept(self, expr: Any) -> Any:
+        """Return an expression with the variables that are not kept replaced by their values, computed again once."""
+        if not self._not_kept:
+            return expr
+        for var in walk(expr):
+            if var in self._not_kept and var not in self._again:
+                value = self._kept(self._not_kept[var])
+                self._again[var] = self._bound(relax.DataflowVar, f"{var.name_hint}_cp", value)  # type: ignore[reportAttributeAccessIssue]
+        return substitute(expr, self._again)
 
-    def _add(self, expr: relax.Expr, partial: Adjoint) -> None:
+    def _add(self, expr: relax.Expr, partial: relax.Expr) -> None:
         """Add a gradient to those of the variables in an operand."""
-        if partial is None or not _may_have_gradient(infer_struct_info(expr)):
+        if not _may_have_gradient(infer_struct_info(expr)):
             return
         match expr:
             case relax.Var():
-                self._adjoints[expr] = self._sum(self._adjoints.get(expr), partial, expr)
+                known = self._adjoints.get(expr)
+                self._adjoints[expr] = self._named(expr, partial if known is None else _sum(known, partial))
             case relax.Tuple(fields=fields):
-                parts = partial if isinstance(partial, list) else _fields(partial, len(fields))
-                for field, part in zip(fields, parts, strict=True):
-                    self._add(field, part)
+                for number, field in enumerate(fields):
+                    self._add(field, _field(partial, number))
             case _:
                 pass
 
-    def _sum(self, known: Adjoint, partial: Adjoint, var: relax.Var) -> Adjoint:
-        if isinstance(known, list) or isinstance(partial, list):
-            pairs = zip(_parts(known, partial), _parts(partial, known), strict=True)
-            return [self._sum(a, b, var) for a, b in pairs]
-        if known is None or partial is None:
-            given = known if partial is None else partial
-            is_new = given is not None and not isinstance(infer_struct_info(given), relax.TupleStructInfo)
-            return self._named(var, given) if is_new and given is not None else given
-        return self._named(var, apply("add", known, partial))
-
     def _named(self, var: relax.Var, value: relax.Expr) -> relax.Var:
-        return self.emit(value, f"{var.name_hint}_adjoint")
+        """Bind a gradient of `var` to a variable of its own; a value that is bound already is not computed again."""
+        known = self._emitted.get(id(value))
+        new = self._bound(relax.DataflowVar, f"{var.name_hint}_adjoint", value if known is None else known[1])
+        if not isinstance(value, relax.Var):
+            self._emitted[id(value)] = value, new
+        return new
 
-    def _whole(self, adjoint: Adjoint, info: StructInfo) -> relax.Expr:
-        """Return a gradient as an expression, with zeros for unknown parts."""
-        if isinstance(info, relax.TupleStructInfo) and not isinstance(adjoint, relax.Expr):
-            parts = adjoint if adjoint is not None else [None] * len(info.fields)
-            return relax.Tuple(
-                tuple([self._whole(part, field) for part, field in zip(parts, info.fields, strict=True)])
-            )
-        if adjoint is None:
-            return _filled("zeros", info)
-        assert isinstance(adjoint, relax.Expr)
-        return adjoint
-
-    def _result(self, var: relax.Var) -> relax.Expr:
-        """Return the gradient of a variable, bound to a name derived from it."""
-        whole = self._whole(self._adjoints.get(var), infer_struct_info(var))
-        return whole if isinstance(whole, relax.Var) else self._named(var, whole)
+    def _bound(self, kind: type[relax.Var], hint: str, value: relax.Expr) -> relax.Var:
+        flat = self.flat(value)
+        name = unused_name(hint, self._names)
+        self._names.add(name)
+        var = kind(name, struct_info=infer_struct_info(flat))
+        self.append(relax.VarBinding(var, flat))
+        return var
 
 
 def _may_have_gradient(info: StructInfo) -> bool:
@@ -233,17 +248,39 @@ def _may_have_gradient(info: StructInfo) -> bool:
     return _is_differentiable(info)
 
 
-def _parts(adjoint: Adjoint, like: Adjoint) -> list[Adjoint]:
-    if isinstance(adjoint, list):
-        return adjoint
-    assert isinstance(like, list)
-    return _fields(adjoint, len(like))
+def _as_expr(partial: Any) -> relax.Expr:
+    """Return the gradient that a rule gives: a list has those of the fields of a tuple."""
+    if isinstance(partial, list):
+        return relax.Tuple(tuple(map(_as_expr, cast("list[Any]", partial))))
+    return partial
 
 
-def _fields(adjoint: Adjoint, count: int) -> list[Adjoint]:
-    if adjoint is None or isinstance(adjoint, list):
-        return [None] * count if adjoint is None else adjoint
-    return [relax.TupleGetItem(adjoint, index) for index in range(count)]
+def _size(value: relax.Expr) -> int:
+    info = infer_struct_info(value)
+    assert isinstance(info, relax.TupleStructInfo)
+    return len(info.fields)
+
+
+def _field(value: relax.Expr, number: int) -> relax.Expr:
+    return value.fields[number] if isinstance(value, relax.Tuple) else relax.TupleGetItem(value, number)
+
+
+def _sum(known: relax.Expr, partial: relax.Expr) -> relax.Expr:
+    """Return the sum of two gradients, field by field for tuples."""
+    if not isinstance(infer_struct_info(known), relax.TupleStructInfo):
+        return apply("add", known, partial)
+    return relax.Tuple(tuple([_sum(_field(known, at), _field(partial, at)) for at in range(_size(known))]))
+
+
+def _zeros(value: relax.Expr, info: StructInfo) -> relax.Expr:
+    """Return the gradient of a value that the target does not depend on; values that have none get an empty tuple."""
+    if isinstance(info, relax.TupleStructInfo):
+        fields = [_zeros(relax.TupleGetItem(value, number), field) for number, field in enumerate(info.fields)]
+        return relax.Tuple(tuple(fields))
+    if not _is_differentiable(info):
+        return relax.Tuple(())
+    is_known = isinstance(info, relax.TensorStructInfo) and isinstance(info.shape, relax.ShapeExpr)
+    return _filled("zeros", info) if is_known else apply("zeros_like", value)
 
 
 def _filled(name: str, info: StructInfo) -> relax.Expr:

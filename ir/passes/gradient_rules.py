@@ -152,8 +152,7 @@ def _concat(call: relax.Call, y: relax.Var, g: relax.Expr) -> Sequence[Any]:
         places.append(place)
     if len(places) == 1:
         return [[g]]
-    parts = apply("split", g, places[:-1], axis=axis)
-    return [[relax.TupleGetItem(parts, index) for index in range(len(places))]]
+    return [apply("split", g, places[:-1], axis=axis)]
 
 
 def _split(call: relax.Call, y: relax.Var, g: relax.Expr) -> Sequence[Any]:

@@ -118,6 +118,11 @@ class Var(Expr, frozen=True, eq=False):
     def name(self) -> str:
         """Alias of `name_hint` in TVM 0.27."""
         return self.name_hint
+
+    @property
+    def vid(self) -> Var:
+        """The identity of the variable, which is the variable itself (TVM: `Id`)."""
+        return self
     def __init__(self, name_hint: builtins.str, struct_info: tvms.ir.base.StructInfo | None = None, ty: tvms.ir.base.StructInfo | None = None) -> None:
         """A graph-level variable."""
 
@@ -151,8 +156,11 @@ class Call(Expr, frozen=True, eq=False):
     def ty_args(self) -> tuple[StructInfo, ...]:
         """Alias of `sinfo_args` in TVM 0.27."""
         return self.sinfo_args
-    def __init__(self, op: tvms.ir.base.Op | tvms.ir.base.RelaxExpr, args: collections.abc.Sequence[typing.Any], attrs: builtins.dict[builtins.str, typing.Any] | None = None, sinfo_args: collections.abc.Sequence[tvms.ir.base.StructInfo] = ..., ty_args: collections.abc.Sequence[tvms.ir.base.StructInfo] = ...) -> None:
-        """A call of an operator or a function. `ty_args` is `sinfo_args` in TVM 0.27."""
+    def __init__(self, op: tvms.ir.base.Op | tvms.ir.base.RelaxExpr, args: collections.abc.Sequence[typing.Any], attrs: builtins.dict[builtins.str, typing.Any] | None = None, sinfo_args: tvms.ir.base.StructInfo | collections.abc.Sequence[tvms.ir.base.StructInfo] = ..., ty_args: tvms.ir.base.StructInfo | collections.abc.Sequence[tvms.ir.base.StructInfo] = ...) -> None:
+        """A call of an operator or a function. `ty_args` is `sinfo_args` in TVM 0.27.
+
+        A call whose arguments do not fit has no struct info; it is refused where a builder or a pass normalizes it.
+        """
 
 
 class Tuple(Expr, frozen=True, eq=False):

@@ -30,7 +30,7 @@ from tvms.ir.relax import ObjectStructInfo as ObjectType
 from tvms.ir.relax import FuncStructInfo as PackedFuncType
 from tvms.ir.relax import PrimStructInfo as PrimStructInfo
 from tvms.ir.relax import PrimValue as PrimValue
-from tvms.ir.api.relax.expr_functor import PyExprMutator as PyExprMutator
+from tvms.ir.api.relax.expr_mutator import PyExprMutator as PyExprMutator
 from tvms.ir.api.relax.expr_functor import PyExprVisitor as PyExprVisitor
 from tvms.ir.relax import SeqExpr as SeqExpr
 from tvms.ir.relax import ShapeExpr as ShapeExpr
@@ -78,7 +78,9 @@ from tvms.relax import block_builder as block_builder
 from tvms.relax import dpl as dpl
 from tvms.relax import exec_builder as exec_builder
 from tvms.relax import expr as expr
+from tvms.relax import expr_dispatch as expr_dispatch
 from tvms.relax import expr_functor as expr_functor
+from tvms.relax import expr_mutator as expr_mutator
 from tvms.relax import frontend as frontend
 from tvms.relax import layouts as layouts
 from tvms.relax import op as op

@@ -11,6 +11,7 @@ from tvms import relax
 from tvms.ir.ops.registry import relax_ops
 from tvms.ir.passes.gradient import find_rule
 from tvms.ir.passes.transform import get_pass
+from tvms.relax.analysis import udchain
 
 SHAPES = {"x": (2, 3), "y": (2, 3), "v": (3,), "w": (3, 4), "b": (2, 2, 3), "i": (1, 2, 5, 4), "k": (3, 2, 3, 2)}
 """Parameters of the functions; each uses some."""
@@ -203,8 +204,67 @@ def test_operators_tell_their_gradients() -> None:
     parts = relax.op.concat([x, x])
     gradients = parts.op.get_attr("FPrimalGradient")(result, parts, relax.op.concat([x, x]), None)
     assert len(gradients) == 1
-    assert isinstance(gradients[0], relax.Tuple)
+    assert gradients[0].struct_info == relax.TupleStructInfo([x.struct_info, x.struct_info])
     assert call.op.has_attr("FInferStructInfo")
     assert call.op.get_attr("FInferStructInfo")(call, None) == call.struct_info
     assert tvms.ir.Op.get("relax.print").get_attr("FPurity") is False
     assert not call.op.has_attr("FNothing")
+
+
+STAGES = """\
+I.ir_module Module:
+    R.function main(x: R.Tensor((3,), "float32")) -> R.Tensor((), "float32"):
+        with R.dataflow():
+            kept = R.exp(x)
+            start = R.grad.start_checkpoint(kept)
+            inside = R.sin(start)
+            result = R.tanh(inside)
+            end = R.grad.end_checkpoint(result)
+            after = R.exp(end)
+            gv = R.sum(after)
+            R.output(gv)
+        return gv
+"""
+
+
+def test_values_of_a_checkpoint_stage_are_computed_again() -> None:
+    module = get_pass("Gradient", "main")(tvms.parse(STAGES))
+    assert not tvms.verify(module)
+    adjoint: Any = module["main_adjoint"]
+    values = {binding.var.name_hint: str(binding.value) for binding in adjoint.body.blocks[0].bindings}
+    assert values["inside_cp"] == "R.sin(kept)"
+    assert values["result_cp"] == "R.tanh(inside_cp)"
+    assert "kept_cp" not in values
+    assert "checkpoint" not in " ".join(values.values())
+    users = {
+        var.name_hint: [user.name_hint for user in found] for var, found in udchain(adjoint.body.blocks[0]).items()
+    }
+    assert (users["inside"], users["result"]) == (["result"], ["after"])
+    x = np.array([0.5, -1, 2], "float32")
+    _, (gradient,) = tvms.interpret(module, "main_adjoint", [x])
+    unmarked = tvms.parse(
+        STAGES.replace("R.grad.start_checkpoint(kept)", "kept").replace("R.grad.end_checkpoint(result)", "result")
+    )
+    _, (wanted,) = tvms.interpret(get_pass("Gradient", "main")(unmarked), "main_adjoint", [x])
+    np.testing.assert_array_equal(gradient, wanted)
+
+
+def test_gradients_of_tuples_are_bound_field_by_field() -> None:
+    text = """\
+I.ir_module Module:
+    R.function main(pair: R.Tuple(R.Tensor((2,), "float32"), R.Tensor((2,), "int32"), R.Tensor("float32", ndim=1))) -> R.Tensor((), "float32"):
+        with R.dataflow():
+            x = pair[0]
+            y = R.exp(x)
+            again = pair[0]
+            z = R.add(y, again)
+            gv = R.sum(z)
+            R.output(gv, y)
+        return gv
+"""
+    module = get_pass("Gradient", "main", ["y", "x"])(tvms.parse(text))
+    assert not tvms.verify(module)
+    x = np.array([0.5, -1], "float32")
+    _, (by_y, by_x) = tvms.interpret(module, "main_adjoint", [(x, np.zeros(2, "int32"), x[:1])])
+    np.testing.assert_array_equal(by_y, np.ones(2))
+    np.testing.assert_allclose(by_x, np.exp(x), rtol=1e-6)

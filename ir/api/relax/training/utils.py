@@ -8,6 +8,7 @@ from .... import relax
 from ....base import IRModule
 from ....diagnostics import TvmsError, error
 from ....infer import infer_struct_info
+from ....passes.te_gradients import register_te_gradient as register_te_gradient
 from ....passes.transform import Pass, PassContext, module_pass
 from ....variables import with_new_variables
 from ....visit import substitute, walk

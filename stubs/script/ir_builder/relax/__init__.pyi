@@ -2,6 +2,7 @@
 
 from tvms.dsl.script.ir_builder.relax import DataflowBlock as DataflowBlock
 from tvms.dsl.script.ir_builder.relax import arg as arg
+from tvms.dsl.script.ir_builder.relax import call_packed as call_packed
 from tvms.dsl.script.ir_builder.relax import dataflow as dataflow
 from tvms.dsl.script.ir_builder.relax import emit as emit
 from tvms.dsl.script.ir_builder.relax import emit_match_cast as emit_match_cast
