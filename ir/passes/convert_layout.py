@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -14,7 +14,7 @@ from ..diagnostics import error
 from ..ops.layouts import parse_layout
 from ..ops.registry import find
 from ..visit import substitute, walk
-from .layout_orders import Order, identity, rearranged
+from .layout_orders import Order, identity, is_plain, rearranged
 from .layout_rules import Plan, concat, convolution, find_rule, rank_of
 from .rewriter import ValueRewriter, forgotten
 from .transform import declare_pass, map_functions
@@ -85,9 +85,35 @@ class _Converter(ValueRewriter):
 
     def visit(self, binding: relax.Binding) -> relax.Binding:
         """Keep calls and fields in dataflow blocks unchanged, since `value` handles them."""
-        is_left = self.in_dataflow and isinstance(binding, relax.VarBinding)
-        is_left = is_left and isinstance(binding.value, relax.Call | relax.TupleGetItem)
-        return binding if is_left else super().visit(binding)
+        is_left = isinstance(binding, relax.VarBinding) and isinstance(binding.value, relax.Call | relax.TupleGetItem)
+        return binding if self.in_dataflow and (is_left or self._cast(binding) is not None) else super().visit(binding)
+
+    def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
+        """Return the replacements of a binding; a cast keeps the axis order of its value."""
+        cast = self._cast(binding)
+        if cast is None:
+            return super().binding(binding)
+        self.replaced[binding.var] = cast.var
+        self._orders[cast.var] = self._orders[cast.value]
+        return (cast,)
+
+    def _cast(self, binding: relax.Binding) -> relax.MatchCast | None:
+        """Return a cast in the axis order of its value; None for other bindings, and if an axis is split."""
+        now, info = self.replaced.get(binding.value), binding.var.struct_info
+        if (
+            not isinstance(binding, relax.MatchCast)
+            or not isinstance(binding.var, relax.DataflowVar)
+            or not isinstance(now, relax.Var)
+            or not isinstance(info, relax.TensorStructInfo)
+            or not isinstance(info.shape, relax.ShapeExpr)
+        ):
+            return None
+        (order,) = self._orders[now]
+        if order is None or not is_plain(order):
+            return None
+        shape = relax.ShapeExpr(tuple([info.shape.values[axis] for axis in order]))
+        new = replace(info, shape=shape)
+        return replace(binding, var=replace(binding.var, struct_info=new), value=now, struct_info=new)
 
     def use(self, expr: Any) -> Any:
         """Return an expression of the values in their original layouts."""
@@ -121,7 +147,7 @@ class _Converter(ValueRewriter):
         """Return a call with other axis orders, and those of its results; None if it is unchanged."""
         if op.name == "relax.concat" and isinstance(call.args[0], relax.Tuple):
             parts = call.args[0].fields
-            joined = concat(call, [self._order(part) for part in parts])
+            joined = concat(call, parts, [self._order(part) for part in parts])
             if joined is None:
                 return None
             order, attrs = joined
@@ -130,7 +156,8 @@ class _Converter(ValueRewriter):
         plan = self._plan(call, op)
         if plan is None or len(plan.args) != len(call.args):
             return None
-        args = tuple([self._arranged(arg, order) for arg, order in zip(call.args, plan.args, strict=True)])
+        given = [plan.replaced.get(number, arg) for number, arg in enumerate(call.args)]
+        args = tuple([self._arranged(arg, order) for arg, order in zip(given, plan.args, strict=True)])
         return replace(call, args=args, attrs=plan.attrs, struct_info=None), plan.results
 
     def _plan(self, call: relax.Call, op: Op) -> Plan | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import TypeAlias, TypeGuard
 
 from msgspec import Struct
@@ -46,11 +47,32 @@ def between(old: str, new: Layout) -> Order:
 
 def fits(value: relax.Expr, order: Order) -> bool:
     """Return whether all split axes are known to be multiples of their block sizes."""
+    return all(is_multiple(value, part.axis, part.size) for part in order if isinstance(part, Inner))
+
+
+def is_multiple(value: relax.Expr, axis: int, size: int) -> bool:
+    """Return whether an axis of a tensor is known to be a multiple of `size`."""
     info = infer_struct_info(value)
-    known = dims_of(info) if isinstance(info, relax.TensorStructInfo) else None
-    sizes = [] if known is None else [d.value_of(dim) for dim in known]
-    blocks = [part for part in order if isinstance(part, Inner)]
-    return not blocks or (None not in sizes and all(sizes and sizes[block.axis] % block.size == 0 for block in blocks))  # type: ignore[reportOperatorIssue]
+    dims = dims_of(info) if isinstance(info, relax.TensorStructInfo) else None
+    known = None if dims is None else d.value_of(dims[axis])
+    return known is not None and known % size == 0
+
+
+def axis_of(part: int | Inner) -> int:
+    """Return the axis of the old layout that an axis of the new one is, or is a part of."""
+    return part if isinstance(part, int) else part.axis
+
+
+def block_of(order: Order, axis: int) -> int:
+    """Return the block size of an axis, 1 if it is not split."""
+    return next((part.size for part in order if isinstance(part, Inner) and part.axis == axis), 1)
+
+
+def without(order: Order, axes: Set[int]) -> Order:
+    """Return the order of a tensor without some of its axes."""
+    kept = [part for part in order if axis_of(part) not in axes]
+    number = {axis: at for at, axis in enumerate(sorted(axis_of(part) for part in kept if isinstance(part, int)))}
+    return tuple([number[part] if isinstance(part, int) else Inner(number[part.axis], part.size) for part in kept])
 
 
 def rearranged(value: relax.Expr, own: Order, wanted: Order) -> relax.Expr:

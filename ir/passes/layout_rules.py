@@ -7,12 +7,13 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from .. import relax
+from .. import relax, tir
 from ..base import Attrs, Op
 from ..infer import infer_struct_info
+from ..ops import dims as d
 from ..ops.layouts import parse_layout
 from ..ops.registry import families
-from .layout_orders import Order, between, fits, identity, is_plain
+from .layout_orders import Order, axis_of, between, block_of, fits, identity, is_multiple, is_plain, without
 
 
 class Plan(Struct, frozen=True):
@@ -21,6 +22,8 @@ class Plan(Struct, frozen=True):
     args: tuple[Order | None, ...]
     attrs: Attrs
     results: tuple[Order | None, ...]
+    replaced: Mapping[int, relax.Expr] = {}
+    """Arguments that are replaced, by number."""
 
 
 Rule: TypeAlias = Callable[[relax.Call, Sequence[Order | None]], Plan | None]
@@ -33,12 +36,17 @@ def rank_of(expr: relax.Expr) -> int | None:
     return info.ndim if isinstance(info, relax.TensorStructInfo) and info.ndim >= 0 else None
 
 
+def rank_in(order: Order) -> int:
+    """Return the rank of the tensor in its original layout."""
+    return sum(isinstance(part, int) for part in order)
+
+
 def find_rule(op: Op, orders: Sequence[Order | None]) -> Rule | None:
     """Return the rule of an operator for operands in these orders; only some rules support split axes."""
     name = op.name
     is_split = any(order is not None and not is_plain(order) for order in orders)
     if name in _RULES:
-        return None if is_split and _RULES[name] is not _with_layout else _RULES[name]
+        return None if is_split and name in _PLAIN_ONLY else _RULES[name]
     if name in families()["unary"] or name in families()["activation"]:
         return _unary
     return _binary if name in families()["binary"] else None
@@ -118,23 +126,85 @@ def _batch_norm(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None
 
 
 def _layer_norm(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
-    order, axes = orders[0], call.attrs["axes"]
-    if order is None or len(axes) != 1:
+    """Return the plan of a normalization over axes whose sequence, that of the scale and the shift, stays the same."""
+    order = orders[0]
+    if order is None:
         return None
-    attrs = {**call.attrs, "axes": (order.index(axes[0] % len(order)),)}
-    return Plan((order, (0,), (0,)), attrs, (order,))
+    axes = [axis % rank_in(order) for axis in call.attrs["axes"]]
+    places = [order.index(axis) for axis in axes]
+    if places != sorted(places) or any(block_of(order, axis) > 1 for axis in axes):
+        return None
+    own = identity(len(axes))
+    return Plan((order, own, own), {**call.attrs, "axes": tuple(places)}, (order,))
 
 
 def _reduction(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
     order = orders[0]
-    if order is None or not is_plain(order):
+    if order is None:
         return None
-    axes = call.attrs["axis"]
-    reduced = set(order) if axes is None else {axis % len(order) for axis in axes}
-    attrs = {**call.attrs, "axis": None if axes is None else tuple([order.index(axis) for axis in sorted(reduced)])}
-    kept = [axis for axis in order if axis not in reduced]
-    result = order if call.attrs["keepdims"] else tuple([sorted(kept).index(axis) for axis in kept])
-    return Plan((order,), attrs, (result,))
+    axes, keeps = call.attrs["axis"], call.attrs["keepdims"]
+    reduced = {axis % rank_in(order) for axis in (range(rank_in(order)) if axes is None else axes)}
+    if keeps and any(block_of(order, axis) > 1 for axis in reduced):
+        return None
+    places = tuple([place for place, part in enumerate(order) if axis_of(part) in reduced])
+    attrs = {**call.attrs, "axis": None if axes is None else places}
+    return Plan((order,), attrs, (order if keeps else without(order, reduced),))
+
+
+def _expand_dims(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
+    """Return the plan of an insertion of axes, at the same places of the new layout."""
+    order = orders[0]
+    if order is None:
+        return None
+    rank = len(order) + len(call.attrs["axis"])
+    inserted = {axis % rank for axis in call.attrs["axis"]}
+    others = [axis for axis in range(rank) if axis not in inserted]
+    rest = iter(order)
+    result = tuple([place if place in inserted else others[axis_of(next(rest))] for place in range(rank)])
+    return Plan((order,), call.attrs, (result,))
+
+
+def _squeeze(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
+    order, axes = orders[0], call.attrs["axis"]
+    if order is None or axes is None:
+        return None
+    removed = {axis % len(order) for axis in axes}
+    places = tuple(sorted(order.index(axis) for axis in removed))
+    return Plan((order,), {**call.attrs, "axis": places}, (without(order, removed),))
+
+
+def _strided_slice(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
+    order, axes = orders[0], call.args[1]
+    if order is None or not isinstance(axes, relax.Tuple):
+        return None
+    known = [
+        axis.value.value if isinstance(axis, relax.PrimValue) and isinstance(axis.value, tir.IntImm) else None
+        for axis in axes.fields
+    ]
+    places = [order.index(axis % len(order)) for axis in known if axis is not None]
+    if len(places) != len(known):
+        return None
+    new = [relax.PrimValue(tir.IntImm("int64", place), struct_info=None) for place in places]
+    return Plan((order, *orders[1:]), call.attrs, (order,), {1: relax.Tuple(tuple(new))})
+
+
+def _split(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
+    """Return the plan of a split; along an axis that is split in blocks, into parts of whole blocks."""
+    order, info = orders[0], infer_struct_info(call)
+    if order is None or not isinstance(info, relax.TupleStructInfo):
+        return None
+    axis, sections = call.attrs["axis"] % rank_in(order), call.attrs["indices_or_sections"]
+    block = block_of(order, axis)
+    if block > 1 and isinstance(sections, int):
+        if not is_multiple(call.args[0], axis, block * sections):
+            return None
+    elif block > 1:
+        starts = [d.value_of(start) if isinstance(start, tir.PrimExpr) else start for start in sections]
+        if any(start is None or start % block for start in starts):
+            return None
+        sections = tuple([start // block for start in starts])
+    attrs = {**call.attrs, "indices_or_sections": sections, "axis": order.index(axis)}
+    return Plan((order,), attrs, (order,) * len(info.fields))
 
 
 def _permute_dims(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
@@ -147,6 +217,11 @@ def _permute_dims(call: relax.Call, orders: Sequence[Order | None]) -> Plan | No
     return Plan((order,), attrs, (identity(len(order)),))
 
 
+_PLAIN_ONLY = frozenset(
+    [f"relax.{name}" for name in ("expand_dims", "squeeze", "strided_slice", "permute_dims")]
+    + [f"relax.nn.{name}" for name in ("softmax", "log_softmax", "prelu", "batch_norm")]
+)
+"""Operators whose rules do not support split axes."""
 _RULES: Mapping[str, Rule] = {
     **dict.fromkeys(
         [f"relax.nn.{kind}_pool{n}d" for kind in ("max", "avg", "adaptive_avg") for n in (1, 2, 3)], _with_layout
@@ -156,17 +231,17 @@ _RULES: Mapping[str, Rule] = {
     **dict.fromkeys(("relax.image.resize2d", "relax.image.resize3d"), _with_layout),
     "relax.nn.batch_norm": _batch_norm,
     "relax.nn.layer_norm": _layer_norm,
+    "relax.expand_dims": _expand_dims,
+    "relax.squeeze": _squeeze,
+    "relax.strided_slice": _strided_slice,
+    "relax.split": _split,
     "relax.permute_dims": _permute_dims,
 }
 
 
-def concat(call: relax.Call, orders: Sequence[Order | None]) -> tuple[Order, Any] | None:
+def concat(call: relax.Call, parts: Sequence[relax.Expr], orders: Sequence[Order | None]) -> tuple[Order, Any] | None:
     """Return the common order of all operands of a concatenation, and its attributes."""
     order = _changed(orders)
-    if (
-        call.attrs["axis"] is None
-        or order is None
-        or not all(members is not None and is_plain(members) for members in orders)
-    ):
+    if call.attrs["axis"] is None or order is None or None in orders or not all(fits(part, order) for part in parts):
         return None
-    return order, {**call.attrs, "axis": order.index(call.attrs["axis"] % len(order))}
+    return order, {**call.attrs, "axis": order.index(call.attrs["axis"] % rank_in(order))}
