@@ -8,7 +8,8 @@ from ..ir import relax, tir
 from ..ir.base import BaseFunc, GlobalVar, IRModule, Op, Span
 from ..ir.deep import deep
 from ..ir.passes.fold_constant import fold_constant
-from ..ir.passes.transform import Sequential, get_pass
+from ..ir.passes.transform import Sequential, get_pass, map_functions
+from ..ir.results import with_checked_results
 from ..ir.schedule.analysis.origins import with_positions
 from ..ir.visit import walk
 from .target import Target
@@ -29,6 +30,7 @@ def lower_graphs(module: IRModule, target: Target, lines: bool = False) -> IRMod
     """
     if not any(isinstance(function, relax.Function) for function in module.functions.values()):
         return module
+    module = map_functions(module, relax.Function, with_checked_results)
     folded = get_pass(FOLDING[0])(module)
     module = module if folded is module else get_pass(FOLDING[1])(folded)
     legal = get_pass("LegalizeOps")(module)

@@ -15,6 +15,7 @@ from ..base import BaseFunc, GlobalVar, Node
 from ..deep import nested
 from ..diagnostics import error
 from ..numpy_dtype import numpy_dtype
+from ..results import with_checked_result
 from .arguments import check_count, settle
 from .expressions import compile_expr
 from .frame import Frame, World, fault
@@ -160,7 +161,7 @@ def _told(binding: relax.Binding, bind: Callable[[Frame], None]) -> Callable[[Fr
 @meaning_of(relax.Function)
 def _function(expr: relax.Function) -> Evaluate:
     """Compile a closure: it can refer to the variables around it and to itself."""
-    body = compile_graph(expr.body)
+    body = compile_graph((with_checked_result(expr) or expr).body)
     name = expr.attrs.get("global_symbol", "the function")
 
     def close(frame: Frame) -> Value:

@@ -46,15 +46,16 @@ def between(old: str, new: Layout) -> Order:
 
 
 def fits(value: relax.Expr, order: Order) -> bool:
-    """Return whether all split axes are known to be multiples of their block sizes."""
+    """Return whether no axis is split, or all sizes are known and the split axes are multiples of their block sizes."""
     return all(is_multiple(value, part.axis, part.size) for part in order if isinstance(part, Inner))
 
 
 def is_multiple(value: relax.Expr, axis: int, size: int) -> bool:
-    """Return whether an axis of a tensor is known to be a multiple of `size`."""
+    """Return whether all sizes of a tensor are known, and that of an axis is a multiple of `size`."""
     info = infer_struct_info(value)
     dims = dims_of(info) if isinstance(info, relax.TensorStructInfo) else None
-    known = None if dims is None else d.value_of(dims[axis])
+    sizes = [d.value_of(dim) for dim in dims or ()]
+    known = sizes[axis] if None not in sizes and sizes else None
     return known is not None and known % size == 0
 
 

@@ -199,10 +199,10 @@ def _split(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
         if not is_multiple(call.args[0], axis, block * sections):
             return None
     elif block > 1:
-        starts = [d.value_of(start) if isinstance(start, tir.PrimExpr) else start for start in sections]
-        if any(start is None or start % block for start in starts):
+        starts = [d.value_of(start) if isinstance(start, tir.PrimExpr) else int(start) for start in sections]
+        if not all(start is not None and start % block == 0 for start in starts):
             return None
-        sections = tuple([start // block for start in starts])
+        sections = tuple([start // block for start in starts if start is not None])
     attrs = {**call.attrs, "indices_or_sections": sections, "axis": order.index(axis)}
     return Plan((order,), attrs, (order,) * len(info.fields))
 
