@@ -30,12 +30,20 @@ def _infer_inplace(a: Inference) -> StructInfo:
     for index in indices:
         if not -1 <= index < count:
             raise a.fail("E0325", f"writes argument {index} in place, but has {count} arguments")
+        if index >= 0 and indices.count(index) > 1:
+            raise a.fail(
+                "E0325", f"writes several results over argument {index}", "give each result an argument of its own"
+            )
+    if indices and max(indices) == -1:
+        raise a.fail("E0325", "writes none of its arguments in place", "call R.call_tir for new results")
     outputs = result.fields if isinstance(result, TupleStructInfo) else (result,)
     if len(outputs) != len(indices):
         message = f"gives inplace_indices for {len(indices)} results, but returns {len(outputs)}"
         raise a.fail("E0325", message, "give an index for each result, -1 for one that is allocated")
     for index, output in zip(indices, outputs, strict=True):
         given = fields[index] if index >= 0 else output
+        if not isinstance(given, TensorStructInfo):
+            raise a.fail("E0322", f"writes a result over argument {index}, which is {given}, not a tensor")
         reason = contradiction(output, given)
         if reason is not None:
             message = f"writes a result over argument {index}, which is {given}: {reason}"

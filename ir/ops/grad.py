@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import te, tir
+from .. import relax, te, tir
 from ..base import StructInfo
 from ..relax import TensorStructInfo
 from ..te import topi
@@ -53,14 +53,20 @@ _POOL = (
     Param("layout", "str", "NCHW"),
     Param("out_layout", "opt_str", None),
 )
-for _name, _doc in (
-    ("no_grad", "Return `input` and block its gradient."),
-    ("start_checkpoint", "Return `input`; what follows is recomputed for the gradient."),
-    ("end_checkpoint", "Return `input`; what precedes is recomputed for the gradient."),
+
+
+def _infer_checkpoint(a: Inference) -> StructInfo:
+    if isinstance(a.argument("input"), relax.Constant | relax.Tuple):
+        raise a.fail("E0321", "marks a variable, not a constant or a tuple", "mark each variable that the stage uses")
+    return same_as_first(a)
+
+
+for _name, _infer, _doc in (
+    ("no_grad", same_as_first, "Return `input` and block its gradient."),
+    ("start_checkpoint", _infer_checkpoint, "Return `input`; what follows is recomputed for the gradient."),
+    ("end_checkpoint", _infer_checkpoint, "Return `input`; what precedes is recomputed for the gradient."),
 ):
-    register(
-        RelaxOp(f"relax.grad.{_name}", (Param("input"),), same_as_first, _doc, lambda np, a: a.input, is_identity=True)
-    )
+    register(RelaxOp(f"relax.grad.{_name}", (Param("input"),), _infer, _doc, lambda np, a: a.input, is_identity=True))
 
 
 def _nll_backward(a: Any) -> te.Tensor:

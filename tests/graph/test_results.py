@@ -76,3 +76,27 @@ def test_what_is_known_is_not_checked() -> None:
     function = tvms.parse(text)["main"]
     assert isinstance(function, tvms.Function)
     assert with_checked_results(function) is function
+
+
+@pytest.mark.parametrize(
+    ("call", "code"),
+    [
+        ('Module.f, (x, x), [0, 0], [R.Tensor((4,), "float32"), R.Tensor((4,), "float32")]', "E0325"),
+        ('Module.f, (x, x), [-1], R.Tensor((4,), "float32")', "E0325"),
+        ('Module.f, (o, x), [0], R.Tensor((4,), "float32")', "E0322"),
+    ],
+)
+def test_results_in_place_need_a_tensor_of_their_own(call: str, code: str) -> None:
+    text = f"""{HEAD}    T.prim_func f(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        T.evaluate(0)
+    R.function(pure=False) main(x: R.Tensor((4,), "float32"), o: R.Object):
+        y = R.call_tir_inplace({call.replace("[", "inplace_indices=[", 1).replace("], ", "], out_sinfo=", 1)})
+        return y
+"""
+    with pytest.raises(tvms.TvmsError, match=code):
+        tvms.parse(text)
+
+
+def test_a_checkpoint_marks_a_variable() -> None:
+    with pytest.raises(tvms.TvmsError, match="E0321.*marks a variable"):
+        tvms.relax.op.grad.start_checkpoint(tvms.relax.const(1, "float32"))
