@@ -75,8 +75,14 @@ def _add_tune(parser: argparse.ArgumentParser) -> None:
         help="limit of the memory of a trial (default: 8192)",
     )
     places = parser.add_mutually_exclusive_group()
-    places.add_argument("--scheduler", metavar="ADDRESS", help="measure on the workers of this scheduler of dask, such as tcp://host:8786")
-    places.add_argument("--workers", type=at_least(1), metavar="N", help="measure with N workers of dask on this machine")
+    places.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="measure on the workers of this scheduler of dask, such as tcp://host:8786",
+    )
+    places.add_argument(
+        "--workers", type=at_least(1), metavar="N", help="measure with N workers of dask on this machine"
+    )
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
 
