@@ -21,6 +21,8 @@ from ...ir.diagnostics import Diagnostic, TvmsError, error
 
 VERSION = 1
 """Version of the tables."""
+FOREIGN = "tvm"
+"""`rules` of rows that another tuner measured."""
 _APPLICATION = 0x7476_6D73
 """SQLite's `application_id` of these files: "tvms"."""
 _PATIENCE = 60.0

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ...ir.base import IRModule
 from ...ir.diagnostics import TvmsError
+from ...ir.schedule.text import ScheduleText
 from .candidates import Candidate, draw, mutate
 from .spaces import Space
 
@@ -49,6 +50,7 @@ class Search:
         self.module, self.target = module, target
         self._spaces, self._random = spaces, Random(seed)
         self._seen: set[str] = set()
+        self._suggested: list[Candidate] = []
         self._models: defaultdict[str, CostModel] = defaultdict(CostModel)
         self.measured: list[tuple[float, Candidate]] = []
         """Candidates with their times, fastest first."""
@@ -59,12 +61,21 @@ class Search:
         """Do not propose the program with this key."""
         self._seen.add(key)
 
+    def suggest(self, text: ScheduleText) -> None:
+        """Propose a schedule that draws nothing before all others, unless a step of it is refused."""
+        made = draw(self.module, Space("suggested", text), self._random, self.target)
+        if isinstance(made, Candidate) and made.key not in self._seen:
+            self._seen.add(made.key)
+            self._suggested.append(made)
+
     def propose(self, count: int) -> list[Candidate]:
         """Return up to `count` candidates that were not proposed before; fewer if no others are found."""
-        pool = self._pool(count * (_POOL if self.measured else 1))
-        chosen = self._best_predicted(pool, count)
+        first, self._suggested = self._suggested[:count], self._suggested[count:]
+        left = count - len(first)
+        pool = self._pool(left * (_POOL if self.measured else 1)) if left else []
+        chosen = self._best_predicted(pool, left)
         self._seen.update(candidate.key for candidate in chosen)
-        return chosen
+        return [*first, *chosen]
 
     def learn(self, candidate: Candidate, time: float) -> None:
         """Take the time of a candidate relative to the baseline; infinity if it failed."""

@@ -9,17 +9,19 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ...ir import tir
 from ...ir.function_table import unused_name
 from ...ir.schedule.apply import draws
 from ...ir.schedule.text import ScheduleText, kind_of
 from ..target import Target
 from .candidates import Candidate
-from .database import Database, Record
+from .database import FOREIGN, Database, Record
 from .protocol import Batch, Limits, Outcome, Workload, typical
 from .runner import Runner
 from .search import Search
 from .spaces import FUNCTION, key_of, scheduled, spaces_of
 from .tasks import Task, rules_version, target_key
+from .use import read_schedule
 
 _CONFIRMED = 4
 """Number of the fastest candidates that are measured again at the end, with more repetitions."""
@@ -146,8 +148,20 @@ class Tuning:
             return
         search = Search(task.workload, spaces.found, self._kind, plan.seed)
         search.skip(baseline)
+        self._suggest(task, search)
         self._searches[task.row.key] = search
         self._known[task.row.key] = self._stored(task)
+
+    def _suggest(self, task: Task, search: Search) -> None:
+        """Let a search begin with the schedules that were imported from another tuner."""
+        (function,) = task.workload.functions.values()
+        assert isinstance(function, tir.PrimFunc)
+        for record in self.database.records(task.row.key):
+            text = (
+                read_schedule(function, record.schedule) if record.rules == FOREIGN and record.status == "ok" else None
+            )
+            if text is not None:
+                search.suggest(text)
 
     def _stored(self, task: Task) -> dict[str, Outcome]:
         """Return the outcomes of earlier runs by program; the first one of each, by which a repeated search takes the same course."""

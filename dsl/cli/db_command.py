@@ -102,7 +102,14 @@ def _key(start: str, database: Database) -> str:
 
 
 def _export(arguments: argparse.Namespace, database: Database) -> int:
-    """Write all rows as lines of JSON: each workload, then its measurements."""
+    """Write all rows as lines of JSON: each workload, then its measurements; or as the files of TVM."""
+    if arguments.tvm:
+        from .tvm_rows import export_rows
+
+        count, left = export_rows(database, Path(arguments.argument))
+        report_notes(tuple(left))
+        say(f"{arguments.argument}: {count} measurements, {len(left)} rows have no equivalent in TVM")
+        return 0
     lines: list[Safe] = []
     for key, row in database.workloads().items():
         rows = [row, *database.records(key)]
@@ -117,20 +124,31 @@ def _export(arguments: argparse.Namespace, database: Database) -> int:
 
 def _import(arguments: argparse.Namespace, database: Database) -> int:
     """Add the rows of lines of JSON; all or, if a line is invalid, none."""
+    workloads, records = _given(arguments)
+    known = set(database.records())
+    fresh = [record for record in records if record not in known]
+    for key, row in workloads.items():
+        database.commit([record for record in fresh if record.workload == key], row)
+    say(f"{arguments.db}: added {len(fresh)} measurements, {len(records) - len(fresh)} were known")
+    return 0
+
+
+def _given(arguments: argparse.Namespace) -> tuple[dict[str, WorkloadRow], list[Record]]:
+    """Return the rows to import."""
     path = arguments.argument
+    if arguments.tvm:
+        from .tvm_rows import import_rows
+
+        workloads, records, left = import_rows(Path(path))
+        report_notes(tuple(left))
+        return workloads, records
     try:
         data = sys.stdin.buffer.read() if path == "-" else read_file(path, memory_limit())
     except OSError as problem:
         raise error(
             "E0001", f"'{path}' cannot be read: {problem.strerror}", None, "check the path and its permissions"
         ) from None
-    known = set(database.records())
-    workloads, records = _rows(path, data)
-    fresh = [record for record in records if record not in known]
-    for key, row in workloads.items():
-        database.commit([record for record in fresh if record.workload == key], row)
-    say(f"{arguments.db}: added {len(fresh)} measurements, {len(records) - len(fresh)} were known")
-    return 0
+    return _rows(path, data)
 
 
 def _rows(path: str, data: bytes) -> tuple[dict[str, WorkloadRow], list[Record]]:

@@ -99,6 +99,12 @@ def _add_db(parser: argparse.ArgumentParser) -> None:
         metavar="WORKLOAD|FILE",
         help="show: the workload, by its key or the start of it; export and import: a file of JSON lines (-: standard output or input)",
     )
+    parser.add_argument(
+        "--tvm",
+        action="store_true",
+        help="export and import: the files of TVM's tuner in this folder, database_workload.json and "
+        "database_tuning_record.json",
+    )
     parser.add_argument("--db", default=DATABASE, metavar="PATH", help=f"the database (default: {DATABASE})")
     parser.add_argument(
         "--keep",

@@ -8,7 +8,7 @@ among the inputs are quoted. Index maps and expressions are nested lists of thei
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from msgspec.structs import fields
 
@@ -41,6 +41,8 @@ _NODES = {
     )
 }  # fmt: skip
 """Expressions that JSON can contain; no other nodes are created from it."""
+TERMS = ("IndexMap", *_NODES)
+"""First items of the lists that are terms."""
 _OURS = {"get_block": ("reads", "writes")}
 """Arguments that TVM's instructions lack."""
 _FLATTENED = ("Factors",)
@@ -58,7 +60,12 @@ def as_json(insts: Sequence[Instruction]) -> list[Any]:
             if argument.name == "decision" or _is_omitted(inst, argument):
                 continue
             value = inst.arguments.get(argument.name, argument.default)
-            if argument.kind.name not in _INPUTS:
+            if argument.kind.name == "Blocks" and value is None:
+                inputs.append([])
+            elif argument.kind.name == "AccessedBuffer" and isinstance(value, tuple | list):
+                access, index = cast(Sequence[Any], value)
+                attributes += [index, int(access == "write")]
+            elif argument.kind.name not in _INPUTS:
                 attributes.append(_encoded(value, names, quotes=False))
             elif argument.variadic or argument.kind.name in _FLATTENED:
                 inputs.extend([_encoded(item, names) for item in value])
@@ -190,6 +197,8 @@ def _arguments(
             rest.clear()
         elif rest:
             value = rest.pop(0)
+            if argument.kind.name == "Blocks" and value == []:
+                value = "None"  # TVM has no other form of it
             if argument.kind.name == "AccessedBuffer" and isinstance(value, int) and rest:
                 value = ["write" if rest.pop(0) else "read", value]  # TVM: index and kind are two attributes
             given[argument.name] = _decoded(value, known) if is_input else _attribute(argument, value, known)
@@ -198,7 +207,7 @@ def _arguments(
 
 def _attribute(argument: Argument, value: Any, known: Mapping[str, Any]) -> Any:
     match value:
-        case [str(kind), *_] if kind == "IndexMap" or kind in _NODES:
+        case [str(kind), *_] if kind in TERMS:
             return _decoded(value, known)  # type: ignore[reportUnknownArgumentType]
         case _:
             return bool(value) if argument.kind.name == "Flag" else value

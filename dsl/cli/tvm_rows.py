@@ -1,0 +1,210 @@
+"""The files of TVM's tuner, as apache-tvm 0.27 writes them: `database_workload.json` and `database_tuning_record.json` in a folder.
+
+A row that cannot be represented on the other side is reported with its reason; the others are converted. TVM's rows have the times of
+programs, but not of their baselines: imported schedules are not compared with measured ones, but the next `tvms tune` measures them first.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from ...ir import script, tir
+from ...ir.base import IRModule
+from ...ir.diagnostics import Diagnostic, TvmsError, error
+from ...ir.files import memory_limit, read_file, write_whole
+from ...ir.schedule import Schedule
+from ...ir.schedule.declaration import COMPOSITES
+from ...ir.schedule.trace_forms import TERMS
+from ..traces import apply_trace
+
+if TYPE_CHECKING:
+    from ...codegen.tuner.database import Database, Record, WorkloadRow
+
+WORKLOADS, RECORDS = "database_workload.json", "database_tuning_record.json"
+_FAILED = 1e10
+"""Seconds of a program that failed in TVM."""
+
+
+def export_rows(database: Database, folder: Path) -> tuple[int, list[Diagnostic]]:
+    """Write the rows of a database; return the number of measurements, and the rows that cannot be represented."""
+    from ...codegen.tuner.tvm_graph import module_to_json
+
+    workloads: list[str] = []
+    records: list[str] = []
+    left: list[Diagnostic] = []
+    for key, row in database.workloads().items():
+        try:
+            module = script.parse(row.program, "workload", row.tensors)
+            graph = module_to_json(module).encode()
+        except TvmsError as problem:
+            left.append(_left(f"workload {key}", problem))
+            continue
+        coded = base64.b64encode(len(graph).to_bytes(8, "little") + graph).decode()
+        workloads.append(json.dumps([str(int(key, 16)), coded]))
+        for record in database.records(key):
+            try:
+                records.append(json.dumps([len(workloads) - 1, _exported(record, row, module)]))
+            except TvmsError as problem:
+                left.append(_left(f"measurement of {record.program}", problem))
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, lines in ((WORKLOADS, workloads), (RECORDS, records)):
+        write_whole("".join(f"{line}\n" for line in lines), str(folder / name))
+    return len(records), left
+
+
+def _exported(record: Record, row: WorkloadRow, module: IRModule) -> list[Any]:
+    from ...codegen.target import get_target
+    from ...codegen.tuner.tasks import with_schedule
+
+    schedule = Schedule(module)
+    for text in script.parse(with_schedule(row.program, record.schedule), "database", row.tensors).schedules.values():
+        schedule.replay(text, "llvm")
+    unknown = next((inst for inst in schedule.trace.insts if inst.primitive.name in COMPOSITES), None)
+    if unknown is not None:
+        raise error("E0018", f"TVM has no step {unknown.primitive.name}", None, "tune with a space of primitives")
+    insts, decisions = schedule.trace.as_json()
+    trace = [[_instruction(*inst) for inst in insts], decisions]
+    (function,) = module.functions.values()
+    target = get_target(record.target.partition(" [")[0])
+    shown = {"kind": target.name, "keys": ["cpu"], "tag": "", **target.options}
+    seconds = list(record.seconds) if record.status == "ok" else [_FAILED]
+    return [trace, seconds, shown, _argument_infos(function)]
+
+
+def _instruction(kind: str, inputs: list[Any], attributes: list[Any], outputs: list[str]) -> list[Any]:
+    """Return an instruction of a trace as 0.27 writes it. Raises E0018 for terms, which have another form there."""
+    if any(isinstance(value, list) and value and value[0] in TERMS for value in (*inputs, *attributes)):  # type: ignore[reportUnknownMemberType]
+        raise error("E0018", f"the terms in {kind} have another form in TVM", None, "tune with another space")
+    if kind == "GetBlock" and attributes[1] is None:
+        attributes = [attributes[0], "main"]
+    return ["GetSBlock" if kind == "GetBlock" else kind, inputs, attributes, outputs]
+
+
+def _argument_infos(function: Any) -> list[Any]:
+    found: list[Any] = []
+    for param in function.params:
+        buffer = function.buffer_map.get(param)
+        if buffer is None or not all(isinstance(size, tir.IntImm) for size in buffer.shape):
+            raise error(
+                "E0018", f"TVM's rows have no place for the argument '{param.name}'", None, "give it a constant shape"
+            )
+        found.append(["TENSOR", buffer.dtype, [size.value for size in buffer.shape]])
+    return found
+
+
+def _left(name: str, problem: TvmsError) -> Diagnostic:
+    first = problem.diagnostics[0]
+    return Diagnostic("E1102", f"{name} is left out: {first.message}", None, first.help, severity="warning")
+
+
+# --- Import -----------------------------------------------------------------------------------------------------
+
+
+def import_rows(folder: Path) -> tuple[dict[str, WorkloadRow], list[Record], list[Diagnostic]]:
+    """Return the workloads and measurements of a folder, and the rows that cannot be represented. Raises E0001 if a file cannot be
+    read, E1102 if a line is not a row.
+    """
+    from ...codegen.tuner.database import WorkloadRow
+    from ...codegen.tuner.spaces import workload_of
+    from ...codegen.tuner.tasks import workload_key
+
+    functions: dict[int, tuple[str, tir.PrimFunc]] = {}
+    rows: dict[str, WorkloadRow] = {}
+    records: list[Record] = []
+    left: list[Diagnostic] = []
+    for number, (_, coded) in _lines(folder / WORKLOADS, 2):
+        try:
+            name, function = _function(coded)
+        except TvmsError as problem:
+            left.append(_left(f"line {number} of {WORKLOADS}", problem))
+            continue
+        functions[number - 1] = name, function
+        key = workload_key(function)
+        rows[key] = WorkloadRow(key, *script.dump(workload_of(function)))
+    for number, (workload, given) in _lines(folder / RECORDS, 2):
+        try:
+            if workload not in functions:
+                raise error("E1102", f"workload {workload} is missing or was left out", None, f"see {WORKLOADS}")
+            records.append(_imported(*functions[workload], given))
+        except TvmsError as problem:
+            left.append(_left(f"line {number} of {RECORDS}", problem))
+    return rows, records, left
+
+
+def _lines(path: Path, count: int) -> Iterator[tuple[int, list[Any]]]:
+    """Yield the rows of a file, each a list of `count` values, with their line numbers."""
+    try:
+        data = read_file(str(path), memory_limit())
+    except OSError as problem:
+        raise error(
+            "E0001",
+            f"'{path}' cannot be read: {problem.strerror}",
+            None,
+            f"name a folder with {WORKLOADS} and {RECORDS}",
+        ) from None
+    for number, line in enumerate(data.splitlines(), 1):
+        try:
+            row = json.loads(line)
+        except ValueError:
+            row = None
+        if not isinstance(row, list) or len(row) != count:  # type: ignore[reportUnknownArgumentType]
+            raise error(
+                "E1102",
+                f"line {number} of '{path}' is not a row of TVM",
+                None,
+                "nothing was imported; restore the file",
+            )
+        yield number, row
+
+
+def _function(coded: Any) -> tuple[str, tir.PrimFunc]:
+    from ...codegen.tuner.tvm_graph import module_from_json
+
+    try:
+        data = base64.b64decode(coded, validate=True)
+        text = data[8:].decode()
+    except (ValueError, TypeError):
+        raise error("E0018", "its module is not in base64", None, "restore the file") from None
+    module = module_from_json(text)
+    if len(module.functions) != 1:
+        raise error("E0018", f"it has {len(module.functions)} functions", None, "tune them one by one")
+    ((name, function),) = module.functions.items()
+    assert isinstance(function, tir.PrimFunc)
+    return name, function
+
+
+def _imported(name: str, function: tir.PrimFunc, given: Any) -> Record:
+    from ...codegen.tuner.database import FOREIGN, Record
+    from ...codegen.tuner.spaces import FUNCTION, key_of
+    from ...codegen.tuner.tasks import workload_key
+
+    try:
+        trace, seconds, target, _ = given
+        times = tuple([float(value) for value in seconds or ()])
+        options: Mapping[str, Any] = dict(target or {})
+    except (TypeError, ValueError):
+        raise error("E1102", "it is not a measurement", None, "restore the file") from None
+    schedule = Schedule(IRModule({name: function}))
+    apply_trace(json.dumps(trace), schedule)
+    scheduled = schedule.mod.functions[name]
+    assert isinstance(scheduled, tir.PrimFunc)
+    attrs = {key: value for key, value in scheduled.attrs.items() if key != "global_symbol"}
+    text = replace(schedule.trace.decided().simplified().as_text("imported"), function=FUNCTION)
+    kind = " ".join(
+        [
+            str(options.get("kind", "llvm")),
+            *(f"-{key}={options[key]}" for key in ("mcpu", "num-cores") if key in options),
+        ]
+    )
+    is_ok = bool(times) and max(times) < _FAILED / 10
+    status, message = ("ok", "") if is_ok else ("crash", "it failed in TVM")
+    return Record(
+        workload_key(function), f"{kind} [measured by TVM]", "", FOREIGN, key_of(replace(scheduled, attrs=attrs)), text.script().strip("\n"),
+        status, message, times if is_ok else (),
+    )  # fmt: skip
