@@ -1,13 +1,13 @@
-"""Applies the edits of lints to a text: names are replaced, and statements deleted with their lines."""
+"""Applies the edits of diagnostics to a text: what they point at is replaced, and statements are deleted with their lines."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..ir.base import IRModule, Source
-from ..ir.diagnostics import TvmsError
-from ..ir.lints import Edit, Lint, lint
+from ..ir.diagnostics import Diagnostic, Edit, TvmsError
+from ..ir.lints import lint
 from ..ir.verify import verify
 from .load import parse_source
 
@@ -17,14 +17,24 @@ _BEFORE = re.compile(r"[ \t]*(?:\w+[ \t]*(?::[^=\n]*)?=[ \t]*)?")
 """Pattern of the text before the expression in a line: indentation and an assignment."""
 
 
-def fixed(source: Source) -> str:
-    """Return a text with the edits of its lints applied; unchanged if there are none, or if it has errors."""
+CheckSchedules = Callable[[IRModule], tuple[Diagnostic, ...]]
+"""Returns the errors of the schedules of a module, such as an unknown target or a refused step."""
+
+
+def fixed(source: Source, check_schedules: CheckSchedules) -> str:
+    """Return a text with the edits of its lints and of the refused steps of its schedules applied; unchanged if there are none,
+    or if it has other errors.
+    """
+
+    def found_in(text: str) -> Sequence[Diagnostic] | None:
+        return _found(Source(source.name, text), check_schedules)
+
     text = source.text
     for _ in range(_ROUNDS):
-        edits = [found.edit for found in _lints(Source(source.name, text)) or () if found.edit is not None]
+        edits = [found.edit for found in found_in(text) or () if found.edit is not None]
         for chosen in (edits, *([edit] for edit in edits)):
             changed = _edited(text, chosen)
-            if changed != text and _lints(Source(source.name, changed)) is not None:
+            if changed != text and found_in(changed) is not None:
                 break
         else:
             return text
@@ -32,15 +42,15 @@ def fixed(source: Source) -> str:
     return text
 
 
-def _lints(source: Source) -> Sequence[Lint] | None:
-    """Return the lints of a text; None if it has errors."""
+def _found(source: Source, check_schedules: CheckSchedules) -> Sequence[Diagnostic] | None:
+    """Return the errors of the schedules of a text, and its lints; None if it has other errors."""
     try:
         module: IRModule = parse_source(source)
     except TvmsError:
         return None
     if any(diagnostic.severity == "error" for diagnostic in verify(module)):
         return None
-    return lint(module)
+    return (*check_schedules(module), *lint(module))
 
 
 def _edited(text: str, edits: Sequence[Edit]) -> str:

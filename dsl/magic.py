@@ -76,7 +76,7 @@ def examine(cell: str, name: str) -> tuple[IRModule | None, tuple[Diagnostic, ..
     found = verify(module)
     if not _has_errors(found):
         found += check_schedules(module)
-        found += tuple(finding.diagnostic for finding in lint(module))
+        found += lint(module)
     found = (*warnings, *found)
     return None if _has_errors(found) else module, found
 

@@ -10,9 +10,10 @@ from urllib.parse import quote
 
 from ..ir.base import Span
 from ..ir.codes import CODES
-from ..ir.diagnostics import Diagnostic
+from ..ir.diagnostics import Diagnostic, Edit
 from ..ir.sanitize import Safe, fill, joined, json_text, visible, workflow_value
 from .diagnostics import render
+from .fixes import range_of
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -55,11 +56,27 @@ def as_json(diagnostics: Sequence[Diagnostic]) -> Safe:
             "message": d.message,
             "location": _location(d.span, d.file),
             "help": d.help,
+            "edit": _edit(d),
             "notes": [{"message": note.message, "location": _location(note.span)} for note in d.notes],
         }
         for d in diagnostics
     ]
     return json_text(rows, indent=2)
+
+
+def _edit(d: Diagnostic) -> dict[str, Any] | None:
+    """Return the place and the text of the edit of a diagnostic; None if it has none, or if it shares its lines."""
+    found = _resolved(d)
+    return None if found is None else {"location": _location(found.span), "text": found.text}
+
+
+def _resolved(d: Diagnostic) -> Edit | None:
+    """Return the edit of a diagnostic, with whole lines for a statement that is deleted."""
+    if d.edit is None:
+        return None
+    source = d.edit.span.source
+    start, end = range_of(source.text, d.edit.span.start, d.edit.span.end, d.edit.text)
+    return Edit(Span(source, start, end), d.edit.text) if start < end else None
 
 
 def _sarif_location(span: Span | None, file: str = "") -> dict[str, Any]:
@@ -94,6 +111,12 @@ def _sarif_result(d: Diagnostic, rules: Sequence[str]) -> dict[str, Any]:
     }
     if d.span is not None or d.file:
         result["locations"] = [_sarif_location(d.span, d.file)]
+    edit = _resolved(d)
+    if edit is not None:
+        region = _sarif_location(edit.span)["physicalLocation"]
+        replacement = {"deletedRegion": region["region"], "insertedContent": {"text": edit.text}}
+        change = {"artifactLocation": region["artifactLocation"], "replacements": [replacement]}
+        result["fixes"] = [{"description": {"text": visible(d.help or "")}, "artifactChanges": [change]}]
     related = [note for note in d.notes if note.span is not None]
     if related:
         result["relatedLocations"] = [

@@ -37,6 +37,13 @@ class Span(Struct, frozen=True, gc=False):
     end: int
 
 
+class Edit(Struct, frozen=True):
+    """The replacement text of a span; empty if a statement is to be deleted with its lines."""
+
+    span: Span
+    text: str = ""
+
+
 class CallSpan(Span, frozen=True):
     """Position of a call, and of its arguments: those without a name by their index."""
 
@@ -48,6 +55,15 @@ class CallSpan(Span, frozen=True):
         if len(found) > 1 and index is not None and index < len(self.places):
             return self.places[index][1]
         return found[0] if found else self
+
+    def without(self, place: Span) -> Edit | None:
+        """Return the edit that leaves an argument out, with the comma before it; None for the first one."""
+        before = max(
+            (span for _, span in self.places if span.end <= place.start), key=lambda span: span.end, default=None
+        )
+        if before is None:
+            return None
+        return Edit(Span(self.source, before.start, place.end), self.source.shown[before.start : before.end])
 
 
 class Note(Struct, frozen=True):
@@ -70,6 +86,8 @@ class Diagnostic(Struct, frozen=True):
     """A rendered program to show at the end, for positions that have no source text."""
     file: str = ""
     """The file that the diagnostic is about, if it has no position in it."""
+    edit: Edit | None = None
+    """The edit of the text that does what `help` says, if that is exact and safe."""
 
 
 class TvmsError(RuntimeError):

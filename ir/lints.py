@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from msgspec import Struct
-
 from . import relax, tir
 from .base import IRModule, Node, Op, Span
 from .deep import deep
-from .diagnostics import Diagnostic
+from .diagnostics import Diagnostic, Edit
 from .verify.flow import Flow
 from .visit import children, walk
 
@@ -32,24 +30,10 @@ _RET = Op("tir.ret")
 _COMPARISONS = (tir.LT, tir.LE, tir.GT, tir.GE, tir.EQ, tir.NE)
 
 
-class Edit(Struct, frozen=True):
-    """The replacement text of a span; empty if a statement is to be deleted with its lines."""
-
-    span: Span
-    text: str = ""
-
-
-class Lint(Struct, frozen=True):
-    """A warning, and the edit that removes its cause if there is a safe one."""
-
-    diagnostic: Diagnostic
-    edit: Edit | None = None
-
-
 @deep
-def lint(module: IRModule) -> tuple[Lint, ...]:
+def lint(module: IRModule) -> tuple[Diagnostic, ...]:
     """Return the lints of a well-formed module, in the order of its functions."""
-    found: list[Lint] = []
+    found: list[Diagnostic] = []
     for function in module.functions.values():
         found += _attributes(function)
         if isinstance(function, tir.PrimFunc):
@@ -59,11 +43,11 @@ def lint(module: IRModule) -> tuple[Lint, ...]:
     return tuple(found)
 
 
-def _warning(code: str, message: str, span: Span | None, help: str) -> Diagnostic:
-    return Diagnostic(code, message, span, help, severity="warning")
+def _warning(code: str, message: str, span: Span | None, help: str, edit: Edit | None = None) -> Diagnostic:
+    return Diagnostic(code, message, span, help, severity="warning", edit=edit)
 
 
-def _attributes(function: Node) -> Iterator[Lint]:
+def _attributes(function: Node) -> Iterator[Diagnostic]:
     """Find attributes whose names are similar to known ones."""
     for node in walk(function):
         attrs = getattr(node, "attrs", None) if node is function else getattr(node, "annotations", None)
@@ -72,8 +56,12 @@ def _attributes(function: Node) -> Iterator[Lint]:
             if near and len(key) > 5:  # type: ignore[reportUnknownArgumentType]
                 span = _quoted(key, node.span or function.span)  # type: ignore[reportUnknownArgumentType]
                 message = f"attribute '{key}' is unknown"
-                said = _warning("E0466", message, span or node.span, f"did you mean '{near[0]}'?")
-                yield Lint(said, None if span is None else Edit(span, f'"{near[0]}"'))
+                edit = None if span is None else Edit(span, f'"{near[0]}"')
+                yield _warning("E0466", message, span or node.span, f"did you mean '{near[0]}'?", edit)
+
+
+def _deletion(span: Span | None) -> Edit | None:
+    return None if span is None else Edit(span)
 
 
 def _quoted(text: str, around: Span | None) -> Span | None:
@@ -88,7 +76,7 @@ def _quoted(text: str, around: Span | None) -> Span | None:
     return None
 
 
-def _bindings(function: relax.Function) -> Iterator[Lint]:
+def _bindings(function: relax.Function) -> Iterator[Diagnostic]:
     """Find unused bindings of dataflow blocks; bindings elsewhere may have side effects."""
     used: set[int] = set()
     blocks: list[relax.DataflowBlock] = []
@@ -101,8 +89,7 @@ def _bindings(function: relax.Function) -> Iterator[Lint]:
             is_plain = isinstance(binding, relax.VarBinding) and isinstance(binding.var, relax.DataflowVar)
             if is_plain and id(binding.var) not in used and binding.var.name_hint != "_":
                 message = f"variable '{binding.var.name_hint}' is never used"
-                said = _warning("E0461", message, binding.var.span, "remove it")
-                yield Lint(said, None if binding.span is None else Edit(binding.span))
+                yield _warning("E0461", message, binding.var.span, "remove it", _deletion(binding.span))
 
 
 class _LoopLevel:
@@ -140,7 +127,7 @@ class _LoopLevel:
                 self.used.update(uses)
                 self.read.update(uses)
 
-    def lints(self) -> Iterator[Lint]:
+    def lints(self) -> Iterator[Diagnostic]:
         """Find the lints of all statements."""
         yield from self._parameters()
         yield from self._return()
@@ -149,8 +136,8 @@ class _LoopLevel:
         for node in self.nodes:
             match node:
                 case tir.LetStmt(var=var) if var not in self.used and var.name != "_" and not _calls(node.value):
-                    said = _warning("E0461", f"variable '{var.name}' is never used", var.span or node.span, "remove it")
-                    yield Lint(said, self._deletion(node.span))
+                    message = f"variable '{var.name}' is never used"
+                    yield _warning("E0461", message, var.span or node.span, "remove it", _deletion(node.span))
                 case tir.Block(alloc_buffers=buffers):
                     for buffer in buffers:
                         yield from self._memory(buffer.data, buffer.name, buffer.span, declared)
@@ -158,16 +145,16 @@ class _LoopLevel:
                     yield from self._memory(var, var.name, node.span or var.span, declared)
                 case tir.For(extent=tir.IntImm(value=extent), loop_var=var) if extent <= 0:
                     message = f"the loop over '{var.name}' has no iterations"
-                    yield Lint(_warning("E0464", message, var.span or node.span, "remove it, or correct its bounds"))
+                    yield _warning("E0464", message, var.span or node.span, "remove it, or correct its bounds")
                 case tir.IfThenElse(condition=condition):
                     truth = _truth(flow, condition)
                     if truth is not None:
                         message = f"this condition is always {'true' if truth else 'false'}"
-                        yield Lint(_warning("E0465", message, condition.span or node.span, "remove it, or correct it"))
+                        yield _warning("E0465", message, condition.span or node.span, "remove it, or correct it")
                 case _:
                     pass
 
-    def _return(self) -> Iterator[Lint]:
+    def _return(self) -> Iterator[Diagnostic]:
         """Find a return type of a function that returns nothing."""
         kind, around = self.function.ret_type, self.function.span
         if not isinstance(kind, tir.PrimType) or any(
@@ -182,9 +169,9 @@ class _LoopLevel:
             span = around if start < 0 or end < 0 else Span(around.source, start, end)
         message = f"the function returns {kind.dtype}, but it has no return"
         help = "end it with `return value`, or remove the type and store the result in a buffer parameter"
-        yield Lint(_warning("E0468", message, span, help))
+        yield _warning("E0468", message, span, help)
 
-    def _parameters(self) -> Iterator[Lint]:
+    def _parameters(self) -> Iterator[Diagnostic]:
         """Find parameters that neither the body nor the shape of a buffer uses."""
         buffers = self.function.buffer_map
         shapes = {node for buffer in buffers.values() for node in walk(buffer) if node is not buffer.data}
@@ -202,26 +189,21 @@ class _LoopLevel:
             name, place = (param.name, param) if buffer is None else (buffer.name, buffer)
             message = f"parameter '{name}' is never used"
             if not name.startswith("_"):
-                yield Lint(
-                    _warning("E0467", message, place.span, "remove it here and in the calls, or rename it to _" + name)
+                yield _warning(
+                    "E0467", message, place.span, "remove it here and in the calls, or rename it to _" + name
                 )
 
-    def _memory(self, data: tir.Var, name: str, span: Span | None, declared: set[tir.Var]) -> Iterator[Lint]:
+    def _memory(self, data: tir.Var, name: str, span: Span | None, declared: set[tir.Var]) -> Iterator[Diagnostic]:
         """Find memory that is never used, or written and never read."""
         if data in declared or data in self.read:
             return
         declared.add(data)
         if data not in self.stores:
-            said = _warning("E0462", f"buffer '{name}' is never used", span, "remove it")
-            yield Lint(said, self._deletion(span))
+            yield _warning("E0462", f"buffer '{name}' is never used", span, "remove it", _deletion(span))
         elif any(buffer.data in self.stores for buffer in self.function.buffer_map.values()):
             store = self.stores[data]
             message = f"what is stored in buffer '{name}' is never read"
-            yield Lint(_warning("E0463", message, store.span or span, "remove the buffer and its stores, or read it"))
-
-    @staticmethod
-    def _deletion(span: Span | None) -> Edit | None:
-        return None if span is None else Edit(span)
+            yield _warning("E0463", message, store.span or span, "remove the buffer and its stores, or read it")
 
 
 def _calls(value: Node) -> bool:

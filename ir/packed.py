@@ -102,8 +102,7 @@ class _Packer:
             items = [tuple(map(self._value, item)) for item in cast("dict[Any, Any]", value).items()]
             return msgspec.msgpack.Ext(_NAMED if type(value) is NamedAttrs else _DICT, self._encode(items))  # type: ignore[reportUnknownArgumentType]
         if isinstance(value, CallSpan):
-            places = [(name, self._position(span)) for name, span in value.places]
-            return msgspec.msgpack.Ext(_CALL_SPAN, self._encode((self._position(value), places)))
+            return msgspec.msgpack.Ext(_CALL_SPAN, self._encode((self._position(value), self._value(value.places))))
         if isinstance(value, Enum):
             return msgspec.msgpack.Ext(_ENUM, self._encode((type(value).__name__, value.value)))
         if isinstance(value, Trivia):
@@ -168,7 +167,7 @@ def _unpacked(data: bytes, arrays: Sequence[Any]) -> Any:
         if code == _CALL_SPAN:
             own, places = decode(content)
             whole = span(own)
-            return CallSpan(whole.source, whole.start, whole.end, tuple((name, span(place)) for name, place in places))
+            return CallSpan(whole.source, whole.start, whole.end, _value(places))
         if code == _ARRAY:
             return arrays[int.from_bytes(content, "little")]
         if code in (_DICT, _NAMED):

@@ -15,9 +15,10 @@ MOST_CANDIDATES = 40
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
-    """Suggest the candidate closest to `name`, among those whose last part has the same first letter or last two letters."""
+    """Suggest the candidate closest to `name`: the same letters, or a last part with the same first letter or last two letters."""
     first, last = name[name.rfind(".") + 1 :][:1], name[-2:]
-    similar = re.compile(rf"^(?:(?:.*\.)?{re.escape(first)}[^.\n]*|.*{re.escape(last)})$", re.MULTILINE)
+    parts = (rf"(?:.*\.)?{re.escape(first)}[^.\n]*", rf".*{re.escape(last)}", rf"(?i:{re.escape(name)})")
+    similar = re.compile(rf"^(?:{'|'.join(parts)})$", re.MULTILINE)
     # A text may contain many misspelt names and many candidates, so the candidates are filtered in one search.
     others = [near for near in similar.findall("\n".join(islice(candidates, MOST_NAMES))) if near != name]
     others = others[:MOST_CANDIDATES]

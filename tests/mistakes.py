@@ -42,7 +42,7 @@ def diagnostics(text: str) -> Sequence[Diagnostic]:
     try:
         module = parse_source(Source("a.tvms", text), warnings=warnings)
         found = [*warnings, *verify(module, "bounds")]
-        return found or [*check_schedules(module), *(finding.diagnostic for finding in lint(module))]
+        return found or [*check_schedules(module), *lint(module)]
     except TvmsError as problem:
         return problem.diagnostics
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...ir import make, tir
-from ...ir.diagnostics import CallSpan, TvmsError
+from ...ir.diagnostics import CallSpan, Span, TvmsError
 from ...ir.schedule.conditions import Refused
 from ...ir.schedule.declaration import Primitive
 from ...ir.schedule.running import bound
@@ -40,7 +40,9 @@ class PrimitiveForm(Form, frozen=True, eq=False):
             given = self.primitive.bind(args, by_name)
         except Refused as refused:
             reason = f"{self.primitive.name}: {refused.reason}"
-            raise site.context.error(refused.condition.code, reason, site.node, refused.help) from None
+            at, names = refused.at, {keyword.name: keyword for keyword, _ in named}
+            node = site.node if at is None else nodes[at] if isinstance(at, int) else names[at]
+            raise site.context.error(refused.condition.code, reason, node, refused.help) from None
         declared = self.primitive.arguments
         plain = next((index + 1 for index, parameter in enumerate(declared) if parameter.variadic), len(declared))
         parameters = [parameter.name for parameter in declared[:plain]]
@@ -97,9 +99,18 @@ def _span(site: FormUse, nodes: Sequence[syntax.Expr], named: Named, parameters:
     """Return the position of a call, with those of its arguments; `parameters` name the positional ones, the last one the rest."""
     context, whole = site.context, site.span
     names = [parameters[min(index, len(parameters) - 1)] if parameters else "" for index in range(len(nodes))]
-    places = [(name, context.span(node)) for name, node in zip(names, nodes, strict=True)]
-    places += [(keyword.name, context.span(keyword.value)) for keyword, _ in named]
+    places = [(name, _place(context, node)) for name, node in zip(names, nodes, strict=True)]
+    places += [(keyword.name, _place(context, keyword.value)) for keyword, _ in named]
     return CallSpan(whole.source, whole.start, whole.end, tuple(places))
+
+
+def _place(context: Context, node: syntax.Expr) -> Span:
+    """Return the position of an argument; that of a list has those of its elements, unless some are starred."""
+    span = context.span(node)
+    if not isinstance(node, syntax.List | syntax.Tuple) or any(isinstance(e, syntax.Starred) for e in node.elements):
+        return span
+    elements = tuple([("", context.span(element)) for element in node.elements])
+    return CallSpan(span.source, span.start, span.end, elements)
 
 
 def argument(context: Context, value: Any, node: syntax.Expr) -> Any:

@@ -74,7 +74,7 @@ def _examined(
     if arguments.level != "syntax" and not any(diagnostic.severity == "error" for diagnostic in found):
         found += check_schedules(module)
         if not arguments.no_lints:
-            found += tuple(finding.diagnostic for finding in lint(module))
+            found += lint(module)
     return (*warnings, *found)
 
 
@@ -114,7 +114,7 @@ def _target_errors(target: object, text: object) -> list[Diagnostic]:
 
 
 def _fix(path: str) -> None:
-    """Apply the edits of the lints to a file."""
+    """Apply the edits of what is found to a file."""
     if path == "-":
         raise UsageError("--fix needs a file, not standard input")
     try:
@@ -122,10 +122,10 @@ def _fix(path: str) -> None:
     except TvmsError:
         return
     if host is None:
-        text = fixed(source)
+        text = fixed(source, check_schedules)
     else:
         texts = {definition: definition.text() for definition in host.definitions if definition.is_python}
-        changed = {definition: fixed(Source(path, text)) for definition, text in texts.items()}
+        changed = {definition: fixed(Source(path, text), check_schedules) for definition, text in texts.items()}
         text = rewritten(host, {definition: new for definition, new in changed.items() if new != texts[definition]})
     if text != source.text:
         write_whole(text, source.name, follow=True)

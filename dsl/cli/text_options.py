@@ -33,7 +33,11 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
         "--strict", action="store_true", help="also warn of accesses that are not proven to be in bounds"
     )
     parser.add_argument("--no-lints", action="store_true", help="do not warn of code without effect")
-    parser.add_argument("--fix", action="store_true", help="delete unused code, and correct the names of attributes")
+    parser.add_argument(
+        "--fix",
+        action="store_true",
+        help="delete unused code, correct the names of attributes, and follow the exact remedies of refused steps",
+    )
     parser.add_argument(
         "--trust",
         choices=("tvm-tests",),

@@ -14,15 +14,18 @@ from ...ir.equal import structural_equal
 from ...ir.visit import walk
 from .. import syntax
 from ..edits import Edit, applied
-from ..fixes import fixed, range_of
+from ..fixes import fixed
 from ..load import parse
 from .chunks import Placed
 from .document import Document
 from .hints import called, is_block
+from .reports import edit_of
 from .structure import statements
 
 _MEANT = re.compile(r"did you mean '([^']+)'\?|help: write (\"[\w.]+\"|range\(\w+, \w+\)|\w+\[\d+\]|None|True|False)$")
 """Remedies that replace what the diagnostic points at: by another name, or by an expression."""
+_ARGUMENT = re.compile(r"\w+(?=[ ]*=[^=])")
+"""Pattern of the name of a named argument."""
 _QUALIFIER = re.compile(r"(?:\w+\.)*\Z")
 """Pattern of the qualifier of a dotted name: all parts but the last."""
 _TARGETS = {"tvms": "the native dialect", "tvm-0.21": "TVM 0.21", "tvm-0.27": "TVM 0.27"}
@@ -30,7 +33,7 @@ _TARGETS = {"tvms": "the native dialect", "tvm-0.21": "TVM 0.21", "tvm-0.27": "T
 
 def actions(document: Document, start: int, end: int, diagnostics: Sequence[lsp.Diagnostic]) -> list[lsp.CodeAction]:
     """Return the actions for a range, and for the diagnostics that a client shows in it."""
-    found = [*_quick_fixes(document, diagnostics), *_lint_fixes(document, start, end)]
+    found = list(_quick_fixes(document, diagnostics))
     found += [lsp.CodeAction("Fix all", lsp.CodeActionKind.SourceFixAll, data=["fix", document.uri])]
     placed = document.chunk_at(start)
     if placed is not None:
@@ -49,7 +52,7 @@ def resolve(document: Document, action: lsp.CodeAction) -> lsp.CodeAction:
     text = document.lines.text
     kind, _, *rest = list(action.data or ["", ""])
     if kind == "fix":
-        new = fixed(Source(document.name, text))
+        new = fixed(Source(document.name, text), document.check_schedules)
     else:
         try:
             new = parse(text, document.name).script(rest[0])
@@ -75,13 +78,21 @@ def _edit(document: Document, edits: Sequence[Edit]) -> lsp.WorkspaceEdit:
 
 
 def _quick_fixes(document: Document, diagnostics: Sequence[lsp.Diagnostic]) -> Iterator[lsp.CodeAction]:
-    """Yield a replacement for each diagnostic whose remedy is another name."""
+    """Yield the edit of each diagnostic that has one, and a replacement where the remedy is another name."""
     for diagnostic in diagnostics:
+        start, end = document.lines.offset(diagnostic.range.start), document.lines.offset(diagnostic.range.end)
+        change = edit_of(diagnostic)
+        if change is not None:
+            changes = lsp.WorkspaceEdit(changes={document.uri: [change]})
+            title = _title(document, change)
+            yield lsp.CodeAction(title, lsp.CodeActionKind.QuickFix, [diagnostic], edit=changes, is_preferred=True)
+            continue
         meant = _MEANT.search(diagnostic.message)
         if meant is None:
             continue
-        start, end = document.lines.offset(diagnostic.range.start), document.lines.offset(diagnostic.range.end)
         written = document.lines.text[start:end]
+        if name := _ARGUMENT.match(written):
+            end, written = start + name.end(), name[0]
         if re.fullmatch(r"[\w.]+|[\"'][^\"'\n]*[\"']", written):
             if "." in (meant[1] or ""):  # the remedy is a full name
                 line = document.lines.text[:start].rpartition("\n")[2]
@@ -98,18 +109,15 @@ def _quick_fixes(document: Document, diagnostics: Sequence[lsp.Diagnostic]) -> I
             yield action
 
 
-def _lint_fixes(document: Document, start: int, end: int) -> Iterator[lsp.CodeAction]:
-    """Yield the edits of lints in a range."""
-    for lint in document.latest.lints:
-        if lint.edit is None or lint.diagnostic.span is None or not document.holds(lint.edit.span):
-            continue
-        first, last = document.place(lint.diagnostic.span)
-        if first <= end and last >= start:
-            span = document.place(lint.edit.span)
-            low, high = range_of(document.lines.text, *span, lint.edit.text)
-            if low < high:
-                title = f"Replace by '{lint.edit.text}'" if lint.edit.text else "Delete it"
-                yield _action(document, title, lsp.CodeActionKind.QuickFix, [Edit(low, high, lint.edit.text)])
+def _title(document: Document, change: lsp.TextEdit) -> str:
+    """Return what an edit does: it deletes something, inserts a line above, or writes something else."""
+    lines, new = document.lines, change.new_text
+    written = lines.text[lines.offset(change.range.start) : lines.offset(change.range.end)]
+    if new and written.startswith(new):
+        return f"Leave out '{written[len(new) :].lstrip(', ')}'"
+    if new.endswith(written):
+        return f"Insert '{new[: len(new) - len(written)].strip()}'"
+    return f"Replace by '{new}'" if new else "Delete it"
 
 
 # --- Changes that keep the meaning

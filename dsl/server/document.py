@@ -10,9 +10,10 @@ from lsprotocol.types import Range
 
 from ...ir.base import IRModule, Node, Source, Span
 from ..embedded import read_host
+from ..fixes import CheckSchedules
 from .chunks import Chunk, Division, Placed, divide
 from .lines import Lines
-from .program import CheckSchedules, Findings, Program
+from .program import Findings, Program
 from .scopes import Occurrence, Symbol
 
 
@@ -21,6 +22,7 @@ class Document:
 
     def __init__(self, uri: str, name: str, text: str, version: int, check_schedules: CheckSchedules) -> None:
         self.uri, self.name, self.version = uri, name, version
+        self.check_schedules = check_schedules
         self.program = Program(check_schedules)
         self.latest = Findings(())
         """What was found last, perhaps in an earlier version of the text."""

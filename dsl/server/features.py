@@ -11,6 +11,7 @@ from pygls.uris import to_fs_path
 
 from ...ir.diagnostics import Source, TvmsError
 from ..embedded import read_host
+from ..fixes import CheckSchedules
 from ..formatter import format_host, format_text
 from . import commands, navigation, structure
 from .actions import actions, resolve
@@ -18,7 +19,6 @@ from .completion import complete
 from .document import Document
 from .hints import hints
 from .hover import hover, signature_help
-from .program import CheckSchedules
 from .schedules import scheduled_at
 from .server import LARGE, TvmsServer
 from .tokens import MODIFIERS, TYPES, delta, semantic_tokens
@@ -145,7 +145,7 @@ def _texts(server: TvmsServer) -> None:
     def on_code_action(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
         document = server.document(params.text_document.uri)
         start, end = document.lines.offset(params.range.start), document.lines.offset(params.range.end)
-        found = actions(document, start, end, params.context.diagnostics)
+        found = actions(document, start, end, server.known(document, start, end, params.context.diagnostics))
         only = params.context.only
         return [action for action in found if not only or any((action.kind or "").startswith(kind) for kind in only)]
 

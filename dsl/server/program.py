@@ -8,7 +8,7 @@ head of the module) is read once; if it changes, all is built again.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...ir import tir
@@ -16,11 +16,12 @@ from ...ir.base import BaseFunc, GlobalVar, IRModule, Node, Source
 from ...ir.deep import deep
 from ...ir.diagnostics import Diagnostic
 from ...ir.equal import structural_equal
-from ...ir.lints import Lint, lint
+from ...ir.lints import lint
 from ...ir.verify import Examined, examine, examine_calls
 from .. import syntax
 from ..builder.incremental import Incremental
 from ..builder.module import SCHEDULES
+from ..fixes import CheckSchedules
 from ..parser import parse_syntax
 from .chunks import Chunk, Division
 
@@ -28,9 +29,6 @@ MAX_BUILDS = 2_000
 """Definitions built before all is built again: the builder remembers every value that ever had a name."""
 
 _LINE_NUMBER = re.compile(r"\bline \d")
-
-CheckSchedules = Callable[[IRModule], tuple[Diagnostic, ...]]
-"""Returns the errors of the schedules of a module, such as an unknown target or a refused step."""
 
 
 class Built(NamedTuple):
@@ -48,7 +46,6 @@ class Findings(NamedTuple):
     """All that is found in a text."""
 
     diagnostics: tuple[Diagnostic, ...]
-    lints: tuple[Lint, ...] = ()
     module: IRModule | None = None
     """The module, as far as its definitions could be built."""
     is_exact: bool = True
@@ -69,7 +66,7 @@ class Program:
         self._built: dict[str, Built] = {}
         self._signatures: dict[str, GlobalVar] = {}
         self._schedules: list[Chunk] = []
-        self._examined: dict[str, tuple[tuple[Node | None, ...], Examined, tuple[Lint, ...]]] = {}
+        self._examined: dict[str, tuple[tuple[Node | None, ...], Examined, tuple[Diagnostic, ...]]] = {}
         self._applied: dict[str, tuple[tuple[Node | None, ...], tuple[Diagnostic, ...]]] = {}
         self._builds = 0
 
@@ -200,11 +197,11 @@ class Program:
         wrong = [diagnostic for one in built for diagnostic in one.found]
         warnings = [*self._builder.warnings, *(warning for one in built for warning in one.warnings)]
         if wrong or mistakes:
-            return Findings((*mistakes, *wrong, *warnings), (), module)
+            return Findings((*mistakes, *wrong, *warnings), module)
         if not functions and not module.name:
             return None
         found: list[Diagnostic] = []
-        lints: list[Lint] = []
+        lints: list[Diagnostic] = []
         for name, function in module.functions.items():
             key = self._key(name, function, module)
             known = self._examined.get(name)
@@ -215,10 +212,10 @@ class Program:
             lints += known[2]
         found += examine_calls(module, {name: self._examined[name][1] for name in module.functions})
         if any(diagnostic.severity == "error" for diagnostic in found):
-            return Findings((*warnings, *found), (), module)
+            return Findings((*warnings, *found), module)
         found += self._schedule_errors(module)
-        found += [finding.diagnostic for finding in lints]
-        return Findings((*warnings, *found), tuple(lints), module)
+        found += lints
+        return Findings((*warnings, *found), module)
 
     def _key(self, name: str, function: Node, module: IRModule) -> tuple[Node | None, ...]:
         """Return the functions on which the checks of a function depend."""

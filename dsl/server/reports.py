@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from lsprotocol import converters
 from lsprotocol import types as lsp
 
-from ...ir.diagnostics import Diagnostic, Span
+from ...ir.diagnostics import Diagnostic, Edit, Span
 from ..diagnostics import in_order
+from ..fixes import range_of
 from .document import Document
 from .lines import Lines
 from .vocabulary import explanation
 
+_CONVERTER = converters.get_converter()
 _SEVERITIES = {"error": lsp.DiagnosticSeverity.Error, "warning": lsp.DiagnosticSeverity.Warning}
 _UNUSED = ("E0461", "E0462", "E0463", "E0464", "E0467")
 """Lints about code without effect, which clients fade."""
@@ -24,11 +27,17 @@ def from_findings(document: Document, found: Iterable[Diagnostic]) -> list[lsp.D
     def place(span: Span | None) -> lsp.Range | None:
         return document.range(*document.place(span)) if span is not None else None
 
+    def edit(change: Edit | None) -> tuple[lsp.Range, str] | None:
+        if change is None or not document.holds(change.span):
+            return None
+        start, end = range_of(document.lines.text, *document.place(change.span), change.text)
+        return (document.range(start, end), change.text) if start < end else None
+
     def related(diagnostic: Diagnostic) -> list[tuple[str, lsp.Range | None]]:
         return [(note.message, place(note.span)) for note in diagnostic.notes]
 
     return [
-        _diagnostic(document.uri, d.code, d.severity, d.message, d.help, place(d.span), related(d))
+        _diagnostic(document.uri, d.code, d.severity, d.message, d.help, place(d.span), related(d), edit(d.edit))
         for d in in_order(tuple(found))
     ]
 
@@ -42,10 +51,14 @@ def from_json(uri: str, name: str, lines: Lines, rows: Iterable[Mapping[str, Any
         start = _offset(lines, location["line"], location["column"])
         return lines.range(start, _offset(lines, location["end_line"], location["end_column"]))
 
+    def edit(change: Mapping[str, Any] | None) -> tuple[lsp.Range, str] | None:
+        at = place(change["location"]) if change is not None else None
+        return (at, change["text"]) if change is not None and at is not None else None
+
     return [
         _diagnostic(
             uri, row["code"], row["severity"], row["message"], row["help"], place(row["location"]),
-            [(note["message"], place(note["location"])) for note in row["notes"]],
+            [(note["message"], place(note["location"])) for note in row["notes"]], edit(row["edit"]),
         )
         for row in rows
     ]  # fmt: skip
@@ -63,6 +76,7 @@ def _diagnostic(
     help: str | None,
     place: lsp.Range | None,
     notes: list[tuple[str, lsp.Range | None]],
+    edit: tuple[lsp.Range, str] | None,
 ) -> lsp.Diagnostic:
     """Return a diagnostic whose text is that of `tvms check`: reason, notes without a place, remedy."""
     parts = [message, *(f"note: {text}" for text, span in notes if span is None), *([f"help: {help}"] if help else ())]
@@ -77,5 +91,12 @@ def _diagnostic(
         source="tvms",
         tags=[lsp.DiagnosticTag.Unnecessary] if code in _UNUSED else None,
         related_information=related or None,
-        data={"explanation": explanation(code)},
+        data={"explanation": explanation(code), "edit": _CONVERTER.unstructure(edit and lsp.TextEdit(*edit))},
     )
+
+
+def edit_of(diagnostic: lsp.Diagnostic) -> lsp.TextEdit | None:
+    """Return the edit that does what the help of a diagnostic says, if that is exact."""
+    data: Any = diagnostic.data
+    edit = data.get("edit") if isinstance(data, dict) else None  # type: ignore[reportUnknownMemberType]
+    return _CONVERTER.structure(edit, lsp.TextEdit) if edit else None

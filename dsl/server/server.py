@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -15,9 +15,10 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 from pygls.uris import to_fs_path
 
+from ..fixes import CheckSchedules
 from . import commands
 from .document import Document
-from .program import CheckSchedules, Findings
+from .program import Findings
 from .reports import from_findings, from_json
 
 logger = logging.getLogger(__name__)
@@ -130,6 +131,18 @@ class TvmsServer(LanguageServer):
         if client is not None and client.diagnostic is not None:
             return  # a client that asks would show each of them twice
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(document.uri, found, version))
+
+    def known(
+        self, document: Document, start: int, end: int, shown: Sequence[lsp.Diagnostic]
+    ) -> Sequence[lsp.Diagnostic]:
+        """Return what is found between two offsets of a document; what a client shows there until the last edit is examined."""
+        known = self.found.get(document.uri)
+        if known is None or known[0] != document.version:
+            return shown
+        lines = document.lines
+        return [
+            one for one in known[1] if lines.offset(one.range.start) <= end and start <= lines.offset(one.range.end)
+        ]
 
     async def diagnostics(self, document: Document) -> list[lsp.Diagnostic]:
         """Return what is found in the current version, when all of it is known."""

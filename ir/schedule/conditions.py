@@ -11,6 +11,19 @@ from msgspec import Struct
 from .. import tir
 
 
+class Change(Struct, frozen=True):
+    """What an exact remedy changes in a call: what is refused, or an `element` of the list that is.
+
+    It becomes `text`, in which "{}" is what is written there, or it is left out if there is no text, or it becomes the name of
+    `loop`. With `before`, a step is inserted instead, in which "{}" is the first argument of the call.
+    """
+
+    text: str = ""
+    element: int | None = None
+    loop: tir.For | None = None
+    before: str = ""
+
+
 class Refused(Exception):
     """Refusal of a primitive: the violated condition, the reason, and the loops and blocks that show it."""
 
@@ -22,10 +35,14 @@ class Refused(Exception):
         help: str,
         argument: str | None,
         position: int | None,
+        element: int | None,
+        change: Change | None,
     ) -> None:
         super().__init__(reason)
         self.condition, self.reason, self.places, self.help = condition, reason, places, help
-        self.argument, self.position = argument, position
+        self.argument, self.position, self.element, self.change = argument, position, element, change
+        self.at: int | str | None = None
+        """The argument that does not fit the signature, as `BadArguments.at`."""
 
 
 class Condition(Struct, frozen=True):
@@ -42,13 +59,15 @@ class Condition(Struct, frozen=True):
         help: str | None = None,
         argument: str | None = None,
         position: int | None = None,
+        element: int | None = None,
+        change: Change | None = None,
     ) -> Refused:
         """Return the exception to raise: `reason` says what is wrong and names the loop or block.
 
-        The message points at the argument called `argument` (for a variadic one, the one at `position`), or else at the
-        argument whose value is the first of `places`.
+        The message points at the argument called `argument` (for a variadic one, the one at `position`; of a list, at
+        `element`), or else at the argument whose value is the first of `places`. `change` does what the help says.
         """
-        return Refused(self, reason, places, help or self.remedy, argument, position)
+        return Refused(self, reason, places, help or self.remedy, argument, position, element, change)
 
 
 SIGNATURE = Condition(

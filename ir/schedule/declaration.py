@@ -20,7 +20,7 @@ from msgspec import Struct
 from .. import hooks
 from ..signature import BadArguments, Parameter, Signature
 from .arguments import KINDS, Kind, Mismatch, Reading
-from .conditions import ALIVE, ARGUMENT, EXISTS, KNOB, SIGNATURE, Condition, Refused
+from .conditions import ALIVE, ARGUMENT, EXISTS, KNOB, SIGNATURE, Change, Condition, Refused
 
 _Apply = TypeVar("_Apply", bound=Callable[..., Any])
 _ANY_PRIMITIVE = (SIGNATURE, ARGUMENT, EXISTS, ALIVE, KNOB)
@@ -106,7 +106,9 @@ class Primitive(Struct, frozen=True, eq=False, dict=True):
         try:
             bound = self._binding.bind(self.name, args, named.items())
         except BadArguments as wrong:
-            raise SIGNATURE.refuse(wrong.message.removeprefix(f"{self.name}: "), help=wrong.help) from None
+            refused = SIGNATURE.refuse(wrong.message.removeprefix(f"{self.name}: "), help=wrong.help)
+            refused.at = wrong.at
+            raise refused from None
         variadic = self._binding.variadic
         values = dict(bound.values)
         if variadic is not None and bound.rest:
@@ -171,7 +173,10 @@ class Primitive(Struct, frozen=True, eq=False, dict=True):
             is_list = argument.variadic and isinstance(value, list | tuple)
             help = f"write S.{self.name}(*…), which gives the elements of a list one by one" if is_list else None
             help = help or self._binding.usage(f"S.{self.name}")
-            raise ARGUMENT.refuse(reason, help=help, argument=argument.name, position=index + 1) from None
+            change = Change("*{}") if is_list else None
+            raise ARGUMENT.refuse(
+                reason, help=help, argument=argument.name, position=index + 1, change=change
+            ) from None
         except Refused as refused:
             if refused.argument is None and not refused.places:
                 refused.argument, refused.position = argument.name, index + 1

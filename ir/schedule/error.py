@@ -7,9 +7,9 @@ from typing import Any
 
 from .. import script, tir
 from ..base import Span
-from ..diagnostics import CallSpan, Diagnostic, Note, TvmsError
+from ..diagnostics import CallSpan, Diagnostic, Edit, Note, TvmsError
 from ..signature import argument_name
-from .conditions import Refused
+from .conditions import Change, Refused
 from .declaration import Primitive
 from .handles import Handle, Origin
 from .program import Program
@@ -20,6 +20,8 @@ class ScheduleError(TvmsError):
 
     reason = ""
     """Why, without the name of the primitive."""
+    wanted: tuple[Span, Handle] | None = None
+    """A loop to name at a place, if that is the remedy: only the text knows its name."""
 
 
 class UnknownHandle(TvmsError, IndexError):
@@ -43,13 +45,55 @@ def refusal(
     listing = _listing(refused.places, program) if level == "detail" else None
     message = f"{_subject(primitive, refused, arguments)}: {refused.reason}"
     span = place if isinstance(place, Span) else None
+    edit = wanted = None
     if isinstance(span, CallSpan):
         name, index = _argument(primitive, refused, arguments)
         is_named = any(argument.name == name and argument.keyword_only for argument in primitive.arguments)
-        span = span.of(name, None if is_named else index)
-    problem = ScheduleError(Diagnostic(refused.condition.code, message, span, refused.help, notes, listing=listing))
-    problem.reason = refused.reason
+        call, argument = span, span.of(name, None if is_named else index)
+        span = _element(argument, refused.element) or argument
+        if refused.change is not None:
+            edit, wanted = _remedy(refused.change, refused.element, call, argument, handles)
+    code = refused.condition.code
+    problem = ScheduleError(Diagnostic(code, message, span, refused.help, notes, listing=listing, edit=edit))
+    problem.reason, problem.wanted = refused.reason, wanted
     return problem
+
+
+def _element(place: Span, index: int | None) -> Span | None:
+    """Return the position of an element of a list; None if the text shows no such element."""
+    places = place.places if isinstance(place, CallSpan) else ()
+    return places[index][1] if index is not None and index < len(places) else None
+
+
+def _remedy(
+    change: Change, element: int | None, call: CallSpan, argument: Span, handles: Mapping[Handle, Any]
+) -> tuple[Edit | None, tuple[Span, Handle] | None]:
+    """Return the edit of the text that a change is, or the place where a loop is to be named."""
+    element = element if change.element is None else change.element
+    place = argument if element is None else _element(argument, element)
+    if place is None:
+        return None, None
+    if change.loop is None:
+        return _edit(call, place, change), None
+    loop = next((handle for handle, value in handles.items() if value is change.loop), None)
+    return None, (place, loop) if loop is not None and place is not call else None
+
+
+def _edit(call: CallSpan, place: Span, change: Change) -> Edit | None:
+    """Return the edit of the text of a call that a change is; None if the text does not show what to change."""
+    text = call.source.shown
+    if change.before:
+        line = text[text.rfind("\n", 0, call.start) + 1 : call.start]
+        if line.strip() or not call.places:
+            return None
+        first = call.places[0][1]
+        step = change.before.replace("{}", text[first.start : first.end])
+        return Edit(Span(call.source, call.start, call.end), f"{step}\n{line}{text[call.start : call.end]}")
+    if place is call:
+        return None
+    if not change.text:
+        return call.without(place)
+    return Edit(Span(place.source, place.start, place.end), change.text.replace("{}", text[place.start : place.end]))
 
 
 def _subject(primitive: Primitive, refused: Refused, arguments: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from .. import make, tir
 from ..dtype import is_float, is_int
 from ..index_dtype import IndexDtype
+from ..spelling import did_you_mean
 from ..visit import substitute, walk
 from .analysis.caching import ACCESSED
 from .arguments import Mismatch, Reading, elements, kind, read_integer
@@ -237,7 +238,9 @@ def buffer_accessed(
     if len(found) != 1:
         name = named if isinstance(named, str) else named.name
         many = "several buffers" if found else "no buffer"
-        raise ACCESSED.refuse(f"{name_of(block)} accesses {many} '{name}'", block, argument="buffer")
+        names = [] if found else [region.buffer.name for region in (*block.reads, *block.writes)]
+        help = did_you_mean(name, names)
+        raise ACCESSED.refuse(f"{name_of(block)} accesses {many} '{name}'", block, argument="buffer", help=help)
     ((buffer, place),) = found.items()
     if isinstance(named, tir.Buffer):
         program.recorded["buffer"] = place

@@ -9,12 +9,13 @@ from msgspec.structs import replace
 
 from .. import make, tir
 from ..base import Node, Span
-from ..diagnostics import Diagnostic, Note, TvmsError, error
+from ..diagnostics import Diagnostic, Edit, Note, TvmsError, error
 from ..signature import BadArguments, Parameter, Signature
 from ..simplify import simplify
 from ..visit import children, substitute
 from .declaration import Primitive, primitive_called
-from .handles import BlockRV, ExprRV, LoopRV
+from .error import ScheduleError
+from .handles import BlockRV, ExprRV, Handle, LoopRV
 from .text import (
     Assertion,
     Assignment,
@@ -70,7 +71,21 @@ class Runner:
                 self._run(statement)
             except TvmsError as wrong:
                 wrong.diagnostics = tuple([replace(one, span=one.span or statement.span) for one in wrong.diagnostics])
+                if isinstance(wrong, ScheduleError) and wrong.wanted is not None:
+                    place, loop = wrong.wanted
+                    name, wrong.wanted = self._name_of(loop), None
+                    edit = Edit(place, name) if name else None
+                    wrong.diagnostics = tuple([replace(one, edit=edit) for one in wrong.diagnostics])
                 raise
+
+    def _name_of(self, handle: Handle) -> str | None:
+        """Return what denotes a handle in the text: a name, or an element of a list."""
+        for name, value in self.known.items():
+            if value is handle:
+                return name
+            if isinstance(value, list | tuple) and any(item is handle for item in cast("Sequence[Any]", value)):
+                return f"{name}[{[item is handle for item in cast('Sequence[Any]', value)].index(True)}]"
+        return None
 
     def _run(self, statement: Statement) -> None:
         match statement:

@@ -47,6 +47,12 @@ class TensorIntrin(Struct, frozen=True):
             raise ValueError(f"unknown intrinsic '{name}'")
         return _registered.get(name)
 
+    @staticmethod
+    def names() -> list[str]:
+        """Return the names of all intrinsics."""
+        built_in = [name.removesuffix("_desc") for name in _functions_of_processors() if name.endswith("_desc")]
+        return list(dict.fromkeys((*_registered, *mma.TEXTS, *wmma.TEXTS, *built_in)))
+
 
 def _kind(function: tir.PrimFunc, parameter: tir.Var) -> tuple[str, int, str]:
     buffer = function.buffer_map[parameter]

@@ -27,7 +27,7 @@ def found_in(text: str) -> list[Diagnostic]:
     found = [*warnings, *verify(module, "races")]
     if any(diagnostic.severity == "error" for diagnostic in found):
         return found
-    return [*found, *check_schedules(module), *(finding.diagnostic for finding in lint(module))]
+    return [*found, *check_schedules(module), *lint(module)]
 
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.title)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tvms.dsl.cli import main
+from tvms.dsl.cli.check_command import check_schedules
 from tvms.dsl.diagnostics import render
 from tvms.dsl.fixes import fixed
 from tvms.dsl.load import load_module, parse
@@ -18,7 +19,7 @@ STORE = "    B[0] = A[0]\n"
 
 
 def said(text: str) -> list[str]:
-    return [f"{finding.diagnostic.code}: {finding.diagnostic.message}" for finding in lint(parse(text))]
+    return [f"{finding.code}: {finding.message}" for finding in lint(parse(text))]
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "samples").glob("*.tvms")), ids=lambda path: path.name)
@@ -58,7 +59,7 @@ def test_samples_have_no_lints(path: Path) -> None:
 def test_a_lint_and_its_fix(body: str, says: str, after: str | None) -> None:
     text = HEAD + body + STORE
     assert said(text) == [says]
-    assert fixed(Source("case", text)) == (text if after is None else HEAD + after + STORE)
+    assert fixed(Source("case", text), check_schedules) == (text if after is None else HEAD + after + STORE)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,7 @@ R.function main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
     return z
 """
     assert said(text) == ["E0461: variable 'y' is never used"]
-    assert fixed(Source("case", text)) == text.replace("        y = R.add(x, x)\n", "")
+    assert fixed(Source("case", text), check_schedules) == text.replace("        y = R.add(x, x)\n", "")
 
 
 def test_check_warns_and_fixes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,5 +109,5 @@ def test_check_warns_and_fixes(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 def test_a_text_with_errors_is_left_alone() -> None:
     text = HEAD + "    x = A[0]\n    B[16] = A[0]\n"
-    assert fixed(Source("case", text)) == text
-    assert render([finding.diagnostic for finding in lint(parse(text))]).startswith("warning[E0461]")
+    assert fixed(Source("case", text), check_schedules) == text
+    assert render(lint(parse(text))).startswith("warning[E0461]")

@@ -169,7 +169,7 @@ LOOP_MISTAKES = mistakes(
     ('S.get_block("matmul")', 'S.getblock("matmul")', "E0103", "getblock", "get_block"),
     ("i, j, k = S.get_loops(block)", "i, j = S.get_loops(block)", "E0101", "k", ""),
     ("i, j, k = S.get_loops(block)", "i, j, k = S.get_loop(block)", "E0103", "get_loop", "get_loops"),
-    ("factors=[None, 4]", "factor=[None, 4]", "E0105", "S.split(i, factor=[None, 4])", "factors"),
+    ("factors=[None, 4]", "factor=[None, 4]", "E0105", "factor=[None, 4]", "factors"),
     ("factors=[None, 4]", "factors=[None, None]", "E0506", "[None, None]", "all factors but one"),
     ("S.reorder(i0, k, i1, j)", "S.reorder(i, k, i1, j)", "E0503", "i", ""),
     ("S.reorder(i0, k, i1, j)", "S.reorder(i0, k, i1, jj)", "E0101", "jj", "j"),

@@ -9,7 +9,7 @@ import pytest
 from tvms.dsl.cli import main
 from tvms.dsl.reports import FORMATS
 from tvms.ir.base import Source, Span
-from tvms.ir.diagnostics import Diagnostic, Note
+from tvms.ir.diagnostics import Diagnostic, Edit, Note
 
 SOURCE = Source("a,b:c.tvms", "first\nsecond line\n")
 FOUND = (
@@ -41,6 +41,7 @@ def test_json_holds_everything() -> None:
     ]
     assert second == {
         "code": "E0001", "severity": "error", "message": "no such file", "location": None, "help": None, "notes": [],
+        "edit": None,
     }  # fmt: skip
 
 
@@ -52,6 +53,25 @@ def test_sarif_names_rules_and_regions() -> None:
     region = run["results"][0]["locations"][0]["physicalLocation"]["region"]
     assert region == {"startLine": 2, "startColumn": 8, "endLine": 2, "endColumn": 12}
     assert "locations" not in run["results"][1]
+
+
+def test_edits_are_places_and_texts() -> None:
+    text = "a = 1\nb = 2\n"
+    source = Source("a.tvms", text)
+    found = [
+        Diagnostic("E0461", "unused", Span(source, 6, 7), "remove it", edit=Edit(Span(source, 6, 11))),
+        Diagnostic("E0508", "too few", Span(source, 4, 5), "write None", edit=Edit(Span(source, 4, 5), "None")),
+    ]
+    rows = json.loads(FORMATS["json"](found))
+    place = {"file": "a.tvms", "line": 2, "column": 1, "end_line": 3, "end_column": 1}
+    assert [row["edit"]["text"] for row in rows] == ["", "None"]
+    assert rows[0]["edit"]["location"] == place
+    (run,) = json.loads(FORMATS["sarif"](found))["runs"]
+    (fix,) = run["results"][1]["fixes"]
+    assert fix["description"] == {"text": "write None"}
+    (replacement,) = fix["artifactChanges"][0]["replacements"]
+    region = {"startLine": 1, "startColumn": 5, "endLine": 1, "endColumn": 6}
+    assert replacement == {"deletedRegion": region, "insertedContent": {"text": "None"}}
 
 
 @pytest.mark.parametrize("kind", ["json", "sarif"])

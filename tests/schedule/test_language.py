@@ -267,7 +267,7 @@ error[E0508]: argument 2, 'factors' to split: loop 'k' has 64 iterations, more t
     |
  13 |     S.split(loop, factors=[n, n])
     |                           ^^^^^^
-    = help: make a factor larger, or give None to infer one
+    = help: write None for the first factor to infer it, or make a factor larger
 note: 'cut' is called here
    --> s.tvms:17:5
     |

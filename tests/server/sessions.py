@@ -54,7 +54,7 @@ def found_in(name: str, text: str) -> tuple[Diagnostic, ...]:
         return problem.diagnostics
     found = verify(module)
     if not any(diagnostic.severity == "error" for diagnostic in found):
-        found += check_schedules(module) + tuple(lint.diagnostic for lint in lint(module))
+        found += check_schedules(module) + lint(module)
     return (*warnings, *found)
 
 

@@ -16,6 +16,7 @@ from ...equal import structural_equal
 from ...idioms import is_zero, sequence
 from ...int_set import cover, eval_set, from_range, intersect
 from ...simplify import simplify
+from ...spelling import did_you_mean
 from ...visit import walk
 from ..conditions import Condition, name_of
 from ..program import Program
@@ -36,19 +37,24 @@ IN_BOUNDS = Condition(
 )
 
 
-def accessed_buffer(block: tir.Block, index: int | str | tir.Buffer, writes: bool) -> tir.Buffer:
-    """Return the buffer that `index` selects among those that a block writes or reads. Refused if none (E0547)."""
+def accessed_buffer(
+    block: tir.Block, index: int | str | tir.Buffer, writes: bool, argument: str | None = None
+) -> tir.Buffer:
+    """Return the buffer that `index`, the value of `argument`, selects among those that a block writes or reads. Refused if
+    there is none (E0547).
+    """
     regions, verb = (block.writes, "writes") if writes else (block.reads, "reads")
+    argument = argument or f"{verb.removesuffix('s')}_buffer_index"
     if isinstance(index, int):
         if not 0 <= index < len(regions):
-            raise ACCESSED.refuse(
-                f"index {index} is out of range: {name_of(block)} {verb} {len(regions)} buffers", block
-            )
+            reason = f"index {index} is out of range: {name_of(block)} {verb} {len(regions)} buffers"
+            raise ACCESSED.refuse(reason, block, argument=argument)
         return regions[index].buffer
     found = [region.buffer for region in regions if region.buffer is index or region.buffer.name == index]
     if len(dict.fromkeys(found)) != 1:
         name = index if isinstance(index, str) else index.name
-        raise ACCESSED.refuse(f"{name_of(block)} {verb} no buffer '{name}'", block)
+        help = did_you_mean(name, [region.buffer.name for region in regions])
+        raise ACCESSED.refuse(f"{name_of(block)} {verb} no buffer '{name}'", block, argument=argument, help=help)
     return found[0]
 
 

@@ -18,7 +18,7 @@ from ...base import Trivia
 from ...idioms import is_one, sequence
 from ...int_set import EVERYTHING, Interval, cover, eval_set, from_range
 from ...visit import walk
-from ..conditions import DISTINCT_WRITES, STAGE_PIPELINE, UNCONDITIONAL, Condition, name_of
+from ..conditions import DISTINCT_WRITES, STAGE_PIPELINE, UNCONDITIONAL, Change, Condition, name_of
 from ..program import Program, child_blocks
 from .affine import runs_for_all
 from .bindings import check_bound_to_loops, check_fixed_domains, domains_of, fixed_domains
@@ -122,7 +122,8 @@ def _insertion_point(block: tir.Block, loop: tir.For, scope: Scope, is_compute_a
         )
     if index not in (-1, -2) and not first <= index <= last:
         allowed = f"from {first} to {last}" if first < last else f"{first}"
-        raise POSITION.refuse(f"position {index} is not possible: expected {allowed}", loop, argument="index")
+        reason = f"position {index} is not possible: expected {allowed}"
+        raise POSITION.refuse(reason, loop, argument="index", change=Change())
     return {-1: last, -2: first}.get(index, index)
 
 

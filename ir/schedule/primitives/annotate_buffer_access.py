@@ -13,6 +13,7 @@ from ... import make, tir
 from ...analysis.proof import prove
 from ...base import Node, Op
 from ...simplify import simplify
+from ...spelling import did_you_mean
 from ...visit import children
 from ..analysis.bindings import fixed_domains
 from ..analysis.caching import ACCESSED
@@ -77,9 +78,8 @@ def unsafe_hide_buffer_access(program: Program, block: Block, buf_type: Text, bu
 
 def _regions(block: tir.Block, which: str) -> tuple[tir.BufferRegion, ...]:
     if which not in EXPLICIT:
-        raise ARGUMENT.refuse(
-            f"expected 'read' or 'write', got '{which}'", argument="buf_type", help='give "read" or "write"'
-        )
+        help = did_you_mean(which, EXPLICIT) or 'give "read" or "write"'
+        raise ARGUMENT.refuse(f"expected 'read' or 'write', got '{which}'", argument="buf_type", help=help)
     return block.reads if which == "read" else block.writes
 
 

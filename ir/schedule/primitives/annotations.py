@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ... import tir
+from ...spelling import did_you_mean
 from ..arguments import Attribute, BlockOrLoop, Text
 from ..conditions import Condition, name_of
 from ..declaration import primitive
@@ -34,7 +35,8 @@ def unannotate(program: Program, block_or_loop: BlockOrLoop, ann_key: Text) -> N
     """
     if ann_key not in block_or_loop.annotations:
         reason = f"{name_of(block_or_loop)} is not annotated with '{ann_key}'"
-        raise KNOWN_KEY.refuse(reason, block_or_loop, argument="ann_key")
+        help = did_you_mean(ann_key, block_or_loop.annotations)
+        raise KNOWN_KEY.refuse(reason, block_or_loop, argument="ann_key", help=help)
     _set(program, block_or_loop, {key: value for key, value in block_or_loop.annotations.items() if key != ann_key})
 
 

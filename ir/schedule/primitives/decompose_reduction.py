@@ -19,7 +19,7 @@ from ..analysis.pipeline import is_region_covered
 from ..analysis.reductions import STARTS_ALIKE, check_runs_once, start_condition
 from ..analysis.scope import Scope, scope_root
 from ..arguments import Block, Loop
-from ..conditions import NOT_ROOT, REDUCTION, Condition, name_of
+from ..conditions import NOT_ROOT, REDUCTION, Change, Condition, name_of
 from ..declaration import primitive
 from ..program import Program
 
@@ -72,7 +72,9 @@ def _check_height(realize: tir.BlockRealize, above: Sequence[tir.For], loop: tir
         for outer in above:
             if axis.iter_type is COMM_REDUCE and uses(value, [outer]):
                 reason = f"{name_of(outer)}, outside of it, is in the reduction iterator '{axis.var.name}'"
-                raise ABOVE_REDUCTION.refuse(reason, loop, outer, realize.block)
+                raise ABOVE_REDUCTION.refuse(
+                    reason, loop, outer, realize.block, argument="loop", change=Change(loop=outer)
+                )
 
 
 def _check_others(program: Program, block: tir.Block, loop: tir.For, scope: Scope) -> None:

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from ... import make, tir
 from ...analysis.proof import prove
 from ...idioms import uses
+from ...spelling import did_you_mean
 from ..analysis.blocks import check_compact_dataflow
 from ..analysis.order import check_independent, check_not_combined, is_across_threads
 from ..arguments import Loop, Text
@@ -57,7 +58,8 @@ def bind(program: Program, loop: Loop, thread_axis: Text) -> None:
     threads. Comments stay.
     """
     if thread_axis not in THREADS:
-        raise THREAD.refuse(f"unknown thread axis '{thread_axis}'", argument="thread_axis")
+        help = did_you_mean(thread_axis, THREADS)
+        raise THREAD.refuse(f"unknown thread axis '{thread_axis}'", argument="thread_axis", help=help)
     _check_threads(program, loop, thread_axis)
     _run_as(program, loop, tir.ForKind.THREAD_BINDING, thread_axis)
 

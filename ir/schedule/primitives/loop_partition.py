@@ -91,7 +91,7 @@ def _ends(loop: tir.For, factors: tuple[tir.PrimExpr | None, ...]) -> list[int]:
         raise ONE_INFERRED.refuse(f"{count} of its factors are None", loop, argument="factors")
     for index, factor in enumerate(factors):
         if factor is not None and (not isinstance(factor, tir.IntImm) or factor.value <= 0):
-            raise POSITIVE.refuse(f"factor {index + 1} is {factor}", loop, argument="factors")
+            raise POSITIVE.refuse(f"factor {index + 1} is {factor}", loop, argument="factors", element=index)
     sizes = [None if expr is None else _value(expr) for expr in factors]
     total, extent = sum(size or 0 for size in sizes), loop.extent.value
     if total >= extent:

@@ -33,7 +33,7 @@ def merge(program: Program, *loops: Loop) -> tir.For:
     """
     if len(loops) < 2:
         raise ARGUMENT.refuse("expected at least two loops", help="write S.merge(i, j)")
-    check_once(loops)
+    check_once(loops, "loops")
     nests = _nests(program, loops)
     _check_alike(nests)
     parent = program.statement_around(nests[0][0])

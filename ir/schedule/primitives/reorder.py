@@ -12,7 +12,7 @@ from ..analysis.affine import check_affine_under
 from ..analysis.order import check_kinds_hold, check_reorderable, is_frame
 from ..analysis.reduction_order import check_same_order
 from ..arguments import Loop
-from ..conditions import AFFINE, IN_ORDER, PLAIN_ITERATORS, Condition, name_of
+from ..conditions import AFFINE, IN_ORDER, PLAIN_ITERATORS, Change, Condition, name_of
 from ..declaration import primitive
 from ..program import Program, child_blocks
 from ..tree import walk_statements
@@ -36,7 +36,7 @@ def reorder(program: Program, *ordered_loops: Loop) -> None:
     """
     if len(ordered_loops) <= 1:
         return
-    check_once(ordered_loops)
+    check_once(ordered_loops, "ordered_loops")
     chain = _chain(program, ordered_loops)
     blocks = program.child_blocks(chain[-1])
     for block in blocks:
@@ -69,11 +69,12 @@ def _check_iterators(block: tir.Block) -> None:
             _check_iterators(child_block)
 
 
-def check_once(loops: tuple[tir.For, ...]) -> None:
+def check_once(loops: tuple[tir.For, ...], argument: str) -> None:
     """Refuse a loop that is given twice (E0512)."""
     for index, loop in enumerate(loops):
         if loop in loops[:index]:
-            raise ONCE.refuse(f"{name_of(loop)} is given twice", loop)
+            reason = f"{name_of(loop)} is given twice"
+            raise ONCE.refuse(reason, loop, argument=argument, position=index + 1, change=Change())
 
 
 def _chain(program: Program, loops: tuple[tir.For, ...]) -> list[tir.For]:

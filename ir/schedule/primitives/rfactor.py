@@ -30,7 +30,7 @@ from ..analysis.removal import comments_in
 from ..analysis.scope import scope_root
 from ..analysis.trivia import joined
 from ..arguments import Integer, Loop
-from ..conditions import ARGUMENT, REDUCTION, STAGE_PIPELINE, STARTS_AT_ZERO, UNCONDITIONAL, Condition, name_of
+from ..conditions import ARGUMENT, REDUCTION, STAGE_PIPELINE, STARTS_AT_ZERO, UNCONDITIONAL, Change, Condition, name_of
 from ..declaration import primitive
 from ..program import Program
 
@@ -145,7 +145,8 @@ def _check_ties(block: tir.Block, reduction: Reduction, reduced: Sequence[tir.Fo
         reason = (
             f"{name_of(block)} keeps the first of equal values, but partial results of {name_of(loop)} are not in order"
         )
-        raise APART.refuse(reason, loop, reduced[0], help="choose the outermost loop of the reduction")
+        help, change = "choose the outermost loop of the reduction", Change(loop=reduced[0])
+        raise APART.refuse(reason, loop, reduced[0], help=help, change=change)
 
 
 def _axis(factor_axis: int, buffer: tir.Buffer) -> int:

@@ -20,7 +20,7 @@ def set_scope(program: Program, block: Block, buffer_index: BufferIndex, storage
 
     Preserves: what is computed, as threads still see the elements that they read. Comments stay.
     """
-    buffer = accessed_buffer(block, buffer_index, writes=True)
+    buffer = accessed_buffer(block, buffer_index, writes=True, argument="buffer_index")
     if buffer.scope == storage_scope:
         return
     site = allocating_block(program, block, buffer)

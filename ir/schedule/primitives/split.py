@@ -16,7 +16,7 @@ from ...visit import walk
 from ..analysis.bindings import simplified_bindings
 from ..analysis.loops import check_plain, check_starts_at_zero, nest_of, widest_dtype
 from ..arguments import Factors, Flag, Loop
-from ..conditions import ONE_INFERRED, PLAIN_LOOP, POSITIVE, STARTS_AT_ZERO, Condition, name_of
+from ..conditions import ONE_INFERRED, PLAIN_LOOP, POSITIVE, STARTS_AT_ZERO, Change, Condition, name_of
 from ..declaration import primitive
 from ..program import Program
 from ..tree import statements_in, with_child
@@ -24,7 +24,7 @@ from ..tree import statements_in, with_child
 COVERS = Condition(
     "E0508",
     "the product of the factors is at least the extent of the loop",
-    "make a factor larger, or give None to infer one",
+    "write None for the first factor to infer it, or make a factor larger",
 )
 DIVIDES = Condition(
     "E0509", "without predicates on the blocks, the factors divide the extent", "leave out disable_predication"
@@ -60,7 +60,7 @@ def split(
     if not prove(condition, domains).is_proven:
         if disable_predication and not any(map(_is_scalable, extents)):
             reason = f"without a predicate, {name_of(loop)} may execute more than {loop.extent} iterations"
-            raise DIVIDES.refuse(reason, loop, argument="disable_predication")
+            raise DIVIDES.refuse(reason, loop, argument="disable_predication", change=Change())
         if not disable_predication:
             body = _guarded(program, body, condition)
     for variable, extent in reversed(list(zip(variables, extents, strict=True))):
@@ -78,7 +78,9 @@ def _inferred(loop: tir.For, factors: tuple[tir.PrimExpr | None, ...]) -> list[t
         raise ONE_INFERRED.refuse(f"{count} of its factors are None", loop, argument="factors")
     for index, factor in enumerate(factors):
         if isinstance(factor, tir.IntImm) and factor.value <= 0:
-            raise POSITIVE.refuse(f"factor {index + 1} is {factor.value}", loop, argument="factors")
+            reason = f"factor {index + 1} is {factor.value}"
+            help, change = (None, None) if count else ("write None to infer it", Change("None"))
+            raise POSITIVE.refuse(reason, loop, argument="factors", element=index, help=help, change=change)
     given = [None if expr is None else _fitted(expr, loop.extent.dtype) for expr in factors]
     known = [expr for expr in given if expr is not None]
     product = reduce(make.mul, known, make.const(1))
@@ -90,7 +92,7 @@ def _inferred(loop: tir.For, factors: tuple[tir.PrimExpr | None, ...]) -> list[t
             else "not known to be at most"
         )
         reason = f"{name_of(loop)} has {loop.extent} iterations, {relation} {short}"
-        raise COVERS.refuse(reason, loop, argument="factors")
+        raise COVERS.refuse(reason, loop, argument="factors", change=Change("None", element=0))
     inferred = simplify(make.ceildiv(loop.extent, product))
     return [inferred if expr is None else expr for expr in given]
 

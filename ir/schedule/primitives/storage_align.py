@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ..analysis.allocation import ALLOCATED, allocating_block
 from ..analysis.caching import ACCESSED, accessed_buffer
 from ..arguments import Block, Integer
-from ..conditions import ARGUMENT, POSITIVE, Condition, name_of
+from ..conditions import ARGUMENT, POSITIVE, Change, Condition, name_of
 from ..declaration import primitive
 from ..program import Program
 
@@ -30,7 +30,7 @@ def storage_align(
 
     Preserves: what is computed, as it does not depend on strides. Comments stay.
     """
-    buffer = accessed_buffer(block, buffer_index, writes=True)
+    buffer = accessed_buffer(block, buffer_index, writes=True, argument="buffer_index")
     if factor <= 0:
         raise POSITIVE.refuse(f"expected a positive factor, got {factor}", argument="factor")
     ndim = len(buffer.shape)
@@ -40,7 +40,8 @@ def storage_align(
     allocating_block(program, block, buffer)
     said: Any = block.annotations.get(_KEY, ())
     if not _are_alignments(said):
-        raise ALIGNMENTS.refuse(f"the annotation 'buffer_dim_align' of {name_of(block)} has another form", block)
+        reason = f"the annotation 'buffer_dim_align' of {name_of(block)} has another form"
+        raise ALIGNMENTS.refuse(reason, block, change=Change(before=f'S.unannotate({{}}, "{_KEY}")'))
     place = (buffer_index, axis % ndim)
     known = {item[:2]: item[2:] for item in said} | {place: (factor, offset)}
     alignments = tuple([(*key, *value) for key, value in known.items()])

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from ... import make, tir
 from ...base import Node, Trivia
+from ...spelling import did_you_mean
 from ...variables import defined_variables
 from ...visit import walk
 from ..analysis.blockizing import DIVISIBLE, divide
@@ -40,7 +41,7 @@ def tensorize(
     if intrinsic is None:
         raise EXISTS.refuse(
             f"unknown intrinsic '{tensor_intrin}'", argument="tensor_intrin",
-            help="register it with tvms.tir.TensorIntrin.register",
+            help=did_you_mean(tensor_intrin, TensorIntrin.names()) or "register it with tvms.tir.TensorIntrin.register",
         )  # fmt: skip
     became: dict[tir.Stmt, tir.Stmt | None] = {}
     old: tir.Stmt = block_or_loop

@@ -25,7 +25,7 @@ def unsafe_set_dtype(program: Program, block: Block, buffer_index: BufferIndex, 
 
     Preserves: what is computed, if the new dtype represents all values that are stored. Comments stay.
     """
-    buffer = accessed_buffer(block, buffer_index, writes=True)
+    buffer = accessed_buffer(block, buffer_index, writes=True, argument="buffer_index")
     if buffer.dtype == dtype:
         return
     site = allocating_block(program, block, buffer)

@@ -10,7 +10,7 @@ from ...simplify import simplify
 from ...visit import substitute, walk
 from ..analysis.bindings import domains_of
 from ..arguments import Block, Integer, Loop, Text
-from ..conditions import ARGUMENT, Condition, name_of
+from ..conditions import ARGUMENT, Change, Condition, name_of
 from ..declaration import primitive
 from ..program import Program
 
@@ -61,7 +61,8 @@ def expect_vector(program: Program, loop: Loop) -> None:
     Preserves: everything; the check is not part of the trace.
     """
     if loop.kind is not tir.ForKind.VECTORIZED:
-        raise VECTOR.refuse(f"{name_of(loop)} is not vectorized", loop, help="vectorize it first")
+        help, change = "vectorize it first", Change(before="S.vectorize({})")
+        raise VECTOR.refuse(f"{name_of(loop)} is not vectorized", loop, help=help, change=change)
     if not isinstance(loop.extent, tir.IntImm):
         raise VECTOR.refuse(f"the extent of {name_of(loop)} is not constant", loop, help="split it by a number first")
     inner = next((node for node in walk(loop.body) if isinstance(node, tir.For)), None)
