@@ -29,40 +29,22 @@ from .embedded import Definition, Host, edited, read_host, sources_of
 from .embedded.convert import with_imports, without_header
 from .load import parse_source
 from .parser import parse_syntax
-from .printer import DIALECTS, script_with_constants
+from .printer import script_with_constants
+from .renames import (
+    HAS_LATE,
+    KEYED,
+    KEYWORDS_WITHOUT_SUCCESSOR,
+    LATE,
+    LATE_REMOVED,
+    NEWEST,
+    REGIONS,
+    REMOVED,
+    RENAMED,
+    RENAMED_KEYWORDS,
+    UNTYPED,
+    WITHOUT_SUCCESSOR,
+)
 
-NEWEST = "tvm-0.27"
-RENAMED = {
-    "T.alloc_buffer": "sblock_alloc_buffer",
-    "T.block": "sblock",
-    "T.block_attr": "sblock_attr",
-    "T.buffer_decl": "Buffer",
-    "R.Object": "Any",
-    **{f"T.{old}": new for old, new in OLDER_DTYPES.items()},
-    **{f"T.{old}": new for old, new in DIALECTS[NEWEST].intrinsics.items()},
-}
-"""Forms of older versions, and their last part today."""
-RENAMED_KEYWORDS = {"out_sinfo": "out_ty", "sinfo_args": "ty_args"}
-KEYED = frozenset(("T.func_attr", "T.block_attr", "T.attr", "R.func_attr", "I.module_attrs", "T.Call", "tvm.ir.Op.get"))
-"""Forms whose arguments hold keys of attributes or names of intrinsics: `tir.…` is `tirx.…` today."""
-REMOVED = frozenset(
-    f"T.{name}" for name in ("allocate", "allocate_const", "LetStmt", "let", "realize", "ret", "var", "store", "load")
-)
-"""Forms without a counterpart of the same shape."""
-WITHOUT_SUCCESSOR = frozenset((
-    "R.device_mesh", "R.DTensor", "T.allocate_const", "T.realize", "T.create_barriers", "T.ptx_mma_sp", "T.tvm_check_return",
-))  # fmt: skip
-"""Forms that the newest TVM has no other word for; so are those of `R.dist` and `R.inspect`."""
-KEYWORDS_WITHOUT_SUCCESSOR = frozenset(
-    ("axis_separators", "input_axis_separators", "tir_vars", "is_size_var", "buffer_type")
-)
-"""Arguments that the newest TVM has no other word for, unless they are empty."""
-UNTYPED = frozenset(("T.ptx_commit_group", "T.ptx_wait_group"))
-"""Forms that have lost their dtype."""
-REGIONS = frozenset(("T.reads", "T.writes", "T.match_buffer"))
-"""Forms whose arguments are regions of buffers; elsewhere in a loop function, a slice is a vector, which is a `T.Ramp` today."""
-_LATE = re.compile(r"\b(?:out_sinfo|sinfo_args)=|\.struct_info\b|\bR\.(?:Object\b|Prim\(value=)")
-"""Forms that TVM has renamed after those by which its newest texts are known."""
 _TARGETS = frozenset(("T.target", "I.target", "I.vdevice"))
 _META = "__tvm_meta__"
 """A name that modules of TVM 0.13 bind to None."""
@@ -102,7 +84,7 @@ def migrate(source: Source, values: Mapping[str, Any] | None = None) -> Migratio
     renamed = printed = 0
     for definition in host.given(values or {}).definitions:
         is_newest = _is_newest(definition)
-        if is_newest and not _LATE.search(definition.source.text, definition.start, definition.end):
+        if is_newest and not HAS_LATE.search(definition.source.text, definition.start, definition.end):
             continue
         try:
             edits, is_printed = _edits(definition, found, is_newest)
@@ -153,7 +135,7 @@ def _edits(definition: Definition, found: list[Diagnostic], is_newest: bool = Fa
         if finder.needs_printing:
             raise TvmsError(definition.missing() or parse_syntax(source, parts)[1])
         return edits, False
-    module = _read(definition, source, parts)
+    module = without_sizes(_read(definition, source, parts))
     if not finder.needs_printing:
         changed = Source(source.name, applied(source.text, edits))
         moved = [(_moved(start, edits), _moved(end, edits)) for start, end in parts]
@@ -183,6 +165,18 @@ def _printed(definition: Definition, module: IRModule) -> list[Edit]:
         first = _DECORATOR.search(text)
         text = text[first.start() if first else 0 :]
     return [Edit(definition.start, definition.end, definition.indented(text))]
+
+
+def without_sizes(module: IRModule) -> IRModule:
+    """Return a module in which variables of sizes, which the newest TVM does not have, are plain variables."""
+    plain: dict[int, tir.Var] = {}
+
+    def named(node: Any) -> tir.Var | None:
+        if not isinstance(node, tir.SizeVar):
+            return None
+        return plain.setdefault(id(node), tir.Var(**{name: getattr(node, name) for name in node.__struct_fields__}))
+
+    return rewrite(module, named)
 
 
 def widened(module: IRModule) -> IRModule:
@@ -238,7 +232,7 @@ class _Finder:
                 self._open(node.head)
         if isinstance(node, syntax.ExprStmt) and in_loops:
             node = self._return(node)
-        if isinstance(node, syntax.AnnAssign) and in_loops and node.value is not None and not self._is_newest:
+        if isinstance(node, syntax.AnnAssign) and in_loops and node.value is not None:
             self._variable(node.annotation, node.value)
         if isinstance(node, syntax.Assign) and isinstance(node.target, syntax.Name) and node.target.id == _META:
             start = self._text.rfind("\n", 0, node.start) + 1
@@ -279,16 +273,19 @@ class _Finder:
 
     def _variable(self, annotation: syntax.Expr, value: syntax.Expr) -> None:
         """Declare that a variable is bound once; a call that returns a typed pointer names its type."""
+        is_let = isinstance(annotation, syntax.Subscript) and self._form(annotation.value) == "T.let"
+        if is_let and len(annotation.indices) == 1:
+            annotation = annotation.indices[0]
         form = self._form(annotation.func if isinstance(annotation, syntax.Call) else annotation) or ""
         kind = form.removeprefix("T.")
-        if form.startswith("T.") and (is_dtype(kind) or kind in ("handle", "Ptr", "boolean")):
+        if not self._is_newest and form.startswith("T.") and (is_dtype(kind) or kind in ("handle", "Ptr", "boolean")):
             self._replace(annotation.start, annotation.start, "T.let[")
             self._replace(annotation.end, annotation.end, "]")
         if kind in ("handle", "Ptr") and isinstance(annotation, syntax.Call) and isinstance(value, syntax.Call):
             said = [keyword.value for keyword in value.keywords if keyword.name == "dtype"]
             if kind == "handle" and len(said) == 1 and isinstance(said[0], syntax.Constant):
                 self._replace(said[0].start, said[0].end, f"{self._text[annotation.start : annotation.end]}.ty")
-            else:
+            elif not self._is_newest:
                 self.needs_printing = True
 
     def _expression(self, node: syntax.Syntax, in_loops: bool, around: str) -> None:
@@ -298,18 +295,16 @@ class _Finder:
             node, around = pending.pop()
             form = self._form(node) if isinstance(node, syntax.Attribute) else None
             self._note_refused(node, form)
-            if self._is_newest and form != "R.Object" and form is not None:
-                form = None
-            if form in REMOVED:
+            if form in (LATE_REMOVED if self._is_newest else REMOVED):
                 self.needs_printing = True
-            elif form in RENAMED and isinstance(node, syntax.Attribute):
-                self._replace(node.end - len(node.attr), node.end, RENAMED[form])
+            elif form in (LATE if self._is_newest else RENAMED):
+                self._replace(_after_root(node), node.end, RENAMED[form])
             elif isinstance(node, syntax.Attribute) and node.attr == "struct_info":
                 self._replace(node.end - len(node.attr), node.end, "ty")
             elif isinstance(node, syntax.Keyword) and node.name in RENAMED_KEYWORDS:
                 self._replace(node.start, node.start + len(node.name), RENAMED_KEYWORDS[node.name])
-            elif isinstance(node, syntax.Slice) and in_loops and around not in REGIONS and not self._is_newest:
-                self.needs_printing = True
+            elif isinstance(node, syntax.Slice) and in_loops and around not in REGIONS:
+                self.needs_printing |= not self._is_newest or not around
             elif isinstance(node, syntax.Constant) and isinstance(node.value, str) and not self._is_newest:
                 self._string(node, node.value, around)
             inner = around
@@ -317,9 +312,14 @@ class _Finder:
                 inner = self._form(node.func) or around
                 keywords = {keyword.name for keyword in node.keywords}
                 has_type_first = inner == "T.Call" and len(node.args) > 2 and not self._is_newest
-                if (inner == "R.Prim" and "value" in keywords) or has_type_first:
+                if (
+                    (inner == "R.Prim" and "value" in keywords)
+                    or has_type_first
+                    or (inner, keywords) == ("T.Var", {"dtype"})
+                ):
                     self.needs_printing = True
-                if inner in UNTYPED and not self._is_newest and keywords == {"dtype"}:
+                self._leave_out(node)
+                if inner in UNTYPED and keywords == {"dtype"}:
                     end = node.args[-1].end if node.args else node.func.end
                     self._replace(end, node.end, ")" if node.args else "()")
                     node = replace(node, keywords=())
@@ -334,10 +334,19 @@ class _Finder:
             self.refused.setdefault(form, node)
         if isinstance(node, syntax.Keyword) and node.name in KEYWORDS_WITHOUT_SUCCESSOR:
             value = node.value
-            is_empty = isinstance(value, syntax.Tuple | syntax.List) and not value.elements
-            is_default = isinstance(value, syntax.Constant) and value.value in (None, False, "", "default")
-            if not is_empty and not is_default:
+            if not _is_empty(value):
                 self.refused.setdefault(f"{node.name}=", node)
+
+    def _leave_out(self, call: syntax.Call) -> None:
+        """Leave out arguments that the newest TVM does not have, and that say nothing, such as `axis_separators=[]`."""
+        arguments = (*call.args, *call.keywords)
+        for before, keyword in zip((None, *arguments), arguments, strict=False):
+            if not isinstance(keyword, syntax.Keyword):
+                continue
+            if keyword.name == "is_size_var" or (
+                keyword.name in KEYWORDS_WITHOUT_SUCCESSOR and _is_empty(keyword.value)
+            ):
+                self._replace(keyword.start if before is None else before.end, keyword.end, "")
 
     def refusals(self, source: Source) -> Iterator[Diagnostic]:
         """Yield a warning for each form or argument that the newest TVM does not have."""
@@ -372,6 +381,20 @@ class _Finder:
 
     def _replace(self, start: int, end: int, text: str) -> None:
         self.edits.append(Edit(start, end, text))
+
+
+def _after_root(node: syntax.Syntax) -> int:
+    """Return the offset of what follows the name of a dialect in a form such as `T.ptx.mma.legacy`."""
+    while isinstance(node, syntax.Attribute):
+        node = node.value
+    return node.end + 1
+
+
+def _is_empty(value: syntax.Expr) -> bool:
+    """Return whether an argument says nothing, as `[]` and `None` do."""
+    if isinstance(value, syntax.Tuple | syntax.List):
+        return not value.elements
+    return isinstance(value, syntax.Constant) and value.value in (None, False, "", "default")
 
 
 def _parts(value: Any) -> Iterator[syntax.Syntax]:

@@ -12,7 +12,7 @@ from ...ir.dtype import is_dtype
 from ...ir.ops import tir as ops
 from ...ir.signature import Signature, describe, wrong_kind
 from ...ir.spelling import did_you_mean
-from ..printer.dialects import DIALECTS
+from ..printer.dialects import DIALECTS, NAMES_OF_025
 from . import remedies
 from .convert import (
     CONVERTERS,
@@ -252,5 +252,8 @@ def config_of(site: FormUse, config: Any, index: int) -> Attributes:
     return target_attributes(config)
 
 
-for _name, _newer in DIALECTS["tvm-0.27"].intrinsics.items():
+for _newer, _name in (
+    *((newer, name) for name, newer in DIALECTS["tvm-0.27"].intrinsics.items()),
+    *NAMES_OF_025.items(),
+):
     register(f"T.{_newer}", NAMESPACES["T"].members[_name])

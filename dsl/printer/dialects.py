@@ -96,6 +96,15 @@ _TVM_027 = Dialect(
     },
 )
 
+NAMES_OF_025 = {
+    "ptx.mma.legacy": "ptx_mma",
+    "ptx.ldmatrix_legacy": "ptx_ldmatrix",
+    "ptx.cp_async.legacy": "ptx_cp_async",
+    "ptx.cp_async.commit_group": "ptx_commit_group",
+    "ptx.cp_async.wait_group": "ptx_wait_group",
+}
+"""Names that intrinsics have in the namespaces of `T` in TVM 0.25 only, with those of TVM 0.21."""
+
 DIALECTS: dict[str, Dialect] = {
     dialect.name: dialect for dialect in (Dialect("tvms", native=True, has_kinds=True), Dialect("tvm-0.21"), _TVM_027)
 }

@@ -11,7 +11,7 @@ from tvms import parse
 from tvms.dsl.cli import main
 from tvms.dsl.compatibility import dialect_of
 from tvms.dsl.diagnostics import in_order, render
-from tvms.dsl.migration import migrate, widened
+from tvms.dsl.migration import Migration, migrate, widened
 from tvms.ir.diagnostics import Source
 from tvms.ir.equal import structural_equal
 from tvms.ir.tir import PrimFunc
@@ -356,3 +356,46 @@ class Module:
     migration = migrate(Source("old.py", old))
     assert migration.text == new
     assert migrate(Source("new.py", new)).text == new
+
+
+def test_late_removals_reach_texts_that_have_the_other_new_names() -> None:
+    old = """from tvm.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def copies(A: T.Buffer((8,), "float32"), a: T.handle) -> T.int32:
+    n = T.int32(is_size_var=True)
+    B = T.match_buffer(a, (n,), axis_separators=[])  # sizes
+    T.ptx.cp_async.commit_group(dtype="")
+    T.evaluate(T.ptx.cp_async.wait_group(0, dtype=""))
+    p: T.let[T.handle("int32")] = T.call_extern("memory", dtype="handle")
+    P = T.Buffer([1], "int32", data=p)
+    P[0] = 1
+    B[0] = A[0]
+    T.ret(42)
+"""
+    new = """from tvm.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def copies(A: T.Buffer((8,), "float32"), a: T.handle) -> T.int32:
+    n = T.int32()
+    B = T.match_buffer(a, (n,))  # sizes
+    T.ptx.cp.async_.commit_group()
+    T.evaluate(T.ptx.cp.async_.wait_group(0))
+    p: T.let[T.handle("int32")] = T.call_extern("memory", dtype=T.handle("int32").ty)
+    P = T.Buffer([1], "int32", data=p)
+    P[0] = 1
+    B[0] = A[0]
+    return 42
+"""
+    assert migrate(Source("old.py", old)) == Migration(new, renamed=1)
+    assert migrate(Source("new.py", new)).text == new
+
+
+def test_vectors_that_are_written_as_slices_are_printed_anew() -> None:
+    old = """from tvm.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def copy(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    B[0:8] = A[0:8]
+"""
+    assert "B[T.Ramp(0, 1, 8)] = A[T.Ramp(0, 1, 8)]" in migrate(Source("old.py", old)).text
