@@ -47,6 +47,8 @@ RENAMED = (
     (r"\bT\.ptx_mma\(", "T.ptx_legacy.mma("),
     (r",\s*(?:input_)?axis_separators=\[\]", ""),
     (r"\bout_sinfo=", "out_ty="),
+    (r"\bout_dtype=\"void\"", "out_dtype=None"),
+    (r"(\bR\.cum(?:sum|prod)\([^\n]*)\bdtype=\"void\"", r"\1dtype=None"),
     (r"\bsinfo_args=", "ty_args="),
     (r"([\"'])tir\.", r"\1tirx."),
     (r"(?m)^( +\w+): (T\.\w+(?:\([^()]*\))?) = ", r"\1: T.let[\2] = "),
@@ -60,7 +62,7 @@ def renamed(text: str) -> str:
     if dialect_of(Source("", text)) == "tvm-0.27":
         return text
     for name in re.findall(r"(\w+) = T\.allocate\(", text):
-        text = re.sub(rf"\bdata={name}\b", f"data={name}.data", text)
+        text = re.sub(rf"\b(data=|T\.attr\(){name}\b", rf"\1{name}.data", text)
     for pattern, replacement in RENAMED:
         text = re.sub(pattern, replacement, text)
     return text

@@ -13,13 +13,10 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..ir import tir
 from ..ir.base import IRModule, Source, Span
 from ..ir.diagnostics import Diagnostic, TvmsError
 from ..ir.dtype import OLDER_DTYPES, is_dtype
 from ..ir.equal import structural_equal
-from ..ir.idioms import sequence
-from ..ir.visit import rewrite
 from . import syntax
 from .builder.forms import Namespace
 from .builder.imports import DIALECTS as DIALECTS_OF_SCRIPT
@@ -28,6 +25,7 @@ from .edits import Edit, applied
 from .embedded import Definition, Host, edited, read_host, sources_of
 from .embedded.convert import with_imports, without_header
 from .load import parse_source
+from .newest import widened, without_sizes
 from .parser import parse_syntax
 from .printer import script_with_constants
 from .renames import (
@@ -42,6 +40,7 @@ from .renames import (
     RENAMED,
     RENAMED_KEYWORDS,
     UNTYPED,
+    UNTYPED_KEYWORDS,
     WITHOUT_SUCCESSOR,
 )
 
@@ -50,8 +49,6 @@ _META = "__tvm_meta__"
 """A name that modules of TVM 0.13 bind to None."""
 _DECORATOR = re.compile(r"^@", re.MULTILINE)
 _F_STRING = re.compile(r"(?<![\w\"'])[fF](?=[\"'])")
-_SCOPES = tir.LetStmt | tir.AssertStmt | tir.Allocate | tir.DeclBuffer
-"""Statements whose scope is the rest of their block in the newest TVM."""
 _LETTERS = {"I": "I", "T": "T", "R": "R", "tvm": "tvm", **DIALECTS_OF_SCRIPT}
 """The letter of a dialect by the names that it has in programs."""
 
@@ -167,49 +164,6 @@ def _printed(definition: Definition, module: IRModule) -> list[Edit]:
     return [Edit(definition.start, definition.end, definition.indented(text))]
 
 
-def without_sizes(module: IRModule) -> IRModule:
-    """Return a module in which variables of sizes, which the newest TVM does not have, are plain variables."""
-    plain: dict[int, tir.Var] = {}
-
-    def named(node: Any) -> tir.Var | None:
-        if not isinstance(node, tir.SizeVar):
-            return None
-        return plain.setdefault(id(node), tir.Var(**{name: getattr(node, name) for name in node.__struct_fields__}))
-
-    return rewrite(module, named)
-
-
-def widened(module: IRModule) -> IRModule:
-    """Return a module in which bindings, allocations and assertions extend to the end of their block, as the newest TVM has them.
-
-    That changes nothing: what follows does not use their names.
-    """
-    functions = {
-        name: rewrite(function, _widened) if isinstance(function, tir.PrimFunc) else function
-        for name, function in module.functions.items()
-    }
-    return replace(module, functions=functions)
-
-
-def _widened(node: Any) -> tir.Stmt | None:
-    """Return a sequence in which each scope extends to the end; None for any other node."""
-    if not isinstance(node, tir.SeqStmt) or not any(isinstance(stmt, _SCOPES) for stmt in node.seq[:-1]):
-        return None
-    rest: tir.Stmt | None = None
-    for stmt in reversed(node.seq):
-        rest = stmt if rest is None else _followed(stmt, rest)
-    return rest
-
-
-def _followed(stmt: tir.Stmt, rest: tir.Stmt) -> tir.Stmt:
-    if isinstance(stmt, _SCOPES):
-        return replace(stmt, body=_followed(stmt.body, rest))
-    if isinstance(stmt, tir.SeqStmt):
-        *before, last = stmt.seq
-        return sequence([*before, _followed(last, rest)])
-    return sequence([stmt, rest])
-
-
 class _Finder:
     """Collects the edits of a definition, and whether it has forms without a counterpart."""
 
@@ -273,8 +227,7 @@ class _Finder:
 
     def _variable(self, annotation: syntax.Expr, value: syntax.Expr) -> None:
         """Declare that a variable is bound once; a call that returns a typed pointer names its type."""
-        is_let = isinstance(annotation, syntax.Subscript) and self._form(annotation.value) == "T.let"
-        if is_let and len(annotation.indices) == 1:
+        if isinstance(annotation, syntax.Subscript) and len(annotation.indices) == 1:  # `T.let[…]` of the newest TVM
             annotation = annotation.indices[0]
         form = self._form(annotation.func if isinstance(annotation, syntax.Call) else annotation) or ""
         kind = form.removeprefix("T.")
@@ -297,12 +250,15 @@ class _Finder:
             self._note_refused(node, form)
             if form in (LATE_REMOVED if self._is_newest else REMOVED):
                 self.needs_printing = True
-            elif form in (LATE if self._is_newest else RENAMED):
+            elif form is not None and form in (LATE if self._is_newest else RENAMED):
                 self._replace(_after_root(node), node.end, RENAMED[form])
             elif isinstance(node, syntax.Attribute) and node.attr == "struct_info":
                 self._replace(node.end - len(node.attr), node.end, "ty")
             elif isinstance(node, syntax.Keyword) and node.name in RENAMED_KEYWORDS:
                 self._replace(node.start, node.start + len(node.name), RENAMED_KEYWORDS[node.name])
+            elif isinstance(node, syntax.Keyword) and node.name in UNTYPED_KEYWORDS and around.startswith("R."):
+                if isinstance(node.value, syntax.Constant) and node.value.value == "void":
+                    self._replace(node.value.start, node.value.end, "None")
             elif isinstance(node, syntax.Slice) and in_loops and around not in REGIONS:
                 self.needs_printing |= not self._is_newest or not around
             elif isinstance(node, syntax.Constant) and isinstance(node.value, str) and not self._is_newest:

@@ -43,6 +43,8 @@ UNTYPED = frozenset(
     for name in ("ptx_commit_group", "ptx_wait_group", "ptx.cp_async.commit_group", "ptx.cp_async.wait_group")
 )
 """Forms that have lost their dtype."""
+UNTYPED_KEYWORDS = frozenset(("dtype", "out_dtype"))
+"""Arguments of operators whose "void", which left the choice to the operator, is None today: "void" makes a result without dtype."""
 REGIONS = frozenset(("T.reads", "T.writes", "T.match_buffer"))
 """Forms whose arguments are regions of buffers; elsewhere in a loop function, a slice is a vector, which is a `T.Ramp` today."""
 POINTERS_BY_CALL = re.compile(r"\bT\.let\[T\.handle\([^\n]*dtype=[\"']handle[\"']")

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...ir import relax, tir
-from ...ir.base import Attrs, GlobalVar, StructInfo
+from ...ir.base import Attrs, GlobalVar, Op, StructInfo
 from ...ir.building.call_te import call_te
 from ...ir.diagnostics import TvmsError
 from ...ir.ops.binding import bind as bind_operator
@@ -194,6 +194,22 @@ def _call_packed(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> 
     return relax.Call(callee, args, attrs, sinfo_args, span=builder.context.span(node))
 
 
+def _emit_with_type(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax.Expr:
+    """`R.emit_with_sinfo("relax.add", (x, y), (R.Tensor((4,), "float32"),))`: a call of an operator that has types as arguments."""
+    context = builder.context
+    name = values.operand(builder, given["op"])
+    operator = find(name) if isinstance(name, str) else None
+    if operator is None:
+        shown = f"'{name}'" if isinstance(name, str) else describe(name)
+        raise context.error("E0301", f"there is no operator {shown}", given["op"], 'name it in full, as "relax.add"')
+    args = values.to_expr(builder, values.evaluate(builder, given["args"]), given["args"])
+    if not isinstance(args, relax.Tuple):
+        raise context.error("E0321", "the arguments of an operator are a tuple", given["args"], "write (x, y)")
+    infos = given.get("sinfo_args")
+    made = () if infos is None else struct_infos(builder, infos)
+    return builder.inferred(relax.Call(Op(operator.name), args.fields, {}, made, span=context.span(node)))
+
+
 def _extern(builder: BlockBuilder, node: syntax.Expr) -> Any:
     value = values.operand(builder, node)
     if not isinstance(value, str):
@@ -272,6 +288,10 @@ def _tuple_get_item(builder: BlockBuilder, given: Arguments, node: syntax.Call) 
 _Build: TypeAlias = Callable[[BlockBuilder, Arguments, syntax.Call], Any]
 VALUE_FORMS: dict[str, tuple[Signature[Parameter], _Build]] = {
     "R.emit_te": (parameters("func", "*args", "**keywords"), _emit_te),
+    **dict.fromkeys(
+        ("R.emit_with_sinfo", "R.emit_with_type", "R.emit_with_ty"),
+        (parameters("op", "args", "sinfo_args?"), _emit_with_type),
+    ),
     "R.call_packed": (parameters("func", "*args", "sinfo_args?", "**attrs"), _call_packed),
     "R.ExternFunc": (parameters("global_symbol", "struct_info?"), _extern_func),
     "R.match_cast": (parameters("value", "struct_info"), _match_cast),

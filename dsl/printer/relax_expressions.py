@@ -15,10 +15,23 @@ from .struct_info import shape_value, vdevice_name
 
 _CALLS_OF_FUNCTIONS = frozenset(
     Op(f"relax.{name}")
-    for name in ("call_tir", "call_dps_packed", "call_tir_inplace", "call_tir_with_grad", "dist.call_tir_local_view")
+    for name in (
+        "call_tir",
+        "call_dps_packed",
+        "call_py_func",
+        "call_tir_inplace",
+        "call_tir_with_grad",
+        "dist.call_tir_local_view",
+    )
 )
 """Operators that call a function with a tuple of arguments and declare the struct info of the result."""
 _HINT = Op("relax.hint_on_device")
+_BUILTIN = Op("relax.call_builtin_with_ctx")
+_TAKE_MADE_TYPES = (
+    _BUILTIN,
+    *(Op(f"relax.{name}") for name in ("call_inplace_packed", "invoke_closure", "invoke_pure_closure")),
+)
+"""Operators whose types of results must be made by a call, as `R.Any()` is, in the newest TVM."""
 _FORMAT_PLACE = {"relax.print": 0, "relax.assert_op": 1}
 """Index of the format string among an operator's arguments."""
 _LARGEST_SHOWN = 16
@@ -177,7 +190,21 @@ def _placed(printer: Printer, node: relax.Call, op: Op) -> str:
     return f"{_operator_name(printer, op)}({_callee(printer, node.args[0])}, dst_vdevice={name})"
 
 
+def _call_with_types(printer: Printer, node: relax.Call, op: Op) -> str:
+    """Print `R.emit_with_sinfo("relax.add", (x, y), (R.Tensor((4,), "float32"),))`."""
+    name = printer.relax(f"emit_with_{printer.dialect.sinfo_args.removesuffix('_args')}")
+    return f"{name}({string(op.name)}, {printer.tuple(node.args)}, {printer.tuple(node.sinfo_args)})"
+
+
+def _takes_types(op: Op) -> bool:
+    """Return whether an operator has a parameter for the types of its results, or is not declared."""
+    operator = find(op.name)
+    return operator is None or any(param.kind in ("sinfo", "sinfos") for param in operator.params)
+
+
 def _special_call(printer: Printer, node: relax.Call, op: Op) -> str | None:
+    if node.sinfo_args and not node.attrs and not _takes_types(op):
+        return _call_with_types(printer, node, op)
     if op in _CALLS_OF_FUNCTIONS and len(node.args) in (2, 3) and len(node.sinfo_args) == 1:
         return _function_call(printer, node, op)
     if len(node.args) > _FORMAT_PLACE.get(op.name, len(node.args)):
@@ -212,6 +239,15 @@ def _same_value(a: Any, b: Any) -> bool:
     return type(a) is type(b) and repr(a) == repr(b)
 
 
+def _types(printer: Printer, node: relax.Call) -> str:
+    """Print the types of results."""
+    if not printer.dialect.types_calls or node.op not in _TAKE_MADE_TYPES:
+        return printer.tuple(node.sinfo_args)
+    texts = [printer.expr(info) for info in node.sinfo_args]
+    made = [text if text.endswith(")") else f"{text}()" for text in texts]
+    return f"({made[0]},)" if len(made) == 1 else f"({', '.join(made)})"
+
+
 @prints(relax.Call)
 def _call(printer: Printer, node: relax.Call, level: int) -> str:
     op = node.op
@@ -227,6 +263,6 @@ def _call(printer: Printer, node: relax.Call, level: int) -> str:
     arguments += [_callee(printer, argument) for argument in node.args[:1]]
     arguments += [printer.expr(argument) for argument in node.args[1:]]
     arguments += _attributes(printer, node)
-    if node.sinfo_args:
-        arguments.append(f"{printer.dialect.sinfo_args}={printer.tuple(node.sinfo_args)}")
+    if node.sinfo_args or (op == _BUILTIN and printer.dialect.types_calls):
+        arguments.append(f"{printer.dialect.sinfo_args}={_types(printer, node)}")
     return f"{callee}({', '.join(arguments)})"

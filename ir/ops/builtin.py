@@ -59,11 +59,12 @@ register(
         "Return new memory.",
     )
 )
-register(RelaxOp("relax.memory.alloc_tensor", _STORED, _allocated, "Return a tensor inside `storage`."))
+_PLACED = (*_STORED, Param("runtime_device_ind", "opt_prim", None))
+register(RelaxOp("relax.memory.alloc_tensor", _PLACED, _allocated, "Return a tensor inside `storage`."))
 register(RelaxOp("relax.memory.kill_storage", (Param("storage"),), nothing, "Free memory.", pure=False))
 register(RelaxOp("relax.memory.kill_tensor", (Param("tensor"),), nothing, "Free a tensor.", pure=False))
 register(RelaxOp("relax.vm.alloc_storage", (_SHAPE, _DEVICE, _DTYPE, _SCOPE), any_object, "Return new memory."))
-register(RelaxOp("relax.vm.alloc_tensor", _STORED, _allocated, "Return a tensor inside `storage`."))
+register(RelaxOp("relax.vm.alloc_tensor", _PLACED, _allocated, "Return a tensor inside `storage`."))
 register(RelaxOp("relax.vm.kill_object", (Param("obj"),), nothing, "Free an object.", pure=False))
 
 

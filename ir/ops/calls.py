@@ -96,6 +96,14 @@ register(
 )
 register(
     RelaxOp(
+        "relax.call_py_func",
+        (Param("func_name", "string"), _ARGS, _OUT),
+        _infer_with_output,
+        "Call a Python function of the module's class by its name. It is kept and printed, but not executed.",
+    )
+)
+register(
+    RelaxOp(
         "relax.vm.call_tir_dyn",
         (Param("func", "callee"), _ARGS),
         nothing,

@@ -11,7 +11,8 @@ from tvms import parse
 from tvms.dsl.cli import main
 from tvms.dsl.compatibility import dialect_of
 from tvms.dsl.diagnostics import in_order, render
-from tvms.dsl.migration import Migration, migrate, widened
+from tvms.dsl.migration import Migration, migrate
+from tvms.dsl.newest import widened
 from tvms.ir.diagnostics import Source
 from tvms.ir.equal import structural_equal
 from tvms.ir.tir import PrimFunc
@@ -399,3 +400,16 @@ def copy(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
     B[0:8] = A[0:8]
 """
     assert "B[T.Ramp(0, 1, 8)] = A[T.Ramp(0, 1, 8)]" in migrate(Source("old.py", old)).text
+
+
+def test_operators_without_a_dtype_keep_the_choice() -> None:
+    old = """from tvm.script import relax as R
+
+@R.function
+def f(x: R.Tensor((2, 2), "float16")):
+    y = R.matmul(x, x, out_dtype="void")
+    z = R.call_dps_packed("f", (y,), out_sinfo=R.Tensor((2, 2), dtype="float16"))
+    return z
+"""
+    new = old.replace('"void"', "None").replace("out_sinfo", "out_ty")
+    assert migrate(Source("old.py", old)) == Migration(new, renamed=1)

@@ -236,3 +236,52 @@ def main(A: T.Buffer((4,))):
     printed = parse(text).script("tvm-0.27")
     assert '    # with T.sblock("root"):\n    # the name\n    B = ' in printed
     assert parse(printed).script("tvm-0.27") == printed
+
+
+CALLS = {
+    "a type that a call makes": (
+        'y = R.call_inplace_packed("f", o, x, inplace_indices=[0], sinfo_args=(R.Object,))',
+        'R.call_inplace_packed("f", o, x, inplace_indices=[0], ty_args=(R.Any(),))',
+    ),
+    "no type": ('y = R.call_builtin_with_ctx("f", (x,))', 'R.call_builtin_with_ctx("f", (x,), ty_args=())'),
+    "a type that is converted": (
+        'y = R.call_pure_packed("f", x, sinfo_args=(R.Object,))',
+        'R.call_pure_packed("f", x, ty_args=(R.Any,))',
+    ),
+    "types of an operator": (
+        'y = R.emit_with_sinfo("relax.add", (x, x), (R.Tensor((2, 4), "float32"),))',
+        'R.emit_with_ty("relax.add", (x, x), (R.Tensor((2, 4), dtype="float32"),))',
+    ),
+    "a function of Python": (
+        'y = R.call_py_func("relu", (x,), out_sinfo=R.Tensor((2, 4), "float32"))',
+        'R.call_py_func(R.str("relu"), (x,), out_ty=R.Tensor((2, 4), dtype="float32"))',
+    ),
+    "a device": (
+        'y = R.memory.alloc_tensor(o, 0, R.shape([4]), R.dtype("float32"), 1)',
+        'R.memory.alloc_tensor(o, R.prim_value(0), R.shape([4]), R.dtype("float32"), R.prim_value(1))',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_state_types_as_the_newest_version_takes_them(name: str) -> None:
+    line, printed = CALLS[name]
+    head = 'R.function(pure=False) main(x: R.Tensor((2, 4), "float32"), o: R.Object):'
+    module = parse(f"{head}\n    {line}\n    return x\n")
+    assert printed in module.script("tvm-0.27")
+    assert check_round_trip(module, name) == ()
+    assert line.replace('"relu"', 'R.str("relu")').split("(")[0] in module.script()
+
+
+@pytest.mark.parametrize(
+    ("call", "code"),
+    [
+        ('R.emit_with_sinfo("relax.ad", (x, x))', "E0301"),
+        ('R.emit_with_sinfo("relax.add", x)', "E0321"),
+        ('R.call_py_func("relu", (x,))', "E0105"),
+    ],
+)
+def test_wrong_calls_with_types_are_reported(call: str, code: str) -> None:
+    with pytest.raises(TvmsError) as caught:
+        parse(f'R.function main(x: R.Tensor((4,), "float32")):\n    y = {call}\n    return y\n')
+    assert [diagnostic.code for diagnostic in caught.value.diagnostics] == [code]

@@ -17,7 +17,8 @@ from ...embedded import Host
 from ...embedded.convert import converted
 from ...formatter import format_host
 from ...load import parse_source, read_definition
-from ...migration import migrate, widened
+from ...migration import migrate
+from ...newest import widened
 from ..choices import Choices, drawn
 from ..details import detailed
 from ..hosts import TVM_DIALECTS, HostText, hosted, module_of, outside

@@ -57,6 +57,8 @@ def call_inplace_packed(func: tvms.ir.relax.Expr | tvms.ir.base.GlobalVar | tvms
     """Call an external function that writes some of its arguments in place."""
 def call_pure_packed(func: tvms.ir.relax.Expr | tvms.ir.base.GlobalVar | tvms.ir.base.BaseFunc | builtins.str, *args: tvms.ir.relax.Expr, sinfo_args: tvms.ir.base.StructInfo | collections.abc.Sequence[tvms.ir.base.StructInfo] = ...) -> tvms.ir.relax.Expr:
     """Call an external function that has no side effects."""
+def call_py_func(func_name: tvms.ir.relax.Expr | builtins.str, args: tvms.ir.relax.Expr | collections.abc.Sequence[tvms.ir.relax.Expr], out_sinfo: tvms.ir.base.StructInfo) -> tvms.ir.relax.Expr:
+    """Call a Python function of the module's class by its name. It is kept and printed, but not executed."""
 def call_tir(gvar: tvms.ir.relax.Expr | tvms.ir.base.GlobalVar | tvms.ir.base.BaseFunc | builtins.str, args: tvms.ir.relax.Expr | collections.abc.Sequence[tvms.ir.relax.Expr], out_sinfo: tvms.ir.base.StructInfo, tir_vars: tvms.ir.relax.Expr | collections.abc.Sequence[tvms.ir.tir.PrimExpr | builtins.int] | None = None) -> tvms.ir.relax.Expr:
     """Call a loop function with `args` and new tensors for its results."""
 def call_tir_inplace(gvar: tvms.ir.relax.Expr | tvms.ir.base.GlobalVar | tvms.ir.base.BaseFunc | builtins.str, args: tvms.ir.relax.Expr | collections.abc.Sequence[tvms.ir.relax.Expr], inplace_indices: builtins.int | collections.abc.Sequence[builtins.int], out_sinfo: tvms.ir.base.StructInfo, tir_vars: tvms.ir.relax.Expr | collections.abc.Sequence[tvms.ir.tir.PrimExpr | builtins.int] | None = None) -> tvms.ir.relax.Expr:

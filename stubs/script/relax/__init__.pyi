@@ -77,6 +77,12 @@ def DTensor(shape: typing.Any = ..., dtype: typing.Any = ..., device_mesh: typin
     """`R.DTensor((n, 4), "float32", "mesh[0]", "S[0]")`: a tensor distributed over devices."""
 def emit_te(func: typing.Any, *args: typing.Any, **keywords: typing.Any) -> tvms.ir.relax.Expr:
     """`R.emit_te(topi.add, x, y)`: a call of the loop function that a Python function builds from tensors."""
+def emit_with_sinfo(op: typing.Any, args: typing.Any, sinfo_args: typing.Any = ...) -> typing.Any:
+    """`R.emit_with_sinfo("relax.add", (x, y), (R.Tensor((4,), "float32"),))`: a call of an operator that has types as arguments."""
+def emit_with_type(op: typing.Any, args: typing.Any, sinfo_args: typing.Any = ...) -> typing.Any:
+    """`R.emit_with_sinfo("relax.add", (x, y), (R.Tensor((4,), "float32"),))`: a call of an operator that has types as arguments."""
+def emit_with_ty(op: typing.Any, args: typing.Any, sinfo_args: typing.Any = ...) -> typing.Any:
+    """`R.emit_with_sinfo("relax.add", (x, y), (R.Tensor((4,), "float32"),))`: a call of an operator that has types as arguments."""
 def call_packed(func: typing.Any, *args: typing.Any, sinfo_args: typing.Any = ..., **attrs: typing.Any) -> tvms.ir.relax.Expr:
     """`R.call_packed("f", *args, sinfo_args=…)`: a call whose result has the struct info `sinfo_args`."""
 def match_cast(value: typing.Any, struct_info: typing.Any) -> tvms.ir.relax.Expr:
@@ -562,6 +568,8 @@ def call_tir_inplace(gvar: tvms.ir.relax.Expr | tvms.ir.base.GlobalVar | tvms.ir
     """Call a loop function that writes its results over some of its arguments."""
 def call_dps_packed(func: tvms.ir.relax.Expr | tvms.ir.base.GlobalVar | tvms.ir.base.BaseFunc | builtins.str, args: tvms.ir.relax.Expr | collections.abc.Sequence[tvms.ir.relax.Expr], out_sinfo: tvms.ir.base.StructInfo) -> tvms.ir.relax.Expr:
     """Call an external function with `args` and new tensors for its results."""
+def call_py_func(func_name: tvms.ir.relax.Expr | builtins.str, args: tvms.ir.relax.Expr | collections.abc.Sequence[tvms.ir.relax.Expr], out_sinfo: tvms.ir.base.StructInfo) -> tvms.ir.relax.Expr:
+    """Call a Python function of the module's class by its name. It is kept and printed, but not executed."""
 class vm:
     """Forms `R.vm.*`."""
     @builtins.staticmethod
@@ -571,7 +579,7 @@ class vm:
     def alloc_storage(shape: tvms.ir.relax.Expr | collections.abc.Sequence[tvms.ir.tir.PrimExpr | builtins.int], runtime_device_index: tvms.ir.relax.Expr | tvms.ir.tir.PrimExpr | builtins.float, dtype: tvms.ir.relax.Expr | builtins.str, storage_scope: tvms.ir.relax.Expr | builtins.str = 'global') -> tvms.ir.relax.Expr:
         """Return new memory."""
     @builtins.staticmethod
-    def alloc_tensor(storage: tvms.ir.relax.Expr, offset: tvms.ir.relax.Expr | tvms.ir.tir.PrimExpr | builtins.float, shape: tvms.ir.relax.Expr | collections.abc.Sequence[tvms.ir.tir.PrimExpr | builtins.int], dtype: tvms.ir.relax.Expr | builtins.str) -> tvms.ir.relax.Expr:
+    def alloc_tensor(storage: tvms.ir.relax.Expr, offset: tvms.ir.relax.Expr | tvms.ir.tir.PrimExpr | builtins.float, shape: tvms.ir.relax.Expr | collections.abc.Sequence[tvms.ir.tir.PrimExpr | builtins.int], dtype: tvms.ir.relax.Expr | builtins.str, runtime_device_ind: tvms.ir.relax.Expr | tvms.ir.tir.PrimExpr | builtins.float | None = None) -> tvms.ir.relax.Expr:
         """Return a tensor inside `storage`."""
     @builtins.staticmethod
     def kill_object(obj: tvms.ir.relax.Expr) -> tvms.ir.relax.Expr:
@@ -616,7 +624,7 @@ class memory:
     def alloc_storage(size: tvms.ir.relax.Expr | collections.abc.Sequence[tvms.ir.tir.PrimExpr | builtins.int], virtual_device_index: tvms.ir.relax.Expr | tvms.ir.tir.PrimExpr | builtins.float, storage_scope: tvms.ir.relax.Expr | builtins.str, dtype: tvms.ir.relax.Expr | builtins.str) -> tvms.ir.relax.Expr:
         """Return new memory."""
     @builtins.staticmethod
-    def alloc_tensor(storage: tvms.ir.relax.Expr, offset: tvms.ir.relax.Expr | tvms.ir.tir.PrimExpr | builtins.float, shape: tvms.ir.relax.Expr | collections.abc.Sequence[tvms.ir.tir.PrimExpr | builtins.int], dtype: tvms.ir.relax.Expr | builtins.str) -> tvms.ir.relax.Expr:
+    def alloc_tensor(storage: tvms.ir.relax.Expr, offset: tvms.ir.relax.Expr | tvms.ir.tir.PrimExpr | builtins.float, shape: tvms.ir.relax.Expr | collections.abc.Sequence[tvms.ir.tir.PrimExpr | builtins.int], dtype: tvms.ir.relax.Expr | builtins.str, runtime_device_ind: tvms.ir.relax.Expr | tvms.ir.tir.PrimExpr | builtins.float | None = None) -> tvms.ir.relax.Expr:
         """Return a tensor inside `storage`."""
     @builtins.staticmethod
     def kill_storage(storage: tvms.ir.relax.Expr) -> tvms.ir.relax.Expr:

@@ -545,6 +545,25 @@ class ptx:
             @builtins.staticmethod
             def wait_group(num: tvms.ir.tir.PrimExpr | builtins.int) -> tvms.ir.tir.PrimExpr:
                 """PTX's `cp.async.wait_group`."""
+    class mma:
+        """Forms `T.ptx.mma.*`."""
+        @builtins.staticmethod
+        def legacy(dtype: typing.Any, shape: builtins.str, A_layout: builtins.str, B_layout: builtins.str, A_dtype: builtins.str, B_dtype: builtins.str, C_dtype: builtins.str, multiplicand_a: typing.Any, a_index: tvms.ir.tir.PrimExpr | builtins.int, multiplicand_b: typing.Any, b_index: tvms.ir.tir.PrimExpr | builtins.int, accumulator: typing.Any, c_index: tvms.ir.tir.PrimExpr | builtins.int, saturate: typing.Any, operator: builtins.str | None = None) -> tvms.ir.tir.PrimExpr:
+            """PTX's `mma.sync`."""
+    @builtins.staticmethod
+    def ldmatrix_legacy(dtype: typing.Any, trans: typing.Any, num: typing.Any, type: builtins.str, local_ptr: typing.Any, local_offset: tvms.ir.tir.PrimExpr | builtins.int, smem_ptr: typing.Any, smem_offset: tvms.ir.tir.PrimExpr | builtins.int) -> tvms.ir.tir.PrimExpr:
+        """PTX's `ldmatrix`."""
+    class cp_async:
+        """Forms `T.ptx.cp_async.*`."""
+        @builtins.staticmethod
+        def legacy(dtype: typing.Any, shared_ptr: typing.Any, shared_offset: tvms.ir.tir.PrimExpr | builtins.int, global_ptr: typing.Any, global_offset: tvms.ir.tir.PrimExpr | builtins.int, bytes: typing.Any, predicate: typing.Any = None) -> tvms.ir.tir.PrimExpr:
+            """PTX's `cp.async`: start a copy to shared memory; writes zeros if predicate is false."""
+        @builtins.staticmethod
+        def commit_group() -> tvms.ir.tir.PrimExpr:
+            """PTX's `cp.async.commit_group`."""
+        @builtins.staticmethod
+        def wait_group(num: tvms.ir.tir.PrimExpr | builtins.int) -> tvms.ir.tir.PrimExpr:
+            """PTX's `cp.async.wait_group`."""
 class cuda:
     """Forms `T.cuda.*`."""
     @builtins.staticmethod

@@ -6,7 +6,7 @@ import tvms.ir.relax
 import tvms.ir.tir
 def alloc_storage(size: tvms.ir.relax.Expr | collections.abc.Sequence[tvms.ir.tir.PrimExpr | builtins.int], virtual_device_index: tvms.ir.relax.Expr | tvms.ir.tir.PrimExpr | builtins.float, storage_scope: tvms.ir.relax.Expr | builtins.str, dtype: tvms.ir.relax.Expr | builtins.str) -> tvms.ir.relax.Expr:
     """Return new memory."""
-def alloc_tensor(storage: tvms.ir.relax.Expr, offset: tvms.ir.relax.Expr | tvms.ir.tir.PrimExpr | builtins.float, shape: tvms.ir.relax.Expr | collections.abc.Sequence[tvms.ir.tir.PrimExpr | builtins.int], dtype: tvms.ir.relax.Expr | builtins.str) -> tvms.ir.relax.Expr:
+def alloc_tensor(storage: tvms.ir.relax.Expr, offset: tvms.ir.relax.Expr | tvms.ir.tir.PrimExpr | builtins.float, shape: tvms.ir.relax.Expr | collections.abc.Sequence[tvms.ir.tir.PrimExpr | builtins.int], dtype: tvms.ir.relax.Expr | builtins.str, runtime_device_ind: tvms.ir.relax.Expr | tvms.ir.tir.PrimExpr | builtins.float | None = None) -> tvms.ir.relax.Expr:
     """Return a tensor inside `storage`."""
 def ensure_zero_offset(data: tvms.ir.relax.Expr) -> tvms.ir.relax.Expr:
     """Return `data`, copied if it does not start at the beginning of its memory."""
