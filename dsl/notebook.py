@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any, NamedTuple, cast
 
 from ..ir.diagnostics import Source, Span, error
@@ -12,8 +12,8 @@ from ..ir.diagnostics import Source, Span, error
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _MAGIC = re.compile(r"^((?:[^\n#'\"]*=)?[ \t]*)(?:%{1,2}\w|[!?][^\n])|\?(?=[ \t]*$)", re.MULTILINE)
 """Magic commands, commands of the shell and questions, which are not Python."""
-_FOREIGN = re.compile(r"\s*%%(?!time|timeit|capture|prun)\w")
-"""The first line of a cell in another language."""
+_LANGUAGE = re.compile(r"\s*%%(?!(?:time|timeit|capture|prun)\b)(\w+)")
+"""The first line of a cell that is not Python."""
 
 
 class Chunk(NamedTuple):
@@ -24,8 +24,14 @@ class Chunk(NamedTuple):
     end: int
 
 
-def chunks_of(source: Source) -> Iterator[Chunk]:
-    """Yield the lines of the code cells of a notebook; a line without a place ends each cell."""
+def language_of(text: str) -> str:
+    """Return the language of a code cell: "python", or the name of its cell magic, such as "tvms"."""
+    found = _LANGUAGE.match(text)
+    return found[1] if found else "python"
+
+
+def chunks_of(source: Source, languages: Container[str] = ("python",)) -> Iterator[Chunk]:
+    """Yield the lines of the code cells in `languages`; a line without a place ends each code cell, also in other languages."""
     try:
         document = json.loads(source.text, object_pairs_hook=_Object)
     except (json.JSONDecodeError, RecursionError) as problem:
@@ -37,47 +43,50 @@ def chunks_of(source: Source) -> Iterator[Chunk]:
         help = "open it in Jupyter and save it in format 4"
         raise error("E0821", "this file has no list of cells", Span(source, 0, 0), help)
     literals = _STRING.finditer(source.text)
-    for (text, is_code, ends_cell), literal in zip(_strings(document, "document"), literals, strict=True):
-        if is_code:
-            yield Chunk(text, *literal.span())
-            if ends_cell:
-                yield Chunk("\n", 0, 0)
+    for found in _strings(document, "document", languages):
+        if found is None:
+            yield Chunk("\n", 0, 0)
+        else:
+            literal, (text, is_code) = next(literals), found
+            if is_code:
+                yield Chunk(text, *literal.span())
 
 
 class _Object(list[tuple[str, Any]]):
     """The members of an object in JSON, in order."""
 
 
-def _strings(value: Any, role: str) -> Iterator[tuple[str, bool, bool]]:
-    """Yield the strings of a document in order: the text, whether it is code, and whether it is the last line of a cell.
+def _strings(value: Any, role: str, languages: Container[str]) -> Iterator[tuple[str, bool] | None]:
+    """Yield the strings of a document in order: the text, and whether it is code in `languages`; None ends a code cell.
 
     `role` is "document", "cells", "cell", "source", or "" for any other part.
     """
     if isinstance(value, str):
-        yield value, role in ("source", "end"), role == "end"
+        yield value, role == "source"
     elif isinstance(value, _Object):
         parts = _ROLES.get(role, {})
-        if role == "cell" and not _is_python(dict(value)):
+        is_code = role == "cell" and dict(value).get("cell_type") == "code"
+        if role == "cell" and not (is_code and language_of(_text_of(dict(value))) in languages):
             parts = {}
         for key, item in value:
-            yield key, False, False
-            part = parts.get(key, "")
-            yield from _strings(item, "end" if part == "source" and isinstance(item, str) else part)
+            yield key, False
+            yield from _strings(item, parts.get(key, ""), languages)
+        if is_code:
+            yield None
     elif isinstance(value, list):
         part = {"cells": "cell", "source": "source"}.get(role, "")
-        lines = cast("list[Any]", value)
-        for index, item in enumerate(lines):
-            yield from _strings(item, "end" if part == "source" and index == len(lines) - 1 else part)
+        for item in cast("list[Any]", value):
+            yield from _strings(item, part, languages)
 
 
 _ROLES = {"document": {"cells": "cells"}, "cell": {"source": "source"}}
 """Roles of the members of objects by their keys."""
 
 
-def _is_python(cell: dict[str, Any]) -> bool:
-    source = cell.get("source", "")
-    text = "".join(cast("list[str]", source)) if isinstance(source, list) else source
-    return cell.get("cell_type") == "code" and not _FOREIGN.match(text)
+def _text_of(cell: dict[str, Any]) -> str:
+    source: Any = cell.get("source", "")
+    lines = cast("list[Any]", source) if isinstance(source, list) else [source]
+    return "".join(line for line in lines if isinstance(line, str))
 
 
 def without_magics(text: str) -> str:

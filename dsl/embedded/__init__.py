@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ...ir.diagnostics import Source
 from ..edits import Edit, applied
-from ..notebook import Chunk, chunks_of, without_magics
+from ..notebook import Chunk, chunks_of, language_of, without_magics
 from .host import Cell, Definition, Host
 from .python import definitions_of, is_script, names_a_definition, parsed
 
@@ -41,7 +41,7 @@ def read_host(source: Source) -> Host | None:
     if not is_host(source.name):
         return None
     if source.name.lower().endswith(".ipynb"):
-        cells = [Cell(cell.source, 0, len(cell.source.text)) for cell in _notebook_cells(source)]
+        cells = [_cell(cell.source) for cell in _notebook_cells(source)]
     elif source.name.lower().endswith(".md"):
         cells = list(_blocks(source))
     else:
@@ -62,11 +62,23 @@ def _definitions(cells: Sequence[Cell]) -> Iterator[Definition]:
         tree = (parsed(cell) or parsed(cell, without_magics(code))) if cell.is_python else None
         if tree is not None:
             programs.append((cell, tree))
-        elif names_a_definition(code):
+        elif names_a_definition(code) or _is_magic(cell):
             texts.append(Definition(f"block{index + 1}", cell.source, cell.start, cell.end, is_python=cell.is_python))
     places = {id(cell.source): index for index, cell in enumerate(cells)}
     found = [*definitions_of(programs), *texts]
     yield from sorted(found, key=lambda definition: (places[id(definition.source)], definition.start))
+
+
+def _is_magic(cell: Cell) -> bool:
+    """Return whether a cell is the text below `%%tvms`: a module, even if it shows no definition."""
+    return not cell.is_python and language_of(cell.source.text) == "tvms"
+
+
+def _cell(source: Source) -> Cell:
+    """Return a cell of a notebook: Python, or the text below a line `%%tvms`."""
+    is_python = language_of(source.text) == "python"
+    start = 0 if is_python else source.text.find("\n", source.text.index("%%")) + 1
+    return Cell(source, start if is_python or start else len(source.text), len(source.text), is_python)
 
 
 def _blocks(source: Source) -> Iterator[Cell]:
@@ -93,19 +105,23 @@ class _NotebookCell(NamedTuple):
 def _notebook_cells(source: Source) -> list[_NotebookCell]:
     cells: list[_NotebookCell] = []
     chunks: list[Chunk] = []
-    for chunk in chunks_of(source):
+    number = 1
+    for chunk in chunks_of(source, ("python", "tvms")):
         if chunk.end:
             chunks.append(chunk)
             continue
-        text = "".join(piece.text for piece in chunks)
-        cells.append(_NotebookCell(Source(f"{source.name}:cell {len(cells) + 1}", text), chunks))
-        chunks = []
+        if chunks:
+            text = "".join(piece.text for piece in chunks)
+            cells.append(_NotebookCell(Source(f"{source.name}:cell {number}", text), chunks))
+        chunks, number = [], number + 1
     return cells
 
 
 def sources_of(source: Source) -> list[Source]:
     """Return the cells of a notebook that are Python; of any other file, the file itself."""
-    return [cell.source for cell in _notebook_cells(source)] if source.name.lower().endswith(".ipynb") else [source]
+    if not source.name.lower().endswith(".ipynb"):
+        return [source]
+    return [cell.source for cell in _notebook_cells(source) if language_of(cell.source.text) == "python"]
 
 
 def rewritten(host: Host, texts: Mapping[Definition, str]) -> str:

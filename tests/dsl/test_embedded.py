@@ -239,6 +239,25 @@ def test_cells_of_a_notebook_are_one_program(indent: int | None) -> None:
     assert after == _notebook([CELLS[0], CELLS[1].replace("range( N )", "range(N)"), CELLS[2]], indent)
 
 
+def test_cells_with_the_magic_are_texts_of_our_own_dialect(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cell = "%%tvms scale\nT.prim_func f(A: T.Buffer((4,), 'float32')):\n    for i in range( 5 ):\n        A[i] = T.float32(0)\n"
+    path = tmp_path / "notes.ipynb"
+    path.write_text(
+        _notebook(["import tvms", "%%bash\nls", "", cell, "%%tvms\nT.prim_fun g():\n    pass\n", CELLS[1]], 1)
+    )
+    host = read_host(Source(str(path), path.read_text()))
+    assert host is not None
+    assert [part.source.name.rpartition(":")[2] for part in host.definitions] == ["cell 4", "cell 5", "cell 6"]
+    assert main(["check", str(path), "--output-format", "concise"]) == 1
+    first, second, *_ = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"{path}:cell 4:4:9: error[E0414]")
+    assert second.startswith(f"{path}:cell 5:2:")
+    path.write_text(_notebook([cell], 1))
+    assert main(["fmt", str(path)]) == 0
+    (formatted,) = json.loads(path.read_text())["cells"]
+    assert formatted["source"][2] == "    for i in range(5):\n"
+
+
 def test_blocks_of_a_page_are_read_in_their_indentation() -> None:
     page = (
         "# Title\n\n1. A kernel:\n\n   ```python\n   from tvm.script import tir as T\n   @T.prim_func\n"
