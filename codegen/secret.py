@@ -7,11 +7,10 @@ can read it can write machine code that tvms loads; nobody else can.
 from __future__ import annotations
 
 import hmac
-import os
 import secrets
 from functools import cache
 
-from ..ir.files import read_or_create_private
+from ..ir.files import read_or_create_private, state_folder
 
 SIZE = 32
 """Size of a secret, and of a signature, in bytes."""
@@ -40,8 +39,7 @@ def check_secret() -> None:
 
 def secret_folder() -> str:
     """Return the folder of the secret."""
-    base = os.environ.get("XDG_STATE_HOME", "")
-    return os.path.join(base if os.path.isabs(base) else os.path.expanduser("~/.local/state"), "tvms")
+    return state_folder()
 
 
 @cache

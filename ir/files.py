@@ -140,6 +140,12 @@ def memory_limit() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
+def state_folder() -> str:
+    """Return the folder of what is kept for a user: `tvms` below `XDG_STATE_HOME` (`~/.local/state`)."""
+    base = os.environ.get("XDG_STATE_HOME", "")
+    return os.path.join(base if os.path.isabs(base) else os.path.expanduser("~/.local/state"), "tvms")
+
+
 def write_whole(
     data: str | bytes, path: str, follow: bool = False, below: str | None = None, mode: int | None = None
 ) -> None:

@@ -15,6 +15,7 @@ from ...ir.diagnostics import error
 from ...ir.files import MIB, read_file
 from ...ir.sanitize import emit, json_text, say
 from ..entries import arguments_of, select_entry
+from ..measured import Time, duration, remember
 from . import common_options
 from .arguments import bind_sizes, make_values, read_given, split_pairs
 from .progress import interruptible, progress
@@ -22,6 +23,7 @@ from .reporting import report_notes, say_list
 
 if TYPE_CHECKING:
     from ...codegen import Executable
+    from ...ir.base import IRModule
 
 
 class Measurement(Struct, frozen=True):
@@ -52,6 +54,7 @@ class Measurement(Struct, frozen=True):
 class CompiledCall(Struct, frozen=True):
     """A compiled function of a file, and the values that it is called with. `sizes` are those of symbolic dimensions."""
 
+    module: IRModule
     entry: str
     function: tir.PrimFunc | relax.Function
     values: list[Any]
@@ -76,7 +79,7 @@ def compile_call(arguments: argparse.Namespace) -> CompiledCall:
         executable = compile_module(module, arguments.target, **common_options.settings_of(arguments))
     seconds = time.perf_counter() - start
     report_notes(executable.notes)
-    return CompiledCall(entry, function, values, sizes, executable, seconds)
+    return CompiledCall(module, entry, function, values, sizes, executable, seconds)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -101,6 +104,8 @@ def _measured(arguments: argparse.Namespace) -> Measurement:
     call = made.executable[made.entry]
     times = interruptible(_time)(lambda: call(*made.values), arguments.seconds)
     sizes = {var.name: value for var, value in made.sizes.items()}
+    if not arguments.no_schedule:
+        remember(made.module, made.entry, Time(statistics.median(times), arguments.target, sizes))
     operations = count_operations(made.function, sizes) if isinstance(made.function, tir.PrimFunc) else 0
     size = sum(getattr(value, "nbytes", 0) for value in made.values)
     tenth, machine = len(times) // 10, (arguments.threads or 0, arguments.target)
@@ -127,7 +132,6 @@ def _time(call: Any, seconds: float) -> list[float]:
 
 
 def _show(found: Measurement) -> None:
-    from .table import duration
 
     say(f"{found.file}: {found.entry}, compiled in {duration(found.compile_seconds)}")
     spread = f"{duration(found.low)} to {duration(found.high)} in 8 of 10 calls, {found.calls} calls"
@@ -162,7 +166,6 @@ def _read(path: str) -> Measurement:
 
 def _compare(found: Measurement, baseline: Measurement) -> None:
     """Print the change of the time; a difference within the spread of both measurements is not a change."""
-    from .table import duration
 
     ratio = found.median / baseline.median
     is_within = found.low <= baseline.high and baseline.low <= found.high

@@ -13,6 +13,7 @@ from ...ir import relax
 from ...ir.base import IRModule
 from ...ir.sanitize import say
 from ..entries import Argument, Function, arguments_of, needed_for, select_entry
+from ..measured import duration
 from . import common_options
 from .arguments import bind_sizes, make_values, read_given, split_pairs
 from .files import write_output
@@ -143,12 +144,12 @@ def run(arguments: argparse.Namespace) -> int:
     reference = _interpreted(module, entry, arguments.thread_order, arguments.trap)
     if arguments.interpret:
         results, seconds = _call(reference, function, params, values)
-        summary = f"interpreted in {table.duration(seconds)}"
+        summary = f"interpreted in {duration(seconds)}"
     else:
         target, where = _target(arguments)
         call, compile_seconds = _compiled(module, entry, target, common_options.settings_of(arguments))
         results, seconds = _call(call, function, params, values)
-        summary = f"compiled in {table.duration(compile_seconds)}, ran in {table.duration(seconds)}{where}"
+        summary = f"compiled in {duration(compile_seconds)}, ran in {duration(seconds)}{where}"
     if arguments.out:
         _save(results, arguments.out)
     inputs = {p.name: value for p, value in zip(params, values, strict=True) if not p.is_result}

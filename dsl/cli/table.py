@@ -17,13 +17,6 @@ SHOWN_VALUES = 10
 """Results of up to this many elements are printed in full below the table."""
 
 
-def duration(seconds: float) -> str:
-    """Return a time with a suitable unit."""
-    if seconds < 1e-3:
-        return f"{seconds * 1e6:.0f} µs"
-    return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
-
-
 def _number(value: Any) -> str:
     return f"{float(value):.6g}"
 

@@ -285,7 +285,10 @@ def _commands(server: TvmsServer) -> None:
         @server.command(command)
         async def run(uri: str, *names: str | None) -> dict[str, Any]:  # pygls demands each named parameter
             document = server.document(uri)
-            return (await commands.execute(command, document, next(iter(names), None)))._asdict()
+            output = await commands.execute(command, document, next(iter(names), None))
+            if command == "tvms.bench":
+                server.refresh_hints()
+            return output._asdict()
 
     for command in commands.COMMANDS:
         register(command)

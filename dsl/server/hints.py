@@ -14,7 +14,7 @@ from ...ir.visit import walk
 from .. import syntax
 from .chunks import Chunk, Placed, per_chunk
 from .document import Document
-from .schedules import Hint, effects
+from .schedules import Hint, effects, measured
 from .structure import statements
 
 _REGIONS = ("reads", "writes")
@@ -40,7 +40,9 @@ def _hints_of(document: Document, placed: Placed, node: Node) -> tuple[Hint, ...
     if isinstance(node, ScheduleText):
         module = document.module
         function = module.functions.get(node.function) if module is not None else None
-        return effects(placed.chunk, node, function) if isinstance(function, tir.PrimFunc) else ()
+        if not isinstance(function, tir.PrimFunc):
+            return ()
+        return (*measured(placed.chunk, node, function), *effects(placed.chunk, node, function))
     return _of_function(placed.chunk, node)
 
 

@@ -15,6 +15,7 @@ from ...ir.diagnostics import TvmsError
 from ...ir.schedule.explain import explain
 from ...ir.schedule.text import ScheduleText
 from ..diagnostics import render
+from ..measured import find, key_of
 from .chunks import Chunk, per_chunk
 from .document import Document
 
@@ -69,6 +70,20 @@ def effects(chunk: Chunk, text: ScheduleText, function: tir.PrimFunc) -> tuple[H
     except TvmsError:
         return ()
     return tuple(_behind(chunk, text, explained.effects))
+
+
+def measured(chunk: Chunk, text: ScheduleText, function: tir.PrimFunc) -> tuple[Hint, ...]:
+    """Return the time that `tvms bench` measured of the function with this schedule, as both are now."""
+    time = find(_key(chunk, text, function))
+    if time is None or text.span is None:
+        return ()
+    end = chunk.text.find("\n", text.span.start)
+    return (Hint(len(chunk.text) if end < 0 else end, f"measured: {time}"),)
+
+
+@per_chunk
+def _key(chunk: Chunk, text: ScheduleText, function: tir.PrimFunc) -> str:
+    return key_of(function, text)
 
 
 def _behind(chunk: Chunk, text: ScheduleText, effects: tuple[tuple[str, ...], ...]) -> Iterator[Hint]:

@@ -132,6 +132,12 @@ class TvmsServer(LanguageServer):
             return  # a client that asks would show each of them twice
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(document.uri, found, version))
 
+    def refresh_hints(self) -> None:
+        """Let the client ask for the hints again, if it can: there are new measurements."""
+        client = self.client_capabilities.workspace
+        if client is not None and client.inlay_hint is not None and client.inlay_hint.refresh_support:
+            self.workspace_inlay_hint_refresh(None)
+
     def known(
         self, document: Document, start: int, end: int, shown: Sequence[lsp.Diagnostic]
     ) -> Sequence[lsp.Diagnostic]:

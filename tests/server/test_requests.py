@@ -315,6 +315,22 @@ T.prim_func main(A: T.Buffer((4,), "float32"), B: T.Buffer((1,), "float32")):
     assert quick_fixes(text.replace(right, wrong)) == [text]
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "codes"),
+    [
+        ("", "", []),
+        ("        for i in range(8):\n", "        x = A[0]\n        for i in range(8):\n", ["E0461"]),
+        ("        for i in range(8):\n", "        C = T.alloc_buffer((8,))\n        for i in range(8):\n", ["E0462"]),
+        ("in range(8)", "in range(0)", ["E0464"]),
+        ("        z = R.nn", "        with R.dataflow():\n            u = R.nn.relu(x)\n            y = x\n            R.output(y)\n        z = R.nn", ["E0461"]),
+    ],
+)  # fmt: skip
+def test_code_without_effect_is_faded(old: str, new: str, codes: list[str]) -> None:
+    document, _ = opened(MODULE.replace(old, new, 1))
+    found = from_findings(document, document.latest.diagnostics)
+    assert [one.code for one in found if one.tags == [lsp.DiagnosticTag.Unnecessary]] == codes
+
+
 def test_an_unused_buffer_is_deleted() -> None:
     assert quick_fixes(UNUSED) == [MODULE]
 

@@ -34,10 +34,15 @@ class Client(BaseLanguageClient):
         super().__init__("test", "1")
         self.published: dict[str, lsp.PublishDiagnosticsParams] = {}
         self.offered = lsp.ServerCapabilities()
+        self.refreshed = 0
 
         @self.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
         def on_diagnostics(params: lsp.PublishDiagnosticsParams) -> None:
             self.published[params.uri] = params
+
+        @self.feature(lsp.WORKSPACE_INLAY_HINT_REFRESH)
+        def on_refresh(params: None) -> None:
+            self.refreshed += 1
 
     def open(self, text: str, uri: str = URI) -> None:
         self.text_document_did_open(lsp.DidOpenTextDocumentParams(lsp.TextDocumentItem(uri, "tvms", 1, text)))
@@ -133,6 +138,41 @@ def test_a_command_runs_in_a_process_of_its_own() -> None:
         parameters = lsp.ExecuteCommandParams("tvms.schedule", arguments=[URI])
         whole: Any = await client.workspace_execute_command_async(parameters)
         assert (whole["status"], whole["errors"]) == (0, "")
+
+    session(run)
+
+
+def test_a_measured_time_is_shown_until_the_schedule_changes() -> None:
+    async def run(client: Client) -> None:
+        client.open(MODULE)
+        everything = lsp.InlayHintParams(lsp.TextDocumentIdentifier(URI), Lines(MODULE).range(0, len(MODULE)))
+
+        async def times() -> list[str]:
+            hints = await client.text_document_inlay_hint_async(everything) or ()
+            return [str(hint.label) for hint in hints if str(hint.label).startswith("measured: ")]
+
+        await client.diagnostics()
+        assert await times() == []
+        await client.workspace_execute_command_async(lsp.ExecuteCommandParams("tvms.bench", [URI, "add_one"]))
+        (time,) = await times()
+        assert time.endswith("s (llvm)")
+        client.change(2, MODULE.replace("T.float32(1)", "T.float32(3)"))
+        await client.diagnostics()
+        assert await times() == []
+        client.change(3, MODULE)
+        await client.diagnostics()
+        assert await times() == [time]
+        assert client.refreshed == 1
+
+    hints = lsp.InlayHintWorkspaceClientCapabilities(refresh_support=True)
+    session(run, lsp.ClientCapabilities(workspace=lsp.WorkspaceClientCapabilities(inlay_hint=hints)))
+
+
+def test_diagnostics_are_published_to_a_client_that_does_not_ask() -> None:
+    async def run(client: Client) -> None:
+        client.open(MODULE.replace("T.axis", "T.axes"))
+        found = await client.diagnostics()
+        assert (client.published[URI].version, list(client.published[URI].diagnostics)) == (1, found)
 
     session(run)
 
