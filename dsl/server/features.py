@@ -67,7 +67,8 @@ def _documents(server: TvmsServer) -> None:
 
 def _names(server: TvmsServer) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
-    def on_hover(params: lsp.HoverParams) -> lsp.Hover | None:
+    async def on_hover(params: lsp.HoverParams) -> lsp.Hover | None:
+        await server.examined(server.document(params.text_document.uri))
         return hover(*server.offset(params))
 
     @server.feature(lsp.TEXT_DOCUMENT_SIGNATURE_HELP, lsp.SignatureHelpOptions(["(", ","], [","]))
@@ -207,8 +208,9 @@ def _outline(server: TvmsServer) -> None:
         return structure.lenses(server.document(params.text_document.uri))
 
     @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
-    def on_hints(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
+    async def on_hints(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
         document = server.document(params.text_document.uri)
+        await server.examined(document)  # editors ask as soon as a text is open or edited, and not again
         return hints(document, document.lines.offset(params.range.start), document.lines.offset(params.range.end))
 
     @server.feature(lsp.TEXT_DOCUMENT_PREPARE_CALL_HIERARCHY)

@@ -98,6 +98,26 @@ def keys(found: list[lsp.Diagnostic]) -> list[tuple[Any, ...]]:
     )
 
 
+def test_hints_and_hover_are_about_the_text_that_was_just_sent() -> None:
+    text = 'R.function main(x: R.Tensor((8,), "float32")):\n    y = R.add(x, x)\n    return y\n'
+
+    async def run(client: Client) -> None:
+        document, whole = lsp.TextDocumentIdentifier(URI), Lines(text).range(0, len(text))
+        client.open(text)
+        for version, extent in enumerate(("8", "16", "32"), 1):
+            if version > 1:
+                client.change(version, text.replace("8", extent))
+            hints, hover = await asyncio.gather(
+                client.text_document_inlay_hint_async(lsp.InlayHintParams(document, whole)),
+                client.text_document_hover_async(lsp.HoverParams(document, lsp.Position(2, 11))),
+            )
+            assert [hint.label for hint in hints or []] == [f': R.Tensor(({extent},), "float32")']
+            assert hover is not None
+            assert f"(({extent},)" in str(hover.contents)
+
+    session(run)
+
+
 def test_code_actions_can_be_asked_for_by_kind() -> None:
     async def run(client: Client) -> None:
         client.open(MODULE)
