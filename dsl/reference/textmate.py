@@ -44,7 +44,7 @@ def _grammar() -> dict[str, Any]:
             *_forms(),
             {"name": "constant.numeric.tvms", "match": rf"(?<![\w.])(?:{tables.patterns['NUMBER']})"},
             {"name": "constant.language.tvms", "match": rf"\b(?:{_either(_CONSTANTS)})\b"},
-            {"name": "keyword.operator.word.tvms", "match": rf"\b(?:{_either(_WORD_OPERATORS)})\b"},
+            {"name": "keyword.control.word.tvms", "match": rf"\b(?:{_either(_WORD_OPERATORS)})\b"},
             {"name": "storage.type.tvms", "match": rf"\b(?:{_either(_DECLARING)})\b"},
             {"name": "keyword.control.tvms", "match": rf"\b(?:{_either(control)})\b"},
             {"name": "keyword.operator.tvms", "match": signs},
@@ -79,7 +79,10 @@ def _block() -> dict[str, Any]:
     """Return a rule for the name of a block, which schedules refer to."""
     return {
         "match": r'\b(T\.s?block)(\()("[^"\\]*")',
-        "captures": {"1": {"name": "support.function.tvms"}, "3": {"name": "entity.name.section.tvms"}},
+        "captures": {
+            "1": {"name": "support.function.tvms"},
+            "3": {"name": "string.quoted.double.tvms entity.name.section.tvms"},
+        },
     }
 
 

@@ -22,8 +22,8 @@ _KINDS = {
     "dimension": "type", "block": "string",
 }  # fmt: skip
 _OF_TOKENS: tuple[tuple[Any, str], ...] = (
-    (Comment, "comment"), (Keyword.Type, "type"), (Keyword, "keyword"), (String, "string"), (Number, "number"), (Operator, "operator"),
-    (Name.Builtin, "function"), (Name.Decorator, "keyword"), (Name.Function, "function"),
+    (Comment, "comment"), (Keyword.Type, "type"), (Keyword, "keyword"), (Operator.Word, "keyword"), (String, "string"), (Number, "number"),
+    (Operator, "operator"), (Name.Builtin, "function"), (Name.Decorator, "keyword"), (Name.Function, "function"),
 )  # fmt: skip
 _LEXER = TvmsLexer(stripnl=False, ensurenl=False)
 

@@ -104,11 +104,11 @@ def test_the_grammar_for_editors_tells_words_apart() -> None:
     assert found["4"] == "constant.numeric.tvms"
     found = scope('with T.block("a b"): x = T.float32x4(1) + R.nn.relu(y) if True else "text" and T.nothing(z)')
     assert found["with"] == found["if"] == found["else"] == "keyword.control.tvms"
-    assert found['"a b"'] == "entity.name.section.tvms"
+    assert found['"a b"'] == "string.quoted.double.tvms entity.name.section.tvms"
     assert found["T.float32x4"] == "support.type.tvms"
     assert found["R.nn.relu"] == "support.function.tvms"
     assert found["True"] == "constant.language.tvms"
-    assert found["and"] == "keyword.operator.word.tvms"
+    assert found["and"] == "keyword.control.word.tvms"
     assert found['"text"'] == "string.quoted.double.tvms"
     assert "T.nothing" not in found
     found = scope("i0, i1 = S.split(i, factors=[None, 8]); S.nothing(i0)")
