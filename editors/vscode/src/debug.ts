@@ -30,7 +30,7 @@ export function bufferPage({ title, table, heatMap }: BufferView): string {
   const escape = (text: string): string => text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
   const policy = "default-src 'none'; style-src 'unsafe-inline'";
   return `<!DOCTYPE html><html><head><meta http-equiv="Content-Security-Policy" content="${policy}"></head>
-<body><h3>${escape(title)}</h3>${heatMap}<pre>${escape(table)}</pre></body></html>`;
+<body><h3>${escape(title)}</h3><pre>${escape(table)}</pre>${heatMap}</body></html>`;
 }
 
 /** What `tvms/runUntil` takes: a line if the text is a number, else a condition. */

@@ -8,7 +8,9 @@ const TYPE = "tvms";
 
 /** Registers the debug adapter, the configuration for F5, and the commands of a stopped run. */
 export function registerDebugger(): vscode.Disposable {
+  const buffers = new BufferViews();
   return vscode.Disposable.from(
+    buffers,
     vscode.debug.registerDebugAdapterDescriptorFactory(TYPE, {
       createDebugAdapterDescriptor: ({ workspaceFolder }) => {
         const folder = workspaceFolder?.uri.fsPath;
@@ -21,7 +23,8 @@ export function registerDebugger(): vscode.Disposable {
     }),
     vscode.commands.registerCommand("tvms.stepOverLoop", () => request("tvms/stepOverLoop", { threadId: 1 })),
     vscode.commands.registerCommand("tvms.runUntil", runUntil),
-    vscode.commands.registerCommand("tvms.showBuffer", showBuffer),
+    vscode.commands.registerCommand("tvms.showBuffer", (chosen?: Parameters<BufferViews["show"]>[0]) => buffers.show(chosen)),
+    vscode.debug.onDidChangeActiveStackItem(() => buffers.update()),
   );
 }
 
@@ -51,14 +54,40 @@ async function runUntil(): Promise<void> {
   }
 }
 
-/** Shows a variable of the variables view, or an expression, as a table and a heat map. */
-async function showBuffer(chosen?: { variable?: { evaluateName?: string } }): Promise<void> {
-  const expression = chosen?.variable?.evaluateName ?? (await vscode.window.showInputBox({ prompt: "A buffer, such as C or C[0, :]" }));
-  const item = vscode.debug.activeStackItem;
-  const frameId = item instanceof vscode.DebugStackFrame ? item.frameId : undefined;
-  const view = expression && (await request<BufferView>("tvms/buffer", { expression, frameId, format: "html" }));
-  if (view) {
-    const panel = vscode.window.createWebviewPanel("tvms.buffer", view.title, vscode.ViewColumn.Beside, {});
-    panel.webview.html = bufferPage(view);
+/** The open views of buffers; each shows its buffer again whenever the run stops, or another frame is chosen. */
+class BufferViews implements vscode.Disposable {
+  private readonly expressions = new Map<vscode.WebviewPanel, string>();
+
+  /** Shows a variable of the variables view, or an expression, as a table and a heat map. */
+  async show(chosen?: { variable?: { evaluateName?: string } }): Promise<void> {
+    const expression = chosen?.variable?.evaluateName ?? (await vscode.window.showInputBox({ prompt: "A buffer, such as C or C[0, :]" }));
+    const view = expression && (await request<BufferView>("tvms/buffer", asked(expression)));
+    if (view) {
+      const panel = vscode.window.createWebviewPanel("tvms.buffer", expression, { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true });
+      panel.webview.html = bufferPage(view);
+      this.expressions.set(panel, expression);
+      panel.onDidDispose(() => this.expressions.delete(panel));
+    }
   }
+
+  async update(): Promise<void> {
+    const session = vscode.debug.activeDebugSession;
+    for (const [panel, expression] of session?.type === TYPE ? this.expressions : []) {
+      try {
+        panel.webview.html = bufferPage((await session!.customRequest("tvms/buffer", asked(expression))) as BufferView);
+      } catch {
+        // not visible at this statement, or the run goes on: what was shown last stays
+      }
+    }
+  }
+
+  dispose(): void {
+    [...this.expressions.keys()].forEach((panel) => panel.dispose());
+  }
+}
+
+/** Returns the arguments of `tvms/buffer` at the frame that is chosen. */
+function asked(expression: string): object {
+  const item = vscode.debug.activeStackItem;
+  return { expression, format: "html", ...(item instanceof vscode.DebugStackFrame ? { frameId: item.frameId } : {}) };
 }
