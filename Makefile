@@ -9,8 +9,10 @@
 # make gpu-test  on a machine with a GPU: build pycuda, where WHEELS names a folder with it from there, run the tests of
 #              kernels on the GPU as well, and measure
 # make docs    build the documentation site into build/site: start at build/site/index.html, also without a server
-# make pictures  make the pictures in docs/pictures again: of the site, a graph and a schedule; needs Chromium
+# make pictures  make the pictures in docs/pictures again: of the site, a graph and the editor; needs what make vscode-test needs
 # make vscode  build, test and package the extension for Visual Studio Code; needs Node.js ≥ 20
+# make vscode-test  also try the extension in a whole Visual Studio Code, which npm installs into build/editor (1.5 GB);
+#              needs Chromium, and Node.js ≥ 20 and a C++ compiler on Linux
 # make clean   remove everything that was made
 #
 # Needs Python ≥ 3.11, make and a C compiler. Installs into .venv, and only when pyproject.toml has changed.
@@ -41,7 +43,7 @@ printf '%s\nimport os, sys; sys.path.pop() if "PYTHONPATH" in os.environ else sy
   "$(CURDIR)/.venv/typing" > "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tvms_typing.pth"
 endef
 
-.PHONY: run test check generate fuzz bench gpu-test docs pictures vscode clean
+.PHONY: run test check generate fuzz bench gpu-test docs pictures vscode vscode-test clean
 
 run: .venv/installed
 	$(BIN)/tvms run samples/04_perceptron.tvms --verify
@@ -85,13 +87,16 @@ docs: .venv/installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "file://$(CURDIR)/build/site/index.html"
 
-pictures: docs .venv/installed-dev
+pictures: docs vscode .venv/installed-dev
 	$(BIN)/python docs/pictures.py
 
 vscode: .venv/installed-test
 	cd editors/vscode && npm ci --no-audit --no-fund
 	cd editors/vscode && TVMS=$(CURDIR)/$(BIN)/tvms npm test
 	cd editors/vscode && npm run package
+
+vscode-test: vscode
+	node --test editors/vscode/test/real/checks.mjs
 
 clean:
 	rm -rf editors/vscode/node_modules editors/vscode/out
