@@ -12,14 +12,16 @@ from ..deep import deep
 from ..diagnostics import error
 from ..equal import structural_equal
 from ..function_table import unused_name
-from ..infer import infer_struct_info
+from ..infer import bind_dims, dimensions_alone, infer_struct_info
 from ..purity import is_pure_call
+from ..variables import with_new_variables
 from ..visit import substitute, walk
 from .bundle_model_params import NUM_INPUT, bundled, input_count
 from .calls import clean_up
 from .transform import declare_pass
 
 _STOP = Op("relax.builtin.stop_lift_params")
+_SHARED = "transform_params"
 
 
 @declare_pass("LiftTransformParams", opt_level=1)
@@ -30,30 +32,64 @@ def lift_transform_params(mod: IRModule, shared_transform: bool | Sequence[str] 
     Weights are the parameters after the first `num_input`. The new function takes them as a tuple. It returns the new
     parameters of the old function: the weights that this still uses, followed by the computed values. Branches and
     values guarded by `R.builtin.stop_lift_params` are not moved. With `shared_transform`, one function
-    `transform_params` performs the computations that all functions, or all those listed, have in common.
+    `transform_params` performs the computations that all functions, or all those listed, have in common. If the module has
+    a transform of that name, the new one follows it.
 
-    Raises TvmsError: E0906 if `num_input` is invalid or shared weights differ, E0905 if one of the listed functions has
-    no weights.
+    Raises TvmsError: E0906 if `num_input` is invalid, shared weights differ, or the weights are not the result of the
+    transform that the module has, E0905 if one of the listed functions has no weights.
     """
     weighted = {
         name: function
         for name, function in mod.functions.items()
         if isinstance(function, relax.Function) and NUM_INPUT in function.attrs
     }
+    is_shared = shared_transform is not False
+    for transform in [_SHARED] if is_shared else [f"{name}_{_SHARED}" for name in weighted]:
+        weighted.pop(transform, None)
     names = list(weighted) if isinstance(shared_transform, bool) else [*shared_transform] or list(weighted)
     for name in names:
         if name not in weighted:
             reason = f"the module has no function '{name}' with weights"
             raise error("E0905", reason, help="give it the attribute num_input")
-    groups = [names] if shared_transform is not False and names else [[name] for name in names]
+    groups = [names] if is_shared and names else [[name] for name in names]
     functions: dict[str, BaseFunc] = dict(mod.functions)
     for group in groups:
         early, late = _split({name: weighted[name] for name in group}, mod)
         functions |= late
-        hint = "transform_params" if shared_transform is not False else f"{group[0]}_transform_params"
-        symbol = unused_name(hint, mod.functions)
+        symbol = _SHARED if is_shared else f"{group[0]}_{_SHARED}"
+        known = mod.functions.get(symbol)
+        if isinstance(known, relax.Function) and input_count(known) == 0:
+            early = _following(early, known, symbol)
+        else:
+            symbol = unused_name(symbol, mod.functions)
         functions[symbol] = replace(early, attrs={NUM_INPUT: 0, "global_symbol": symbol})
     return clean_up(replace(mod, functions=functions)) if groups else mod
+
+
+def _following(early: relax.Function, known: relax.Function, name: str) -> relax.Function:
+    """Return the transform `known` followed by the transform `early` of its results."""
+    known = with_new_variables(known)
+    is_bundled = len(known.params) == 1 and isinstance(known.params[0].struct_info, relax.TupleStructInfo)
+    known = known if is_bundled else bundled(known, "params")
+    (weights,), result = early.params, infer_struct_info(known.body.body)
+    dims: dict[tir.Var, tir.PrimExpr] = {}
+    reason = bind_dims(infer_struct_info(weights), result, dims)
+    if reason is not None:
+        raise error("E0906", f"the weights are not the result of '{name}': {reason}", known.span)
+    early = substitute(early, dims)
+    given = relax.DataflowVar(weights.name_hint, struct_info=result)
+    early = substitute(early, {early.params[0]: given})
+    handed = relax.VarBinding(given, known.body.body)
+    first = relax.SeqExpr((*known.body.blocks, relax.DataflowBlock((handed,)), *early.body.blocks), early.body.body)
+    bindings = [binding for block in first.blocks for binding in block.bindings]
+    local: dict[Node, Node] = {
+        binding.var: relax.DataflowVar(binding.var.name_hint, struct_info=binding.var.struct_info)
+        for binding in bindings
+        if binding.var is not first.body
+    }
+    block = substitute(relax.DataflowBlock(tuple(bindings)), local)
+    body = replace(first, blocks=(block,), struct_info=early.body.struct_info)
+    return replace(early, params=known.params, body=body, struct_info=None)
 
 
 def known_from_weights(function: relax.Function, mod: IRModule) -> set[Node]:
@@ -75,6 +111,10 @@ class _Part:
         self.lifted, self.needing = _liftable(function, self.weights, mod)
         self.shared: dict[Node, relax.Var] = {}
         """Corresponding variables of the first function."""
+        self.dims = tuple(
+            dict.fromkeys(node for weight in self.weights for node in walk(weight) if isinstance(node, tir.Var))
+        )
+        """The symbolic dimensions of the weights."""
 
     def match(self, first: _Part, common: Sequence[relax.Binding]) -> list[relax.Binding]:
         """Return those bindings of `common` that this function also computes."""
@@ -108,15 +148,26 @@ class _Part:
     def _is_gone(self, var: relax.Var, gone: Set[Node]) -> bool:
         return var in self.needing and self.shared.get(var) in gone
 
-    def late(self, body: relax.SeqExpr, given: Sequence[relax.Var]) -> relax.Function:
-        """Return the function with `body` and parameters for `given` instead of its weights."""
-        own = {
-            self.shared[var]: var
-            for var in (*self.weights, *[binding.var for binding in self.lifted])
-            if var in self.shared
-        }
-        params = [_plain(own[var]) for var in given]
-        taken: dict[Node, Node] = {own[var]: param for var, param in zip(given, params, strict=True)}
+    def lost(self, body: relax.SeqExpr, given: Sequence[relax.Var]) -> set[int]:
+        """Return the numbers of the dimensions that `body` uses, but neither the inputs nor `given` define."""
+        defined = {dim for var in (*self.inputs, *self._own(given)) for dim in dimensions_alone(infer_struct_info(var))}
+        used = {node for node in walk(body) if isinstance(node, tir.Var)}
+        return {place for place, dim in enumerate(self.dims) if dim in used and dim not in defined}
+
+    def _own(self, given: Sequence[relax.Var]) -> list[relax.Var]:
+        """Return the variables of this function that correspond to `given`."""
+        lifted = [binding.var for binding in self.lifted]
+        own = {self.shared[var]: var for var in (*self.weights, *lifted) if var in self.shared}
+        return [own[var] for var in given]
+
+    def late(self, body: relax.SeqExpr, given: Sequence[relax.Var], places: Sequence[int]) -> relax.Function:
+        """Return the function with `body` and parameters for `given` instead of its weights, the first one for dimensions."""
+        own = self._own(given)
+        params = [_plain(var) for var in own]
+        taken: dict[Node, Node] = dict(zip(own, params, strict=True))
+        if places:
+            sizes = relax.ShapeStructInfo(tuple([self.dims[place] for place in places]), len(places))
+            params.insert(0, relax.Var("shape", struct_info=sizes))
         return substitute(replace(self.function, params=(*self.inputs, *params), body=body, struct_info=None), taken)
 
 
@@ -137,8 +188,10 @@ def _split(group: Mapping[str, relax.Function], mod: IRModule) -> tuple[relax.Fu
     used = {part.shared.get(node) for part, body in zip(parts, bodies, strict=True) for node in walk(body)}
     given = [param for param in first.weights if param in used]
     given += [binding.var for binding in common if binding.var in first.needing and binding.var in used]
-    late = {part.name: part.late(body, given) for part, body in zip(parts, bodies, strict=True)}
-    return _of_weights(first.weights, common, given), late
+    lost = [part.lost(body, given) for part, body in zip(parts, bodies, strict=True)]
+    places = sorted(set[int]().union(*lost))
+    late = {part.name: part.late(body, given, places) for part, body in zip(parts, bodies, strict=True)}
+    return _of_weights(first.weights, common, given, [first.dims[place] for place in places]), late
 
 
 def _liftable(
@@ -170,18 +223,19 @@ def _liftable(
 
 
 def _of_weights(
-    weights: Sequence[relax.Var], lifted: Sequence[relax.Binding], given: Sequence[relax.Var]
+    weights: Sequence[relax.Var], lifted: Sequence[relax.Binding], given: Sequence[relax.Var], dims: Sequence[tir.Var]
 ) -> relax.Function:
-    """Return the function from a tuple of the weights to a tuple of `given`."""
+    """Return the function from a tuple of the weights to a tuple of `given`, after the shape `dims` if there are any."""
     copies: dict[Node, Node] = {var: relax.Var(var.name_hint, struct_info=var.struct_info) for var in weights}
     copies |= {
         binding.var: relax.DataflowVar(binding.var.name_hint, struct_info=binding.var.struct_info) for binding in lifted
     }
-    info = relax.TupleStructInfo(tuple([var.struct_info for var in given]))  # type: ignore[reportArgumentType]
+    shape = [relax.ShapeExpr(tuple(dims), struct_info=relax.ShapeStructInfo(tuple(dims), len(dims)))] if dims else []
+    info = relax.TupleStructInfo(tuple([infer_struct_info(value) for value in (*shape, *given)]))
     result = relax.Var("gv", struct_info=info)
-    whole = relax.VarBinding(result, relax.Tuple(tuple(given), struct_info=info))
+    whole = relax.VarBinding(result, relax.Tuple((*shape, *given), struct_info=info))
     block = relax.DataflowBlock((*lifted, whole))
     function = relax.Function(tuple(weights), relax.SeqExpr((block,), result, struct_info=info), info)
     function = substitute(function, copies)
-    dims = {node: replace(node) for node in walk(function) if isinstance(node, tir.Var)}
-    return bundled(replace(substitute(function, dims), attrs={NUM_INPUT: 0}), "params")
+    renewed = {node: replace(node) for node in walk(function) if isinstance(node, tir.Var)}
+    return bundled(replace(substitute(function, renewed), attrs={NUM_INPUT: 0}), "params")
