@@ -107,7 +107,12 @@ class GraphOperators(Generic[Value]):
         return iter(hooks.call("parts", self))
 
     def __getitem__(self, index: int) -> Any:
-        return hooks.call("parts", self)[index]
+        parts = hooks.call("parts", self)
+        try:
+            return parts[index]
+        except IndexError:
+            message = f"{type(self).__name__} index out of range: {index}, but it has {len(parts)} parts"
+            raise IndexError(message) from None
 
 
 def _apply(name: str, *args: object) -> Any:

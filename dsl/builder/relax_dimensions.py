@@ -37,7 +37,7 @@ def dimensions(builder: BlockBuilder, node: syntax.Expr, or_value: bool = False)
             value = computed(builder, node)
     if values.is_tuple(value):
         return tuple(_as_dimension(builder, item, node) for item in value)
-    if or_value:
+    if or_value or value is None:
         return value
     reason = f"{describe(value)} is not a list of dimensions"
     raise builder.context.error("E0321", reason, node, "write them as a tuple: (n, 4), or (n,) for one")

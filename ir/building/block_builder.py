@@ -161,6 +161,25 @@ class BlockBuilder(TensorFunctions):
         self._frames.pop()
         return (relax.DataflowBlock if frame.is_dataflow else relax.BindingBlock)(tuple(frame.bindings))
 
+    def begin_scope(self, params: Sequence[Var] | None = None) -> None:
+        """Begin a block outside of a function, until `end_scope`; the dimensions of `params` need no definition."""
+        del params
+        self.begin_block(is_dataflow=False)
+
+    def end_scope(self) -> None:
+        """End the scope, and drop the bindings in it."""
+        self.end_block()
+
+    @contextmanager
+    def testing_scope(self, def_vars: Sequence[tir.Var]) -> Generator[None]:
+        """Normalize and infer outside of a function, in a `with`; the dimensions `def_vars` need no definition."""
+        del def_vars
+        self.begin_scope()
+        try:
+            yield
+        finally:
+            self.end_scope()
+
     def _begin_binding_block(self) -> None:
         """Begin a block (a name of TVM)."""
         self.begin_block(is_dataflow=False)

@@ -207,3 +207,26 @@ def test_blocks_are_built_outside_of_functions() -> None:
     assert [binding.var.name_hint for binding in (*outer.bindings, *inner.bindings)] == ["gv", "inner", "gv1"]
     with pytest.raises(RuntimeError, match="no function is being built"):
         bb._end_block()
+
+
+def test_values_are_normalized_in_a_scope_without_function() -> None:
+    n = tir.Var("n", "int64")
+    x = relax.Var("x", relax.TensorStructInfo((n,), "float32"))
+    bb = relax.BlockBuilder()
+    with bb.testing_scope(def_vars=[n]):
+        call = bb.normalize(relax.op.add(relax.op.exp(x), x))
+        assert isinstance(call, relax.Call)
+        assert isinstance(call.args[0], relax.Var)
+    bb.begin_scope([x])
+    assert bb.emit(x).struct_info == x.struct_info
+    bb.end_scope()
+    with pytest.raises(RuntimeError, match="no function is being built"):
+        bb.emit(x)
+
+
+def test_parts_are_counted() -> None:
+    x = relax.Var("x", relax.TensorStructInfo((2,), "float32"))
+    with pytest.raises(IndexError, match="Tuple index out of range: 2, but it has 2 parts"):
+        relax.Tuple([x, x])[2]
+    with pytest.raises(IndexError, match="ShapeExpr index out of range: -2, but it has 1 parts"):
+        relax.ShapeExpr([4])[-2]

@@ -289,3 +289,14 @@ def test_operators_of_the_dialect_are_functions_of_values() -> None:
     assert R.add(x, x).struct_info == R.Tensor((2,), "float32")
     with pytest.raises(tvms.TvmsError, match="E0326"):
         R.add(x, relax.Var("y", R.Tensor((3,), "float32")))
+
+
+def test_unknown_dimensions_may_be_values_of_the_program() -> None:
+    shape, ndim = None, 2
+
+    @R.function(private=True)
+    def function(s: R.Shape(shape, ndim=ndim), x: R.Tensor(shape, "float32", ndim=ndim)):
+        return s
+
+    assert function.params[0].struct_info == R.Shape(ndim=2)
+    assert function.params[1].struct_info == R.Tensor("float32", ndim=2)
