@@ -4,4 +4,10 @@ from ..diagnostics import TvmsError
 
 TVMError = DiagnosticError = InternalError = TvmsError
 
-__all__ = ["DiagnosticError", "InternalError", "TVMError"]
+
+def py_str(x: bytes) -> str:
+    """Return the text that `x` holds in UTF-8 (TVM: `tvm.base.py_str`)."""
+    return x.decode("utf-8")
+
+
+__all__ = ["DiagnosticError", "InternalError", "TVMError", "py_str"]

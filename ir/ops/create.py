@@ -6,16 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import te, tir
-from ..base import StructInfo
+from ..base import StructInfo, VDevice
 from ..dtype import is_float
-from ..relax import Constant, PrimStructInfo, PrimValue
+from ..relax import Constant, PrimStructInfo, PrimValue, TensorStructInfo
 from . import dims as d
 from .inference import Inference, describe, like, shaped, tensor_info
 from .registry import Param, RelaxOp, register
 
 
-def _of_shape(a: Inference, dtype: str) -> StructInfo:
-    return shaped(a, "shape", dtype)
+def _of_shape(a: Inference, dtype: str, vdevice: VDevice | None = None) -> StructInfo:
+    return shaped(a, "shape", dtype, vdevice)
 
 
 def _infer_init(a: Inference) -> StructInfo:
@@ -37,8 +37,9 @@ def _fill_dtype(a: Inference) -> str:
 
 
 def _infer_full(a: Inference) -> StructInfo:
-    dtype = _fill_dtype(a)
-    return _of_shape(a, dtype if a.attr("dtype") == "void" else a.attr("dtype"))
+    dtype, value = _fill_dtype(a), a.info("fill_value")
+    vdevice = value.vdevice if isinstance(value, TensorStructInfo) else None
+    return _of_shape(a, dtype if a.attr("dtype") == "void" else a.attr("dtype"), vdevice)
 
 
 def _infer_full_like(a: Inference) -> StructInfo:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import tvms
 from hypothesis import given
@@ -17,6 +18,7 @@ from tvms.relax.analysis import (
     detect_recursion,
     erase_to_well_defined,
     get_static_type,
+    post_order_visit,
     remove_all_unused,
     struct_info_base_check,
     struct_info_lca,
@@ -348,3 +350,32 @@ def test_calls_of_external_functions_are_values_in_python() -> None:
     assert call.op.global_symbol == "scaled"
     assert call.attrs == {"factor": 2}
     assert call.struct_info == R.Tensor((n,), "float32")
+
+
+def test_every_node_is_visited_once() -> None:
+    x = relax.Var("x", R.Tensor((n,), "float32"))
+    y = relax.Var("y", R.Tensor((n,), "float32"))
+    block = relax.BindingBlock([relax.VarBinding(y, relax.op.add(x, x))])
+    seen: list[str] = []
+    post_order_visit(
+        relax.Function([x], relax.SeqExpr([block], y)), lambda node: seen.append(getattr(node, "name_hint", ""))
+    )
+    assert [name for name in seen if name in ("x", "y")] == ["x", "y"]
+
+
+def test_a_filled_tensor_is_on_the_device_of_its_value() -> None:
+    place = VDevice("llvm")
+    value = relax.Var("value", relax.TensorStructInfo((), "float32", place))
+    assert relax.op.full((2, 3), value).struct_info == relax.TensorStructInfo((2, 3), "float32", place)
+
+
+def test_parameters_are_detached_as_they_are() -> None:
+    x = relax.Var("x", R.Tensor((n,), "float32"))
+    array = tvms.nd.array(np.ones(3, "float32"))
+    function = relax.Function([x], x)
+    mod, arrays = relax.frontend.detach_params(
+        tvms.IRModule({"f": function.with_attr("params", [array, relax.const(2.0)])})
+    )
+    tvms.ir.assert_structural_equal(mod, tvms.IRModule({"f": function}))
+    np.testing.assert_array_equal(arrays["f"][0].numpy(), array.numpy())
+    assert float(arrays["f"][1]) == 2

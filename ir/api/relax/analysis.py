@@ -144,9 +144,12 @@ def has_reshape_pattern(func: tir.PrimFunc) -> bool:
 
 
 def post_order_visit(expr: Node, fvisit: Callable[[Any], object]) -> None:
-    """Call `fvisit` with every node of a program, children first."""
+    """Call `fvisit` with every node of a program once, children first."""
+    seen: set[int] = set()
     for node in post_order(expr):
-        fvisit(node)
+        if id(node) not in seen:
+            seen.add(id(node))
+            fvisit(node)
 
 
 def all_vars(expr: Node) -> list[relax.Var]:

@@ -23,6 +23,7 @@ def detach_params(module: IRModule) -> tuple[IRModule, dict[str, list[Any]]]:
     for name, function in functions.items():
         if isinstance(function, relax.Function) and "params" in function.attrs:
             attrs = dict(function.attrs)
-            arrays[name] = [constant.data for constant in attrs.pop("params")]
+            given = attrs.pop("params")
+            arrays[name] = [value.data if isinstance(value, relax.Constant) else value for value in given]
             functions[name] = replace(function, attrs=attrs)
     return replace(module, functions=functions), arrays
