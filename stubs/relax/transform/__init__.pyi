@@ -283,10 +283,11 @@ def LiftTransformParams(shared_transform: builtins.bool | collections.abc.Sequen
     Weights are the parameters after the first `num_input`. The new function takes them as a tuple. It returns the new
     parameters of the old function: the weights that this still uses, followed by the computed values. Branches and
     values guarded by `R.builtin.stop_lift_params` are not moved. With `shared_transform`, one function
-    `transform_params` performs the computations that all functions, or all those listed, have in common.
+    `transform_params` performs the computations that all functions, or all those listed, have in common. If the module has
+    a transform of that name, the new one follows it.
 
-    Raises TvmsError: E0906 if `num_input` is invalid or shared weights differ, E0905 if one of the listed functions has
-    no weights.
+    Raises TvmsError: E0906 if `num_input` is invalid, shared weights differ, or the weights are not the result of the
+    transform that the module has, E0905 if one of the listed functions has no weights.
     """
 def LoopPartition() -> tvms.ir.passes.transform.Pass:
     """Return `func` with loops split where a guard inside them may become false."""
