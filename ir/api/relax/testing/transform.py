@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ....passes.catalogue import Normalize
-from ....passes.transform import Pass
+from ....passes.transform import Pass, passes
 
 
 def ApplyEmptyCppMutator() -> Pass:
     """Return the pass that visits every expression and changes nothing but its normal form."""
-    return Normalize()
+    return passes()["Normalize"]()
