@@ -369,6 +369,8 @@ def _attribute_of(context: Context, owner: Any, node: syntax.Attribute) -> Any:
     if isinstance(value, tir.Buffer):  # a view that has no name yet
         return _attribute_of(context, value, node)
     help = did_you_mean(node.attr, (*readers, *methods))
+    if isinstance(owner, Form):
+        help = remedies.limit(owner.name, node.attr) or help
     if help is None and isinstance(owner, tir.PrimExpr):
         start, end = node.value.start, node.value.end
         help = remedies.attribute(node.attr, context.source.text[start:end])

@@ -134,7 +134,8 @@ class FormUse(Struct, frozen=True, eq=False):
         """The enclosing loop function; E0201 if there is none."""
         if self.context.tir is None:
             other = f"R.{self.name.removeprefix('T.')}"
-            help = f"write {other}" if remedies.is_form(other) else "open one with T.prim_func"
+            help = remedies.step(self.name) or "open one with T.prim_func"
+            help = f"write {other}" if remedies.is_form(other) else help
             raise self.error("E0201", f"{self.name} belongs in a loop function", help)
         return self.context.tir
 

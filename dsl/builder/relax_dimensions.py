@@ -12,6 +12,7 @@ from ...ir.signature import describe
 from .. import syntax
 from ..parser import parse_syntax
 from . import relax_values as values
+from .context import POISON
 from .relax_blocks import BlockBuilder
 from .signatures import names_in, quoted
 
@@ -84,6 +85,8 @@ def _as_dimension(
     if not is_scalar and value.dtype != "int64":
         if not isinstance(value, tir.IntImm):
             reason = f"expected a dimension of dtype int64, got {value.dtype}"
+            if isinstance(value, tir.Var):  # reported once
+                context.scope.define(value.name, POISON)
             raise context.error(
                 "E0321", reason, node, 'declare its variables with T.int64(), or write T.Cast("int64", …)'
             )

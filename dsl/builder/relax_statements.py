@@ -63,6 +63,8 @@ def _build(builder: BlockBuilder, statement: syntax.Stmt, leaves: bool) -> None:
             pass
         case syntax.Return():
             help = "end the function with one return, outside of if and else"
+            if builder.in_dataflow:
+                help = "write R.output(…) at the end of the dataflow block, and return after the block"
             raise context.error("E0306", "return is only allowed at the end of a function", statement, help)
         case _:
             what = _NAMES_OF_STATEMENTS.get(type(statement), "this statement")

@@ -101,6 +101,10 @@ _FOREIGN_FORMS = {
     "S.inline": "did you mean 'S.compute_inline'?",
     **dict.fromkeys(("R.ret", "R.Return"), "end the function with `return value`"),
     "R.emit": "bind the value to a name: y = R.add(x, x)",
+    **dict.fromkeys(("T.inf", "T.infty"), 'write T.float32("inf")'),
+    "T.nan": 'write T.float32("nan")',
+    **dict.fromkeys(("T.fmax", "T.fmaxf"), "did you mean 'T.max'?"),
+    **dict.fromkeys(("T.fmin", "T.fminf"), "did you mean 'T.min'?"),
     "T.alloc_fragment": "write T.alloc_local, or T.alloc_buffer with a scope",
 }
 """Remedies for forms that TileLang, older versions of TVM and other frameworks have."""
@@ -138,6 +142,7 @@ _LISTS = {
     "R.reshape": "write the shape as one tuple: R.reshape(x, (n, 4))",
     "R.broadcast_to": "write the shape as one tuple: R.broadcast_to(x, (n, 4))",
     "R.permute_dims": "write the axes as one list: R.permute_dims(x, axes=[1, 0])",
+    "T.func_attr": 'write the attributes as a dict: T.func_attr({"tir.noalias": True})',
     "R.einsum": 'write the operands as one tuple: R.einsum((x, y), "ij,jk->ik")',
 }
 """Remedies for elements that are written as arguments of their own instead of one tuple or list, by form."""
@@ -162,6 +167,20 @@ def attribute(name: str, owner: str) -> str | None:
     return f"write T.{name}({owner})" if is_form(f"T.{name}") else None
 
 
+def step(form: str) -> str | None:
+    """Return a remedy for a form of loops in a schedule: the primitive of its name, such as S.unroll."""
+    from ...ir.schedule.declaration import primitive_called
+
+    name = form.removeprefix("T.")
+    return f"write S.{name}" if primitive_called(name) is not None else None
+
+
+def limit(form: str, name: str) -> str | None:
+    """Return a remedy for an attribute of a dtype that other languages have, as in `T.float32.max`."""
+    dtype = form.removeprefix("T.")
+    return f'write T.{name}_value("{dtype}")' if name in ("min", "max") and is_dtype(dtype) else None
+
+
 def foreign_form(name: str) -> str | None:
     """Return a remedy for a form that other languages have, such as "T.Kernel"."""
     return _FOREIGN_FORMS.get(name)
@@ -175,6 +194,8 @@ def foreign_operator(name: str) -> str | None:
 
 def usage(form: str, at: int | str | None) -> str | None:
     """Return a remedy for arguments at a place that do not fit the signature of a form, but that of another one."""
+    if form == "T.func_attr" and isinstance(at, int):
+        return _LISTS[form]
     if form == "T.where" and isinstance(at, int):
         return "write T.if_then_else(condition, a, b) for a value; T.where takes the predicate of a block"
     return None
@@ -188,6 +209,14 @@ def argument(form: str, name: str, value: object) -> str | None:
         return f'T.cast takes the value first: T.cast(x, "{value}")'
     if name == "dtype" and form.startswith("T.call_") and isinstance(value, str):
         return f'write the dtype of the result before the name: {form}("int32", "{value}", …)'
+    if form == "T.thread_binding" and name == "start" and isinstance(value, str):
+        return f'write the extent first, and name the axis: T.thread_binding(16, thread="{value}")'
+    if form == "T.match_buffer" and name == "shape" and isinstance(value, str):
+        return f'write the parameter first: T.match_buffer(a, (128,), "{value}")'
+    if form == "T.axis.remap" and name == "bindings" and isinstance(value, str):
+        return 'write the kinds as one string, and the bindings as one list: T.axis.remap("SR", [i, j])'
+    if form == "T.grid" and isinstance(value, tuple | list):
+        return "write the extents without brackets: T.grid(16, 16)"
     if form == "T.var" and name == "name":
         return "declare a variable with a value as x: T.float32 = …"
     return None

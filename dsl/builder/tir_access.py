@@ -15,6 +15,9 @@ from .context import Context, Failed
 from .convert import Mismatch, constant, expression, is_tuple
 from .tir_difference import difference
 
+_AXES = ("i", "j", "k", "l", "m", "n")
+"""Names of indices in remedies."""
+
 
 def access(context: Context, buffer: tir.Buffer, node: syntax.Subscript, indices: Sequence[Any]) -> Any:
     """Return `buffer[indices]` as a value: a BufferRegion if there are slices and none has a step, else a BufferLoad.
@@ -57,6 +60,10 @@ def check_rank(context: Context, buffer: tir.Buffer, count: int, node: syntax.Sy
     if count != rank:
         message = f"buffer '{buffer.name}' has {rank} dimension{'s' * (rank != 1)}, but {count} {_indices(count)} given"
         help = f"write {buffer.name}[()]" if rank == 0 else None
+        if count == 1 and 1 < rank <= len(_AXES):
+            help = (
+                f"write one index for each dimension, in one pair of brackets: {buffer.name}[{', '.join(_AXES[:rank])}]"
+            )
         raise context.error("E0235", message, node, help)
 
 

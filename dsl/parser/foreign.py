@@ -83,6 +83,10 @@ def _operator(place: UnexpectedToken) -> Problem | None:
         return _refuse("`is`", place.token, "compare with `==`")
     following = place.tokens[place.index + 1 : place.index + 2]
     if place.kind == "in" or (place.kind == "not" and following and following[0][0] == "in"):
+        if place.tokens[0][0] == "for":
+            return _refuse(
+                "a second `in` of a loop", place.token, "write one loop over both: for i, j in T.grid(8, 8):"
+            )
         return _refuse("`in` as an operator", place.token, "compare with `==`, joined by `or`")
     return None
 

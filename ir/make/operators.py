@@ -28,7 +28,8 @@ def integer(value: Operand, what: str, span: Span | None) -> tir.PrimExpr:
     """Return `value` as an expression; E0233 if it is not an integer."""
     value = to_expr(value, span)
     if not (is_int(value.dtype) or is_bool(value.dtype)):
-        raise error("E0233", f"{what} takes integers, not {value.dtype}", value.span or span)
+        help = "write / for floats, or T.floor(a / b)" if what == "//" else None
+        raise error("E0233", f"{what} takes integers, not {value.dtype}", value.span or span, help)
     return value
 
 

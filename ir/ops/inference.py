@@ -97,6 +97,8 @@ class Inference:
             with_shape = any(param.kind.removeprefix("opt_") == "shape" for param in self.op.params)
             is_shape = with_shape and isinstance(info, TupleStructInfo | ShapeStructInfo)
             help = "pass the tensor first, and the shape after it" if is_shape else None
+            if isinstance(info, TupleStructInfo) and not info.fields:
+                help = "a loop function returns nothing: call it by R.call_tir(f, (x,), out_sinfo=R.Tensor(…))"
             raise self.fail("E0322", f"needs a tensor as '{name}', but it is {describe(info)}", help, argument)
         return info
 

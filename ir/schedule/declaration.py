@@ -172,6 +172,8 @@ class Primitive(Struct, frozen=True, eq=False, dict=True):
             reason = f"expected {expected}, got {_described(value)}"
             is_list = argument.variadic and isinstance(value, list | tuple)
             help = f"write S.{self.name}(*…), which gives the elements of a list one by one" if is_list else None
+            if "None" in expected and isinstance(value, int):
+                help = f"write {argument.name}=[None, {value}]"
             help = help or self._binding.usage(f"S.{self.name}")
             change = Change("*{}") if is_list else None
             raise ARGUMENT.refuse(

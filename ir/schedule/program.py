@@ -22,6 +22,10 @@ from .tree import Became, Tree, replaced, statements_in, walk_statements
 _Stmt = TypeVar("_Stmt", bound=tir.Stmt)
 
 
+_LISTED = 12
+"""How many names of blocks a remedy lists at most."""
+
+
 class Program:
     """Module that one primitive changes."""
 
@@ -131,7 +135,9 @@ class Program:
         found = self.blocks_named(name, function)
         if len(found) != 1:
             many = f"{len(found)} blocks are" if found else "no block is"
-            help = None if found else did_you_mean(name, [block.name_hint for block in self._blocks_in(function)])
+            known = [block.name_hint for block in self._blocks_in(function) if block.name_hint != "root"]
+            listed = f"use {'one of ' * (len(known) > 1)}{', '.join(known)}" if 0 < len(known) <= _LISTED else None
+            help = None if found else did_you_mean(name, known) or listed
             raise EXISTS.refuse(
                 f"{many} called '{name}' in function '{function}'", *found, help=help, argument=argument
             )

@@ -369,7 +369,7 @@ error[E0502]: argument 1, 'block' to get_loops: no block is called 'X' in functi
     |
  13 |     S.unroll(S.get_loops("X")[0])
     |                          ^^^
-    = help: print the current program with sch.show()
+    = help: use C
 
 error[E0601]: unknown target 'lvm'
    --> s.tvms:15:29

@@ -58,7 +58,9 @@ def bind(program: Program, loop: Loop, thread_axis: Text) -> None:
     threads. Comments stay.
     """
     if thread_axis not in THREADS:
-        help = did_you_mean(thread_axis, THREADS)
+        kind, _, axis = thread_axis.replace("_", ".").partition(".")
+        full = next((name for name in THREADS if name.startswith(kind) and name.endswith(f".{axis}")), None)
+        help = f"did you mean '{full}'?" if kind and axis and full else did_you_mean(thread_axis, THREADS)
         raise THREAD.refuse(f"unknown thread axis '{thread_axis}'", argument="thread_axis", help=help)
     _check_threads(program, loop, thread_axis)
     _run_as(program, loop, tir.ForKind.THREAD_BINDING, thread_axis)

@@ -67,7 +67,9 @@ def _function(program: Program, name: str | None) -> str:
             "'func_name' is missing, and the module has several functions", help="give func_name, or call work_on"
         )
     if not isinstance(program.module.functions.get(function), tir.PrimFunc):
-        raise EXISTS.refuse(f"the module has no loop function '{function}'")
+        known = [key for key, value in program.module.functions.items() if isinstance(value, tir.PrimFunc)]
+        help = f"use {'one of ' * (len(known) > 1)}{', '.join(known)}"
+        raise EXISTS.refuse(f"the module has no loop function '{function}'", help=help)
     return function
 
 
