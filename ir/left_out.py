@@ -19,6 +19,8 @@ _REMOTE = (
 _RUNTIMES = "TVM replaced the graph executor by Relax's virtual machine; use tvms.relax.VirtualMachine"
 _TUNING = "tune with 'tvms tune', which writes the best schedule into the text"
 _MEASURED = "meta_schedule.tune_tir builds, measures and searches itself; its arguments limit the trials"
+_PROCESSORS = "tvms tunes for processors; tvms.dlight schedules for GPUs"
+_POSTPROC = "the compiler lowers schedules without postprocessors; give the steps in the S.schedule, or in space_generator.ScheduleFn"
 _SPACES = "a search space is an S.schedule that draws numbers: write it into the file, or see docs/tuning.md"
 _ATTRS = "attributes of a node are its fields: read call.attrs, and pass keywords to the operator"
 _CXX = "it is a part of TVM's C++ objects, which tvms does not have"
@@ -81,11 +83,15 @@ LEFT_OUT = {
     "meta_schedule.cost_model": _MEASURED,
     "meta_schedule.database": "a database is one file: meta_schedule.Database(path)",
     "meta_schedule.mutator": _MEASURED,
-    "meta_schedule.postproc": _SPACES,
+    "meta_schedule.postproc": _POSTPROC,
     "meta_schedule.runner": _MEASURED,
-    "meta_schedule.schedule_rule": _SPACES,
+    "meta_schedule.schedule_rule.AutoBind": _PROCESSORS,
+    "meta_schedule.schedule_rule.CrossThreadReduction": _PROCESSORS,
+    "meta_schedule.schedule_rule.MultiLevelTilingTensorCore": _PROCESSORS,
+    "meta_schedule.schedule_rule.MultiLevelTilingWideVector": _SPACES,
+    "meta_schedule.schedule_rule.MultiLevelTilingWithIntrin": _SPACES,
+    "meta_schedule.schedule_rule.RandomComputeLocation": _SPACES,
     "meta_schedule.search_strategy": _MEASURED,
-    "meta_schedule.space_generator": _SPACES,
     "meta_schedule.task_scheduler": _MEASURED,
     "metal": _HARDWARE,
     "micro": _MICRO,

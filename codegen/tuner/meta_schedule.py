@@ -4,20 +4,21 @@
         database = meta_schedule.tune_tir(mod, target="llvm", work_dir="work", max_trials_global=64)
         schedule = meta_schedule.compile_tir(database, mod, target="llvm")
 
-Spaces, search and measurements are those of `tvms tune`; TVM's objects for them (`Builder`, `Runner`, `SpaceGenerator`) do not
-exist: a space is a schedule text.
+Search and measurements are those of `tvms tune`; TVM's objects for them (`Builder`, `Runner`, `Mutator`) do not exist. Spaces may
+come from generators with rules (`space_generator`, `schedule_rule`), which make schedule texts.
 """
 
 from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
 from ...ir import tir
 from ...ir.base import IRModule
+from ...ir.diagnostics import ArgumentError, Diagnostic
 from ...ir.passes.transform import get_pass
 from ...ir.programs import as_module
 from ...ir.schedule import Schedule
@@ -27,11 +28,13 @@ from ..target import TargetLike, get_target
 from ..tuned import with_tuned
 from .database import Database
 from .runner import LocalRunner
+from .space_generator import SpaceGenerator, TuneContext, generated_spaces
 from .tasks import check_tunable, tasks_of
 from .tuning import Plan, Tuning
 from .use import tuned_by, tuned_schedules
 
-__all__ = ["Database", "compile_tir", "tune_relax", "tune_tir"]
+__all__ = ["Database", "TuneContext", "compile_tir", "derived_object", "tune_relax", "tune_tir"]
+_Class = TypeVar("_Class", bound=type)
 FILE = "tvms-tuning.db"
 """Name of the database in a work directory."""
 
@@ -46,16 +49,23 @@ def tune_tir(
     num_trials_per_iter: int = 16,
     seed: int | None = None,
     num_threads: int = 0,
+    space: SpaceGenerator | str = "post-order-apply",
+    strategy: str = "evolutionary",
 ) -> Database:
     """Tune the loop functions of a module, and return the database with the measurements (TVM: `meta_schedule.tune_tir`).
 
     `max_trials_global` counts the trials of all functions, `max_trials_per_task` those of one without a faster schedule after
-    which its search ends. `num_threads` is the number of threads of a parallel loop (0: all cores). Functions that cannot be tuned are left
+    which its search ends. `space` makes the spaces beside those of the default schedules; a text means the tuner's own. `num_threads` is the number of threads of a parallel loop (0: all cores). Functions that cannot be tuned are left
     out. Raises E1103 if the database cannot be written, E1104 for GPUs.
     """
     chosen = get_target(default_target(target))
     check_tunable(chosen)
+    if strategy != "evolutionary":
+        reason = f"argument 'strategy' to tune_tir: expected 'evolutionary', got {strategy!r}"
+        raise ArgumentError([Diagnostic("E0702", reason, None, "leave it out")])
     tasks, left_out = tasks_of(as_module(mod), chosen)
+    if not isinstance(space, str):
+        tasks = [replace(task, own=generated_spaces(space, task.workload, chosen)) for task in tasks]
     folder = Path(work_dir)
     folder.mkdir(parents=True, exist_ok=True)
     database, runner = Database(folder / FILE), LocalRunner()
@@ -92,6 +102,11 @@ def compile_tir(database: Database, mod: IRModule | tir.PrimFunc, target: Target
     for text in texts.values():
         schedule.replay(text)
     return schedule if texts else None
+
+
+def derived_object(cls: _Class) -> _Class:
+    """Return the class: rules and generators of users are plain subclasses (TVM: `meta_schedule.derived_object`)."""
+    return cls
 
 
 def tune_functions(module: IRModule, work_dir: str, trials: int, per_task: int | None) -> IRModule:

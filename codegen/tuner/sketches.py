@@ -65,7 +65,7 @@ class _Nest(Struct, frozen=True, eq=False):
 class _Generator:
     def __init__(self, schedule: Schedule, lanes: int, is_cached: bool, has_parts: bool) -> None:
         self.schedule, self.lanes, self.is_cached, self.has_parts = schedule, lanes, is_cached, has_parts
-        self._is_special = not (is_cached or has_parts)
+        self.is_special = not (is_cached or has_parts)
 
     def run(self) -> bool:
         """Apply the steps; return whether the sketch differs from the plain one."""
@@ -77,13 +77,13 @@ class _Generator:
             return False
         if len(blocks) > _MOST_BLOCKS:
             return False
-        left = [block for block in blocks if not self._inlined(block)]
+        left = [block for block in blocks if not self.inlined(block)]
         steps = len(sch.trace.insts)
         for block in left:
-            nest = self._nest(block)
+            nest = self.nest(block)
             if nest is not None and not self._scheduled(block, nest):
-                self._rows(nest)
-        return self._is_special and len(sch.trace.insts) > steps
+                self.rows(nest)
+        return self.is_special and len(sch.trace.insts) > steps
 
     def text(self, function: str) -> ScheduleText:
         """Return the steps with open draws."""
@@ -93,14 +93,14 @@ class _Generator:
 
     # --- Blocks
 
-    def _inlined(self, block: BlockRV) -> bool:
+    def inlined(self, block: BlockRV) -> bool:
         """Inline a block without reductions into its consumers, if possible."""
         node = self.schedule.get(block)
         if any(axis.iter_type is not _DATA_PAR for axis in node.iter_vars):
             return False
         return self._try("compute_inline", block)
 
-    def _nest(self, block: BlockRV) -> _Nest | None:
+    def nest(self, block: BlockRV) -> _Nest | None:
         """Return the loops of a block that can be reordered; None if there are none."""
         program, node = self.schedule.program(), self.schedule.get(block)
         handles = self.schedule.get_loops(block)
@@ -125,9 +125,9 @@ class _Generator:
         """Schedule a reduction in tiles or partial sums; return whether that is done."""
         if not nest.reduction:
             return False
-        if self.has_parts and self._count(nest.spatial) <= _FEW and self._parts(nest):
+        if self.has_parts and self._count(nest.spatial) <= _FEW and self.parts(nest):
             return True
-        return bool(nest.spatial) and self._tiles(block, nest)
+        return bool(nest.spatial) and self.tiles(block, nest)
 
     def _count(self, loops: Sequence[LoopRV]) -> int:
         extents = [self.schedule.get(loop).extent for loop in loops]
@@ -135,7 +135,7 @@ class _Generator:
 
     # --- Sketches
 
-    def _tiles(self, block: BlockRV, nest: _Nest) -> bool:
+    def tiles(self, block: BlockRV, nest: _Nest) -> bool:
         sch = self.schedule
         spatial = [self._split(loop, 4, _LARGEST_TILE) for loop in nest.spatial]
         reduction = [self._split(loop, 2, _LARGEST_TILE) for loop in nest.reduction]
@@ -146,7 +146,7 @@ class _Generator:
         sch.reorder(*[loop for level in levels for loop in level])
         copy = sch.cache_write(block, 0, "global") if self.is_cached and self._has_one_output(block) else None
         if copy is not None and self._try("reverse_compute_at", copy, levels[1][-1]):
-            self._is_special = True
+            self.is_special = True
             self._vectorize_last(copy)
         self._try("vectorize", levels[5][-1])
         for loop in levels[5][:-1]:
@@ -156,15 +156,15 @@ class _Generator:
             self._vectorize_last(sch.decompose_reduction(block, levels[2][0]))
         return True
 
-    def _parts(self, nest: _Nest) -> bool:
+    def parts(self, nest: _Nest) -> bool:
         """Sum each lane of the last reduction loop apart."""
         _, inner = self.schedule.split(nest.reduction[-1], factors=[None, self._width()])
         if not self._try("rfactor", inner, 0):
             return False
-        self._is_special = True
+        self.is_special = True
         return True
 
-    def _rows(self, nest: _Nest) -> None:
+    def rows(self, nest: _Nest) -> None:
         """Run the outer loops in parallel, and the innermost one as vectors, if they are spatial."""
         if not nest.spatial:
             return
@@ -234,3 +234,48 @@ def _with_last_loops(steps: Sequence[Step]) -> Iterator[Step]:
         else:
             args = [lists.get(value.name, value) if isinstance(value, Name) else value for value in step.args]
             yield replace(step, args=tuple(args))
+
+
+# --- Single steps, for rules that users combine (`schedule_rule`) ----------------------------------------------------
+
+
+def lanes_of(target: Target) -> int:
+    """Return the number of 32-bit lanes of a vector."""
+    return max(target.processor.vector_bytes // 4, 1)
+
+
+def try_inline(schedule: Schedule, block: BlockRV) -> bool:
+    """Inline a block without reductions into its consumers; return whether that is possible."""
+    return _Generator(schedule, 1, False, False).inlined(block)
+
+
+def try_tiles(schedule: Schedule, block: BlockRV, lanes: int, is_cached: bool) -> bool:
+    """Divide a reduction into drawn tiles in the levels SSRSRS, in a buffer of its own if `is_cached`; return whether that is done."""
+    generator = _Generator(schedule, lanes, is_cached, False)
+    nest = generator.nest(block)
+    if nest is None or not nest.reduction or not nest.spatial:
+        return False
+    return generator.tiles(block, nest) and (not is_cached or generator.is_special)
+
+
+def try_partial_sums(schedule: Schedule, block: BlockRV, lanes: int) -> bool:
+    """Divide a reduction into a drawn number of lanes that are summed at the end; return whether that is done."""
+    generator = _Generator(schedule, lanes, False, True)
+    nest = generator.nest(block)
+    return nest is not None and bool(nest.reduction) and generator.parts(nest)
+
+
+def try_rows(schedule: Schedule, block: BlockRV, lanes: int) -> bool:
+    """Run the outer loops of a block in parallel, and a drawn part of the innermost one as vectors; return whether a loop changed."""
+    generator, steps = _Generator(schedule, lanes, False, False), len(schedule.trace.insts)
+    nest = generator.nest(block)
+    if nest is not None:
+        generator.rows(nest)
+    return any(inst.primitive.name in ("parallel", "vectorize") for inst in schedule.trace.insts[steps:])
+
+
+def as_space(schedule: Schedule) -> ScheduleText:
+    """Return the steps of a schedule with open draws: the space that it is a sample of."""
+    found = schedule.trace.simplified().as_text("space", "llvm")
+    steps = [_open(step) for step in found.steps if isinstance(step, Step)]
+    return replace(found, steps=tuple(_with_last_loops(steps)))

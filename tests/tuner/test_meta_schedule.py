@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,10 @@ from msgspec.structs import replace
 from tvms import meta_schedule, relax
 from tvms.ir.diagnostics import TvmsError
 from tvms.ir.equal import structural_equal
+from tvms.ir.schedule import BlockRV
+from tvms.meta_schedule import schedule_rule, space_generator
 
-from tests.tuner.workloads import MATMUL, module
+from tests.tuner.workloads import MATMUL, ROWS, TARGET, TOTAL, module
 
 GRAPH = """#tvms 1
 I.ir_module Module:
@@ -73,5 +76,87 @@ def test_what_is_missing_says_why(tmp_path: Path) -> None:
     """A missing database, and parts of TVM's tuner that do not exist here."""
     with pytest.raises(TvmsError, match="E1102"):
         relax.transform.MetaScheduleApplyDatabase(str(tmp_path))(module(MATMUL))
-    with pytest.raises(AttributeError, match=r"'space_generator': a search space is an S\.schedule that draws numbers"):
-        _ = meta_schedule.space_generator.PostOrderApply  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"'AutoBind': tvms tunes for processors"):
+        _ = schedule_rule.AutoBind  # type: ignore[attr-defined]
+    with pytest.raises(
+        AttributeError, match=r"'mutator': meta_schedule\.tune_tir builds, measures and searches itself"
+    ):
+        _ = meta_schedule.mutator.MutateTileSize  # type: ignore[attr-defined]
+    for wrong in (
+        partial(schedule_rule.MultiLevelTiling, "SSSRRSRS"),
+        partial(schedule_rule.MultiLevelTiling, "SSRSRS", tile_binds=["blockIdx.x"]),
+        partial(schedule_rule.ReuseType, "often"),
+        partial(space_generator.PostOrderApply, postprocs=[1]),
+        partial(space_generator.ScheduleFn, print, rules=[]),
+        partial(meta_schedule.tune_tir, module(MATMUL), "llvm", tmp_path, 1, strategy="replay-func"),
+    ):
+        with pytest.raises(TypeError, match="E0702"):
+            wrong()
+
+
+def _spaces(generator: space_generator.SpaceGenerator, text: str = MATMUL) -> list[str]:
+    context = meta_schedule.TuneContext(module(text), target="llvm", space_generator=generator)
+    return [schedule.script() for schedule in context.generate_design_space()]
+
+
+def test_rules_make_spaces() -> None:
+    """Each rule acts on the blocks that it knows, and leaves other ones as they are."""
+    apply = space_generator.PostOrderApply
+    rule = schedule_rule.MultiLevelTiling("SSRSRS", reuse_write=schedule_rule.ReuseType("may"))
+    plain, cached = _spaces(apply(sch_rules=[rule]))
+    assert plain.count("S.sample_perfect_tile(") == 3
+    assert ("S.cache_write(" in plain, "S.cache_write(" in cached) == (False, True)
+    (rows,) = _spaces(apply(sch_rules=[schedule_rule.ParallelizeVectorizeUnroll()]), ROWS)
+    assert "S.sample_categorical(" in rows
+    assert "S.parallel(" in rows
+    assert "S.vectorize(" in rows
+    whole, parts = _spaces(apply(sch_rules=[schedule_rule.AddRFactor()]), TOTAL)
+    assert ("S.rfactor(" in whole, "S.rfactor(" in parts) == (False, True)
+    assert len(_spaces(apply())) == 4
+    assert "S.split(" not in _spaces(apply(lambda block: False))[0]
+    assert _spaces(apply(sch_rules=[rule]), ROWS) == _spaces(apply(sch_rules=[]), ROWS)
+
+
+def test_rules_of_users_are_applied() -> None:
+    """A subclass of ScheduleRule, and a function that a block names."""
+
+    @meta_schedule.derived_object
+    class Unrolled(schedule_rule.PyScheduleRule):
+        def apply(self, sch: tvms.Schedule, block: BlockRV) -> list[tvms.Schedule]:
+            sch.unroll(sch.get_loops(block)[-1])
+            return [sch]
+
+    @tvms.register_func("meta_schedule.cpu.tests.tuner.tiled", override=True)
+    def tiled(sch: tvms.Schedule, block: BlockRV) -> list[tvms.Schedule]:
+        sch.split(sch.get_loops(block)[0], factors=sch.sample_perfect_tile(sch.get_loops(block)[0], 2, 16))
+        return [sch]
+
+    assert "S.unroll(k)" in _spaces(space_generator.PostOrderApply(sch_rules=[Unrolled()]))[0]
+    named = MATMUL.replace(
+        "with T.init():", 'T.block_attr({"schedule_rule": "tests.tuner.tiled"})\n                with T.init():'
+    )
+    custom = space_generator.PostOrderApply(sch_rules=[schedule_rule.ApplyCustomRule()])
+    assert "S.sample_perfect_tile(" in _spaces(custom, named)[0]
+    assert "S.sample_perfect_tile(" not in _spaces(custom)[0]
+
+
+def test_a_generator_makes_the_spaces_of_a_search(tmp_path: Path) -> None:
+    """The functions of `ScheduleFn` are spaces whose draws stay open; the measured schedules come from them."""
+
+    def drawn(sch: tvms.Schedule) -> None:
+        i, j, k = sch.get_loops(sch.get_block("matmul"))
+        first, second = sch.split(j, factors=sch.sample_perfect_tile(j, 2, 16))
+        sch.reorder(i, first, k, second)
+
+    def fixed(sch: tvms.Schedule) -> None:
+        sch.parallel(sch.get_loops(sch.get_block("matmul"))[0])
+
+    union = space_generator.SpaceGeneratorUnion(
+        [space_generator.ScheduleFn(drawn), space_generator.ScheduleFn(sch_fn=fixed)]
+    )
+    texts = space_generator.generated_spaces(union, module(MATMUL), TARGET)
+    assert "decision" not in texts[0].script()
+    assert ["S.sample_perfect_tile(" in text.script() for text in texts] == [True, False]
+    with meta_schedule.tune_tir(module(MATMUL), "llvm", tmp_path, 8, space=union) as database:
+        found = [record.schedule for record in database.records()]
+    assert any("S.reorder(" in text and "S.split(" in text for text in found)

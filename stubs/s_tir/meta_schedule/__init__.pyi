@@ -1,3 +1,7 @@
 """`tvms.s_tir.meta_schedule`. Generated from the declarations; do not edit."""
 
 from tvms.meta_schedule import *
+from tvms.s_tir.meta_schedule import schedule_rule as schedule_rule
+from tvms.s_tir.meta_schedule import space_generator as space_generator
+from tvms.s_tir.meta_schedule import tune_context as tune_context
+from tvms.s_tir.meta_schedule import utils as utils

@@ -1,0 +1,161 @@
+"""Generators of search spaces under TVM's names (`tvm.meta_schedule.space_generator`).
+
+A generator returns schedules of a module of one loop function. The numbers that they drew are open for the tuner, which takes their
+traces as texts: a space is a schedule text, whatever made it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...ir.base import IRModule
+from ...ir.diagnostics import ArgumentError, Diagnostic
+from ...ir.schedule import BlockRV, Schedule, ScheduleError
+from ...ir.schedule.apply import draws
+from ...ir.schedule.text import ScheduleText, Step
+from ..target import Target, get_target
+from .schedule_rule import AddRFactor, AutoInline, MultiLevelTiling, ParallelizeVectorizeUnroll, ReuseType, ScheduleRule
+from .sketches import as_space
+
+__all__ = ["PostOrderApply", "PySpaceGenerator", "ScheduleFn", "SpaceGenerator", "SpaceGeneratorUnion"]
+
+
+class SpaceGenerator(ABC):
+    """A generator; subclasses define `generate_design_space` (TVM: `SpaceGenerator`, `PySpaceGenerator`)."""
+
+    target: Target = get_target("llvm")
+    """The target of the search; it is set before `generate_design_space` is called."""
+
+    @abstractmethod
+    def generate_design_space(self, mod: IRModule) -> list[Schedule]:
+        """Return schedules, each a sample of a space."""
+        ...
+
+    def clone(self) -> SpaceGenerator:
+        """Return the generator: it has no state of a search."""
+        return self
+
+
+PySpaceGenerator = SpaceGenerator
+
+
+class ScheduleFn(SpaceGenerator):
+    """A function that applies primitives to a schedule (TVM: `ScheduleFn`). It may return schedules, or None for the one that it got."""
+
+    def __init__(self, sch_fn: Callable[[Schedule], Any], **parts: object) -> None:
+        """`parts` may be TVM's "from-target" or empty; the function decides everything itself."""
+        _check_parts(parts)
+        self._function = sch_fn
+
+    def generate_design_space(self, mod: IRModule) -> list[Schedule]:
+        """See `SpaceGenerator`."""
+        schedule = Schedule(mod, seed=1)
+        found = self._function(schedule)
+        if found is None:
+            return [schedule]
+        return [found] if isinstance(found, Schedule) else list(found)
+
+
+class SpaceGeneratorUnion(SpaceGenerator):
+    """The spaces of several generators (TVM: `SpaceGeneratorUnion`)."""
+
+    def __init__(self, space_generators: Sequence[SpaceGenerator], **parts: object) -> None:
+        _check_parts(parts)
+        self._generators = list(space_generators)
+
+    def generate_design_space(self, mod: IRModule) -> list[Schedule]:
+        """See `SpaceGenerator`."""
+        for generator in self._generators:
+            generator.target = self.target
+        return [schedule for generator in self._generators for schedule in generator.generate_design_space(mod)]
+
+
+class PostOrderApply(SpaceGenerator):
+    """Rules that are applied to all blocks, one after the other (TVM: `PostOrderApply`)."""
+
+    def __init__(
+        self, f_block_filter: Callable[[Any], bool] | None = None, sch_rules: Sequence[ScheduleRule] | str = "from-target", **parts: object
+    ) -> None:  # fmt: skip
+        """`f_block_filter` chooses the blocks; the rules of processors are the default."""
+        _check_parts(parts)
+        self._filter = f_block_filter
+        self.sch_rules = default_rules() if isinstance(sch_rules, str) else list(sch_rules)
+
+    def generate_design_space(self, mod: IRModule) -> list[Schedule]:
+        """See `SpaceGenerator`."""
+        start = Schedule(mod, seed=1)
+        blocks = start.get_child_blocks(start.get_block("root"))
+        found = [start]
+        for rule in self.sch_rules:
+            rule.target = self.target
+            for block in blocks:
+                found = [made for schedule in found for made in self._applied(rule, schedule, block)]
+        return found
+
+    def _applied(self, rule: ScheduleRule, schedule: Schedule, block: BlockRV) -> list[Schedule]:
+        try:
+            node = schedule.get(block)
+        except ScheduleError:
+            return [schedule]  # an earlier rule inlined it
+        return rule.apply(schedule, block) if self._filter is None or self._filter(node) else [schedule]
+
+
+def default_rules() -> list[ScheduleRule]:
+    """Return the rules of processors."""
+    return [
+        AutoInline(),
+        AddRFactor(),
+        MultiLevelTiling("SSRSRS", reuse_write=ReuseType("may")),
+        ParallelizeVectorizeUnroll(),
+    ]
+
+
+def generated_spaces(generator: SpaceGenerator, workload: IRModule, target: Target) -> tuple[ScheduleText, ...]:
+    """Return the spaces of a generator for a workload as texts; a schedule that draws nothing is a space with one point."""
+    generator.target = target
+    found: list[ScheduleText] = []
+    for number, schedule in enumerate(generator.generate_design_space(workload)):
+        text = replace(as_space(schedule), name=f"space_{number}", function=next(iter(workload.functions)))
+        point = Step("sample_categorical", ((1,),), {"probs": (1.0,)}, ("point",))
+        found.append(text if draws(text) else replace(text, steps=(point, *text.steps)))
+    return tuple(found)
+
+
+class TuneContext:
+    """A module, its target, and how its spaces are made (TVM: `TuneContext`)."""
+
+    def __init__(
+        self, mod: Any = None, *, target: Any = None, space_generator: SpaceGenerator | str | None = None, task_name: str = "main"
+    ) -> None:  # fmt: skip
+        from ...ir.programs import as_module
+
+        self.mod = as_module(mod) if mod is not None else None
+        self.target = get_target(target if target is not None else "llvm")
+        self.space_generator = space_generator if isinstance(space_generator, SpaceGenerator) else PostOrderApply()
+        self.task_name = task_name
+
+    def generate_design_space(self) -> list[Schedule]:
+        """Return the schedules of the generator for the module."""
+        if self.mod is None:
+            raise ArgumentError([Diagnostic("E0702", "the TuneContext has no module", None, "pass mod=")])
+        self.space_generator.target = self.target
+        return self.space_generator.generate_design_space(self.mod)
+
+
+_PARTS = ("sch_rules", "postprocs", "mutator_probs")
+
+
+def _check_parts(parts: dict[str, object]) -> None:
+    """Raise ArgumentError E0702 for arguments other than TVM's, and for postprocessors and mutators, which are not objects here."""
+    for name, value in parts.items():
+        if name not in _PARTS:
+            raise ArgumentError(
+                [Diagnostic("E0702", f"unknown argument '{name}'", None, f"the arguments are {', '.join(_PARTS)}")]
+            )
+        if value and value != "from-target":
+            help = "leave it out: the tuner mutates draws by itself, and the compiler lowers schedules without postprocessors"
+            raise ArgumentError([Diagnostic("E0702", f"argument '{name}' takes no objects here", None, help)])
