@@ -107,7 +107,9 @@ class Lexer:
         self._same = "\n"
         """The usual text between two lines of the innermost block: a newline and the indentation."""
         self.tokens = 0
-        self._parts = [(0, len(self.text))] if parts is None else list(parts)
+        size = len(self.text)  # it ends with a line end, which the text may lack
+        ranges = ((0, size),) if parts is None else parts
+        self._parts = [(start, size if end == len(text) else end) for start, end in ranges]
         """The part that is read, and those after it."""
         self._is_whole = parts is None
 

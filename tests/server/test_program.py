@@ -224,3 +224,9 @@ def test_white_space_that_is_no_part_of_the_language_is_reported(line: str) -> N
     for text in (line + function.format("f"), line + inside, function.format("f") + line + function.format("g")):
         document = Document("file:///f.tvms", "f.tvms", text, 0, check_schedules)
         assert document.examine().is_exact == (line == "\r\n")
+
+
+@pytest.mark.parametrize("text", ["# x", f"{MODULE}    # end", "T.prim_func f():\n    T.evaluate(0)\n# end"])
+def test_a_comment_may_end_a_text_without_a_line_end(text: str) -> None:
+    for name in ("m.tvms", "m.py"):
+        assert [mistake for placed in divide(text, name).chunks for mistake in placed.chunk.mistakes] == []
