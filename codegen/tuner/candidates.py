@@ -1,4 +1,4 @@
-"""Candidates: schedules of a space with all numbers drawn, and their mutation."""
+"""Candidates: schedules of a space with all numbers drawn, and drafts of others, which are mutated without applying them."""
 
 from __future__ import annotations
 
@@ -23,6 +23,21 @@ from .spaces import FUNCTION, Space, key_of
 _SEEDS = 1 << 30
 
 
+class Draft(Struct, frozen=True, eq=False):
+    """A schedule of a space that is not applied yet: its draws, with what each gives."""
+
+    space: Space
+    draws: tuple[Instruction, ...]
+
+    def decisions(self) -> tuple[Any, ...]:
+        """Return what the draws give."""
+        return tuple([instruction.decision for instruction in self.draws])
+
+    def numbers(self) -> tuple[float, ...]:
+        """Return the drawn numbers as logarithms, for a cost model."""
+        return tuple([log2(max(number, 1)) for instruction in self.draws for number in _chosen(instruction)])
+
+
 class Candidate(Struct, frozen=True, eq=False):
     """A schedule of a space: its trace, and the function that it makes."""
 
@@ -36,9 +51,9 @@ class Candidate(Struct, frozen=True, eq=False):
         """Return the schedule with the drawn numbers as constants, for the text of a module."""
         return replace(self.trace.decided().as_text(name), function=function, target=target)
 
-    def numbers(self) -> tuple[float, ...]:
-        """Return the drawn numbers as logarithms, for a cost model."""
-        return tuple([log2(max(number, 1)) for instruction in _drawn(self.trace) for number in _chosen(instruction)])
+    def draft(self) -> Draft:
+        """Return its draws."""
+        return Draft(self.space, tuple([drawn for drawn in self.trace.insts if drawn.decision is not None]))
 
 
 def draw(module: IRModule, space: Space, random: Random, target: str) -> Candidate | TvmsError:
@@ -46,20 +61,23 @@ def draw(module: IRModule, space: Space, random: Random, target: str) -> Candida
     return _replayed(module, space, target, random.randrange(1, _SEEDS), ())
 
 
-def mutate(module: IRModule, candidate: Candidate, random: Random, target: str) -> Candidate | None:
-    """Return a candidate with one other decision; None if nothing can be changed or a step is refused."""
-    drawn = _drawn(candidate.trace)
-    places = [place for place, instruction in enumerate(drawn) if _has_choice(instruction)]
+def mutate(draft: Draft, random: Random) -> Draft | None:
+    """Return a draft with one other decision; None if nothing can be changed."""
+    places = [place for place, instruction in enumerate(draft.draws) if _has_choice(instruction)]
     if not places:
         return None
     place = random.choice(places)
-    decision = _mutated(drawn[place], random)
+    decision = _mutated(draft.draws[place], random)
     if decision is None:
         return None
-    decisions = [instruction.decision for instruction in drawn]
-    decisions[place] = decision
-    found = _replayed(module, candidate.space, target, 1, decisions)
-    return None if isinstance(found, TvmsError) else found
+    draws = list(draft.draws)
+    draws[place] = replace(draws[place], decision=decision)
+    return Draft(draft.space, tuple(draws))
+
+
+def make(module: IRModule, draft: Draft, target: str) -> Candidate | TvmsError:
+    """Return the schedule of a draft, or the error of a step that is refused."""
+    return _replayed(module, draft.space, target, 1, draft.decisions())
 
 
 def _replayed(
@@ -93,10 +111,6 @@ class _Guided(Schedule):
 
 
 # --- Decisions --------------------------------------------------------------------------------------------------
-
-
-def _drawn(trace: Trace) -> list[Instruction]:
-    return [instruction for instruction in trace.insts if instruction.decision is not None]
 
 
 def _chosen(instruction: Instruction) -> Sequence[int]:

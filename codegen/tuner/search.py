@@ -20,19 +20,17 @@ from numpy.typing import NDArray
 from ...ir.base import IRModule
 from ...ir.diagnostics import TvmsError
 from ...ir.schedule.text import ScheduleText
-from .candidates import Candidate, draw, mutate
+from .candidates import Candidate, Draft, draw, make, mutate
 from .spaces import Space
 
-_FRESH = 0.3
-"""Share of new candidates that are drawn, not mutated."""
-_POOL = 4
-"""Candidates that are made for each one that is measured."""
+_POOL = 8
+"""Mutated drafts for each candidate that is measured."""
 _PARENTS = 12
 """Number of the fastest candidates that are mutated."""
-_BLIND = 0.2
-"""Share of a batch that is chosen without the cost model."""
+_FRESH = 0.25
+"""Share of a batch that is drawn, and measured whatever the cost model expects."""
 _ATTEMPTS = 12
-"""Attempts for each candidate of a pool: draws may be refused or repeat earlier ones."""
+"""Attempts to complete a batch: draws may be refused or repeat earlier ones."""
 _LEAST = 8
 """Number of measurements from which a model predicts."""
 _TREES = 24
@@ -51,6 +49,8 @@ class Search:
         self._spaces, self._random = spaces, Random(seed)
         self._seen: set[str] = set()
         self._suggested: list[Candidate] = []
+        self._tried: set[tuple[str, tuple[Any, ...]]] = set()
+        """The decisions of drafts that were applied, by space."""
         self._models: defaultdict[str, CostModel] = defaultdict(CostModel)
         self.measured: list[tuple[float, Candidate]] = []
         """Candidates with their times, fastest first."""
@@ -70,16 +70,22 @@ class Search:
 
     def propose(self, count: int) -> list[Candidate]:
         """Return up to `count` candidates that were not proposed before; fewer if no others are found."""
-        first, self._suggested = self._suggested[:count], self._suggested[count:]
-        left = count - len(first)
-        pool = self._pool(left * (_POOL if self.measured else 1)) if left else []
-        chosen = self._best_predicted(pool, left)
-        self._seen.update(candidate.key for candidate in chosen)
-        return [*first, *chosen]
+        chosen, self._suggested = self._suggested[:count], self._suggested[count:]
+        attempts = _ATTEMPTS
+        while len(chosen) < count and attempts:
+            attempts -= 1
+            for option in self._options(count - len(chosen)):
+                made = self._made(option)
+                if made is not None and made.key not in self._seen:
+                    self._seen.add(made.key)
+                    chosen.append(made)
+                if len(chosen) == count:
+                    break
+        return chosen
 
     def learn(self, candidate: Candidate, time: float) -> None:
         """Take the time of a candidate relative to the baseline; infinity if it failed."""
-        self._models[candidate.space.name].add(candidate.numbers(), time)
+        self._models[candidate.space.name].add(candidate.draft().numbers(), time)
         if time < float("inf"):
             self.measured.append((time, candidate))
             self.measured.sort(key=lambda found: found[0])
@@ -88,38 +94,41 @@ class Search:
         """Return the fastest candidates."""
         return [candidate for _, candidate in self.measured[:count]]
 
-    def _pool(self, count: int) -> list[Candidate]:
-        found: dict[str, Candidate] = {}
-        for _ in range(count * _ATTEMPTS):
-            made = self._made()
-            if made is not None and made.key not in self._seen:
-                found.setdefault(made.key, made)
-            if len(found) == count:
-                break
+    def _options(self, count: int) -> list[Space | Draft]:
+        """Return spaces to draw from, then drafts, the most promising first, for the rest of a batch."""
+        drafts = self._drafts(count * _POOL) if self.measured else []
+        fresh = max(round(count * _FRESH), count - len(drafts))
+        spaces = [self._random.choice(self._spaces) for _ in range(fresh)]
+        ranked = sorted((self._predicted(draft), place) for place, draft in enumerate(drafts))
+        return [*spaces, *(drafts[place] for _, place in ranked)]
+
+    def _drafts(self, count: int) -> list[Draft]:
+        """Return up to `count` mutations of the fastest candidates, none of which was tried before."""
+        parents = [candidate.draft() for candidate in self.best(_PARENTS)]
+        found: dict[tuple[str, tuple[Any, ...]], Draft] = {}
+        for _ in range(count):
+            made = self._random.choice(parents)
+            for _ in range(self._random.choice((1, 1, 2, 3))):
+                made = mutate(made, self._random) or made
+            key = made.space.name, made.decisions()
+            if key not in self._tried:
+                found.setdefault(key, made)
         return list(found.values())
 
-    def _made(self) -> Candidate | None:
-        """Return a new candidate: drawn from a space, or mutated once or several times."""
-        if not self.measured or self._random.random() < _FRESH:
-            made = draw(self.module, self._random.choice(self._spaces), self._random, self.target)
-            if isinstance(made, TvmsError):
-                self.refusals[made.diagnostics[0].message] += 1
-                return None
-            return made
-        made = self._random.choice(self.best(_PARENTS))
-        for _ in range(self._random.choice((1, 1, 2, 3))):
-            changed = mutate(self.module, made, self._random, self.target)
-            made = changed or made
+    def _made(self, option: Space | Draft) -> Candidate | None:
+        """Return a candidate: drawn from a space, or that of a draft; None if it is refused."""
+        if isinstance(option, Draft):
+            made = make(self.module, option, self.target)
+            self._tried.add((option.space.name, option.decisions()))
+        else:
+            made = draw(self.module, option, self._random, self.target)
+        if isinstance(made, TvmsError):
+            self.refusals[made.diagnostics[0].message] += 1
+            return None
         return made
 
-    def _best_predicted(self, pool: list[Candidate], count: int) -> list[Candidate]:
-        blind = pool[: int(count * _BLIND)] if self.measured else pool[:count]
-        rest = [candidate for candidate in pool if candidate not in blind]
-        ranked = sorted(((self._predicted(candidate), place) for place, candidate in enumerate(rest)))
-        return [*blind, *(rest[place] for _, place in ranked[: count - len(blind)])]
-
-    def _predicted(self, candidate: Candidate) -> float:
-        found = self._models[candidate.space.name].predict([candidate.numbers()])
+    def _predicted(self, draft: Draft) -> float:
+        found = self._models[draft.space.name].predict([draft.numbers()])
         return 0.0 if found is None else found[0]
 
 

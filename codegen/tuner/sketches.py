@@ -32,6 +32,8 @@ from ..target import Target
 _DATA_PAR, _REDUCE = tir.IterVarType.DATA_PAR, tir.IterVarType.COMM_REDUCE
 _LARGEST_TILE = 64
 """Largest innermost factor of a tile."""
+_LARGEST_UNROLLED = 8
+"""Largest innermost factor of a spatial tile that is unrolled."""
 _FEW = 64
 """Number of elements of a result up to which partial sums are tried."""
 _MOST_BLOCKS = 12
@@ -137,7 +139,8 @@ class _Generator:
 
     def tiles(self, block: BlockRV, nest: _Nest) -> bool:
         sch = self.schedule
-        spatial = [self._split(loop, 4, _LARGEST_TILE) for loop in nest.spatial]
+        unrolled = [self._split(loop, 4, _LARGEST_UNROLLED) for loop in nest.spatial[:-1]]
+        spatial = [*unrolled, self._split(nest.spatial[-1], 4, _LARGEST_TILE)]
         reduction = [self._split(loop, 2, _LARGEST_TILE) for loop in nest.reduction]
         levels = [
             [loops[0] for loops in spatial], [loops[1] for loops in spatial], [loops[0] for loops in reduction],

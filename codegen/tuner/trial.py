@@ -31,9 +31,11 @@ _BUDGET = 40e-3
 """Seconds of repetitions of a trial, without those of the baseline."""
 _LEAST, _MOST = 5, 40
 """Numbers of repetitions."""
-_SLOW = 3.0
+_LONG = 5 * _REPETITION
+"""Seconds of a first call from which further ones need not tell how many make a repetition."""
+_SLOW = 2.0
 """Time relative to the baseline from which few repetitions suffice."""
-_HOPELESS = 10.0
+_HOPELESS = 6.0
 """Time of a first call, relative to the baseline, from which that is the only one."""
 _ONE_CALL = 0.05
 """Seconds of such a call at least: shorter ones are mostly one-time work."""
@@ -149,15 +151,18 @@ def measure(call: Call, prepared: Prepared, effort: float) -> Outcome:
             return Outcome("wrong", f"argument {position + 1} differs by {largest:.2g} from that of the baseline")
     if once > _ONE_CALL and once > _HOPELESS * prepared.seconds:
         return Outcome("ok", "", (once,), (prepared.seconds,))
-    return Outcome("ok", "", *timed(call, prepared.call, prepared.arguments, effort))
+    return Outcome("ok", "", *timed(call, prepared.call, prepared.arguments, effort, once, prepared.seconds))
 
 
 def timed(
-    call: Call, reference: Call, arguments: Sequence[Any], effort: float
+    call: Call, reference: Call, arguments: Sequence[Any], effort: float, once: float = 0.0, known: float = 0.0
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return the seconds per call of a function and of a reference, in repetitions that alternate."""
+    """Return the seconds per call of a function and of a reference, in repetitions that alternate.
+
+    `once` are the seconds of a call that was already made, `known` those of a call of the reference; 0 if they are unknown.
+    """
     own, other = [value.copy() if hasattr(value, "copy") else value for value in arguments], list(arguments)
-    counts = [_calls(call, own), _calls(reference, other)]
+    counts = [1 if once > _LONG else _calls(call, own), _calls(reference, other, known)]
     times: tuple[list[float], list[float]] = ([], [])
     spent = 0.0
     while len(times[0]) < _LEAST or (spent < _BUDGET * effort and len(times[0]) < _MOST * effort):
@@ -169,10 +174,10 @@ def timed(
     return tuple(times[0]), tuple(times[1])
 
 
-def _calls(call: Call, arguments: Sequence[Any]) -> int:
+def _calls(call: Call, arguments: Sequence[Any], known: float = 0.0) -> int:
     """Return the number of calls of a repetition; the first calls, which do one-time work, are not counted."""
     call(*arguments)
-    once = min(_repetition(call, arguments, 1) for _ in range(2))
+    once = known or min(_repetition(call, arguments, 1) for _ in range(2))
     return max(1, int(_REPETITION / max(once, 1e-7)))
 
 

@@ -38,7 +38,7 @@ from .trial import READY, Prepared, arguments_of, build, failure, restrict, resu
 
 _INTERPRETED = 1 << 17
 """Largest number of innermost iterations whose results the interpreter gives."""
-_UNSCHEDULED = 1 << 31
+_UNSCHEDULED = 1 << 28
 """Largest number whose results the unscheduled function gives; those of larger ones come from the baseline."""
 _KEPT = 1 << 30
 """Bytes of arguments of workloads that are ready."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tvms
 from msgspec.structs import replace
-from tvms.codegen.tuner.candidates import Candidate, draw, mutate
+from tvms.codegen.tuner.candidates import Candidate, draw, make, mutate
 from tvms.codegen.tuner.database import Database
 from tvms.codegen.tuner.search import CostModel
 from tvms.codegen.tuner.spaces import FUNCTION, own_schedules, spaces_of, workload_of
@@ -43,8 +43,9 @@ def test_candidates_of_all_spaces_compute_the_same(name: str) -> None:
         found = [draw(plain, space, random, "llvm") for _ in range(6)]
         drawn = [candidate for candidate in found if isinstance(candidate, Candidate)]
         assert drawn, space.text.script()
-        changed = [mutate(plain, candidate, random, "llvm") for candidate in drawn]
-        for candidate in [*drawn, *(other for other in changed if other is not None)][:5]:
+        drafts = [mutate(candidate.draft(), random) for candidate in drawn]
+        made = [make(plain, draft, "llvm") for draft in drafts if draft is not None]
+        for candidate in [*drawn, *(other for other in made if isinstance(other, Candidate))][:9]:
             scheduled = IRModule({FUNCTION: candidate.function}, name="Scheduled")
             tvms.verify(scheduled)
             for result, right in zip(_called(scheduled, arguments), expected, strict=True):
