@@ -1,6 +1,7 @@
 """Make the pictures in docs/pictures: `make pictures`, which builds the site and the extension of Visual Studio Code first.
 
 Chromium takes them: of the site, of a graph as `tvms view` draws it, and of a schedule and a debugged program in the editor.
+`notebook.png`, of JupyterLab, was taken by hand.
 """
 
 from __future__ import annotations

@@ -48,7 +48,8 @@ def register(shell: Any) -> None:
         name: str | None = arguments.name
         if name is not None and (not name.isidentifier() or iskeyword(name)):
             raise _UsageError(f"%%tvms: '{name}' is not the name of a variable")
-        module, found = examine(cell, f"In[{shell.execution_count}]")
+        # Not `execution_count`: IPython 9 counts on before it runs a cell.
+        module, found = examine(cell, f"In[{shell.displayhook.prompt_count}]")
         name = name or (module.name if module else "") or "Module"
         if found:
             _show(found)

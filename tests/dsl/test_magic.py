@@ -57,7 +57,7 @@ class Ran:
 
     def __init__(self, shell: InteractiveShell, cell: str) -> None:
         with capture_output() as captured:
-            self.error: Any = shell.run_cell(cell).error_in_exec
+            self.error: Any = shell.run_cell(cell, store_history=True).error_in_exec
         self.shown = [output.data for output in captured.outputs]
         self.out, self.err = captured.stdout, captured.stderr
 
@@ -74,6 +74,12 @@ def test_a_cell_defines_a_module_and_shows_it(shell: InteractiveShell) -> None:
     (shown,) = ran.shown
     assert shown["text/plain"] == module.script()
     assert shown["text/html"] == module._repr_html_()
+
+
+def test_errors_have_the_number_of_the_cell(shell: InteractiveShell) -> None:
+    for number in (1, 2):
+        assert f"--> In[{number}]:" in Ran(shell, f"%%tvms\n{WRONG}").shown[0]["text/plain"]
+        assert shell.displayhook.prompt_count == number
 
 
 @pytest.mark.parametrize(
