@@ -9,15 +9,18 @@ import numpy as np
 import pytest
 import tvms
 from msgspec.structs import replace
+from tvms.codegen.build import lower_program
 from tvms.codegen.tuner.candidates import Candidate, draw, make, mutate
 from tvms.codegen.tuner.database import Database
 from tvms.codegen.tuner.search import CostModel
 from tvms.codegen.tuner.spaces import FUNCTION, own_schedules, spaces_of, workload_of
-from tvms.codegen.tuner.tuning import Plan
+from tvms.codegen.tuner.tasks import tasks_of
+from tvms.codegen.tuner.tuning import Plan, Tuning
 from tvms.ir import tir
 from tvms.ir.base import IRModule
 from tvms.ir.equal import structural_equal
 from tvms.ir.schedule import Schedule
+from tvms.ir.schedule.apply import apply_schedules
 from tvms.ir.schedule.text import ScheduleText
 
 from tests.tuner.workloads import MATMUL, PARAMETRIC, ROWS, SPACE, TARGET, TOTAL, SimulatedRunner, module, tuned
@@ -177,3 +180,26 @@ def test_the_cost_model_orders_by_what_it_saw(has_trees: bool) -> None:
     assert found is not None
     best = points[found.index(min(found))]
     assert abs(best[0] - 5) <= 1
+
+
+def test_a_tuned_network_is_the_same_module_from_its_text_alone() -> None:
+    """The lowered module with the schedules that were found, read back from its text, is scheduled to the same functions."""
+    network = tvms.parse(
+        "#tvms 1\nI.ir_module Network:\n"
+        '    R.function main(x: R.Tensor((1, 4, 6, 6), "float32"), w: R.Tensor((4, 4, 3, 3), "float32")):\n'
+        "        with R.dataflow():\n"
+        "            a = R.nn.relu(R.nn.conv2d(x, w, padding=1))\n"
+        "            b = R.nn.relu(R.nn.conv2d(a, w, padding=1))\n"
+        "            R.output(b)\n"
+        "        return b\n"
+    )
+    tasks, left_out = tasks_of(network, TARGET)
+    with Database(":memory:") as database:
+        result = Tuning(tasks, TARGET, Plan(trials=12, batch=4), SimulatedRunner(), database).run(left_out)
+    lowered = lower_program(network, TARGET)
+    found = result.schedules(TARGET)
+    assert found
+    written = replace(lowered, schedules={text.name: text for text in found.values()})
+    again = tvms.parse(written.script())
+    assert structural_equal(apply_schedules(again, TARGET.name), apply_schedules(written, TARGET.name))
+    assert not structural_equal(apply_schedules(again, TARGET.name), replace(lowered, schedules=again.schedules))
