@@ -31,7 +31,10 @@ def language_of(text: str) -> str:
 
 
 def chunks_of(source: Source, languages: Container[str] = ("python",)) -> Iterator[Chunk]:
-    """Yield the lines of the code cells in `languages`; a line without a place ends each code cell, also in other languages."""
+    """Yield the lines of the code cells in `languages`; a line without a place ends each code cell, also in other languages.
+
+    Cells with the tag `raises-exception`, by which notebooks mark cells that show an error, are left out.
+    """
     try:
         document = json.loads(source.text, object_pairs_hook=_Object)
     except (json.JSONDecodeError, RecursionError) as problem:
@@ -66,7 +69,7 @@ def _strings(value: Any, role: str, languages: Container[str]) -> Iterator[tuple
     elif isinstance(value, _Object):
         parts = _ROLES.get(role, {})
         is_code = role == "cell" and dict(value).get("cell_type") == "code"
-        if role == "cell" and not (is_code and language_of(_text_of(dict(value))) in languages):
+        if role == "cell" and not (is_code and _is_read(dict(value), languages)):
             parts = {}
         for key, item in value:
             yield key, False
@@ -81,6 +84,14 @@ def _strings(value: Any, role: str, languages: Container[str]) -> Iterator[tuple
 
 _ROLES = {"document": {"cells": "cells"}, "cell": {"source": "source"}}
 """Roles of the members of objects by their keys."""
+
+
+def _is_read(cell: dict[str, Any], languages: Container[str]) -> bool:
+    """Return whether a code cell is in one of `languages`, and is not tagged as one that shows an error."""
+    metadata = cell.get("metadata")
+    tags: Any = dict(metadata).get("tags") if isinstance(metadata, _Object) else None
+    shows_error = isinstance(tags, list) and "raises-exception" in tags
+    return not shows_error and language_of(_text_of(cell)) in languages
 
 
 def _text_of(cell: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from test_house import FILE_SOFT, ROOT, SOURCES, imports_in, name_of, tree_of
+from test_house import FILE_SOFT, MAY_BE_SLOW, ROOT, SOURCES, imports_in, name_of, tree_of
 
 Graph = Mapping[str, Mapping[str, int]]
 
@@ -123,7 +123,8 @@ def test_components_of_a_known_graph() -> None:
 def short_files() -> dict[str, str]:
     """Return the short files with one importer in their folder that would fit into it, with that importer.
 
-    A file with a stub stays by itself: the stub replaces all of it.
+    A file with a stub stays by itself, since the stub replaces all of it, and so does one that imports slow libraries, which its
+    importer loads only where it needs them.
     """
     paths = {module_of(path): path for path in SOURCES}
     importers: dict[str, set[str]] = {}
@@ -135,6 +136,7 @@ def short_files() -> dict[str, str]:
     for name, users in importers.items():
         (user, *others), path = sorted(users), paths[name]
         is_alone = not others and paths[user].parent == path.parent and path.name != "__init__.py"
+        is_alone = is_alone and name_of(path) not in MAY_BE_SLOW
         is_alone = is_alone and not (ROOT / "stubs" / name_of(path)).with_suffix(".pyi").exists()
         if is_alone and lengths[name] <= SHORT and lengths[name] + lengths[user] <= FILE_SOFT:
             found[name_of(path)] = name_of(paths[user])

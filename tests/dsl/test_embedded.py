@@ -258,6 +258,15 @@ def test_cells_with_the_magic_are_texts_of_our_own_dialect(tmp_path: Path, capsy
     assert formatted["source"][2] == "    for i in range(5):\n"
 
 
+def test_cells_that_show_an_error_are_not_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    notebook = json.loads(_notebook(["%%tvms\nT.prim_func f():\n    pass\n", "%%tvms\nT.prim_fun g():\n    pass\n"], 1))
+    notebook["cells"][1]["metadata"] = {"tags": ["raises-exception"]}
+    path = tmp_path / "notes.ipynb"
+    path.write_text(json.dumps(notebook))
+    assert main(["check", str(path)]) == 0
+    assert capsys.readouterr().out == "1 file checked: no errors\n"
+
+
 def test_blocks_of_a_page_are_read_in_their_indentation() -> None:
     page = (
         "# Title\n\n1. A kernel:\n\n   ```python\n   from tvm.script import tir as T\n   @T.prim_func\n"
