@@ -19,7 +19,7 @@ class Stages(Struct, frozen=True):
     values: dict[Node, relax.Expr]
     """The values of the variables that are not kept: those computed from a mark of a start, up to marks of an end."""
     replaced: dict[Node, Node]
-    """What the marked variables stand for."""
+    """The variables that replace the marked ones."""
 
 
 def find_stages(function: relax.Function) -> Stages:
