@@ -201,9 +201,9 @@ def _subscript(context: Context, node: syntax.Subscript) -> Any:
     if isinstance(owner, Form):
         values, nodes = evaluate_all(context, node.indices)
         return apply(FormUse(context, node, owner.name), owner, values, nodes)
-    if isinstance(owner, Method) and owner.form.name == "sub":
+    if isinstance(owner, Method) and owner.form.name in ("sub", "tile[]"):
         given = evaluate_indices(context, node)
-        site = FormUse(context, node, "sub")
+        site = FormUse(context, node, owner.form.name)
         return apply(site, owner.form, [owner.receiver, *given], [node.value, *[node] * len(given)])
     of_tiles = _tile_name(owner)
     if of_tiles is not None:

@@ -14,6 +14,7 @@ from ...ir.dtype import is_dtype
 from ...ir.ops import tile
 from ...ir.signature import describe
 from .. import syntax
+from . import tile_shapes
 from .context import Context
 from .convert import expression, is_dict, is_tuple
 from .forms import Form, FormUse, Namespace, form
@@ -63,11 +64,23 @@ def subscript(context: Context, owner: TileName, indices: Sequence[Any], node: s
 
 
 def view(
-    site: FormUse, buffer: tir.Buffer, shape: tuple[tir.PrimExpr, ...], dtype: str, name: str, args: Sequence[Any]
+    site: FormUse,
+    buffer: tir.Buffer,
+    shape: tuple[tir.PrimExpr, ...],
+    dtype: str,
+    name: str,
+    args: Sequence[Any],
+    layout: Any = None,
 ) -> Frame:
     """Return the frame of a view that a method of the tile level, `name`, makes of a buffer; it is printed as that call."""
-    source = _source(site.context, buffer)
-    made_by = tir.TileCall("void", f".{name}", (source, *args), span=site.span)
+    keywords = {} if layout is None else {"layout": _argument(site.context, layout, site.node, site.span)}
+    made_by = tir.TileCall("void", f".{name}", (_source(site.context, buffer), *args), keywords, span=site.span)
+    return _view(site, buffer, shape, dtype, made_by)
+
+
+def _view(
+    site: FormUse, buffer: tir.Buffer, shape: tuple[tir.PrimExpr, ...], dtype: str, made_by: tir.TileCall
+) -> Frame:
     made = make_buffer(site, shape, dtype, data=buffer.data, attrs={VIEW: made_by})
     return declaration(site.function, made, allocate=False)
 
@@ -86,6 +99,25 @@ def part(site: FormUse, buffer: tir.Buffer, indices: Sequence[Any]) -> Frame:
             shape.append(make.floordiv(make.add(size, step - 1), step))
     args = [_argument(context, index, node, span) for index in indices]
     return view(site, buffer, tuple(shape), buffer.dtype, "sub[]", args)
+
+
+def tiles(site: FormUse, tiling: tile_shapes.Tiling, picks: Sequence[Any]) -> Frame:
+    """Return the frame of `A.tile((0, (-1, 4)))[:, w]`."""
+    context, node, span = site.context, site.node, site.span
+    buffer = tiling.buffer
+    specs = [_argument(context, spec, node, span) for spec in tiling.specs]
+    split = tir.TileCall("void", ".tile", (_source(context, buffer), *specs), span=span)
+    args = [_argument(context, pick, node, span) for pick in picks]
+    shape = tile_shapes.picked(tiling, picks, span)
+    return _view(site, buffer, shape, buffer.dtype, tir.TileCall("void", "[]", (split, *args), span=span))
+
+
+def rearranged(site: FormUse, buffer: tir.Buffer, pattern: str, sizes: dict[str, Any]) -> Frame:
+    """Return the frame of `A.rearrange("(o i) t -> o t i", o=2)`."""
+    named = {name: _argument(site.context, size, site.node, site.span) for name, size in sizes.items()}
+    shape = tile_shapes.rearranged(buffer, pattern, sizes, site.span)
+    call = tir.TileCall("void", ".rearrange", (_source(site.context, buffer), pattern), named, span=site.span)
+    return _view(site, buffer, shape, buffer.dtype, call)
 
 
 def _source(context: Context, buffer: tir.Buffer) -> Any:

@@ -8,9 +8,9 @@ from typing import Any
 from ...ir import buffers, make, tir
 from ...ir.diagnostics import error
 from ...ir.dtype import MAX_LANES, lanes_of, parse_dtype
-from . import tile
+from . import tile, tile_shapes
 from .convert import DTypeName, Integer, Mask, PrimExpr, Shape, expression
-from .forms import Form, FormUse, dtype_name, signature_of
+from .forms import Form, FormUse, Method, dtype_name, signature_of
 from .tir_buffers import decl_buffer
 from .tir_frames import Frame
 
@@ -44,8 +44,10 @@ def access_ptr(
     return buffers.access_ptr(buffer, access_mask, ptr_type, content_lanes, offset, extent, site.span)
 
 
-def view(site: FormUse, buffer: Any, *shape: Any) -> Frame:
-    """`B = A.view(4, 4)`: the same memory in another shape; `A.view("float16")`, with another dtype (TVM: `Buffer.view`)."""
+def view(site: FormUse, buffer: Any, *shape: Any, layout: Any = None) -> Frame:
+    """`B = A.view(4, 4)`: the same memory in another shape, of which one extent can be -1; `A.view("float16")`, with another
+    dtype (TVM: `Buffer.view`).
+    """
     if len(shape) == 1 and isinstance(shape[0], str):
         if not buffer.shape:
             message = f"view of '{buffer.name}': it has no axis whose size another dtype could change"
@@ -54,9 +56,9 @@ def view(site: FormUse, buffer: Any, *shape: Any) -> Frame:
         bits = [parse_dtype(name).bits for name in (buffer.dtype, dtype)]
         size = make.floordiv(make.mul(last, bits[0]), bits[1])
         return tile.view(site, buffer, (*buffer.shape[:-1], size), dtype, "view", shape)
-    extents = tuple([expression(extent, site.span) for extent in shape])
-    if buffer.attrs:
-        return tile.view(site, buffer, extents, buffer.dtype, "view", extents)
+    extents = tile_shapes.viewed(buffer, shape, site.span)
+    if buffer.attrs or layout is not None:
+        return tile.view(site, buffer, extents, buffer.dtype, "view", extents, layout)
     return decl_buffer(site, extents, buffer.dtype, data=buffer.data, scope=buffer.scope)
 
 
@@ -70,10 +72,10 @@ def permute(site: FormUse, buffer: Any, *axes: Integer) -> Frame:
     return tile.view(site, buffer, shape, buffer.dtype, "permute", axes)
 
 
-def local(site: FormUse, buffer: Any, *shape: Any) -> Frame:
+def local(site: FormUse, buffer: Any, *shape: Any, layout: Any = None) -> Frame:
     """`B = A.local()`: what one thread holds of a buffer, on the tile level; its number of elements is not known here."""
     extents = tuple([expression(extent, site.span) for extent in shape])
-    return tile.view(site, buffer, extents or (buffers.packed_size(buffer),), buffer.dtype, "local", extents)
+    return tile.view(site, buffer, extents or (buffers.packed_size(buffer),), buffer.dtype, "local", extents, layout)
 
 
 def ptr_to(site: FormUse, buffer: Any, indices: Shape) -> tir.PrimExpr:
@@ -89,6 +91,23 @@ def elem_offset_of(site: FormUse, buffer: Any, indices: Shape) -> tir.PrimExpr:
 def sub(site: FormUse, buffer: Any, *indices: Any) -> Frame:
     """`B = A.sub[0, 2:6]`: a part of a buffer, on the tile level; an index of one element removes its axis."""
     return tile.part(site, buffer, indices)
+
+
+def tiles(site: FormUse, buffer: Any, *specs: Any) -> Method:
+    """`B = A.tile((0, (-1, 4)))[:, w]`: a part of a buffer whose axes are split into factors, on the tile level."""
+    return Method(_PICK, tile_shapes.Tiling(buffer, specs))
+
+
+def _picked(site: FormUse, tiling: Any, *picks: Any) -> Frame:
+    return tile.tiles(site, tiling, picks)
+
+
+def rearrange(site: FormUse, buffer: Any, /, *pattern: Any, **sizes: Any) -> Frame:
+    """`B = A.rearrange("(o i) t -> o t i", o=2)`: a view with split and reordered axes, on the tile level."""
+    wanted = pattern[0] if pattern else sizes.pop("pattern", None)
+    if len(pattern) > 1 or not isinstance(wanted, str):
+        raise site.error("E0105", "rearrange takes one pattern", 'write A.rearrange("a b -> b a")')
+    return tile.rearranged(site, buffer, wanted, sizes)
 
 
 def scope(site: FormUse, buffer: Any) -> str:
@@ -110,5 +129,8 @@ def _methods(*builders: Callable[..., Any]) -> dict[str, Form]:
     return {build.__name__: Form(build.__name__, build, signature_of(build)) for build in builders}
 
 
-BUFFER_METHODS = _methods(vload, vstore, access_ptr, scope, view, ptr_to, elem_offset_of, permute, local, sub)
+BUFFER_METHODS = _methods(
+    vload, vstore, access_ptr, scope, view, ptr_to, elem_offset_of, permute, local, sub, rearrange
+) | {"tile": Form("tile", tiles, signature_of(tiles))}
+_PICK = Form("tile[]", _picked, signature_of(_picked))
 EXPRESSION_METHODS = _methods(astype, equal)

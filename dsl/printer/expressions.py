@@ -302,7 +302,7 @@ def _tile_call(printer: Printer, node: tir.TileCall, level: int) -> str:
         return ":".join(["" if end == "" else printer.expr(end) for end in node.args])
     arguments = [_tile_argument(printer, argument) for argument in node.args]
     name = node.name.removesuffix("[]")
-    head = f"{arguments.pop(0)}{name}" if name.startswith(".") else printer.tir(name)
+    head = f"{arguments.pop(0)}{name}" if name.startswith(".") or not name else printer.tir(name)
     if node.name in VALUES:
         return head
     arguments += [f"{name}={_tile_argument(printer, value)}" for name, value in node.keywords.items()]

@@ -26,6 +26,12 @@ BODIES = {
     "views": 'C = B.sub[1, 0:2]\nC[0] = T.float32(0.0)\nD = B.permute(1, 0)\nD[3, 7] = T.float32(0.0)\nE = A.view("float16")\n'
     "E[0] = T.float16(0.0)",
     "a view of a view": "C = B.sub[0:4].permute(1, 0)\nC[3, 3] = T.float32(0.0)",
+    "layouts of views": "C = B.view(4, 8, layout=T.TileLayout(T.S[4, 8]))\nD = C.local(4, layout=T.TileLayout(T.S[4]))\n"
+    "D[3] = T.float32(0.0)\nC[3, 7] = T.float32(0.0)",
+    "tiles": "for w in range(2):\n    C = B.tile((0, (-1, 2, 2)), (1, (2, 2)))[:, w, :, 0, :]\n    C[3, 1] = T.float32(0.0)\n"
+    "D = B.tile(0, (2, -1))[1, :]\nD[3, 3] = T.float32(0.0)",
+    "rearranged": 'C = B.rearrange("(outer inner) tail -> outer (tail inner)", outer=2)\nC[1, 15] = T.float32(0.0)\n'
+    'D = B.rearrange(pattern="(site i) t -> t i site", site=2)\nD[3, 3, 1] = T.float32(0.0)',
     "an unrolled loop": "for i in T.serial(8, unroll=True):\n    T.cta.fill(A[i:i + 1], T.float32(0.0))",
 }
 
@@ -37,6 +43,44 @@ def _text(name: str) -> str:
 @pytest.mark.parametrize("name", BODIES)
 def test_it_is_the_same_after_printing_in_each_dialect(name: str) -> None:
     assert check_round_trip(parse(_text(name), name), name) == ()
+
+
+@pytest.mark.parametrize(
+    ("view", "shape"),
+    [
+        ("B.view(2, -1)", (2, 16)),
+        ("B.tile((0, (-1, 2, 2)), (1, (2, 2)))[:, 1, :, 0, :]", (4, 2)),
+        ("B.tile((-1, (2, -1)))[:, 0]", (8, 2)),
+        ("B.tile((0, (2, 4)))[1, 3]", (4,)),
+        ("B.tile(0, (2, -1))[1, :]", (4, 4)),
+        ('B.rearrange("(o i) t -> o (t i)", o=2)', (2, 16)),
+        ('B.rearrange("r c -> c r")', (4, 8)),
+    ],
+)
+def test_shapes_of_views_follow_from_their_factors(view: str, shape: tuple[int, ...]) -> None:
+    module = parse(f"{_HEAD}    C = {view}\n    T.evaluate(C.elem_offset_of({list(shape)}))\n", "f.py")
+    [declared] = [node.buffer for node in walk(module["f"]) if isinstance(node, tir.DeclBuffer)]
+    assert [extent.value for extent in declared.shape if isinstance(extent, tir.IntImm)] == list(shape)
+
+
+@pytest.mark.parametrize(
+    ("view", "code", "message"),
+    [
+        ("B.view(-1, -1)", "E0325", "more than one extent is -1"),
+        ("B.tile((0, (-1, 2)))[0]", "E0325", "the axes are split into 2 factors, but 1 index given"),
+        ("B.tile((0, (-1, 2)))[0, 0:1]", "E0325", "a factor is kept whole or picked"),
+        ("B.tile((2, (-1, 2)))[0, :]", "E0325", "axis 2 does not exist in 2 axes"),
+        ("B.tile((0, (-1, 2)), (-2, (2, 4)))[0, :, :, 1]", "E0325", "axis -2 is split twice"),
+        ("B.tile(4)[0]", "E0325", "expected an axis and its factors"),
+        ('B.rearrange("a b, b a")', "E0325", "the pattern 'a b, b a' does not have the same names on both sides of '->'"),
+        ('B.rearrange("a -> a")', "E0325", "the pattern has 1 axis, but 'B' 2"),
+        ("B.rearrange()", "E0105", "rearrange takes one pattern"),
+    ],
+)
+def test_wrong_views_are_refused(view: str, code: str, message: str) -> None:
+    with pytest.raises(TvmsError) as caught:
+        parse(f"{_HEAD}    C = {view}\n    T.evaluate(C[0])\n", "f.py")
+    assert [(found.code, found.message) for found in caught.value.diagnostics] == [(code, message)]
 
 
 def _printed(body: str) -> list[str]:
