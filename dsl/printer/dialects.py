@@ -47,7 +47,7 @@ class Dialect(Struct, frozen=True):
     """Prefix of the keys of loop-level attributes."""
     passes_dimensions: bool = False
     """Whether a parameter `n: R.Prim("int64")` is the dimension `n`."""
-    optional_attrs: frozenset[str] = frozenset(("take.mode",))
+    optional_attrs: frozenset[str] = frozenset(("take.mode", "hint_on_device.memory_scope"))
     """Attributes of operators that are printed only if they are not the default, as the dialect may not have them."""
     intrinsics: dict[str, str] = {}
     """Names of intrinsics in the namespaces of `T`, by their names in TVM 0.21."""
@@ -79,7 +79,10 @@ _TVM_027 = Dialect(
     attr_prefix="tirx.",
     passes_dimensions=True,
     optional_attrs=frozenset(
-        ("take.mode", "layout_transform.axis_separators", "layout_transform.input_axis_separators")
+        (
+            "take.mode", "hint_on_device.memory_scope", "layout_transform.axis_separators",
+            "layout_transform.input_axis_separators",
+        )
     ),
     intrinsics={
         "ptx_mma": "ptx_legacy.mma",

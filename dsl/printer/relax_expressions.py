@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from ...ir import relax
 from ...ir.base import GlobalVar, Op
 from ...ir.building.call_te import is_known
@@ -187,7 +189,9 @@ def _placed(printer: Printer, node: relax.Call, op: Op) -> str:
     kind = device.target.get("kind")
     if not name.startswith('"') and op == _HINT and device.target.keys() == {"kind"} and kind in DEVICE_TYPES:
         name = f"{printer.relax('device')}({DEVICE_TYPES[kind]}, {device.vdevice_id})"
-    return f"{_operator_name(printer, op)}({_callee(printer, node.args[0])}, dst_vdevice={name})"
+    rest = replace(node, attrs={key: value for key, value in node.attrs.items() if key != "dst_vdevice"})
+    arguments = [_callee(printer, node.args[0]), f"dst_vdevice={name}", *_attributes(printer, rest)]
+    return f"{_operator_name(printer, op)}({', '.join(arguments)})"
 
 
 def _call_with_types(printer: Printer, node: relax.Call, op: Op) -> str:

@@ -169,7 +169,7 @@ register(
 register(
     RelaxOp(
         "relax.hint_on_device",
-        (Param("data"), Param("dst_vdevice", "value")),
+        (Param("data"), Param("dst_vdevice", "value"), Param("memory_scope", "str", "global")),
         same_as_first,
         "Return `data`, with a hint to place it on another device.",
         lambda np, a: a.data,

@@ -37,9 +37,12 @@ def realize_vdevice(mod: IRModule) -> IRModule:
     def listed(node: Node) -> Node | None:
         if not isinstance(node, relax.Call) or node.op != _HINT:
             return None
-        hint = node.attrs["dst_vdevice"]
-        same = (device for device in devices if _name(device) == _name(hint))
-        return replace(node, attrs={"dst_vdevice": next(same, hint)})
+        hint, scope = node.attrs["dst_vdevice"], node.attrs.get("memory_scope", "global")
+        if hint in devices:
+            return None
+        same = [device for device in devices if _name(device) == _name(hint)]
+        same.sort(key=lambda device: device.memory_scope != scope)
+        return replace(node, attrs={**node.attrs, "dst_vdevice": same[0] if same else hint})
 
     def realized(function: relax.Function) -> relax.Function:
         return _realized(rewrite(function, listed), devices)

@@ -129,7 +129,7 @@ def greater_equal(x1: tvms.ir.relax.Expr | builtins.float, x2: tvms.ir.relax.Exp
     """Return whether `x1` is at least `x2`, element by element."""
 def hamming_window(window_size: tvms.ir.relax.Expr | tvms.ir.tir.PrimExpr | builtins.float, periodic: tvms.ir.relax.Expr | tvms.ir.tir.PrimExpr | builtins.float, alpha: tvms.ir.relax.Expr | tvms.ir.tir.PrimExpr | builtins.float, beta: tvms.ir.relax.Expr | tvms.ir.tir.PrimExpr | builtins.float, dtype: builtins.str) -> tvms.ir.relax.Expr:
     """Return a Hamming window of `window_size`."""
-def hint_on_device(data: tvms.ir.relax.Expr, dst_vdevice: typing.Any) -> tvms.ir.relax.Expr:
+def hint_on_device(data: tvms.ir.relax.Expr, dst_vdevice: typing.Any, memory_scope: builtins.str = 'global') -> tvms.ir.relax.Expr:
     """Return `data`, with a hint to place it on another device."""
 def index_put(data: tvms.ir.relax.Expr, indices: tvms.ir.relax.Expr, values: tvms.ir.relax.Expr, accumulate: builtins.bool = False) -> tvms.ir.relax.Expr:
     """Return `data` with `values` written or added at `indices`, one vector per dimension."""

@@ -640,7 +640,7 @@ class memory:
         """Return `data`, copied if it does not start at the beginning of its memory."""
 def to_vdevice(data: tvms.ir.relax.Expr, dst_vdevice: typing.Any) -> tvms.ir.relax.Expr:
     """Return `data` on another device."""
-def hint_on_device(data: tvms.ir.relax.Expr, dst_vdevice: typing.Any) -> tvms.ir.relax.Expr:
+def hint_on_device(data: tvms.ir.relax.Expr, dst_vdevice: typing.Any, memory_scope: builtins.str = 'global') -> tvms.ir.relax.Expr:
     """Return `data`, with a hint to place it on another device."""
 class inspect:
     """Forms `R.inspect.*`."""
