@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from .. import relax, tir
 from ..base import IRModule, Node
+from ..contradiction import contradiction
 from ..diagnostics import Diagnostic, Severity
 from ..visit import children, walk
 
@@ -61,6 +62,8 @@ class _Checker:
         self.here: Node | None = None
         self.unfinished: dict[relax.Var, relax.BindingBlock] = {}
         """The variables of dataflow blocks without outputs, and their blocks."""
+        self.mistyped: set[relax.Expr] = set()
+        """Results that contradict the declared type, which is reported."""
         self.is_negative = False
         """Whether a negative dimension was reported. Tensors that are computed from it usually have one as well."""
 
@@ -72,6 +75,9 @@ class _Checker:
         for param in function.params:
             self.is_negative = False
             self.define(param)
+        said, known = function.ret_struct_info, function.body.struct_info
+        if said is not None and known is not None and contradiction(said, known) is not None:
+            self.mistyped.add(function.body.body)
         self.expression(function.body)
         self.dimensions_of(function.ret_struct_info, function.body)
         self.visible, self.dimensions = visible, dimensions
@@ -161,7 +167,7 @@ class _Checker:
 
     def use(self, var: relax.Var) -> None:
         """Check that `var` is in scope."""
-        if var in self.visible:
+        if var in self.visible or (var in self.mistyped and var in self.defined):
             return
         if var in self.defined and isinstance(var, relax.DataflowVar):
             self.visible.add(var)  # reported once

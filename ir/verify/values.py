@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from .. import relax
-from ..base import GlobalVar, IRModule, Metadata, Node, Op
+from ..base import GlobalVar, IRModule, Metadata, Node, Op, StructInfo
 from ..contradiction import contradiction
 from ..diagnostics import Diagnostic, Note, TvmsError
 from ..infer import infer_struct_info
@@ -76,7 +76,18 @@ def _check_result(function: relax.Function) -> Iterator[Diagnostic]:
     if said is not None and reason is not None:
         message = f"function {_function_name(function)}does not return its declared type: {reason}"
         note = Note(f"the value is {known}", function.body.body.span)
-        yield Diagnostic("E0438", message, said.span or function.span, f"write {known}", (note,))
+        yield Diagnostic("E0438", message, said.span or function.span, _remedy(function, said, known), (note,))
+
+
+def _remedy(function: relax.Function, said: StructInfo, known: StructInfo) -> str:
+    """Return what to do about a result of another type: where it is a variable inside a dataflow block, an output was meant."""
+    if isinstance(function.body.body, relax.DataflowVar):
+        bound = [binding.var for block in function.body.blocks for binding in block.bindings]
+        outputs = [var for var in bound if not isinstance(var, relax.DataflowVar)]
+        for var in reversed(outputs):
+            if var.struct_info is not None and contradiction(said, var.struct_info) is None:
+                return f"return '{var.name_hint}', which the block outputs"
+    return f"write {known}"
 
 
 def _function_name(function: relax.Function) -> str:

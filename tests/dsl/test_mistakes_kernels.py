@@ -167,6 +167,7 @@ IN_NETWORK = mistakes(
     ("R.call_tir(Net.scale, (act,), out_sinfo=R.Tensor((1, 16, 30, 30), \"float32\"))", "Net.scale(act)", "E0322", "R.nn.max_pool2d(half, pool_size=[2, 2], strides=[2, 2])", "a loop function returns nothing: call it by R.call_tir(f, (x"),
     ("R.call_tir(Net.scale, (act,), out_sinfo=R.Tensor((1, 16, 30, 30), \"float32\"))", "R.call_tir(Net.scale, (act, act), out_sinfo=R.Tensor((1, 16, 30, 30), \"float32\"))", "E0435", "R.call_tir(Net.scale, (act, act), out_sinfo=R.Tensor((1, 16, 30, 30), \"float32\"))", "pass one argument for each input, and one out_sinfo for each"),
     ("            R.output(out)\n", "", "E0432", "out", "add it to the block's R.output(…)"),
+    ("return out", "return act", "E0438", "R.Tensor((1, 10), \"float32\")", "return 'out', which the block outputs"),
     ("R.output(out)", "return out", "E0306", "return out", "write R.output(…) at the end of the dataflow block, and retu"),
     ("fc: R.Tensor((3600, 10), \"float32\")", "fc: R.Tensor((10, 3600), \"float32\")", "E0326", "R.matmul(flat, fc)", "the last dimension of x1 must equal the second to last of x2"),
     ("R.add(conv, b1)", "conv + b2", "E0101", "b2", "define it above, or correct its spelling"),
