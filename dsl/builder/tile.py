@@ -17,7 +17,7 @@ from .. import syntax
 from . import tile_shapes
 from .context import Context
 from .convert import expression, is_dict, is_tuple
-from .forms import Form, FormUse, Namespace, form
+from .forms import Closure, Form, FormUse, Namespace, form
 from .tir_buffers import declaration, make_buffer
 from .tir_frames import Frame
 
@@ -184,6 +184,9 @@ def _argument(context: Context, value: Any, node: syntax.Expr, span: Span) -> An
         return tuple([_argument(context, element, node, span) for element in value])
     elif is_dict(value):
         return {key: _argument(context, element, node, span) for key, element in value.items()}
+    elif isinstance(value, Closure):
+        variables = tuple([tir.Var("int32", param.name, span=span) for param in value.node.params])
+        return tir.IndexMap(variables, (expression(value.call(variables), span),), span=span)
     elif isinstance(value, tir.IterVar):
         return value.var
     elif isinstance(value, tir.IntImm) and value.dtype == "int32":

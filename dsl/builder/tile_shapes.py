@@ -98,4 +98,6 @@ def rearranged(buffer: tir.Buffer, pattern: str, sizes: Mapping[str, Any], span:
 
 
 def _bad_pattern(message: str, span: Span) -> TvmsError:
-    return error("E0325", message, span, 'name each axis once on both sides, as in "(outer inner) tail -> outer tail inner"')
+    return error(
+        "E0325", message, span, 'name each axis once on both sides, as in "(outer inner) tail -> outer tail inner"'
+    )

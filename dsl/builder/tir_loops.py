@@ -171,18 +171,18 @@ def thread_binding(
 
 
 @form("T.grid")
-def grid(site: FormUse, *extents: PrimExpr, dtype: DTypeName | None = None) -> LoopFrame:
-    """A nest of serial loops from zero: `for i, j in T.grid(128, 128):`"""
-    extents = tuple([_in(dtype, extent) for extent in extents])
+def grid(site: FormUse, *extents: Domain, dtype: DTypeName | None = None) -> LoopFrame:
+    """A nest of serial loops from zero, or from the begin of a pair to its end: `for i, j in T.grid(128, (2, 128)):`"""
     if not extents:
         raise site.error("E0105", "T.grid needs at least one extent", "give an extent for each loop")
     names = site.names(len(extents), f"T.grid makes {len(extents)} loop{'s' * (len(extents) != 1)}")
     place = _target_span(site)
+    bounds = [(_in(dtype, domain.min), _in(dtype, domain.extent)) for domain in extents]
     loops = [
-        (tir.Var(extent.dtype, name, span=place), make.const(0, extent.dtype), extent)
-        for name, extent in zip(names, extents, strict=True)
+        (tir.Var(extent.dtype, name, span=place), start, extent)
+        for name, (start, extent) in zip(names, bounds, strict=True)
     ]
-    _check_bounds(site, *extents)
+    _check_bounds(site, *[extent for _, extent in bounds])
     for var, start, extent in loops:
         site.function.loops[var] = tir.Range(start, extent)
 

@@ -287,6 +287,8 @@ def _tile_argument(printer: Printer, value: Any) -> str:
     if isinstance(value, tir.BufferRegion):
         axes = [f"{printer.expr(axis.min)}:{printer.expr(make.add(axis.min, axis.extent))}" for axis in value.region]
         return f"{printer.expr(value.buffer)}[{', '.join(axes)}]"
+    if isinstance(value, tir.IndexMap):
+        return function_text(printer, value, value.initial_indices, value.final_indices, single=True)
     if isinstance(value, tuple | list):
         parts = [_tile_argument(printer, part) for part in cast("tuple[Any, ...]", value)]
         return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"

@@ -32,6 +32,7 @@ BODIES = {
     "D = B.tile(0, (2, -1))[1, :]\nD[3, 3] = T.float32(0.0)",
     "rearranged": 'C = B.rearrange("(outer inner) tail -> outer (tail inner)", outer=2)\nC[1, 15] = T.float32(0.0)\n'
     'D = B.rearrange(pattern="(site i) t -> t i site", site=2)\nD[3, 3, 1] = T.float32(0.0)',
+    "a lambda": "T.tile.select(B, B, 1.0, lambda i, j: i < j)",
     "an unrolled loop": "for i in T.serial(8, unroll=True):\n    T.cta.fill(A[i:i + 1], T.float32(0.0))",
 }
 
@@ -72,7 +73,11 @@ def test_shapes_of_views_follow_from_their_factors(view: str, shape: tuple[int, 
         ("B.tile((2, (-1, 2)))[0, :]", "E0325", "axis 2 does not exist in 2 axes"),
         ("B.tile((0, (-1, 2)), (-2, (2, 4)))[0, :, :, 1]", "E0325", "axis -2 is split twice"),
         ("B.tile(4)[0]", "E0325", "expected an axis and its factors"),
-        ('B.rearrange("a b, b a")', "E0325", "the pattern 'a b, b a' does not have the same names on both sides of '->'"),
+        (
+            'B.rearrange("a b, b a")',
+            "E0325",
+            "the pattern 'a b, b a' does not have the same names on both sides of '->'",
+        ),
         ('B.rearrange("a -> a")', "E0325", "the pattern has 1 axis, but 'B' 2"),
         ("B.rearrange()", "E0105", "rearrange takes one pattern"),
     ],

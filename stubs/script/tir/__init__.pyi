@@ -596,8 +596,8 @@ def unroll(start: tvms.ir.tir.PrimExpr | builtins.float, stop: tvms.ir.tir.PrimE
     """A loop that is unrolled."""
 def thread_binding(start: tvms.ir.tir.PrimExpr | builtins.float, stop: typing.Any = None, thread: builtins.str | None = None, *, annotations: typing.Any = None) -> collections.abc.Iterator[tvms.ir.tir.Var]:
     """A loop whose iterations are threads: `T.thread_binding(128, thread="threadIdx.x")`."""
-def grid(*extents: tvms.ir.tir.PrimExpr | builtins.float, dtype: builtins.str | None = None) -> typing.Any:
-    """A nest of serial loops from zero: `for i, j in T.grid(128, 128):`"""
+def grid(*extents: typing.Any, dtype: builtins.str | None = None) -> typing.Any:
+    """A nest of serial loops from zero, or from the begin of a pair to its end: `for i, j in T.grid(128, (2, 128)):`"""
 def Add(a: typing.Any, b: typing.Any, *, dtype: typing.Any = None) -> tvms.ir.tir.PrimExpr:
     """The plain node `Add`: operands are promoted, nothing is folded."""
 def Sub(a: typing.Any, b: typing.Any, *, dtype: typing.Any = None) -> tvms.ir.tir.PrimExpr:
