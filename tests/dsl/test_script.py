@@ -295,7 +295,7 @@ def test_unknown_dimensions_may_be_values_of_the_program() -> None:
     shape, ndim = None, 2
 
     @R.function(private=True)
-    def function(s: R.Shape(shape, ndim=ndim), x: R.Tensor(shape, "float32", ndim=ndim)):
+    def function(s: R.Shape(shape, ndim=ndim), x: R.Tensor(shape, "float32", ndim=ndim)) -> R.Shape(ndim=2):
         return s
 
     assert function.params[0].struct_info == R.Shape(ndim=2)

@@ -98,5 +98,5 @@ def test_results_in_place_need_a_tensor_of_their_own(call: str, code: str) -> No
 
 
 def test_a_checkpoint_marks_a_variable() -> None:
-    with pytest.raises(tvms.TvmsError, match="E0321.*marks a variable"):
+    with pytest.raises(tvms.TvmsError, match=r"E0321.*marks a variable"):
         tvms.relax.op.grad.start_checkpoint(tvms.relax.const(1, "float32"))
