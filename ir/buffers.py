@@ -14,6 +14,9 @@ from .dtype import with_lanes
 from .equal import structural_equal
 from .visit import walk
 
+ALIGNMENT = 64
+"""Default alignment of memory in bytes (TVM: `kAllocAlignment`)."""
+
 
 def data_pointer(name: str, dtype: str, scope: str = "global", span: Span | None = None) -> tir.Var:
     """Return a pointer variable for the elements of a buffer; a bool is stored as a byte."""
@@ -131,6 +134,11 @@ def buffers_of(node: tir.Stmt) -> tuple[tir.Buffer, ...]:
         elif isinstance(inner, tir.Block):
             own.update(inner.alloc_buffers, [match.buffer for match in inner.match_buffers])
     return tuple([buffer for buffer in found if buffer not in own])
+
+
+def is_plain(buffer: tir.Buffer) -> bool:
+    """Return whether an allocation says all of a buffer: it has the default alignment, and no attributes such as a layout."""
+    return not buffer.attrs and buffer.data_alignment == ALIGNMENT
 
 
 def is_allocation_of(node: tir.Allocate, inner: tir.DeclBuffer) -> bool:

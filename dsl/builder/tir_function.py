@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ...ir import relax, tir
 from ...ir.base import Attrs, GlobalVar
-from ...ir.buffers import is_allocation_of
+from ...ir.buffers import is_allocation_of, is_plain
 from ...ir.ops.tile import PERSISTENT
 from ...ir.signature import describe
 from ...ir.visit import children, rewrite, walk
@@ -161,13 +161,14 @@ def _build_param(
 def _without_unused_names(function: FunctionFrame, body: tir.Stmt) -> tir.Stmt:
     """Remove the declarations of allocated buffers of which only the memory is used.
 
-    A declaration stays if a buffer that is like it follows, lest that one be taken for the allocated one.
+    A declaration stays if it says more than an allocation does, and if a buffer that is like it follows, lest that one be
+    taken for the allocated one.
     """
     if not function.allocated_buffers:
         return body
     users = [node for node in walk(body) if not isinstance(node, tir.DeclBuffer)]
     used = {child for node in users for child in children(node) if isinstance(child, tir.Buffer)}
-    unused = set(function.allocated_buffers) - used
+    unused = {made for made in function.allocated_buffers if is_plain(made)} - used
     for node in users:
         match node:
             case tir.Allocate(body=tir.DeclBuffer(buffer=first, body=tir.DeclBuffer(buffer=second) as inner)):

@@ -80,7 +80,9 @@ _TVM_027 = Dialect(
     passes_dimensions=True,
     optional_attrs=frozenset(
         (
-            "take.mode", "hint_on_device.memory_scope", "layout_transform.axis_separators",
+            "take.mode",
+            "hint_on_device.memory_scope",
+            "layout_transform.axis_separators",
             "layout_transform.input_axis_separators",
         )
     ),

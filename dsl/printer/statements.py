@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ...ir import make, tir
 from ...ir.base import Op, Trivia
-from ...ir.buffers import is_allocation_of
+from ...ir.buffers import is_allocation_of, is_plain
 from ...ir.dtype import lanes_of, parse_dtype
 from ...ir.ops import tile
 from ...ir.visit import children, walk
@@ -278,7 +278,7 @@ def _allocate(printer: Printer, node: tir.Allocate) -> None:
 
 def _is_named(printer: Printer, node: tir.Allocate, inner: tir.DeclBuffer) -> bool:
     """Return whether the buffer that an allocation declares has the name of the allocation."""
-    if not printer.dialect.allocates_buffers or _is_accessed(printer, inner.buffer):
+    if not printer.dialect.allocates_buffers or not is_plain(inner.buffer) or _is_accessed(printer, inner.buffer):
         return True
     second = inner.body  # without the first, the allocation would have the name of a second buffer that is like it
     if not isinstance(second, tir.DeclBuffer) or not is_allocation_of(node, second):

@@ -53,7 +53,7 @@ DEVICE_ENTRY = "tirx.device_entry"
 """Key of the attribute that `T.device_entry()` gives to the statements after it."""
 
 _RESULTS = {
-    "cuda.elect_sync": "uint32", "cuda.__activemask": "uint32", "cuda.ballot_sync": "uint32", "cuda.ffs_u32": "uint32",
+    "cuda.elect_sync": "uint32", "cuda.__activemask": "uint32", "cuda.ballot_sync": "uint32", "cuda.ffs_u32": "int32",
     "cuda.float_as_uint": "uint32", "cuda.uint_as_float": "float32", "cuda.fdividef": "float32", "cuda.clock64": "uint64",
     "cuda.reduce_add_sync_u32": "uint32", "cuda.reduce_min_sync_u32": "uint32", "cuda.any_sync": "int32",
     "cuda.cvta_generic_to_shared": "uint32", "cuda.sm100_2sm_leader_smem_addr": "uint32", "cuda.make_float2": "uint64",

@@ -98,6 +98,18 @@ def _printed(body: str) -> list[str]:
     [
         ("bx, by = T.cta_id([4, 2])\nA[bx] = A[by]", ["    bx, by = T.cta_id((4, 2))", "    A[bx] = A[by]"]),
         ("Tx.cta.copy(A, A)\nTx.copy(A, A)", ["    T.cta.copy(A, A)", "    T.tile.copy(A, A)"]),
+        (
+            'C = T.alloc_shared((128,), align=128)\nD = T.alloc_buffer((4,), scope="shared", layout=None)\nT.ptx.ld(C.data, D.data)',
+            [
+                '    C = T.alloc_buffer((128,), scope="shared", align=128)',
+                '    D = T.alloc_buffer((4,), scope="shared", layout=None)',
+                "    T.ptx.ld(C.data, D.data)",
+            ],
+        ),
+        (
+            'x = T.local_scalar("int32")\nx = T.cuda.ffs_u32(T.uint32(8))',
+            ['    x = T.alloc_buffer((1,), "int32", scope="local")', "    x[0] = T.cuda.ffs_u32(T.uint32(8))"],
+        ),
         ("Tx.copy(B[0], A)", ["    T.tile.copy(B[0:1, 0:4], A)"]),
         ("x: T.float32[8]\nx[0] = A[0]", ['    x = T.alloc_buffer((8,), scope="local")', "    x[0] = A[0]"]),
         ("T.ptx.st(A.ptr_to([1]))", ["    T.ptx.st(T.address_of(A[1]))"]),
