@@ -255,7 +255,6 @@ def _store(context: Context, target: syntax.Subscript, value: Any, node: _Assign
     context.tir.body.add(made if node.trivia is None else replace(made, trivia=node.trivia))
 
 
-_ALIGNMENT = 64
 _ONE, _ZERO = tir.IntImm("int32", 1), tir.IntImm("int32", 0)
 
 
@@ -274,7 +273,7 @@ def _declare_local(
     check_assigned(context, name, None, node)
     function, span = context.tir, context.span(name)
     data = data_pointer(name.id, dtype, "local", span)
-    made = tir.Buffer(data, dtype, shape, name.id, data_alignment=_ALIGNMENT, scope="local", span=span)
+    made = tir.Buffer(data, dtype, shape, name.id, scope="local", span=span)
     function.allocated_buffers.append(made)
     function.body.open(declaration(function, made, allocate=True), context.span(node), node.trivia)
     context.scope.define(name.id, made)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...ir import make, tir
 from ...ir.base import Attrs, Span, Trivia
-from ...ir.buffers import data_pointer, index_dtype
+from ...ir.buffers import ALIGNMENT, data_pointer, index_dtype
 from ...ir.signature import describe
 from .convert import (
     Attributes,
@@ -28,8 +28,6 @@ from .tir_access import store
 from .tir_frames import Frame, FunctionFrame, let_frame
 
 Strides = tuple[tir.PrimExpr | str, ...]
-_ALIGNMENT = 64
-"""Default alignment in bytes (TVM: `kAllocAlignment`)."""
 
 
 @converter("Strides")
@@ -72,7 +70,7 @@ def make_buffer(
     )
     kind = tir.BufferType.AUTO_BROADCAST if buffer_type.startswith("auto") else tir.BufferType.DEFAULT
     return tir.Buffer(
-        data, dtype, shape, name, named, elem_offset, align if align > 0 else _ALIGNMENT, offset_factor or 1, kind,
+        data, dtype, shape, name, named, elem_offset, align if align > 0 else ALIGNMENT, offset_factor or 1, kind,
         axis_separators or (), scope, attrs or {}, span=span,
     )  # fmt: skip
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections import Counter
 
 from ...ir import make, tir
-from ...ir.buffers import index_dtype
+from ...ir.buffers import ALIGNMENT, index_dtype
 from ...ir.ops.tile import VIEW
 from .expressions import var_creation
 from .literals import identifier, string
 from .printer import Frame, Printer, prints, prints_lines
 from .variables import frame_to_declare_in, variables_in
 
-ALIGNMENT = 64
-"""Default alignment in bytes, which is not printed (TVM: `kAllocAlignment`)."""
 _DEFAULT_DTYPE = "float32"
 
 

@@ -7,7 +7,8 @@ from typing import cast
 
 from ...ir import tir
 from ...ir.base import Attrs
-from .buffers import ALIGNMENT, alloc_buffers, annotation, declaration, define_buffer, is_constant, is_zero_offset
+from ...ir.buffers import ALIGNMENT
+from .buffers import alloc_buffers, annotation, declaration, define_buffer, is_constant, is_zero_offset
 from .expressions import UsesHandle, type_of
 from .heads import add_function
 from .printer import Frame, Printer, prints_lines
