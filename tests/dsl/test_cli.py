@@ -20,7 +20,8 @@ DYNAMIC = str(SAMPLES / "05_dynamic_batch.tvms")
 def test_check_says_nothing_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(SAMPLES)]) == 0
     captured = capsys.readouterr()
-    assert captured.out == f"{len(list(SAMPLES.rglob('*.tvms')))} files checked: no errors\n"
+    files = [path for path in SAMPLES.rglob("*") if path.suffix in (".tvms", ".ipynb")]
+    assert captured.out == f"{len(files)} files checked: no errors\n"
     assert captured.err == ""
 
 
