@@ -29,6 +29,8 @@ _MODULE = re.compile(
     r"|@(?:\w+\.)*ir_module\b[^\n]*\n(?:[ \t]*(?:#[^\n]*)?\n)*class[ \t]+(?P<decorated>[^\W\d]\w*)[^\n:]*):[ \t]*(?:#[^\n]*)?$",
     re.MULTILINE,
 )
+_REFUSED = re.compile(r"\0|\r(?!\n)")
+"""What no text may contain, not even in comments: E0003 and E0020."""
 _LINE = re.compile(r"^[ \t]*\r?\n|^(?P<indent>[ \t]*)(?P<first>[^ \t\n])[^\n]*\n?", re.MULTILINE)
 """A blank line, or one with code: other white space, such as U+2028, is an error that has to be found."""
 MAX_REPAIRS = 4
@@ -165,7 +167,7 @@ def divide(text: str, name: str, known: Iterable[Chunk] = ()) -> Division:
 def _parts(text: str) -> list[tuple[int, int, bool]] | None:
     """Return start, end and kind of the parts of a text: True for a definition; None if it cannot be divided."""
     modules = list(_MODULE.finditer(text))
-    if len(modules) > 1:
+    if len(modules) > 1 or _REFUSED.search(text):
         return None
     begin = modules[0].end() if modules else 0
     if modules and any(_starts(line) for line in _LINE.finditer(text, 0, modules[0].start())):

@@ -216,9 +216,9 @@ def test_a_line_that_continues_nothing_is_reported(line: str) -> None:
         assert any(line in placed.chunk.text for placed in document.chunks)
 
 
-@pytest.mark.parametrize("line", ["    \u2028\n", "\r", "\u00a0\n", "\v\n", "\r\n"])
+@pytest.mark.parametrize("line", ["    \u2028\n", "\r", "\u00a0\n", "\v\n", "# a\0b\n", "# a\rb\n", "\r\n"])
 def test_white_space_that_is_no_part_of_the_language_is_reported(line: str) -> None:
-    """Such a line is not a blank one, above and between definitions: the whole text is checked. The end of a line in Windows is."""
+    """Such a line is neither blank nor a comment, above and between definitions: the whole text is checked. The end of a line in Windows is."""
     function = 'T.prim_func {}(A: T.Buffer((8,), "float32")):\n    A[0] = 0.0\n'
     inside = "I.ir_module M:\n" + "".join(f"    {part}\n" for part in function.format("f").splitlines())
     for text in (line + function.format("f"), line + inside, function.format("f") + line + function.format("g")):
