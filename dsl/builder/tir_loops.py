@@ -7,6 +7,7 @@ from typing import Any
 from ...ir import make, tir
 from ...ir.base import Attrs, Span, Trivia
 from ...ir.dtype import is_int, parse_dtype
+from .. import syntax
 from .convert import Attributes, DTypeName, Integer, Mismatch, PrimExpr, Text, converter, expression, is_tuple
 from .forms import FormUse, form
 from .tir_difference import difference
@@ -175,6 +176,15 @@ def grid(site: FormUse, *extents: Domain, dtype: DTypeName | None = None) -> Loo
     """A nest of serial loops from zero, or from the begin of a pair to its end: `for i, j in T.grid(128, (2, 128)):`"""
     if not extents:
         raise site.error("E0105", "T.grid needs at least one extent", "give an extent for each loop")
+    written = site.argument("extents", 0)
+    brackets = syntax.Tuple | syntax.List
+    if len(extents) == 1 and isinstance(written, brackets) and isinstance(site.target, brackets):
+        raise site.error(
+            "E0204",
+            "a pair is the begin and the end of one loop",
+            "write the extents without brackets: T.grid(16, 16)",
+            written,
+        )
     names = site.names(len(extents), f"T.grid makes {len(extents)} loop{'s' * (len(extents) != 1)}")
     place = _target_span(site)
     bounds = [(_in(dtype, domain.min), _in(dtype, domain.extent)) for domain in extents]

@@ -147,7 +147,7 @@ IN_SOFTMAX = mistakes(
     ("T.axis.remap(\"SR\", [i, j])", "T.axis.remap(\"sr\", [i, j])", "E0203", "\"sr\"", "write one letter for each axis: S for spatial, R for reducti"),
     ("T.axis.remap(\"SR\", [i, j])", "T.axis.remap(\"SS\", [i, j])", "E0412", "largest[vi] = T.float32(\"-inf\")", "make the axis that is summed over a reduction: \"R\" in T.axis"),
     ("for i, j in T.grid(rows, 64):", "for i in range(rows), j in range(64):", "E0013", "in", "write one loop over both: for i, j in T.grid(8, 8):"),
-    ("for i, j in T.grid(rows, 64):", "for (i, j) in T.grid([rows, 64]):", "E0202", "[rows, 64]", "write the extents without brackets: T.grid(16, 16)"),
+    ("for i, j in T.grid(rows, 64):", "for (i, j) in T.grid([rows, 64]):", "E0204", "[rows, 64]", "write the extents without brackets: T.grid(16, 16)"),
     ("T.func_attr({\"tir.noalias\": True})", "T.func_attr(\"tir.noalias\", True)", "E0105", "True", "write the attributes as a dict: T.func_attr({\"tir.noalias\": "),
     ("/ total[vi]", "// total[vi]", "E0233", "T.exp(X[vi, vj] - largest[vi])", "write / for floats, or T.floor(a / b)"),
 )  # fmt: skip

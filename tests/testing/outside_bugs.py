@@ -23,7 +23,7 @@ RARE = (
            "start = make.const(0, dtype)\n    site.function.loops[var] = tir.Range(start, extent)",
            "start = make.const(0, dtype)\n    site.function.loops[var] = tir.Range(make.const(0, dtype), extent)"),
     Mutant("offset_factor is read but not stored", "roundtrip", "dsl/builder/tir_buffers.py",
-           "align if align > 0 else _ALIGNMENT, offset_factor or 1, kind,", "align if align > 0 else _ALIGNMENT, 1, kind,"),
+           "align if align > 0 else ALIGNMENT, offset_factor or 1, kind,", "align if align > 0 else ALIGNMENT, 1, kind,"),
     # --- Lowering and machine code
     Mutant("lowering ignores the elem_offset of a buffer with strides", "codegen", "codegen/lower/layout.py",
            'tir.IntImm("int64", 0) if buffer.elem_offset is None else widen(buffer.elem_offset)',
