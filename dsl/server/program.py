@@ -178,7 +178,10 @@ class Program:
         functions = {name for name, kind in kinds.items() if kind == "T.prim_func"} | broken
         for name, (chunk, definition) in sorted(definitions.items(), key=lambda item: kinds[item[0]] in SCHEDULES):
             kind, before = kinds[name] or "", self._built.get(name)
-            is_stale = bool((chunk.words & changed) - {name}) or (is_reordered and kind in SCHEDULES)
+            mentioned = (
+                changed if before is not None and before.found else chunk.words & changed
+            )  # remedies name others
+            is_stale = bool(mentioned - {name}) or (is_reordered and kind in SCHEDULES)
             if before is not None and before.chunk is chunk and not is_stale:
                 continue
             node, found, warnings = self._builder.build(chunk.file, definition, kind, functions)

@@ -167,6 +167,17 @@ def test_a_changed_signature_is_noticed_by_its_callers() -> None:
     assert shown(document, found) == shown(document, found_in("m.tvms", changed))
 
 
+def test_a_remedy_offers_the_names_of_the_current_text() -> None:
+    """It names a function that nothing else in its definition mentions."""
+    texts = [
+        MODULE.replace("cls.add_one", "cls.add_two").replace("add_one(", f"{name}(") for name in ("other", "add_one")
+    ]
+    document = Document("file:///m.tvms", "m.tvms", texts[0], 0, check_schedules)
+    for text in (*texts, *reversed(texts)):
+        document.update(Lines(text), 1)
+        assert shown(document, document.examine().diagnostics) == shown(document, found_in(document.name, text))
+
+
 @pytest.mark.parametrize("seed", range(SESSIONS))
 def test_sessions_of_several_files_answer_all_requests(seed: int) -> None:
     session = Session([(path.name, path.read_text(encoding="utf-8")) for path in TEXTS[:6]], Random(f"files {seed}"))
