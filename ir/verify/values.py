@@ -73,7 +73,7 @@ def _check_struct_info(binding: relax.VarBinding) -> Iterator[Diagnostic]:
 def _check_result(function: relax.Function) -> Iterator[Diagnostic]:
     said, known = function.ret_struct_info, function.body.struct_info
     reason = contradiction(said, known) if said is not None and known is not None else None
-    if said is not None and reason is not None:
+    if said is not None and known is not None and reason is not None:
         message = f"function {_function_name(function)}does not return its declared type: {reason}"
         note = Note(f"the value is {known}", function.body.body.span)
         yield Diagnostic("E0438", message, said.span or function.span, _remedy(function, said, known), (note,))
