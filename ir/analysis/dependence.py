@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import reduce
+from itertools import islice
 
 from msgspec import Struct
 
@@ -18,6 +19,9 @@ from ..deep import deep
 from ..visit import children, substitute, walk
 from .proof import Verdict, prove
 from .regions import all_of, meeting, span_of
+
+_LONGEST_VALUE = 64
+"""The maximum number of nodes in the value of a `let` that is inserted where it is used: each use copies it."""
 
 
 class DependenceKind(Enum):
@@ -43,11 +47,14 @@ class Access(Struct, frozen=True, eq=False):
         """Whether the access belongs to the update of a reduction block, whose iterations commute."""
         return isinstance(self.statement, tir.Block) and self.statement.init is not None
 
-    def loads_from(self, memory: Container[tir.Var]) -> bool:
-        """Return whether its region or conditions depend on what is stored in some memory."""
+    def depends_on(self, variables: Container[tir.Var]) -> bool:
+        """Return whether its region or conditions use some variables, or what is stored in memory that these point to."""
         parts = (*[part for axis in self.region for part in (axis.min, axis.extent)], *self.conditions)
+        nodes = [node for part in parts for node in walk(part)]
         return any(
-            isinstance(node, tir.BufferLoad) and node.buffer.data in memory for part in parts for node in walk(part)
+            node.buffer.data in variables if isinstance(node, tir.BufferLoad) else node in variables
+            for node in nodes
+            if isinstance(node, tir.BufferLoad | tir.Var)
         )
 
 
@@ -89,7 +96,9 @@ def _accesses(node: Node, loops: tuple[tir.For, ...], conditions: tuple[tir.Prim
                 yield from _accesses(node.else_case, loops, (*conditions, tir.Not("bool", node.condition)))
         case tir.LetStmt():
             yield from _accesses(node.value, loops, conditions)
-            yield from _accesses(substitute(node.body, {node.var: node.value}), loops, conditions)
+            is_short = sum(1 for _ in islice(walk(node.value), _LONGEST_VALUE + 1)) <= _LONGEST_VALUE
+            body = substitute(node.body, {node.var: node.value}) if is_short else node.body
+            yield from _accesses(body, loops, conditions)
         case tir.BufferStore() | tir.BufferLoad():
             for child in children(node):
                 if isinstance(child, tir.PrimExpr):
@@ -135,13 +144,14 @@ def carried(loop: tir.For, ignore_reductions: bool = False) -> list[Dependence]:
     """Return the dependences that prevent reordering or parallelizing the iterations of `loop`.
 
     Memory that each iteration allocates does not count; two views of other memory always do, and regions that
-    depend on what the loop stores. With `ignore_reductions`, the updates of one reduction block do not
+    depend on what the loop stores or on a long value of a `let`. With `ignore_reductions`, the updates of one reduction block do not
     count either: they may be reordered, but not run in parallel.
     """
     found = accesses(loop)
     private = _allocated_inside(loop.body)
-    written = {access.buffer.data for access in found if access.is_write}
-    moving = {access for access in found if access.loads_from(written)}
+    unknown = {access.buffer.data for access in found if access.is_write}
+    unknown |= {node.var for node in walk(loop.body) if isinstance(node, tir.LetStmt)}
+    moving = {access for access in found if access.depends_on(unknown)}
     result: list[Dependence] = []
     for index, a in enumerate(found):
         for b in found[index:]:

@@ -107,6 +107,19 @@ def test_symbols_and_memory(body: str, parallel: bool) -> None:
     assert is_parallel(loops(f"{HEAD}    {body}\n")["i"]) is parallel
 
 
+@pytest.mark.parametrize(
+    ("length", "index", "parallel"), [(2, "i", True), (2, "x1", True), (40, "i", True), (40, "x39", False)]
+)
+def test_the_values_of_lets_are_known_unless_they_are_long(length: int, index: str, parallel: bool) -> None:
+    """Each value is twice the one before, so that the last one of 40 in full is as long as 2 ** 40 variables."""
+    names = ["i", *(f"x{count}" for count in range(length))]
+    lets = "".join(
+        f"        {name}: T.let[T.int32] = {before} + {before}\n" for before, name in itertools.pairwise(names)
+    )
+    text = f"{HEAD}    for i in range(8):\n{lets}        A[{index}] = B[{index}] + T.cast({names[-1]}, 'float32')\n"
+    assert is_parallel(loops(text)["i"]) == parallel
+
+
 def test_a_statement_stands_after_what_it_reads_and_before_what_reads_it() -> None:
     rows = ["A[i] = B[i]", "B[i + 128] = A[i]", "A[i + 1] = B[i]"]
     text = HEAD + "".join(f"    for i in range(100):\n        {row}\n" for row in rows)
