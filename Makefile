@@ -11,7 +11,7 @@
 # make docs    build the documentation site into build/site: start at build/site/index.html, also without a server
 # make pictures  make the pictures in docs/pictures again: of the site, a graph and the editor; needs what make vscode-test needs
 # make vscode  build, test and package the extension for Visual Studio Code; needs Node.js ≥ 20
-# make vscode-test  also try the extension in a whole Visual Studio Code, which npm installs into build/editor (1.5 GB);
+# make vscode-test  also try the extension in a whole Visual Studio Code, which npm installs into build/editor;
 #              needs Chromium, and Node.js ≥ 20 and a C++ compiler on Linux
 # make clean   remove everything that was made
 #

@@ -90,7 +90,7 @@ WORKLOADS = {
 
 
 class Peer:
-    """apache-tvm's tuner, in a process of its own."""
+    """The tuner of apache-tvm, running in a separate process."""
 
     def __init__(self, python: str) -> None:
         command = [str(Path(python).absolute()), str(Path(__file__).parent / "peers" / "tvm_tuning.py")]

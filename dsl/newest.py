@@ -1,4 +1,4 @@
-"""Changes programs to what the newest TVM can express, without changing what they compute."""
+"""Rewrites programs in the forms that the newest TVM has. Their results stay the same."""
 
 from __future__ import annotations
 

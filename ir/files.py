@@ -141,7 +141,7 @@ def memory_limit() -> int:
 
 
 def state_folder() -> str:
-    """Return the folder of what is kept for a user: `tvms` below `XDG_STATE_HOME` (`~/.local/state`)."""
+    """Return the folder for data that outlives a run: `tvms` in `XDG_STATE_HOME` (`~/.local/state`)."""
     base = os.environ.get("XDG_STATE_HOME", "")
     return os.path.join(base if os.path.isabs(base) else os.path.expanduser("~/.local/state"), "tvms")
 

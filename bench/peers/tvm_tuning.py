@@ -1,4 +1,4 @@
-"""apache-tvm's tuner, in a process of its own, for `bench/tuning.py`.
+"""Runs the tuner of apache-tvm for `bench/tuning.py`, in a separate process.
 
 A line of the input is a task in JSON: a module of one loop function in TVMScript, the number of trials and of threads, the processor,
 and the seconds after which nothing is built any more. The answer is a line of figures. An empty line is answered with the seconds of one
@@ -39,7 +39,7 @@ INPUTS: list[Any] = []
 
 
 def build(number: int, folder: str) -> str:
-    """Compile an input to a shared library in a folder of its own, which is deleted with it, and return its path."""
+    """Compile an input to a shared library in a new folder, and return its path. TVM deletes the folder later."""
     module = default_build(INPUTS[number].mod, INPUTS[number].target, None)
     path = str(Path(tempfile.mkdtemp(dir=folder)) / "program.so")
     module.export_library(path, cc="cc")

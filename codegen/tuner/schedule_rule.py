@@ -105,7 +105,7 @@ class AddRFactor(ScheduleRule):
     """Divide reductions into lanes that are summed at the end (TVM: `AddRFactor`)."""
 
     def __init__(self, max_jobs_per_core: int = 16, max_innermost_factor: int | None = None) -> None:
-        """The arguments of TVM have no effect: the number of lanes is half a vector to four vectors."""
+        """Both arguments are ignored: the number of lanes is drawn from half a vector to four vectors."""
 
     def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
         """See `ScheduleRule`."""
@@ -120,7 +120,10 @@ class ParallelizeVectorizeUnroll(ScheduleRule):
         self, max_jobs_per_core: int = 16, max_vectorize_extent: int = 16, unroll_max_steps: Sequence[int] | None = None,
         unroll_explicit: bool = True,
     ) -> None:  # fmt: skip
-        """`max_jobs_per_core` and `max_vectorize_extent` switch parallel loops and vectors off by -1 in TVM; here both are -1 or none."""
+        """-1 switches off parallel loops (`max_jobs_per_core`) and vectors (`max_vectorize_extent`); it must be given for both.
+
+        Other values, `unroll_max_steps` and `unroll_explicit` are ignored.
+        """
         if (max_jobs_per_core == -1) != (max_vectorize_extent == -1):
             raise _wrong("arguments to ParallelizeVectorizeUnroll: parallel loops and vectors come together", _WRITE)
         self._is_off = max_jobs_per_core == -1

@@ -20,7 +20,7 @@ _GROUP = re.compile(r"\(([^()]*)\)|(\S+)")
 
 
 class Tiling(Struct, frozen=True, eq=False):
-    """A buffer whose axes are split, before an index says which tiles are meant: `A.tile((0, (-1, 4)))`."""
+    """A buffer with split axes, `A.tile((0, (-1, 4)))`; the index that follows selects tiles."""
 
     kind: ClassVar[str] = "a buffer of tiles without an index"
 

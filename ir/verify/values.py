@@ -80,7 +80,7 @@ def _check_result(function: relax.Function) -> Iterator[Diagnostic]:
 
 
 def _remedy(function: relax.Function, said: StructInfo, known: StructInfo) -> str:
-    """Return what to do about a result of another type: where it is a variable inside a dataflow block, an output was meant."""
+    """Return a remedy for a result of the wrong type: an output of the dataflow block, if one fits, else the type to declare."""
     if isinstance(function.body.body, relax.DataflowVar):
         bound = [binding.var for block in function.body.blocks for binding in block.bindings]
         outputs = [var for var in bound if not isinstance(var, relax.DataflowVar)]

@@ -159,7 +159,7 @@ class Call(Expr, frozen=True, eq=False):
     def __init__(self, op: tvms.ir.base.Op | tvms.ir.base.RelaxExpr, args: collections.abc.Sequence[typing.Any], attrs: builtins.dict[builtins.str, typing.Any] | None = None, sinfo_args: tvms.ir.base.StructInfo | collections.abc.Sequence[tvms.ir.base.StructInfo] = ..., ty_args: tvms.ir.base.StructInfo | collections.abc.Sequence[tvms.ir.base.StructInfo] = ...) -> None:
         """A call of an operator or a function. `ty_args` is `sinfo_args` in TVM 0.27.
 
-        A call whose arguments do not fit has no struct info; it is refused where a builder or a pass normalizes it.
+        A call with arguments of the wrong types has no struct info. Builders and passes report it when they normalize it.
         """
 
 

@@ -57,7 +57,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def report(command: list[str], given: dict[str, str]) -> dict[str, Any]:
-    """Run an editor, and return what it reports."""
+    """Run an editor and return its output."""
     run = subprocess.run(command, env=given, cwd=given["HOME"], capture_output=True, text=True, timeout=SECONDS)
     path = Path(given["REPORT"])
     assert path.exists(), run.stdout + run.stderr

@@ -91,7 +91,7 @@ def Call(
 ) -> relax.Call:
     """A call of an operator or a function. `ty_args` is `sinfo_args` in TVM 0.27.
 
-    A call whose arguments do not fit has no struct info; it is refused where a builder or a pass normalizes it.
+    A call with arguments of the wrong types has no struct info. Builders and passes report it when they normalize it.
     """
     given = sinfo_args or ty_args
     given = (given,) if isinstance(given, StructInfo) else given
