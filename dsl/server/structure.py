@@ -94,9 +94,16 @@ def statements(body: tuple[syntax.Stmt, ...]) -> Iterator[syntax.Stmt]:
         queue += [*getattr(node, "body", ()), *getattr(node, "orelse", ())]
 
 
+_OUTERMOST, _INNERMOST = 50, 150
+"""Maximum number of selection ranges of each kind: encoders of JSON, here and in editors, recurse into nested ranges."""
+
+
 @deep
 def selection(document: Document, offset: int) -> lsp.SelectionRange:
-    """Return the ranges of the nodes around an offset, from the smallest to the whole text."""
+    """Return the ranges of the nodes around an offset, from the smallest to the whole text.
+
+    If nodes are nested deeper than that, those in the middle are left out.
+    """
     ranges = [(0, len(document.lines.text))]
     placed = document.chunk_at(offset)
     if placed is not None:
@@ -107,6 +114,8 @@ def selection(document: Document, offset: int) -> lsp.SelectionRange:
             if span != ranges[-1]:
                 ranges.append(span)
             nodes = list(children(node))
+    if len(ranges) > _OUTERMOST + _INNERMOST:
+        ranges[_OUTERMOST:-_INNERMOST] = []
     found: lsp.SelectionRange | None = None
     for start, end in ranges:
         found = lsp.SelectionRange(document.range(start, end), found)

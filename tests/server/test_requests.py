@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import pytest
+from lsprotocol import converters
 from lsprotocol import types as lsp
 from tvms.dsl.cli.check_command import check_schedules
 from tvms.dsl.server import navigation, structure
@@ -240,6 +242,19 @@ def test_folding_selection_and_lenses() -> None:
     titles = [(lens.command.title, lens.range.start.line) for lens in structure.lenses(document) if lens.command]
     steps = ["Run", "Verify", "Show LLVM", "Show PTX", "Bench"]
     assert titles == [*((step, 3) for step in steps), *((step, 9) for step in steps), ("Schedule", 15)]
+
+
+def test_selection_in_deeply_nested_code_can_be_sent() -> None:
+    text = 'T.prim_func f(A: T.Buffer((1,), "int32")):\n    A[0] = A[¦0]' + " + A[0]" * 3000 + "\n"
+    document, offset = opened(text)
+    answer = converters.get_converter().unstructure(structure.selection(document, offset))
+    assert json.loads(json.dumps(answer)) == answer
+    assert answer["range"] == {"start": {"line": 1, "character": 13}, "end": {"line": 1, "character": 14}}
+    depth = 1
+    while "parent" in answer:
+        answer, depth = answer["parent"], depth + 1
+    assert answer["range"]["start"] == {"line": 0, "character": 0}
+    assert depth == 200
 
 
 def test_calls() -> None:
