@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tvms
+from llvmlite import binding
 from tvms.codegen import emit
 from tvms.codegen.target import get_target
 from tvms.target import Target
@@ -92,6 +93,29 @@ def test_code_for_another_processor_is_not_run() -> None:
         f"('{here}')\n"
         "  = help: write it to a file (tvms compile --emit so), or compile for this processor ('llvm')"
     )
+
+
+HASWELL = {"avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"}
+
+
+@pytest.mark.skipif(BASELINE != "x86-64", reason="processors of x86")
+@pytest.mark.parametrize(
+    ("name", "features"),
+    [
+        ("nehalem", {"sse4.2"}),
+        ("haswell", HASWELL),
+        ("znver2", HASWELL | {"sha", "sse4a"}),
+        ("skylake-avx512", HASWELL | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}),
+        ("icelake-server", HASWELL | {"avx512vbmi2", "avx512bitalg", "avx512vnni", "gfni", "vaes", "sha"}),
+    ],
+)
+def test_code_runs_where_all_its_instructions_exist(name: str, features: set[str]) -> None:
+    here = {feature for feature, is_there in binding.get_host_cpu_features().items() if is_there}
+    if features <= here:
+        tvms.compile(tvms.parse(MATMUL), target=f"llvm -mcpu={name}")
+    else:
+        with pytest.raises(tvms.TvmsError, match="E0617"):
+            tvms.compile(tvms.parse(MATMUL), target=f"llvm -mcpu={name}")
 
 
 @pytest.mark.parametrize(
