@@ -97,6 +97,11 @@ def is_int(dtype: str) -> bool:
     return parse_dtype(dtype).code in ("int", "uint")
 
 
+def sum_dtype(dtype: str) -> str:
+    """Return the dtype in which elements of `dtype` are summed for their mean: for integers, one that holds the sum."""
+    return dtype if is_float(dtype) else "uint64" if dtype.startswith("uint") else "int64"
+
+
 def is_bool(dtype: str) -> bool:
     """Whether `dtype` is bool, of any lanes."""
     return parse_dtype(dtype).code == "bool"

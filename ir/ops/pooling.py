@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from .. import te, tir
 from ..base import StructInfo
+from ..dtype import sum_dtype
 from . import dims as d
 from .inference import Inference, dims_of, tensor_info
 from .layouts import layout_of, numpy_packed, numpy_unpacked, packed, split_dims, unpacked, whole_dims, whole_dims_of
@@ -71,11 +72,9 @@ def _pool(spatial: int, average: bool) -> Callable[[Any], te.Tensor | None]:
             rule = {"schedule_rule": "meta_schedule.pool_max"}
             result = te.compute(shape, lambda *ax: te.max(window(ax), axis=inner), "pool_max", attrs=rule)
             return packed(result, a.out_layout, letters)
-        total = te.compute(shape, lambda *ax: te.sum(window(ax), axis=inner), "pool_sum")
+        total = te.compute(shape, lambda *ax: te.sum(te.cast(window(ax), sum_dtype(x.dtype)), axis=inner), "pool_sum")
         rule = {"schedule_rule": "meta_schedule.pool_avg"}
-        result = te.compute(
-            shape, lambda *ax: total(*ax) / te.cast(counted(a, x, ax[2:]), x.dtype), "pool_avg", attrs=rule
-        )
+        result = te.compute(shape, lambda *ax: mean_of(x, total(*ax), counted(a, x, ax[2:])), "pool_avg", attrs=rule)
         return packed(result, a.out_layout, letters)
 
     return meaning
@@ -91,6 +90,11 @@ def _reach(a: Any, x: te.Tensor, shape: Any) -> tuple[list[int], list[int]]:
     known = None not in (*lengths, *windows)
     padding = _high(a, lengths, windows) if known else sides(a.padding)
     return [0, 0, *(low for low, _ in padding)], [0, 0, *(high for _, high in padding)]
+
+
+def mean_of(x: te.Tensor, total: tir.PrimExpr, count: tir.PrimExpr) -> tir.PrimExpr:
+    """Return the mean of `count` elements of `x` with the sum `total`, in the dtype of `x`."""
+    return te.cast(total / te.cast(count, total.dtype), x.dtype)
 
 
 def counted(a: Any, x: te.Tensor, index: Sequence[tir.PrimExpr]) -> tir.PrimExpr:
@@ -238,11 +242,11 @@ def _adaptive(spatial: int) -> Callable[[Any], te.Tensor | None]:
                 place < axis.end(i) for axis, i, place in zip(axes, ax[2:], index, strict=True) if axis.even is None
             ]
             whole = te.if_then_else(te.all(*inside), item, te.const(0, x.dtype)) if inside else item
-            return te.sum(whole, axis=inner)
+            return te.sum(te.cast(whole, sum_dtype(x.dtype)), axis=inner)
 
         def mean(*ax: tir.PrimExpr) -> tir.PrimExpr:
             counts = [axis.count(i) for axis, i in zip(axes, ax[2:], strict=True)]
-            return sums(*ax) / te.cast(reduce(lambda p, q: p * q, counts), x.dtype)
+            return mean_of(x, sums(*ax), reduce(lambda p, q: p * q, counts))
 
         sums = te.compute(shape, total, "adaptive_pool_sum")
         rule = {"schedule_rule": "meta_schedule.adaptive_pool_avg"}

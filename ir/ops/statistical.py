@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from .. import te, tir
 from ..base import StructInfo
+from ..dtype import is_float, sum_dtype
 from ..numpy_dtype import converted
 from ..te import topi
 from . import dims as d
@@ -70,14 +71,31 @@ def _reduction(
     )
 
 
+def _in_dtype(x: te.Tensor, dtype: str) -> te.Tensor:
+    return x if x.dtype == dtype else topi.elementwise(x, lambda item: te.cast(item, dtype))
+
+
 def mean(x: te.Tensor, axis: Any, keepdims: bool) -> te.Tensor:
-    """Return the mean over `axis`."""
-    return topi.divide(topi.reduce(x, axis, keepdims, te.sum), te.cast(topi.count(x, axis), x.dtype))
+    """Return the mean over `axis`; that of integers is rounded towards 0."""
+    wide = _in_dtype(x, sum_dtype(x.dtype))
+    total = topi.reduce(wide, axis, keepdims, te.sum)
+    return _in_dtype(topi.divide(total, te.cast(topi.count(x, axis), wide.dtype)), x.dtype)
 
 
 def _variance(x: te.Tensor, axis: Any, keepdims: bool) -> te.Tensor:
     deviation = topi.subtract(x, mean(x, axis, True))
     return mean(topi.multiply(deviation, deviation), axis, keepdims)
+
+
+def _in_floats(meaning: Callable[[te.Tensor, Any, bool], te.Tensor]) -> Callable[[te.Tensor, Any, bool], te.Tensor]:
+    """Return `meaning`, computed in float64 for integers and rounded towards 0."""
+
+    def computed(x: te.Tensor, axis: Any, keepdims: bool) -> te.Tensor:
+        if is_float(x.dtype):
+            return meaning(x, axis, keepdims)
+        return _in_dtype(meaning(_in_dtype(x, "float64"), axis, keepdims), x.dtype)
+
+    return computed
 
 
 def _plain(reducer: Callable[..., Any]) -> Callable[[te.Tensor, Any, bool], te.Tensor]:
@@ -97,10 +115,10 @@ _reduction(
     " For no elements it is the maximum of the dtype.",
 )
 _reduction("mean", mean, _oracle("mean"), "the mean")
-_reduction("variance", _variance, _oracle("var"), "the variance")
+_reduction("variance", _in_floats(_variance), _oracle("var"), "the variance")
 _reduction(
     "std",
-    lambda x, axis, keepdims: topi.elementwise(_variance(x, axis, keepdims), te.sqrt),
+    _in_floats(lambda x, axis, keepdims: topi.elementwise(_variance(x, axis, keepdims), te.sqrt)),
     _oracle("std"),
     "the standard deviation",
 )

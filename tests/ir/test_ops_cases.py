@@ -84,6 +84,8 @@ _ROIS = relax.Constant(
     np.array([(0, 1, 1, 9, 7), (1, -4, 2, 30, 3), (0, 3, 3, 3, 3), (1, 8, 6, 2, 1), (1, 40, 40, 50, 50)], "float32")
 )
 """Regions: inside of an image, partly outside, empty, reversed, and outside."""
+_WIDE = [(-128, 127, "int8"), (100, 255, "uint8"), (-(2**30), 2**30, "int32")]
+"""Ranges of integers whose sums and squares exceed their dtype."""
 CASES: list[Case] = [
     *((name, _range(name)) for name in _UNARY),
     *((name, f(2, 3, 4), f(3, 1)) for name in ("add", "subtract", "multiply", "maximum", "minimum", "log_add_exp")),
@@ -333,6 +335,9 @@ CASES: list[Case] = [
     ("dequantize", i(2, 3, low=-9, high=9, dtype="int8"), number(0.1), number(2, "int8")),
     ("grad.no_grad", f(2, 3)),
     ("shape_to_tensor", (2, 3)),
+    *((f"nn.{kind}pool2d", i(1, 2, 8, 8, low=low, high=high, dtype=dtype), 4) for kind in ("avg_", "adaptive_avg_") for low, high, dtype in _WIDE),
+    *((name, i(40, 9, low=low, high=high, dtype=dtype), {"axis": [0]}) for name in ("mean", "std") for low, high, dtype in _WIDE),
+    *((name, i(40, 9, low=-9, high=9, dtype="int8"), {"axis": [0]}) for name in ("variance", "std")),
 ]  # fmt: skip
 CASES = [case for case in CASES if case[0] != "dynamic_strided_slice"]
 
