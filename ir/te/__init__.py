@@ -64,6 +64,7 @@ from .tensor import (
     PlaceholderOp,
     Reducer,
     Tensor,
+    TensorSlice,
     comm_reducer,
     compute,
     max,
@@ -77,7 +78,7 @@ from .tensor import (
 )
 
 __all__ = [
-    "ComputeOp", "ExternOp", "PlaceholderOp", "Reducer", "Tensor", "Value", "abs", "acos", "acosh", "all", "any", "asin",
+    "ComputeOp", "ExternOp", "PlaceholderOp", "Reducer", "Tensor", "TensorSlice", "Value", "abs", "acos", "acosh", "all", "any", "asin",
     "asinh", "atan", "atanh", "call", "cast", "ceil", "comm_reducer", "computations", "compute", "const", "cos", "cosh",
     "create_prim_func", "equal", "erf", "exp", "extern", "extern_primfunc", "floor", "floor_divide", "floor_mod", "greatest", "if_then_else", "isfinite", "isinf", "isnan", "least", "log", "logical_not", "max", "max_value",
     "maximum", "min", "min_value", "minimum", "not_equal", "operand", "operands", "placeholder", "power", "prod", "reduce_axis", "round",

@@ -35,7 +35,7 @@ def create_prim_func(
     """
     tensors = [arg for arg in args if isinstance(arg, Tensor)]
     indices = IndexDtype(index_dtype_override or _narrow(tensors), {})
-    state = _State({_key(tensor) for tensor in tensors}, {}, [], {}, indices)
+    state = _State(set(tensors), {}, [], {}, indices)
     stages = [stage for op in computations(tensors) for stage in _stage(op, tensors, state)]
     params: list[tir.Var] = []
     buffer_map: dict[tir.Var, tir.Buffer] = {}
@@ -43,7 +43,7 @@ def create_prim_func(
         param = tir.Var("handle", f"var_{arg.name}") if isinstance(arg, Tensor) else _scalar(arg)
         params.append(param)
         if isinstance(arg, Tensor):
-            buffer_map[param] = state.buffers[_key(arg)]
+            buffer_map[param] = state.buffers[arg]
     root = tir.Block((), (), (), "root", _sequence(stages), alloc_buffers=tuple(state.allocated))
     body = tir.BlockRealize((), _TRUE, root)
     attrs: dict[str, object] = {"global_symbol": "main", "tir.noalias": True}
@@ -69,8 +69,8 @@ def _scalar(arg: tir.Var | tir.PrimExpr) -> tir.Var:
 class _State(Struct):
     """The state of the conversion."""
 
-    arguments: set[tuple[Operation, int]]
-    buffers: dict[tuple[Operation, int], tir.Buffer]
+    arguments: set[Tensor]
+    buffers: dict[Tensor, tir.Buffer]
     allocated: list[tir.Buffer]
     names: dict[str, int]
     indices: IndexDtype
@@ -82,10 +82,6 @@ class _State(Struct):
         count = self.names.get(name, -1) + 1
         self.names[name] = count
         return name if count == 0 else self.fresh_name(f"{name}_{count}")
-
-
-def _key(tensor: Tensor) -> tuple[Operation, int]:
-    return tensor.op, tensor.value_index
 
 
 def computations(tensors: Sequence[Tensor]) -> list[Operation]:
@@ -106,7 +102,7 @@ def computations(tensors: Sequence[Tensor]) -> list[Operation]:
 
 def _declare(tensor: Tensor, state: _State) -> tir.Buffer:
     buffer = decl_buffer([state.indices.index(dim) for dim in tensor.dims], tensor.dtype, tensor.name)
-    state.buffers[_key(tensor)] = buffer
+    state.buffers[tensor] = buffer
     return buffer
 
 
@@ -124,7 +120,7 @@ def _stage(op: Operation, tensors: Sequence[Tensor], state: _State) -> list[tir.
     state.layout_free.extend(op.attrs.get(_LAYOUT_FREE, ()))
     outputs = [Tensor(shape, body.dtype, op, number) for number, body in enumerate(op.body)]
     buffers = [_declare(tensor, state) for tensor in outputs]
-    state.allocated += [b for b, t in zip(buffers, outputs, strict=True) if _key(t) not in state.arguments]
+    state.allocated += [b for b, t in zip(buffers, outputs, strict=True) if t not in state.arguments]
     axes = tuple(replace(axis, dom=state.indices.domain(_domain(axis))) for axis in (*op.axis, *op.reduce_axis))
     loops = [tir.Var(_domain(axis).extent.dtype, axis.var.name) for axis in axes]
     if isinstance(op.body[0], tir.Reduce):
@@ -143,8 +139,8 @@ def _extern_block(op: ExternOp, state: _State) -> tir.Stmt:
     """Return the block of a statement that reads its inputs and writes its outputs as a whole."""
     outputs = [Tensor(buffer.shape, buffer.dtype, op, number) for number, buffer in enumerate(op.made)]
     made = [_declare(tensor, state) for tensor in outputs]
-    state.allocated += [b for b, t in zip(made, outputs, strict=True) if _key(t) not in state.arguments]
-    read = [state.buffers[_key(source)] for source in op.sources]
+    state.allocated += [b for b, t in zip(made, outputs, strict=True) if t not in state.arguments]
+    read = [state.buffers[source] for source in op.sources]
     replaced: dict[Node, Node] = {}
     for old, new in zip((*op.given, *op.made), (*read, *made), strict=True):
         replaced |= {old: new, old.data: new.data}
@@ -180,13 +176,13 @@ def _block(
         values = (make.const(0, state.indices.dtype or "int32"),)
     init = None
     if isinstance(body, tir.Reduce):
-        identity = body.combiner.identity_element
+        identity = [_lower(value, renamed, state) for value in body.combiner.identity_element]
         init = _sequence([tir.BufferStore(b, value, indices) for b, value in zip(buffers, identity, strict=True)])
         stmt = _update(body, buffers, indices, renamed, state)
     else:
         stmt = tir.BufferStore(buffers[0], _lower(body, renamed, state), indices)
     annotations = {key: _annotation(value, state) for key, value in op.attrs.items() if key != _LAYOUT_FREE}
-    computed = [tensor for tensor in op.attrs.get(_LAYOUT_FREE, ()) if _key(tensor) not in state.arguments]
+    computed = [tensor for tensor in op.attrs.get(_LAYOUT_FREE, ()) if tensor not in state.arguments]
     if computed:
         annotations[_LAYOUT_FREE] = _annotation(computed, state)
     block = tir.Block(tuple(iter_vars), (), (), state.fresh_name(name), stmt, init=init, annotations=annotations)
@@ -197,7 +193,7 @@ def _block(
 def _annotation(value: object, state: _State) -> object:
     if isinstance(value, list | tuple):
         return tuple(_annotation(item, state) for item in cast("Sequence[object]", value))
-    return state.buffers[_key(value)] if isinstance(value, Tensor) else value
+    return state.buffers[value] if isinstance(value, Tensor) else value
 
 
 def _lower(expr: tir.PrimExpr, renamed: dict[tir.Var, tir.Var], state: _State) -> tir.PrimExpr:
@@ -205,7 +201,7 @@ def _lower(expr: tir.PrimExpr, renamed: dict[tir.Var, tir.Var], state: _State) -
 
     def lower(node: object) -> tir.PrimExpr | None:
         if isinstance(node, tir.ProducerLoad) and isinstance(node.producer, Tensor):
-            node = tir.BufferLoad(node.dtype, state.buffers[_key(node.producer)], node.indices)
+            node = tir.BufferLoad(node.dtype, state.buffers[node.producer], node.indices)
             fitted = state.indices.fit(node)
             return node if fitted is None else fitted
         if isinstance(node, tir.Var):
@@ -229,9 +225,11 @@ def _update(
     given: list[tir.PrimExpr] = []
     for source, identity in zip(reduce.source, combiner.identity_element, strict=True):
         value = _lower(source, renamed, state)
-        given.append(value if condition is None else make.if_then_else(condition, value, identity))
+        given.append(
+            value if condition is None else make.if_then_else(condition, value, _lower(identity, renamed, state))
+        )
     operands = dict(zip((*combiner.lhs, *combiner.rhs), (*stored, *given), strict=True))
-    combined = [substitute(result, operands) for result in combiner.result]
+    combined = [substitute(_lower(result, renamed, state), operands) for result in combiner.result]
     if len(buffers) == 1:
         return tir.BufferStore(buffers[0], combined[0], indices)
     variables = [tir.Var(buffer.dtype, f"v_{buffer.name}") for buffer in buffers]

@@ -61,7 +61,7 @@ class ComputeOp(Operation, frozen=True, eq=False):
 
     @property
     def input_tensors(self) -> tuple[Tensor, ...]:
-        return tuple({(tensor.op, tensor.value_index): tensor for tensor in _read(self.body)}.values())
+        return tuple(dict.fromkeys(_read(self.body)))
 
     def output(self, index: int) -> Tensor:
         """Return the tensor of an output (TVM: `Operation.output`)."""
@@ -133,8 +133,27 @@ class Tensor(Node, frozen=True, eq=False):
         nodes = tuple(operand(index, dim.dtype) for index, dim in zip(indices, self.dims, strict=True))
         return tir.ProducerLoad(self.dtype, self, nodes)
 
-    def __getitem__(self, indices: Value | tuple[Value, ...]) -> tir.PrimExpr:
-        return self(*indices) if isinstance(indices, tuple) else self(indices)
+    def __getitem__(self, indices: Value | tuple[Value, ...]) -> Any:
+        """Return an element, or with fewer indices than dimensions a slice: `t[i][j]` is `t[i, j]`."""
+        return TensorSlice(self, ())[indices]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are the same output of the same operation."""
+        return isinstance(other, Tensor) and (self.op, self.value_index) == (other.op, other.value_index)
+
+    def __hash__(self) -> int:
+        return hash((self.op, self.value_index))
+
+
+class TensorSlice(Struct, frozen=True):
+    """A tensor with values for its first indices (TVM: `te.TensorSlice`)."""
+
+    tensor: Tensor
+    indices: tuple[Value, ...]
+
+    def __getitem__(self, indices: Value | tuple[Value, ...]) -> Any:
+        given = (*self.indices, *(indices if isinstance(indices, tuple) else (indices,)))
+        return TensorSlice(self.tensor, given) if len(given) < self.tensor.ndim else self.tensor(*given)
 
 
 def _combine(name: str, *operands: Any) -> Tensor:

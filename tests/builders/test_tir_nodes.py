@@ -131,6 +131,15 @@ def test_questions_about_functions() -> None:
     assert analysis.expr_deep_equal(te.var("i") + 1, 1 + te.var("i")) is False
 
 
+def test_equal_let_expressions_may_define_a_variable_repeatedly() -> None:
+    x = te.var("x")
+    one, two = tir.Let(x, 1, x + 1), tir.Let(x, 2, x + 1)
+    for value, is_single in ((one + one, True), (one + tir.Let(x, 1, x), True), (one + two, False)):
+        assert analysis.verify_ssa(tir.PrimFunc([], tir.Evaluate(value))) is is_single
+    let = tir.LetStmt(x, 1, tir.Evaluate(x))
+    assert not analysis.verify_ssa(tir.PrimFunc([], tir.SeqStmt([let, let])))
+
+
 def test_programs_are_json_and_back() -> None:
     module = tvms.parse(TEXT)
     assert_structural_equal(load_json(save_json(module)), module)

@@ -117,7 +117,9 @@ def test_block_names_are_unique() -> None:
 def test_misuse_is_refused() -> None:
     a = te.placeholder((4, 4), name="A")
     with pytest.raises(TypeError, match="tensor 'A' has 2 dimensions, but is indexed with 1"):
-        a[0]
+        a(0)
+    with pytest.raises(TypeError, match="TensorSlice"):
+        a[0] + 1
     with pytest.raises(TypeError, match="the function takes 1 indices, but the tensor has 2 dimensions"):
         te.compute((4, 4), lambda i: a(i, i))
     with pytest.raises(ValueError, match=r"^an expression has no truth value; choose with te\.if_then_else, "):
@@ -166,3 +168,35 @@ def test_a_tensor_computed_as_a_whole_has_a_known_dtype() -> None:
         te.extern((8,), [], lambda inputs, outputs: 0)
     with pytest.raises(TypeError, match=r"^te.extern: the function returned 0, not a statement or a call$"):
         te.extern((8,), [], lambda inputs, outputs: 0, dtype="float32")
+
+
+def test_a_slice_takes_its_other_indices_later() -> None:
+    a = te.placeholder((2, 3, 4), name="A")
+    assert isinstance(a[0][1], te.TensorSlice)
+    for element in (a[1][2][3], a[1, 2][3], a[1][2, 3]):
+        assert str(element) == "A[1, 2, 3]"
+        assert element.astype("float16").dtype == "float16"
+    with pytest.raises(TypeError, match="tensor 'A' has 3 dimensions, but is indexed with 4"):
+        a[0][0, 0, 0]
+
+
+def test_outputs_of_an_operation_are_equal() -> None:
+    first, second = te.compute((4,), lambda i: (i, i + 1), name="pair")
+    assert first.op.output(0) == first != second
+    assert {first.op.output(1): 1}[second] == 1
+
+
+def test_the_identity_and_the_combiner_of_a_reducer_may_use_axes_and_tensors() -> None:
+    a, start = te.placeholder((3, 5), name="A"), te.placeholder((3,), name="S")
+    k = te.reduce_axis((0, 5), name="k")
+
+    def total(i: tir.PrimExpr) -> Any:
+        scaled_sum = te.comm_reducer(lambda x, y: x + y * te.cast(i, "float32"), lambda dtype: start[i])
+        return scaled_sum(a[i, k], axis=k)
+
+    function = te.create_prim_func([a, start, te.compute((3,), total, name="total")])
+    assert not tvms.verify(function)
+    values, starts = np.arange(15, dtype="float32").reshape(3, 5), np.float32([7, 8, 9])
+    result = np.zeros(3, "float32")
+    run(tvms.IRModule({"main": function}), "main", [values, starts, result])
+    np.testing.assert_array_equal(result, starts + np.arange(3) * values.sum(axis=1))

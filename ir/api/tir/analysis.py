@@ -7,7 +7,7 @@ from typing import Any
 
 from ... import te, tir
 from ...access import detect_regions
-from ...base import BaseFunc, IRModule
+from ...base import BaseFunc, IRModule, Node
 from ...diagnostics import TvmsError
 from ...equal import structural_equal
 from ...variables import defined_variables, free_variables
@@ -35,9 +35,18 @@ def undefined_vars(node: Any, defs: Sequence[Any] | None = None) -> list[tir.Var
 
 
 def verify_ssa(func: tir.PrimFunc) -> bool:
-    """Whether every variable is defined once."""
-    found = [name for node in walk(func) for name in defined_variables(node)]
-    return len(found) == len(set(found))
+    """Whether every variable is defined once. `Let` expressions may define one repeatedly, by equal values."""
+    definitions: dict[Node, Node] = {}
+    for node in walk(func):
+        for name in defined_variables(node):
+            before = definitions.get(name)
+            is_equal = (
+                isinstance(before, tir.Let) and isinstance(node, tir.Let) and expr_deep_equal(before.value, node.value)
+            )
+            if before is not None and not is_equal:
+                return False
+            definitions[name] = node
+    return True
 
 
 def verify_well_formed(obj: IRModule | BaseFunc, assert_mode: bool = True) -> bool:
