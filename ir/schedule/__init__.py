@@ -25,6 +25,7 @@ _PLACES = {
     "LoopRV": "handles",
     "SBlockRV": "handles",
     "Schedule": "schedule",
+    "ScheduleDebugMask": "state",
     "ScheduleError": "error",
     "BlockScope": "state",
     "ScheduleState": "state",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import IntFlag
+
 from msgspec import Struct
 
 from .. import tir
@@ -10,6 +12,13 @@ from ..programs import as_module
 from .analysis.scope import Dependency, DepKind, Scope
 from .program import Program
 from .random import Random
+
+
+class ScheduleDebugMask(IntFlag):
+    """What a schedule checks after each primitive (TVM: `ScheduleDebugMask`); here any of them verifies the program."""
+
+    VERIFY_SREF_TREE = 1
+    VERIFY_CACHED_FLAGS = 2
 
 
 class StmtSRef(Struct, frozen=True, eq=False):
@@ -82,6 +91,9 @@ class ScheduleState:
     def get_block_scope(self, block_sref: StmtSRef) -> BlockScope:
         """Return the dependences between the blocks right inside a block."""
         return BlockScope(self, Scope(_block_of(block_sref)))
+
+    get_sblock_scope = get_block_scope
+    """Name of the newest TVM."""
 
 
 def _block_of(sref: StmtSRef) -> tir.Block:

@@ -9,8 +9,9 @@ from typing import Any
 from msgspec import Struct
 
 from .. import script, tir
-from .intrinsics import mma, wmma
+from .intrinsics import dot_products, mma, wmma
 
+_TEXTS = {**mma.TEXTS, **wmma.TEXTS, **dot_products.TEXTS}
 _registered: dict[str, TensorIntrin] = {}
 
 
@@ -51,7 +52,7 @@ class TensorIntrin(Struct, frozen=True):
     def names() -> list[str]:
         """Return the names of all intrinsics."""
         built_in = [name.removesuffix("_desc") for name in _functions_of_processors() if name.endswith("_desc")]
-        return list(dict.fromkeys((*_registered, *mma.TEXTS, *wmma.TEXTS, *built_in)))
+        return list(dict.fromkeys((*_registered, *_TEXTS, *built_in)))
 
 
 def _kind(function: tir.PrimFunc, parameter: tir.Var) -> tuple[str, int, str]:
@@ -61,7 +62,7 @@ def _kind(function: tir.PrimFunc, parameter: tir.Var) -> tuple[str, int, str]:
 
 def _read_text(name: str) -> None:
     """Register the built-in intrinsic `name`, if there is one, from functions `NAME_desc` and `NAME_impl` of a text."""
-    write = mma.TEXTS.get(name) or wmma.TEXTS.get(name)
+    write = _TEXTS.get(name)
     functions = _functions_of_processors() if write is None else script.parse(write(name), f"{name}.tvms").functions
     if f"{name}_desc" in functions:
         _registered[name] = TensorIntrin(functions[f"{name}_desc"], functions[f"{name}_impl"])
@@ -69,5 +70,5 @@ def _read_text(name: str) -> None:
 
 @cache
 def _functions_of_processors() -> dict[str, Any]:
-    path = files(f"{__package__}.intrinsics") / "dot_products.tvms"
+    path = files(f"{__package__}.intrinsics") / "multiply_add.tvms"
     return script.parse(path.read_text(encoding="utf-8"), path.name).functions

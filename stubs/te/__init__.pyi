@@ -67,6 +67,8 @@ from tvms.ir.api.tir.functor import PyStmtExprVisitor as PyStmtExprVisitor
 from tvms.ir.tir import Ramp as Ramp
 from tvms.ir.tir import Reduce as Reduce
 from tvms.ir.te.tensor import Reducer as Reducer
+from tvms.ir.tir import Block as SBlock
+from tvms.ir.tir import BlockRealize as SBlockRealize
 from tvms.ir.schedule.schedule import Schedule as Schedule
 from tvms.ir.schedule.error import ScheduleError as ScheduleError
 from tvms.ir.schedule.state import ScheduleState as ScheduleState

@@ -58,6 +58,8 @@ from tvms.ir.api.tir import PyStmtExprMutator as PyStmtExprMutator
 from tvms.ir.api.tir import PyStmtExprVisitor as PyStmtExprVisitor
 from tvms.ir.tir import Ramp as Ramp
 from tvms.ir.tir import Reduce as Reduce
+from tvms.ir.tir import Block as SBlock
+from tvms.ir.tir import BlockRealize as SBlockRealize
 from tvms.ir.api.tir import Schedule as Schedule
 from tvms.ir.api.tir import ScheduleError as ScheduleError
 from tvms.ir.api.tir import ScheduleState as ScheduleState

@@ -11,7 +11,10 @@ from tvms.ir.base import IRModule
 from tvms.ir.equal import structural_equal
 from tvms.tir import TensorIntrin
 
-ON_CPU = ("dot_8x1_f32_avx2", "dot_16x1_f32_avx512", "dot_16x4_vnni")
+ON_CPU = (
+    "dot_8x1_f32_avx2", "dot_16x1_f32_avx512", "dot_16x4_vnni", "dot_4x4_i8i8s32_neon", "dot_4x4_u8u8u32_udot",
+    "dot_32x4_u8i8i32_vrmpy", "dot_product_32x2_i16i16i32_vdmpy", "dp4a_s8u8s32", "sdot4",
+)  # fmt: skip
 ON_GPU = (
     "wmma_load_16x16x16_f16_a_shared", "wmma_load_16x16x16_f16_b_shared", "wmma_fill_16x16x16_f32",
     "wmma_sync_16x16x16_f16f16f32", "wmma_store_16x16x16_f32_shared",

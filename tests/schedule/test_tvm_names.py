@@ -8,7 +8,7 @@ import pytest
 import tvms
 from tvms import tir
 from tvms.tir.schedule import DepKind
-from tvms.tir.tensor_intrin import cuda, x86
+from tvms.tir.tensor_intrin import arm_cpu, cuda, hexagon, rocm, x86
 
 CHAIN = """
 T.prim_func chain(A: T.Buffer((16, 8), "float32"), C: T.Buffer((16, 8), "float32")):
@@ -57,6 +57,8 @@ def test_the_state_of_a_schedule(schedule: Any) -> None:
     assert state.get_sref(schedule.get(block)).same_as(sref)
     assert not schedule.copy().get_sref(block).same_as(sref)
     root = schedule.get_sref(schedule.get_block("root"))
+    assert isinstance(sref.stmt, tir.SBlock)
+    assert state.get_sblock_scope(root).get_deps_by_src(sref)
     (dependency,) = state.get_block_scope(root).get_deps_by_src(sref)
     assert dependency.kind is DepKind.RAW
     assert dependency.dst.same_as(schedule.get_sref(schedule.get_block("C")))
@@ -91,6 +93,9 @@ def test_names_of_intrinsics() -> None:
     assert cuda.MMA_store_16x16_f32_global_INTRIN == "mma_store_16x16_f32_global_"
     assert cuda.WMMA_LOAD_16x16x16_F16_B_TRANS_INTRIN == "wmma_load_16x16x16_f16_b_trans_shared"
     assert x86.VNNI_DOT_16x4_INTRIN == "dot_16x4_vnni"
+    assert arm_cpu.ARM_DOT_4x4_i8_SDOT_INTRIN == "dot_4x4_i8i8s32_sdot"
+    assert hexagon.VRMPY_u8u8i32_INTRIN == "dot_32x4_u8u8i32_vrmpy"
+    assert rocm.AMDGPU_SDOT4_INTRIN == "sdot4"
     with pytest.raises(AttributeError, match="there is no intrinsic 'MMA_INTRIN'"):
         cuda.MMA_INTRIN  # noqa: B018
 

@@ -90,13 +90,15 @@ from .statements import (
 )  # fmt: skip
 
 Buffer = decl_buffer
+SBlock, SBlockRealize = Block, BlockRealize
+"""Names of the newest TVM."""
 
 __all__ = [
     "EQ", "GE", "GT", "LE", "LT", "NE", "Add", "Allocate", "AllocateConst", "And", "AssertStmt", "AttrStmt", "BijectiveLayout", "Block",
     "BlockRealize", "BlockScope", "Broadcast", "Buffer", "BufferLoad", "BufferRealize", "BufferRegion", "BufferStore", "BufferType",
     "Call", "CallEffectKind", "Cast", "CommReducer", "DeclBuffer", "Div", "Evaluate", "FloatImm", "FloorDiv", "FloorMod", "For", "ForKind",
     "IfThenElse", "IndexMap", "IntImm", "IterVar", "Layout", "Let", "LetStmt", "MatchBufferRegion", "Max", "Min", "Mod", "Mul",
-    "Not", "Or", "PrimExpr", "PrimFunc", "ProducerLoad", "ProducerRealize", "ProducerStore", "PyStmtExprMutator", "PyStmtExprVisitor", "Ramp", "Reduce", "Schedule",
+    "Not", "Or", "PrimExpr", "PrimFunc", "ProducerLoad", "ProducerRealize", "ProducerStore", "PyStmtExprMutator", "PyStmtExprVisitor", "Ramp", "Reduce", "SBlock", "SBlockRealize", "Schedule",
     "ScheduleError", "ScheduleState", "Select", "SeqStmt", "Shuffle", "SizeVar", "Stmt", "StmtSRef", "StringImm", "Sub", "TensorIntrin", "Var", "While",
     "add", "all", "analysis", "any", "bijective_layout", "call_intrin", "call_tir", "comm_reducer", "const", "convert", "decl_buffer", "functor", "get_vscale_expr", "ir_builder", "layout", "max", "min", "multiply", "stmt_functor", "stmt_list", "stmt_seq", "subtract", "sum",
     "vscale",

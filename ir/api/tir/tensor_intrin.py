@@ -12,9 +12,18 @@ _SUFFIX = "_INTRIN"
 _OTHERS = {
     "VNNI_DOT_16x4": "dot_16x4_vnni",
     "AVX512_DOT_16x4": "dot_16x4_avx512",
-    **{f"DP4A_{kinds}": f"dp4a_{kinds.lower()}" for kinds in ("S8S8S32", "S8U8S32", "U8S8S32", "U8U8U32")},
+    "ARM_DOT_4x4_i8_NEON": "dot_4x4_i8i8s32_neon",
+    "ARM_DOT_4x4_i8_SDOT": "dot_4x4_i8i8s32_sdot",
+    "ARM_DOT_4x4_u8_UDOT": "dot_4x4_u8u8u32_udot",
+    "ARM_DOT_4x4_u8_HDOT": "dot_4x4_u8u8i32_hdot",
+    "VRMPY_u8u8i32": "dot_32x4_u8u8i32_vrmpy",
+    "VRMPY_u8i8i32": "dot_32x4_u8i8i32_vrmpy",
+    "VRMPY_u8u8i32_VTCM": "dot_32x4_u8u8i32_vtcm_vrmpy",
+    "VRMPY_u8i8i32_VTCM": "dot_32x4_u8i8i32_vtcm_vrmpy",
+    "VDMPY_i16i16i32": "dot_product_32x2_i16i16i32_vdmpy",
+    "AMDGPU_SDOT4": "sdot4",
 }
-"""Names that do not follow the rule, with or without an intrinsic."""
+"""Names that do not follow the rule."""
 _KINDS = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "int8": "i8", "int32": "i32"}
 _WMMA = {"i8": "s8", "i32": "s32"}
 """Kinds of integers that `wmma` spells in another way than `mma`."""
