@@ -89,10 +89,10 @@ def _plan(kind: type[Node]) -> _Plan:
     return tuple([(name.rstrip("!?~"), modes.get(name[-1], _USE)) for name in text.split()])
 
 
-def _parts(node: Node, mode: Mode, block_names: bool) -> list[tuple[str, Any, Mode]]:
+def _parts(node: Node, mode: Mode, as_tvm: bool) -> list[tuple[str, Any, Mode]]:
     """Return the compared parts of `node` in order, each with its label and mode."""
-    if isinstance(node, tir.Block) and not block_names:
-        return [part for part in _parts(node, mode, True) if part[0] != "name_hint"]
+    if isinstance(node, tir.Block) and as_tvm:
+        return [part for part in _parts(node, mode, False) if part[0] != "name_hint"]
     inherited = _DEFINE if mode in (_DEFINE, _BIND) else _USE
     if isinstance(node, relax.Function | relax.VarBinding):
         return _relax_parts(node)
@@ -102,6 +102,7 @@ def _parts(node: Node, mode: Mode, block_names: bool) -> list[tuple[str, Any, Mo
     if isinstance(node, tir.Buffer):
         offset = node.elem_offset
         parts = [(name, getattr(node, name), inherited) for name, _ in _plan(tir.Buffer)]
+        parts[0] = ("data", node.data, max(inherited, _DEFINE))  # the first use of a free buffer defines its pointer
         if isinstance(offset, tir.IntImm) and offset.value == 0:
             parts[4] = ("elem_offset", None, inherited)
         return parts
@@ -125,8 +126,8 @@ def _facts(name: tir.Var | relax.Var) -> tuple[tuple[str, Any, Mode], ...]:
 
 
 class _Comparison:
-    def __init__(self, map_free_vars: bool, block_names: bool) -> None:
-        self.block_names = block_names
+    def __init__(self, map_free_vars: bool, as_tvm: bool) -> None:
+        self.as_tvm = as_tvm
         self.forward: dict[Node, Node] = {}
         self.backward: dict[Node, Node] = {}
         self.map_free_vars = map_free_vars
@@ -137,6 +138,8 @@ class _Comparison:
         self.stack.append((a, b, _USE, None))
         while self.stack:
             left, right, mode, path = self.stack.pop()
+            if self.as_tvm and type(left) is not type(right):
+                left, right = _as_integer(left), _as_integer(right)
             if isinstance(left, Node) and isinstance(right, Node):
                 same = type(left) is type(right) and self._compare_nodes(left, right, mode, path)
             else:
@@ -162,7 +165,7 @@ class _Comparison:
         return True
 
     def _shape(self, node: Node, mode: Mode) -> Sequence[tuple[str, Any, Mode]]:
-        return _facts(node) if isinstance(node, tir.Var | relax.Var) else _parts(node, mode, self.block_names)
+        return _facts(node) if isinstance(node, tir.Var | relax.Var) else _parts(node, mode, self.as_tvm)
 
     def _match(self, left: Node, right: Node, mode: Mode) -> bool | None:
         """Match two names; None if their properties must still be compared."""
@@ -187,6 +190,11 @@ class _Comparison:
         return _atom(left) == _atom(right)
 
 
+def _as_integer(value: Any) -> Any:
+    """Return the integer of a node of int32, which TVM 0.21 stores in annotations where the newest TVM stores the integer."""
+    return value.value if isinstance(value, tir.IntImm) and value.dtype == "int32" else value
+
+
 def _atom(value: Any) -> Any:
     """Return a hashable value that is the same for equal values only."""
     if isinstance(value, float):
@@ -198,25 +206,25 @@ def _atom(value: Any) -> Any:
     return (type(value).__name__, value)
 
 
-def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False, *, block_names: bool = True) -> bool:
+def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False, *, as_tvm: bool = False) -> bool:
     """Whether two nodes (or tuples, attributes, … of nodes) are the same program.
 
-    With `map_free_vars`, free variables are also matched in order; otherwise they must be the same objects. Names of blocks,
-    by which schedules find them, count unless `block_names` is false (TVM's comparison ignores them).
+    With `map_free_vars`, free variables are also matched in order; otherwise they must be the same objects. With `as_tvm`,
+    names of blocks, by which schedules find them, do not count, and an integer of an annotation is the same as its node.
     """
-    return _Comparison(map_free_vars, block_names).run(lhs, rhs) is None
+    return _Comparison(map_free_vars, as_tvm).run(lhs, rhs) is None
 
 
-def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False, *, block_names: bool = True) -> None:
+def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False, *, as_tvm: bool = False) -> None:
     """Raise ValueError with the first difference of two nodes, unless they are the same program."""
-    difference = first_difference(lhs, rhs, map_free_vars, block_names=block_names)
+    difference = first_difference(lhs, rhs, map_free_vars, as_tvm=as_tvm)
     if difference is not None:
         raise ValueError(f"the programs differ: {difference}")
 
 
-def first_difference(a: Any, b: Any, map_free_vars: bool = False, *, block_names: bool = True) -> Difference | None:
+def first_difference(a: Any, b: Any, map_free_vars: bool = False, *, as_tvm: bool = False) -> Difference | None:
     """Return the first difference of two programs, or None if they are equal."""
-    found = _Comparison(map_free_vars, block_names).run(a, b)
+    found = _Comparison(map_free_vars, as_tvm).run(a, b)
     if found is None:
         return None
     path, left, right = found
@@ -227,7 +235,7 @@ def first_difference(a: Any, b: Any, map_free_vars: bool = False, *, block_names
     return Difference("".join(reversed(labels)).removeprefix("."), left, right)
 
 
-def structural_hash(node: Any, map_free_vars: bool = False, *, block_names: bool = True) -> int:
+def structural_hash(node: Any, map_free_vars: bool = False, *, as_tvm: bool = False) -> int:
     """Return a 64-bit hash that is the same for equal programs, in every process.
 
     Unless `map_free_vars` is set, free variables are hashed by identity, so the hash is valid in this process only.
@@ -238,6 +246,8 @@ def structural_hash(node: Any, map_free_vars: bool = False, *, block_names: bool
     stack: list[tuple[Any, Mode]] = [(node, _USE)]
     while stack:
         value, mode = stack.pop()
+        if as_tvm:
+            value = _as_integer(value)
         if isinstance(value, _NAMES):
             number = None if mode is _BIND else numbers.get(value)
             if number is None:
@@ -248,13 +258,13 @@ def structural_hash(node: Any, map_free_vars: bool = False, *, block_names: bool
             digest.update(f"{type(value).__name__} {number};".encode())
             if number >= 0:
                 continue
-            parts = _facts(value) if not isinstance(value, tir.Buffer) else _parts(value, mode, block_names)
+            parts = _facts(value) if not isinstance(value, tir.Buffer) else _parts(value, mode, as_tvm)
             stack.extend([(part, m) for _, part, m in reversed(parts)])
         elif isinstance(value, Node):
             if mode is _SCOPE:
                 numbers.clear()
             digest.update(f"{type(value).__name__};".encode())
-            stack.extend([(part, m) for _, part, m in reversed(_parts(value, mode, block_names))])
+            stack.extend([(part, m) for _, part, m in reversed(_parts(value, mode, as_tvm))])
         elif isinstance(value, _SEQUENCES):
             digest.update(f"tuple {len(value)};".encode())
             stack.extend([(element, mode) for element in reversed(value)])
