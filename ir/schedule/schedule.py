@@ -16,7 +16,7 @@ from ..diagnostics import Diagnostic, TvmsError, error
 from ..jumps import is_jump
 from ..programs import as_module
 from ..simplify import simplify
-from ..verify import check_law
+from ..verify import verify
 from ..visit import substitute, walk
 from .analysis.software_pipeline import check_software_pipelines
 from .arguments import Mismatch, Reading
@@ -50,8 +50,8 @@ class Schedule(PrimitiveMethods):
     """Schedule of a module (TVM: `tvm.tir.Schedule`).
 
     `mod` is a module or a loop function, which becomes the function `main`. `seed` initializes the random numbers of
-    sampling primitives. With `debug_mask="all"` the program is verified after each primitive. A primitive that cannot
-    be applied raises ScheduleError and leaves the schedule unchanged; `error_render_level="fast"` omits the program
+    sampling primitives. With `debug_mask="all"` the program is verified after each primitive; errors of a kind that `mod`
+    itself has are not attributed to a primitive. A primitive that cannot be applied raises ScheduleError and leaves the schedule unchanged; `error_render_level="fast"` omits the program
     from the message, "detail" (the default) shows it in full.
     """
 
@@ -75,6 +75,7 @@ class Schedule(PrimitiveMethods):
         self.target = "llvm"
         """Kind of the target that `get_target` returns."""
         self._checks = debug_mask not in ("none", 0)
+        self._given = module
         self.error_render_level = error_render_level
 
     # --- What there is ---------------------------------------------------------------------------------------
@@ -295,11 +296,13 @@ class Schedule(PrimitiveMethods):
         return made if isinstance(results, tuple) else results
 
     def _verify(self, primitive: Primitive) -> None:
-        try:
-            check_law(self.mod)
-        except TvmsError:
+        problems = [problem for problem in verify(self.mod) if problem.severity == "error"]
+        if problems:
+            known = {problem.code for problem in verify(self._given)}
+            problems = [problem for problem in problems if problem.code not in known]
+        if problems:
             self.undo()
-            raise
+            raise TvmsError(problems)
 
 
 def _listed(result: Any) -> list[Any]:

@@ -326,3 +326,22 @@ def test_a_pipeline_that_was_wrong_before_refuses_nothing() -> None:
     with pytest.raises(tvms.TvmsError, match="does not number the statements from 0 to 0"):
         schedule.annotate(i, "software_pipeline_order", [2])
     schedule.annotate(i, "software_pipeline_order", [0])
+
+
+OUTSIDE = """
+T.prim_func outside(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    for i in range(16):
+        with T.block("B"):
+            vi = T.axis.spatial(16, i)
+            B[vi] = A[vi + 1]
+"""
+
+
+@pytest.mark.parametrize("mask", ["all", tvms.tir.schedule.ScheduleDebugMask.VERIFY_SREF_TREE])
+def test_errors_of_the_given_program_are_not_those_of_a_primitive(mask: Any) -> None:
+    """With `debug_mask`, a schedule verifies what its primitives do, not what its program is."""
+    schedule = tvms.Schedule(tvms.parse(OUTSIDE), debug_mask=mask)
+    assert [problem.code for problem in tvms.verify(schedule.mod)] == ["E0414"]
+    (i,) = schedule.get_loops("B")
+    schedule.split(i, factors=[None, 4])
+    assert len(schedule.get_loops("B")) == 2

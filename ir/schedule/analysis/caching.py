@@ -202,7 +202,11 @@ class Cache:
                 return None
 
     def _places(self, indices: tuple[tir.PrimExpr, ...]) -> tuple[tir.PrimExpr, ...]:
-        return tuple([simplify(make.sub(index, axis.min)) for index, axis in zip(indices, self.region, strict=True)])
+        places: list[tir.PrimExpr] = []
+        for index, axis in zip(indices, self.region, strict=True):
+            # Indices keep their dtype, which may differ from that of the shape.
+            places.append(simplify(index if is_zero(axis.min) else make.sub(index, axis.min)))
+        return tuple(places)
 
     def copy(self, is_read: bool) -> tuple[tir.Stmt, tir.Block]:
         """Return the loops and the block that copy from the original, or to it (TVM: `MakeCacheStage`)."""
