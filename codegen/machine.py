@@ -20,6 +20,8 @@ class Machine(Struct, frozen=True):
     has_fma: bool
     has_byte_dots: bool = False
     """Whether one instruction multiplies groups of four unsigned and signed bytes and adds them to int32 (x86: `vpdpbusd`)."""
+    has_mask_moves: bool = False
+    """Whether vectors are loaded under a mask by `vmaskmov` (x86: AVX without AVX-512)."""
 
 
 _BYTE_DOTS = ("+avx512vnni", "+avxvnni")
@@ -37,7 +39,8 @@ def machine_of(features: str, triple: str) -> Machine:
     has_fma = "+fma" in names or triple.startswith(("aarch64", "arm64"))
     caches = _cache_bytes(1, 32 << 10), _cache_bytes(2, 512 << 10)
     has_byte_dots = not names.isdisjoint(_BYTE_DOTS) and vector_bytes >= 32
-    return Machine(vector_bytes, registers, *caches, core_count(), has_fma, has_byte_dots)
+    has_mask_moves = "+avx" in names and "+avx512vl" not in names
+    return Machine(vector_bytes, registers, *caches, core_count(), has_fma, has_byte_dots, has_mask_moves)
 
 
 def core_count() -> int:

@@ -49,6 +49,7 @@ class Answer(Struct, frozen=True):
 
     vector_bytes: int
     has_fma: bool
+    has_mask_moves: bool
     runs_here: bool
 
 
@@ -69,8 +70,8 @@ def _ask(triple: str, cpu: str, features: str) -> Answer:
     if done.returncode:
         reason = done.stderr.strip().splitlines()[-1].removeprefix("LLVM ERROR: ")
         raise _unknown(f"code for the processor '{cpu}' as described", f"LLVM says: {reason}")
-    size, has_fma, runs = map(int, done.stdout.split())
-    return Answer(size, bool(has_fma), bool(runs))
+    size, *answers = map(int, done.stdout.split())
+    return Answer(size, *map(bool, answers))
 
 
 def _check_known(what: str, name: str, listed: str) -> None:
@@ -152,7 +153,10 @@ class Target(Struct, frozen=True, eq=False):
         if self.cpu and not self.arch:
             answer = _ask(self.triple, cpu, features)
             registers = 32 if answer.vector_bytes == 64 else machine.registers
-            machine = replace(machine, vector_bytes=answer.vector_bytes, registers=registers, has_fma=answer.has_fma)
+            machine = replace(
+                machine, vector_bytes=answer.vector_bytes, registers=registers, has_fma=answer.has_fma,
+                has_mask_moves=answer.has_mask_moves,
+            )  # fmt: skip
         return replace(machine, threads=self.threads) if self.threads else machine
 
     @property

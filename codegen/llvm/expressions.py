@@ -357,17 +357,19 @@ class ExpressionEmitter(ABC):
         start = emit_cast(self.builder, self.emit(index.base), index.base.dtype, "int64")
         base, step = self.element_address(expr, start), index.stride.value
         if step == 2:
-            return gathers.every_second(self.builder, base, element, lanes, mask, align)
+            has_moves = self.module.target.processor.has_mask_moves
+            return gathers.every_second(self.builder, base, element, lanes, mask, align, has_moves)
         places = ir.Constant(ir.VectorType(I64, lanes), [number(I64, step * lane) for lane in range(lanes)])
         return gathers.gather(self.builder, base, places, element, mask, align)
 
     def _read_where(self, address: Value, expr: tir.BufferLoad, predicate: tir.PrimExpr, align: int) -> Value:
         """Load contiguous lanes under a predicate; the lanes where it does not hold are zero."""
-        mask, off = self.emit(predicate), number(memory_type(expr.dtype), 0)
+        mask = self.emit(predicate)
         if lanes_of(expr.dtype) == 1:
             off = number(register_type(expr.dtype), 0)
             return self.branch(mask, lambda: self.read(address, expr.dtype, align), lambda: off)
-        value = masked_load(self.builder, address, mask, off, align)
+        has_moves = self.module.target.processor.has_mask_moves
+        value = masked_load(self.builder, address, mask, memory_type(expr.dtype), align, has_moves)
         return self.from_memory(value, expr.dtype)
 
     def _read_once(self, expr: tir.BufferLoad, index: tir.PrimExpr, predicate: tir.PrimExpr) -> Value:

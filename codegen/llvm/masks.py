@@ -2,16 +2,54 @@
 
 from __future__ import annotations
 
-from .api import Builder, Value, ir
+from . import vectors
+from .api import Builder, LLVMType, Value, ir
 from .operators import number, type_suffix
 from .types import I32, POINTER
 
+_MOVES: dict[str, tuple[str, LLVMType, int]] = {
+    **dict.fromkeys(("f32", "i32"), ("ps", ir.FloatType(), 8)),
+    **dict.fromkeys(("f64", "i64"), ("pd", ir.DoubleType(), 4)),
+}
+"""AVX's masked moves by LLVM's names of elements: their suffix, their type of element, and how many they move."""
 
-def masked_load(builder: Builder, address: Value, mask: Value, otherwise: Value, align: int) -> Value:
-    """Load the vector at `address`; take the lanes of `otherwise` where `mask` does not hold."""
-    params = [POINTER, I32, mask.type, otherwise.type]
-    function = declared(builder, f"llvm.masked.load.{type_suffix(otherwise.type)}.p0", otherwise.type, params)
-    return builder.call(function, [address, number(I32, align), mask, otherwise])
+
+def masked_load(builder: Builder, address: Value, mask: Value, result: LLVMType, align: int, has_moves: bool) -> Value:
+    """Load the vector at `address` of type `result`; the lanes where `mask` does not hold are zero. `has_moves` tells whether
+    the processor does this by masked moves (`Machine.has_mask_moves`).
+    """
+    move = _MOVES.get(result.element.intrinsic_name) if has_moves else None
+    if move is not None and result.count > move[-1]:
+        return _moved(builder, address, mask, result, *move)
+    function = declared(
+        builder, f"llvm.masked.load.{type_suffix(result)}.p0", result, [POINTER, I32, mask.type, result]
+    )
+    return builder.call(function, [address, number(I32, align), mask, number(result, 0)])
+
+
+def _moved(
+    builder: Builder, address: Value, mask: Value, result: LLVMType, suffix: str, element: LLVMType, lanes: int
+) -> Value:
+    """Load a vector by masked moves of a register each.
+
+    LLVM 22 divides longer masked loads into such moves itself, but if it finds that no lane of a register is on, it loads that
+    register without a mask, or aborts. Therefore masks pass through assembly, which hides how they are computed.
+    """
+    count, switches = result.count, ir.VectorType(ir.IntType(256 // lanes), lanes)
+    hidden = ir.InlineAsm(ir.FunctionType(switches, [switches]), "", "=x,0")
+    move = declared(builder, f"llvm.x86.avx.maskload.{suffix}.256", ir.VectorType(element, lanes), [POINTER, switches])
+    parts: list[Value] = []
+    for start in range(0, count, lanes):
+        part_mask = [min(lane, count) for lane in range(start, start + lanes)]
+        on = builder.sext(vectors.shuffle(builder, mask, number(mask.type, 0), part_mask), switches)
+        place = builder.gep(address, [number(I32, start)], source_etype=result.element)
+        part = builder.call(move, [place, builder.call(hidden, [on])])
+        parts.append(builder.bitcast(part, ir.VectorType(result.element, lanes)))
+    while len(parts) > 1:
+        pairs = [*parts, number(parts[0].type, 0)] if len(parts) % 2 else parts
+        both = range(2 * parts[0].type.count)
+        parts = [vectors.shuffle(builder, *pair, both) for pair in zip(pairs[::2], pairs[1::2], strict=True)]
+    return vectors.shuffle(builder, parts[0], parts[0], range(count))
 
 
 def masked_store(builder: Builder, value: Value, address: Value, mask: Value, align: int) -> None:
