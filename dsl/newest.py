@@ -10,6 +10,7 @@ from ..ir import tir
 from ..ir.base import IRModule
 from ..ir.idioms import sequence
 from ..ir.visit import rewrite
+from .comments import with_comments
 
 _SCOPES = tir.LetStmt | tir.AssertStmt | tir.Allocate | tir.DeclBuffer
 """Statements whose scope is the rest of their block in the newest TVM."""
@@ -51,8 +52,20 @@ def _widened(node: Any) -> tir.Stmt | None:
 
 def _followed(stmt: tir.Stmt, rest: tir.Stmt) -> tir.Stmt:
     if isinstance(stmt, _SCOPES):
-        return replace(stmt, body=_followed(stmt.body, rest))
+        trivia = stmt.trivia
+        if trivia is not None and trivia.end:  # they stay above what follows
+            rest = _below(trivia.end, rest)
+            trivia = replace(trivia, end=())
+        return replace(stmt, body=_followed(stmt.body, rest), trivia=trivia)
     if isinstance(stmt, tir.SeqStmt):
         *before, last = stmt.seq
         return sequence([*before, _followed(last, rest)])
     return sequence([stmt, rest])
+
+
+def _below(comments: tuple[str, ...], stmt: tir.Stmt) -> tir.Stmt:
+    """Return `stmt` with comments above it."""
+    if isinstance(stmt, tir.SeqStmt):
+        first, *others = stmt.seq
+        return replace(stmt, seq=(_below(comments, first), *others))
+    return replace(stmt, trivia=with_comments(stmt.trivia, before=comments))

@@ -296,6 +296,7 @@ RENEWED = {
     'p: T.handle("float32") = T.tvm_struct_get(A.data, 0, 1, dtype="handle")': 'p: T.let[T.handle("float32")] = T.tvm_struct_get(A.data, 0, 1, dtype=T.handle("float32").ty)',
     'T.Call("int32", tvm.ir.Op.get("tir.tvm_call_packed"), ["f"])': 'T.call_packed("f")',
     "with T.LetStmt(A[0]) as x:\n        A[1] = x\n    A[2] = A[3]": "x: T.let[T.float32] = A[0]\n    A[1] = x\n    A[2] = A[3]",
+    "with T.LetStmt(A[0]) as x:\n        A[1] = x\n        with T.LetStmt(x) as y:\n            A[2] = y\n            # 1\n        # 2\n    # 3\n    A[2] = A[3]": "x: T.let[T.float32] = A[0]\n    A[1] = x\n    y: T.let[T.float32] = x\n    A[2] = y\n    # 1\n    # 2\n    # 3\n    A[2] = A[3]",
 }
 
 
