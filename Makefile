@@ -6,8 +6,9 @@
 #              importer of PyTorch models, all of them on all calls; then check all laws of `tvms fuzz`, each on
 #              FUZZ_EXAMPLES programs
 # make bench   measure
-# make gpu-test  on a machine with a GPU: build pycuda, where WHEELS names a folder with it from there, run the tests of
-#              kernels on the GPU as well, and measure
+# make pycuda  build and install pycuda, which launches kernels, with the toolkit in CUDA_HOME or that of nvcc
+# make gpu-test  on a machine with a GPU: build pycuda, or install cuda-bindings if that fails, where WHEELS names a folder with
+#              them from there, run the tests of kernels on the GPU as well, and measure
 # make docs    build the documentation site into build/site: start at build/site/index.html, also without a server
 # make pictures  make the pictures in docs/pictures again: of the site, a graph and the editor; needs what make vscode-test needs
 # make vscode  build, test and package the extension for Visual Studio Code; needs Node.js ≥ 20
@@ -43,7 +44,7 @@ printf '%s\nimport os, sys; sys.path.pop() if "PYTHONPATH" in os.environ else sy
   "$(CURDIR)/.venv/typing" > "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tvms_typing.pth"
 endef
 
-.PHONY: run test check generate fuzz bench gpu-test docs pictures vscode vscode-test clean
+.PHONY: run test check generate fuzz bench pycuda gpu-test docs pictures vscode vscode-test clean
 
 run: .venv/installed
 	$(BIN)/tvms run samples/04_perceptron.tvms --verify
@@ -77,9 +78,19 @@ fuzz: .venv/installed-test
 bench: .venv/installed
 	for script in bench/*.py; do $(BIN)/python $$script || exit 1; done
 
+# pycuda reads options from siteconf.py beside its sources. Its random numbers need the headers of cuRAND, which many machines lack.
+# CUDA_HOME, the folder of the toolkit, is needed where nvcc is not in it.
+pycuda: .venv/installed-test
+	rm -rf build/pycuda && mkdir -p build/pycuda
+	$(BIN)/python -m pip download $(PIP_FLAGS) --no-deps --no-binary pycuda --dest build/pycuda pycuda
+	tar xf build/pycuda/pycuda-*.tar.gz -C build/pycuda --strip-components 1
+	echo "CUDA_ENABLE_CURAND = False" > build/pycuda/siteconf.py
+	$(if $(CUDA_HOME),echo "CUDA_ROOT = '$(CUDA_HOME)'" >> build/pycuda/siteconf.py)
+	$(BIN)/python -m pip install $(PIP_FLAGS) build/pycuda
+
 gpu-test: .venv/installed-test
+	$(MAKE) pycuda || $(BIN)/python -m pip install $(PIP_FLAGS) cuda-bindings
 	$(BIN)/tvms doctor --gpu
-	PYCUDA_DISABLE_CURAND=1 $(BIN)/python -m pip install $(PIP_FLAGS) pycuda
 	TVMS_GPU=1 $(BIN)/python -m pytest tests/gpu
 	$(BIN)/python bench/gpu.py
 

@@ -1,8 +1,8 @@
 """Speed of kernels on the GPU of this machine, compared with cuBLAS and torch if torch is installed.
 
 Products of 4096 × 4096 in float32, float16 and bfloat16, softmax, layer norm, and a transposition with
-the copy rate as reference; each is first checked against NumPy or torch. Needs a GPU and pycuda (`tvms
-doctor --gpu`).
+the copy rate as reference; each is first checked against NumPy or torch. Needs a GPU (`tvms doctor
+--gpu`).
 """
 
 from __future__ import annotations
@@ -97,10 +97,10 @@ def measure(name: str, is_scheduled: bool) -> str:
 
 def copy_rate() -> float:
     """Return the copy rate of the GPU, read and written, in GB/s."""
-    cuda: Any = __import__("pycuda.driver").driver
+    driver = find_driver()
     source, target = (tvms.nd.array(np.zeros((N, N), np.float32), tvms.cuda()) for _ in range(2))
     size = 4 * N * N
-    spent = milliseconds(lambda: cuda.memcpy_dtod_async(target.address, source.address, size, None))
+    spent = milliseconds(lambda: driver.copy(target.address, source.address, size))
     return 2 * size / spent / 1e6
 
 

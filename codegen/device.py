@@ -45,7 +45,7 @@ class Device(Struct, frozen=True):
         return f"{digits[:-1]}.{digits[-1]}"
 
     def sync(self, stream: Any = None) -> None:
-        """Wait until all work of the device, or of one of its streams, is done."""
+        """Wait until all work of the device, or of one of its streams, is done; E0702 if `stream` is not a stream."""
         if self.device_type != CPU:
             self._driver().synchronize(stream)
 
@@ -75,7 +75,11 @@ class Device(Struct, frozen=True):
                 f"the device {self} has no streams",
                 help="omit the stream: calls on this device are synchronous",
             )
-        return find_driver()
+        driver = find_driver()
+        if self.device_id != driver.number:
+            message = f"the device {self} is not used: kernels run on GPU {driver.number}"
+            raise error("E0721", message, help="set CUDA_VISIBLE_DEVICES to select a GPU")
+        return driver
 
     def __str__(self) -> str:
         return f"{_NAMES[self.device_type]}({self.device_id})"

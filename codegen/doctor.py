@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ctypes.util
+import os
 import platform
 import shutil
 import sys
-from importlib.util import find_spec
+from pathlib import Path
 
 from msgspec import Struct
 
 from .artifact import version
+from .gpu.cuda import BACKENDS, is_installed
 from .gpu.ptxas import find_ptxas
 from .library import COMPILERS
 from .llvm.api import binding
@@ -43,7 +45,7 @@ def examine() -> tuple[Finding, ...]:
         Finding("C compiler", compiler, "install gcc or clang: --emit so needs one"),
         Finding("GPU driver", driver, "install the driver of an NVIDIA GPU: GPU kernels need it"),
         Finding("ptxas", find_ptxas() or "", "pip install nvidia-cuda-nvcc: it reports the resources of GPU kernels"),
-        _module("pycuda", 'pip install "tvms-lang[cuda]": it launches GPU kernels'),
+        _launcher('pip install "tvms-lang[cuda]" or cuda-bindings: one of them launches GPU kernels'),
     )
 
 
@@ -51,27 +53,34 @@ def examine_gpu() -> tuple[Finding, ...]:
     """Return the requirements for running kernels on a GPU, in the order in which to install them."""
     from .gpu.driver import find_driver, why_missing
 
-    library, compiler = ctypes.util.find_library("cuda") or "", shutil.which("nvcc") or ""
-    missing = why_missing()
-    there = "" if missing else f"{find_driver().name} ({find_driver().arch})"
-    build = "with an nvcc installed: " + PYCUDA_BUILD
+    library, missing = ctypes.util.find_library("cuda") or "", why_missing()
+    there = "" if missing else f"{find_driver().name} ({find_driver().arch}), by {find_driver().backend}"
     return (
         Finding("emit", "PTX for sm_70 to sm_120; threads are simulated here: tvms run FILE --target cuda --simulate"),
         Finding("driver", library, "install the driver of an NVIDIA GPU: libcuda is missing"),
-        Finding(
-            "nvcc", compiler, "install the CUDA toolkit, or pip install nvidia-cuda-nvcc: building pycuda needs it"
-        ),
-        _module("pycuda", build),
+        _launcher(f"pip install cuda-bindings, which is prebuilt, or build pycuda: {PYCUDA_BUILD}"),
+        Finding("cuda.h", _cuda_header(), "install the CUDA toolkit, or set CUDA_HOME: building pycuda needs it"),
         Finding("launch", there, missing),
         Finding("ptxas", find_ptxas() or "", "pip install nvidia-cuda-nvcc: it reports the resources of kernels"),
     )
 
 
-PYCUDA_BUILD = "PYCUDA_DISABLE_CURAND=1 pip install pycuda"
-"""pycuda is a source package and needs the headers of CUDA; without its random numbers it builds in a minute
-or two.
+PYCUDA_BUILD = "make pycuda CUDA_HOME=/usr/local/cuda"
+"""pycuda is a source package. It needs the headers of CUDA, and its random numbers need those of cuRAND, unless
+`CUDA_ENABLE_CURAND = False` is in its siteconf.py.
 """
 
 
-def _module(name: str, remedy: str) -> Finding:
-    return Finding(name, "installed" if find_spec(name) is not None else "", remedy)
+def _launcher(remedy: str) -> Finding:
+    """Return the packages that are installed to launch kernels; the first one that works is used."""
+    return Finding("launcher", ", ".join(filter(is_installed, BACKENDS)), remedy)
+
+
+def _cuda_header() -> str:
+    """Return the path of cuda.h as the build of pycuda finds it; "" without one."""
+    roots = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_ROOT")]
+    compiler = shutil.which("nvcc")
+    if compiler:
+        roots += [str(Path(path).parents[1]) for path in (compiler, os.path.realpath(compiler))]
+    headers = [Path(root, "include", "cuda.h") for root in (*filter(None, roots), "/usr/local/cuda")]
+    return next((str(header) for header in headers if header.is_file()), "")

@@ -283,6 +283,7 @@ CODES: dict[str, str] = {
     "E0724": "a result that depends on the order of threads",
     "E0725": "a pointer to memory that the program does not own",
     "E0726": "a limit of a sandboxed run",
+    "E0727": "a failure of the GPU or of its driver",
     "E0801": "an invalid command line",
     "E0802": "a result that cannot be written",
     "E0803": "a folder without a file to check",

@@ -188,7 +188,7 @@ def test_every_dependency_is_imported() -> None:
     """An extra is declared together with the feature that imports it; `test`, `dev` and `docs` are for targets of make."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = [group for name, group in project["optional-dependencies"].items() if name not in ("test", "dev", "docs")]
-    declared = {re.match(r"[\w-]+", item)[0] for group in (project["dependencies"], *extras) for item in group}  # pyright: ignore
+    declared = {re.match(r"\w+", item)[0] for group in (project["dependencies"], *extras) for item in group}  # pyright: ignore
     sources = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES)
     found = set(re.findall(r"""(?:^\s*(?:import|from)\s+|import_module\(["'])(\w+)""", sources, re.MULTILINE))
     assert declared - {name.lower() for name in found} == set()

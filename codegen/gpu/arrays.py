@@ -14,12 +14,10 @@ import numpy as np
 from ..runtime.dlpack import capsule_of, describe, has_dlpack
 from ..runtime.specs import ArgumentContext, kind_of
 from .driver import Array, Driver, find_driver
+from .streams import LEGACY
 
 CUDA = 2
 """DLPack's device type for CUDA."""
-
-LEGACY_STREAM = 1
-"""The default stream in `__cuda_array_interface__`."""
 
 
 class DeviceArray:
@@ -102,13 +100,16 @@ class DeviceArray:
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Return the description of the elements, after all preceding work of streams besides the default one is done."""
+        if self.driver.has_other_streams:
+            self.driver.synchronize()
         return {
             "shape": self.shape, "typestr": self.dtype.str, "data": (self.address, not self.is_writeable), "strides": None, "version": 3,
-            "stream": LEGACY_STREAM,
+            "stream": LEGACY,
         }  # fmt: skip
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return CUDA, 0
+        return CUDA, self.driver.number
 
     def __dlpack__(self, *, stream: Any = None, **_: Any) -> Any:
         """Return a DLPack capsule, after all preceding work of the GPU is done."""
@@ -139,30 +140,55 @@ def here(value: Any) -> Any:
 
 def is_on_device(value: Any) -> bool:
     """Return whether `value` is an array in GPU memory."""
-    if isinstance(value, np.ndarray | DeviceArray) or hasattr(value, "__cuda_array_interface__"):
+    if isinstance(value, np.ndarray | DeviceArray):
         return not isinstance(value, np.ndarray)
-    return hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] == CUDA
+    if hasattr(value, "__dlpack_device__"):
+        return bool(value.__dlpack_device__()[0] == CUDA)
+    return hasattr(value, "__cuda_array_interface__")
 
 
 def on_device(value: Any, place: ArgumentContext) -> DeviceArray:
-    """Return a GPU array of any library without a copy; E0702 or E0706 if it is unsuitable."""
+    """Return a GPU array of any library without a copy; E0702, E0706 or E0718 if it is unsuitable.
+
+    Work on it waits for the work of its library that precedes.
+    """
     if isinstance(value, DeviceArray):
         return value
-    described = getattr(value, "__cuda_array_interface__", None)
-    if described is not None:
+    driver = find_driver()
+    if has_dlpack(value) and hasattr(value, "__dlpack_device__"):
+        _check_device(int(value.__dlpack_device__()[1]), driver, place)
+        address, shape, dtype, strides = _by_dlpack(value, driver, place)
+        is_read_only = False
+    else:
+        described = getattr(value, "__cuda_array_interface__", None)
+        if described is None:
+            raise place.fault("E0702", f"expected an array on the GPU, got {kind_of(value)}")
         shape, dtype = tuple(described["shape"]), np.dtype(described["typestr"])
         strides, (address, is_read_only) = described.get("strides"), described["data"]
-        if described.get("stream") not in (None, LEGACY_STREAM):
-            find_driver().synchronize()
-    elif has_dlpack(value):
-        (address, shape, dtype, strides), is_read_only = describe(value.__dlpack__()), False
-    else:
-        raise place.fault("E0702", f"expected an array on the GPU, got {kind_of(value)}")
+        _check_device(driver.device_of(address) if address else driver.number, driver, place)
+        if described.get("stream") not in (None, LEGACY):
+            driver.synchronize()
     if strides is not None and tuple(strides) != _row_major(shape, dtype.itemsize) and prod(shape) > 1:
         raise place.fault("E0706", "expected a contiguous row-major array", "pass a copy of it")
-    array = DeviceArray(address, shape, dtype, find_driver(), value)
+    array = DeviceArray(address, shape, dtype, driver, value)
     array.is_writeable = not is_read_only
     return array
+
+
+def _by_dlpack(value: Any, driver: Driver, place: ArgumentContext) -> tuple[int, tuple[int, ...], Any, tuple[int, ...]]:
+    """Return the description of an array of another library, which orders its work before that of the current stream."""
+    try:
+        return describe(value.__dlpack__(stream=driver.current_stream or LEGACY))
+    except Exception as problem:  # libraries raise their own errors, for example for tensors with gradients
+        if getattr(value, "requires_grad", False):
+            raise place.fault("E0702", "it requires a gradient", "pass a.detach()") from None
+        raise place.fault("E0702", f"its library does not share it: {problem}", "pass a copy of it") from None
+
+
+def _check_device(number: int | None, driver: Driver, place: ArgumentContext) -> None:
+    if number != driver.number:
+        where = "not on a GPU" if number is None else f"on GPU {number}"
+        raise place.fault("E0718", f"it is {where}; kernels run on GPU {driver.number}", "copy it to that GPU")
 
 
 def _row_major(shape: tuple[int, ...], size: int) -> tuple[int, ...]:

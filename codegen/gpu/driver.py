@@ -1,167 +1,244 @@
-"""The interface to the GPU: CUDA's driver through pycuda, which is imported on first use.
+"""The GPU: its memory, kernels and streams, and the errors of CUDA's driver as diagnostics.
 
-Other modules use only the protocol `Driver`, so that tests can replace the driver (`use_driver`).
+The context of the device is current in the calling thread only during a call of a method, so that other
+libraries keep theirs. Work runs in the current stream of the calling thread, which `using` changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections import deque
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
-from ...ir.diagnostics import error
+from ...ir.base import Span
+from ...ir.diagnostics import Diagnostic, Note, TvmsError, error
+from .cuda import Cuda, CudaError, open_cuda
+from .pool import Pool
+from .streams import DeviceStream, stream_number
 
 Array = np.ndarray[Any, Any]
 
 
-class Driver(Protocol):
-    """A GPU. Addresses are numbers; operations of one stream execute in order, and None is the default stream."""
+class Function(Struct, frozen=True, eq=False):
+    """A loaded kernel: `name` and `span` are those of its program."""
 
+    handle: Any
     name: str
-    arch: str
-
-    def allocate(self, size: int) -> int:
-        """Allocate `size` bytes and return the address."""
-        ...
-
-    def free(self, address: int) -> None:
-        """Free memory for reuse, after all preceding work of any stream that uses it."""
-        ...
-
-    def copy_in(self, address: int, source: Array, stream: Any = None) -> None: ...
-
-    def copy_out(self, target: Array, address: int, stream: Any = None) -> None: ...
-
-    def load(self, ptx: str) -> Any:
-        """Load a module of kernels; E0608 if the driver rejects it."""
-        ...
-
-    def function(self, module: Any, symbol: str, shared: int = 0) -> Any:
-        """Return a kernel whose launches request `shared` bytes of dynamic shared memory."""
-        ...
-
-    def launch(
-        self,
-        function: Any,
-        grid: Sequence[int],
-        block: Sequence[int],
-        args: Sequence[Any],
-        stream: Any = None,
-        shared: int = 0,
-    ) -> None:
-        """Launch a kernel; `args` are NumPy scalars, `shared` the bytes of dynamic shared memory."""
-        ...
-
-    def synchronize(self, stream: Any = None) -> None: ...
-
-    def stream(self) -> Any: ...
-
-    def event(self, stream: Any = None) -> Any:
-        """Return an event that is complete when all preceding work of `stream` is done."""
-        ...
-
-    def milliseconds(self, start: Any, end: Any) -> float:
-        """Wait for both events and return the time between them."""
-        ...
+    span: Span | None = None
+    shared: int = 0
 
 
-class PycudaDriver:
-    """CUDA's driver for device `number`. It uses the primary context, so that other libraries share its memory.
+class Owned:
+    """A module or an event of CUDA, which is destroyed after the last reference is gone."""
 
-    Freed memory is kept in a pool. Work of the default stream may reuse it without waiting, since that stream
-    runs after all preceding work of every stream. Other streams do not wait for each other.
-    """
+    def __init__(self, handle: Any, dropped: deque[Any]) -> None:
+        self.handle, self._dropped = handle, dropped
 
-    def __init__(self, number: int = 0) -> None:
-        cuda: Any = import_module("pycuda.driver")
+    def __del__(self) -> None:
+        self._dropped.append(self.handle)
+
+
+class Driver:
+    """A GPU, reached through `cuda`. Methods may be called from any thread."""
+
+    number = 0
+
+    def __init__(self, cuda: Cuda) -> None:
         self._cuda = cuda
-        cuda.init()
-        device = cuda.Device(number)
-        self._context: Any = device.retain_primary_context()
-        self._context.push()
-        major, minor = device.compute_capability()
-        self.name, self.arch = str(device.name()), f"sm_{major}{minor}"
-        self._pool = cuda.DeviceMemoryPool()
-        self._owned: dict[int, Any] = {}
-        self._has_others = False
-        """Whether there is pending work in a stream other than the default one."""
+        self.name, self.arch, self.backend = cuda.name, cuda.arch, cuda.backend
+        self._thread = threading.local()
+        self._lock = threading.RLock()
+        self._others: dict[int, Any] = {}
+        """The streams besides the default one with work that may be pending, by number; they are kept alive."""
+        self._launched: dict[str, Span | None] = {}
+        """The kernels that may not be done, the last one at the end."""
+        self._dropped: deque[Any] = deque()
+        """What is to be destroyed by the next call: garbage may be collected in any thread, at any time."""
+        self._pool = Pool(cuda, lambda: self._others)
+
+    @property
+    def has_other_streams(self) -> bool:
+        """Return whether streams besides the default one may have pending work."""
+        return bool(self._others)
+
+    @property
+    def current_stream(self) -> int:
+        """Return the number of the stream in which the calling thread's work runs."""
+        return getattr(self._thread, "stream", 0)
+
+    # --- Memory
 
     def allocate(self, size: int) -> int:
-        try:
-            memory = self._pool.allocate(max(size, 1))
-        except self._cuda.MemoryError:
-            message, help = f"the GPU has less than {size} bytes of free memory", "free arrays, or use smaller ones"
-            raise error("E0717", message, None, help) from None
-        self._owned[int(memory)] = memory
-        return int(memory)
+        """Allocate `size` bytes and return the address; E0717 if memory is exhausted."""
+        with self._calls("allocate memory"), self._lock:
+            try:
+                return self._pool.allocate(size)
+            except CudaError as problem:
+                if not problem.is_memory:
+                    raise
+        message, help = f"the GPU has less than {size} bytes of free memory", "free arrays, or use smaller ones"
+        raise error("E0717", message, None, help)
 
     def free(self, address: int) -> None:
-        if self._has_others:
-            self.synchronize()
-        self._owned.pop(address).free()
+        """Free memory for reuse after all preceding work; this calls nothing, and never waits."""
+        self._pool.forget(address)
 
-    def copy_in(self, address: int, source: Array, stream: Any = None) -> None:
+    def copy_in(self, address: int, source: Array) -> None:
+        """Copy a contiguous host array to the GPU; it may be changed afterwards."""
         if source.nbytes:
-            self._cuda.memcpy_htod_async(address, _as_bytes(source), stream)
-            self._has_others |= stream is not None
+            with self._calls("copy an array to the GPU"):
+                self._cuda.copy_in(address, source.ctypes.data, source.nbytes, self.current_stream)
 
-    def copy_out(self, target: Array, address: int, stream: Any = None) -> None:
-        if target.nbytes:
-            self._cuda.memcpy_dtoh_async(_as_bytes(target), address, stream)
-        self.synchronize(stream)
+    def copy_out(self, target: Array, address: int) -> None:
+        """Copy to a contiguous host array, after all preceding work of the current stream; of all streams if it is the
+        default one.
+        """
+        with self._calls("copy an array from the GPU"):
+            if self.current_stream == 0 and self._others:
+                self._wait_for_all()
+            if target.nbytes:
+                self._cuda.copy_out(target.ctypes.data, address, target.nbytes, self.current_stream)
+            if self.current_stream == 0 and not self._others:
+                self._launched.clear()
 
-    def load(self, ptx: str) -> Any:
-        try:
-            return self._cuda.module_from_buffer(ptx.encode() + b"\0")
-        except self._cuda.Error as problem:
-            help = f"compile for this GPU: -arch={self.arch}"
-            raise error("E0608", f"the driver of '{self.name}' rejects the kernels: {problem}", None, help) from None
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Begin to copy `size` bytes on the GPU."""
+        with self._calls("copy an array on the GPU"):
+            self._cuda.copy(target, source, size, self.current_stream)
 
-    def function(self, module: Any, symbol: str, shared: int = 0) -> Any:
-        found = module.get_function(symbol)
-        if shared:
-            found.set_attribute(self._cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
-        return found
+    def device_of(self, address: int) -> int | None:
+        """Return the number of the GPU that owns memory; None if none does."""
+        with self._calls("find the device of an array"):
+            return self._cuda.device_of(address)
 
-    def launch(
-        self,
-        function: Any,
-        grid: Sequence[int],
-        block: Sequence[int],
-        args: Sequence[Any],
-        stream: Any = None,
-        shared: int = 0,
-    ) -> None:
-        function(*args, grid=tuple(grid), block=tuple(block), stream=stream, shared=shared)
-        self._has_others |= stream is not None
+    # --- Kernels
+
+    def load(self, ptx: str) -> Owned:
+        """Load a module of kernels; E0608 if the driver rejects it."""
+        with self._calls("load kernels"):
+            try:
+                return Owned(self._cuda.load(ptx), self._dropped)
+            except CudaError as problem:
+                rejected = str(problem)
+        help = f"compile for this GPU: -arch={self.arch}"
+        raise error("E0608", f"the driver of '{self.name}' rejects the kernels: {rejected}", None, help)
+
+    def function(self, module: Owned, symbol: str, name: str, span: Span | None = None, shared: int = 0) -> Function:
+        """Return a kernel whose launches request `shared` bytes of dynamic shared memory."""
+        with self._calls(f"find kernel '{name}'"):
+            return Function(self._cuda.function(module.handle, symbol, shared), name, span, shared)
+
+    def launch(self, function: Function, grid: Sequence[int], block: Sequence[int], parameters: bytes) -> None:
+        """Launch a kernel with the bytes of its parameters."""
+        with self._calls(f"launch kernel '{function.name}'", function.span):
+            stream = self.current_stream
+            if stream:
+                self._others.setdefault(stream, None)
+            self._cuda.launch(function.handle, grid, block, parameters, stream, function.shared)
+            self._launched.pop(function.name, None)
+            self._launched[function.name] = function.span
+
+    # --- Streams
 
     def synchronize(self, stream: Any = None) -> None:
-        if stream is None:
-            self._context.synchronize()
-            self._has_others = False
-        else:
-            stream.synchronize()
+        """Wait for all work of a stream, or of the GPU; E0702 if `stream` is not a stream."""
+        number = stream_number(stream, "sync")
+        with self._calls("wait for kernels"):
+            if number == 0:
+                self._wait_for_all()
+            else:
+                self._cuda.wait_for(number)
 
-    def stream(self) -> Any:
-        return self._cuda.Stream()
+    def stream(self) -> DeviceStream:
+        """Return a new stream."""
+        with self._calls("create a stream"):
+            number, owner = self._cuda.new_stream()
+            return DeviceStream(number, self._dropped.append, owner)
 
-    def event(self, stream: Any = None) -> Any:
-        event = self._cuda.Event()
-        event.record(stream)
-        return event
+    def event(self, stream: Any = None) -> Owned:
+        """Return an event that is complete when all preceding work of `stream` is done."""
+        number = stream_number(stream, "event")
+        with self._calls("record an event"):
+            return Owned(self._cuda.new_event(number), self._dropped)
 
-    def milliseconds(self, start: Any, end: Any) -> float:
-        end.synchronize()
-        return float(start.time_till(end))
+    def milliseconds(self, start: Owned, end: Owned) -> float:
+        """Wait for both events and return the time between them."""
+        with self._calls("wait for an event"):
+            return self._cuda.milliseconds(start.handle, end.handle)
 
+    @contextmanager
+    def using(self, stream: Any) -> Generator[None]:
+        """Run the work of the calling thread in `stream`, after all preceding work of the default stream; None changes
+        nothing. E0702 if it is not a stream.
+        """
+        number, before = stream_number(stream), self.current_stream
+        if number in (0, before):
+            yield
+            return
+        with self._calls("use a stream"):
+            event = self._cuda.new_event(0)
+            self._cuda.order(number, event)
+            self._dropped.append(event)
+        self._thread.stream, self._others[number] = number, stream
+        try:
+            yield
+        finally:
+            self._thread.stream = before
 
-def _as_bytes(array: Array) -> Array:
-    """Return the memory of a contiguous array as bytes: bfloat16 has no buffer protocol."""
-    return array.reshape(-1).view(np.uint8)
+    # --- Errors
+
+    @contextmanager
+    def _calls(self, what: str, span: Span | None = None) -> Generator[None]:
+        """Make the context current, and raise errors of the driver as E0727."""
+        try:
+            self._cuda.enter()
+            try:
+                while self._dropped:
+                    self._cuda.destroy(self._dropped.popleft())
+                yield
+            finally:
+                self._cuda.leave()
+        except CudaError as problem:
+            raise self._fault(str(problem), what, span) from None
+
+    def _wait_for_all(self) -> None:
+        others = list(self._others)
+        self._cuda.synchronize()
+        self._launched.clear()
+        for number in others:
+            self._others.pop(number, None)
+
+    def _fault(self, problem: str, what: str, span: Span | None) -> TvmsError:
+        """Return the error for a failure of the driver: of a kernel that runs, if waiting for the GPU fails as well."""
+        try:
+            self._cuda.enter()
+            try:
+                self._cuda.synchronize()
+            finally:
+                self._cuda.leave()
+        except CudaError as lost:
+            return TvmsError([self._lost(str(lost))])
+        return error("E0727", f"'{self.name}' cannot {what}: {problem}", span)
+
+    def _lost(self, problem: str) -> Diagnostic:
+        """Return the error for a kernel that failed while it ran: one of those that are not known to be done."""
+        *others, (name, span) = self._launched.items() or [("", None)]
+        reason = problem.partition(" failed: ")[2] or problem
+        help = "restart the process: its work on the GPU is lost; --races and --simulate find what is wrong in kernels"
+        if not others:
+            who = f"kernel '{name}'" if name else "the GPU"
+            return Diagnostic("E0727", f"{who} failed on '{self.name}': {reason}", span, help=help)
+        notes = tuple(Note(f"kernel '{name}' was launched before", span) for name, span in reversed(others))
+        message = f"kernel '{name}', or one that was launched before it, failed on '{self.name}': {reason}"
+        return Diagnostic(
+            "E0727", message, span, help=f"set CUDA_LAUNCH_BLOCKING=1 to learn which one; {help}", notes=notes
+        )
 
 
 _drivers: list[Driver] = []
@@ -193,9 +270,5 @@ def why_missing() -> str:
 
 @cache
 def _cuda_driver() -> Driver | str:
-    if find_spec("pycuda") is None:
-        return "pycuda is not installed"
-    try:
-        return PycudaDriver()
-    except Exception as problem:
-        return f"pycuda cannot use it ({type(problem).__name__}: {problem})"
+    cuda = open_cuda()
+    return cuda if isinstance(cuda, str) else Driver(cuda)

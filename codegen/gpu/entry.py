@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from ...ir import tir
+from ...ir.base import Span
 from ...ir.diagnostics import TvmsError
+from ...ir.visit import walk
 from ..lower.signature import size_variables, written_variables
 from ..names import mangle
 from ..runtime.prim_entry import bind_names
 from ..runtime.sizes import Slots
 from ..runtime.specs import ArgumentContext, ScalarSpec, entry_repr
 from .arrays import DeviceArray, from_host
-from .driver import find_driver
+from .driver import Function, find_driver
 from .dynamic_memory import dynamic_bytes
 from .host import Running, compile_host
+from .kernel import Kernel
 from .program import DeviceProgram, kernels_of
 from .specs import DeviceSpec
 
@@ -27,22 +31,24 @@ class LoadedProgram:
 
     def __init__(self, program: DeviceProgram) -> None:
         self.program = program
-        self._functions: Mapping[str, Any] | None = None
+        self._functions: Mapping[str, Function] | None = None
+        self._loading = Lock()
         self._status: DeviceArray | None = None
         self.is_noting = False
         """Whether a kernel that may report a fault has run since the last check."""
 
-    def ready(self) -> tuple[Mapping[str, Any], DeviceArray]:
+    def ready(self) -> tuple[Mapping[str, Function], DeviceArray]:
         """Return the kernels and the address of their status; E0721 if there is no GPU, E0608 if it rejects them."""
-        if self._functions is None or self._status is None:
-            driver = find_driver()
-            module = driver.load(self.program.ptx)
-            self._functions = {
-                name: driver.function(module, mangle(name), dynamic_bytes(kernel))
-                for name, kernel in self.program.kernels.items()
-            }
-            self._status = from_host(np.zeros(1, np.int32))
-        return self._functions, self._status
+        with self._loading:
+            if self._functions is None or self._status is None:
+                driver = find_driver()
+                self._module = driver.load(self.program.ptx)
+                self._functions = {
+                    name: driver.function(self._module, mangle(name), name, place_of(kernel), dynamic_bytes(kernel))
+                    for name, kernel in self.program.kernels.items()
+                }
+                self._status = from_host(np.zeros(1, np.int32))
+            return self._functions, self._status
 
     def check_status(self) -> None:
         """Raise a fault that a thread has reported since the last check. If one is possible, this waits for all
@@ -90,8 +96,8 @@ class DeviceEntry:
     def __repr__(self) -> str:
         return entry_repr(self, self.name, [context for _, context in self.parameters])
 
-    def __call__(self, *args: Any, stream: Any = None, **named: Any) -> None:
-        """Call with arrays and numbers, by position or by name, on `stream` if it is given.
+    def __call__(self, *args: Any, **named: Any) -> None:
+        """Call with arrays and numbers, by position or by name.
 
         Raises TvmsError: E0701 to E0706 if an argument does not fit, E0721 if there is no GPU, E0611 if the
         arrays need more blocks than can be launched.
@@ -112,9 +118,14 @@ class DeviceEntry:
             if isinstance(spec, DeviceSpec):
                 spec.check_deferred(array, place, frame)
         functions, status = self._loaded.ready()
-        self._step(Running(find_driver(), functions, status.address, frame, stream))
+        self._step(Running(find_driver(), functions, status.address, frame))
         self._loaded.is_noting |= self._is_noting
         for i, array in arrays.items():
             spec = self.parameters[i][0]
             if isinstance(spec, DeviceSpec) and spec.is_written:
                 array.tell_origin()
+
+
+def place_of(kernel: Kernel) -> Span | None:
+    """Return the position of the first statement of a kernel that has one."""
+    return next((node.span for node in walk(kernel.body) if isinstance(node, tir.Stmt) and node.span), None)

@@ -17,6 +17,7 @@ from ..graph.home import Function
 from ..graph.specs import Spec
 from ..runtime.sizes import Slots
 from .arrays import CUDA, Array, DeviceArray, empty, from_host, here, is_on_device
+from .driver import find_driver
 from .entry import LoadedProgram
 from .specs import DeviceSpec
 
@@ -94,8 +95,13 @@ class DeviceCall:
     def __repr__(self) -> str:
         return repr(self.inside)
 
-    def __call__(self, *args: Any, **named: Any) -> Any:
-        """Call the function; raise the TvmsError of the function, or E0707 if an index of a kernel was out of bounds."""
+    def __call__(self, *args: Any, stream: Any = None, **named: Any) -> Any:
+        """Call the function, in `stream` if it is given; raise the TvmsError of the function, E0702 if `stream` is not a
+        stream, or E0707 if an index of a kernel was out of bounds.
+        """
+        if stream is not None:
+            with find_driver().using(stream):
+                return self(*args, **named)
         result = self.inside(*args, **named)
         self._loaded.check_status()
         return self._returned(result, self._stays or any(map(_lies_there, (*args, *named.values()))))

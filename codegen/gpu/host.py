@@ -6,32 +6,26 @@ from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any, TypeAlias
 
-import numpy as np
 from msgspec import Struct
 
 from ...ir import tir
 from ...ir.base import Op
 from ...ir.diagnostics import error
 from ...ir.dtype import element_bytes
-from ...ir.numpy_dtype import numpy_dtype
 from ..runtime.sizes import Frame, Size, Slots, compile_size
 from .architectures import MOST_EXTENT
-from .driver import Driver
-from .dynamic_memory import dynamic_bytes
+from .driver import Driver, Function
 from .kernel import BLOCK_TAGS, THREAD_TAGS, Kernel, Launch, size_of
-from .launch import parameters
+from .launch import ParameterPacker, parameters
 
 
 class Running(Struct):
-    """The state of a call: the driver, the kernels, the address of the status, the values of variables, and the
-    stream.
-    """
+    """The state of a call: the driver, the kernels, the address of the status, and the values of variables."""
 
     driver: Driver
-    functions: Mapping[str, Any]
+    functions: Mapping[str, Function]
     status: int
     frame: Frame
-    stream: Any = None
 
 
 Step: TypeAlias = Callable[[Running], None]
@@ -63,6 +57,12 @@ class _Compiler:
 
     def _slot(self, var: tir.Var) -> int:
         return self.slots.setdefault(var, len(self.slots))
+
+    def _known(self, var: tir.Var) -> int:
+        """Return the slot of a variable; E0605 if nothing determines it."""
+        if var not in self.slots:
+            raise error("E0605", f"no argument determines '{var.name}'", var.span)
+        return self.slots[var]
 
     def _size(self, expr: tir.PrimExpr) -> Size:
         return compile_size(expr, self.slots)
@@ -152,15 +152,15 @@ class _Compiler:
         grid = _grid(kernel, self.slots)
         sizes = {axis.tag: size_of(axis) for axis in kernel.threads}
         block = tuple(sizes.get(tag, 1) for tag in reversed(THREAD_TAGS))
-        passed, shared = [_passed(var, self.slots) for var in parameters(kernel)], dynamic_bytes(kernel)
+        params = parameters(kernel)
+        slots, packer = [self._known(var) for var in params], ParameterPacker(params)
 
         def run(running: Running) -> None:
             blocks = grid(running.frame)
             if 0 not in blocks:
-                args = [value(running.frame) for value in passed]
+                values = [running.frame[slot] for slot in slots]
                 function = running.functions[kernel.name]
-                arguments = [*args, np.uint64(running.status)]
-                running.driver.launch(function, blocks, block, arguments, running.stream, shared)
+                running.driver.launch(function, blocks, block, packer.pack([*values, running.status]))
 
         return run
 
@@ -181,11 +181,3 @@ def _grid(kernel: Kernel, slots: Slots) -> Callable[[Frame], tuple[int, ...]]:
         return tuple(found)
 
     return sizes
-
-
-def _passed(var: tir.Var, slots: Slots) -> Callable[[Frame], Any]:
-    """Return a function that computes the value of a parameter as a NumPy scalar."""
-    if var not in slots:
-        raise error("E0605", f"no argument determines '{var.name}'", var.span)
-    slot, kind = slots[var], np.uint64 if var.dtype == "handle" else numpy_dtype(var.dtype).type
-    return lambda frame: kind(frame[slot])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ...ir import tir
 from ...ir.dtype import element_bytes
+from ...ir.numpy_dtype import numpy_dtype
 from ...ir.visit import walk
 from .kernel import Kernel
 
@@ -31,7 +33,33 @@ def parameters(kernel: Kernel) -> tuple[tir.Var, ...]:
 
 def parameter_bytes(params: Sequence[tir.Var]) -> int:
     """Return the total size of `params` in bytes, each aligned to its size, followed by the address of the status."""
-    total = 0
-    for size in [8 if param.dtype == "handle" else element_bytes(param.dtype) for param in params] + [8]:
-        total = -(-total // size) * size + size
-    return total
+    return _ends(_sizes(params))[-1]
+
+
+class ParameterPacker:
+    """Writes the parameters of a kernel, and the address of the status, as the bytes that a launch passes."""
+
+    def __init__(self, params: Sequence[tir.Var]) -> None:
+        sizes = _sizes(params)
+        ends = _ends(sizes)
+        starts = [end - size for end, size in zip(ends, sizes, strict=True)]
+        self._gaps = [bytes(start - before) for start, before in zip(starts, [0, *ends], strict=False)]
+        self._types = [numpy_dtype("uint64" if var.dtype == "handle" else var.dtype).type for var in params]
+        self._types.append(numpy_dtype("uint64").type)
+
+    def pack(self, values: Sequence[Any]) -> bytes:
+        """Return the bytes of `values`, which are in the order of the parameters."""
+        parts = zip(self._gaps, self._types, values, strict=True)
+        return b"".join([gap + kind(value).tobytes() for gap, kind, value in parts])
+
+
+def _sizes(params: Sequence[tir.Var]) -> list[int]:
+    return [8 if param.dtype == "handle" else element_bytes(param.dtype) for param in params] + [8]
+
+
+def _ends(sizes: Sequence[int]) -> list[int]:
+    """Return the offsets behind consecutive values that are aligned to their sizes."""
+    ends = [0]
+    for size in sizes:
+        ends.append(-(-ends[-1] // size) * size + size)
+    return ends[1:]

@@ -243,7 +243,7 @@ def test_streams_and_events(driver: Any) -> None:
     assert driver.asked[-1][0] == "launch"
     assert device.milliseconds(start, device.event(stream)) > 0
     device.sync(stream)
-    assert driver.asked[-1] == ("synchronize", stream)
+    assert driver.asked[-1] == ("synchronize", stream.number)
     driver.asked.clear()
     executable.time_evaluator("main", device, number=2)(a, b)
     assert [asked[0] for asked in driver.asked[-4:]] == ["synchronize", "launch", "launch", "synchronize"]
