@@ -1,7 +1,8 @@
 """Races: two threads access the same element, at least one of them writes, and they are not synchronized.
 
 The interpreter runs every thread of the lowered kernels, and compares each access with the earlier accesses
-of the same element. Threads of a block synchronize at a barrier, those of a warp at a barrier of scope
+of the same element, also those of intrinsics through pointers. Atomic changes do not conflict with each other, and
+launches follow each other. Threads of a block synchronize at a barrier, those of a warp at a barrier of scope
 "warp"; threads of different blocks never do. (K. Serebryany and T. Iskhodzhanov, "ThreadSanitizer", 2009:
 happens-before.)
 """
@@ -12,19 +13,28 @@ from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...ir import tir
-from ...ir.base import IRModule
+from ...ir.base import IRModule, Node
 from ...ir.deep import deep
 from ...ir.diagnostics import Diagnostic, Note
 from ...ir.dtype import parse_dtype
 from ...ir.interp import run
-from ...ir.interp.frame import Access, Frame, Observer, ThreadOrder
+from ...ir.interp.frame import Access, Frame, Observer, Reach, ThreadOrder
+from ...ir.interp.memory import Pointer, View
+from ...ir.interp.threads import thread_number
+from ...ir.matrix_units import WHOLE_WARP, is_fragment_scope, name_of
+from ...ir.visit import walk
 from .architectures import DEFAULT, WARP
-from .kernel import SYNC, THREAD_TAGS
+from .kernel import SYNC
 from .lower import lower_to_kernels, with_threads
 from .rules import bind_threads
 from .split import has_threads
+
+_WHOLE_WARP = (*WHOLE_WARP, "ptx_ldmatrix")
+"""The operators whose accesses all threads of a warp make together."""
+_DOES: dict[Reach, str] = {"read": "reads", "write": "writes", "update": "atomically changes"}
 
 
 @deep
@@ -45,97 +55,154 @@ def find_races(
 
 
 class _AccessEvent(Struct, frozen=True):
-    """An access with its thread and block, and the number of preceding barriers of the block and of the warp."""
+    """An access with its launch, block and thread, and the number of preceding barriers of the block and of the warp.
 
-    access: Access
+    An asynchronous copy writes from `began` on, the number of barriers of the block before it was begun; for other accesses
+    that is `barriers`. A `whole_warp` access is made by all threads of a warp together.
+    """
+
+    node: Access | tir.Call
+    kind: Reach
+    launch: int
     thread: int
     block: int
     barriers: int
     warp_barriers: int
+    began: int
+    whole_warp: bool
 
     @property
-    def is_write(self) -> bool:
-        return isinstance(self.access, tir.BufferStore)
+    def who(self) -> tuple[int, int]:
+        return self.block, self.thread
 
     def meets(self, later: _AccessEvent) -> bool:
         """Return whether this access and a `later` one conflict without synchronization."""
-        if not (self.is_write or later.is_write) or (self.thread, self.block) == (later.thread, later.block):
+        if self.launch != later.launch or self.who == later.who or self.kind == later.kind != "write":
             return False
         if self.block != later.block:
             return True
         is_same_warp = self.thread // WARP == later.thread // WARP
-        return self.barriers == later.barriers and not (is_same_warp and self.warp_barriers != later.warp_barriers)
+        if is_same_warp and (self.warp_barriers != later.warp_barriers or (self.whole_warp and later.whole_warp)):
+            return False
+        return self.barriers >= later.began
 
 
 class _Element(Struct):
-    """The accesses of an element: the last write, and the reads of each thread since."""
+    """The accesses of an element: the last write, and the last reads and atomic changes of each thread since."""
 
     write: _AccessEvent | None
-    reads: dict[tuple[int, int], _AccessEvent]
+    since: dict[str, dict[tuple[int, int], _AccessEvent]]
 
 
 class _Detector(Observer):
     def __init__(self) -> None:
         self.races: dict[tuple[int, int], Diagnostic] = {}
+        self._launch = 0
+        self._inner: set[Node] = set()
+        """The axes of threads inside the first one of the current launch."""
         self._blocks: dict[int, tuple[int, Any]] = {}
         self._waits: dict[tuple[int, int, str], int] = {}
         self._elements: dict[tuple[int, int], tuple[_Element, Any]] = {}
+        self._copies: dict[tuple[int, int, int, int], int] = {}
+        """The number of barriers of the block before each pending copy of a thread was begun, by its target."""
 
     def statement(self, stmt: tir.Stmt, frame: Frame) -> None:
+        if _is_axis(stmt) and stmt not in self._inner:
+            self._launch += 1
+            self._inner = {inner for inner in walk(stmt) if _is_axis(inner) and inner is not stmt}
         call = stmt.value if isinstance(stmt, tir.Evaluate) else None
         if isinstance(call, tir.Call) and call.op == SYNC and isinstance(call.args[0], tir.StringImm):
             scope = "warp" if call.args[0].value == "warp" else "block"
-            key = (self._block(frame), _thread(frame), scope)
+            key = (self._block(frame), thread_number(frame), scope)
             self._waits[key] = self._waits.get(key, 0) + 1
 
     def access(self, access: Access, indices: tuple[int, ...], frame: Frame) -> None:
-        pointer = frame[access.buffer.data]
-        if pointer.memory.scope == "local" or not frame.thread:
+        pointer, dtype = frame[access.buffer.data], parse_dtype(access.buffer.dtype)
+        if frame.thread and not _is_private(pointer.memory.scope):
+            kind = "write" if isinstance(access, tir.BufferStore) else "read"
+            event = self._event(access, kind, frame)
+            first = pointer.offset + indices[0] * dtype.bytes * dtype.lanes
+            for lane in range(dtype.lanes):
+                place = first + lane * dtype.bytes
+                self._note(event, pointer.memory, place, (access.buffer.name, indices[0]))
+
+    def reach(self, call: tir.Call, kind: Reach, part: View, frame: Frame) -> None:
+        memory, size = part.pointer.memory, part.flat.itemsize
+        if not frame.thread or _is_private(memory.scope):
             return
-        kind = parse_dtype(access.buffer.dtype)
-        place = (id(pointer.memory), pointer.offset + indices[0] * kind.bytes * kind.lanes)
-        block, thread = self._block(frame), _thread(frame)
-        waits = (self._waits.get((block, thread, scope), 0) for scope in ("block", "warp"))
-        moment = _AccessEvent(access, thread, block, *waits)
-        element, _ = self._elements.setdefault(place, (_Element(None, {}), pointer.memory))
-        others = [element.write, *(element.reads.values() if moment.is_write else ())]
-        for other in others:
-            if other is not None and other.meets(moment):
-                self._report(other, moment, indices)
-        if moment.is_write:
-            element.write, element.reads = moment, {}
+        start, (count,) = part.pointer.offset, part.shape
+        block, thread = self._block(frame), thread_number(frame)
+        is_whole = name_of(call) in _WHOLE_WARP
+        if is_whole and thread % WARP > 1:
+            return  # all threads of the warp do the same, and any other thread differs from one of two
+        copy = (block, thread, id(memory), start)
+        event = self._event(call, kind, frame, is_whole)
+        if kind == "begin":
+            self._copies[copy] = event.barriers
+            return
+        if kind == "write":
+            event = replace(event, began=self._copies.pop(copy, event.barriers))
+        for place in range(start, start + count * size, size):
+            self._note(event, memory, place, (_name_in(frame, memory), place // size))
+
+    def _event(self, node: Access | tir.Call, kind: Reach, frame: Frame, is_whole: bool = False) -> _AccessEvent:
+        block, thread = self._block(frame), thread_number(frame)
+        barriers, warp_barriers = (self._waits.get((block, thread, scope), 0) for scope in ("block", "warp"))
+        return _AccessEvent(node, kind, self._launch, thread, block, barriers, warp_barriers, barriers, is_whole)
+
+    def _note(self, event: _AccessEvent, memory: Any, place: int, named: tuple[str, int]) -> None:
+        """Report the conflicts of an access with earlier ones of the element at byte `place`, and keep it."""
+        element, _ = self._elements.setdefault(
+            (id(memory), place), (_Element(None, {"read": {}, "update": {}}), memory)
+        )
+        others = [then for kind, events in element.since.items() if kind != event.kind for then in events.values()]
+        for other in (element.write, *others):
+            if other is not None and other.meets(event):
+                self._report(other, event, named)
+        if event.kind == "write":
+            element.write, element.since = event, {"read": {}, "update": {}}
         else:
-            element.reads[(block, thread)] = moment
+            element.since[event.kind][event.who] = event
 
     def _block(self, frame: Frame) -> int:
         """Return the index of the current block, which has its own shared memory."""
         number, _ = self._blocks.setdefault(id(frame.shared), (len(self._blocks), frame.shared))
         return number
 
-    def _report(self, before: _AccessEvent, after: _AccessEvent, indices: tuple[int, ...]) -> None:
-        key = (id(before.access), id(after.access))
+    def _report(self, before: _AccessEvent, after: _AccessEvent, named: tuple[str, int]) -> None:
+        key = (id(before.node), id(after.node))
         if key in self.races:
             return
-        name = after.access.buffer.name
+        name, index = named
         who = f"threads {before.thread} and {after.thread}"
         who += " of a block" if before.block == after.block else f" of blocks {before.block} and {after.block}"
-        does = {True: "writes", False: "reads"}
-        message = f"{who} race on element {indices[0]} of '{name}': one {does[before.is_write]} it"
-        message += f", the other {does[after.is_write]} it, without a barrier between"
-        note = Note(f"it {does[before.is_write]} it here", before.access.span)
-        is_near = before.block == after.block
+        message = f"{who} race on element {index} of '{name}': one {_DOES[before.kind]} it"
+        message += f", the other {_DOES[after.kind]} it, without a barrier between"
+        note = Note(f"it {_DOES[before.kind]} it here", before.node.span)
         help = (
             'put T.tvm_storage_sync("shared") between the accesses'
-            if is_near
+            if before.block == after.block
             else "blocks cannot synchronize: split the kernel between the accesses"
         )
-        self.races[key] = Diagnostic("E0723", message, after.access.span, help=help, notes=(note,))
+        self.races[key] = Diagnostic("E0723", message, after.node.span, help=help, notes=(note,))
 
 
-def _thread(frame: Frame) -> int:
-    """Return the index of a thread in its block; x varies fastest."""
-    number = 0
-    for tag in THREAD_TAGS:
-        _, index, size = frame.thread.get(tag, (None, 0, 1))
-        number = number * size + index
-    return number
+def _is_axis(node: Node) -> bool:
+    """Return whether `node` is an axis of the threads or blocks of a launch."""
+    return isinstance(node, tir.AttrStmt) and node.attr_key == "thread_extent"
+
+
+def _is_private(scope: str) -> bool:
+    """Return whether memory of a scope belongs to one thread, or in parts to the threads of a warp."""
+    return scope == "local" or is_fragment_scope(scope)
+
+
+def _name_in(frame: Frame, memory: Any) -> str:
+    """Return the name of the buffer, or of the pointer, that the program has for memory."""
+    names = [
+        (not isinstance(key, tir.Buffer), key.name)
+        for key, value in frame.items()
+        if (isinstance(value, View) and value.pointer.memory is memory)
+        or (isinstance(value, Pointer) and value.memory is memory)
+    ]
+    return min(names)[1]

@@ -34,7 +34,7 @@ def _address_of(call: tir.Call) -> Expression:
     load = call.args[0]
     if not isinstance(load, tir.BufferLoad):
         raise fault("E0712", "only an element of a buffer has an address", call)
-    view, position = compile_buffer(load.buffer), compile_position(load)
+    view, position = compile_buffer(load.buffer), compile_position(load, is_accessed=False)
 
     def address(frame: Frame) -> Pointer:
         found = view(frame)
@@ -81,6 +81,7 @@ def _atomic_add(call: tir.Call) -> Expression:
     def update(frame: Frame) -> Value:
         pointer, value = operands(frame)
         view, place = pointed_element(pointer, call.dtype, call)
+        frame.world.tell_reach(call, "update", view, frame)
         before = decode(view.flat[place])
         put(frame, call, view, place, add(before, value))
         return before

@@ -106,8 +106,11 @@ def compile_buffer(buffer: tir.Buffer) -> Callable[[Frame], View]:
     return find
 
 
-def compile_position(access: Access) -> Position:
-    """Return a function that returns the position in memory of the element that `access` addresses; E0707 if outside."""
+def compile_position(access: Access, is_accessed: bool = True) -> Position:
+    """Return a function that returns the position in memory of the element that `access` addresses; E0707 if outside.
+
+    The observer of a run is told only if the element `is_accessed`; taking its address does not.
+    """
     indices, last = tuple(map(compile_expr, access.indices)), len(access.indices)
     if last != len(access.buffer.shape):
         said = f"'{access.buffer.name}' has {len(access.buffer.shape)} dimensions, but {last} indices are given"
@@ -127,7 +130,7 @@ def compile_position(access: Access) -> Position:
             raise _beyond(access, place, view)
         return found
 
-    if not is_observed():
+    if not (is_accessed and is_observed()):
         return position
 
     def observed(frame: Frame, view: View) -> int:

@@ -20,6 +20,8 @@ Tier: TypeAlias = Literal["auto", "obvious", "lanes"]
 
 
 Access: TypeAlias = tir.BufferLoad | tir.BufferStore
+Reach: TypeAlias = Literal["read", "write", "update", "begin"]
+"""How an intrinsic reaches memory through a pointer: "update" is atomic, and "begin" starts a copy that writes later."""
 
 
 class Observer:
@@ -30,6 +32,9 @@ class Observer:
 
     def access(self, access: Access, indices: tuple[int, ...], frame: Frame) -> None:
         """Handle that the element at `indices` of the buffer of `access` is about to be read or written; it is inside."""
+
+    def reach(self, call: tir.Call, kind: Reach, part: View, frame: Frame) -> None:
+        """Handle that an intrinsic reaches the elements `part` of memory through a pointer."""
 
     def binding(self, binding: relax.Binding, frame: Frame) -> None:
         """Handle that a binding of a graph function is about to be evaluated."""
@@ -97,6 +102,11 @@ class World:
         """Tell the observer that the element at `indices` is about to be accessed."""
         if self.observer is not None:
             self.observer.access(access, indices, frame)
+
+    def tell_reach(self, call: tir.Call, kind: Reach, part: View, frame: Frame) -> None:
+        """Tell the observer that an intrinsic reaches the elements `part` of memory through a pointer."""
+        if self.observer is not None:
+            self.observer.reach(call, kind, part, frame)
 
     def tell_overwrite(self, target: Array) -> None:
         """Tell the observer that the elements of `target` may be about to change."""

@@ -42,8 +42,9 @@ def _part(call: tir.Call, place: Pointer, dtype: str, offset: int, count: int) -
     return view
 
 
-def _read(call: tir.Call, place: Pointer, dtype: str, offset: int, count: int) -> Array:
+def _read(frame: Frame, call: tir.Call, place: Pointer, dtype: str, offset: int, count: int) -> Array:
     view = _part(call, place, dtype, offset, count)
+    frame.world.tell_reach(call, "read", view, frame)
     part = slice(view.base, view.base + count)
     if view.written is not None and not view.written[part].all():
         raise fault("E0710", f"T.{name_of(call)} reads uninitialized memory", call)
@@ -52,6 +53,7 @@ def _read(call: tir.Call, place: Pointer, dtype: str, offset: int, count: int) -
 
 def _write(frame: Frame, call: tir.Call, place: Pointer, dtype: str, offset: int, values: Array) -> None:
     view = _part(call, place, dtype, offset, len(values))
+    frame.world.tell_reach(call, "write", view, frame)
     part = slice(view.base, view.base + len(values))
     frame.world.tell_overwrite(view.flat[part])
     view.flat[part] = values
@@ -90,7 +92,10 @@ def _mma(call: tir.Call) -> Exchange:
 
     def multiply(frame: Frame) -> Generator[Node, None, Value]:
         a, a_at, b, b_at, c, c_at = operands(frame)[6:12]
-        own = (_read(call, a, a_dtype, a_at, product.a_count), _read(call, b, b_dtype, b_at, product.b_count))
+        own = (
+            _read(frame, call, a, a_dtype, a_at, product.a_count),
+            _read(frame, call, b, b_dtype, b_at, product.b_count),
+        )
         lanes, lane = yield from _warp(frame, call, own)
         left, right = np.zeros((product.m, product.k), own[0].dtype), np.zeros((product.k, product.n), own[1].dtype)
         for other, (its_a, its_b) in enumerate(lanes):
@@ -99,7 +104,7 @@ def _mma(call: tir.Call) -> Exchange:
                 left[g + row, start + column] = value
             for value, row in zip(its_b, product.b_places(), strict=True):
                 right[start + row, g] = value
-        mine = _read(call, c, c_dtype, c_at, product.c_count)
+        mine = _read(frame, call, c, c_dtype, c_at, product.c_count)
         cells = [(lane // 4 + row, lane % 4 * 2 + column) for row, column in product.c_places()]
         total = np.zeros((product.m, product.n), mine.dtype)
         for cell, value in zip(cells, mine, strict=True):
@@ -122,7 +127,7 @@ def _ldmatrix(call: tir.Call) -> Exchange:
         told = Pointer(shared.memory, shared.offset + shared_at * size)
         lanes, lane = yield from _warp(frame, call, told)
         for which in range(load.count):
-            rows = [_read(call, lanes[8 * which + row], call.dtype, 0, row_length) for row in range(8)]
+            rows = [_read(frame, call, lanes[8 * which + row], call.dtype, 0, row_length) for row in range(8)]
             matrix = np.stack(rows)
             row = matrix[:, lane // 4] if load.is_transposed else matrix[lane // 4]
             first = lane % 4 * 2 * load.packed
@@ -174,7 +179,7 @@ def _mma_store(call: tir.Call) -> Expression:
     def store(frame: Frame) -> Value:
         _, _, target, source, offset, stride = operands(frame)
         lane = thread_number(frame) % WARP
-        for local, value in enumerate(_read(call, source, call.dtype, offset + _own(frame, call.args[3], 8), 8)):
+        for local, value in enumerate(_read(frame, call, source, call.dtype, offset + _own(frame, call.args[3], 8), 8)):
             row, column = lane // 4 + local % 4 // 2 * 8, lane % 4 * 2 + local // 4 * 8 + local % 2
             _write(frame, call, target, call.dtype, row * stride + column, np.array([value]))
         return 0
@@ -237,7 +242,7 @@ def _move_fragment(call: tir.Call) -> Expression:
             frame[call.args[0]].memory.fragment = fragment
         for row, line in enumerate(lines):
             if is_load:
-                line[...] = _read(call, pointer, fragment.dtype, row * stride, len(line))
+                line[...] = _read(frame, call, pointer, fragment.dtype, row * stride, len(line))
             else:
                 _write(frame, call, pointer, fragment.dtype, row * stride, line)
         return 0
@@ -300,7 +305,8 @@ def _copy(call: tir.Call) -> Expression:
         count = length // size
         values = np.zeros(count, numpy_dtype(call.dtype))
         if not rest or rest[0]:
-            values = _read(call, source, call.dtype, source_at, count)
+            values = _read(frame, call, source, call.dtype, source_at, count)
+        frame.world.tell_reach(call, "begin", _part(call, target, call.dtype, target_at, count), frame)
         _copies_of(frame).open.append(lambda: _write(frame, call, target, call.dtype, target_at, values))
         return 0
 

@@ -71,15 +71,208 @@ CORRECT: dict[str, list[str]] = {
 }  # fmt: skip
 
 
+# Whole programs; `between` is a barrier in the correct ones.
+def fragments(between: str, after: str = "", threads: int = 64) -> str:
+    """Return a kernel whose warps store a tile into shared memory, which the first one loads as a fragment and stores."""
+    return f"""T.prim_func main(A: T.Buffer((256,), "float16"), B: T.Buffer((256,), "float32")):
+    S_data = T.allocate([256], "float16", "shared")
+    R_data = T.allocate([256], "float32", "shared")
+    a_data = T.allocate([256], "float16", "wmma.matrix_a")
+    b_data = T.allocate([256], "float16", "wmma.matrix_b")
+    c_data = T.allocate([256], "float32", "wmma.accumulator")
+    ty = T.launch_thread("threadIdx.y", {threads // 32})
+    tx = T.launch_thread("threadIdx.x", 32)
+    S = T.Buffer((256,), "float16", data=S_data, scope="shared")
+    R = T.Buffer((256,), "float32", data=R_data, scope="shared")
+    for k in range({256 // threads}):
+        S[k * {threads} + ty * 32 + tx] = A[k * {threads} + ty * 32 + tx]  #1
+    {between}
+    T.tvm_load_matrix_sync(a_data, 16, 16, 16, 0, T.address_of(S[0]), 16, "row_major")  #2
+    T.tvm_load_matrix_sync(b_data, 16, 16, 16, 0, T.address_of(S[0]), 16, "row_major")
+    T.tvm_fill_fragment(c_data, 16, 16, 16, 0, T.float32(0))
+    T.tvm_mma_sync(c_data, 0, a_data, 0, b_data, 0, c_data, 0)
+    {after or "T.evaluate(0)"}
+"""
+
+
+STORED = 'T.tvm_store_matrix_sync(c_data, 16, 16, 16, 0, T.address_of(R[0]), 16, "row_major")'
+
+
+def matrices(between: str, count: int = 4) -> str:
+    """Return a kernel of two warps that load rows of both by ldmatrix."""
+    return f"""T.prim_func main(A: T.Buffer((512,), "float16"), B: T.Buffer((64, 8), "float16")):
+    S_data = T.allocate([512], "float16", "shared")
+    L_data = T.allocate([8], "float16", "local")
+    tx = T.launch_thread("threadIdx.x", 64)
+    S = T.Buffer((512,), "float16", data=S_data, scope="shared")
+    L = T.Buffer((8,), "float16", data=L_data, scope="local")
+    for k in range(8):
+        S[k * 64 + tx] = A[k * 64 + tx]  #1
+    {between}
+    T.ptx_ldmatrix("float16", False, {count}, ".b16", L_data, 0, S_data, tx % 32 * 8)  #2
+    for k in range({2 * count}):
+        B[tx, k] = L[k]
+"""
+
+
+def asynchronous(before: str, between: str, first: str = "T.evaluate(0)", size: int = 16) -> str:
+    """Return a kernel that copies to shared memory asynchronously and reads what another thread has copied."""
+    width = size // 4
+    return f"""T.prim_func main(A: T.Buffer((64, {width}), "float32"), B: T.Buffer((64, {width}), "float32")):
+    S_data = T.allocate([{64 * width}], "float32", "shared")
+    tx = T.launch_thread("threadIdx.x", 64)
+    S = T.Buffer((64, {width}), "float32", data=S_data, scope="shared")
+    {first}
+    T.ptx_cp_async("float32", S_data, tx * {width}, A.data, tx * {width}, {size})  #1
+    T.ptx_commit_group()
+    {before}
+    T.ptx_wait_group(0)
+    {between}
+    for k in range({width}):
+        B[tx, k] = S[63 - tx, k]  #2
+"""
+
+
+def atomics(
+    target: str, between: str, read: str, start: str = "T.evaluate(0)", threads: int = 64, blocks: int = 1
+) -> str:
+    """Return a kernel whose threads add to elements of shared memory S or global memory G."""
+    return f"""T.prim_func main(A: T.Buffer(({threads},), "float32"), G: T.Buffer(({threads},), "float32"), B: T.Buffer(({blocks}, {threads}), "float32")):
+    bx = T.launch_thread("blockIdx.x", {blocks})
+    S_data = T.allocate([{threads}], "float32", "shared")
+    tx = T.launch_thread("threadIdx.x", {threads})
+    S = T.Buffer(({threads},), "float32", data=S_data, scope="shared")
+    {start}
+    T.evaluate(T.call_intrin("float32", "tir.atomic_add", T.address_of({target}), A[tx]))  #1
+    {between}
+    {read}
+"""
+
+
+def kernels(first: str, second: str, threads: int = 32, blocks: int = 2) -> str:
+    """Return a function of two kernels; `bx` and `tx` are the block and the thread."""
+    head = 'T.prim_func main(A: T.Buffer(({n},), "float32"), B: T.Buffer(({n},), "float32")):\n'.format(
+        n=threads * blocks
+    )
+    launch = [
+        f'    with T.launch_thread("blockIdx.x", {blocks}) as bx:',
+        f'        with T.launch_thread("threadIdx.x", {threads}) as tx:',
+    ]
+    return head + "\n".join([*launch, f"            {first}", *launch, f"            {second}"]) + "\n"
+
+
+def symbolic(between: str) -> str:
+    """Return a kernel for any number of rows."""
+    return f"""T.prim_func main(a: T.handle, b: T.handle):
+    m = T.int64()
+    A = T.match_buffer(a, (m, 64), "float32")
+    B = T.match_buffer(b, (m, 64), "float32")
+    bx = T.launch_thread("blockIdx.x", m)
+    S_data = T.allocate([64], "float32", "shared")
+    tx = T.launch_thread("threadIdx.x", 64)
+    S = T.Buffer((64,), "float32", data=S_data, scope="shared")
+    S[tx] = A[bx, tx]  #1
+    {between}
+    B[bx, tx] = S[(tx + m) % 64]  #2
+"""
+
+
+NONE = "T.evaluate(0)"
+PLANTED_PROGRAMS = {
+    "a fragment of a tile of two warps": fragments(NONE),
+    "a fragment of a tile of four warps": fragments(NONE, threads=128),
+    "a fragment after a barrier of the warp": fragments(WARP_WAIT),
+    "a tile that is stored again": fragments(WAIT, "S[ty * 32 + tx] = T.float16(0)  #1").replace("tx]  #1\n    T.tvm", "tx]\n    T.tvm"),
+    "an accumulator that is read by all": fragments(WAIT, STORED + "  #1\n    B[ty * 32 + tx] = R[ty * 32 + tx]  #2").replace("tx]  #1", "tx]").replace(', "row_major")  #2', ', "row_major")'),
+    "two warps that store one accumulator": fragments(WAIT, STORED + "  #1 #2").replace("tx]  #1", "tx]").replace(', "row_major")  #2', ', "row_major")'),
+    "ldmatrix of rows of another warp": matrices(NONE),
+    "ldmatrix of two matrices": matrices(NONE, 2),
+    "ldmatrix after a barrier of the warp": matrices(WARP_WAIT, 1),
+    "another thread's copy": asynchronous(NONE, NONE),
+    "another thread's copy of four bytes": asynchronous(NONE, NONE, size=4),
+    "a barrier before the wait": asynchronous(WAIT, NONE),
+    "a copy after a barrier of the warp": asynchronous(NONE, WARP_WAIT),
+    "a copy over what others read": asynchronous(NONE, WAIT, "B[tx, 0] = S[63 - tx, 0]  #2").replace("k]  #2", "k]"),
+    "a read between copy and wait": asynchronous("B[tx, 0] = S[63 - tx, 0]  #2", WAIT).replace("k]  #2", "k]"),
+    "an atomic sum that is read": atomics("S[0]", NONE, "B[bx, tx] = S[0]  #2"),
+    "an atomic sum that is read by one": atomics("S[0]", NONE, "if tx == 0:\n        B[bx, 0] = S[0]  #2"),
+    "atomic sums of neighbors": atomics("S[tx // 2]", WARP_WAIT, "B[bx, tx] = S[31 - tx // 2]  #2"),
+    "an atomic sum that is cleared": atomics("S[0]", NONE, "B[bx, tx] = A[tx]", "if tx == 0:\n        S[0] = T.float32(0)  #2"),
+    "an atomic sum over blocks": atomics("G[0]", WAIT, "B[bx, tx] = G[0]  #2", blocks=2),
+    "an atomic sum and a store": atomics("G[0]", NONE, "if tx == 5:\n        G[0] = T.float32(1)  #2"),
+    "the second of two kernels": kernels("B[bx * 32 + tx] = A[bx * 32 + tx]", "B[tx] = A[bx * 32 + tx]  #1 #2"),
+    "the first of two kernels": kernels("B[tx] = A[bx * 32 + tx]  #1 #2", "A[bx * 32 + tx] = B[bx * 32 + tx]"),
+    "symbolic sizes": symbolic(NONE),
+}  # fmt: skip
+CORRECT_PROGRAMS: dict[str, str] = {
+    **{f"fragments of {threads} threads": fragments(WAIT, threads=threads) for threads in (32, 64, 128)},
+    "an accumulator after a barrier": fragments(WAIT, f"if ty == 0:\n        {STORED}\n    {WAIT}\n    B[ty * 32 + tx] = R[ty * 32 + tx]"),
+    "a tile that is stored after a barrier": fragments(WAIT, f"{WAIT}\n    S[ty * 32 + tx] = T.float16(0)"),
+    "a fragment of a warp": fragments(WARP_WAIT, threads=32),
+    **{f"{count} matrices": matrices(WAIT, count) for count in (1, 2, 4)},
+    **{f"copies of {size} bytes": asynchronous(NONE, WAIT, size=size) for size in (4, 8, 16)},
+    "copies over what was read": asynchronous(NONE, WAIT, f"B[tx, 0] = S[63 - tx, 0]\n    {WAIT}"),
+    "one's own copy": asynchronous(NONE, NONE).replace("63 - tx", "tx"),
+    "two barriers": asynchronous(WAIT, WAIT),
+    "copies within a warp": asynchronous(NONE, WARP_WAIT).replace("63 - tx", "tx // 32 * 32 + 31 - tx % 32"),
+    **{
+        f"atomic {target} over {blocks} blocks": atomics(target, WAIT, "B[bx, tx] = A[tx]", blocks=blocks)
+        for target in ("S[0]", "S[tx // 2]", "S[tx]", "G[0]", "G[tx % 4]") for blocks in (1, 2)
+    },
+    **{
+        f"atomic {target} between barriers": atomics(target, WAIT, f"B[bx, tx] = {target[0]}[63 - tx]", f"{target[0]}[tx] = T.float32(0)\n    {WAIT}")
+        for target in ("S[0]", "S[63 - tx]", "G[0]")
+    },
+    **{
+        f"a kernel that {does}": kernels("B[bx * 32 + tx] = A[bx * 32 + tx]", second)
+        for does, second in {
+            "reads what others wrote": "A[bx * 32 + tx] = B[63 - bx * 32 - tx]", "reads one element": "A[bx * 32 + tx] = B[0]",
+            "writes again": "B[63 - bx * 32 - tx] = T.float32(0)", "writes what was read": "A[63 - bx * 32 - tx] = T.float32(0)",
+            "adds": 'T.evaluate(T.call_intrin("float32", "tir.atomic_add", T.address_of(B[0]), A[tx]))',
+        }.items()
+    },
+    **{f"rows of any number, {wait}": symbolic(wait) for wait in (WAIT, f"{WAIT}\n    {WAIT}")},
+}  # fmt: skip
+
+
+def patterns() -> dict[str, list[str]]:
+    """Return legal exchanges through shared memory: what is written, a barrier that is sufficient, and what is read."""
+    of_block = ["S[63 - tx]", "S[tx // 8 * 8]", "S[0]", "S[(tx + 33) % 64]", "S[tx ^ 32]"]
+    result: dict[str, list[str]] = {}
+    for write in ("S[tx]", "S[63 - tx]", "S[tx % 32 * 2 + tx // 32]"):
+        for read in of_block:
+            for waits in ([WAIT], [WAIT, WARP_WAIT], ["if bx == 0:", "    T.evaluate(0)", WAIT]):
+                result[f"{write} {waits} {read}"] = [f"{write} = A[bx, tx]", *waits, f"B[bx, tx] = {read}"]
+        result[f"{write} own"] = [f"{write} = A[bx, tx]", f"B[bx, tx] = {write}"]
+        result[f"{write} loop"] = [
+            "for k in range(2):", f"    {write} = A[bx, tx]", f"    {WAIT}", "    B[bx, tx] = S[63 - tx]", f"    {WAIT}",
+        ]  # fmt: skip
+        result[f"{write} two buffers"] = [
+            "for k in range(2):", f"    {write} = A[bx, tx]", f"    {WAIT}", "    R[tx] = S[63 - tx]", f"    {WAIT}", "    B[bx, tx] = R[0]",
+        ]  # fmt: skip
+    for read in ("S[tx ^ 1]", "S[tx // 32 * 32]", "S[tx // 32 * 32 + 31 - tx % 32]", "S[tx // 4 * 4]"):
+        for waits in ([WARP_WAIT], [WARP_WAIT, WARP_WAIT], [WAIT]):
+            result[f"{waits} {read}"] = ["S[tx] = A[bx, tx]", *waits, f"B[bx, tx] = {read}"]
+    for shuffle in ("tvm_warp_shuffle_xor", "tvm_warp_shuffle_up", "tvm_warp_shuffle_down"):
+        result[shuffle] = [f"x: T.float32 = T.{shuffle}(T.uint32(0xFFFFFFFF), A[bx, tx], 1, 32, 32)", "B[bx, tx] = x"]
+    return result
+
+
 def races(lines: list[str]) -> tuple[tvms.Diagnostic, ...]:
-    module = tvms.parse(program(lines))
+    return races_of(program(lines))
+
+
+def races_of(text: str) -> tuple[tvms.Diagnostic, ...]:
+    """Return the races of a program with random arguments."""
+    module = tvms.parse(text)
     function = module.functions["main"]
     assert isinstance(function, tir.PrimFunc)
     return find_races(module, "main", random_inputs(function, np.random.default_rng(0)))
 
 
 def test_there_are_many() -> None:
-    assert len(PLANTED) >= 20
+    assert len(PLANTED) + len(PLANTED_PROGRAMS) >= 40
+    assert len(CORRECT) + len(CORRECT_PROGRAMS) + len(patterns()) >= 100
 
 
 def line_of(span: Span | None) -> int:
@@ -87,20 +280,21 @@ def line_of(span: Span | None) -> int:
     return span.source.text.count("\n", 0, span.start) + 1
 
 
-@pytest.mark.parametrize("name", PLANTED)
+@pytest.mark.parametrize("name", [*PLANTED, *PLANTED_PROGRAMS])
 def test_a_race_is_reported_with_both_lines(name: str) -> None:
-    text = program(PLANTED[name]).splitlines()
-    expected = {mark: next(i for i, line in enumerate(text, 1) if mark in line) for mark in ("#1", "#2")}
-    found = races(PLANTED[name])
+    text = PLANTED_PROGRAMS[name] if name in PLANTED_PROGRAMS else program(PLANTED[name])
+    expected = {mark: next(i for i, line in enumerate(text.splitlines(), 1) if mark in line) for mark in ("#1", "#2")}
+    found = races_of(text)
     assert found
     assert {diagnostic.code for diagnostic in found} == {"E0723"}
     lines = [{line_of(diagnostic.span), line_of(diagnostic.notes[0].span)} for diagnostic in found]
     assert set(expected.values()) in lines, [str(diagnostic) for diagnostic in found]
 
 
-@pytest.mark.parametrize("name", CORRECT)
+@pytest.mark.parametrize("name", [*CORRECT, *CORRECT_PROGRAMS, *patterns()])
 def test_what_waits_does_not_race(name: str) -> None:
-    assert races(CORRECT[name]) == ()
+    text = CORRECT_PROGRAMS[name] if name in CORRECT_PROGRAMS else program((CORRECT | patterns())[name])
+    assert races_of(text) == ()
 
 
 def test_the_message() -> None:
