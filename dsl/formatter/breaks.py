@@ -47,28 +47,35 @@ class Breaks:
         """Columns of the lines, by their first tokens."""
         self.wrapped: tuple[int, int] | None = None
         """The tokens that get parentheses: the first one, and the one after the last."""
-        self.broken: set[int] = set()
+        self._fixed = self._find_fixed()
+        """Opening brackets that are broken whatever the width. Those with a trailing comma are not among them, because the formatter
+        may have added it: what does not fit is broken as if there were none, so that formatted text does not change.
+        """
+        self.broken = self._fixed.union(opening for opening in line.closing if line.ends_in_magic_comma(opening))
         """Opening brackets with one element per line."""
-        self._around: set[int] = set()
-        """Opening brackets around one that is broken for another reason than the width."""
-        self._find_broken()
+        self._around_fixed, self._around_broken = self._around(self._fixed), self._around(self.broken)
         self._pieces = [_Piece(0, len(line.kinds), indent, indent, is_enclosed=False)]
         while self._pieces:
             self._break(self._pieces.pop())
 
-    def _find_broken(self) -> None:
-        line, broken = self.line, self.broken
+    def _find_fixed(self) -> set[int]:
+        line, found = self.line, set[int]()
         for index, owner in enumerate(line.owner):
             commented = line.end_comments[index] or line.own_comments[index]
             kept = self.line_length is None and line.breaks[index] and line.closing.get(owner, 0) > owner + 1
             if owner >= 0 and (commented or kept):
-                broken.add(owner)
-        broken.update(opening for opening in line.closing if line.ends_in_magic_comma(opening))
-        for opening in broken:
-            around = line.owner[opening]
-            while around >= 0 and around not in self._around:
-                self._around.add(around)
-                around = line.owner[around]
+                found.add(owner)
+        return found
+
+    def _around(self, openings: set[int]) -> set[int]:
+        """Return the opening brackets around given ones."""
+        found: set[int] = set()
+        for opening in openings:
+            around = self.line.owner[opening]
+            while around >= 0 and around not in found:
+                found.add(around)
+                around = self.line.owner[around]
+        return found
 
     def _break(self, piece: _Piece) -> None:
         """Break a piece at operators or brackets, as far as it must be; its parts become pieces."""
@@ -76,7 +83,7 @@ class Breaks:
             if self._break_at_operators(piece) or self._wrap(piece):
                 return
             self._break_brackets(piece)
-        for opening, closing in self._brackets(piece.start, piece.stop):
+        for opening, closing in self._brackets(piece.start, piece.stop, self.broken, self._around_broken):
             if opening in self.broken:
                 bounds = [opening, *self.line.separators.get(opening, []), closing]
                 column = piece.column + INDENT
@@ -97,25 +104,25 @@ class Breaks:
         )
 
     def _segments(self, piece: _Piece) -> Iterator[tuple[int, int, list[int]]]:
-        """Yield the lines of a piece between its broken brackets, and the brackets in each that are not broken."""
+        """Yield the lines of a piece between its brackets that are broken whatever the width, and the other brackets in each."""
         low, whole = piece.start, list[int]()
-        for opening, closing in self._brackets(piece.start, piece.stop):
-            if opening in self.broken:
+        for opening, closing in self._brackets(piece.start, piece.stop, self._fixed, self._around_fixed):
+            if opening in self._fixed:
                 yield low, opening + 1, whole
                 low, whole = closing, []
             elif closing > opening + 1:
                 whole.append(opening)
         yield low, piece.stop, whole
 
-    def _brackets(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        """Yield the outermost brackets between two tokens, the opening and the closing one, and those inside that are
-        broken whatever the width.
+    def _brackets(self, start: int, stop: int, broken: set[int], around: set[int]) -> Iterator[tuple[int, int]]:
+        """Yield the outermost brackets between two tokens, the opening and the closing one, and those of `broken` inside; `around` are
+        the brackets around these.
         """
         index = start
         while index < stop:
             if index in self.line.closing:
                 yield index, self.line.closing[index]
-                if index in self.broken or index not in self._around:
+                if index in broken or index not in around:
                     index = self.line.closing[index]
             index += 1
 
@@ -208,7 +215,7 @@ class Breaks:
             (
                 line.width(start, candidate + 1) <= room_before,
                 not line.is_subscript(candidate),
-                line.takes_comma(candidate),
+                line.takes_comma(candidate) or line.ends_in_magic_comma(candidate),
                 line.width(candidate, line.closing[candidate] + 1),
                 candidate,
             )

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tvms.dsl.formatter import format_text
+from tvms.dsl.formatter.text import layout
 from tvms.dsl.load import parse
 from tvms.dsl.parser import parse_syntax
+from tvms.dsl.parser.driver import parse_lines
 from tvms.ir.base import Source
 from tvms.ir.diagnostics import TvmsError
 
@@ -114,6 +116,23 @@ def test_brackets_that_the_author_broke(text: str, formatted: str) -> None:
 )
 def test_lines_of_twenty_columns(text: str, formatted: str) -> None:
     assert format_text(text, line_length=20) == formatted
+
+
+LONG = (
+    "F[v] = T.max(T.float16(-5), T.Cast('float16', P[0]) / (T.fabs(A[(v + v) % 5, T.max(T.min(v * 2 + v, 3), 0)]) + c)) "
+    "- (T.float16(3) + A_3[(v * 3 + v) % 4] - T.Cast('float16', P[0]) / (T.fabs(A[T.max(T.min(v * 2 + v, 3), 0)]) + c))\n"
+)
+
+
+@pytest.mark.parametrize("line_length", range(8, 200, 6))
+def test_one_layout_is_enough_for_a_text_without_comments(line_length: int) -> None:
+    def laid_out(text: str) -> str:
+        _, found, lines = parse_lines(Source("long.tvms", text))
+        assert not found
+        return layout(text, lines, line_length)
+
+    once = laid_out(LONG)
+    assert laid_out(once) == once == format_text(LONG, line_length=line_length)
 
 
 @pytest.mark.parametrize(
