@@ -8,7 +8,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 import tvms
+from tvms.codegen.gpu.architectures import MOST_EXTENT
 from tvms.codegen.gpu.ptxas import assemble, find_ptxas
+from tvms.codegen.gpu.rules import grid
 from tvms.ir import tir
 from tvms.ir.interp import run
 from tvms.testing.oracle import random_inputs
@@ -198,6 +200,62 @@ def test_large_products_stay_in_registers(kind: str, arch: str, registers: int, 
     assert (usage.stack_bytes, usage.spill_bytes) == (0, 0)
     assert usage.registers <= registers
     assert usage.shared_bytes <= shared
+
+
+TRANSPOSED = """T.prim_func main(A: T.Buffer(({m}, {n}), "float32"), B: T.Buffer(({n}, {m}), "float32")):
+    for i, j in T.grid({n}, {m}):
+        with T.block("transpose"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vj, vi]
+"""
+LONG = {
+    "rows of float32": product((20_000_000, 64, 64), "float32", "float32"),
+    "rows of float16": product((20_000_000, 64, 64), "float16", "float32"),
+    "batches of float32": product((64, 64, 32), "float32", "float32", batch=70_000),
+    "batches of float16": product((64, 64, 32), "float16", "float32", batch=70_000),
+    "rows to transpose": TRANSPOSED.format(m=3_000_000, n=33),
+    "columns to transpose": TRANSPOSED.format(m=33, n=3_000_000),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_grids_have_no_more_blocks_than_gpus_launch(name: str) -> None:
+    executable = tvms.compile(tvms.parse(LONG[name]), target="cuda -arch=sm_80")
+    assert executable.decisions["main"][0].rule != "one thread"
+    assert executable.safety["main"].checked == 0
+
+
+@pytest.mark.parametrize("kind", ["float32", "float16"])
+@pytest.mark.parametrize("batch", [0, 3])
+def test_folded_grids_of_products(kind: str, batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grid, "MOST_EXTENT", dict.fromkeys(MOST_EXTENT, 1))
+    text = product((70, 150, 40), kind, "float32", batch=batch)
+    check_product(text, "sm_80", "tensor cores" if kind == "float16" else "tiles")
+
+
+def test_folded_grids_of_transposes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grid, "MOST_EXTENT", dict.fromkeys(MOST_EXTENT, 1))
+    module = tvms.parse(TRANSPOSED.format(m=70, n=100))
+    executable = tvms.compile(module, target="cuda -simulate=each", level=0)
+    assert executable.decisions["main"][0].rule == "transpose"
+    a, b = np.arange(7000, dtype=np.float32).reshape(70, 100), np.zeros((100, 70), np.float32)
+    executable["main"](a, b)
+    assert (b == a.T).all()
+
+
+def test_symbolic_grids_are_folded(driver: Any) -> None:
+    text = TRANSPOSED.replace(
+        'T.prim_func main(A: T.Buffer(({m}, {n}), "float32"), B: T.Buffer(({n}, {m}), "float32")):',
+        "T.prim_func main(a: T.handle, b: T.handle):\n    m, n = T.int64(), T.int64()\n"
+        '    A = T.match_buffer(a, (m, n), "float32")\n    B = T.match_buffer(b, (n, m), "float32")',
+    ).format(m="m", n="n")
+    executable = tvms.compile(tvms.parse(text), target="cuda -arch=sm_80")
+    driver.show(executable)
+    assert executable.safety["main"].checked == 0
+    a, b = np.arange(7000, dtype=np.float32).reshape(70, 100), np.zeros((100, 70), np.float32)
+    executable["main"](a, b)
+    assert (b == a.T).all()
+    assert [item[2] for item in driver.asked if item[0] == "launch"] == [(12, 1, 1)]
 
 
 def test_default_schedules_are_launched(driver: Any) -> None:

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 from ....ir import make, tir
 from ....ir.base import Op
+from ....ir.visit import substitute
 from ...rules import build
 from ...rules.build import Body, Index, constant, index
 from ...rules.nest import Axis
+from ..architectures import MOST_EXTENT
 
 X, Y, Z = "threadIdx.x", "threadIdx.y", "threadIdx.z"
 BLOCK_X, BLOCK_Y, BLOCK_Z = "blockIdx.x", "blockIdx.y", "blockIdx.z"
@@ -19,6 +21,25 @@ def bound(tag: str, extent: Index, var: tir.Var, body: tir.Stmt) -> tir.Stmt:
     axis = tir.IterVar(None, tir.Var(var.dtype, ""), tir.IterVarType.THREAD_INDEX, tag)
     count = make.cast(index(extent, var.dtype), var.dtype)
     return tir.For(var, make.const(0, var.dtype), count, tir.ForKind.THREAD_BINDING, body, axis)
+
+
+def blocks(axes: Sequence[tuple[Index, tir.Var]], body: tir.Stmt) -> tir.Stmt:
+    """Return `body` for a grid of blocks, whose `axes`, extents and variables, are given with the slowest first.
+
+    CUDA launches few blocks along y and z. If an axis may have more of them, all axes are folded into x:
+    `for by, bx in (70000, 4)` becomes `for block in 280000` with `by = block // 4` and `bx = block % 4`.
+    """
+    tagged = list(zip((BLOCK_Z, BLOCK_Y, BLOCK_X)[-len(axes) :], axes, strict=True))
+    sizes = [(constant(extent), MOST_EXTENT[tag]) for tag, (extent, _) in tagged if tag != BLOCK_X]
+    if all(size is not None and size <= most for size, most in sizes):
+        for tag, (extent, var) in reversed(tagged):
+            body = bound(tag, extent, var, body)
+        return body
+    whole, total = tir.Var("int64", "block"), index(1)
+    folded = [Axis(var, make.cast(index(extent, "int64"), "int64"), False) for extent, var in axes]
+    for axis in folded:
+        total = make.mul(total, axis.extent)
+    return bound(BLOCK_X, total, whole, substitute(body, unravel(whole, folded)))
 
 
 def unrolled(name: str, extent: int, body: Body) -> tir.Stmt:

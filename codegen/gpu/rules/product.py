@@ -34,7 +34,7 @@ from ...rules.build import (
 from ...rules.contraction import Offsets, Operand, extent_of, joined, read_contraction
 from ...rules.epilogue import Epilogue, epilogue_of
 from ...rules.nest import Axis, Declined, Nest
-from .grid import BLOCK_X, BLOCK_Y, BLOCK_Z, all_of, bound, unravel
+from .grid import all_of, blocks, bound, unravel
 
 NARROW = ("float16", "bfloat16")
 FEW = 1 << 12
@@ -128,9 +128,8 @@ class Product(Struct, frozen=True):
         statement = body(times(by, tile[0]), times(bx, tile[1]))
         for tag, count, var in reversed(threads):
             statement = bound(tag, count, var, statement)
-        statement = bound(BLOCK_X, ceil_divide(self.n, tile[1]), bx, statement)
-        statement = bound(BLOCK_Y, ceil_divide(self.m, tile[0]), by, statement)
-        return bound(BLOCK_Z, extent_of(self.outer), self.batch, statement) if self.outer else statement
+        grid = [(ceil_divide(self.m, tile[0]), by), (ceil_divide(self.n, tile[1]), bx)]
+        return blocks([(extent_of(self.outer), self.batch), *grid] if self.outer else grid, statement)
 
 
 Body = Callable[[tir.PrimExpr, tir.PrimExpr], tir.Stmt]

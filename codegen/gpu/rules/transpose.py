@@ -32,7 +32,7 @@ from ...rules.nest import Axis, Declined, Nest
 from ...rules.site import APPLIES, Site
 from ...rules.strides import plain_steps
 from ..allreduce import barrier
-from .grid import BLOCK_X, BLOCK_Y, BLOCK_Z, X, Y, all_of, bound, unravel, unrolled
+from .grid import X, Y, all_of, blocks, bound, unravel, unrolled
 
 SIDE, ROWS = 32, 8
 """The threads of a block by default: `SIDE` × `ROWS`."""
@@ -104,7 +104,5 @@ def _kernel(nest: Nest, source: tir.BufferLoad, down: Axis, across: Axis, rows: 
     fetch, write = (unrolled("i", count, lambda i, is_read=is_read: part(i, is_read)) for is_read in (True, False))
     body = allocated([square], sequence([fetch, barrier(), write]))
     threads = bound(Y, rows, ty, bound(X, SIDE, tx, body))
-    grid = bound(
-        BLOCK_Y, ceil_divide(down.extent, SIDE), by, bound(BLOCK_X, ceil_divide(across.extent, SIDE), bx, threads)
-    )
-    return bound(BLOCK_Z, extent_of(others), bz, grid) if others else grid
+    grid = [(ceil_divide(down.extent, SIDE), by), (ceil_divide(across.extent, SIDE), bx)]
+    return blocks([(extent_of(others), bz), *grid] if others else grid, threads)
