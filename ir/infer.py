@@ -29,6 +29,8 @@ Bindings = dict[tir.Var, tir.PrimExpr]
 
 MAX_NDIM = 64
 """The most dimensions of a tensor or a shape: as many as an array of NumPy can have."""
+ANY_FUNCTION = FuncStructInfo(None, ObjectStructInfo(), False)
+"""The struct info of an external function of which nothing is known."""
 FEWER_DIMENSIONS = "combine dimensions with R.reshape or R.flatten"
 
 
@@ -74,7 +76,7 @@ def _infer(expr: Expr) -> StructInfo:
             return join(infer_struct_info(expr.true_branch), infer_struct_info(expr.false_branch))
         case relax.SeqExpr():
             return infer_struct_info(expr.body)
-        case relax.Function():
+        case BaseFunc():
             return function_struct_info(expr)
         case _:
             return ObjectStructInfo()
@@ -98,7 +100,7 @@ def function_struct_info(function: BaseFunc) -> FuncStructInfo:
             return FuncStructInfo(params, returned or TupleStructInfo(()), False)
         case _:
             given = function.struct_info
-            return given if isinstance(given, FuncStructInfo) else FuncStructInfo(None, ObjectStructInfo(), False)
+            return given if isinstance(given, FuncStructInfo) else ANY_FUNCTION
 
 
 def _loop_parameter(param: tir.Var, buffer: tir.Buffer | None) -> StructInfo:
@@ -134,7 +136,7 @@ def _call(call: Call) -> StructInfo:
             raise error("E0301", f"there is no operator '{callee.name.removeprefix('relax.')}'", call.span)
         return op.infer(Inference(op, call, infer_struct_info))
     if isinstance(callee, relax.ExternFunc):
-        return _given(call)
+        return _derived(call, function_struct_info(callee)) or _given(call)
     info = infer_struct_info(callee)
     if not isinstance(info, FuncStructInfo):
         if isinstance(info, ObjectStructInfo):
@@ -143,6 +145,19 @@ def _call(call: Call) -> StructInfo:
     if info.params is None:
         return _given(call) if call.sinfo_args else info.ret
     return call_result(info, info.params, [infer_struct_info(arg) for arg in call.args], _name(callee), call.span)
+
+
+_DERIVED_BY: dict[str | None, str] = {
+    "tvm.relax.struct_info.infer_view_sinfo": "relax.memory.view",
+    "tvm.relax.type.infer_view_ty": "relax.memory.view",
+}
+"""The operators whose rules TVM's functions for `derive_func` apply."""
+
+
+def _derived(call: Call, info: FuncStructInfo) -> StructInfo | None:
+    """Return the struct info that `derive_func` of a function infers for `call`, or None if it is not known."""
+    op = find(_DERIVED_BY.get(info.derive_func, ""))
+    return None if op is None or op.infer is None else op.infer(Inference(op, call, infer_struct_info))
 
 
 def _given(call: Call) -> StructInfo:

@@ -195,3 +195,13 @@ def alloc_tensor(storage: Any, offset: int, shape: tuple[int, ...], dtype: str) 
         0 <= offset <= end <= storage.nbytes, "", f"bytes {offset} to {end} are not in {storage.nbytes} bytes of memory"
     )
     return storage[int(offset) : end].view(kind).reshape(tuple(shape))
+
+
+@register_func("runtime.TVMArrayCreateView")
+@register_func("runtime.TVMTensorCreateView")
+def create_view(value: Any, shape: tuple[int, ...], dtype: str, offset: int) -> Any:
+    """Return a tensor of another shape and dtype on the memory of `value`, `offset` bytes after its start.
+
+    ValueError if it is not inside.
+    """
+    return alloc_tensor(value.reshape(-1).view("uint8"), offset, shape, dtype)

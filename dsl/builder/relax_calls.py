@@ -12,6 +12,7 @@ from ...ir import relax, tir
 from ...ir.base import Attrs, GlobalVar, Op, StructInfo
 from ...ir.building.call_te import call_te
 from ...ir.diagnostics import TvmsError
+from ...ir.infer import ANY_FUNCTION
 from ...ir.ops.binding import bind as bind_operator
 from ...ir.ops.binding import signature_of
 from ...ir.ops.registry import Param, RelaxOp, find, relax_ops
@@ -32,7 +33,6 @@ from .relax_distributed import device_mesh, placement, vdevice
 
 _NAMED_IN_THE_MODULE = {"dst_vdevice": vdevice, "device_mesh": device_mesh, "placement": placement}
 """Parameters of operators whose arguments are strings that name an object of the module."""
-_EXTERN_INFO = relax.FuncStructInfo(None, relax.ObjectStructInfo(), purity=False)
 
 
 class MatchCastRequest(Struct, frozen=True):
@@ -214,7 +214,7 @@ def _extern(builder: BlockBuilder, node: syntax.Expr) -> Any:
     value = values.operand(builder, node)
     if not isinstance(value, str):
         return value
-    return relax.ExternFunc(value, struct_info=_EXTERN_INFO, span=builder.context.span(node))
+    return relax.ExternFunc(value, struct_info=ANY_FUNCTION, span=builder.context.span(node))
 
 
 def _extern_func(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax.ExternFunc:
@@ -229,7 +229,7 @@ def _extern_func(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> 
 @form("R.ExternFunc")
 def extern_func(site: FormUse, global_symbol: Text) -> relax.ExternFunc:
     """`f = R.ExternFunc("f")` among the functions of a module."""
-    return relax.ExternFunc(global_symbol, struct_info=_EXTERN_INFO, span=site.span)
+    return relax.ExternFunc(global_symbol, struct_info=ANY_FUNCTION, span=site.span)
 
 
 def _match_cast(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> MatchCastRequest:

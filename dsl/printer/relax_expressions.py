@@ -9,6 +9,8 @@ from msgspec.structs import replace
 from ...ir import relax
 from ...ir.base import GlobalVar, Op
 from ...ir.building.call_te import is_known
+from ...ir.equal import structural_equal
+from ...ir.infer import ANY_FUNCTION
 from ...ir.ops.registry import REQUIRED, find
 from ..device_types import DEVICE_TYPES
 from .literals import string
@@ -73,7 +75,13 @@ def _global_var(printer: Printer, node: GlobalVar, level: int) -> str:
 
 @prints(relax.ExternFunc)
 def _extern_func(printer: Printer, node: relax.ExternFunc, level: int) -> str:
-    return f"{printer.relax('ExternFunc')}({string(node.global_symbol)})"
+    info = "" if _is_any_function(node) else f", {printer.expr(node.struct_info)}"
+    return f"{printer.relax('ExternFunc')}({string(node.global_symbol)}{info})"
+
+
+def _is_any_function(function: relax.ExternFunc) -> bool:
+    """Return whether nothing is known of an external function but its name."""
+    return function.struct_info is None or structural_equal(function.struct_info, ANY_FUNCTION)
 
 
 @prints(relax.Constant)
@@ -260,7 +268,7 @@ def _call(printer: Printer, node: relax.Call, level: int) -> str:
         if special is not None:
             return special
         callee, arguments = _operator_name(printer, op), []
-    elif isinstance(op, relax.ExternFunc):
+    elif isinstance(op, relax.ExternFunc) and _is_any_function(op):
         callee, arguments = printer.relax("call_packed"), [string(op.global_symbol)]
     else:
         callee, arguments = printer.expr(op), []

@@ -98,6 +98,8 @@ def _func(printer: Printer, node: relax.FuncStructInfo, level: int) -> str:
         arguments.append(f"ret={printer.expr(node.ret)}")
     if node.purity:
         arguments.append("purity=True")
+    if node.derive_func is not None:
+        arguments.append(f"derive_func={string(node.derive_func)}")
     return f"{head}({', '.join(arguments)})" if arguments else head
 
 

@@ -117,8 +117,10 @@ def _make(path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return getattr(import_module("tvms.relax"), _VALUES[path])(*args, **kwargs)
     if dialect == "T" and is_dtype(name):
         return te.const(args[0], name) if args else te.var("v", name)
-    if dialect == "T" and isfunction(function := getattr(import_module("tvms.tir"), name, None)):
-        return function(*args, **kwargs)
+    if dialect == "T":
+        function = te.cast if name == "cast" else getattr(import_module("tvms.tir"), name, None)
+        if isfunction(function) or isinstance(function, te.Reducer):
+            return function(*args, **kwargs)
     raise TypeError(path)
 
 

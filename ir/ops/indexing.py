@@ -10,7 +10,7 @@ from ..dtype import is_int
 from ..relax import PrimStructInfo, TensorStructInfo, TupleStructInfo
 from ..te import topi
 from . import dims as d
-from .inference import Inference, common_vdevice, dims_of, tensor_info
+from .inference import Inference, common_vdevice, describe, dims_of, tensor_info
 from .registry import Param, RelaxOp, register
 
 
@@ -36,6 +36,9 @@ def _numbers(a: Inference, name: str) -> d.Dims | None:
         if len(values) == len(argument.fields):
             return values
     info = a.info(name)
+    if isinstance(info, TensorStructInfo):
+        help = "pass a tuple of integers, or call R.dynamic_strided_slice with tensors"
+        raise a.fail("E0322", f"needs a tuple as '{name}', but it is {describe(info)}", help, argument)
     if not isinstance(info, TupleStructInfo):
         return None
     known = tuple(f.value for f in info.fields if isinstance(f, PrimStructInfo) and f.value is not None)
@@ -50,7 +53,8 @@ def slice_length(
         begin, end = _inside(begin, stride, length), _inside(end, stride, length)
     if stride < 0:
         return d.floordiv(d.add(d.subtract(begin, end), -stride - 1), -stride)
-    return d.maximum(d.floordiv(d.add(d.subtract(end, begin), stride - 1), stride), 0)
+    count = d.floordiv(d.add(d.subtract(end, begin), stride - 1), stride)
+    return count if assume_inbound else d.maximum(count, 0)
 
 
 def _inside(index: tir.PrimExpr, stride: int, length: tir.PrimExpr) -> tir.PrimExpr:

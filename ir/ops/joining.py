@@ -219,7 +219,7 @@ register(
 
 def _infer_tile(a: Inference) -> StructInfo:
     info, repeats = a.tensor("data"), a.attr("repeats")
-    if min(repeats, default=0) < 0:
+    if not all(isinstance(number, int) and number >= 0 for number in repeats):
         raise a.fail("E0321", f"cannot repeat dimensions {list(repeats)} times", "give numbers of at least 0")
     if info.ndim == -1:
         return tensor_info(None, info.dtype, -1, info.vdevice)

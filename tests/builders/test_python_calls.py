@@ -64,6 +64,21 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         tvms.TvmsError,
         "R.split has axis 2, but its tensor has 2 dimensions",
     ),
+    "slice by tensors": (
+        lambda: relax.op.strided_slice(tensor(8, 9), tensor(2), tensor(2), tensor(2)),
+        tvms.TvmsError,
+        "R.strided_slice needs a tuple as 'axes', but it is a tensor",
+    ),
+    "a number of repetitions that is not known": (
+        lambda: relax.op.tile(tensor(2, 3), (2, n)),
+        tvms.TvmsError,
+        "R.tile cannot repeat dimensions [2, n] times",
+    ),
+    "call of a scalar": (
+        lambda: relax.Call(relax.Var("f", relax.PrimStructInfo("int32")), [tensor(2)]),
+        ValueError,
+        "only a function can be called, not a scalar of dtype int32",
+    ),
     "view of more elements": (
         lambda: relax.op.memory.view(tensor(n), relax.ShapeExpr([n + 1])),
         tvms.TvmsError,
@@ -112,6 +127,14 @@ INFERRED: dict[str, tuple[Callable[[], Any], str]] = {
     "a reduction of what nothing is known of": (
         lambda: relax.op.max(relax.Var("x", relax.TensorStructInfo(dtype="float32"))),
         'R.Tensor((), "float32")',
+    ),
+    "a slice inside of its axis": (
+        lambda: relax.op.strided_slice(tensor(8), axes=[0], begin=[n], end=[8], assume_inbound=True),
+        'R.Tensor((8 - n,), "float32")',
+    ),
+    "a slice that may be empty": (
+        lambda: relax.op.strided_slice(tensor(8), axes=[0], begin=[n], end=[8]),
+        'R.Tensor((T.max(8 - n, 0),), "float32")',
     ),
     "a smaller view": (
         lambda: relax.op.memory.view(tensor(n), relax.ShapeExpr([n // 2])),

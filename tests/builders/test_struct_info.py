@@ -68,3 +68,11 @@ def test_a_scalar_has_one_unique_element() -> None:
     x = relax.Var("x", relax.TensorStructInfo((), "float32"))
     infos = relax.op.unique(x, return_index=True, axis=None).struct_info.fields
     assert [str(info) for info in infos] == ['R.Tensor((1,), "float32")', 'R.Tensor((1,), "int64")']
+
+
+def test_external_functions_have_struct_info() -> None:
+    anything = relax.FuncStructInfo.opaque_func()
+    assert tvms.structural_equal(relax.ExternFunc("f").struct_info, anything)
+    one = relax.FuncStructInfo([relax.TensorStructInfo([2])], relax.TensorStructInfo([2]), purity=True)
+    for function in (relax.ExternFunc("f", one), relax.extern("f", one)):
+        assert function.struct_info is one

@@ -291,6 +291,13 @@ def test_operators_of_the_dialect_are_functions_of_values() -> None:
         R.add(x, relax.Var("y", R.Tensor((3,), "float32")))
 
 
+def test_loop_level_functions_of_the_dialect_are_functions_of_values() -> None:
+    n = tir.Var("n", "int64")
+    size = T.cast(T.ceil(T.cast(T.max(n, T.min(8, n)), "float32")), "int64")
+    assert str(R.Tensor((size,), "float32").shape[0]) == str(size)
+    assert size.dtype == "int64"
+
+
 def test_unknown_dimensions_may_be_values_of_the_program() -> None:
     shape, ndim = None, 2
 

@@ -54,3 +54,25 @@ R.function main():
         relax.transform.VMBuiltinLower()(before)
     lowered = relax.transform.VMBuiltinLower()(relax.transform.LowerAllocTensor()(before))
     assert "R.vm.alloc_tensor" in lowered.script()
+
+
+def test_lowered_views_compute_the_same_and_have_the_same_types() -> None:
+    before = tvms.parse("""
+R.function main(x: R.Tensor((2, 6), "float32")):
+    a = R.memory.view(x, R.shape([3, 4]))
+    b = R.memory.view(x, dtype=R.dtype("int32"))
+    c = R.memory.view(x, R.shape([2]), R.dtype("uint8"), R.prim_value(4))
+    return (a, b, c)
+""")
+    after = relax.transform.LowerRuntimeBuiltin()(before)
+    assert "R.memory." not in after.script()
+    assert not tvms.verify(after)
+    assert tvms.structural_equal(tvms.parse(after.script()), after)
+    types = [[binding.var.struct_info for binding in mod["main"].body.blocks[0].bindings] for mod in (before, after)]
+    assert all(map(tvms.structural_equal, *types))
+    x = np.arange(12, dtype=np.float32).reshape(2, 6)
+    expected = (x.reshape(3, 4), x.view(np.int32), x.view(np.uint8).reshape(-1)[4:6])
+    for program in (before, after):
+        for results in (tvms.compile(program)["main"](x), tvms.interpret(program, "main", [x])):
+            for result, wanted in zip(results, expected, strict=True):
+                np.testing.assert_array_equal(result, wanted)

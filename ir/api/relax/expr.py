@@ -9,8 +9,9 @@ from ... import relax
 from ...base import Attrs, GlobalVar, Op, StructInfo
 from ...building.call_te import call_te
 from ...building.values import apply, dimension, graph_value, inferred, plain_nodes
-from ...diagnostics import TvmsError
+from ...diagnostics import ArgumentValueError, Diagnostic, TvmsError
 from ...infer import infer_struct_info
+from ...ops.inference import describe
 from ...passes.rewriter import refined_result
 from ..constructor import constructor, node_constructor
 from .struct_info import TensorStructInfo, as_struct_info
@@ -76,9 +77,9 @@ def DataTypeImm(value: str) -> relax.DataTypeImm:
 
 
 @constructor(relax.ExternFunc)
-def ExternFunc(global_symbol: str) -> relax.ExternFunc:
-    """A function that is registered under `global_symbol` at run time."""
-    return relax.ExternFunc(global_symbol)
+def ExternFunc(global_symbol: str, struct_info: StructInfo | None = None) -> relax.ExternFunc:
+    """A function that is registered under `global_symbol` at run time; it accepts any arguments unless `struct_info` says more."""
+    return cast("relax.ExternFunc", inferred(relax.ExternFunc(global_symbol, struct_info=_known(struct_info, None))))
 
 
 @constructor(relax.Call)
@@ -92,7 +93,12 @@ def Call(
     """A call of an operator or a function. `ty_args` is `sinfo_args` in TVM 0.27.
 
     A call with arguments of the wrong types has no struct info. Builders and passes report it when they normalize it.
+    Raise TvmsError E0322, also a ValueError, if `op` is not a function.
     """
+    kind = None if isinstance(op, Op) else op.struct_info
+    if not isinstance(kind, relax.FuncStructInfo | relax.ObjectStructInfo | None):
+        problem = f"only a function can be called, not {describe(kind)}"
+        raise ArgumentValueError(Diagnostic("E0322", problem, op.span))
     given = sinfo_args or ty_args
     given = (given,) if isinstance(given, StructInfo) else given
     values = tuple(graph_value(arg) for arg in args)
@@ -159,9 +165,9 @@ def get_shape_of(expr: relax.Expr) -> relax.Expr:
     return apply("shape_of", expr)
 
 
-def extern(name: str) -> relax.ExternFunc:
+def extern(name: str, struct_info: StructInfo | None = None) -> relax.ExternFunc:
     """The function that is registered as `name` at run time."""
-    return relax.ExternFunc(name)
+    return ExternFunc(name, struct_info)
 
 
 Constant, Expr = relax.Constant, relax.Expr
