@@ -20,7 +20,7 @@ from ...dtype import is_bool, is_int
 from ...idioms import is_one, is_zero, uses
 from ...int_set import cover, eval_set, from_range
 from ...simplify import simplify
-from ...visit import walk
+from ...visit import substitute, walk
 from ..conditions import Condition, name_of
 from ..program import Program
 from .bindings import Domains, domains_of
@@ -171,8 +171,13 @@ def _relaxed(
 
 
 def _init(function: tir.PrimFunc, realize: tir.BlockRealize, init: tir.Stmt, loops: tuple[tir.For, ...]) -> tir.Stmt:
-    """Return `init` in those loops of `realize` that it needs (TVM: `GenerateOuterInit`)."""
-    block, used = realize.block, set(walk(init))
+    """Return `init`, which runs at the start of reduction axes, in those loops of `realize` that it needs (TVM: `GenerateOuterInit`)."""
+    block = realize.block
+    starts = {
+        axis.var: axis.dom.min for axis in block.iter_vars if axis.iter_type is COMM_REDUCE and axis.dom is not None
+    }
+    init = substitute(init, starts)
+    used = set(walk(init))
     pairs = [
         (axis, value)
         for axis, value in zip(block.iter_vars, realize.iter_values, strict=True)

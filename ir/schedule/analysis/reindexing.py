@@ -21,7 +21,6 @@ from ...visit import substitute, walk
 from ..conditions import DISTINCT_WRITES, Condition, name_of
 from ..layout_arguments import INJECTIVE
 from ..program import Program
-from ..tree import statements_in
 from .affine import check_affine, fills
 from .bindings import domains_of, fixed_domains
 from .blocks import DATA_PAR
@@ -29,7 +28,7 @@ from .caching import IN_BOUNDS, Spot, allocate, insert
 from .index_maps import inverse
 from .removal import check_not_opaque
 from .scope import Scope
-from .written import ALL_WRITTEN, FRESH, check_starts_anew, check_written_before
+from .written import ALL_WRITTEN, FRESH, check_starts_anew, check_written_before, surely_stores
 
 ONE_POINT = Condition(
     "E0562", "the block contains no other block, and accesses the buffer at a single index", "cache_read or cache_write the buffer"
@@ -196,10 +195,3 @@ def _is_injective(indices: Sequence[tir.PrimExpr], axes: Sequence[tir.IterVar]) 
     starts = {axis.var: make.const(0, axis.var.dtype) for axis in axes}
     shifted = [make.sub(index, substitute(index, starts)) for index in indices]
     return inverse(tir.IndexMap(tuple(starts), tuple(shifted)), ends_of(axes)) is not None
-
-
-def surely_stores(body: tir.Stmt, buffer: tir.Buffer) -> bool:
-    """Return whether each execution of a block stores to a buffer."""
-    if isinstance(body, tir.BufferStore):
-        return body.buffer is buffer and body.predicate is None
-    return isinstance(body, tir.SeqStmt) and any(surely_stores(statement, buffer) for statement in statements_in(body))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ... import make, tir
 from ...analysis.regions import RegionSet, is_covered, lies_in, relaxed
-from ...visit import substitute
+from ...visit import substitute, walk
 from ..conditions import Condition, name_of
 from ..program import Program
 from ..tree import statements_in
@@ -132,10 +132,30 @@ def check_all_read(program: Program, copying: tir.Block) -> None:
 
 
 def check_starts_anew(program: Program, block: tir.Block, buffer: tir.Buffer) -> None:
-    """Refuse a block that accumulates onto values from an earlier execution of its scope (E0551)."""
+    """Refuse a block that accumulates onto values from an earlier execution of its scope, or onto given ones (E0551).
+
+    Blocks need not declare that they read the elements that they update, and a T.init may store nothing.
+    """
+    if block.init is None:
+        is_known = any(region.buffer is buffer for region in block.reads)  # callers check the reads that are declared
+    else:
+        is_known = surely_stores(block.init, buffer)
+    if not is_known and isinstance(block.body, tir.BufferStore) and _loads(block.body.value, buffer):
+        raise FRESH.refuse(f"{name_of(block)} reads earlier values of '{buffer.name}'", block)
     axis = None if block.init is None else reduced_outside(program, block)
     if axis is not None:
         raise FRESH.refuse(
             f"{name_of(block)} accumulates onto earlier values of '{buffer.name}', as '{axis.name}' continues outside of its scope",
             block,
         )
+
+
+def _loads(value: tir.PrimExpr, buffer: tir.Buffer) -> bool:
+    return any(isinstance(node, tir.BufferLoad) and node.buffer is buffer for node in walk(value))
+
+
+def surely_stores(body: tir.Stmt, buffer: tir.Buffer) -> bool:
+    """Return whether each execution of a block stores to a buffer."""
+    if isinstance(body, tir.BufferStore):
+        return body.buffer is buffer and body.predicate is None
+    return isinstance(body, tir.SeqStmt) and any(surely_stores(statement, buffer) for statement in statements_in(body))

@@ -21,10 +21,10 @@ from ..analysis.blocks import COMM_REDUCE, DATA_PAR
 from ..analysis.caching import Spot, allocate, insert
 from ..analysis.loops import ALONE, outermost_loop
 from ..analysis.pipeline import check_stage_pipeline
-from ..analysis.reindexing import ONE_POINT, access_indices, check_covers, renamed_buffer, surely_stores
+from ..analysis.reindexing import ONE_POINT, access_indices, check_covers, renamed_buffer
 from ..analysis.removal import OPAQUE
 from ..analysis.scope import scope_root
-from ..analysis.written import ALL_WRITTEN, FRESH, check_starts_anew
+from ..analysis.written import ALL_WRITTEN, FRESH, check_starts_anew, surely_stores
 from ..arguments import Block, Integers
 from ..conditions import AFFINE, ARGUMENT, NOT_ROOT, STAGE_PIPELINE, Condition, name_of
 from ..declaration import primitive

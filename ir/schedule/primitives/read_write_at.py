@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ... import make, tir
 from ...analysis.regions import RegionSet, hull, is_covered, relaxed
-from ...idioms import sequence
+from ...idioms import is_zero, sequence
 from ...visit import substitute, walk
 from ..analysis.affine import may_be_skipped
 from ..analysis.bindings import domains_of, fixed_domains
@@ -80,7 +80,8 @@ def _check_copied_if_empty(program: Program, block: tir.Block, loop: tir.For) ->
     realize, loops = program.realize_of(block), program.loops_of(block)
     pairs = zip(block.iter_vars, realize.iter_values, strict=True)
     spatial = [value for axis, value in pairs if axis.iter_type is not tir.IterVarType.COMM_REDUCE]
-    if block.init is not None and may_be_skipped(spatial, loops[: loops.index(loop) + 1]):
+    around = loops[: loops.index(loop) + 1]
+    if block.init is not None and (may_be_skipped(spatial, around) or any(is_zero(outer.extent) for outer in around)):
         reason = f"a loop around {name_of(block)} may be empty, and then its initial value is not copied"
         raise STARTS_ALIKE.refuse(reason, loop, block)
 
