@@ -13,8 +13,8 @@ partial results.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import reduce
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial, reduce
 
 from msgspec.structs import replace
 
@@ -28,7 +28,15 @@ from .kernel import ALLREDUCE, THREAD_TAGS, is_private
 
 TRUE = tir.IntImm("bool", 1)
 _ZERO = tir.IntImm("int32", 0)
-_COMBINERS = (tir.Add, tir.Mul, tir.Min, tir.Max, tir.And, tir.Or)
+_NEUTRAL: dict[type[tir.BinaryOp], tuple[Callable[[str], tir.PrimExpr], ...]] = {
+    tir.Add: (partial(make.const, 0),),
+    tir.Mul: (partial(make.const, 1),),
+    tir.Min: (make.greatest, make.max_value),
+    tir.Max: (make.least, make.min_value),
+    tir.And: (partial(make.const, True),),
+    tir.Or: (partial(make.const, False),),
+}
+"""The operations that combine, with the values that change nothing: the first one for all elements, the others for finite ones."""
 
 
 def reduce_across_threads(func: tir.PrimFunc) -> tir.PrimFunc:
@@ -71,45 +79,53 @@ def _shared(stmt: tir.BlockRealize, loops: tuple[tir.For, ...]) -> tuple[tir.Stm
     for loop, body in zip(inner, (*inner[1:], stmt), strict=False):
         if loop.body is not body or uses(spatial, {loop.loop_var}):
             raise _refused(stmt, "a loop of the reduction contains another statement, or a loop over the results")
+        if loop not in mine and not (isinstance(loop.extent, tir.IntImm) and loop.extent.value > 0):
+            raise _refused(
+                stmt, f"the loop over '{loop.loop_var.name}', which is not part of the reduction, may be empty"
+            )
     return (inner[0] if inner else stmt), _steps(stmt, inner, [loop.loop_var for loop in threads])
 
 
 def _steps(stmt: tir.BlockRealize, inner: Sequence[tir.For], threads: Sequence[tir.Var]) -> tir.Stmt:
-    """Reduce in each thread, then across threads, then store."""
+    """Reduce in each thread, then across threads, then store. A T.init that changes the result is combined with it at the end,
+    because each thread would count it.
+    """
     block = stmt.block
     update, init = block.body, block.init
     if not isinstance(update, tir.BufferStore) or not isinstance(init, tir.BufferStore):
         raise _refused(stmt, "it does not consist of one store and one T.init")
     combine = _combiner(stmt, update)
-    partial, total = (_scalar(f"{update.buffer.name}_{part}", update.buffer.dtype) for part in ("partial", "total"))
-    own = tir.BufferLoad(partial.dtype, partial, (_ZERO,), span=update.span)
-    value = tir.BufferStore(partial, combine.result_of(own), (_ZERO,), span=update.span)
+    own_part, total = (_scalar(f"{update.buffer.name}_{part}", update.buffer.dtype) for part in ("partial", "total"))
+    own = tir.BufferLoad(own_part.dtype, own_part, (_ZERO,), span=update.span)
+    value = tir.BufferStore(own_part, combine.result_of(own), (_ZERO,), span=update.span)
     first = replace(stmt, block=replace(block, init=None, body=value, reads=(), writes=()))
     for loop in reversed(inner):
         first = replace(loop, body=first)
     args = (tir.IntImm("uint32", 1), own, TRUE, tir.BufferLoad(total.dtype, total, (_ZERO,)), *threads)
     exchange = tir.Evaluate(tir.Call("handle", ALLREDUCE, args, span=update.span), span=stmt.span)
-    together = tir.AttrStmt(combine.reducer(init.value), "reduce_scope", _ZERO, exchange)
-    start = tir.BufferStore(partial, init.value, (_ZERO,), span=init.span)
-    body = tir.SeqStmt(
-        (start, first, together, _result(stmt, update, total, {loop.loop_var for loop in inner}, threads))
-    )
+    neutral = combine.neutral(init.value)
+    together = tir.AttrStmt(combine.reducer(neutral), "reduce_scope", _ZERO, exchange)
+    start = tir.BufferStore(own_part, neutral, (_ZERO,), span=init.span)
+    found: tir.PrimExpr = tir.BufferLoad(total.dtype, total, (_ZERO,))
+    if neutral is not init.value:
+        found = combine.together(init.value, found)
+    store = replace(update, value=found)
+    body = tir.SeqStmt((start, first, together, _result(stmt, store, {loop.loop_var for loop in inner}, threads)))
     whole = tir.Block(
-        (), (), (), f"{block.name_hint}_across_threads", body, alloc_buffers=(partial, total), span=block.span
+        (), (), (), f"{block.name_hint}_across_threads", body, alloc_buffers=(own_part, total), span=block.span
     )
     return tir.BlockRealize((), TRUE, whole, span=stmt.span)
 
 
 def _result(
-    stmt: tir.BlockRealize, update: tir.BufferStore, total: tir.Buffer, inner: set[tir.Var], threads: Sequence[tir.Var]
+    stmt: tir.BlockRealize, store: tir.BufferStore, inner: set[tir.Var], threads: Sequence[tir.Var]
 ) -> tir.Stmt:
-    """Store the total in the first thread, or in every thread if the memory is local."""
+    """Return `store` of the total in the first thread, or in every thread if the memory is local."""
     axes = [axis for axis in stmt.block.iter_vars if axis.iter_type is not tir.IterVarType.COMM_REDUCE]
     values = dict(zip(stmt.block.iter_vars, stmt.iter_values, strict=True))
     kept = [part for part in conjuncts(stmt.predicate) if not uses([part], inner | set(threads))]
-    if not is_private(update.buffer.data):
+    if not is_private(store.buffer.data):
         kept += [make.equal(thread, make.const(0, thread.dtype)) for thread in threads]
-    store = replace(update, value=tir.BufferLoad(total.dtype, total, (_ZERO,)))
     block = replace(stmt.block, iter_vars=tuple(axes), init=None, body=store, reads=(), writes=())
     predicate = reduce(make.logical_and, kept) if kept else TRUE
     return replace(stmt, iter_values=tuple(values[axis] for axis in axes), predicate=predicate, block=block)
@@ -126,15 +142,24 @@ class _Combiner:
         a, b = (before, self._value) if self._is_first else (self._value, before)
         return replace(self._form, a=a, b=b)
 
+    def together(self, a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
+        """Return `a` combined with `b`."""
+        return replace(self._form, a=a, b=b)
+
+    def neutral(self, start: tir.PrimExpr) -> tir.PrimExpr:
+        """Return `start` if it changes nothing, or else the value that does not."""
+        values = [value(self._form.dtype) for value in _NEUTRAL[type(self._form)]]
+        return start if any(structural_equal(start, value) for value in values) else values[0]
+
     def reducer(self, identity: tir.PrimExpr) -> tir.CommReducer:
         """Return the reducer that combines the values of threads."""
         x, y = tir.Var(self._form.dtype, "x"), tir.Var(self._form.dtype, "y")
-        return tir.CommReducer((x,), (y,), (replace(self._form, a=x, b=y),), (identity,))
+        return tir.CommReducer((x,), (y,), (self.together(x, y),), (identity,))
 
 
 def _combiner(stmt: tir.BlockRealize, update: tir.BufferStore) -> _Combiner:
     value = update.value
-    if isinstance(value, _COMBINERS):
+    if isinstance(value, tuple(_NEUTRAL)):
         before = tir.BufferLoad(update.buffer.dtype, update.buffer, update.indices)
         if structural_equal(value.a, before):
             return _Combiner(value, value.b, is_first=True)

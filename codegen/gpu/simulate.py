@@ -310,6 +310,9 @@ class _Simulator(Rewriter):
         ):
             if call in self._exchanged:
                 continue
+            if call.op == SYNC:
+                help = "make the barrier a statement, and store the value before or after it"
+                raise error("E0613", "threads of a block synchronize here, inside of an expression", call.span, help)
             given, fill = self._remember("given", call.args[1], mask)  # type: ignore[arg-type]
             taken = self._array("taken", call.dtype)
             source, is_there = shuffled_from(call, self._thread, self._count, self.rewrite)

@@ -107,3 +107,13 @@ def test_where_not_all_threads_come_none_can_wait(message: str) -> None:
     assert (found.code, found.message) == ("E0613", message)
     assert found.span is not None
     assert found.help == "guard single accesses by the condition, or make it the same for all threads"
+
+
+def test_the_simulator_refuses_a_barrier_inside_of_an_expression() -> None:
+    text = """\
+T.prim_func main(B: T.Buffer((8,), "int32")):
+    tx = T.launch_thread("threadIdx.x", 8)
+    B[tx] = T.min(T.tvm_storage_sync("shared"), tx)
+"""
+    with pytest.raises(tvms.TvmsError, match=r"E0613.*synchronize here, inside of an expression"):
+        tvms.compile(tvms.parse(text), target="cuda -simulate=each")

@@ -376,3 +376,59 @@ error[E0724]: array 2 of 'main' has different values if threads run in descendin
     ordered = text.replace("    B[tx]", '    T.tvm_storage_sync("shared")\n    B[tx]')
     tvms.compile(tvms.parse(ordered), target="cuda -simulate=each")["main"](values, result)
     assert np.array_equal(result, values[::-1])
+
+
+SUM_OF_THREADS = """
+T.prim_func main(A: T.Buffer((4, 8), "{dtype}"), D: T.Buffer((4,), "{dtype}"), B: T.Buffer((4,), "{dtype}")):
+    for i in T.thread_binding(4, thread="blockIdx.x"):
+        for j in T.thread_binding(8, thread="threadIdx.x"):
+            with T.block("sum"):
+                vi, vj = T.axis.remap("SR", [i, j])
+                with T.init():
+                    B[vi] = {start}
+                B[vi] = {update}
+"""
+
+
+@pytest.mark.parametrize(
+    ("dtype", "start", "update"),
+    [
+        ("int32", "D[vi]", "B[vi] + A[vi, vj]"),
+        ("int32", "7", "A[vi, vj] + B[vi]"),
+        ("int32", "D[vi] - 3", "B[vi] * A[vi, vj]"),
+        ("int32", "2", "T.max(B[vi], A[vi, vj])"),
+        ("float32", "D[vi]", "T.min(B[vi], A[vi, vj])"),
+        ("float32", 'T.min_value("float32")', "T.max(B[vi], A[vi, vj])"),
+        ("bool", "D[vi]", "B[vi] and A[vi, vj]"),
+        ("bool", "D[vi]", "B[vi] or A[vi, vj]"),
+    ],
+)
+def test_threads_count_the_initial_value_once(dtype: str, start: str, update: str) -> None:
+    module = tvms.parse(SUM_OF_THREADS.format(dtype=dtype, start=start, update=update))
+    compiled = tvms.compile(module, target="cuda -simulate=each")["main"]
+    random = np.random.default_rng(3)
+    rows, starts = random.integers(0, 3, (4, 8)).astype(dtype), random.integers(0, 3, 4).astype(dtype)
+    expected, found = np.zeros(4, dtype), np.zeros(4, dtype)
+    tvms.interpret(module, "main", [rows, starts, expected])
+    compiled(rows, starts, found)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_threads_share_no_reduction_under_a_loop_that_may_be_empty() -> None:
+    text = """
+T.prim_func main(A: T.Buffer((4, 16), "int32"), B: T.Buffer((4,), "int32"), n: T.int32):
+    for i in T.thread_binding(4, thread="blockIdx.x"):
+        for k in range(2):
+            for j in T.thread_binding(8, thread="threadIdx.x"):
+                for r in range(n):
+                    with T.block("sum"):
+                        vi = T.axis.spatial(4, i)
+                        vk = T.axis.reduce(16, k * 8 + j)
+                        with T.init():
+                            B[vi] = 0
+                        B[vi] = B[vi] + A[vi, vk]
+"""
+    with pytest.raises(
+        tvms.TvmsError, match=r"E0612.*the loop over 'r', which is not part of the reduction, may be empty"
+    ):
+        tvms.compile(tvms.parse(text), target="cuda -simulate=each")
