@@ -316,7 +316,9 @@ def _hidden(offer: Offer) -> dict[str, Any]:
 
 def _widened(offer: Offer) -> dict[str, Any]:
     """Offer a buffer, and a dtype that can represent all of its values."""
-    site = offer.site(lambda access: access.is_stage and access.block.writes[0].buffer.dtype in _WIDER)
+    site = offer.site(
+        lambda access: access.is_stage and access.block.writes and access.block.writes[0].buffer.dtype in _WIDER
+    )
     old = site.block.writes[0].buffer.dtype if site is not None and site.block.writes else "int32"
     return {"block": _name(site), "buffer_index": 0, "dtype": _WIDER.get(old, "nothing")}
 

@@ -14,6 +14,7 @@ from ..oracle import Execute, as_module, assert_equivalent, profiles
 from ..prim_funcs import prim_funcs
 from ..smaller import programs_in
 from ..threads import thread_programs
+from ..variations import known_kernels
 from .law import Law, module_constructs
 
 _Example: TypeAlias = tuple[IRModule, int]
@@ -22,8 +23,10 @@ _Example: TypeAlias = tuple[IRModule, int]
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
     unbound = prim_funcs(max_blocks=2, without={"thread loop"}).map(as_module)  # the compiler binds them
-    programs = thread_programs() | cooperative_programs() | unbound if file is None else programs_in(file)
-    return st.tuples(programs, st.integers(0, 1000))
+    drawn = st.one_of(
+        *[thread_programs(), cooperative_programs(), unbound] * 2, st.deferred(lambda: st.sampled_from(known_kernels()))
+    )
+    return st.tuples(drawn if file is None else programs_in(file), st.integers(0, 1000))
 
 
 def _check(example: _Example, execute: Execute) -> None:

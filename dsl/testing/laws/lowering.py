@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from ....ir.base import IRModule, Source
+from ....ir.diagnostics import TvmsError
 from ....ir.verify import verify
 from ...load import parse_source
 from ..aliases import aliases
@@ -74,6 +75,23 @@ def trapped(module: IRModule, entry: str) -> Call:
     from ....ir.interp import Trap, run
 
     return lambda *args: run(module, entry, args, track=True, observer=Trap(module))
+
+
+class Faulty(Exception):
+    """A program faults, or accesses what its blocks do not declare, before anything was done to it."""
+
+
+def checked(module: IRModule, entry: str) -> Call:
+    """Return a function like that of `trapped` that raises Faulty instead of a fault."""
+    call = trapped(module, entry)
+
+    def run(*args: Any) -> Any:
+        try:
+            return call(*args)
+        except TvmsError as problem:
+            raise Faulty from problem
+
+    return run
 
 
 LAW = Law(
