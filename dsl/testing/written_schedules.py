@@ -46,7 +46,7 @@ def written_schedules() -> tuple[Written, ...]:
     found: list[Written] = []
     for file in files:
         module = parse(file.read_text(encoding="utf-8"), file.name)
-        for schedule in module.schedules.values():
+        for schedule in [item for item in module.schedules.values() if isinstance(item, ScheduleText)]:
             functions = {schedule.function: module.functions[schedule.function]}
             found.append(Written(replace(module, functions=functions, schedules={}), schedule))
     return tuple([written for written in found if _is_usual(written.module) and _PROMISES not in str(written.schedule)])
@@ -108,7 +108,8 @@ def _with_other_number(choose: Choices, module: IRModule, schedule: ScheduleText
         changed = parse(f"{text[: place.start()]}{other}{text[place.end() :]}")
     except TvmsError:
         return schedule
-    return changed.schedules.get(schedule.name, schedule)
+    found = changed.schedules.get(schedule.name)
+    return found if isinstance(found, ScheduleText) else schedule
 
 
 def has_same_signature(before: IRModule, after: IRModule) -> bool:
