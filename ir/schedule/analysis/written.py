@@ -141,7 +141,7 @@ def check_starts_anew(program: Program, block: tir.Block, buffer: tir.Buffer) ->
     else:
         is_known = surely_stores(block.init, buffer)
     if not is_known and isinstance(block.body, tir.BufferStore) and _loads(block.body.value, buffer):
-        raise FRESH.refuse(f"{name_of(block)} reads earlier values of '{buffer.name}'", block)
+        raise FRESH.refuse(f"{name_of(block)} may update earlier values of '{buffer.name}'", block)
     axis = None if block.init is None else reduced_outside(program, block)
     if axis is not None:
         raise FRESH.refuse(
