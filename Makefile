@@ -9,6 +9,8 @@
 # make pycuda  build and install pycuda, which launches kernels, with the toolkit in CUDA_HOME or that of nvcc
 # make gpu-test  on a machine with a GPU: build pycuda, or install cuda-bindings if that fails, where WHEELS names a folder with
 #              them from there, run the tests of kernels on the GPU as well, and measure
+# make gpu-evidence  on a machine with a GPU: check every feature of kernels and measure, in at most 8 minutes; the results are in
+#              build/gpu_evidence. EVIDENCE_FLAGS=--simulate does it with small sizes on the processor
 # make docs    build the documentation site into build/site: start at build/site/index.html, also without a server
 # make pictures  make the pictures in docs/pictures again: of the site, a graph and the editor; needs what make vscode-test needs
 # make vscode  build, test and package the extension for Visual Studio Code; needs Node.js ≥ 20
@@ -44,7 +46,7 @@ printf '%s\nimport os, sys; sys.path.pop() if "PYTHONPATH" in os.environ else sy
   "$(CURDIR)/.venv/typing" > "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tvms_typing.pth"
 endef
 
-.PHONY: run test check generate fuzz bench pycuda gpu-test docs pictures vscode vscode-test clean
+.PHONY: run test check generate fuzz bench pycuda gpu-test gpu-evidence docs pictures vscode vscode-test clean
 
 run: .venv/installed
 	$(BIN)/tvms run samples/04_perceptron.tvms --verify
@@ -93,6 +95,11 @@ gpu-test: .venv/installed-test
 	$(BIN)/tvms doctor --gpu
 	TVMS_GPU=1 $(BIN)/python -m pytest tests/gpu
 	$(BIN)/python bench/gpu.py
+
+gpu-evidence: .venv/installed-test
+	$(BIN)/python -c "import pycuda.driver" 2> /dev/null || $(BIN)/python -m pip install $(PIP_FLAGS) cuda-bindings
+	$(BIN)/tvms doctor --gpu
+	$(BIN)/python bench/gpu_evidence.py $(EVIDENCE_FLAGS)
 
 docs: .venv/installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
