@@ -18,7 +18,7 @@ from ...ir.signature import describe
 from ...ir.tir import PrimFunc
 from .. import syntax
 from ..comments import comments_of, with_comments
-from . import relax_function, relax_statements, tile, tir_calls, tir_literals, tir_operators, tir_scopes
+from . import relax_calls, relax_function, relax_statements, tile, tir_calls, tir_literals, tir_operators, tir_scopes
 from .context import POISON, Context, Failed, Scope, TooManyErrors, target_names
 from .convert import Attributes, Integer, Text, is_tuple
 from .expressions import evaluate, opener
@@ -30,6 +30,8 @@ from .tir_assignments import define
 from .tir_function import build_prim_func, declare_prim_func
 
 _MODULE, _PRIM_FUNC, _FUNCTION = "I.ir_module", "T.prim_func", "R.function"
+_OF_GRAPHS = {"I.module_attrs": relax_statements.module_attributes, "R.ExternFunc": relax_calls.extern_func_of_module}
+"""Statements of a module with graph-level values, such as types."""
 SCHEDULES = ("S.schedule", "S.function")
 
 FORMS = (tile, tir_calls, tir_literals, tir_operators, tir_scopes)
@@ -315,10 +317,10 @@ class ModuleBuilder:
         return None
 
     def value_of(self, node: syntax.Expr) -> Any:
-        """Return the value of an expression in the module; only attributes may hold graph-level values."""
+        """Return the value of an expression in the module; only attributes and types may hold graph-level values."""
         called = evaluate(self.context, node.func) if isinstance(node, syntax.Call) else None
-        if isinstance(node, syntax.Call) and isinstance(called, Form) and called.name == "I.module_attrs":
-            return relax_statements.module_attributes(self.context, node)
+        if isinstance(node, syntax.Call) and isinstance(called, Form) and called.name in _OF_GRAPHS:
+            return _OF_GRAPHS[called.name](self.context, node)
         return evaluate(self.context, node)
 
     def define_constant(self, node: syntax.Assign, value: Any) -> None:

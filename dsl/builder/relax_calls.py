@@ -21,6 +21,7 @@ from ...ir.spelling import did_you_mean
 from .. import syntax
 from . import expressions, host, remedies
 from . import relax_values as values
+from .context import Context
 from .convert import Text
 from .forms import NAMESPACES, Closure, Form, FormUse, Method, Namespace, form
 from .host import HostValue
@@ -228,8 +229,15 @@ def _extern_func(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> 
 
 @form("R.ExternFunc")
 def extern_func(site: FormUse, global_symbol: Text) -> relax.ExternFunc:
-    """`f = R.ExternFunc("f")` among the functions of a module."""
+    """`f = R.ExternFunc("f")` among the functions of a module; `R.ExternFunc("f", struct_info)` states its type."""
     return relax.ExternFunc(global_symbol, struct_info=ANY_FUNCTION, span=site.span)
+
+
+def extern_func_of_module(context: Context, call: syntax.Call) -> Any:
+    """Return the value of `R.ExternFunc("f", struct_info)` among the functions of a module."""
+    builder = BlockBuilder(context, set())
+    builder.begin()
+    return values.evaluate(builder, call)
 
 
 def _match_cast(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> MatchCastRequest:
