@@ -10,12 +10,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...ir import tir
-from ...ir.base import Op
+from ...ir.base import Op, VDevice
 from ...ir.signature import describe
 from .. import syntax
+from ..device_types import DEVICE_TYPES
 from . import tile
 from .context import Context
-from .convert import Text, is_tuple
+from .convert import Integer, Text, is_tuple
 from .forms import NAMESPACES, Form, FormUse, MetadataTable, Namespace, signature_of
 
 PACKAGES = sys.stdlib_module_names | {
@@ -63,6 +64,19 @@ def _op(site: FormUse, name: Text) -> str:
     return name
 
 
+def _device_form(kind: str) -> Form:
+    """Return the form `tvm.cuda(0)`: a device of the program, for `R.hint_on_device`."""
+
+    def build(site: FormUse, device_id: Integer = 0) -> VDevice:
+        return VDevice({"kind": kind}, device_id, span=site.span)
+
+    return Form(f"tvm.{_device_name(kind)}", build, signature_of(build))
+
+
+def _device_name(kind: str) -> str:
+    return "cpu" if kind == "llvm" else kind
+
+
 _OP = Form("tvm.ir.Op.get", _op, signature_of(_op))
 _PLAIN_FORMS = {name: _form(name, function, help) for name, (function, help) in _FUNCTIONS.items()}
 
@@ -80,7 +94,13 @@ def _tvm() -> Namespace:
     members: dict[str, Any] = {name: NAMESPACES[letter] for name, letter in DIALECTS.items()}
     members["ir_module"] = NAMESPACES["I"].members["ir_module"]
     of_ir = {"VDevice": NAMESPACES["I"].members["vdevice"], "Op": Namespace("tvm.ir.Op", {"get": _OP})}
-    return Namespace("tvm", {"script": Namespace("tvm.script", members), "ir": Namespace("tvm.ir", of_ir)})
+    return Namespace("tvm", {"script": Namespace("tvm.script", members), "ir": Namespace("tvm.ir", of_ir), **_of_tvm()})
+
+
+def _of_tvm() -> dict[str, Any]:
+    """Return the other names of TVM that definitions use: devices and targets."""
+    devices = {_device_name(kind): _device_form(kind) for kind in DEVICE_TYPES}
+    return {**devices, "target": Namespace("tvm.target", {"Target": NAMESPACES["T"].members["target"]})}
 
 
 def define_imports(context: Context, node: syntax.Import) -> None:
