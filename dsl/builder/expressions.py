@@ -22,7 +22,7 @@ from . import host, operators, remedies, tile
 from .budget import TEXT
 from .context import Context, Failed
 from .convert import Mismatch, constant, expression, is_dict, is_tuple
-from .forms import Closure, Form, FormUse, MetadataTable, Method, ModuleReference, Namespace
+from .forms import Closure, Form, FormFamily, FormUse, MetadataTable, Method, ModuleReference, Namespace
 from .remedies import elsewhere, foreign_form, holds_operators
 from .tir_access import access, no_buffer
 from .tir_literals import dtype_form
@@ -230,7 +230,7 @@ def _subscript(context: Context, node: syntax.Subscript) -> Any:
 
 
 def evaluate_indices(context: Context, node: syntax.Subscript) -> list[Any]:
-    """Return the indices of an access: values, and a `slice` of values for each slice."""
+    """Return the indices of an access: values, and a `slice` of values for each slice. `A[loops]` of a tuple has an index for each loop."""
     nodes = node.indices
     if len(nodes) == 1 and isinstance(nodes[0], syntax.Tuple):
         nodes = nodes[0].elements
@@ -243,7 +243,7 @@ def evaluate_indices(context: Context, node: syntax.Subscript) -> list[Any]:
             result.extend(evaluate_all(context, (index,))[0])
         else:
             result.append(evaluate(context, index))
-    return result
+    return list(result[0]) if len(result) == 1 and is_tuple(result[0]) else result
 
 
 def _tuple(context: Context, node: syntax.Tuple | syntax.List) -> Any:
@@ -369,6 +369,8 @@ def _attribute_of(context: Context, owner: Any, node: syntax.Attribute) -> Any:
     if isinstance(value, tir.Buffer):  # a view that has no name yet
         return _attribute_of(context, value, node)
     help = did_you_mean(node.attr, (*readers, *methods))
+    if isinstance(owner, FormFamily) and node.attr in owner.members:
+        return owner.members[node.attr]
     if isinstance(owner, Form):
         help = remedies.limit(owner.name, node.attr) or help
     if help is None and isinstance(owner, tir.PrimExpr):

@@ -114,6 +114,12 @@ class Form(Struct, frozen=True, eq=False):
         return self.build(site, *arguments, **by_name)
 
 
+class FormFamily(Form, frozen=True, eq=False):
+    """A form with others below it, as `T.s_tir.cp_async_raw` has `T.s_tir.cp_async_raw.legacy`."""
+
+    members: dict[str, Form]
+
+
 Named = Sequence[tuple[syntax.Keyword, Any]]
 
 

@@ -27,7 +27,7 @@ from .convert import (
     is_dict,
     is_tuple,
 )
-from .forms import NAMESPACES, Form, FormParameter, FormUse, dtype_name, form, register, signature_of
+from .forms import NAMESPACES, Form, FormFamily, FormParameter, FormUse, dtype_name, form, register, signature_of
 
 
 def _intrinsic_form(name: str, row: ops.Intrinsic) -> Form:
@@ -257,3 +257,5 @@ for _newer, _name in (
     *NAMES_OF_025.items(),
 ):
     register(f"T.{_newer}", NAMESPACES["T"].members[_name])
+_copy: Form = NAMESPACES["T"].members["ptx_cp_async"]
+register("T.s_tir.cp_async_raw", FormFamily(_copy.name, _copy.build, _copy.signature, {"legacy": _copy}))
