@@ -34,17 +34,19 @@ from .renames import (
     KEYWORDS_WITHOUT_SUCCESSOR,
     LATE,
     LATE_REMOVED,
+    MASKED,
     NEWEST,
     REGIONS,
     REMOVED,
     RENAMED,
     RENAMED_KEYWORDS,
+    TYPED_FIRST,
     UNTYPED,
     UNTYPED_KEYWORDS,
     WITHOUT_SUCCESSOR,
 )
 
-_TARGETS = frozenset(("T.target", "I.target", "I.vdevice"))
+_TARGETS = frozenset(("T.target", "I.target", "I.vdevice", "tvm.target.Target"))
 _META = "__tvm_meta__"
 """A name that modules of TVM 0.13 bind to None."""
 _DECORATOR = re.compile(r"^@", re.MULTILINE)
@@ -192,6 +194,8 @@ class _Finder:
             start = self._text.rfind("\n", 0, node.start) + 1
             self._replace(start, self._text.find("\n", node.end) + 1 or len(self._text), "")
             return
+        if isinstance(node, syntax.Assign) and not in_loops and isinstance(node.value, syntax.Call):
+            self.needs_printing |= self._is_constant(node.value)
         for name in node.__struct_fields__:
             for part in _parts(getattr(node, name)):
                 if isinstance(part, syntax.Statement):
@@ -227,19 +231,26 @@ class _Finder:
 
     def _variable(self, annotation: syntax.Expr, value: syntax.Expr) -> None:
         """Declare that a variable is bound once; a call that returns a typed pointer names its type."""
-        if isinstance(annotation, syntax.Subscript) and len(annotation.indices) == 1:  # `T.let[…]` of the newest TVM
+        form = self._form(annotation) or ""
+        if form == "T.let" and isinstance(annotation, syntax.Subscript):  # of the newest TVM
             annotation = annotation.indices[0]
-        form = self._form(annotation.func if isinstance(annotation, syntax.Call) else annotation) or ""
+            form = self._form(annotation) or ""
         kind = form.removeprefix("T.")
         if not self._is_newest and form.startswith("T.") and (is_dtype(kind) or kind in ("handle", "Ptr", "boolean")):
             self._replace(annotation.start, annotation.start, "T.let[")
             self._replace(annotation.end, annotation.end, "]")
-        if kind in ("handle", "Ptr") and isinstance(annotation, syntax.Call) and isinstance(value, syntax.Call):
+        is_typed = kind in ("handle", "Ptr") and isinstance(annotation, syntax.Call | syntax.Subscript)
+        if is_typed and isinstance(value, syntax.Call):
             said = [keyword.value for keyword in value.keywords if keyword.name == "dtype"]
             if kind == "handle" and len(said) == 1 and isinstance(said[0], syntax.Constant):
                 self._replace(said[0].start, said[0].end, f"{self._text[annotation.start : annotation.end]}.ty")
             elif not self._is_newest:
                 self.needs_printing = True
+
+    def _is_constant(self, call: syntax.Call) -> bool:
+        """Return whether a call makes a scalar of the loop level. A graph function names one for the text only, before the newest TVM."""
+        kind = (self._form(call) or "").removeprefix("T.")
+        return not self._is_newest and bool(call.args) and (is_dtype(kind) or kind in ("IntImm", "FloatImm"))
 
     def _expression(self, node: syntax.Syntax, in_loops: bool, around: str) -> None:
         """Visit an expression; `around` is the innermost form whose arguments it belongs to."""
@@ -275,12 +286,15 @@ class _Finder:
                 ):
                     self.needs_printing = True
                 self._leave_out(node)
+                if inner in TYPED_FIRST:
+                    node = self._dtype_first(node)
                 if inner in UNTYPED and keywords == {"dtype"}:
                     end = node.args[-1].end if node.args else node.func.end
                     self._replace(end, node.end, ")" if node.args else "()")
                     node = replace(node, keywords=())
                 allocates = inner == "T.decl_buffer" and "data" not in keywords and len(node.args) < 3
-                if not self._is_newest and ("predicate" in keywords or allocates):
+                masks = "predicate" in keywords and isinstance(node.func, syntax.Attribute) and node.func.attr in MASKED
+                if masks or (allocates and not self._is_newest):
                     self.needs_printing = True
             for name in node.__struct_fields__:
                 pending.extend((part, inner) for part in _parts(getattr(node, name)))
@@ -304,6 +318,15 @@ class _Finder:
             ):
                 self._replace(keyword.start if before is None else before.end, keyword.end, "")
 
+    def _dtype_first(self, call: syntax.Call) -> syntax.Call:
+        """Write the dtype of a call, its last argument, as the first one; return the call without it."""
+        *before, last = (*call.args, *call.keywords)
+        if before and isinstance(last, syntax.Keyword) and last.name == "dtype":
+            self._replace(before[0].start, before[0].start, f"{self._text[last.value.start : last.value.end]}, ")
+            self._replace(before[-1].end, last.end, "")
+            return replace(call, keywords=call.keywords[:-1])
+        return call
+
     def refusals(self, source: Source) -> Iterator[Diagnostic]:
         """Yield a warning for each form or argument that the newest TVM does not have."""
         for name, node in self.refused.items():
@@ -325,8 +348,9 @@ class _Finder:
                     return
 
     def _form(self, node: syntax.Expr | None) -> str | None:
-        """Return the dotted name of a form, such as "T.block"; None for another expression."""
+        """Return the dotted name of a form, such as "T.block", also of `T.Ptr[…]`; None for another expression."""
         node = node.func if isinstance(node, syntax.Call) else node
+        node = node.value if isinstance(node, syntax.Subscript) else node
         parts: list[str] = []
         while isinstance(node, syntax.Attribute):
             parts.append(node.attr)

@@ -38,6 +38,8 @@ WITHOUT_SUCCESSOR = frozenset((
 """Forms that the newest TVM has no other word for; so are those of `R.dist` and `R.inspect`."""
 KEYWORDS_WITHOUT_SUCCESSOR = frozenset(("axis_separators", "input_axis_separators", "tir_vars", "buffer_type"))
 """Arguments that the newest TVM has no other word for; they are left out if they are empty."""
+TYPED_FIRST = frozenset(("T.ptx_cp_async", "T.ptx.cp_async.legacy"))
+"""Forms that have their dtype as the first argument today, not by name."""
 UNTYPED = frozenset(
     f"T.{name}"
     for name in ("ptx_commit_group", "ptx_wait_group", "ptx.cp_async.commit_group", "ptx.cp_async.wait_group")
@@ -45,6 +47,8 @@ UNTYPED = frozenset(
 """Forms that have lost their dtype."""
 UNTYPED_KEYWORDS = frozenset(("dtype", "out_dtype"))
 """Arguments of operators whose "void", which left the choice to the operator, is None today: "void" makes a result without dtype."""
+MASKED = frozenset(("vload", "vstore"))
+"""Methods of buffers whose `predicate=` is `T.masked_load` or `T.masked_store` today."""
 REGIONS = frozenset(("T.reads", "T.writes", "T.match_buffer"))
 """Forms whose arguments are regions of buffers; elsewhere in a loop function, a slice is a vector, which is a `T.Ramp` today."""
 POINTERS_BY_CALL = re.compile(r"\bT\.let\[T\.handle\([^\n]*dtype=[\"']handle[\"']")
@@ -53,7 +57,7 @@ _WORDS = "|".join(re.escape(name) for name in sorted(LATE | LATE_REMOVED | WITHO
 _KEYWORDS = "|".join(sorted({*RENAMED_KEYWORDS, *KEYWORDS_WITHOUT_SUCCESSOR, "is_size_var"}))
 HAS_LATE = re.compile(
     rf"\b(?:{_KEYWORDS})=|\.struct_info\b|\bR\.(?:Prim\(value=|dist\.|inspect\.)|\b(?:{_WORDS})\b|\bT\.Var\([^\n]*dtype="
-    rf"|^\s*\w+\[[^\n]*:[^\n]*\] = |{POINTERS_BY_CALL.pattern}",
+    rf"|^\s*\w+\[[^\n]*:[^\n]*\] = |: T\.\w+ = \w+\[[^\n]*:[^\n]*\]$|\bpredicate=|{POINTERS_BY_CALL.pattern}",
     re.MULTILINE,
 )
 """Signs of such forms: where there is none, a text with the newest names stays as it is."""

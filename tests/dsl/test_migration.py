@@ -295,6 +295,9 @@ RENEWED = {
     'B = T.Buffer((4,), "e4m3_float8x2", data=A.data)\n    B[0] = B[1]': 'B = T.Buffer((4,), "float8_e4m3fnx2", data=A.data)\n    B[0] = B[1]',
     'p: T.handle("float32") = T.tvm_struct_get(A.data, 0, 1, dtype="handle")': 'p: T.let[T.handle("float32")] = T.tvm_struct_get(A.data, 0, 1, dtype=T.handle("float32").ty)',
     'T.Call("int32", tvm.ir.Op.get("tir.tvm_call_packed"), ["f"])': 'T.call_packed("f")',
+    'T.ptx_cp_async(C.data, 0, A.data, 4, 16, dtype="float32")': 'T.s_tir.cp_async_raw("float32", C.data, 0, A.data, 4, 16)',
+    'T.ptx.cp_async.legacy("float32", C.data, 0, A.data, 4, 16)': 'T.s_tir.cp_async_raw("float32", C.data, 0, A.data, 4, 16)',
+    "p: T.Ptr[T.float32] = T.address_of(A[1])": 'p: T.let[T.handle("float32", "global")] = T.call_intrin(T.handle("float32", "global").ty, "tirx.address_of", A[1])',
     "with T.LetStmt(A[0]) as x:\n        A[1] = x\n    A[2] = A[3]": "x: T.let[T.float32] = A[0]\n    A[1] = x\n    A[2] = A[3]",
     "with T.LetStmt(A[0]) as x:\n        A[1] = x\n        with T.LetStmt(x) as y:\n            A[2] = y\n            # 1\n        # 2\n    # 3\n    A[2] = A[3]": "x: T.let[T.float32] = A[0]\n    A[1] = x\n    y: T.let[T.float32] = x\n    A[2] = y\n    # 1\n    # 2\n    # 3\n    A[2] = A[3]",
 }
@@ -303,7 +306,7 @@ RENEWED = {
 @pytest.mark.parametrize("line", RENEWED)
 def test_forms_are_renewed(line: str) -> None:
     head = "import tvm\nfrom tvm.script import tir as T\n\nname = input()\n\n"
-    old = f'{head}@T.prim_func\ndef f(A: T.Buffer((4,), "float32")):\n    {line}\n'
+    old = f'{head}@T.prim_func\ndef f(A: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32")):\n    {line}\n'
     migration = migrate(Source("old.py", old))
     assert not migration.found
     assert f"    {RENEWED[line]}\n" in migration.text
@@ -414,3 +417,30 @@ def f(x: R.Tensor((2, 2), "float16")):
 """
     new = old.replace('"void"', "None").replace("out_sinfo", "out_ty")
     assert migrate(Source("old.py", old)) == Migration(new, renamed=1)
+
+
+def test_masked_loads_and_vectors_of_texts_with_the_newest_names_are_printed_anew() -> None:
+    old = """from tvm.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def copy(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    LINE
+"""
+    masked = "B.vstore([T.Ramp(0, 1, 4)], T.Broadcast(T.float32(1), 4), predicate=T.Broadcast(T.bool(True), 4))"
+    assert "T.masked_store(" in migrate(Source("old.py", old.replace("LINE", masked))).text
+    vector = "x: T.float32x4 = A[0:4]\n    B[T.Ramp(0, 1, 4)] = x"
+    assert "A[T.Ramp(0, 1, 4)]" in migrate(Source("old.py", old.replace("LINE", vector))).text
+
+
+def test_a_name_of_a_constant_in_a_graph_function_is_printed_as_the_constant() -> None:
+    old = """from tvm.script import relax as R, tir as T
+
+@R.function
+def f(x: R.Tensor((4, 4, 8, 8), "float32"), o: R.Object):
+    scale = T.FloatImm("float32", 0.5)
+    y = R.nn.attention(x, x, x, scale=scale)
+    return y
+"""
+    migration = migrate(Source("old.py", old))
+    assert (migration.printed, migration.found) == (1, ())
+    assert "scale=0.5" in migration.text
