@@ -50,14 +50,19 @@ def parsed(cell: Cell, text: str | None = None) -> ast.Module | None:
 
 
 def _aliases(trees: Sequence[ast.Module]) -> dict[str, str]:
-    """Return the dotted names that imports bind names to; the namespaces of `tvm.script` come before others."""
-    found = {letter: f"tvm.script.{name}" for name, letter in (("ir", "I"), ("tir", "T"), ("relax", "R"))}
+    """Return the dotted names that imports bind names to; the namespaces of `tvm.script` come before others.
+
+    Without an import, or with one that may pass them on, such as `from .common import T`, the letters are those of `tvm.script`.
+    """
+    letters = {letter: f"tvm.script.{name}" for name, letter in (("ir", "I"), ("tir", "T"), ("relax", "R"))}
+    found: dict[str, str] = {}
     for node in (node for tree in trees for node in ast.walk(tree)):
         if isinstance(node, ast.Import | ast.ImportFrom):
             for name, path in imported_names(node):
-                if name not in found or path.startswith("tvm.script."):
+                passes_on = name in letters and path.rpartition(".")[2] in ("", name)
+                if not passes_on and (name not in found or path.startswith("tvm.script.")):
                     found[name] = path
-    return found
+    return {**letters, **found}
 
 
 def _decorated(cell: Cell, tree: ast.Module, aliases: dict[str, str]) -> Iterator[Found]:

@@ -427,3 +427,22 @@ def f(A: T.Buffer((4,), "float32")):
     back = read_host(Source("a.ipynb", converted_text))
     assert back is not None
     assert converted(back, "tvm-0.21", read_definition)[0].count("import tir as T") == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("from tvm.script import tir as T", ["f"]),
+        ("from .common import T", ["f"]),
+        ("from common import T", ["f"]),
+        ("", ["f"]),
+        ("import tilelang.language as T", []),
+        ("from tilelang import language as T", []),
+        ("import tilelang.language as T\nfrom tvm.script import tir as T", ["f"]),
+    ],
+)
+def test_a_letter_that_names_another_language_opens_no_definition(line: str, found: list[str]) -> None:
+    text = f"{line}\nprint()\n\n@T.prim_func\ndef f():\n    T.evaluate(0)\n"
+    host = read_host(Source("host.py", text))
+    assert host is not None
+    assert [definition.name for definition in host.definitions] == found
