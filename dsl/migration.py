@@ -45,6 +45,7 @@ from .renames import (
     UNTYPED_KEYWORDS,
     WITHOUT_SUCCESSOR,
 )
+from .views_of_memory import declarations, form_name, undeclared
 
 _TARGETS = frozenset(("T.target", "I.target", "I.vdevice", "tvm.target.Target"))
 _META = "__tvm_meta__"
@@ -129,7 +130,7 @@ def _edits(definition: Definition, found: list[Diagnostic], is_newest: bool = Fa
     for statement in file.body:
         finder.statement(statement, False)
     found += finder.refusals(source)
-    edits = sorted(finder.edits)
+    edits = _with_declarations(finder.edits, file, finder.letters)
     if definition.captured or has_f_strings:
         if finder.needs_printing:
             raise TvmsError(definition.missing() or parse_syntax(source, parts)[1])
@@ -138,9 +139,17 @@ def _edits(definition: Definition, found: list[Diagnostic], is_newest: bool = Fa
     if not finder.needs_printing:
         changed = Source(source.name, applied(source.text, edits))
         moved = [(_moved(start, edits), _moved(end, edits)) for start, end in parts]
-        if structural_equal(module, _read(definition, changed, moved), map_free_vars=True):
+        again = _read(definition, changed, moved)
+        if structural_equal(undeclared(module), undeclared(again), map_free_vars=True):
             return edits, False
     return _printed(definition, module), True
+
+
+def _with_declarations(edits: Sequence[Edit], file: syntax.File, letters: Mapping[str, str]) -> list[Edit]:
+    """Return edits of a file in order, with those that declare its buffers instead of others of the same names."""
+    declared = list(declarations(file.body, letters))
+    places = {(edit.start, edit.end) for edit in declared}
+    return sorted([*declared, *(edit for edit in edits if (edit.start, edit.end) not in places)])
 
 
 def _read(definition: Definition, source: Source, parts: Sequence[tuple[int, int]]) -> IRModule:
@@ -159,7 +168,8 @@ def _printed(definition: Definition, module: IRModule) -> list[Edit]:
         start = definition.start + len(definition.indentation)
         message = f"'{definition.name}' is not migrated: {NEWEST} has no text for its tensors"
         raise TvmsError(Diagnostic("E0816", message, Span(definition.source, start, start + 1)))
-    text = without_header(text)
+    file, _ = parse_syntax(Source(definition.name, text))
+    text = without_header(applied(text, _with_declarations((), file, _LETTERS)))
     if not definition.is_python:  # what precedes the definitions, such as comments, stays in the script
         first = _DECORATOR.search(text)
         text = text[first.start() if first else 0 :]
@@ -173,7 +183,7 @@ class _Finder:
         self._is_newest = is_newest
         self._text = definition.source.text
         bound = {name: value.name for name, value in definition.names.items() if isinstance(value, Namespace)}
-        self._letters = _LETTERS | {name: _LETTERS.get(path, path) for name, path in bound.items()}
+        self.letters = _LETTERS | {name: _LETTERS.get(path, path) for name, path in bound.items()}
         self.edits: list[Edit] = []
         self.needs_printing = False
         self.refused: dict[str, syntax.Syntax] = {}
@@ -348,16 +358,7 @@ class _Finder:
                     return
 
     def _form(self, node: syntax.Expr | None) -> str | None:
-        """Return the dotted name of a form, such as "T.block", also of `T.Ptr[…]`; None for another expression."""
-        node = node.func if isinstance(node, syntax.Call) else node
-        node = node.value if isinstance(node, syntax.Subscript) else node
-        parts: list[str] = []
-        while isinstance(node, syntax.Attribute):
-            parts.append(node.attr)
-            node = node.value
-        if not isinstance(node, syntax.Name) or node.id not in self._letters or not parts:
-            return None
-        return ".".join((self._letters[node.id], *reversed(parts)))
+        return form_name(node, self.letters)
 
     def _replace(self, start: int, end: int, text: str) -> None:
         self.edits.append(Edit(start, end, text))

@@ -57,7 +57,7 @@ _WORDS = "|".join(re.escape(name) for name in sorted(LATE | LATE_REMOVED | WITHO
 _KEYWORDS = "|".join(sorted({*RENAMED_KEYWORDS, *KEYWORDS_WITHOUT_SUCCESSOR, "is_size_var"}))
 HAS_LATE = re.compile(
     rf"\b(?:{_KEYWORDS})=|\.struct_info\b|\bR\.(?:Prim\(value=|dist\.|inspect\.)|\b(?:{_WORDS})\b|\bT\.Var\([^\n]*dtype="
-    rf"|^\s*\w+\[[^\n]*:[^\n]*\] = |: T\.\w+ = \w+\[[^\n]*:[^\n]*\]$|\bpredicate=|{POINTERS_BY_CALL.pattern}",
+    rf"|^\s*\w+\[[^\n]*:[^\n]*\] = |: T\.\w+ = \w+\[[^\n]*:[^\n]*\]$|\bpredicate=|= T\.Buffer\([^\n]*\bdata=|{POINTERS_BY_CALL.pattern}",
     re.MULTILINE,
 )
 """Signs of such forms: where there is none, a text with the newest names stays as it is."""

@@ -292,7 +292,7 @@ warning[E0816]: the newest TVM has no 'axis_separators=', and refuses this defin
 
 RENEWED = {
     'with T.block(f"b_{name}"):\n        A[0] = T.float32(1)': 'with T.sblock(f"b_{name}"):\n        A[0] = T.float32(1)',
-    'B = T.Buffer((4,), "e4m3_float8x2", data=A.data)\n    B[0] = B[1]': 'B = T.Buffer((4,), "float8_e4m3fnx2", data=A.data)\n    B[0] = B[1]',
+    'B = T.Buffer((4,), "e4m3_float8x2", data=A.data)\n    B[0] = B[1]': 'B = T.decl_buffer((4,), "float8_e4m3fnx2", data=A.data)\n    B[0] = B[1]',
     'p: T.handle("float32") = T.tvm_struct_get(A.data, 0, 1, dtype="handle")': 'p: T.let[T.handle("float32")] = T.tvm_struct_get(A.data, 0, 1, dtype=T.handle("float32").ty)',
     'T.Call("int32", tvm.ir.Op.get("tir.tvm_call_packed"), ["f"])': 'T.call_packed("f")',
     'T.ptx_cp_async(C.data, 0, A.data, 4, 16, dtype="float32")': 'T.s_tir.cp_async_raw("float32", C.data, 0, A.data, 4, 16)',
@@ -387,7 +387,7 @@ def copies(A: T.Buffer((8,), "float32"), a: T.handle) -> T.int32:
     T.ptx.cp.async_.commit_group()
     T.evaluate(T.ptx.cp.async_.wait_group(0))
     p: T.let[T.handle("int32")] = T.call_extern("memory", dtype=T.handle("int32").ty)
-    P = T.Buffer([1], "int32", data=p)
+    P = T.decl_buffer([1], "int32", data=p)
     P[0] = 1
     B[0] = A[0]
     return 42
@@ -444,3 +444,49 @@ def f(x: R.Tensor((4, 4, 8, 8), "float32"), o: R.Object):
     migration = migrate(Source("old.py", old))
     assert (migration.printed, migration.found) == (1, ())
     assert "scale=0.5" in migration.text
+
+
+def test_a_view_of_memory_is_declared_where_the_newest_tvm_would_lose_its_memory() -> None:
+    old = """from tvm.script import tir as T
+
+@T.prim_func
+def f(A: T.Buffer((32,), "float32"), p: T.handle("float32")):
+    T.func_attr({"tir.noalias": True})
+    A[0] = T.float32(1)
+    B = T.Buffer((16,), data=A.data)  # a view
+    A[1] = T.float32(1)
+    for i in range(16):
+        with T.block("b"):
+            vi = T.axis.spatial(16, i)
+            C = T.Buffer((16,), data=A.data)
+            T.reads(C[vi])
+            T.writes(B[vi])
+            D = T.buffer_decl((32,), data=p)
+            B[vi] = C[vi] + D[0]
+"""
+    migration = migrate(Source("old.py", old))
+    assert (migration.renamed, migration.found) == (1, ())
+    assert "    B = T.decl_buffer((16,), data=A.data)  # a view\n" in migration.text
+    assert "            D = T.decl_buffer((32,), data=p)\n" in migration.text
+    assert "            C = T.Buffer((16,), data=A.data)\n" in migration.text  # no declaration stands above T.reads
+
+
+def test_a_view_is_declared_in_printed_definitions_and_in_texts_with_the_newest_names() -> None:
+    old = """from tvm.script import tir as T
+
+@T.prim_func
+def f(A: T.Buffer((4,), "float32")):
+    data = T.allocate([4], "float32", "global")
+    B = T.Buffer((4,), data=data)
+    B[0] = T.float32(1)
+    A[0] = B[0]
+"""
+    assert "    B = T.decl_buffer((4,), data=data.data)\n" in migrate(Source("old.py", old)).text
+    newer = """from tvm.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((4,), "float32")):
+    B = T.Buffer((2, 2), data=A.data)
+    B[0, 0] = T.float32(1)
+"""
+    assert migrate(Source("newer.py", newer)).text == newer.replace("B = T.Buffer", "B = T.decl_buffer")
