@@ -19,7 +19,6 @@ from ..ir.dtype import OLDER_DTYPES, is_dtype
 from ..ir.equal import structural_equal
 from . import syntax
 from .builder.forms import Namespace
-from .builder.imports import DIALECTS as DIALECTS_OF_SCRIPT
 from .compatibility import dialect_of
 from .edits import Edit, applied
 from .embedded import Definition, Host, edited, read_host, sources_of
@@ -45,15 +44,13 @@ from .renames import (
     UNTYPED_KEYWORDS,
     WITHOUT_SUCCESSOR,
 )
-from .views_of_memory import declarations, form_name, undeclared
+from .views_of_memory import LETTERS, after_root, declarations, form_name, undeclared
 
 _TARGETS = frozenset(("T.target", "I.target", "I.vdevice", "tvm.target.Target"))
 _META = "__tvm_meta__"
 """A name that modules of TVM 0.13 bind to None."""
 _DECORATOR = re.compile(r"^@", re.MULTILINE)
 _F_STRING = re.compile(r"(?<![\w\"'])[fF](?=[\"'])")
-_LETTERS = {"I": "I", "T": "T", "R": "R", "tvm": "tvm", **DIALECTS_OF_SCRIPT}
-"""The letter of a dialect by the names that it has in programs."""
 
 
 class Migration(Struct, frozen=True):
@@ -169,7 +166,7 @@ def _printed(definition: Definition, module: IRModule) -> list[Edit]:
         message = f"'{definition.name}' is not migrated: {NEWEST} has no text for its tensors"
         raise TvmsError(Diagnostic("E0816", message, Span(definition.source, start, start + 1)))
     file, _ = parse_syntax(Source(definition.name, text))
-    text = without_header(applied(text, _with_declarations((), file, _LETTERS)))
+    text = without_header(applied(text, _with_declarations((), file, LETTERS)))
     if not definition.is_python:  # what precedes the definitions, such as comments, stays in the script
         first = _DECORATOR.search(text)
         text = text[first.start() if first else 0 :]
@@ -183,7 +180,7 @@ class _Finder:
         self._is_newest = is_newest
         self._text = definition.source.text
         bound = {name: value.name for name, value in definition.names.items() if isinstance(value, Namespace)}
-        self.letters = _LETTERS | {name: _LETTERS.get(path, path) for name, path in bound.items()}
+        self.letters = LETTERS | {name: LETTERS.get(path, path) for name, path in bound.items()}
         self.edits: list[Edit] = []
         self.needs_printing = False
         self.refused: dict[str, syntax.Syntax] = {}
@@ -272,7 +269,7 @@ class _Finder:
             if form in (LATE_REMOVED if self._is_newest else REMOVED):
                 self.needs_printing = True
             elif form is not None and form in (LATE if self._is_newest else RENAMED):
-                self._replace(_after_root(node), node.end, RENAMED[form])
+                self._replace(after_root(node), node.end, RENAMED[form])
             elif isinstance(node, syntax.Attribute) and node.attr == "struct_info":
                 self._replace(node.end - len(node.attr), node.end, "ty")
             elif isinstance(node, syntax.Keyword) and node.name in RENAMED_KEYWORDS:
@@ -362,13 +359,6 @@ class _Finder:
 
     def _replace(self, start: int, end: int, text: str) -> None:
         self.edits.append(Edit(start, end, text))
-
-
-def _after_root(node: syntax.Syntax) -> int:
-    """Return the offset of what follows the name of a dialect in a form such as `T.ptx.mma.legacy`."""
-    while isinstance(node, syntax.Attribute):
-        node = node.value
-    return node.end + 1
 
 
 def _is_empty(value: syntax.Expr) -> bool:

@@ -23,7 +23,18 @@ RENAMED = {
 LATE = frozenset(("R.Object", *(f"T.{name}" for name in NAMES_OF_025)))
 """Forms that TVM has renamed after those by which its newest texts are known."""
 RENAMED_KEYWORDS = {"out_sinfo": "out_ty", "sinfo_args": "ty_args"}
-KEYED = frozenset(("T.func_attr", "T.block_attr", "T.attr", "R.func_attr", "I.module_attrs", "T.Call", "tvm.ir.Op.get"))
+KEYED = frozenset(
+    (
+        "T.func_attr",
+        "T.block_attr",
+        "T.attr",
+        "R.func_attr",
+        "I.module_attrs",
+        "T.Call",
+        "T.call_intrin",
+        "tvm.ir.Op.get",
+    )
+)
 """Forms whose arguments hold keys of attributes or names of intrinsics: `tir.…` is `tirx.…` today."""
 REMOVED = frozenset(
     f"T.{name}" for name in ("allocate", "allocate_const", "LetStmt", "let", "realize", "ret", "var", "store", "load")

@@ -1,4 +1,6 @@
-"""Declares buffers in texts for the newest TVM: `B = T.Buffer((4,), data=p)` in a body is `T.decl_buffer` there, which keeps its memory."""
+"""Names of forms in texts, and the views of memory that the newest TVM must have declared: `B = T.Buffer((4,), data=p)` in a body loses its
+memory there, `T.decl_buffer` keeps it.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,11 @@ from ..ir.base import IRModule
 from ..ir.idioms import sequence
 from ..ir.visit import rewrite
 from . import syntax
+from .builder.imports import DIALECTS
 from .edits import Edit
 
+LETTERS = {"I": "I", "T": "T", "R": "R", "tvm": "tvm", **DIALECTS}
+"""The letter of a dialect by the names that it has in programs."""
 _VIEWS = frozenset(("T.Buffer", "T.buffer_decl"))
 _AT_THE_TOP = frozenset(
     f"T.{name}"
@@ -35,6 +40,13 @@ def form_name(node: syntax.Expr | None, letters: Mapping[str, str]) -> str | Non
     return ".".join((letters[node.id], *reversed(parts)))
 
 
+def after_root(node: syntax.Syntax) -> int:
+    """Return the offset of what follows the name of a dialect in a form such as `T.ptx.mma.legacy`."""
+    while isinstance(node, syntax.Attribute):
+        node = node.value
+    return node.end + 1
+
+
 def declarations(body: tuple[syntax.Stmt, ...], letters: Mapping[str, str]) -> Iterator[Edit]:
     """Yield the edits that declare the views of memory in a body and in those below it.
 
@@ -44,7 +56,7 @@ def declarations(body: tuple[syntax.Stmt, ...], letters: Mapping[str, str]) -> I
     for index, stmt in enumerate(body):
         func = _view(stmt, letters) if index > last else None
         if func is not None:
-            yield Edit(func.value.end + 1, func.end, "decl_buffer")
+            yield Edit(after_root(func), func.end, "decl_buffer")
         for name in stmt.__struct_fields__:
             inner: Any = getattr(stmt, name)
             if isinstance(inner, tuple) and inner and isinstance(inner[0], syntax.Statement):

@@ -297,6 +297,7 @@ RENEWED = {
     'T.Call("int32", tvm.ir.Op.get("tir.tvm_call_packed"), ["f"])': 'T.call_packed("f")',
     'T.ptx_cp_async(C.data, 0, A.data, 4, 16, dtype="float32")': 'T.s_tir.cp_async_raw("float32", C.data, 0, A.data, 4, 16)',
     'T.ptx.cp_async.legacy("float32", C.data, 0, A.data, 4, 16)': 'T.s_tir.cp_async_raw("float32", C.data, 0, A.data, 4, 16)',
+    'A[0] = T.call_intrin("float32", "tir.exp", A[1])': 'A[0] = T.call_intrin("float32", "tirx.exp", A[1])',
     "p: T.Ptr[T.float32] = T.address_of(A[1])": 'p: T.let[T.handle("float32", "global")] = T.call_intrin(T.handle("float32", "global").ty, "tirx.address_of", A[1])',
     "with T.LetStmt(A[0]) as x:\n        A[1] = x\n    A[2] = A[3]": "x: T.let[T.float32] = A[0]\n    A[1] = x\n    A[2] = A[3]",
     "with T.LetStmt(A[0]) as x:\n        A[1] = x\n        with T.LetStmt(x) as y:\n            A[2] = y\n            # 1\n        # 2\n    # 3\n    A[2] = A[3]": "x: T.let[T.float32] = A[0]\n    A[1] = x\n    y: T.let[T.float32] = x\n    A[2] = y\n    # 1\n    # 2\n    # 3\n    A[2] = A[3]",
