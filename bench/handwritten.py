@@ -60,12 +60,21 @@ def stencil(a: np.ndarray, b: np.ndarray) -> None:
     np.multiply(b, np.float32(0.2), out=b)
 
 
+def layer_norm(a: np.ndarray, scale: np.ndarray, shift: np.ndarray, b: np.ndarray) -> None:
+    """Store a layer norm of each row."""
+    np.subtract(a, a.mean(1, keepdims=True), out=b)
+    np.divide(b, np.sqrt(np.square(b).mean(1, keepdims=True) + np.float32(1e-5)), out=b)
+    np.add(np.multiply(b, scale, out=b), shift, out=b)
+
+
 PEERS: dict[str, Callable[..., object]] = {
     "gemm": lambda a, b, c: np.matmul(a, b, out=c),
     "gemv": lambda a, x, y: np.matmul(a, x, out=y),
     "conv2d": convolution,
     "depthwise": depthwise,
+    "layer": layer_norm,
     "reduction": lambda a, s: np.sum(a, 1, out=s),
+    "scan": lambda a, s: np.cumsum(a, 0, out=s),
     "transpose": lambda a, b: np.copyto(b, a.T),
     "softmax": softmax,
     "stencil": stencil,
