@@ -106,7 +106,7 @@ class ArgumentError(TvmsError, TypeError):
 
 
 class ArgumentValueError(TvmsError, ValueError):
-    """An argument of the right kind whose dtype, rank or shape contradicts its annotation; also a ValueError."""
+    """An argument of the right kind whose dtype, rank or shape does not fit; also a ValueError."""
 
 
 class UnknownName(TvmsError, KeyError):

@@ -11,18 +11,22 @@ from types import FrameType
 from msgspec.structs import replace
 
 from ..base import Source, Span
-from ..diagnostics import ArgumentError, TvmsError
+from ..diagnostics import ArgumentError, ArgumentValueError, TvmsError
 
 _PACKAGE = str(Path(__file__).resolve().parents[2])
 _OURS = tuple(f"{_PACKAGE}/{room}/" for room in ("ir", "dsl", "codegen"))
-_TYPE_CODES = ("E0105", "E0321", "E0322", "E0324")
-"""Codes of errors in the number, kinds or dtypes of arguments, which are also TypeErrors."""
+_KINDS: tuple[tuple[type[TvmsError], frozenset[str]], ...] = (
+    (ArgumentError, frozenset(("E0105", "E0321", "E0322", "E0324"))),
+    (ArgumentValueError, frozenset(("E0323", "E0325", "E0326"))),
+)
+"""Kinds of errors, with their codes: the number, kinds or dtypes of arguments, and their ranks, axes or shapes."""
 
 
 def with_place(problem: TvmsError) -> TvmsError:
     """Return `problem` with the caller's expression as the position of diagnostics that have none."""
     span = _caller()
-    kind = ArgumentError if all(diagnostic.code in _TYPE_CODES for diagnostic in problem.diagnostics) else TvmsError
+    found = {diagnostic.code for diagnostic in problem.diagnostics}
+    kind = next((kind for kind, codes in _KINDS if found <= codes), TvmsError)
     return kind(
         tuple(diagnostic if diagnostic.span else replace(diagnostic, span=span) for diagnostic in problem.diagnostics)
     )

@@ -111,6 +111,19 @@ def test_a_call_that_does_not_fit_is_refused_in_pythons_terms(case: str) -> None
     assert [diagnostic.message for diagnostic in raised.value.diagnostics] == [message]
 
 
+def test_errors_of_shapes_are_value_errors() -> None:
+    for call in (
+        lambda: relax.op.add(tensor(2), tensor(3)),
+        lambda: relax.op.matmul(tensor(2, 3), tensor(4, 5)),
+        lambda: relax.op.permute_dims(tensor(2, 3), [0, 2]),
+        lambda: relax.op.nn.conv2d(tensor(2, 3), tensor(2, 3)),
+        lambda: relax.BlockBuilder().normalize(relax.op.strided_slice(tensor(2), [3], [0], [1])),
+    ):
+        with pytest.raises(ValueError, match=r"E032[356]") as raised:
+            call()
+        assert isinstance(raised.value, tvms.TvmsError)
+
+
 INFERRED: dict[str, tuple[Callable[[], Any], str]] = {
     "one size for height and width": (
         lambda: relax.op.image.resize2d(tensor(1, 3, 8, 8), 28),
