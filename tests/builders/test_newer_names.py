@@ -46,6 +46,12 @@ def test_variables_of_the_loop_level_have_types() -> None:
     assert tir.SizeVar("m", ty="int64").dtype == "int64"
 
 
+def test_buffers_are_told_from_variables() -> None:
+    buffer = tir.decl_buffer((4,), "float32")
+    assert tir.is_buffer_var(buffer)
+    assert not tir.is_buffer_var(buffer.data)
+
+
 def test_checks_take_their_newer_arguments() -> None:
     assert relax.analysis.well_formed(double, check_ty=False)
     assert relax.analysis.check_well_formed(double)

@@ -84,6 +84,7 @@ from .statements import (
     SeqStmt,
     While,
     decl_buffer,
+    is_buffer_var,
     stmt_list,
     stmt_seq,
     vscale,
@@ -100,7 +101,7 @@ __all__ = [
     "IfThenElse", "IndexMap", "IntImm", "IterVar", "Layout", "Let", "LetStmt", "MatchBufferRegion", "Max", "Min", "Mod", "Mul",
     "Not", "Or", "PrimExpr", "PrimFunc", "ProducerLoad", "ProducerRealize", "ProducerStore", "PyStmtExprMutator", "PyStmtExprVisitor", "Ramp", "Reduce", "SBlock", "SBlockRealize", "Schedule",
     "ScheduleError", "ScheduleState", "Select", "SeqStmt", "Shuffle", "SizeVar", "Stmt", "StmtSRef", "StringImm", "Sub", "TensorIntrin", "Var", "While",
-    "add", "all", "analysis", "any", "bijective_layout", "call_intrin", "call_tir", "comm_reducer", "const", "convert", "decl_buffer", "functor", "get_vscale_expr", "ir_builder", "layout", "max", "min", "multiply", "stmt_functor", "stmt_list", "stmt_seq", "subtract", "sum",
+    "add", "all", "analysis", "any", "bijective_layout", "call_intrin", "call_tir", "comm_reducer", "const", "convert", "decl_buffer", "functor", "get_vscale_expr", "ir_builder", "is_buffer_var", "layout", "max", "min", "multiply", "stmt_functor", "stmt_list", "stmt_seq", "subtract", "sum",
     "vscale",
 ]  # fmt: skip
 

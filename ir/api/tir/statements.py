@@ -47,6 +47,11 @@ SeqStmt = node_constructor(tir.SeqStmt)
 While = node_constructor(tir.While, condition=condition)
 
 
+def is_buffer_var(obj: object) -> bool:
+    """Whether `obj` is a buffer, which is a variable in the newest TVM."""
+    return isinstance(obj, tir.Buffer)
+
+
 @constructor(tir.BufferStore)
 def BufferStore(
     buffer: tir.Buffer, value: te.Value, indices: Sequence[te.Value], predicate: te.Value | None = None
