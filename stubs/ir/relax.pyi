@@ -160,6 +160,7 @@ class Call(Expr, frozen=True, eq=False):
         """A call of an operator or a function. `ty_args` is `sinfo_args` in TVM 0.27.
 
         A call with arguments of the wrong types has no struct info. Builders and passes report it when they normalize it.
+        Raise TvmsError E0322, also a ValueError, if `op` is not a function.
         """
 
 
@@ -204,8 +205,8 @@ class ExternFunc(BaseFunc, frozen=True, eq=False):
     """A function that is registered under `global_symbol` at run time."""
 
     global_symbol: str
-    def __init__(self, global_symbol: builtins.str) -> None:
-        """A function that is registered under `global_symbol` at run time."""
+    def __init__(self, global_symbol: builtins.str, struct_info: tvms.ir.base.StructInfo | None = None) -> None:
+        """A function that is registered under `global_symbol` at run time; it accepts any arguments unless `struct_info` says more."""
 
 
 class If(Expr, frozen=True, eq=False):

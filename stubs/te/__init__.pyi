@@ -82,6 +82,7 @@ from tvms.ir.tir import StringImm as StringImm
 from tvms.ir.tir import Sub as Sub
 from tvms.ir.te.tensor import Tensor as Tensor
 from tvms.ir.schedule.tensor_intrin import TensorIntrin as TensorIntrin
+from tvms.ir.te.tensor import TensorSlice as TensorSlice
 Value: typing.Any
 from tvms.ir.tir import Var as Var
 from tvms.ir.tir import While as While
@@ -136,6 +137,7 @@ def import_module(name: typing.Any, package: typing.Any = None) -> typing.Any:
     relative import to an absolute import.
     """
 from tvms.ir.api.tir.intrinsics import intrinsic as intrinsic
+from tvms.ir.api.tir.statements import is_buffer_var as is_buffer_var
 from tvms.ir.te.expr import isfinite as isfinite
 from tvms.ir.te.expr import isinf as isinf
 from tvms.ir.te.expr import isnan as isnan

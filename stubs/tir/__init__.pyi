@@ -85,6 +85,7 @@ from tvms.ir.api.tir import const as const
 from tvms.ir.api.tir import convert as convert
 from tvms.ir.api.tir import decl_buffer as decl_buffer
 from tvms.ir.api.tir import get_vscale_expr as get_vscale_expr
+from tvms.ir.api.tir import is_buffer_var as is_buffer_var
 from tvms.ir.api.tir import layout as layout
 from tvms.ir.api.tir import max as max
 from tvms.ir.api.tir import min as min

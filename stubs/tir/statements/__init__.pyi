@@ -21,6 +21,7 @@ from tvms.ir.tir import ProducerStore as ProducerStore
 from tvms.ir.tir import SeqStmt as SeqStmt
 from tvms.ir.tir import While as While
 from tvms.ir.api.tir.statements import decl_buffer as decl_buffer
+from tvms.ir.api.tir.statements import is_buffer_var as is_buffer_var
 from tvms.ir.api.tir.statements import stmt_list as stmt_list
 from tvms.ir.api.tir.statements import stmt_seq as stmt_seq
 from tvms.ir.api.tir.statements import vscale as vscale
