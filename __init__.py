@@ -30,13 +30,14 @@ if TYPE_CHECKING:
     from .ir.diagnostics import Diagnostic, TvmsError
     from .ir.diagnostics import TvmsError as TVMError
     from .ir.equal import structural_equal, structural_hash
-    from .ir.functions import get_global_func, register_func
+    from .ir.functions import register_func
     from .ir.functions import register_func as register_global_func
     from .ir.interp import run as interpret
     from .ir.relax import Function
     from .ir.schedule import Schedule, ScheduleError
     from .ir.tir import PrimFunc
     from .ir.verify import verify
+    from .ir.vm_builtins import get_global_func
 
 __version__ = "0.1.0"
 
@@ -88,7 +89,7 @@ _PLACES = {
     "cuda": "codegen.device.cuda",
     "device": "codegen.device.device",
     "emit": "codegen.emit",
-    "get_global_func": "ir.functions.get_global_func",
+    "get_global_func": "ir.vm_builtins.get_global_func",
     "interpret": "ir.interp.run",
     "load": "dsl.load.load_module",
     "parse": "dsl.load.parse",

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from ..ir import relax, tir
 from ..ir import vm_builtins as vm_builtins  # registers the functions
-from ..ir import vm_shapes as vm_shapes
 from ..ir.base import IRModule
 from ..ir.diagnostics import TvmsError, error
 from ..ir.functions import find_function

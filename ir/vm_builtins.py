@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import vm_shapes as vm_shapes  # registers the functions
 from .functions import find_function, register_func
+from .functions import get_global_func as get_global_func  # finds the functions of this module
 from .sanitize import say
 
 
@@ -21,23 +23,58 @@ def debug_print(line: str, value: Any) -> None:
     say(f"{line}: shape = {getattr(value, 'shape', ())}, dtype = {getattr(value, 'dtype', '')}, data =\n{value}")
 
 
+@register_func("vm.builtin.multinomial_from_uniform")
+def multinomial_from_uniform(prob: Any, uniform_sample: Any) -> Any:
+    """Return, for each row of `prob`, the index (n, 1) of the class that a sample in [0, 1), (n, 1), selects."""
+    import numpy as np
+
+    count = (np.cumsum(prob, 1) <= uniform_sample).sum(1, keepdims=True)
+    return np.minimum(count, prob.shape[1] - 1).astype(np.int64)
+
+
 class AttentionCache:
-    """A tensor (length, …) that grows along its first dimension; it has room for more positions than it holds."""
+    """A tensor (length, …) that grows along its first dimension; it has room for more positions than it holds.
 
-    def __init__(self, memory: Any, length: int) -> None:
-        self.memory, self.length = memory, length
+    With a window, position `next` of a full cache is overwritten next.
+    """
 
-    def append(self, values: Any) -> None:
-        """Append positions; the room doubles if it is exceeded."""
+    def __init__(self, memory: Any) -> None:
+        self.memory, self.length, self.next = memory, 0, 0
+
+    def _reserve(self, room: int) -> None:
+        """Make room for that many positions; the room doubles if it is exceeded."""
         import numpy as np
 
-        end = self.length + len(values)
-        if end > len(self.memory):
-            grown = np.empty((max(end, 2 * len(self.memory)), *self.memory.shape[1:]), self.memory.dtype)
+        if room > len(self.memory):
+            grown = np.empty_like(self.memory, shape=(max(room, 2 * len(self.memory)), *self.memory.shape[1:]))
             grown[: self.length] = self.memory[: self.length]
             self.memory = grown
+
+    def append(self, values: Any) -> None:
+        """Append positions."""
+        end = self.length + len(values)
+        self._reserve(end)
         self.memory[self.length : end] = values
-        self.length = end
+        self.length = self.next = end
+
+    def override(self, values: Any, window: int, sinks: int) -> None:
+        """Write positions one after the other; after position `window - 1` follows `sinks`.
+
+        Raise ValueError if the window is not larger than `sinks`.
+        """
+        import numpy as np
+
+        if not 0 <= sinks < window:
+            raise ValueError(f"expected fewer sinks than the {window} positions of the window, got {sinks}")
+        filled = max(self.length, min(self.next + len(values), window))
+        self._reserve(filled)
+        places = self.next + np.arange(len(values))
+        places = np.where(places < window, places, sinks + (places - sinks) % (window - sinks))
+        last = {int(place): number for number, place in enumerate(places)}
+        self.memory[list(last)] = values[list(last.values())]
+        self.length = filled
+        if len(values):
+            self.next = int(places[-1]) + 1
 
 
 @register_func("vm.builtin.attention_kv_cache_create")
@@ -45,7 +82,7 @@ def attention_kv_cache_create(initial: Any, reserved: tuple[int, ...], length: i
     """Return a cache with room for `reserved`, which holds the first `length` positions of `initial`."""
     import numpy as np
 
-    cache = AttentionCache(np.empty(reserved, initial.dtype), 0)
+    cache = AttentionCache(np.empty_like(initial, shape=tuple(reserved)))
     cache.append(initial[:length])
     return cache
 
@@ -54,6 +91,25 @@ def attention_kv_cache_create(initial: Any, reserved: tuple[int, ...], length: i
 def attention_kv_cache_append(cache: AttentionCache, values: Any) -> AttentionCache:
     """Append positions to the cache, in place."""
     cache.append(values)
+    return cache
+
+
+@register_func("vm.builtin.attention_kv_cache_window_override")
+def attention_kv_cache_window_override(cache: AttentionCache, values: Any, window: int) -> AttentionCache:
+    """Write positions to a cache of `window` positions, in place of its oldest."""
+    cache.override(values, int(window), 0)
+    return cache
+
+
+@register_func("vm.builtin.attention_kv_cache_window_override_with_sinks")
+def attention_kv_cache_window_override_with_sinks(
+    cache: AttentionCache, values: Any, window: int, sinks: int
+) -> AttentionCache:
+    """Write positions to a cache of `window` positions, in place of its oldest after the first `sinks`, which stay.
+
+    ValueError if the window is not larger than `sinks`.
+    """
+    cache.override(values, int(window), int(sinks))
     return cache
 
 

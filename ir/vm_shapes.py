@@ -19,9 +19,9 @@ def _place(context: str) -> str:
     return f"{context}: " if context else ""
 
 
-def _need(condition: bool, context: str, message: str) -> None:
+def _need(condition: bool, context: str, message: str, kind: type[Exception] = ValueError) -> None:
     if not condition:
-        raise ValueError(f"{_place(context)}{message}")
+        raise kind(f"{_place(context)}{message}")
 
 
 def _need_kind(condition: bool, context: str, wanted: str, value: Any) -> None:
@@ -68,7 +68,7 @@ def check_prim_value_info(value: Any, dtype: str, context: str = "") -> None:
 def check_tuple_info(value: Any, size: int, context: str = "") -> None:
     """Raise TypeError if `value` is not a tuple, ValueError if it has another number of fields."""
     _need_kind(isinstance(value, tuple | list), context, "a tuple", value)
-    _need(len(value) == size, context, f"expected a tuple of {size} fields, got {len(value)}")
+    _need(len(value) == size, context, f"expected a tuple of {size} elements, got {len(value)}")
 
 
 @register_func("vm.builtin.check_func_info")
@@ -81,11 +81,11 @@ def check_func_info(value: Any, context: str = "") -> None:
 def match_shape(value: Any, heap: Any, size: int, *codes_and_context: Any) -> None:
     """Compare the dimensions of a tensor or a shape, or store them, by a pair of code and number for each.
 
-    Raise ValueError if one differs.
+    Raise RuntimeError if one differs, as TVM does.
     """
     *codes, context = codes_and_context
     dims = tuple(getattr(value, "shape", value))
-    _need(len(dims) == size, context, f"expected {size} dimensions, got {len(dims)}")
+    _need(len(dims) == size, context, f"expected {size} dimensions, got {len(dims)}", RuntimeError)
     for place, dim in enumerate(dims):
         _match(int(dim), heap, int(codes[2 * place]), int(codes[2 * place + 1]), context, f"dimension {place}")
 
@@ -101,7 +101,7 @@ def _match(value: int, heap: Any, code: int, number: int, context: str, name: st
         heap[number] = value
     elif code != _IGNORE:
         wanted = number if code == _COMPARE_WITH_NUMBER else int(heap[number])
-        _need(value == wanted, context, f"expected {name} to be {wanted}, got {value}")
+        _need(value == wanted, context, f"expected {name} to be {wanted}, got {value}", RuntimeError)
 
 
 @register_func("vm.builtin.make_shape")
@@ -177,11 +177,11 @@ def make_closure(function: Any, *captured: Any) -> Any:
 
 @register_func("vm.builtin.alloc_storage")
 def alloc_storage(machine: Any, shape: tuple[int, ...], device_index: int, dtype: str, scope: str = "global") -> Any:
-    """Return memory for elements of `dtype`, as bytes; ValueError for a scope other than "global"."""
+    """Return memory for a tensor, as bytes; ValueError for a scope other than "global"."""
     import numpy as np
 
     _need(scope == "global", "", f"expected memory of scope 'global', got '{scope}'")
-    return np.empty(int(np.prod(shape)), np.uint8)
+    return np.empty(int(np.prod(shape)) * numpy_dtype(dtype).itemsize, np.uint8)
 
 
 @register_func("vm.builtin.alloc_tensor")

@@ -29,7 +29,7 @@ from tvms.codegen.device import cpu as cpu
 from tvms.codegen.device import cuda as cuda
 from tvms.codegen.device import device as device
 from tvms.codegen import emit as emit
-from tvms.ir.functions import get_global_func as get_global_func
+from tvms.ir.vm_builtins import get_global_func as get_global_func
 from tvms.ir.interp import run as interpret
 from tvms.dsl.load import load_module as load
 from tvms.dsl.load import parse as parse

@@ -216,8 +216,12 @@ def _alloc_tensor(home: Home, shape: Shape, dtype: str, *_: Any) -> Any:
     return home.empty(shape, numpy_dtype(dtype))
 
 
-def _alloc_storage(home: Home, shape: Shape, *_: Any) -> Any:
-    return home.empty((prod(shape),), np.dtype(np.uint8))
+def _alloc_storage(home: Home, size: Shape, *_: Any) -> Any:
+    return home.empty((prod(size),), np.dtype(np.uint8))
+
+
+def _alloc_vm_storage(home: Home, shape: Shape, device: int, dtype: str, *_: Any) -> Any:
+    return home.empty((prod(shape) * numpy_dtype(dtype).itemsize,), np.dtype(np.uint8))
 
 
 def _tensor_in_storage(home: Home, storage: Any, offset: int, shape: Shape, dtype: str, *_: Any) -> Any:
@@ -279,7 +283,8 @@ _OPERATORS: dict[str, Operator] = {
     "relax.assert_op": _assert,
     "relax.print": _print,
     "relax.builtin.alloc_tensor": _in_memory(_alloc_tensor),
-    **dict.fromkeys(("relax.memory.alloc_storage", "relax.vm.alloc_storage"), _in_memory(_alloc_storage)),
+    "relax.memory.alloc_storage": _in_memory(_alloc_storage),
+    "relax.vm.alloc_storage": _in_memory(_alloc_vm_storage),
     "relax.memory.view": _in_memory(_view),
     **dict.fromkeys(("relax.memory.alloc_tensor", "relax.vm.alloc_tensor"), _in_memory(_tensor_in_storage)),
     **dict.fromkeys(

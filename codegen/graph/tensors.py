@@ -104,11 +104,13 @@ def new_tensor(
 
 
 def new_storage(call: relax.Call) -> Storage:
-    """Return the memory of an `alloc_storage`."""
-    size = call.args[0]
+    """Return the memory of an `alloc_storage`: `R.memory` has a size in bytes, `R.vm` a shape and a dtype."""
+    size, dtype = call.args[0], call.args[2]
     if not isinstance(size, relax.ShapeExpr) or not all(isinstance(value, tir.IntImm) for value in size.values):
         raise NeedsExecutor("the size of a storage is computed")
-    return Storage(d.product(list(map(_wide, size.values))), is_written_later=True)
+    shape = list(map(_wide, size.values))
+    count = byte_count(shape, dtype.value) if isinstance(dtype, relax.DataTypeImm) else d.product(shape)
+    return Storage(count, is_written_later=True)
 
 
 def tensor_info(info: StructInfo | None) -> tuple[tuple[tir.PrimExpr, ...], str]:

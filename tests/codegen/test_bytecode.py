@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -109,7 +111,7 @@ def test_dimensions_are_compared() -> None:
     heap = tvms.get_global_func("vm.builtin.alloc_shape_heap")(1)
     match = tvms.get_global_func("vm.builtin.match_shape")
     match(np.zeros((3, 3)), heap, 2, MatchShapeCode.STORE_TO_HEAP, 0, MatchShapeCode.ASSERT_EQUAL_TO_LOAD, 0, "x")
-    with pytest.raises(ValueError, match="x: expected dimension 1 to be 3, got 4"):
+    with pytest.raises(RuntimeError, match="x: expected dimension 1 to be 3, got 4"):
         match((3, 4), heap, 2, MatchShapeCode.ASSERT_EQUAL_TO_IMM, 3, MatchShapeCode.ASSERT_EQUAL_TO_LOAD, 0, "x")
     check = tvms.get_global_func("vm.builtin.check_tensor_info")
     with pytest.raises(ValueError, match="expected dtype float32, got int32"):
@@ -129,3 +131,59 @@ def test_a_view_of_an_array_tells_its_offset() -> None:
         memory._create_view((4, 4), "float32", relative_byte_offset=250)
     with pytest.raises(ValueError, match="contiguous"):
         memory[:, ::2]._create_view((4,), "float32")
+
+
+def test_a_window_is_overwritten_after_its_sinks() -> None:
+    create, view = (tvms.get_global_func(f"vm.builtin.attention_kv_cache_{name}") for name in ("create", "view"))
+    override = tvms.get_global_func("vm.builtin.attention_kv_cache_window_override")
+    with_sinks = tvms.get_global_func("vm.builtin.attention_kv_cache_window_override_with_sinks")
+    cache = create(tvms.nd.array(np.zeros((2, 1), np.int32)), (2, 1), 0)
+    for start in range(0, 12, 3):  # the room of the cache grows to that of the window
+        cache = override(cache, np.arange(start, start + 3, dtype=np.int32)[:, None], 5)
+    assert view(cache, (5, 1)).numpy().ravel().tolist() == [10, 11, 7, 8, 9]
+    cache = create(np.zeros((5, 1), np.int32), (5, 1), 0)
+    for value in range(9):
+        cache = with_sinks(cache, np.int32([[value]]), 5, 2)
+    assert view(cache, (5, 1)).ravel().tolist() == [0, 1, 8, 6, 7]
+    cache = with_sinks(cache, np.arange(20, 30, dtype=np.int32)[:, None], 5, 2)
+    assert sorted(view(cache, (5, 1)).ravel().tolist()) == [0, 1, 27, 28, 29]
+    with pytest.raises(ValueError, match="expected fewer sinks than the 5 positions of the window, got 5"):
+        with_sinks(cache, np.int32([[0]]), 5, 5)
+
+
+def test_uniform_samples_select_classes() -> None:
+    draw = tvms.get_global_func("vm.builtin.multinomial_from_uniform")
+    prob = np.float32([[0.25, 0.25, 0.5]] * 4)
+    assert draw(prob, np.float32([[0], [0.25], [0.75], [1]])).tolist() == [[0], [1], [2], [2]]
+
+
+def test_the_functions_of_the_virtual_machine_are_registered() -> None:
+    code = "import tvms; print(tvms.get_global_func('vm.builtin.make_shape')(None, 1, 0, 7))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "(7,)\n"
+
+
+@pytest.mark.parametrize("evaluate", [tvms.interpret, lambda module, name, x: tvms.compile(module)[name](x)])
+@pytest.mark.parametrize(
+    ("space", "memory"),
+    [
+        ('R.shape([4]), R.prim_value(0), R.dtype("float32"), R.str("global")', "vm"),
+        ('R.shape([16]), R.prim_value(0), R.str("global"), R.dtype("float32")', "memory"),
+    ],
+)
+def test_storage_has_a_size_in_bytes_or_a_shape(evaluate: Any, space: str, memory: str) -> None:
+    module = tvms.parse(f"""
+I.ir_module Module:
+    T.prim_func double(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            B[i] = A[i] * T.float32(2)
+
+    R.function(pure=False) main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        storage = R.{memory}.alloc_storage({space})
+        alloc = R.{memory}.alloc_tensor(storage, R.prim_value(0), R.shape([4]), R.dtype("float32"))
+        Module.double(x, alloc)
+        return alloc
+""")
+    x = np.arange(4, dtype=np.float32)
+    result = evaluate(module, "main", [x]) if evaluate is tvms.interpret else evaluate(module, "main", x)
+    np.testing.assert_array_equal(result, 2 * x)

@@ -7,4 +7,3 @@ from tvms.codegen.virtual_machine import VMInstrumentReturnKind as VMInstrumentR
 from tvms.codegen.virtual_machine import VirtualMachine as VirtualMachine
 from tvms.codegen.virtual_machine import build as build
 from tvms.codegen.virtual_machine import vm_builtins as vm_builtins
-from tvms.codegen.virtual_machine import vm_shapes as vm_shapes
