@@ -22,6 +22,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from enum import IntEnum
 from importlib import import_module
 from inspect import isfunction
 from types import FrameType
@@ -31,6 +32,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...ir import relax as relax_nodes
+from ...ir.api.constructor import Constructor
 from ...ir.api.relax import struct_info
 from ...ir.base import BaseFunc, IRModule, Node, Source
 from ...ir.building.values import apply, plain_nodes
@@ -118,9 +120,9 @@ def _make(path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if dialect == "T" and is_dtype(name):
         return te.const(args[0], name) if args else te.var("v", name)
     if dialect == "T":
-        function = te.cast if name == "cast" else getattr(import_module("tvms.tir"), name, None)
-        if isfunction(function) or isinstance(function, te.Reducer):
-            return function(*args, **kwargs)
+        function: Any = te.cast if name == "cast" else getattr(import_module("tvms.tir"), name, None)
+        if isfunction(function) or isinstance(function, te.Reducer | Constructor):
+            return cast("Any", function)(*args, **kwargs)
     raise TypeError(path)
 
 
@@ -245,6 +247,8 @@ def _value(value: Any) -> Any:
     if isinstance(operator, str):
         return _value(Dialect("R", f"R.{operator}"))
     value = plain_nodes(value)
+    if isinstance(value, IntEnum):
+        return int(value)
     if value is None or isinstance(value, bool | int | float | str | Node):
         return value
     if isinstance(value, list | tuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Any
 
 import pytest
@@ -28,6 +29,39 @@ def test_f_strings_are_constants() -> None:
     assert f.attrs["global_symbol"] == "main_gemm"
     assert f.attrs["kind"] == "6/'gemm'"
     assert 'T.block("é_gemm")' in f.script()
+
+
+def test_functions_of_the_program_make_nodes_of_loop_functions() -> None:
+    def widened(x: Any, y: Any) -> Any:
+        return T.Cast("float32", x * y) + T.Select(x > y, T.float32(1), T.float32(0))
+
+    @T.prim_func(private=True)
+    def f(A: T.Buffer((4,), "float16"), B: T.Buffer((4,), "float32")) -> None:
+        for i in range(4):
+            B[i] = widened(A[i], A[i])
+
+    @T.prim_func(private=True)
+    def expected(A: T.Buffer((4,), "float16"), B: T.Buffer((4,), "float32")) -> None:
+        for i in range(4):
+            B[i] = T.Cast("float32", A[i] * A[i]) + T.Select(A[i] > A[i], T.float32(1), T.float32(0))
+
+    tvms.ir.assert_structural_equal(f, expected)
+
+
+class Code(IntEnum):
+    STORE = 3
+
+
+def test_members_of_enumerations_are_numbers() -> None:
+    @R.function(pure=False)
+    def f(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        R.call_packed("vm.builtin.match_shape", x, Code.STORE, sinfo_args=[R.Tuple()])
+        return x
+
+    module = tvms.IRModule({"f": f})
+    assert "R.prim_value(3)" in f.script()
+    assert tvms.structural_equal(tvms.parse(module.script()), module)
+    tvms.compile(module)  # packs the program
 
 
 @pytest.mark.parametrize("bias", [None, 2])
