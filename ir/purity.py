@@ -11,6 +11,8 @@ FORCE_PURE = "relax.force_pure"
 
 VIEWS = frozenset(("relax.reshape", "relax.memory.view", "relax.memory.ensure_zero_offset"))
 """Operators whose result may share the memory of an argument."""
+_UNKNOWN = frozenset(("relax.call_pure_packed", "relax.call_inplace_packed", "relax.invoke_pure_closure"))
+"""Operators that call a function of which nothing is known."""
 
 
 def is_pure_call(call: relax.Call, module: IRModule | None) -> bool:
@@ -30,6 +32,11 @@ def is_pure_call(call: relax.Call, module: IRModule | None) -> bool:
             return _type_is_pure(info)
         case _:
             return True
+
+
+def may_return_argument(call: relax.Call) -> bool:
+    """Return whether the result of a call may be, or contain, an argument or memory of it."""
+    return not isinstance(call.op, Op) or call.op.name in VIEWS or call.op.name in _UNKNOWN
 
 
 def inplace_arguments(value: relax.Expr) -> tuple[relax.Expr, ...]:

@@ -170,7 +170,7 @@ class _Fuser:
             if not isinstance(node, tir.Block):
                 return None
             return replace(
-                node, name_hint=names[node.name_hint], reads=_distinct(node.reads), writes=_distinct(node.writes)
+                node, name_hint=names[node.name_hint], reads=distinct_regions(node.reads), writes=distinct_regions(node.writes)
             )
 
         body = rewrite(root.body, complete)
@@ -281,7 +281,7 @@ def _defined(node: Node) -> Iterable[tir.Var]:
             return ()
 
 
-def _distinct(regions: Sequence[tir.BufferRegion]) -> tuple[tir.BufferRegion, ...]:
+def distinct_regions(regions: Sequence[tir.BufferRegion]) -> tuple[tir.BufferRegion, ...]:
     """Return the regions without duplicates, which occur if two arguments are the same."""
     kept: list[tir.BufferRegion] = []
     for region in regions:

@@ -134,7 +134,7 @@ class _Legalizer:
         if key is not None and key in self._known:
             name, positions = self._known[key]
             return _call_tir(call, name, tuple(call.args[position] for position in positions))
-        lowered = _lower(op, call, self._bound)
+        lowered = lowered_call(op, call, self._bound)
         if lowered is None:
             return call
         name = self._table.add(lowered.function, numbered(op.prim_func_name))
@@ -188,8 +188,11 @@ def _at_run_time(op: RelaxOp, call: Call) -> Call:
     return Call(Op("relax.call_pure_packed"), args, {}, (info,), span=call.span, struct_info=info)
 
 
-def _lower(op: RelaxOp, call: Call, bound: Mapping[relax.Var, Expr]) -> LoopCall | None:
-    """Return the PrimFunc that computes `call`; None if a shape or a dtype is unknown."""
+def lowered_call(op: RelaxOp, call: Call, bound: Mapping[relax.Var, Expr]) -> LoopCall | None:
+    """Return the PrimFunc that computes `call`, a call of `op`; None if a shape or a dtype is unknown.
+
+    `bound` maps variables to their values.
+    """
     try:
         result = infer_struct_info(call)
     except TvmsError:

@@ -13,13 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from .. import relax, tir
-from ..base import GlobalVar, IRModule, Node, Op
-from ..purity import VIEWS, inplace_arguments
+from ..base import GlobalVar, IRModule, Node
+from ..purity import inplace_arguments, may_return_argument
 from ..variables import free_variables
 from ..visit import walk
 
-_FUNCTIONS = frozenset(("relax.call_pure_packed", "relax.call_inplace_packed", "relax.invoke_pure_closure"))
-"""Calls that may return their arguments, as calls of graph functions may."""
 _Memory: TypeAlias = frozenset[relax.Var]
 """Allocations, represented by the variables that held them first."""
 
@@ -115,6 +113,4 @@ def _held_by(parts: Iterable[Node], held: Mapping[relax.Var, _Memory]) -> _Memor
 
 def _may_hold(value: relax.Expr) -> bool:
     """Return whether a value may be, or contain, memory that existed before."""
-    if isinstance(value, relax.Call) and isinstance(value.op, Op):
-        return value.op.name in VIEWS or value.op.name in _FUNCTIONS
-    return True
+    return may_return_argument(value) if isinstance(value, relax.Call) else True

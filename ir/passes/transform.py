@@ -233,6 +233,7 @@ _FILES = (
     "normalize",
     "legalize_ops",
     "legalize_collectives",
+    "dataflow_use_inplace_calls",
     "dead_code",
     "common_subexpressions",
     "canonicalize_bindings",

@@ -122,6 +122,12 @@ def ConvertToDataflow(min_size: builtins.int = 2) -> tvms.ir.passes.transform.Pa
     An existing dataflow block is extended by adjacent pure bindings, regardless of their number.
     """
 from tvms.ir.passes.catalogue import DataflowBlockPass as DataflowBlockPass
+def DataflowUseInplaceCalls() -> tvms.ir.passes.transform.Pass:
+    """Replace calls of elementwise operators in dataflow blocks by in-place calls where no other value needs the memory.
+
+    An argument is overwritten if it has the shape and dtype of the result, and if neither it nor another variable that may hold
+    its memory is used later. Parameters and constants are never overwritten.
+    """
 def DeadCodeElimination(entry_functions: collections.abc.Sequence[builtins.str] | None = None) -> tvms.ir.passes.transform.Pass:
     """Remove unused pure bindings, and functions that neither `entry_functions` nor public functions reach.
 
