@@ -113,6 +113,7 @@ _ALIASES = {
     "tvms.error": "tvms.ir.api.error",
     "tvms.instrument": "tvms.ir.passes.instrument",
     "tvms.ir.attrs": "tvms.ir",
+    "tvms.ir.container": "tvms.ir",
     "tvms.ir.expr": "tvms.ir",
     "tvms.ir.function": "tvms.ir",
     "tvms.ir.global_info": "tvms.ir",

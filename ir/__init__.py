@@ -8,6 +8,7 @@ from . import hooks
 
 if TYPE_CHECKING:
     from .api.json_graph import load_json, save_json
+    from .api.operator_attributes import register_op_attr
     from .api.program import (
         Array,
         BaseExpr,
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Array", "BaseExpr", "BaseFunc", "CallingConv", "DictAttrs", "DummyGlobalInfo", "FuncType", "GlobalInfo", "GlobalVar", "IRModule", "Map", "Node", "Op", "PointerType", "PrimExpr",
-    "PrimType", "Range", "RelaxExpr", "Span", "TensorMapType", "TupleType", "Type", "VDevice", "assert_structural_equal", "load_json", "save_json",
-    "structural_equal", "structural_hash", "transform",
+    "PrimType", "Range", "RelaxExpr", "Span", "TensorMapType", "TupleType", "Type", "VDevice", "assert_structural_equal", "load_json", "register_op_attr",
+    "save_json", "structural_equal", "structural_hash", "transform",
 ]  # fmt: skip
 
 
@@ -182,6 +183,12 @@ def _operator_attribute(name: str, attribute: str) -> Any:
     return operator_attribute(name, attribute)
 
 
+def _reset_operator_attribute(name: str, attribute: str) -> None:
+    from .api.operator_attributes import reset_operator_attribute
+
+    reset_operator_attribute(name, attribute)
+
+
 def _function_struct_info(function: Any) -> Any:
     from .infer import function_struct_info
 
@@ -215,6 +222,7 @@ hooks.define(
     topi=_topi,
     integers=_integers,
     operator_attribute=_operator_attribute,
+    reset_operator_attribute=_reset_operator_attribute,
 )
 
 
@@ -225,6 +233,10 @@ def __getattr__(name: str) -> Any:
         from .passes import transform
 
         return transform
+    if name == "register_op_attr":
+        from .api.operator_attributes import register_op_attr
+
+        return register_op_attr
     from . import base, diagnostics, tir
     from .api import json_graph, program
 

@@ -138,6 +138,10 @@ class Op(Node, frozen=True, eq=False):
         """Return what is known of this operator under TVM's name, such as "FPrimalGradient", its gradient; None if nothing is."""
         return hooks.call("operator_attribute", self.name, attr_name)
 
+    def reset_attr(self, attr_name: str) -> None:
+        """Remove an attribute that `tvms.ir.register_op_attr` gave to this operator."""
+        hooks.call("reset_operator_attribute", self.name, attr_name)
+
     def has_attr(self, attr_name: str) -> bool:
         """Return whether `get_attr` knows the attribute."""
         return self.get_attr(attr_name) is not None

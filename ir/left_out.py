@@ -75,10 +75,6 @@ LEFT_OUT = {
     "ir.SourceName": "a span has its source: span.source",
     "ir.make_node": _ATTRS,
     "ir.register_intrin_lowering": _COMPILED,
-    "ir.register_op_attr": (
-        "operators are declared in tvms; call your own function with R.call_tir or R.call_dps_packed, and replace operators "
-        "with relax.dpl.PatternMatchingRewriter"
-    ),
     "meta_schedule.builder": _MEASURED,
     "meta_schedule.cost_model": _MEASURED,
     "meta_schedule.database": "a database is one file: meta_schedule.Database(path)",

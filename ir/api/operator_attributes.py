@@ -1,19 +1,87 @@
-"""What tvms knows of an operator, under the names of TVM's attributes (TVM: `Op.get_attr`)."""
+"""What tvms knows of an operator, and operators of a program, under the names of TVM's attributes (TVM: `Op.get_attr`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, cast
 
 from msgspec.structs import replace
 
 from .. import relax
 from ..base import StructInfo
+from ..building.block_builder import BlockBuilder
 from ..building.values import apply
+from ..diagnostics import error
 from ..infer import infer_struct_info
-from ..ops.registry import find
+from ..ops.registry import Param, RelaxOp, find, register, unregister
 from ..passes.gradient import find_rule
 from ..passes.gradient_rules import Rule
+from ..passes.legalize_ops import register_legalize, unregister_legalize
+
+_given: dict[str, dict[str, Any]] = {}
+"""Attributes that a program registered, by operator."""
+_ANY_ARGS = (Param("args", "exprs"),)
+"""The parameters of the operators that a program registers."""
+
+
+def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int = 10) -> Any:
+    """Give the operator `op_name` an attribute, and register it if there is no such operator; a decorator without `value`.
+
+    "FInferStructInfo" is a function of a call and a builder that returns the struct info, "FPurity" a bool, "FLegalize" a function
+    of a builder and a call that returns its replacement in `LegalizeOps`, and "FNormalize" one that returns its normal
+    form. Other attributes are kept for `Op.get_attr`. An operator of tvms takes "FLegalize" only. `level` has no effect.
+
+    Raises TvmsError: E0104 for another of these attributes of an operator of tvms.
+    """
+    if value is None:
+        return partial(register_op_attr, op_name, attr_key, level=level)
+    if attr_key in ("FInferStructInfo", "FPurity", "FNormalize") and not _is_own(op_name):
+        reason = f"'{attr_key}' of the operator '{op_name}' is defined by tvms"
+        raise error("E0104", reason, help="register an operator of another name")
+    _given.setdefault(op_name, {})[attr_key] = value
+    if attr_key == "FLegalize":
+        register_legalize(op_name, value)
+    _declare(op_name)
+    return value
+
+
+def reset_operator_attribute(op_name: str, attr_key: str) -> None:
+    """Remove an attribute that a program gave to an operator; one of the program without attributes is no longer registered."""
+    _given.get(op_name, {}).pop(attr_key, None)
+    if attr_key == "FLegalize":
+        unregister_legalize(op_name)
+    _declare(op_name)
+
+
+def _is_own(name: str) -> bool:
+    """Whether a program registered the operator, or can: tvms has none of this name."""
+    op = find(name)
+    return op is None or op.params is _ANY_ARGS
+
+
+def _declare(name: str) -> None:
+    """Register an operator of the program with its attributes."""
+    if _is_own(name):
+        unregister(name)
+        if given := _given.get(name):
+            register(_operator(name, given))
+
+
+def _operator(name: str, given: Mapping[str, Any]) -> RelaxOp:
+    infer, normalize = given.get("FInferStructInfo"), given.get("FNormalize")
+    return RelaxOp(
+        name,
+        _ANY_ARGS,
+        (lambda a: infer(a.call, _builder())) if infer else None,
+        "An operator of the program.",
+        pure=bool(given.get("FPurity", False)),
+        normalize=(lambda call: normalize(_builder(), call)) if normalize else None,
+    )
+
+
+def _builder() -> BlockBuilder:
+    return BlockBuilder.current() or BlockBuilder()
 
 
 def operator_attribute(name: str, attribute: str) -> Any:
@@ -21,7 +89,9 @@ def operator_attribute(name: str, attribute: str) -> Any:
 
     None if the operator has no such attribute.
     """
-    operator = find(name)
+    operator, given = find(name), _given.get(name, {})
+    if attribute in given:
+        return given[attribute]
     match attribute:
         case "FPrimalGradient":
             rule = find_rule(name)

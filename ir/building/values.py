@@ -8,10 +8,11 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from .. import relax, tir
+from ..base import Op
 from ..diagnostics import TvmsError, error
 from ..infer import infer_struct_info
 from ..ops.binding import as_expr, bind
-from ..ops.registry import get_op
+from ..ops.registry import find, get_op
 from ..relax import Call, Constant, Expr, ShapeExpr, TensorStructInfo, TupleStructInfo
 from .place import with_place
 
@@ -57,6 +58,12 @@ def inferred(expr: Expr) -> Expr:
         if isinstance(expr, Call) and any(arg.struct_info is None for arg in expr.args):
             return expr
         raise
+
+
+def normal_call(value: Expr) -> Expr:
+    """Return the normal form of a call that its operator defines; the same object for other values."""
+    op = find(value.op.name) if isinstance(value, Call) and isinstance(value.op, Op) else None
+    return op.normalize(value) if op is not None and op.normalize is not None and isinstance(value, Call) else value
 
 
 def apply(name: str, *args: Any, **keywords: Any) -> Expr:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from ..base import Span, StructInfo
 from ..diagnostics import TvmsError, error
 from ..functions import register_func
-from ..relax import Expr
+from ..relax import Call, Expr
 
 Kind: TypeAlias = Literal[
     # arguments of the call
@@ -123,6 +123,8 @@ class RelaxOp(Struct, frozen=True):
     """Whether all tensor arguments are broadcast against each other."""
     is_identity: bool = False
     """Whether a call returns its argument and is only a hint for passes before legalization."""
+    normalize: Callable[[Call], Expr] | None = None
+    """Returns the normal form of a call, the same object if the call has it."""
     prim_func: str = ""
     """The name of the PrimFunc after legalization; by default the last part of `name`."""
 
@@ -204,6 +206,11 @@ def register(op: RelaxOp) -> RelaxOp:
     if op.at_run_time:
         register_func(op.run_time_name, _computed(op))
     return op
+
+
+def unregister(name: str) -> None:
+    """Forget the operator `name`, if there is one."""
+    _ops.pop(name, None)
 
 
 def _module_in_import() -> str:

@@ -52,7 +52,7 @@ class Aliases:
             self.of[binding.var] = self._memory(binding.value, binding.var.struct_info)
 
     def _new(self, info: StructInfo | None = None) -> int:
-        """Return the number of a new value; the fields of a tuple are new values, too."""
+        """Return the number of a new value; the fields of a tuple are also new values."""
         number, self._count = self._count, self._count + 1
         if isinstance(info, relax.TupleStructInfo):
             fields: list[set[int]] = []

@@ -170,7 +170,10 @@ class _Fuser:
             if not isinstance(node, tir.Block):
                 return None
             return replace(
-                node, name_hint=names[node.name_hint], reads=distinct_regions(node.reads), writes=distinct_regions(node.writes)
+                node,
+                name_hint=names[node.name_hint],
+                reads=distinct_regions(node.reads),
+                writes=distinct_regions(node.writes),
             )
 
         body = rewrite(root.body, complete)

@@ -35,6 +35,11 @@ def register_legalize(op_name: str, legal_func: LegalizeFunc | None = None) -> A
     return legal_func
 
 
+def unregister_legalize(op_name: str) -> None:
+    """Forget the function of `register_legalize` for an operator, if there is one."""
+    _registered.pop(op_name, None)
+
+
 @declare_pass("LegalizeOps")
 @deep
 def legalize_ops(

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from .. import relax
 from ..base import IRModule
 from ..building.nested_bodies import unnested
+from ..building.values import normal_call
 from ..deep import deep
 from .flatten import flatten
 from .rewriter import ValueRewriter, commented_bindings
@@ -31,6 +32,9 @@ def normalized(function: relax.Function) -> relax.Function:
 
 
 class _Normalizer(ValueRewriter):
+    def value(self, binding: relax.Binding) -> relax.Expr:
+        return normal_call(binding.value)
+
     def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
         """Return a binding whose variable has struct info, preceded by the bindings that it needs."""
         *before, last = super().binding(binding)

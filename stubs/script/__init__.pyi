@@ -1,6 +1,7 @@
 """`tvms.script`. Generated from the declarations; do not edit."""
 
 from tvms.dsl.script import BaseFunc as BaseFunc
+from tvms.dsl.script import Constructor as Constructor
 from tvms.dsl.script import Dialect as Dialect
 from tvms.dsl.script import HostValue as HostValue
 from tvms.dsl.script import IRModule as IRModule

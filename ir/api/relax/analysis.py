@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from ... import relax, tir
 from ...base import BaseFunc, GlobalVar, IRModule, Node, Op, StructInfo
-from ...building.values import dimension, plain_nodes
+from ...building.values import dimension, normal_call, plain_nodes
 from ...diagnostics import error
 from ...dtype import parse_dtype
 from ...equal import structural_equal
@@ -94,6 +94,8 @@ def is_normal(function: relax.Function) -> bool:
     for node in walk(function):
         match node:
             case relax.Call():
+                if normal_call(node) is not node:
+                    return False
                 operands: tuple[Node, ...] = (node.op, *node.args)
             case relax.Tuple():
                 operands = node.fields
