@@ -168,9 +168,17 @@ class CostModel:
 
     def _fit_trees(self) -> Any:
         lightgbm: Any = import_module("lightgbm")
-        options = {"num_leaves": 15, "min_child_samples": 4, "n_estimators": 80, "learning_rate": 0.1}
-        trees = lightgbm.LGBMRegressor(**options, n_jobs=1, random_state=0, deterministic=True, verbose=-1)
-        return trees.fit(np.asarray(self._rows, float), np.asarray(self._values))
+        options = {
+            "objective": "regression",
+            "num_leaves": 15,
+            "min_data_in_leaf": 4,
+            "learning_rate": 0.1,
+            "verbose": -1,
+        }
+        known = lightgbm.Dataset(np.asarray(self._rows, float), np.asarray(self._values))
+        return lightgbm.train(
+            {**options, "num_threads": 1, "seed": 0, "deterministic": True}, known, num_boost_round=80
+        )
 
 
 def _products(rows: Sequence[Sequence[float]]) -> NDArray[np.float64]:

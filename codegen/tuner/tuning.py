@@ -62,6 +62,8 @@ class TaskState(Struct, eq=False):
     """The best schedule, for the function `main`; None if nothing is faster than the baseline."""
     curve: list[float] = []
     """Best relative time after each trial."""
+    moments: list[float] = []
+    """Seconds from the start of the run to the end of the batch of each trial."""
 
     @property
     def time(self) -> float:
@@ -98,22 +100,23 @@ class Tuning:
         report: Callable[[Sequence[TaskState]], None] = lambda states: None,
     ) -> None:  # fmt: skip
         self.target, self.plan, self.runner, self.database, self.report = target, plan, runner, database, report
-        self.states = [TaskState(task, outcomes=Counter(), reasons=Counter(), curve=[]) for task in tasks]
+        self.states = [TaskState(task, outcomes=Counter(), reasons=Counter(), curve=[], moments=[]) for task in tasks]
         self._searches: dict[str, Search] = {}
         self._key = target_key(target, plan.threads)
         self._kind = kind_of(target.name) or "llvm"
         self._known: dict[str, dict[str, Outcome]] = {}
         self._baselines: dict[str, str] = {}
         """The keys of the baselines."""
+        self._start = 0.0
 
     def run(self, left_out: dict[str, str] | None = None) -> Result:
         """Search until the plan is fulfilled; Ctrl-C ends the search early, and keeps what was measured."""
-        start = time.monotonic()
+        self._start = time.monotonic()
         stopped = "all trials are done"
         try:
             for state in self.states:
                 self._open(state)
-            stopped = self._search(start)
+            stopped = self._search()
         except KeyboardInterrupt:
             stopped = "interrupted"
         for state in self.states:
@@ -121,7 +124,7 @@ class Tuning:
                 self._confirm(state)
             self._choose(state)
         self.report(self.states)
-        return Result(tuple(self.states), left_out or {}, stopped, time.monotonic() - start)
+        return Result(tuple(self.states), left_out or {}, stopped, self._seconds())
 
     # --- Tasks
 
@@ -173,11 +176,11 @@ class Tuning:
                 )
         return found
 
-    def _search(self, start: float) -> str:
+    def _search(self) -> str:
         plan = self.plan
         done = 0
         while done < plan.trials:
-            if time.monotonic() - start > plan.seconds:
+            if self._seconds() > plan.seconds:
                 return "the time is up"
             state = self._next()
             if state is None:
@@ -223,6 +226,11 @@ class Tuning:
         state.since_best = 0 if is_better else state.since_best + 1
         state.best = min(state.best, outcome.ratio)
         state.curve.append(state.best)
+        state.moments.append(self._seconds())
+
+    def _seconds(self) -> float:
+        """Return the seconds since the start of the run."""
+        return time.monotonic() - self._start
 
     # --- Measurements
 

@@ -18,7 +18,7 @@ from . import common_options
 from .arguments import split_pairs
 from .files import write_module, write_output
 from .reporting import UsageError, report_notes, say_list
-from .tuning_view import TuningView, described, rounded
+from .tuning_view import TuningView, check_plot, described, rounded, write_plot
 
 if TYPE_CHECKING:
     from ...codegen.target import Target
@@ -35,6 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.write and arguments.file == "-":
         raise UsageError("--write needs a file, not standard input", help="print the schedules, or use -o")
+    if arguments.plot is not None:
+        check_plot(arguments.plot)
     module, target = common_options.loaded(arguments), get_target(arguments.target)
     check_tunable(target)
     plan = _plan(arguments)
@@ -82,6 +84,8 @@ def _finish(arguments: argparse.Namespace, module: IRModule, target: Target, res
         _show(arguments, target, result)
     if not any(state.baseline for state in result.states):
         raise _nothing(result)
+    if arguments.plot is not None:
+        write_plot(result.states, arguments.plot)
     if arguments.write:
         _write(arguments.file, module, texts)
     elif arguments.output is not None:

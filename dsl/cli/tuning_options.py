@@ -50,6 +50,11 @@ def _add_tune(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", dest="output", metavar="OUT", help="write the module with the best schedules to this file"
     )
     parser.add_argument(
+        "--plot",
+        metavar="FILE",
+        help="draw the best speed of each function after each trial and over time: an .svg or .png file",
+    )
+    parser.add_argument(
         "--dim",
         metavar="NAME=SIZE",
         action="append",

@@ -1,16 +1,29 @@
-"""The progress of `tvms tune`: a table that is updated in place on a terminal, a line for each tenth of the trials otherwise."""
+"""The progress of `tvms tune`: a table that is updated in place on a terminal, a line for each tenth of the trials otherwise; and its
+curves, which `--plot FILE` draws with matplotlib (extra `tune`).
+"""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from io import BytesIO
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from ...ir.diagnostics import error
+from ...ir.files import write_whole
 from ...ir.sanitize import say, visible
+from .reporting import UsageError
 
 if TYPE_CHECKING:
     from ...codegen.tuner.tuning import TaskState
+
+_FORMATS = (".svg", ".png")
+_MOST = 10
+"""Number of curves that have a name in the legend."""
 
 
 def rounded(value: float) -> float:
@@ -86,3 +99,45 @@ class TuningView:
             )  # fmt: skip
             table.add_row(*[Text(visible(cell)) for cell in cells])
         return table
+
+
+# --- Curves ---------------------------------------------------------------------------------------------------------
+
+
+def check_plot(path: str) -> None:
+    """Raise UsageError if the name of a plot does not end in .svg or .png, E0812 if matplotlib is not installed."""
+    if PurePath(path).suffix not in _FORMATS:
+        raise UsageError(
+            f"--plot {path}: expected a name that ends in {' or '.join(_FORMATS)}", help="name it curves.svg"
+        )
+    if find_spec("matplotlib") is None:
+        help = "pip install 'tvms-lang[tune]'"
+        raise error("E0812", "tvms tune --plot needs matplotlib, which is not installed", None, help)
+
+
+def write_plot(states: Sequence[TaskState], path: str) -> None:
+    """Write the curves of all functions with trials to a file, as SVG or PNG."""
+    figure: Any = import_module("matplotlib.figure").Figure(figsize=(9, 4), layout="constrained")
+    by_trial, by_time = figure.subplots(1, 2, sharey=True)
+    searched = sorted((state for state in states if state.curve), key=lambda state: state.best)
+    for number, state in enumerate(searched):
+        name = _label(state) if number < _MOST else None
+        speedups = [1.0, *[1 / best for best in state.curve]]
+        by_trial.step(range(len(speedups)), speedups, where="post", label=name)
+        by_time.step([0.0, *state.moments], speedups, where="post")
+    by_trial.set(xlabel="trials of the function", ylabel="speed relative to the baseline")
+    by_time.set(xlabel="seconds of the run")
+    for axes in (by_trial, by_time):
+        axes.grid(alpha=0.3)
+    if searched:
+        by_trial.legend(fontsize="small")
+    data, suffix = BytesIO(), PurePath(path).suffix
+    with import_module("matplotlib").rc_context({"svg.hashsalt": "tvms"}):
+        figure.savefig(data, format=suffix[1:], **({"metadata": {"Date": None}} if suffix == ".svg" else {}))
+    write_whole(data.getvalue(), path)
+
+
+def _label(state: TaskState) -> str:
+    """Return the name of a task for a legend, which takes dollars as formulas, and leaves names with a leading underscore out."""
+    others = len(state.task.names) - 1
+    return state.task.name.replace("$", r"\$").lstrip("_") + (f" and {others} more" if others else "")

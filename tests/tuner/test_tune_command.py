@@ -42,6 +42,33 @@ def test_a_file_is_tuned_and_compiled_with_the_result(folder: Path, capsys: pyte
     np.testing.assert_allclose(c, a @ b, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["curves.svg", "curves.png"])
+def test_the_curves_of_a_run_are_drawn(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plot of the same run is the same file, but for the times; an earlier file is replaced."""
+    pytest.importorskip("matplotlib", reason="needs matplotlib (extra tune)")
+    monkeypatch.setattr("tvms.codegen.tuner.runner.LocalRunner", SimulatedRunner)
+    (folder / name).write_text("earlier", encoding="utf-8")
+    assert main(["tune", "a.tvms", "--trials", "6", "--plot", name]) == 0
+    data = (folder / name).read_bytes()
+    assert data.startswith(b"<?xml" if name.endswith(".svg") else b"\x89PNG")
+    assert len(data) > 5000
+
+
+def test_what_a_plot_needs_is_checked_before_the_search(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is measured if the plot could not be written."""
+    assert main(["tune", "a.tvms", "--plot", "curves.bmp"]) == 2
+    assert "--plot curves.bmp: expected a name that ends in .svg or .png\n" in capsys.readouterr().err
+    monkeypatch.setattr("tvms.dsl.cli.tuning_view.find_spec", lambda name: None)
+    assert main(["tune", "a.tvms", "--plot", "curves.svg"]) == 2
+    assert capsys.readouterr().err == (
+        "error[E0812]: tvms tune --plot needs matplotlib, which is not installed\n"
+        "  = help: pip install 'tvms-lang[tune]'\n"
+    )
+    assert not (folder / "tvms-tuning.db").exists()
+
+
 def test_the_best_schedule_is_written_once(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
