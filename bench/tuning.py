@@ -3,7 +3,7 @@
     python bench/tuning.py [--trials 128] [--threads 1] [--peer PYTHON] [--minutes 15] [--state FILE] [NAME …]
 
 For each workload: trials a minute, the time with the default schedule, the best time, and the outcomes of trials. `--peer` names an
-interpreter with apache-tvm 0.27, psutil and xgboost, which searches the same loop functions with as many trials (`peers/tvm_tuning.py`). The
+interpreter with apache-tvm 0.27, psutil, cloudpickle and xgboost, which searches the same loop functions with as many trials (`peers/tvm_tuning.py`). The
 best programs of both and the default then run alternately; times are medians of rounds, ratios medians of the ratios of rounds.
 
 `--minutes` limits the whole run: each search gets an equal part of what is left. With `--state`, workloads that the file holds are not
@@ -187,7 +187,9 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", default=list(WORKLOADS))
     parser.add_argument("--trials", type=int, default=128)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--peer", metavar="PYTHON", help="an interpreter with apache-tvm 0.27, psutil and xgboost")
+    parser.add_argument(
+        "--peer", metavar="PYTHON", help="an interpreter with apache-tvm 0.27, psutil, cloudpickle and xgboost"
+    )
     parser.add_argument("--minutes", type=float, default=float("inf"))
     parser.add_argument("--state", type=Path, metavar="FILE")
     given = parser.parse_args()
