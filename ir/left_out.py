@@ -20,7 +20,7 @@ _RUNTIMES = "TVM replaced the graph executor by Relax's virtual machine; use tvm
 _TUNING = "tune with 'tvms tune', which writes the best schedule into the text"
 _MEASURED = "meta_schedule.tune_tir builds, measures and searches itself; its arguments limit the trials"
 _PROCESSORS = "tvms tunes for processors; tvms.dlight schedules for GPUs"
-_POSTPROC = "the compiler lowers schedules without postprocessors; give the steps in the S.schedule, or in space_generator.ScheduleFn"
+_POSTPROC = "the rules apply these steps themselves; give others in the S.schedule, or in space_generator.ScheduleFn"
 _SPACES = "a search space is an S.schedule that draws numbers: write it into the file, or see docs/tuning.md"
 _ATTRS = "attributes of a node are its fields: read call.attrs, and pass keywords to the operator"
 _CXX = "it is a part of TVM's C++ objects, which tvms does not have"
@@ -77,16 +77,17 @@ LEFT_OUT = {
     "ir.register_intrin_lowering": _COMPILED,
     "meta_schedule.builder": _MEASURED,
     "meta_schedule.cost_model": _MEASURED,
-    "meta_schedule.database": "a database is one file: meta_schedule.Database(path)",
-    "meta_schedule.mutator": _MEASURED,
-    "meta_schedule.postproc": _POSTPROC,
+    "meta_schedule.mutator.MutateParallel": "the outer loops of a schedule run in parallel as a whole; there is no number to change",
+    "meta_schedule.postproc.DisallowAsyncStridedMemCopy": _HARDWARE,
+    "meta_schedule.postproc.RewriteCooperativeFetch": _POSTPROC,
+    "meta_schedule.postproc.RewriteLayout": _POSTPROC,
+    "meta_schedule.postproc.RewriteParallelVectorizeUnroll": _POSTPROC,
+    "meta_schedule.postproc.VerifyGPUCode": "tvms.compile says what a GPU cannot run",
+    "meta_schedule.postproc.VerifyVTCMLimit": _HARDWARE,
     "meta_schedule.runner": _MEASURED,
-    "meta_schedule.schedule_rule.AutoBind": _PROCESSORS,
-    "meta_schedule.schedule_rule.CrossThreadReduction": _PROCESSORS,
     "meta_schedule.schedule_rule.MultiLevelTilingTensorCore": _PROCESSORS,
     "meta_schedule.schedule_rule.MultiLevelTilingWideVector": _SPACES,
     "meta_schedule.schedule_rule.MultiLevelTilingWithIntrin": _SPACES,
-    "meta_schedule.schedule_rule.RandomComputeLocation": _SPACES,
     "meta_schedule.search_strategy": _MEASURED,
     "meta_schedule.task_scheduler": _MEASURED,
     "metal": _HARDWARE,

@@ -56,18 +56,18 @@ class Candidate(Struct, frozen=True, eq=False):
         return Draft(self.space, tuple([drawn for drawn in self.trace.insts if drawn.decision is not None]))
 
 
-def draw(module: IRModule, space: Space, random: Random, target: str) -> Candidate | TvmsError:
-    """Return a random schedule of a space, or the error of a step that is refused."""
+def draw(module: IRModule, space: Space, random: Random, target: str) -> Candidate | str:
+    """Return a random schedule of a space, or why it is refused."""
     return _replayed(module, space, target, random.randrange(1, _SEEDS), ())
 
 
 def mutate(draft: Draft, random: Random) -> Draft | None:
     """Return a draft with one other decision; None if nothing can be changed."""
-    places = [place for place, instruction in enumerate(draft.draws) if _has_choice(instruction)]
+    places = [place for place, instruction in enumerate(draft.draws) if has_choice(instruction)]
     if not places:
         return None
     place = random.choice(places)
-    decision = _mutated(draft.draws[place], random)
+    decision = mutated(draft.draws[place], random)
     if decision is None:
         return None
     draws = list(draft.draws)
@@ -75,19 +75,20 @@ def mutate(draft: Draft, random: Random) -> Draft | None:
     return Draft(draft.space, tuple(draws))
 
 
-def make(module: IRModule, draft: Draft, target: str) -> Candidate | TvmsError:
-    """Return the schedule of a draft, or the error of a step that is refused."""
+def make(module: IRModule, draft: Draft, target: str) -> Candidate | str:
+    """Return the schedule of a draft, or why it is refused."""
     return _replayed(module, draft.space, target, 1, draft.decisions())
 
 
-def _replayed(
-    module: IRModule, space: Space, target: str, seed: int, decisions: Sequence[Any]
-) -> Candidate | TvmsError:
+def _replayed(module: IRModule, space: Space, target: str, seed: int, decisions: Sequence[Any]) -> Candidate | str:
     schedule = _Guided(module, seed, decisions)
     try:
         schedule.replay(space.text, target)
+        declined = space.complete(schedule)
     except TvmsError as refused:
-        return refused
+        return refused.diagnostics[0].message
+    if declined:
+        return declined
     function = schedule.mod.functions[FUNCTION]
     assert isinstance(function, tir.PrimFunc)
     return Candidate(space, schedule.trace, function, key_of(function))
@@ -123,13 +124,14 @@ def _chosen(instruction: Instruction) -> Sequence[int]:
             return list(factors)
 
 
-def _has_choice(instruction: Instruction) -> bool:
+def has_choice(instruction: Instruction) -> bool:
+    """Return whether a draw has more than one decision."""
     if instruction.primitive.name == "sample_categorical":
         return len(instruction.arguments["candidates"]) > 1
     return not isinstance(instruction.decision, tuple) or max(_chosen(instruction)) > 1
 
 
-def _mutated(instruction: Instruction, random: Random) -> Any:
+def mutated(instruction: Instruction, random: Random) -> Any:
     """Return another decision: a neighbor or any other candidate, or factors of which one gives a prime to another one."""
     decision = instruction.decision
     if instruction.primitive.name == "sample_categorical":
@@ -138,7 +140,7 @@ def _mutated(instruction: Instruction, random: Random) -> Any:
         near = [index for index in others if abs(index - decision) == 1]
         return random.choice(near if random.random() < 0.5 else others)
     if isinstance(decision, int):
-        return random.randrange(-2, decision + 4)
+        return random.choice([place for place in range(-2, decision + 4) if place != decision])
     factors = list(decision)
     givers = [index for index, factor in enumerate(factors) if factor > 1]
     if len(factors) < 2 or not givers:

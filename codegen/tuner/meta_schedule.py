@@ -4,8 +4,8 @@
         database = meta_schedule.tune_tir(mod, target="llvm", work_dir="work", max_trials_global=64)
         schedule = meta_schedule.compile_tir(database, mod, target="llvm")
 
-Search and measurements are those of `tvms tune`; TVM's objects for them (`Builder`, `Runner`, `Mutator`) do not exist. Spaces may
-come from generators with rules (`space_generator`, `schedule_rule`), which make schedule texts.
+Search and measurements are those of `tvms tune`; TVM's objects for them (`Builder`, `Runner`, `CostModel`) do not exist. Spaces may
+come from generators with rules (`space_generator`, `schedule_rule`), which make schedule texts, and with postprocessors (`postproc`).
 """
 
 from __future__ import annotations
@@ -26,14 +26,33 @@ from ...ir.schedule.apply import apply_schedules
 from ..current_target import default_target
 from ..target import TargetLike, get_target
 from ..tuned import with_tuned
+from . import tvm_database
 from .database import Database
+from .mutator import Mutator, PyMutator
+from .postproc import Postproc, PyPostproc
 from .runner import LocalRunner
-from .space_generator import SpaceGenerator, TuneContext, generated_spaces
+from .schedule_rule import PyScheduleRule, ScheduleRule
+from .space_generator import PySpaceGenerator, SpaceGenerator, TuneContext, generated_spaces
 from .tasks import check_tunable, tasks_of
 from .tuning import Plan, Tuning
 from .use import tuned_by, tuned_schedules
 
-__all__ = ["Database", "TuneContext", "compile_tir", "derived_object", "tune_relax", "tune_tir"]
+__all__ = [
+    "Database",
+    "Mutator",
+    "Postproc",
+    "PyMutator",
+    "PyPostproc",
+    "PyScheduleRule",
+    "PySpaceGenerator",
+    "ScheduleRule",
+    "SpaceGenerator",
+    "TuneContext",
+    "compile_tir",
+    "derived_object",
+    "tune_relax",
+    "tune_tir",
+]
 _Class = TypeVar("_Class", bound=type)
 FILE = "tvms-tuning.db"
 """Name of the database in a work directory."""
@@ -65,7 +84,9 @@ def tune_tir(
         raise ArgumentError([Diagnostic("E0702", reason, None, "leave it out")])
     tasks, left_out = tasks_of(as_module(mod), chosen)
     if not isinstance(space, str):
-        tasks = [replace(task, own=generated_spaces(space, task.workload, chosen)) for task in tasks]
+        tasks = [
+            replace(task, own=generated_spaces(space, task.workload, chosen), complete=space.complete) for task in tasks
+        ]
     folder = Path(work_dir)
     folder.mkdir(parents=True, exist_ok=True)
     database, runner = Database(folder / FILE), LocalRunner()
@@ -93,12 +114,17 @@ def tune_relax(
     return tune_tir(mod, target, work_dir, max_trials_global, **options)
 
 
-def compile_tir(database: Database, mod: IRModule | tir.PrimFunc, target: TargetLike | None) -> Schedule | None:
+def compile_tir(
+    database: Database | tvm_database.Database, mod: IRModule | tir.PrimFunc, target: TargetLike | None
+) -> Schedule | None:
     """Return the best schedule of a module of one loop function; None if the database has none (TVM:
     `meta_schedule.tir_integration.compile_tir`).
     """
+    chosen = get_target(default_target(target))
+    if isinstance(database, tvm_database.Database):
+        return database.query_schedule(as_module(mod), chosen)
     schedule = Schedule(mod)
-    texts = tuned_schedules(schedule.mod, get_target(default_target(target)), database)
+    texts = tuned_schedules(schedule.mod, chosen, database)
     for text in texts.values():
         schedule.replay(text)
     return schedule if texts else None

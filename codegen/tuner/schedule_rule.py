@@ -9,15 +9,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...ir import tir
 from ...ir.diagnostics import ArgumentError, Diagnostic
 from ...ir.functions import get_global_func
-from ...ir.schedule import BlockRV, Schedule
-from ..target import Target
+from ...ir.schedule import BlockRV, ExprRV, Schedule, ScheduleError
+from ..target import Target, get_target
 from .sketches import lanes_of, try_inline, try_partial_sums, try_rows, try_tiles
+from .threads import bind_unbound, try_shared_reduction
 
 __all__ = [
-    "AddRFactor", "ApplyCustomRule", "AutoInline", "InlineConstantScalars", "MultiLevelTiling", "ParallelizeVectorizeUnroll",
-    "PyScheduleRule", "ReuseType", "ScheduleRule",
+    "AddRFactor", "ApplyCustomRule", "AutoBind", "AutoInline", "CrossThreadReduction", "InlineConstantScalars", "MultiLevelTiling",
+    "ParallelizeVectorizeUnroll", "PyScheduleRule", "RandomComputeLocation", "ReuseType", "ScheduleRule",
 ]  # fmt: skip
 _LEVELS = "SSRSRS"
 
@@ -25,7 +27,7 @@ _LEVELS = "SSRSRS"
 class ScheduleRule(ABC):
     """A rule; subclasses define `apply` (TVM: `ScheduleRule`, `PyScheduleRule`)."""
 
-    target: Target
+    target: Target = get_target("llvm")
     """The target of the search; it is set before `apply` is called."""
 
     @abstractmethod
@@ -137,10 +139,66 @@ class ParallelizeVectorizeUnroll(ScheduleRule):
         return [made if has_changed else sch]
 
 
+class RandomComputeLocation(ScheduleRule):
+    """Compute a block without reductions at a drawn loop of its consumers (TVM: `RandomComputeLocation`)."""
+
+    def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
+        """See `ScheduleRule`."""
+        kinds = {axis.iter_type for axis in sch.get(block).iter_vars}
+        if kinds != {tir.IterVarType.DATA_PAR} or not sch.get_consumers(block):
+            return [sch]
+        made = sch.copy()
+        try:
+            made.compute_at(block, made.sample_compute_location(block), preserve_unit_loops=True)
+        except ScheduleError:
+            return [sch]
+        return [made]
+
+
+# --- Rules for GPUs -------------------------------------------------------------------------------------------------
+
+_EXTENTS = (32, 64, 128, 256, 512, 1024)
+
+
+class AutoBind(ScheduleRule):
+    """Bind the outer loops of a block that no thread executes to thread blocks and a drawn number of threads (TVM: `AutoBind`)."""
+
+    def __init__(
+        self, max_threadblocks: int = 256, thread_extents: Sequence[int] | None = None, max_threads_per_block: int = 1024
+    ) -> None:  # fmt: skip
+        """`thread_extents` are the numbers of threads that are drawn."""
+        self._blocks, self._threads = max_threadblocks, max_threads_per_block
+        self._extents = tuple(thread_extents or _EXTENTS)
+
+    def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
+        """See `ScheduleRule`."""
+        made = sch.copy()
+
+        def factor(most: int) -> int | ExprRV:
+            candidates = [extent for extent in self._extents if extent <= most]
+            return made.sample_categorical(candidates, _even(candidates)) if candidates else most
+
+        return [made if bind_unbound(made, block, self._blocks, self._threads, factor) else sch]
+
+
+class CrossThreadReduction(ScheduleRule):
+    """Let a drawn number of threads reduce together (TVM: `CrossThreadReduction`). The plain schedule is kept as well."""
+
+    def __init__(self, thread_extents: Sequence[int] | None = None) -> None:
+        """`thread_extents` are the numbers of threads that are drawn."""
+        self._extents = tuple(thread_extents or _EXTENTS)
+
+    def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
+        """See `ScheduleRule`."""
+        made = sch.copy()
+        return [sch, made] if try_shared_reduction(made, block, self._extents) else [sch]
+
+
 class ApplyCustomRule(ScheduleRule):
     """Apply a function to blocks with an annotation `schedule_rule` (TVM: `ApplyCustomRule`).
 
-    The function takes a schedule and the block. It is registered with the name that the annotation has after "meta_schedule.cpu.".
+    The function takes a schedule and the block. It is registered with the name that the annotation has after "meta_schedule.cpu.", or after
+    "meta_schedule.cuda." for GPUs.
     """
 
     def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
@@ -148,7 +206,8 @@ class ApplyCustomRule(ScheduleRule):
         name = sch.get(block).annotations.get("schedule_rule")
         if name is None or str(name) == "None":
             return [sch]
-        function: Any = get_global_func(f"meta_schedule.cpu.{getattr(name, 'value', name)}")
+        kind = "cuda" if self.target.arch else "cpu"
+        function: Any = get_global_func(f"meta_schedule.{kind}.{getattr(name, 'value', name)}")
         found = function(sch.copy(), block)
         return list(found) if isinstance(found, list | tuple) else [found]  # type: ignore[reportUnknownArgumentType]
 
@@ -159,6 +218,10 @@ _WRITE = "write the space as an S.schedule that draws, or as a function for spac
 def _is_scheduled(sch: Schedule, block: BlockRV) -> bool:
     """Return whether a loop around a block has a kind already."""
     return any(sch.get(loop).kind.value != "serial" for loop in sch.get_loops(block))
+
+
+def _even(candidates: Sequence[int]) -> list[float]:
+    return [1 / len(candidates)] * len(candidates)
 
 
 def _wrong(message: str, help: str) -> ArgumentError:

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...ir.base import IRModule
-from ...ir.diagnostics import TvmsError
 from ...ir.schedule.text import ScheduleText
 from .candidates import Candidate, Draft, draw, make, mutate
 from .spaces import Space
@@ -122,8 +121,8 @@ class Search:
             self._tried.add((option.space.name, option.decisions()))
         else:
             made = draw(self.module, option, self._random, self.target)
-        if isinstance(made, TvmsError):
-            self.refusals[made.diagnostics[0].message] += 1
+        if isinstance(made, str):
+            self.refusals[made] += 1
             return None
         return made
 

@@ -56,7 +56,7 @@ def sketches(module: IRModule, target: Target) -> list[tuple[str, ScheduleText]]
     return found
 
 
-class _Nest(Struct, frozen=True, eq=False):
+class Nest(Struct, frozen=True, eq=False):
     """The loops around one block, from the outermost that is around no other block and carries no dependence."""
 
     loops: tuple[LoopRV, ...]
@@ -102,7 +102,7 @@ class _Generator:
             return False
         return self._try("compute_inline", block)
 
-    def nest(self, block: BlockRV) -> _Nest | None:
+    def nest(self, block: BlockRV) -> Nest | None:
         """Return the loops of a block that can be reordered; None if there are none."""
         program, node = self.schedule.program(), self.schedule.get(block)
         handles = self.schedule.get_loops(block)
@@ -121,9 +121,9 @@ class _Generator:
         pairs = list(zip(handles[first:], kinds[first:], strict=True))
         spatial = tuple([handle for handle, kind in pairs if kind == {_DATA_PAR}])
         reduction = tuple([handle for handle, kind in pairs if kind == {_REDUCE}])
-        return _Nest(tuple(handles[first:]), spatial, reduction)
+        return Nest(tuple(handles[first:]), spatial, reduction)
 
-    def _scheduled(self, block: BlockRV, nest: _Nest) -> bool:
+    def _scheduled(self, block: BlockRV, nest: Nest) -> bool:
         """Schedule a reduction in tiles or partial sums; return whether that is done."""
         if not nest.reduction:
             return False
@@ -137,7 +137,7 @@ class _Generator:
 
     # --- Sketches
 
-    def tiles(self, block: BlockRV, nest: _Nest) -> bool:
+    def tiles(self, block: BlockRV, nest: Nest) -> bool:
         sch = self.schedule
         unrolled = [self._split(loop, 4, _LARGEST_UNROLLED) for loop in nest.spatial[:-1]]
         spatial = [*unrolled, self._split(nest.spatial[-1], 4, _LARGEST_TILE)]
@@ -159,7 +159,7 @@ class _Generator:
             self._vectorize_last(sch.decompose_reduction(block, levels[2][0]))
         return True
 
-    def parts(self, nest: _Nest) -> bool:
+    def parts(self, nest: Nest) -> bool:
         """Sum each lane of the last reduction loop apart."""
         _, inner = self.schedule.split(nest.reduction[-1], factors=[None, self._width()])
         if not self._try("rfactor", inner, 0):
@@ -167,7 +167,7 @@ class _Generator:
         self.is_special = True
         return True
 
-    def rows(self, nest: _Nest) -> None:
+    def rows(self, nest: Nest) -> None:
         """Run the outer loops in parallel, and the innermost one as vectors, if they are spatial."""
         if not nest.spatial:
             return
@@ -275,6 +275,12 @@ def try_rows(schedule: Schedule, block: BlockRV, lanes: int) -> bool:
     if nest is not None:
         generator.rows(nest)
     return any(inst.primitive.name in ("parallel", "vectorize") for inst in schedule.trace.insts[steps:])
+
+
+def nest_of(schedule: Schedule, block: BlockRV) -> Nest:
+    """Return the loops of a block that can be reordered; without loops if others are around them, or there are none."""
+    found = _Generator(schedule, 1, False, False).nest(block)
+    return found if found is not None and len(found.loops) == len(schedule.get_loops(block)) else Nest((), (), ())
 
 
 def as_space(schedule: Schedule) -> ScheduleText:

@@ -7,7 +7,7 @@ traces as texts: a space is a schedule text, whatever made it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -18,6 +18,8 @@ from ...ir.schedule import BlockRV, Schedule, ScheduleError
 from ...ir.schedule.apply import draws
 from ...ir.schedule.text import ScheduleText, Step
 from ..target import Target, get_target
+from .mutator import Mutator
+from .postproc import Postproc
 from .schedule_rule import AddRFactor, AutoInline, MultiLevelTiling, ParallelizeVectorizeUnroll, ReuseType, ScheduleRule
 from .sketches import as_space
 
@@ -29,11 +31,34 @@ class SpaceGenerator(ABC):
 
     target: Target = get_target("llvm")
     """The target of the search; it is set before `generate_design_space` is called."""
+    postprocs: Sequence[Postproc] = ()
+    """What completes or declines a schedule after its numbers are drawn."""
+    mutator_probs: Mapping[Mutator, float] = {}
+    """Mutators with their weights, for programs that call them: the search changes all draws with equal probability."""
 
     @abstractmethod
     def generate_design_space(self, mod: IRModule) -> list[Schedule]:
         """Return schedules, each a sample of a space."""
         ...
+
+    def complete(self, schedule: Schedule) -> str:
+        """Apply the postprocessors to a schedule; return why it is declined, or an empty text."""
+        declining = (postproc for postproc in self.postprocs if not postproc.apply(schedule))
+        return next((f"{type(postproc).__name__} declines the schedule" for postproc in declining), "")
+
+    def _take(self, parts: Mapping[str, object]) -> None:
+        """Take the arguments that all generators have; TVM's "from-target" means none. Raises ArgumentError E0702 for others."""
+        for name, value in parts.items():
+            if name not in _PARTS:
+                help = f"the arguments are {', '.join(_PARTS)}"
+                raise ArgumentError([Diagnostic("E0702", f"unknown argument '{name}'", None, help)])
+            if name == "sch_rules" or not value or value == "from-target":
+                continue
+            kind = Postproc if name == "postprocs" else Mutator
+            if not isinstance(value, Iterable) or not all(isinstance(part, kind) for part in value):  # type: ignore[reportUnknownVariableType]
+                reason = f"argument '{name}': expected objects of {kind.__name__}, got {value!r}"
+                raise ArgumentError([Diagnostic("E0702", reason, None, f"derive a class from {kind.__name__}")])
+            setattr(self, name, value)
 
     def clone(self) -> SpaceGenerator:
         """Return the generator: it has no state of a search."""
@@ -41,14 +66,15 @@ class SpaceGenerator(ABC):
 
 
 PySpaceGenerator = SpaceGenerator
+_PARTS = ("sch_rules", "postprocs", "mutator_probs")
 
 
 class ScheduleFn(SpaceGenerator):
     """A function that applies primitives to a schedule (TVM: `ScheduleFn`). It may return schedules, or None for the one that it got."""
 
     def __init__(self, sch_fn: Callable[[Schedule], Any], **parts: object) -> None:
-        """`parts` may be TVM's "from-target" or empty; the function decides everything itself."""
-        _check_parts(parts)
+        """`parts` are `postprocs` and `mutator_probs`; the function decides which primitives are applied."""
+        self._take(parts)
         self._function = sch_fn
 
     def generate_design_space(self, mod: IRModule) -> list[Schedule]:
@@ -64,7 +90,7 @@ class SpaceGeneratorUnion(SpaceGenerator):
     """The spaces of several generators (TVM: `SpaceGeneratorUnion`)."""
 
     def __init__(self, space_generators: Sequence[SpaceGenerator], **parts: object) -> None:
-        _check_parts(parts)
+        self._take(parts)
         self._generators = list(space_generators)
 
     def generate_design_space(self, mod: IRModule) -> list[Schedule]:
@@ -80,8 +106,8 @@ class PostOrderApply(SpaceGenerator):
     def __init__(
         self, f_block_filter: Callable[[Any], bool] | None = None, sch_rules: Sequence[ScheduleRule] | str = "from-target", **parts: object
     ) -> None:  # fmt: skip
-        """`f_block_filter` chooses the blocks; the rules of processors are the default."""
-        _check_parts(parts)
+        """`f_block_filter` chooses the blocks; the rules of processors are the default. `parts` are `postprocs` and `mutator_probs`."""
+        self._take(parts)
         self._filter = f_block_filter
         self.sch_rules = default_rules() if isinstance(sch_rules, str) else list(sch_rules)
 
@@ -144,18 +170,3 @@ class TuneContext:
             raise ArgumentError([Diagnostic("E0702", "the TuneContext has no module", None, "pass mod=")])
         self.space_generator.target = self.target
         return self.space_generator.generate_design_space(self.mod)
-
-
-_PARTS = ("sch_rules", "postprocs", "mutator_probs")
-
-
-def _check_parts(parts: dict[str, object]) -> None:
-    """Raise ArgumentError E0702 for arguments other than TVM's, and for postprocessors and mutators, which are not objects here."""
-    for name, value in parts.items():
-        if name not in _PARTS:
-            raise ArgumentError(
-                [Diagnostic("E0702", f"unknown argument '{name}'", None, f"the arguments are {', '.join(_PARTS)}")]
-            )
-        if value and value != "from-target":
-            help = "leave it out: the tuner mutates draws by itself, and the compiler lowers schedules without postprocessors"
-            raise ArgumentError([Diagnostic("E0702", f"argument '{name}' takes no objects here", None, help)])

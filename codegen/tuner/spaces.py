@@ -6,7 +6,8 @@ that the sketches generate (`sketches`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,11 +30,21 @@ _FACTORS = ((1, 4), (1, 2), (3, 4), (1, 1), (3, 2), (2, 1), (3, 1), (4, 1))
 """Candidates of a knob, relative to its default: numerators and denominators."""
 
 
+Complete: TypeAlias = Callable[[Schedule], str]
+"""Completes a schedule whose numbers are drawn; returns why it is not to be measured, empty if it is."""
+
+
+def complete_already(schedule: Schedule) -> str:
+    """Leave a schedule as it is."""
+    return ""
+
+
 class Space(Struct, frozen=True, eq=False):
     """A search space: a schedule text, of which the steps that draw numbers span the space."""
 
     name: str
     text: ScheduleText
+    complete: Complete = complete_already
 
 
 class Spaces(Struct, frozen=True, eq=False):
@@ -43,8 +54,11 @@ class Spaces(Struct, frozen=True, eq=False):
     found: tuple[Space, ...]
 
 
-def spaces_of(module: IRModule, target: Target, own: Sequence[ScheduleText] = ()) -> Spaces:
-    """Return the spaces of a workload, a module of one loop function; `own` are the schedules that its file has for it.
+def spaces_of(
+    module: IRModule, target: Target, own: Sequence[ScheduleText] = (), complete: Complete = complete_already
+) -> Spaces:
+    """Return the spaces of a workload, a module of one loop function; `own` are the schedules that its file has for it, which
+    `complete` completes.
 
     If one of these draws numbers or has integer parameters, they are the only spaces besides the default schedule.
     """
@@ -52,7 +66,7 @@ def spaces_of(module: IRModule, target: Target, own: Sequence[ScheduleText] = ()
     parametric = [_with_drawn_parameters(text) for text in own if text not in written and _parameters(text)]
     fixed = next((text for text in own if not draws(text)), None)
     default = default_schedules(replace(module, schedules={}), target)[FUNCTION].text
-    found = [Space(text.name, text) for text in (*written, *parametric)]
+    found = [Space(text.name, text, complete) for text in (*written, *parametric)]
     if default is not None:
         found.append(Space("default", _with_drawn_knobs(default)))
     if not written and not parametric:

@@ -20,7 +20,7 @@ from ..build import called_functions, loop_level_functions, lower_program
 from ..target import Target, check_runs_here
 from .database import WorkloadRow
 from .inputs import symbolic_sizes
-from .spaces import FUNCTION, key_of, own_schedules, workload_of
+from .spaces import FUNCTION, Complete, complete_already, key_of, own_schedules, workload_of
 
 
 class Task(Struct, frozen=True, eq=False):
@@ -32,6 +32,8 @@ class Task(Struct, frozen=True, eq=False):
     calls: int
     own: tuple[ScheduleText, ...] = ()
     """The schedules that the file has for it."""
+    complete: Complete = complete_already
+    """Completes schedules of `own` whose numbers are drawn."""
 
     @property
     def name(self) -> str:

@@ -131,7 +131,7 @@ class Tuning:
     def _open(self, state: TaskState) -> None:
         """Make the spaces of a task, and measure its baseline."""
         task = state.task
-        spaces = spaces_of(task.workload, self.target, task.own)
+        spaces = spaces_of(task.workload, self.target, task.own, task.complete)
         baseline = key_of(scheduled(task.workload, spaces.baseline, self._kind))
         self._baselines[task.row.key] = baseline
         plan = self.plan

@@ -5,6 +5,7 @@ Both directions follow the same table of nodes. What is not in it, such as state
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,6 +14,9 @@ from ...ir import tir
 from ...ir.base import IRModule, Op
 from ...ir.deep import deep
 from ...ir.diagnostics import TvmsError, error
+from ...ir.equal import structural_hash
+from ...ir.schedule.trace import Trace
+from ...ir.schedule.trace_forms import TERMS
 
 _BINARY = {
     f"prim.{node.__name__}": node
@@ -85,6 +89,56 @@ def module_from_json(text: str) -> IRModule:
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as problem:
         reason = f"this is not a module in the JSON of apache-tvm 0.27: {type(problem).__name__}: {problem}"
         raise error("E0018", reason, None, "write it with that version of apache-tvm") from None
+
+
+def module_to_base64(module: IRModule) -> list[str]:
+    """Return a module as `[hash, module]`, a row of the file `database_workload.json`. Raises E0018 as `module_to_json` does."""
+    data = module_to_json(module).encode()
+    return [str(structural_hash(module)), base64.b64encode(len(data).to_bytes(8, "little") + data).decode()]
+
+
+def module_from_base64(row: Any) -> IRModule:
+    """Return the module of a row of the file `database_workload.json`. Raises E0018 if it is something else."""
+    try:
+        _, coded = row
+        text = base64.b64decode(coded, validate=True)[8:].decode()
+    except (ValueError, TypeError):
+        raise error("E0018", "its module is not in base64", None, "restore the file") from None
+    return module_from_json(text)
+
+
+def instructions_of_tvm(trace: Trace) -> list[Any]:
+    """Return a trace for JSON, with its instructions as 0.27 writes them. Raises E0018 for terms, which have another form there."""
+    insts, decisions = trace.as_json()
+    return [[_instruction(*inst) for inst in insts], decisions]
+
+
+def instructions_from_tvm(given: Any, module: IRModule) -> Any:
+    """Return the instructions of a row, without the name of the function in which a block is, which may be "main" whatever its name is here.
+
+    Other values are returned as they are.
+    """
+    match given:
+        case [[*insts], decisions] if len(module.functions) == 1:
+            return [[_without_function(inst) for inst in insts], decisions]
+        case _:
+            return given
+
+
+def _without_function(inst: Any) -> Any:
+    match inst:
+        case ["GetSBlock" | "GetBlock" as kind, inputs, [name, _, *rest], outputs]:
+            return [kind, inputs, [name, None, *rest], outputs]
+        case _:
+            return inst
+
+
+def _instruction(kind: str, inputs: list[Any], attributes: list[Any], outputs: list[str]) -> list[Any]:
+    if any(isinstance(value, list) and value and value[0] in TERMS for value in (*inputs, *attributes)):  # type: ignore[reportUnknownMemberType]
+        raise error("E0018", f"the terms in {kind} have another form in TVM", None, "tune with another space")
+    if kind == "GetBlock" and attributes[1] is None:
+        attributes = [attributes[0], "main"]
+    return ["GetSBlock" if kind == "GetBlock" else kind, inputs, attributes, outputs]
 
 
 def _unknown(name: str) -> TvmsError:

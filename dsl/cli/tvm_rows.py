@@ -6,7 +6,6 @@ programs, but not of their baselines: imported schedules are not compared with m
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,20 +19,17 @@ from ...ir.diagnostics import Diagnostic, TvmsError, error
 from ...ir.files import memory_limit, read_file, write_whole
 from ...ir.schedule import Schedule
 from ...ir.schedule.declaration import COMPOSITES
-from ...ir.schedule.trace_forms import TERMS
 from ..traces import apply_trace
 
 if TYPE_CHECKING:
     from ...codegen.tuner.database import Database, Record, WorkloadRow
 
 WORKLOADS, RECORDS = "database_workload.json", "database_tuning_record.json"
-_FAILED = 1e10
-"""Seconds of a program that failed in TVM."""
 
 
 def export_rows(database: Database, folder: Path) -> tuple[int, list[Diagnostic]]:
     """Write the rows of a database; return the number of measurements, and the rows that cannot be represented."""
-    from ...codegen.tuner.tvm_graph import module_to_json
+    from ...codegen.tuner.tvm_graph import module_to_base64
 
     workloads: list[str] = []
     records: list[str] = []
@@ -41,12 +37,11 @@ def export_rows(database: Database, folder: Path) -> tuple[int, list[Diagnostic]
     for key, row in database.workloads().items():
         try:
             module = script.parse(row.program, "workload", row.tensors)
-            graph = module_to_json(module).encode()
+            row_of_workload = module_to_base64(module)
         except TvmsError as problem:
             left.append(_left(f"workload {key}", problem))
             continue
-        coded = base64.b64encode(len(graph).to_bytes(8, "little") + graph).decode()
-        workloads.append(json.dumps([str(int(key, 16)), coded]))
+        workloads.append(json.dumps(row_of_workload))
         for record in database.records(key):
             try:
                 records.append(json.dumps([len(workloads) - 1, _exported(record, row, module)]))
@@ -61,6 +56,8 @@ def export_rows(database: Database, folder: Path) -> tuple[int, list[Diagnostic]
 def _exported(record: Record, row: WorkloadRow, module: IRModule) -> list[Any]:
     from ...codegen.target import get_target
     from ...codegen.tuner.tasks import with_schedule
+    from ...codegen.tuner.tvm_database import FAILED, ArgInfo
+    from ...codegen.tuner.tvm_graph import instructions_of_tvm
 
     schedule = Schedule(module)
     for text in script.parse(with_schedule(row.program, record.schedule), "database", row.tensors).schedules.values():
@@ -68,34 +65,13 @@ def _exported(record: Record, row: WorkloadRow, module: IRModule) -> list[Any]:
     unknown = next((inst for inst in schedule.trace.insts if inst.primitive.name in COMPOSITES), None)
     if unknown is not None:
         raise error("E0018", f"TVM has no step {unknown.primitive.name}", None, "tune with a space of primitives")
-    insts, decisions = schedule.trace.as_json()
-    trace = [[_instruction(*inst) for inst in insts], decisions]
     (function,) = module.functions.values()
+    assert isinstance(function, tir.PrimFunc)
     target = get_target(record.target.partition(" [")[0])
     shown = {"kind": target.name, "keys": ["cpu"], "tag": "", **target.options}
-    seconds = list(record.seconds) if record.status == "ok" else [_FAILED]
-    return [trace, seconds, shown, _argument_infos(function)]
-
-
-def _instruction(kind: str, inputs: list[Any], attributes: list[Any], outputs: list[str]) -> list[Any]:
-    """Return an instruction of a trace as 0.27 writes it. Raises E0018 for terms, which have another form there."""
-    if any(isinstance(value, list) and value and value[0] in TERMS for value in (*inputs, *attributes)):  # type: ignore[reportUnknownMemberType]
-        raise error("E0018", f"the terms in {kind} have another form in TVM", None, "tune with another space")
-    if kind == "GetBlock" and attributes[1] is None:
-        attributes = [attributes[0], "main"]
-    return ["GetSBlock" if kind == "GetBlock" else kind, inputs, attributes, outputs]
-
-
-def _argument_infos(function: Any) -> list[Any]:
-    found: list[Any] = []
-    for param in function.params:
-        buffer = function.buffer_map.get(param)
-        if buffer is None or not all(isinstance(size, tir.IntImm) for size in buffer.shape):
-            raise error(
-                "E0018", f"TVM's rows have no place for the argument '{param.name}'", None, "give it a constant shape"
-            )
-        found.append(["TENSOR", buffer.dtype, [size.value for size in buffer.shape]])
-    return found
+    seconds = list(record.seconds) if record.status == "ok" else [FAILED]
+    infos = [info.as_json() for info in ArgInfo.from_prim_func(function)]
+    return [instructions_of_tvm(schedule.trace), seconds, shown, infos]
 
 
 def _left(name: str, problem: TvmsError) -> Diagnostic:
@@ -118,9 +94,9 @@ def import_rows(folder: Path) -> tuple[dict[str, WorkloadRow], list[Record], lis
     rows: dict[str, WorkloadRow] = {}
     records: list[Record] = []
     left: list[Diagnostic] = []
-    for number, (_, coded) in _lines(folder / WORKLOADS, 2):
+    for number, row in _lines(folder / WORKLOADS, 2):
         try:
-            name, function = _function(coded)
+            name, function = _function(row)
         except TvmsError as problem:
             left.append(_left(f"line {number} of {WORKLOADS}", problem))
             continue
@@ -163,15 +139,10 @@ def _lines(path: Path, count: int) -> Iterator[tuple[int, list[Any]]]:
         yield number, row
 
 
-def _function(coded: Any) -> tuple[str, tir.PrimFunc]:
-    from ...codegen.tuner.tvm_graph import module_from_json
+def _function(row: Any) -> tuple[str, tir.PrimFunc]:
+    from ...codegen.tuner.tvm_graph import module_from_base64
 
-    try:
-        data = base64.b64decode(coded, validate=True)
-        text = data[8:].decode()
-    except (ValueError, TypeError):
-        raise error("E0018", "its module is not in base64", None, "restore the file") from None
-    module = module_from_json(text)
+    module = module_from_base64(row)
     if len(module.functions) != 1:
         raise error("E0018", f"it has {len(module.functions)} functions", None, "tune them one by one")
     ((name, function),) = module.functions.items()
@@ -183,6 +154,7 @@ def _imported(name: str, function: tir.PrimFunc, given: Any) -> Record:
     from ...codegen.tuner.database import FOREIGN, Record
     from ...codegen.tuner.spaces import FUNCTION, key_of
     from ...codegen.tuner.tasks import workload_key
+    from ...codegen.tuner.tvm_database import FAILED
 
     try:
         trace, seconds, target, _ = given
@@ -202,7 +174,7 @@ def _imported(name: str, function: tir.PrimFunc, given: Any) -> Record:
             *(f"-{key}={options[key]}" for key in ("mcpu", "num-cores") if key in options),
         ]
     )
-    is_ok = bool(times) and max(times) < _FAILED / 10
+    is_ok = bool(times) and max(times) < FAILED / 10
     status, message = ("ok", "") if is_ok else ("crash", "it failed in TVM")
     return Record(
         workload_key(function), f"{kind} [measured by TVM]", "", FOREIGN, key_of(replace(scheduled, attrs=attrs)), text.script().strip("\n"),

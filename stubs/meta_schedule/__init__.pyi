@@ -2,6 +2,14 @@
 
 from tvms.codegen.tuner.meta_schedule import Database as Database
 from tvms.codegen.tuner.meta_schedule import FILE as FILE
+from tvms.codegen.tuner.meta_schedule import Mutator as Mutator
+from tvms.codegen.tuner.meta_schedule import Postproc as Postproc
+from tvms.codegen.tuner.meta_schedule import PyMutator as PyMutator
+from tvms.codegen.tuner.meta_schedule import PyPostproc as PyPostproc
+from tvms.codegen.tuner.meta_schedule import PyScheduleRule as PyScheduleRule
+from tvms.codegen.tuner.meta_schedule import PySpaceGenerator as PySpaceGenerator
+from tvms.codegen.tuner.meta_schedule import ScheduleRule as ScheduleRule
+from tvms.codegen.tuner.meta_schedule import SpaceGenerator as SpaceGenerator
 from tvms.codegen.tuner.meta_schedule import TuneContext as TuneContext
 from tvms.codegen.tuner.meta_schedule import apply_database as apply_database
 from tvms.codegen.tuner.meta_schedule import compile_tir as compile_tir
@@ -9,6 +17,10 @@ from tvms.codegen.tuner.meta_schedule import derived_object as derived_object
 from tvms.codegen.tuner.meta_schedule import tune_functions as tune_functions
 from tvms.codegen.tuner.meta_schedule import tune_relax as tune_relax
 from tvms.codegen.tuner.meta_schedule import tune_tir as tune_tir
+from tvms.meta_schedule import arg_info as arg_info
+from tvms.meta_schedule import database as database
+from tvms.meta_schedule import mutator as mutator
+from tvms.meta_schedule import postproc as postproc
 from tvms.meta_schedule import relax_integration as relax_integration
 from tvms.meta_schedule import schedule_rule as schedule_rule
 from tvms.meta_schedule import space_generator as space_generator

@@ -1,6 +1,10 @@
 """`tvms.s_tir.meta_schedule`. Generated from the declarations; do not edit."""
 
 from tvms.meta_schedule import *
+from tvms.s_tir.meta_schedule import arg_info as arg_info
+from tvms.s_tir.meta_schedule import database as database
+from tvms.s_tir.meta_schedule import mutator as mutator
+from tvms.s_tir.meta_schedule import postproc as postproc
 from tvms.s_tir.meta_schedule import schedule_rule as schedule_rule
 from tvms.s_tir.meta_schedule import space_generator as space_generator
 from tvms.s_tir.meta_schedule import tune_context as tune_context

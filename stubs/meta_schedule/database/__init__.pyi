@@ -1,0 +1,3 @@
+"""`tvms.meta_schedule.database`. Generated from the declarations; do not edit."""
+
+from tvms.meta_schedule.arg_info import *
