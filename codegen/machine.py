@@ -22,6 +22,8 @@ class Machine(Struct, frozen=True):
     """Whether one instruction multiplies groups of four unsigned and signed bytes and adds them to int32 (x86: `vpdpbusd`)."""
     has_mask_moves: bool = False
     """Whether vectors are loaded under a mask by `vmaskmov` (x86: AVX without AVX-512)."""
+    has_half_conversions: bool = True
+    """Whether instructions convert between float16 and float32 (x86: F16C)."""
 
 
 _BYTE_DOTS = ("+avx512vnni", "+avxvnni")
@@ -40,7 +42,8 @@ def machine_of(features: str, triple: str) -> Machine:
     caches = _cache_bytes(1, 32 << 10), _cache_bytes(2, 512 << 10)
     has_byte_dots = not names.isdisjoint(_BYTE_DOTS) and vector_bytes >= 32
     has_mask_moves = "+avx" in names and "+avx512vl" not in names
-    return Machine(vector_bytes, registers, *caches, core_count(), has_fma, has_byte_dots, has_mask_moves)
+    has_half = not triple.startswith("x86") or "+f16c" in names
+    return Machine(vector_bytes, registers, *caches, core_count(), has_fma, has_byte_dots, has_mask_moves, has_half)
 
 
 def core_count() -> int:

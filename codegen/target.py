@@ -50,6 +50,7 @@ class Answer(Struct, frozen=True):
     vector_bytes: int
     has_fma: bool
     has_mask_moves: bool
+    has_half_conversions: bool
     runs_here: bool
 
 
@@ -155,7 +156,7 @@ class Target(Struct, frozen=True, eq=False):
             registers = 32 if answer.vector_bytes == 64 else machine.registers
             machine = replace(
                 machine, vector_bytes=answer.vector_bytes, registers=registers, has_fma=answer.has_fma,
-                has_mask_moves=answer.has_mask_moves,
+                has_mask_moves=answer.has_mask_moves, has_half_conversions=answer.has_half_conversions,
             )  # fmt: skip
         return replace(machine, threads=self.threads) if self.threads else machine
 

@@ -3,8 +3,8 @@ standard error, and aborts on contradictory features.
 
     python trial.py TRIPLE CPU FEATURES
 
-prints the vector size in bytes, whether there is a fused multiply-add, whether masked loads are moves of AVX, and whether
-code for the processor runs here; and, on standard error, the names of all processors and features. Nothing of tvms is imported.
+prints the vector size in bytes, whether there is a fused multiply-add, whether masked loads are moves of AVX, whether
+instructions convert float16, and whether code for the processor runs here; and, on standard error, the names of all processors and features. Nothing of tvms is imported.
 """
 
 import sys
@@ -25,6 +25,12 @@ declare <4 x float> @llvm.masked.load.v4f32.p0(ptr, i32, <4 x i1>, <4 x float>)
 define <4 x float> @masked(ptr %place, <4 x i1> %mask) {
   %y = call <4 x float> @llvm.masked.load.v4f32.p0(ptr %place, i32 4, <4 x i1> %mask, <4 x float> zeroinitializer)
   ret <4 x float> %y
+}
+"""
+_HALF = """
+define half @half(float %x) {
+  %y = fptrunc float %x to half
+  ret half %y
 }
 """
 _INLINED = """
@@ -78,7 +84,8 @@ def main() -> None:
     size = 64 if "zmm" in assembly else 32 if "ymm" in assembly else 16
     has_fma = any(name in assembly for name in ("vfmadd", "fmla", "fmadd"))
     has_mask_moves = "vmaskmov" in machine.emit_assembly(binding.parse_assembly(_MASKED))
-    print(size, int(has_fma), int(has_mask_moves), int(runs_here(machine.triple, cpu, features)))
+    has_half = "__truncsfhf2" not in machine.emit_assembly(binding.parse_assembly(_HALF))
+    print(size, int(has_fma), int(has_mask_moves), int(has_half), int(runs_here(machine.triple, cpu, features)))
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from ..target import Target
 from .api import Value, ir
 from .expressions import RECORD_POINTER
 from .faults import Fault, emit_record
+from .half import CONVERSIONS
 from .intrinsics import CPU
 from .nvptx_intrinsics import SIMULATED
 from .operators import number
@@ -83,7 +84,7 @@ class ModuleEmitter:
         """Emit kernel `name`, whose callees are known. `finish` reports what the target does not support."""
         if self._take is not None and self._module.instruction_count() > _PART:
             if not self._problems:
-                self._take(str(self._module.module))
+                self._take(self._text())
             self._module = self._new_module()
         try:
             kernel = emit_kernel(self._module, name, self._kernels[name])
@@ -96,7 +97,11 @@ class ModuleEmitter:
         """Return the module, or the part that was not passed on; TvmsError with what the target cannot do."""
         if self._problems:
             raise TvmsError(self._problems)
-        return EmittedModule(str(self._module.module), tuple(self._faults))
+        return EmittedModule(self._text(), tuple(self._faults))
+
+    def _text(self) -> str:
+        text = str(self._module.module)
+        return text + CONVERSIONS if "half" in text and not self._target.processor.has_half_conversions else text
 
     def _new_module(self) -> LLVMModule:
         intrinsics = {**CPU, **SIMULATED} if self._target.order else CPU
