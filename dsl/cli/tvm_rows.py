@@ -56,8 +56,8 @@ def export_rows(database: Database, folder: Path) -> tuple[int, list[Diagnostic]
 def _exported(record: Record, row: WorkloadRow, module: IRModule) -> list[Any]:
     from ...codegen.target import get_target
     from ...codegen.tuner.tasks import with_schedule
-    from ...codegen.tuner.tvm_database import FAILED, ArgInfo
     from ...codegen.tuner.tvm_graph import instructions_of_tvm
+    from ...codegen.tuner.tvm_records import FAILED, ArgInfo
 
     schedule = Schedule(module)
     for text in script.parse(with_schedule(row.program, record.schedule), "database", row.tensors).schedules.values():
@@ -154,7 +154,7 @@ def _imported(name: str, function: tir.PrimFunc, given: Any) -> Record:
     from ...codegen.tuner.database import FOREIGN, Record
     from ...codegen.tuner.spaces import FUNCTION, key_of
     from ...codegen.tuner.tasks import workload_key
-    from ...codegen.tuner.tvm_database import FAILED
+    from ...codegen.tuner.tvm_records import FAILED
 
     try:
         trace, seconds, target, _ = given

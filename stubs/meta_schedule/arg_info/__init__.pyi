@@ -1,14 +1,8 @@
 """`tvms.meta_schedule.arg_info`. Generated from the declarations; do not edit."""
 
-from tvms.codegen.tuner.tvm_database import ArgInfo as ArgInfo
-from tvms.codegen.tuner.tvm_database import Database as Database
-from tvms.codegen.tuner.tvm_database import FAILED as FAILED
-from tvms.codegen.tuner.tvm_database import JSONDatabase as JSONDatabase
-from tvms.codegen.tuner.tvm_database import MemoryDatabase as MemoryDatabase
-from tvms.codegen.tuner.tvm_database import OrderedUnionDatabase as OrderedUnionDatabase
-from tvms.codegen.tuner.tvm_database import PyDatabase as PyDatabase
-from tvms.codegen.tuner.tvm_database import ScheduleFnDatabase as ScheduleFnDatabase
-from tvms.codegen.tuner.tvm_database import TensorInfo as TensorInfo
-from tvms.codegen.tuner.tvm_database import TuningRecord as TuningRecord
-from tvms.codegen.tuner.tvm_database import UnionDatabase as UnionDatabase
-from tvms.codegen.tuner.tvm_database import Workload as Workload
+from tvms.codegen.tuner.tvm_records import ArgInfo as ArgInfo
+from tvms.codegen.tuner.tvm_records import FAILED as FAILED
+from tvms.codegen.tuner.tvm_records import TensorInfo as TensorInfo
+from tvms.codegen.tuner.tvm_records import TuningRecord as TuningRecord
+from tvms.codegen.tuner.tvm_records import Workload as Workload
+from tvms.codegen.tuner.tvm_records import no_row as no_row
