@@ -76,7 +76,7 @@ class _Inserter(Rewriter):
         """Visit the body twice, so that the end of an iteration is compared with the start of the next one."""
         if self._differs(stmt.extent) or self._differs(stmt.min):
             return self._whole(stmt)
-        accesses = self._memory_accesses(stmt.body)
+        accesses = self._memory_accesses(stmt)
         if not has_exchange(stmt) and not any(self._crosses(a, b) for a in accesses for b in accesses):
             return self._leaf(stmt)
         needed = self._must_wait(stmt.min, stmt.extent)

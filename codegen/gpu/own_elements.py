@@ -45,7 +45,10 @@ class Domains(Struct, frozen=True):
 
 
 def do_meet(a: GuardedElement, b: GuardedElement, domains: Domains) -> bool | None:
-    """Return whether two threads access the same element, one at `a` and the other at `b`; None if unknown."""
+    """Return whether two threads access the same element, one at `a` and the other at `b`; None if unknown.
+
+    An access under a condition of unknown value executes for some inputs; under two of them, perhaps in one thread only.
+    """
     used = variables((*a.indices, *b.indices))
     fixed = [var for var in domains.fixed if var in used]
     first, second = _accessed_elements(a, fixed, domains), _accessed_elements(b, fixed, domains)
@@ -64,7 +67,7 @@ def do_meet(a: GuardedElement, b: GuardedElement, domains: Domains) -> bool | No
     whose[0, element[: first.owners.size]] = whose[1, element[first.owners.size :]] = True
     if not (whose.all(axis=0) & (least != most)).any():
         return False
-    return True if first.is_certain and second.is_certain else None
+    return True if first.is_certain or second.is_certain else None
 
 
 def variables(exprs: Sequence[tir.PrimExpr]) -> set[tir.Var]:

@@ -150,6 +150,10 @@ def _uses(stmt: tir.Stmt, variable: tir.Var) -> bool:
     return any(node is variable for node in walk(stmt))
 
 
+def _reads_memory(expr: tir.PrimExpr) -> bool:
+    return any(isinstance(node, tir.BufferLoad | tir.Call) for node in walk(expr))
+
+
 def _in_order(stmt: tir.For) -> tir.For:
     if stmt.kind in (tir.ForKind.PARALLEL, tir.ForKind.THREAD_BINDING):
         return replace(stmt, kind=tir.ForKind.SERIAL, thread_binding=None)
@@ -201,11 +205,13 @@ class _Unifier(Rewriter):
         axis = self._axes[tag]
         is_alone = isinstance(axis.extent, tir.IntImm) and axis.extent.value == 1
         index = make.const(0, stmt.loop_var.dtype) if is_alone else make.cast(axis.var, stmt.loop_var.dtype)
-        self.values[stmt.loop_var] = make.add(index, self.rewrite(stmt.min))
+        start: tir.PrimExpr = self.rewrite(stmt.min)
+        first = tir.Var(start.dtype, f"{stmt.loop_var.name}_start") if _reads_memory(start) else None
+        self.values[stmt.loop_var] = make.add(index, start if first is None else first)
         outer, self._bound = self._bound, (*self._bound, tag)
         body = self.rewrite(stmt.body)
         self._bound = outer
-        return body
+        return body if first is None else tir.LetStmt(first, start, body, span=stmt.span)
 
     def _store(self, stmt: tir.BufferStore) -> tir.Stmt:
         store = self.rebuild(stmt)

@@ -36,6 +36,14 @@ KERNELS: dict[str, tuple[int, str]] = {
     "a condition that threads wrote": (
         1, "threads:\n    C[bx, tx] = A[bx, tx]\nif C[bx, 5] > T.float32(0):\n    threads:\n        B[bx, tx] = A[bx, tx]",
     ),
+    "the extent of a loop that overwrites it": (
+        2, "for k in range(T.if_then_else(C[bx, 5] > T.float32(0), 2, 3)):\n    threads:\n        C[bx, tx] = A[bx, tx]\n"
+        "threads:\n    B[bx, tx] = C[bx, 63 - tx]",
+    ),
+    "the start of threads that overwrite it": (
+        1, "for tx in T.thread_binding(T.if_then_else(C[bx, 5] > T.float32(0), 0, 1), "
+        "T.if_then_else(C[bx, 5] > T.float32(0), 0, 1) + 64, thread='threadIdx.x'):\n    C[bx, tx % 64] = A[bx, tx % 64]",
+    ),
     "a tree": (
         3, WRITE + "threads:\n    if tx < 32:\n        S[tx] = S[tx] + S[tx + 32]\n"
         "threads:\n    if tx < 16:\n        S[tx] = S[tx] + S[tx + 16]\nthreads:\n    B[bx, tx] = S[tx % 16]",
@@ -63,7 +71,11 @@ KERNELS: dict[str, tuple[int, str]] = {
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_threads_wait_where_they_must(name: str) -> None:
-    count, text = KERNELS[name]
+    check(*KERNELS[name])
+
+
+def check(count: int, text: str) -> None:
+    """Check that a kernel has `count` barriers and no race, and that its threads compute what its loops compute."""
     module = program(text)
     lowered = aot.lowered(module, "cuda").script()
     assert lowered.count("T.tvm_storage_sync") == count, lowered
@@ -72,6 +84,45 @@ def test_threads_wait_where_they_must(name: str) -> None:
     function = module.functions["main"]
     assert isinstance(function, tir.PrimFunc)
     assert find_races(module, "main", random_inputs(function, np.random.default_rng(0))) == ()
+
+
+CHOSEN = "T.if_then_else({0} > T.float32(0), 1, 2)"
+READS = {
+    "value": "threads:\n    B[bx, tx] = {0}",
+    "index": f"threads:\n    B[bx, tx] = A[bx, {CHOSEN}]",
+    "choice": f"threads:\n    B[bx, tx] = T.Cast('float32', {CHOSEN})",
+    "condition": "if {0} > T.float32(0):\n    threads:\n        B[bx, tx] = A[bx, tx]",
+    "condition in the threads": "threads:\n    if {0} > T.float32(0):\n        B[bx, tx] = A[bx, tx]",
+    "condition that differs": "threads:\n    if {0} > T.float32(0) and tx > 3:\n        B[bx, tx] = A[bx, tx]",
+    "both cases": (
+        "if {0} > T.float32(0):\n    threads:\n        B[bx, tx] = A[bx, tx]\nelse:\n    threads:\n        B[bx, tx] = T.float32(1)"
+    ),
+    "extent of a loop": f"for k in range({CHOSEN}):\n    threads:\n        B[bx, tx] = A[bx, tx + k - k]",
+    "start of a loop": f"for k in range({CHOSEN}, 3):\n    threads:\n        B[bx, tx] = A[bx, k]",
+    "start of the threads": f"for tx in T.thread_binding({CHOSEN} - 1, {CHOSEN} + 63, thread='threadIdx.x'):\n    B[bx, tx % 64] = A[bx, 3]",
+    "bound value": "x: T.float32 = {0}\nthreads:\n    B[bx, tx] = x",
+    "bound value in the threads": "threads:\n    x: T.float32 = {0}\n    B[bx, tx] = x",
+    "assertion": "assert {0} < T.float32(1000), 'large'\nthreads:\n    B[bx, tx] = A[bx, tx]",
+    "predicate": (
+        "threads:\n    with T.block('b'):\n        v = T.axis.spatial(64, tx)\n        T.where({0} > T.float32(0))\n"
+        "        B[bx, v] = A[bx, v]"
+    ),
+}  # fmt: skip
+WRITES = {
+    "threads": "threads:\n    {} = A[bx, {}]",
+    "threads in a loop": "for k in range(2):\n    threads:\n        {} = A[bx, {}]",
+    "threads under a condition": "if n < 100:\n    threads:\n        {} = A[bx, {}]",
+    "some threads": "threads:\n    if tx > 2:\n        {} = A[bx, {}]",
+}
+
+
+@pytest.mark.parametrize("memory", ["C[bx, {}]", "S[{}]"])
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("read", READS)
+def test_threads_wait_between_a_write_and_a_read_wherever_they_stand(read: str, write: str, memory: str) -> None:
+    before, after = (WRITES[write].format(memory.format("tx"), index) for index in ("tx", "63 - tx"))
+    first = "threads:\n    S[tx] = A[bx, tx]\n" if memory.startswith("S") else ""
+    check(2, "\n".join([first, before, READS[read].format(memory.format(5)), after]))
 
 
 SUM = """\
@@ -84,27 +135,35 @@ threads:
                 B[vi, 0] = T.float32(0)
             B[vi, 0] = B[vi, 0] + A[vi, vk]
 """
-REFUSED = {
-    "threads need a barrier between accesses to 'S' here, but not all of them execute this, or not equally often": (
-        "threads:\n    if A[bx, tx] > T.float32(0):\n        S[tx] = A[bx, tx]\n        B[bx, tx] = S[63 - tx]"
+NEEDS_BARRIER = "threads need a barrier between accesses to '{}'"
+REFUSED = [
+    (
+        NEEDS_BARRIER.format("S"),
+        "threads:\n    if A[bx, tx] > T.float32(0):\n        S[tx] = A[bx, tx]\n        B[bx, tx] = S[63 - tx]",
     ),
-    "threads need a barrier between accesses to 'C' here, but not all of them execute this, or not equally often": (
-        "threads:\n    for k in range(tx + 1):\n        C[bx, tx] = A[bx, tx]\n        B[bx, tx] = C[bx, 63 - tx]"
+    (
+        NEEDS_BARRIER.format("C"),
+        "threads:\n    for k in range(tx + 1):\n        C[bx, tx] = A[bx, tx]\n        B[bx, tx] = C[bx, 63 - tx]",
     ),
-    "threads need a barrier between accesses to 'R' here, but not all of them execute this, or not equally often": (
+    (NEEDS_BARRIER.format("C"), "threads:\n    if C[bx, 5] > T.float32(0) and tx > 0:\n        C[bx, tx] = A[bx, tx]"),
+    (
+        NEEDS_BARRIER.format("R"),
         'threads:\n    x: T.int32 = T.call_intrin("int32", "tir.atomic_add", T.address_of(N[0]), 1)\n'
-        "    if x > 30:\n        R[tx] = A[bx, tx]\n        B[bx, tx] = R[63 - tx]"
+        "    if x > 30:\n        R[tx] = A[bx, tx]\n        B[bx, tx] = R[63 - tx]",
     ),
-    "threads of a block synchronize here, but not all of them execute this, or not equally often": SUM,
-}
+    ("threads of a block synchronize", SUM),
+]
 
 
-@pytest.mark.parametrize("message", REFUSED)
-def test_where_not_all_threads_come_none_can_wait(message: str) -> None:
+@pytest.mark.parametrize(("reason", "text"), REFUSED)
+def test_where_not_all_threads_come_none_can_wait(reason: str, text: str) -> None:
     with pytest.raises(tvms.TvmsError) as caught:
-        tvms.emit(program(REFUSED[message]), "ptx", "cuda")
+        tvms.emit(program(text), "ptx", "cuda")
     (found,) = caught.value.diagnostics
-    assert (found.code, found.message) == ("E0613", message)
+    assert (found.code, found.message) == (
+        "E0613",
+        f"{reason} here, but not all of them execute this, or not equally often",
+    )
     assert found.span is not None
     assert found.help == "guard single accesses by the condition, or make it the same for all threads"
 
