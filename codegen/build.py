@@ -238,7 +238,7 @@ def lower_module(
                 loops = guarded_loops(function, bounds, functions, target if may_move else None)
                 safety[name] = loops.safety
                 decisions |= {name: loops.decisions} if loops.decisions else {}
-                kernels[name] = lower_loops(loops.scheduled or loops.plain)
+                kernels[name] = lower_loops(loops.loops)
         except TvmsError as problem:
             problems.extend(problem.diagnostics)
             continue
@@ -250,49 +250,65 @@ def lower_module(
 
 
 class GuardedLoops(Struct, frozen=True, eq=False):
-    """A function as loops with checked indices: as it is, and as it runs if rules apply or it is scheduled by hand: then arguments
-    must not overlap, and products and sums are fused.
+    """A function as loops with checked indices. If `is_scheduled`, rules apply or it is scheduled by hand: then arguments must not
+    overlap, and products and sums are fused.
     """
 
-    plain: tir.PrimFunc
+    loops: tir.PrimFunc
     safety: Safety
-    scheduled: tir.PrimFunc | None = None
+    is_scheduled: bool = False
     decisions: tuple[Decision, ...] = ()
 
 
 def guarded_loops(
     function: tir.PrimFunc, bounds: Bounds, functions: Mapping[str, BaseFunc], scheduled_for: Target | None
 ) -> GuardedLoops:
-    """Return the loops of `function`, and those of its default schedule if a target is given; the schedule is
+    """Return the loops of `function`, or those of its default schedule if a target is given; the schedule is
     dropped if it needs more checks, for example of indices that are loaded.
     """
-
-    def guard(loops: tir.PrimFunc) -> tuple[tir.PrimFunc, Safety]:
-        guarded, safety = guard_indices(loops, bounds, functions)
-        return observed("GuardIndices", guard_indices, loops, guarded), safety
-
-    plain, safety = guard(lower_blocks(function, bounds))
-    is_proven = bounds == "prove" and bool(function.attrs.get(PROVEN))
-    if is_proven and safety.checked and (limited := limit_sizes(lower_blocks(function, bounds))) is not None:
-        plain, safety = limited, Safety(safety.proven + safety.checked, 0)
     if scheduled_for is None:
-        return GuardedLoops(plain, safety)
+        return _plain_loops(function, bounds, functions)
     scheduled, decisions = apply_rules(function, rules_for(scheduled_for.processor))
     is_by_rules = scheduled is not function
     fused = contract_reductions(scheduled) if scheduled_for.processor.has_fma else scheduled
     if fused is function:
-        alone = _with_distinct_arguments(plain) if _is_vectorized(plain) else None
-        return GuardedLoops(plain, safety, alone, decisions)
+        plain = _plain_loops(function, bounds, functions)
+        if not _is_vectorized(plain.loops):
+            return GuardedLoops(plain.loops, plain.safety, decisions=decisions)
+        return GuardedLoops(_with_distinct_arguments(plain.loops), plain.safety, True, decisions)
     loops = lower_blocks(_with_distinct_arguments(observed("default schedule", apply_rules, function, fused)), bounds)
     if bounds == "trust":
-        return GuardedLoops(plain, safety, loops, decisions)
-    limited = limit_sizes(loops) if (is_by_rules or is_proven) and not safety.checked else None
-    if limited is not None:  # proofs remain valid, since no arithmetic wraps around
-        return GuardedLoops(plain, safety, observed("LimitSizes", limit_sizes, loops, limited), decisions)
-    loops, now = guard(loops)
-    if not now.places <= safety.places:
-        return GuardedLoops(plain, safety)
-    return GuardedLoops(plain, safety, loops, decisions)
+        return GuardedLoops(loops, Safety(0, 0), True, decisions)
+    plain = _plain_loops(function, bounds, functions) if is_by_rules or _has_proofs(function, bounds) else None
+    limited = limit_sizes(loops) if plain is not None and not plain.safety.checked else None
+    if plain is not None and limited is not None:  # proofs remain valid, since no arithmetic wraps around
+        return GuardedLoops(observed("LimitSizes", limit_sizes, loops, limited), plain.safety, True, decisions)
+    loops, safety = _guarded(loops, bounds, functions)
+    if safety.places and plain is None:  # else nothing can need fewer checks
+        plain = _plain_loops(function, bounds, functions)
+    if plain is not None and not safety.places <= plain.safety.places:
+        return plain
+    return GuardedLoops(loops, safety if plain is None else plain.safety, True, decisions)
+
+
+def _plain_loops(function: tir.PrimFunc, bounds: Bounds, functions: Mapping[str, BaseFunc]) -> GuardedLoops:
+    """Return the loops of `function` as it is."""
+    loops = lower_blocks(function, bounds)
+    guarded, safety = _guarded(loops, bounds, functions)
+    limited = limit_sizes(loops) if safety.checked and _has_proofs(function, bounds) else None
+    if limited is not None:
+        return GuardedLoops(limited, Safety(safety.proven + safety.checked, 0))
+    return GuardedLoops(guarded, safety)
+
+
+def _guarded(loops: tir.PrimFunc, bounds: Bounds, functions: Mapping[str, BaseFunc]) -> tuple[tir.PrimFunc, Safety]:
+    guarded, safety = guard_indices(loops, bounds, functions)
+    return observed("GuardIndices", guard_indices, loops, guarded), safety
+
+
+def _has_proofs(function: tir.PrimFunc, bounds: Bounds) -> bool:
+    """Return whether all indices of a scheduled function were proven to be in bounds before it was scheduled."""
+    return bounds == "prove" and bool(function.attrs.get(PROVEN))
 
 
 def _is_vectorized(func: tir.PrimFunc) -> bool:

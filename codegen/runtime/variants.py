@@ -16,7 +16,7 @@ from ...ir.base import GlobalVar, IRModule
 from ...ir.deep import deep
 from ...ir.diagnostics import TvmsError
 from ...ir.visit import rewrite
-from ..build import GuardedLoops, Settings, called_functions, guarded_loops, loop_level_functions, prepare
+from ..build import Settings, called_functions, guarded_loops, loop_level_functions, prepare
 from ..llvm.backend import InternalError, optimize, to_object
 from ..llvm.faults import Fault
 from ..llvm.module import emit_module
@@ -82,15 +82,14 @@ def _lowered(program: IRModule, bounds: Bounds, target: Target) -> _Lowered | Ex
 def _lower(program: IRModule, bounds: Bounds, target: Target) -> _Lowered:
     module = prepare(program, target)
     functions, called = loop_level_functions(module), called_functions(module)
-    loops: dict[str, GuardedLoops] = {}
+    plain: dict[str, tir.PrimFunc] = {}
+    scheduled: dict[str, tir.PrimFunc] = {}
     for name, function in functions.items():
-        may_move = name not in called or function.attrs.get("tir.noalias")
-        loops[name] = guarded_loops(function, bounds, functions, target if may_move else None)
-    plain = {name: lower_loops(loop.plain) for name, loop in loops.items()}
-    if not any(loop.scheduled for loop in loops.values()):
-        return _Lowered(module, bounds, plain, {})
-    scheduled = {name: lower_loops(loop.scheduled) if loop.scheduled else plain[name] for name, loop in loops.items()}
-    return _Lowered(module, bounds, plain, scheduled)
+        plain[name] = lower_loops(guarded_loops(function, bounds, functions, None).loops)
+        if name not in called or function.attrs.get("tir.noalias"):
+            own = guarded_loops(function, bounds, functions, target)
+            scheduled |= {name: lower_loops(own.loops)} if own.is_scheduled else {}
+    return _Lowered(module, bounds, plain, plain | scheduled if scheduled else {})
 
 
 @deep

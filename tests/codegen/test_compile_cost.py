@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import tvms
+import tvms.codegen.build
 from tvms.codegen.aot import lowered
-from tvms.codegen.build import Settings, build, prepare
+from tvms.codegen.build import Settings, build, lower_module, prepare
+from tvms.codegen.lower import Bounds, lower_blocks
 from tvms.codegen.target import get_target
 from tvms.dsl.testing.growth import check_growth
 from tvms.ir.base import IRModule
@@ -107,3 +110,40 @@ def test_no_function_is_huge(name: str, size: int) -> None:
     longest = max(part.count("\n") for part in re.split(r"^define ", text, flags=re.MULTILINE))
     assert text.count("\n") > 8_000
     assert longest < 4_000
+
+
+TILED = """
+I.ir_module Module:
+    T.prim_func f(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32"), C: T.Buffer((64, 64), "float32")):
+        for i, j, k in T.grid(64, 64, 64):
+            with T.block("product"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = T.float32(0)
+                C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+    S.schedule tiled(f):
+        product = S.get_block("product")
+        i, j, k = S.get_loops(product)
+        j0, j1 = S.split(j, factors=[None, 16])
+        S.reorder(j0, i, k, j1)
+        S.vectorize(j1)
+        S.decompose_reduction(product, i)
+"""
+
+
+@pytest.mark.parametrize(("bounds", "times"), [("prove", 1), ("check", 2)])
+def test_written_schedules_are_lowered_again_only_to_compare_checks(
+    bounds: Bounds, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lowered_functions: list[object] = []
+
+    def recorded(*arguments: Any) -> Any:
+        lowered_functions.append(arguments[0])
+        return lower_blocks(*arguments)
+
+    monkeypatch.setattr(tvms.codegen.build, "lower_blocks", recorded)
+    target = get_target("llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=haswell")
+    module = prepare(tvms.parse(TILED), target)
+    lower_module(module, target, Settings(bounds=bounds))
+    assert len(lowered_functions) == times
