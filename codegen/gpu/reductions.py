@@ -13,12 +13,13 @@ partial results.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial, reduce
 
 from msgspec.structs import replace
 
 from ...ir import make, tir
+from ...ir.analysis.proof import prove
 from ...ir.diagnostics import TvmsError, error
 from ...ir.equal import structural_equal
 from ...ir.idioms import conjuncts
@@ -83,7 +84,24 @@ def _shared(stmt: tir.BlockRealize, loops: tuple[tir.For, ...]) -> tuple[tir.Stm
             raise _refused(
                 stmt, f"the loop over '{loop.loop_var.name}', which is not part of the reduction, may be empty"
             )
+    if not _starts_once(stmt, loops, dict.fromkeys((*mine, *inner))):
+        help = "bind its reduction axes to values that determine the iterations of their loops"
+        raise _refused(stmt, "several iterations may reach its first step, where it starts again", help)
     return (inner[0] if inner else stmt), _steps(stmt, inner, [loop.loop_var for loop in threads])
+
+
+def _starts_once(stmt: tir.BlockRealize, loops: Iterable[tir.For], reduced: Iterable[tir.For]) -> bool:
+    """Return whether only the first iteration of the loops `reduced` is at the first step of the reduction, where the block
+    executes its T.init. `loops` are all loops around the block.
+    """
+    domains = {loop.loop_var: tir.Range(loop.min, loop.extent) for loop in loops}
+    first_step = [
+        make.equal(value, make.cast(axis.dom.min, value.dtype))
+        for axis, value in zip(stmt.block.iter_vars, stmt.iter_values, strict=True)
+        if axis.iter_type is tir.IterVarType.COMM_REDUCE and axis.dom is not None
+    ]
+    is_first = reduce(make.logical_and, [make.equal(loop.loop_var, loop.min) for loop in reduced])
+    return prove(is_first, domains, [*conjuncts(stmt.predicate), *first_step]).is_proven
 
 
 def _steps(stmt: tir.BlockRealize, inner: Sequence[tir.For], threads: Sequence[tir.Var]) -> tir.Stmt:
@@ -173,7 +191,7 @@ def _scalar(name: str, dtype: str) -> tir.Buffer:
     return tir.Buffer(data, dtype, (tir.IntImm("int32", 1),), name, scope="local")
 
 
-def _refused(stmt: tir.BlockRealize, reason: str) -> TvmsError:
+def _refused(stmt: tir.BlockRealize, reason: str, help: str = "") -> TvmsError:
     said = f"threads cannot share the reduction of block '{stmt.block.name_hint}': {reason}"
-    help = "bind loops of its spatial iterators to threads, or compute partial results with S.rfactor"
-    return error("E0612", said, stmt.block.span or stmt.span, help)
+    usual = "bind loops of its spatial iterators to threads, or compute partial results with S.rfactor"
+    return error("E0612", said, stmt.block.span or stmt.span, help or usual)

@@ -432,3 +432,45 @@ T.prim_func main(A: T.Buffer((4, 16), "int32"), B: T.Buffer((4,), "int32"), n: T
         tvms.TvmsError, match=r"E0612.*the loop over 'r', which is not part of the reduction, may be empty"
     ):
         tvms.compile(tvms.parse(text), target="cuda -simulate=each")
+
+
+AXIS_OF_THREADS = """
+T.prim_func main(A: T.Buffer((4, 48), "int32"), B: T.Buffer((4,), "int32")):
+    for i in T.thread_binding(4, thread="blockIdx.x"):
+        for k0 in {outer}:
+            for k1 in T.thread_binding(12, thread="threadIdx.x"):
+                with T.block("sum"):
+                    vi = T.axis.spatial(4, i)
+                    vk = T.axis.reduce(48, {axis})
+                    T.where({axis} < 48)
+                    with T.init():
+                        B[vi] = 0
+                    B[vi] = B[vi] + A[vi, vk]
+"""
+
+
+@pytest.mark.parametrize("outer", ["range(4)", 'T.thread_binding(4, thread="threadIdx.y")'])
+@pytest.mark.parametrize(
+    ("axis", "is_first_once"),
+    [
+        ("k0 * 12 + k1", True), ("k0 * 13 + k1", True), ("k1 * 4 + k0", True), ("k0 * 3 + k1", True), ("k0 + k1", True),
+        ("k0 // 4 + k1", False), ("k0 * 12 % 12 + k1", False), ("k0 * 12 + k1 // 2", False), ("k0 // 2 * 12 + k1", False),
+    ],
+)  # fmt: skip
+def test_threads_share_only_reductions_that_start_once(outer: str, axis: str, is_first_once: bool) -> None:
+    module = tvms.parse(AXIS_OF_THREADS.format(outer=outer, axis=axis))
+    if not is_first_once:
+        with pytest.raises(tvms.TvmsError) as caught:
+            tvms.compile(module, target="cuda -simulate=each")
+        (found,) = caught.value.diagnostics
+        reason = "several iterations may reach its first step, where it starts again"
+        assert found.code == "E0612"
+        assert found.message == f"threads cannot share the reduction of block 'sum': {reason}"
+        assert found.help == "bind its reduction axes to values that determine the iterations of their loops"
+        return
+    compiled = tvms.compile(module, target="cuda -simulate=each")["main"]
+    rows = np.random.default_rng(3).integers(-9, 9, (4, 48)).astype("int32")
+    expected, sums = np.zeros(4, "int32"), np.zeros(4, "int32")
+    tvms.interpret(module, "main", [rows, expected])
+    compiled(rows, sums)
+    np.testing.assert_array_equal(sums, expected)
