@@ -5,6 +5,9 @@ of the same element, also those of intrinsics through pointers. Atomic changes d
 launches follow each other. Threads of a block synchronize at a barrier, those of a warp at a barrier of scope
 "warp"; threads of different blocks never do. (K. Serebryany and T. Iskhodzhanov, "ThreadSanitizer", 2009:
 happens-before.)
+
+Each thread has its own local memory: an element that a thread reads without having written it, while another thread wrote
+the element of the same buffer, is reported too.
 """
 
 from __future__ import annotations
@@ -41,7 +44,8 @@ _DOES: dict[Reach, str] = {"read": "reads", "write": "writes", "update": "atomic
 def find_races(
     module: IRModule, entry: str, args: Sequence[Any], thread_order: ThreadOrder = "ascending"
 ) -> tuple[Diagnostic, ...]:
-    """Call the loop function `entry`, which writes its arrays in place; return E0723 for each race.
+    """Call the loop function `entry`, which writes its arrays in place; return E0723 for each race, and E0710 for
+    each read of local memory that only other threads wrote.
 
     Raises TvmsError as lowering for a GPU does, and for faults at run time.
     """
@@ -51,7 +55,7 @@ def find_races(
     lowered, _ = lower_to_kernels(function, entry)
     detector = _Detector()
     run(IRModule({entry: with_threads(lowered)}), entry, args, thread_order=thread_order, observer=detector)
-    return tuple(detector.races.values())
+    return (*detector.races.values(), *detector.local.reads_of_others())
 
 
 class _AccessEvent(Struct, frozen=True):
@@ -94,9 +98,46 @@ class _Element(Struct):
     since: dict[str, dict[tuple[int, int], _AccessEvent]]
 
 
+class _LocalMemory:
+    """The accesses of threads to local memory."""
+
+    def __init__(self) -> None:
+        self._own: dict[tuple[int, int], Any] = {}
+        """The memory of each written byte, by memory and place."""
+        self._writes: dict[tuple[int, int, tir.Var, int], dict[int, _AccessEvent]] = {}
+        """The first write of each thread, by launch, block, pointer and place."""
+        self._unwritten: list[tuple[_AccessEvent, tir.Var, int, tuple[str, int]]] = []
+
+    def write(self, memory: Any, place: int) -> None:
+        """Record that the owner of `memory` wrote the element at byte `place`."""
+        self._own[id(memory), place] = memory
+
+    def access(self, event: _AccessEvent, data: tir.Var, memory: Any, place: int, named: tuple[str, int]) -> None:
+        """Record a load or a store of the element at byte `place` behind the pointer `data`."""
+        if event.kind == "write":
+            self.write(memory, place)
+            self._writes.setdefault((event.launch, event.block, data, place), {}).setdefault(event.thread, event)
+        elif (id(memory), place) not in self._own:
+            self._unwritten.append((event, data, place, named))
+
+    def reads_of_others(self) -> tuple[Diagnostic, ...]:
+        """Return an error for each load of an element that its thread had not written, but another thread of the block."""
+        found: dict[Any, Diagnostic] = {}
+        for event, data, place, (name, index) in self._unwritten:
+            writes = self._writes.get((event.launch, event.block, data, place), {})
+            other = next((write for thread, write in writes.items() if thread != event.thread), None)
+            if other is not None and event.node not in found:
+                message = f"thread {event.thread} reads element {index} of its own '{name}', which it has not written"
+                note = Note(f"thread {other.thread} writes its own copy of the element here", other.node.span)
+                help = f"allocate '{name}' in scope 'shared': each thread has its own local memory"
+                found[event.node] = Diagnostic("E0710", message, event.node.span, help=help, notes=(note,))
+        return tuple(found.values())
+
+
 class _Detector(Observer):
     def __init__(self) -> None:
         self.races: dict[tuple[int, int], Diagnostic] = {}
+        self.local = _LocalMemory()
         self._launch = 0
         self._inner: set[Node] = set()
         """The axes of threads inside the first one of the current launch."""
@@ -118,19 +159,28 @@ class _Detector(Observer):
 
     def access(self, access: Access, indices: tuple[int, ...], frame: Frame) -> None:
         pointer, dtype = frame[access.buffer.data], parse_dtype(access.buffer.dtype)
-        if frame.thread and not _is_private(pointer.memory.scope):
+        is_local = pointer.memory.scope == "local"
+        if frame.thread and (is_local or not _is_private(pointer.memory.scope)):
             kind = "write" if isinstance(access, tir.BufferStore) else "read"
             event = self._event(access, kind, frame)
             first = pointer.offset + indices[0] * dtype.bytes * dtype.lanes
             for lane in range(dtype.lanes):
                 place = first + lane * dtype.bytes
-                self._note(event, pointer.memory, place, (access.buffer.name, indices[0]))
+                named = access.buffer.name, indices[0]
+                if is_local:
+                    self.local.access(event, access.buffer.data, pointer.memory, place, named)
+                else:
+                    self._note(event, pointer.memory, place, named)
 
     def reach(self, call: tir.Call, kind: Reach, part: View, frame: Frame) -> None:
         memory, size = part.pointer.memory, part.flat.itemsize
-        if not frame.thread or _is_private(memory.scope):
+        if not frame.thread or is_fragment_scope(memory.scope):
             return
         start, (count,) = part.pointer.offset, part.shape
+        if memory.scope == "local":
+            for place in range(start, start + count * size, size) if kind != "read" else ():
+                self.local.write(memory, place)
+            return
         block, thread = self._block(frame), thread_number(frame)
         is_whole = name_of(call) in _WHOLE_WARP
         if is_whole and thread % WARP > 1:

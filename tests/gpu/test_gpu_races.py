@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from textwrap import indent
 
 import numpy as np
 import pytest
@@ -360,3 +361,26 @@ def test_what_is_no_race_of_a_loop(lines: list[str]) -> None:
     head = 'T.prim_func f(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):\n'
     memory = '    S = T.alloc_buffer((16,), "float32", scope="shared")\n'
     assert verify(tvms.parse(head + memory + "".join(f"    {line}\n" for line in lines)), "races") == ()
+
+
+@pytest.mark.parametrize(
+    ("index", "is_written"),
+    [("tx", True), ("15 - tx", False), ("T.max(tx - 1, 0)", False), ("tx // 4 * 4", False), ("3", False)],
+)
+def test_a_read_of_local_memory_that_another_thread_wrote_is_reported(index: str, is_written: bool) -> None:
+    text = f"""\
+T.prim_func f(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    tx = T.launch_thread("threadIdx.x", 16)
+    L = T.decl_buffer((16,), "float32", scope="local")
+    L[tx] = A[tx]
+    T.tvm_storage_sync("shared")
+    B[tx] = L[{index}]
+"""
+    values = [np.arange(16, dtype="f4"), np.zeros(16, "f4")]
+    found = find_races(tvms.parse(f"I.ir_module M:\n{indent(text, '    ')}"), "f", values)
+    assert [diagnostic.code for diagnostic in found] == ([] if is_written else ["E0710"])
+    for diagnostic in found:
+        (note,) = diagnostic.notes
+        assert line_of(note.span) == line_of(diagnostic.span) - 2
+        assert "of its own 'L', which it has not written" in diagnostic.message
+        assert diagnostic.help == "allocate 'L' in scope 'shared': each thread has its own local memory"
