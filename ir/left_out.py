@@ -172,7 +172,6 @@ LEFT_OUT = {
     "target.rocm": _HARDWARE,
     "target.stm32": _HARDWARE,
     "te.ScanOp": _SCAN,
-    "te.TensorSlice": "index a tensor in all dimensions, as in x[i, j]",
     "te.create_schedule": _TE_SCHEDULES,
     "te.scan": _SCAN,
     "testing.DEFAULT_TEST_TARGETS": _MARKS,
