@@ -102,7 +102,8 @@ def _parts(node: Node, mode: Mode, as_tvm: bool) -> list[tuple[str, Any, Mode]]:
     if isinstance(node, tir.Buffer):
         offset = node.elem_offset
         parts = [(name, getattr(node, name), inherited) for name, _ in _plan(tir.Buffer)]
-        parts[0] = ("data", node.data, max(inherited, _DEFINE))  # the first use of a free buffer defines its pointer
+        if as_tvm:  # the first use of a free buffer defines its pointer
+            parts[0] = ("data", node.data, max(inherited, _DEFINE))
         if isinstance(offset, tir.IntImm) and offset.value == 0:
             parts[4] = ("elem_offset", None, inherited)
         return parts
@@ -210,7 +211,8 @@ def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False, *, as_tvm:
     """Whether two nodes (or tuples, attributes, … of nodes) are the same program.
 
     With `map_free_vars`, free variables are also matched in order; otherwise they must be the same objects. With `as_tvm`,
-    names of blocks, by which schedules find them, do not count, and an integer of an annotation is the same as its node.
+    names of blocks, by which schedules find them, do not count, an integer of an annotation is the same as its node, and buffers
+    that are not declared are matched in order.
     """
     return _Comparison(map_free_vars, as_tvm).run(lhs, rhs) is None
 

@@ -177,12 +177,12 @@ FIRST = (
     Mutant("every second element is loaded with the one after the last", "memory", "codegen/llvm/gathers.py",
            "second = builder.gep(first, [number(I32, lanes - 1)], source_etype=element)\n"
            "    spread = [lane // 2 if lane % 2 == 0 else None for lane in range(2 * lanes - 1)]\n"
-           "    low = _part(builder, first, size, spread[:lanes], mask, align)\n"
-           "    high = _part(builder, second, size, spread[lanes - 1 :], mask, align)\n"
+           "    low = _part(builder, first, size, spread[:lanes], mask, align, has_moves)\n"
+           "    high = _part(builder, second, size, spread[lanes - 1 :], mask, align, has_moves)\n"
            "    picked = [2 * lane if 2 * lane < lanes else lane * 2 + 1 for lane in range(lanes)]\n",
            "second = builder.gep(first, [number(I32, lanes)], source_etype=element)\n"
            "    spread = [lane // 2 if lane % 2 == 0 else None for lane in range(2 * lanes)]\n"
-           "    low = _part(builder, first, size, spread[:lanes], mask, align)\n"
+           "    low = _part(builder, first, size, spread[:lanes], mask, align, has_moves)\n"
            "    high = _part(builder, second, size, spread[lanes:], mask, align)\n"
            "    picked = [2 * lane for lane in range(lanes)]\n"),
     # T.log(T.float32(1e-40))

@@ -236,7 +236,7 @@ MUTANTS = (
     Mutant("tensors with overlapping lifetimes share memory", "graph", "codegen/graph/plan.py",
            "self.first <= other.last and other.first <= self.last", "self.first < other.last and other.first < self.last"),
     Mutant("the mean counts one too many", "graph", "ir/ops/statistical.py",
-           "te.cast(topi.count(x, axis), x.dtype)", "te.cast(topi.count(x, axis) + 1, x.dtype)"),
+           "te.cast(topi.count(x, axis), wide.dtype)", "te.cast(topi.count(x, axis) + 1, wide.dtype)"),
     Mutant("softmax does not subtract the maximum", "graph", "ir/ops/activation.py",
            "te.exp(x(*i) - maxelem(*others(i)))", "te.exp(x(*i)) - maxelem(*others(i))"),
     Mutant("an average also counts the padding", "graph", "ir/ops/pooling.py",
