@@ -211,7 +211,7 @@ FIRST = (
     # --- GPU
     # for tx in T.thread_binding(2, 6, thread="threadIdx.x"): A[tx] = 0
     Mutant("a loop over threads starts at 0", "gpu", "codegen/gpu/split.py",
-           "make.add(index, self.rewrite(stmt.min))", "index"),
+           "make.add(index, start if first is None else first)", "index"),
     # T.where(k0 * 32 + tx < 40 and i < 3) in a sum over threads
     Mutant("a sum of threads is stored without its predicate", "gpu", "codegen/gpu/reductions.py",
            "kept = [part for part in conjuncts(stmt.predicate) if not uses([part], inner | set(threads))]",
