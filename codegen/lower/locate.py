@@ -83,8 +83,8 @@ def _is_written_before(read: Use, uses: Sequence[Use], depth: int) -> bool:
 
 
 def _earlier(write: Use, read: Use, uses: Sequence[Use], depth: int) -> Iterator[RegionSet]:
-    """Yield what `write` has written before `read` executes: in the same iteration if `write` comes first, and in earlier
-    iterations of the loops around both, from scope `depth` on.
+    """Yield what `write` has written before `read` executes: in earlier iterations of the loops around both, from
+    scope `depth` on, and in the same iteration if `write` comes first.
     """
     if any(isinstance(index, tir.Ramp) for index in write.indices):
         return
@@ -97,11 +97,11 @@ def _earlier(write: Use, read: Use, uses: Sequence[Use], depth: int) -> Iterator
         names[loop.loop_var]: tir.Range(substitute(loop.min, names), substitute(loop.extent, names))
         for loop in write.loops(depth)
     }
-    if uses.index(write) < uses.index(read):
-        yield RegionSet(region, domains, (*conditions, *_same(common, names)))
     for number, loop in enumerate(common):
         before = tir.LT("bool", names[loop.loop_var], loop.loop_var)
         yield RegionSet(region, domains, (*conditions, *_same(common[:number], names), before))
+    if uses.index(write) < uses.index(read):
+        yield RegionSet(region, domains, (*conditions, *_same(common, names)))
 
 
 def _same(loops: Sequence[tir.For], names: dict[tir.Var, tir.Var]) -> list[tir.PrimExpr]:

@@ -76,12 +76,6 @@ def points(simplifier: Simplifier, conditions: Sequence[tir.PrimExpr], kept: Seq
     return found.project_out(_SET, len(kept), len(others))
 
 
-def extended(simplifier: Simplifier, found: isl.Set, kept: Sequence[tir.PrimExpr]) -> isl.Set:
-    """Return `found`, whose coordinates are the first of `kept`, with coordinates of any value for the others."""
-    count = len(kept) - found.dim(_SET)
-    return found.add_dims(_SET, count) & _System(simplifier, kept).everywhere if count else found
-
-
 def _where_all(simplifier: Simplifier, leaves: Sequence[tir.PrimExpr], conditions: Sequence[tir.PrimExpr]) -> isl.Set:
     system = _System(simplifier, leaves)
     found = system.everywhere

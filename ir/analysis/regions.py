@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -15,9 +14,6 @@ from ..simplify import Simplifier
 from ..visit import walk
 from .const_bounds import Domains, ends
 from .proof import Proof, Verdict, prove
-
-if TYPE_CHECKING:
-    import islpy as isl
 
 TRUE = tir.IntImm("bool", 1)
 
@@ -126,37 +122,32 @@ def is_covered(wanted: RegionSet, by: Sequence[RegionSet], shared: Domains | Non
 def _uncovered(wanted: RegionSet, by: Sequence[RegionSet], shared: Domains) -> dict[tir.Var, int] | None:
     """Return values of the free variables for which an element of `wanted` is in no place of `by`; None if there are none.
 
-    A variable is free unless it is in the domains of a place. Raises `affine.GaveUp`. Places are looked at only until
-    nothing is left, since one of many often contains all elements.
+    A variable is free unless it is in the domains of a place. Raises `affine.GaveUp`.
     """
     from . import affine
 
-    own = {variable for place in (wanted, *by) for variable in place.domains}
+    places = (wanted, *by)
+    own = {variable for place in places for variable in place.domains}
+    free = list(dict.fromkeys([*shared, *[v for place in places for v in _variables(place) if v not in own]]))
     coordinates = [tir.Var("int64", f"axis{axis}") for axis in range(len(wanted.region))]
-    inside = {*own, *coordinates}
     simplifier = Simplifier()
-    kept: dict[tir.PrimExpr, None] = dict.fromkeys([*shared, *coordinates])
-
-    def points(place: RegionSet, domains: Domains) -> isl.Set:
-        conditions = _conditions(place, domains, coordinates, simplifier)
-        kept.update(dict.fromkeys(variable for variable in _variables(place) if variable not in own))
-        unknowns = affine.unknowns(simplifier, conditions)
-        kept.update(dict.fromkeys(leaf for leaf in unknowns if _has_one_value(leaf, inside)))
-        return affine.points(simplifier, conditions, list(kept))
-
+    of_place = [list(map(simplifier.visit, _conditions(place, coordinates, shared))) for place in places]
+    asked = [condition for conditions in of_place for condition in conditions]
+    inside = {*own, *coordinates}
+    common = [leaf for leaf in affine.unknowns(simplifier, asked) if _has_one_value(leaf, inside)]
     with affine.bounded():
-        missing = points(wanted, {**shared, **wanted.domains})
-        for place in by:
+        kept = [*free, *coordinates, *common]
+        missing = affine.points(simplifier, of_place[0], kept)
+        for conditions in of_place[1:]:
             if missing.is_empty():
-                return None
-            covered = points(place, place.domains)  # what is missing is in the shared domains already
-            missing = affine.extended(simplifier, missing, list(kept)) - covered
+                break
+            missing = missing - affine.points(simplifier, conditions, kept)
         if missing.is_empty():
             return None
-        if not all(isinstance(leaf, tir.Var) for leaf in kept):
+        if common:
             raise affine.GaveUp
-        values = affine.sample(missing, list(kept))
-    return {variable: value for variable, value in values.items() if variable not in inside}
+        values = affine.sample(missing, [*free, *coordinates])
+    return {variable: values[variable] for variable in free}
 
 
 def _has_one_value(expr: tir.PrimExpr, inside: Collection[tir.Var]) -> bool:
@@ -172,32 +163,17 @@ def _variables(place: RegionSet) -> list[tir.Var]:
     return [node for part in parts for node in walk(part) if isinstance(node, tir.Var)]
 
 
-def _conditions(
-    place: RegionSet, domains: Domains, coordinates: Sequence[tir.Var], simplifier: Simplifier
-) -> list[tir.PrimExpr]:
-    """Return the conditions, in normal form, under which variables are in `domains` and the coordinates belong to an element
-    of a place.
-    """
+def _conditions(place: RegionSet, coordinates: Sequence[tir.Var], shared: Domains) -> list[tir.PrimExpr]:
+    """Return the conditions under which the coordinates belong to an element of a place."""
     found = list(place.conditions)
-    for variable, domain in domains.items():
+    for variable, domain in (*shared.items(), *place.domains.items()):
         least, most, slack = ends(domain)
         if least is not None:
             found.append(tir.LE("bool", least, variable))
-        if isinstance(most, tir.IntImm):
-            found.append(tir.LE("bool", variable, tir.IntImm(most.dtype, most.value + slack)))
-        elif most is not None:
+        if most is not None:
             found.append(tir.LE("bool", variable, tir.Add(most.dtype, most, tir.IntImm(most.dtype, slack))))
     for axis, coordinate in zip(place.region, coordinates, strict=True):
         low, extent = tir.Cast("int64", axis.min), tir.Cast("int64", axis.extent)
         found.append(tir.LE("bool", low, coordinate))
         found.append(tir.LT("bool", coordinate, tir.Add("int64", low, extent)))
-    return [condition if _is_elementary(condition) else simplifier.visit(condition) for condition in found]
-
-
-def _is_elementary(condition: tir.PrimExpr) -> bool:
-    """Return whether a condition compares variables and constants, and so needs no normal form."""
-    match condition:
-        case tir.CmpOp(a=tir.Var() | tir.IntImm(), b=tir.Var() | tir.IntImm()):
-            return True
-        case _:
-            return isinstance(condition, tir.IntImm)
+    return found

@@ -156,36 +156,3 @@ def test_regions() -> None:
     assert is_covered(wanted, [tiles, last]).verdict is Verdict.PROVEN
     odd = RegionSet(tiles.region, rows, ((i % 2 < 1),))  # type: ignore[arg-type]
     assert is_covered(tiles, [odd]).verdict is Verdict.REFUTED
-
-
-def test_places_are_looked_at_until_all_is_covered() -> None:
-    i, j = te.var("i"), te.var("j")
-    domains = {name: tir.Range(make.const(0), make.const(8)) for name in (i, j)}
-    line = (tir.Range(make.const(0), make.const(8)),)
-    whole = RegionSet((tir.Range(i, make.const(1)),), {i: domains[i]})  # type: ignore[arg-type]
-    unclear = RegionSet((tir.Range((i * j), make.const(1)),), domains)  # type: ignore[arg-type]
-    assert is_covered(RegionSet(line), [whole, unclear]).verdict is Verdict.PROVEN
-    assert is_covered(RegionSet(line), [unclear, whole]).verdict is Verdict.UNKNOWN
-
-
-def test_places_with_other_variables_than_those_before() -> None:
-    i, n, m = te.var("i"), te.var("n"), te.var("m")
-    of_n, rest, of_m = (n < 4), (n >= 4), (m < 4)
-    element = (tir.Range(make.const(3), make.const(1)),)
-    places = [RegionSet(element, {}, (condition,)) for condition in (of_n, of_m, rest)]  # type: ignore[arg-type]
-    assert is_covered(RegionSet(element), places).verdict is Verdict.PROVEN
-    proof = is_covered(RegionSet(element), places[:2])
-    assert proof.counterexample is not None
-    assert {variable.name for variable, value in proof.counterexample.items() if value >= 4} == {"n", "m"}
-    nothing = RegionSet((tir.Range(i, make.const(1)),), {i: tir.Range(make.const(0), make.const(0))})  # type: ignore[dict-item, arg-type]
-    assert is_covered(RegionSet(element), [nothing, *places[:1]]).verdict is Verdict.REFUTED
-
-
-def test_places_under_conditions_that_are_not_affine() -> None:
-    n, m = te.var("n"), te.var("m")
-    element = (tir.Range(make.const(3), make.const(1)),)
-    given = [(n * m < 4), (n < 4), (n * m >= 4)]
-    places = [RegionSet(element, {}, (condition,)) for condition in given]  # type: ignore[arg-type]
-    assert is_covered(RegionSet(element), [places[0], places[2]]).verdict is Verdict.PROVEN
-    assert is_covered(RegionSet(element), [places[1], places[0], places[2]]).verdict is Verdict.PROVEN
-    assert is_covered(RegionSet(element), places[:2]).verdict is Verdict.UNKNOWN
