@@ -53,12 +53,13 @@ def detailed(choose: Choices, module: IRModule) -> IRModule:
     """Return a module with up to `MOST` other details."""
     for _ in range(choose.number(0, MOST)):
         nodes = [node for function in module.functions.values() for node in walk(function)]
-        kept = {  # the dtype of a scalar operand must fit the operator
-            operand
+        kept = {  # a scalar operand, such as an axis in a tuple, must fit the operator
+            scalar
             for node in nodes
             if isinstance(node, relax.Call)
             for operand in node.args
-            if isinstance(operand, relax.PrimValue)
+            for scalar in walk(operand)
+            if isinstance(scalar, relax.PrimValue)
         }
         fitting = [
             (node, rows) for node in dict.fromkeys(nodes) if node not in kept and (rows := details_of(type(node)))
