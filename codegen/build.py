@@ -261,31 +261,36 @@ class GuardedLoops(Struct, frozen=True, eq=False):
 
 
 def guarded_loops(
-    function: tir.PrimFunc, bounds: Bounds, functions: Mapping[str, BaseFunc], scheduled_for: Target | None
-) -> GuardedLoops:
+    function: tir.PrimFunc, bounds: Bounds, functions: Mapping[str, BaseFunc], scheduled_for: Target | None,
+    unscheduled: GuardedLoops | None = None,
+) -> GuardedLoops:  # fmt: skip
     """Return the loops of `function`, or those of its default schedule if a target is given; the schedule is
-    dropped if it needs more checks, for example of indices that are loaded.
+    dropped if it needs more checks, for example of indices that are loaded. `unscheduled` is the result without a target, if known.
     """
+
+    def as_it_is() -> GuardedLoops:
+        return _plain_loops(function, bounds, functions) if unscheduled is None else unscheduled
+
     if scheduled_for is None:
-        return _plain_loops(function, bounds, functions)
+        return as_it_is()
     scheduled, decisions = apply_rules(function, rules_for(scheduled_for.processor))
     is_by_rules = scheduled is not function
     fused = contract_reductions(scheduled) if scheduled_for.processor.has_fma else scheduled
     if fused is function:
-        plain = _plain_loops(function, bounds, functions)
+        plain = as_it_is()
         if not _is_vectorized(plain.loops):
             return GuardedLoops(plain.loops, plain.safety, decisions=decisions)
         return GuardedLoops(_with_distinct_arguments(plain.loops), plain.safety, True, decisions)
     loops = lower_blocks(_with_distinct_arguments(observed("default schedule", apply_rules, function, fused)), bounds)
     if bounds == "trust":
         return GuardedLoops(loops, Safety(0, 0), True, decisions)
-    plain = _plain_loops(function, bounds, functions) if is_by_rules or _has_proofs(function, bounds) else None
+    plain = as_it_is() if is_by_rules or _has_proofs(function, bounds) else None
     limited = limit_sizes(loops) if plain is not None and not plain.safety.checked else None
     if plain is not None and limited is not None:  # proofs remain valid, since no arithmetic wraps around
         return GuardedLoops(observed("LimitSizes", limit_sizes, loops, limited), plain.safety, True, decisions)
     loops, safety = _guarded(loops, bounds, functions)
     if safety.places and plain is None:  # else nothing can need fewer checks
-        plain = _plain_loops(function, bounds, functions)
+        plain = as_it_is()
     if plain is not None and not safety.places <= plain.safety.places:
         return plain
     return GuardedLoops(loops, safety if plain is None else plain.safety, True, decisions)

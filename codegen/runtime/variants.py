@@ -85,9 +85,10 @@ def _lower(program: IRModule, bounds: Bounds, target: Target) -> _Lowered:
     plain: dict[str, tir.PrimFunc] = {}
     scheduled: dict[str, tir.PrimFunc] = {}
     for name, function in functions.items():
-        plain[name] = lower_loops(guarded_loops(function, bounds, functions, None).loops)
+        unscheduled = guarded_loops(function, bounds, functions, None)
+        plain[name] = lower_loops(unscheduled.loops)
         if name not in called or function.attrs.get("tir.noalias"):
-            own = guarded_loops(function, bounds, functions, target)
+            own = guarded_loops(function, bounds, functions, target, unscheduled)
             scheduled |= {name: lower_loops(own.loops)} if own.is_scheduled else {}
     return _Lowered(module, bounds, plain, plain | scheduled if scheduled else {})
 
