@@ -4,7 +4,8 @@ standard error, and aborts on contradictory features.
     python trial.py TRIPLE CPU FEATURES
 
 prints the vector size in bytes, whether there is a fused multiply-add, whether masked loads are moves of AVX, whether
-instructions convert float16, and whether code for the processor runs here; and, on standard error, the names of all processors and features. Nothing of tvms is imported.
+instructions convert float16, and whether code for the processor runs here; and, on standard error, the names of all
+processors and features. Nothing of tvms is imported.
 """
 
 import sys
