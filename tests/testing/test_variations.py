@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import tvms
-from tvms.dsl.testing.variations import _is_accepted, known_kernels, known_programs
+from tvms.dsl.testing.known_programs import is_accepted, known_kernels, known_programs
 from tvms.dsl.testing.written_schedules import Written, has_same_signature, varied_schedule, written_schedules
 from tvms.ir.schedule import Schedule, ScheduleError
 from tvms.testing.campaign import BACKEND
@@ -28,7 +28,7 @@ def _is_applied(written: Written) -> bool:
 def test_written_programs_are_accepted() -> None:
     assert len(known_programs()) > 185
     assert len(known_kernels()) == 12
-    assert all(_is_accepted(written.module) for written in written_schedules())
+    assert all(is_accepted(written.module) for written in written_schedules())
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_written_programs_are_accepted() -> None:
 )  # fmt: skip
 def test_programs_with_unusual_parameters_are_not_drawn(parameter: str) -> None:
     text = "T.prim_func main(A_handle: T.handle, B: T.Buffer((1,), 'float32')):\n    n = T.int32()\n    t = T.int32()\n"
-    assert not _is_accepted(
+    assert not is_accepted(
         tvms.parse(f"{text}    A = T.match_buffer(A_handle, {parameter})\n    B[0] = T.float32(1)\n")
     )
 

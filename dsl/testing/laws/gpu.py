@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from ....ir.base import IRModule, Source
 from ...load import parse_source
 from ..cooperation import cooperative_programs
+from ..known_programs import known_kernels
 from ..oracle import Execute, as_module, assert_equivalent, profiles
 from ..prim_funcs import prim_funcs
 from ..smaller import programs_in
 from ..threads import thread_programs
-from ..variations import known_kernels
 from .law import Law, module_constructs
 
 _Example: TypeAlias = tuple[IRModule, int]

@@ -23,9 +23,10 @@ from ...load import parse, parse_source
 from ...printer import DIALECTS
 from ..apart import Apart
 from ..choices import Choices, drawn
+from ..known_programs import known_programs
 from ..oracle import Execute, ExecuteAll, Ways, assert_equivalent, interpreted
 from ..smaller import programs_in
-from ..variations import known_programs, varied
+from ..variations import varied
 from .bounds import copies, name_and_inputs
 from .law import Law, module_constructs
 from .lowering import Lowering, trapped
