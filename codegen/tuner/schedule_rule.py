@@ -15,7 +15,7 @@ from ...ir.functions import get_global_func
 from ...ir.schedule import BlockRV, ExprRV, Schedule, ScheduleError
 from ..target import Target, get_target
 from .sketches import lanes_of, try_inline, try_partial_sums, try_rows, try_tiles
-from .threads import bind_unbound, try_shared_reduction
+from .threads import bind_unbound, drawn_extent, try_shared_reduction
 
 __all__ = [
     "AddRFactor", "ApplyCustomRule", "AutoBind", "AutoInline", "CrossThreadReduction", "InlineConstantScalars", "MultiLevelTiling",
@@ -36,7 +36,7 @@ class ScheduleRule(ABC):
         ...
 
     def clone(self) -> ScheduleRule:
-        """Return the rule: it has no state."""
+        """Return the rule itself, which searches can share."""
         return self
 
 
@@ -176,7 +176,7 @@ class AutoBind(ScheduleRule):
 
         def factor(most: int) -> int | ExprRV:
             candidates = [extent for extent in self._extents if extent <= most]
-            return made.sample_categorical(candidates, _even(candidates)) if candidates else most
+            return drawn_extent(made, candidates) if candidates else most
 
         return [made if bind_unbound(made, block, self._blocks, self._threads, factor) else sch]
 
@@ -218,10 +218,6 @@ _WRITE = "write the space as an S.schedule that draws, or as a function for spac
 def _is_scheduled(sch: Schedule, block: BlockRV) -> bool:
     """Return whether a loop around a block has a kind already."""
     return any(sch.get(loop).kind.value != "serial" for loop in sch.get_loops(block))
-
-
-def _even(candidates: Sequence[int]) -> list[float]:
-    return [1 / len(candidates)] * len(candidates)
 
 
 def _wrong(message: str, help: str) -> ArgumentError:

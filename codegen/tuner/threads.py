@@ -22,6 +22,11 @@ def is_bound(sch: Schedule, loop: LoopRV) -> bool:
     return sch.get(loop).thread_binding is not None
 
 
+def drawn_extent(sch: Schedule, extents: Sequence[int]) -> ExprRV:
+    """Draw one of several numbers of threads, each with the same probability."""
+    return sch.sample_categorical(extents, [1 / len(extents)] * len(extents))
+
+
 def bind_unbound(
     sch: Schedule, block: BlockRV, max_blocks: int, max_threads: int, factor: Callable[[int], Factor] | None = None
 ) -> bool:
@@ -63,7 +68,7 @@ def try_shared_reduction(sch: Schedule, block: BlockRV, extents: Sequence[int]) 
         or any(is_bound(sch, loop) for loop in nest.loops)
     ):
         return False
-    threads = sch.sample_categorical(extents, [1 / len(extents)] * len(extents))
+    threads = drawn_extent(sch, extents)
     reduced = sch.fuse(*reduction) if len(reduction) > 1 else reduction[0]
     _, inner = sch.split(reduced, factors=[None, threads])
     sch.bind(inner, "threadIdx.x")
