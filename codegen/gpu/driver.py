@@ -230,7 +230,7 @@ class Driver:
         """Return the error for a kernel that failed while it ran: one of those that are not known to be done."""
         *others, (name, span) = self._launched.items() or [("", None)]
         reason = problem.partition(" failed: ")[2] or problem
-        help = "restart the process: its work on the GPU is lost; --races and --simulate find what is wrong in kernels"
+        help = "restart the process, whose GPU memory is lost; check the kernel with --races and --simulate"
         if not others:
             who = f"kernel '{name}'" if name else "the GPU"
             return Diagnostic("E0727", f"{who} failed on '{self.name}': {reason}", span, help=help)

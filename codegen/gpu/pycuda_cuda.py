@@ -166,7 +166,7 @@ class PycudaCuda:
         self._check("cuEventDestroy", driver.cuEventDestroy_v2(event))
 
     def _driver(self) -> Any:
-        """Return CUDA's library, which pycuda has loaded."""
+        """Return the library of CUDA's driver; pycuda has loaded it already."""
         if self._library is None:
             self._library = ctypes.CDLL("nvcuda.dll" if hasattr(ctypes, "WinDLL") else "libcuda.so.1")
         return self._library

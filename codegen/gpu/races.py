@@ -121,7 +121,7 @@ class _LocalMemory:
             self._unwritten.append((event, data, place, named))
 
     def reads_of_others(self) -> tuple[Diagnostic, ...]:
-        """Return an error for each load of an element that its thread had not written, but another thread of the block."""
+        """Return an error for each load of an element that was written by another thread of the block, but not by the loading one."""
         found: dict[Any, Diagnostic] = {}
         for event, data, place, (name, index) in self._unwritten:
             writes = self._writes.get((event.launch, event.block, data, place), {})

@@ -86,7 +86,7 @@ def _shared(stmt: tir.BlockRealize, loops: tuple[tir.For, ...]) -> tuple[tir.Stm
             )
     if not _starts_once(stmt, loops, dict.fromkeys((*mine, *inner))):
         help = "bind its reduction axes to values that determine the iterations of their loops"
-        raise _refused(stmt, "several iterations may reach its first step, where it starts again", help)
+        raise _refused(stmt, "its T.init may execute in several iterations, and reset the result", help)
     return (inner[0] if inner else stmt), _steps(stmt, inner, [loop.loop_var for loop in threads])
 
 

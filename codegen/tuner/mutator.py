@@ -35,7 +35,7 @@ class Mutator(ABC):
         ...
 
     def clone(self) -> Mutator:
-        """Return the mutator: it has no state of a search."""
+        """Return the mutator itself, which searches can share."""
         return self
 
 

@@ -29,7 +29,7 @@ class Postproc(ABC):
         ...
 
     def clone(self) -> Postproc:
-        """Return the postprocessor: it has no state."""
+        """Return the postprocessor itself, which searches can share."""
         return self
 
 

@@ -61,7 +61,7 @@ class SpaceGenerator(ABC):
             setattr(self, name, value)
 
     def clone(self) -> SpaceGenerator:
-        """Return the generator: it has no state of a search."""
+        """Return the generator itself, which searches can share."""
         return self
 
 

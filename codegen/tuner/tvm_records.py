@@ -61,7 +61,12 @@ TensorInfo = ArgInfo
 def _argument_info(name: str, buffer: tir.Buffer | None) -> ArgInfo:
     sizes = [size.value for size in buffer.shape if isinstance(size, tir.IntImm)] if buffer is not None else []
     if buffer is None or len(sizes) != len(buffer.shape):
-        raise error("E0018", f"TVM's rows have no place for the argument '{name}'", None, "give it a constant shape")
+        raise error(
+            "E0018",
+            f"rows of TVM cannot represent the argument '{name}', whose shape is not constant",
+            None,
+            "give it a constant shape",
+        )
     return ArgInfo(buffer.dtype, tuple(sizes))
 
 

@@ -1,8 +1,8 @@
 """A GPU on the processor that checks like a real one.
 
-Work runs as late as its stream allows, so that what is read too early is wrong. Contexts belong to threads; a function
-without a current context, memory outside of an allocation, a wrong number of parameter bytes and more shared
-memory than requested fail with CUDA's status. A kernel that fails leaves a broken context behind.
+Work is delayed until its stream must be waited for, so that a read without waiting gets old data. Each thread has its own stack of
+contexts. A call without a current context, an access outside of an allocation, a wrong number of parameter bytes, and
+more shared memory than requested fail with CUDA's status. After a kernel has failed, every call in its context fails.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Function:
 
 
 class FakeGpu:
-    """Runs the kernels that it is shown, and notes what it is asked for. `memory_limit` is in bytes."""
+    """Runs registered kernels and records the calls. `memory_limit` is the size of its memory in bytes."""
 
     name, arch = "no GPU", (8, 0)
 

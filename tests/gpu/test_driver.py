@@ -302,7 +302,7 @@ def test_a_failure_of_a_kernel_names_it_and_its_line(open_gpu: Open, package: st
     said = message(b.numpy)
     assert "error[E0727]: kernel 'main' failed on 'no GPU': an illegal memory access was encountered" in said
     assert "B[i] = A[i] * 2.0" in said
-    assert "= help: restart the process: its work on the GPU is lost" in said
+    assert "= help: restart the process, whose GPU memory is lost" in said
     assert message(b.numpy).startswith("error[E0727]: kernel 'main"), "later calls fail as well"
     assert not gpu.stack
 

@@ -463,7 +463,7 @@ def test_threads_share_only_reductions_that_start_once(outer: str, axis: str, is
         with pytest.raises(tvms.TvmsError) as caught:
             tvms.compile(module, target="cuda -simulate=each")
         (found,) = caught.value.diagnostics
-        reason = "several iterations may reach its first step, where it starts again"
+        reason = "its T.init may execute in several iterations, and reset the result"
         assert found.code == "E0612"
         assert found.message == f"threads cannot share the reduction of block 'sum': {reason}"
         assert found.help == "bind its reduction axes to values that determine the iterations of their loops"

@@ -117,7 +117,7 @@ def test_unions_answer_from_their_databases(module: tvms.IRModule) -> None:
 
 
 def test_a_function_can_be_a_database(module: tvms.IRModule) -> None:
-    """It schedules what it knows, and declines the rest."""
+    """The function schedules modules with the block `matmul` and returns False for others."""
 
     def parts(schedule: tvms.Schedule) -> bool:
         names = [schedule.get(block).name_hint for block in schedule.get_child_blocks(schedule.get_block("root"))]

@@ -148,7 +148,7 @@ class Declines(postproc.PyPostproc):
 
 
 def test_a_search_applies_postprocessors() -> None:
-    """A declined schedule is no candidate; the steps of others are a part of the text."""
+    """Declined schedules are not measured. The steps of postprocessors are part of the text of the others."""
 
     def columns(schedule: tvms.Schedule) -> None:
         i, j, k = schedule.get_loops(schedule.get_block("matmul"))
