@@ -10,8 +10,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Protocol
 
-from ...ir.diagnostics import TvmsError
-
 
 class CudaError(Exception):
     """A function of CUDA's driver that failed; `is_memory` says that memory is exhausted."""
@@ -135,8 +133,6 @@ def open_cuda() -> Cuda | str:
             continue
         try:
             return construct()
-        except TvmsError:
-            raise
         except Exception as problem:  # packages raise their own errors if libcuda is missing
             reasons.append(f"{package} cannot use it ({type(problem).__name__}: {problem})")
     return "; ".join(reasons) or f"neither {' nor '.join(BACKENDS)} is installed"
