@@ -38,7 +38,9 @@ def test_lanes_that_are_off_are_not_loaded(processor: str, dtype: str) -> None:
     module = tvms.parse("I.ir_module Loads:\n" + "".join(functions))
     try:
         loads = tvms.compile(module, target=f"llvm -mcpu={processor}")
-    except tvms.TvmsError as error:  # this processor lacks instructions: E0617
+    except tvms.TvmsError as error:
+        if "E0617" not in str(error):  # else this processor lacks instructions
+            raise
         assert emit(module, "obj", f"llvm -mtriple=x86_64-linux-gnu -mcpu={processor}")
         pytest.skip(str(error))
     for lanes, low, high in forms:
