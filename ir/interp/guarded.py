@@ -29,20 +29,26 @@ class GuardedArray:
         self._pages = mmap.mmap(-1, inner + 2 * PAGE)
         whole = np.frombuffer(self._pages, np.uint8)
         self._bytes = whole[PAGE : PAGE + inner]
-        self._bytes[:] = _CANARY
         start = inner - size if at_end else 0
+        self._beside = [self._bytes[:start], self._bytes[start + size :]]
+        self._between: Any = None
+        """For each byte, whether it is between elements; None if no byte is."""
+        if not array.flags.c_contiguous:
+            self._between = np.ones(inner, bool)
+            of_elements = (*array.shape, array.itemsize), (*array.strides, 1)
+            np.ndarray(of_elements[0], bool, self._between.data, start, of_elements[1])[...] = False
+        for part in self._beside if self._between is None else [self._bytes]:
+            part[:] = _CANARY
         self.array = np.ndarray(array.shape, array.dtype, self._bytes.data, start, array.strides)
         self.array[...] = array
-        self._is_other = np.ones(inner, bool)
-        bytes_of_elements = (*array.shape, array.itemsize), (*array.strides, 1)
-        np.ndarray(bytes_of_elements[0], bool, self._is_other.data, start, bytes_of_elements[1])[...] = False
         for page in (whole.ctypes.data, whole.ctypes.data + PAGE + inner):
             if _mprotect(page, PAGE, 0):
                 raise OSError(ctypes.get_errno(), "mprotect")
 
     def is_kept(self) -> bool:
         """Return whether the canaries are unchanged."""
-        return bool((self._bytes[self._is_other] == _CANARY).all())
+        parts = self._beside if self._between is None else [self._bytes[self._between]]
+        return all(bool((part == _CANARY).all()) for part in parts)
 
 
 def _extent(array: Any) -> int:
