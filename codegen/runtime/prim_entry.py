@@ -172,6 +172,11 @@ class PrimEntry:
         self._check_status(self._function(*passed, result.ctypes.data, ctypes.addressof(record)), record)
         return bool(result) if is_bool(self._result) else result[()]
 
+    def prepare(self) -> None:
+        """Compile the fast checks of arguments now, not after the first calls."""
+        if self._result is None:
+            self._quick = self._make_quick()
+
     def check_record(self, record: bytes | None) -> None:
         """Raise the fault in a fault record with a status; None means that there is none."""
         if record is not None:

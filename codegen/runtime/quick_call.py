@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import sysconfig
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -60,12 +61,17 @@ def make_quick_call(
     plain = [buffer for buffer in buffers if buffer is not None]
     caller = _Caller(plain, size_variables(source), [buffer.data in written for buffer in plain], bound)
     text = caller.emit(checks_overlap)
-    target = TARGETS["llvm"]
-    image = to_object(optimize(text, target, 1), target)
-    addresses, keep_alive = link_symbols([image], [_SYMBOL], target, {_KERNEL: kernel})
+    addresses, keep_alive = link_symbols([_image(text)], [_SYMBOL], TARGETS["llvm"], {_KERNEL: kernel})
     function = ctypes.PYFUNCTYPE(ctypes.py_object, *[ctypes.py_object] * (len(plain) - len(bound)))(addresses[_SYMBOL])
     function.keep_alive = keep_alive  # type: ignore[attr-defined]
     return function
+
+
+@lru_cache(16)
+def _image(text: str) -> bytes:
+    """Return the object file of a module; kernels with the same parameters share it."""
+    target = TARGETS["llvm"]
+    return to_object(optimize(text, target, 1), target)
 
 
 def _is_plain(buffer: tir.Buffer, is_own: bool) -> bool:
