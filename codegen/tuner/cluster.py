@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from threading import Timer, get_ident
 from typing import Any
+
+from msgspec.structs import replace
 
 from ...ir.diagnostics import TvmsError, error
 from ..target import get_target
@@ -57,12 +59,12 @@ class DaskRunner:
         """See `Runner`."""
         machine = _machine(workload)
         self._workloads[workload.key] = self._client.submit(_same, workload, pure=False), machine
-        ((_, outcome),) = self._outcomes(workload.key, [None], 1.0)
+        ((_, outcome),) = self._outcomes(workload.key, [None])
         return outcome
 
     def measure(self, batch: Batch) -> Iterator[tuple[int, Outcome]]:
         """See `Runner`."""
-        return self._outcomes(batch.key, list(batch.programs), batch.effort)
+        return self._outcomes(batch.key, [replace(batch, programs=(program,)) for program in batch.programs])
 
     def close(self) -> None:
         """See `Runner`; the workers of a scheduler go on without their processes."""
@@ -75,13 +77,13 @@ class DaskRunner:
 
     # --- Tasks
 
-    def _outcomes(self, key: str, programs: list[str | None], effort: float) -> Iterator[tuple[int, Outcome]]:
+    def _outcomes(self, key: str, parts: Sequence[Batch | None]) -> Iterator[tuple[int, Outcome]]:
         workload, machine = self._workloads[key]
         numbers = {
             self._client.submit(
-                measure_program, workload, program, effort, machine, self._factory, resources={RESOURCE: 1}, retries=2, pure=False
+                measure_part, workload, part, machine, self._factory, resources={RESOURCE: 1}, retries=2, pure=False
             ): number
-            for number, program in enumerate(programs)
+            for number, part in enumerate(parts)
         }  # fmt: skip
         try:
             while numbers:
@@ -158,26 +160,24 @@ _RUNNERS: dict[int, tuple[Runner, dict[str, Workload]]] = {}
 """The runner of each thread of a worker, and its open workloads."""
 
 
-def measure_program(
-    workload: Workload, program: str | None, effort: float, machine: str, factory: Callable[[], Runner]
-) -> Outcome:
-    """Measure a program on this worker, or the baseline of its workload for None. Raises E1104 on machines that differ from the
+def measure_part(workload: Workload, part: Batch | None, machine: str, factory: Callable[[], Runner]) -> Outcome:
+    """Measure a batch of one program on this worker, or the baseline of its workload for None. Raises E1104 on machines that differ from the
     tuner's in what schedules depend on.
     """
     if _machine(workload) != machine:
         reason = f"a worker has another processor: {_machine(workload)}, not {machine}"
         raise error("E1104", reason, None, "let all workers of a scheduler run on machines like this one")
     runner, opened = _RUNNERS.setdefault(get_ident(), (factory(), {}))
-    with _limited(runner, _SLACK + _BASELINE * workload.limits.seconds * max(effort, 1)):
-        if program is None or opened.get(workload.key) != workload:
+    with _limited(runner, _SLACK + _BASELINE * workload.limits.seconds * max(part.effort if part else 1, 1)):
+        if part is None or opened.get(workload.key) != workload:
             outcome = runner.open(workload)
             opened[workload.key] = workload
-            if program is None:
+            if part is None:
                 return outcome
             if outcome.status != "ok":
                 del opened[workload.key]
                 return Outcome("device lost", f"the baseline cannot be measured on this worker: {outcome.message}")
-        ((_, found),) = runner.measure(Batch(workload.key, (program,), effort))
+        ((_, found),) = runner.measure(part)
     return found
 
 

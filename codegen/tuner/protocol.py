@@ -54,11 +54,15 @@ class Outcome(Struct, frozen=True):
 
 
 class Batch(Struct, frozen=True, tag=True):
-    """Programs to measure for an open workload; `effort` multiplies the time of each measurement."""
+    """Programs to measure for an open workload; `effort` multiplies the time of each measurement.
+
+    `best` is the time of the best program so far relative to the baseline: slower ones need few repetitions.
+    """
 
     key: str
     programs: tuple[str, ...]
     effort: float = 1.0
+    best: float = 1.0
 
 
 def typical(values: tuple[float, ...]) -> float:

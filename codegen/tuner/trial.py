@@ -18,6 +18,7 @@ from ...ir import script, tir
 from ...ir.diagnostics import TvmsError
 from ...ir.interp.compare import difference, tolerance
 from ...ir.interp.guarded import guarded
+from ..machine import core_count
 from ..runtime.executable import compile
 from .inputs import make_inputs
 from .protocol import Limits, Outcome, Workload, write_all
@@ -33,12 +34,20 @@ _LEAST, _MOST = 5, 40
 """Numbers of repetitions."""
 _LONG = 5 * _REPETITION
 """Seconds of a first call from which further ones need not tell how many make a repetition."""
-_SLOW = 2.0
-"""Time relative to the baseline from which few repetitions suffice."""
+_SLOW = 1.25
+"""Time relative to the best candidate from which `_FEW` repetitions suffice."""
+_FEW = 3
+"""Repetitions that tell whether a candidate is slow: each must, so that one that is disturbed does not decide."""
+_VERY_SLOW = 2.0
+"""Time relative to the baseline from which two repetitions suffice."""
 _HOPELESS = 6.0
 """Time of a first call, relative to the baseline, from which that is the only one."""
+_TOO_SLOW = 16
+"""Processor time of a first call, relative to the time of the baseline, at which the call is ended."""
 _ONE_CALL = 0.05
 """Seconds of such a call at least: shorter ones are mostly one-time work."""
+TOO_SLOW = f"it took more than {_TOO_SLOW} times as long as the baseline"
+"""What is said of a call that SIGPROF ended."""
 _MEMORY = ("E0717",)
 _DEATH_SIGNAL = 1
 
@@ -70,15 +79,18 @@ def arguments_of(workload: Workload) -> list[Any]:
     return make_inputs(function, workload.sizes, workload.seed)
 
 
-def run_trial(program: str, prepared: Prepared, effort: float, go: int, tell: int) -> NoReturn:
-    """Do a trial in this process, a fork of the worker, and exit: its outcome goes to the pipe `tell`, after READY."""
+def run_trial(program: str, prepared: Prepared, effort: float, best: float, go: int, tell: int) -> NoReturn:
+    """Do a trial in this process, a fork of the worker, and exit: its outcome goes to the pipe `tell`, after READY.
+
+    `best` is the time of the best candidate so far relative to the baseline.
+    """
     outcome = Outcome("crash", "the process of the trial failed")
     try:
         restrict(prepared.workload.limits)
         call = build(program, prepared.workload)
         write_all(tell, READY)
         if os.read(go, 1):
-            outcome = measure(call, prepared, effort)
+            outcome = measure(call, prepared, effort, best)
     except TvmsError as problem:
         outcome = failure(problem)
     except MemoryError:
@@ -138,11 +150,15 @@ def results_of(call: Call, arguments: Sequence[Any], at_end: bool = True) -> tup
     return values, all(array.is_kept() for array in arrays)
 
 
-def measure(call: Call, prepared: Prepared, effort: float) -> Outcome:
-    """Check the results of a compiled trial, then time it; one call suffices if that is slow."""
+def measure(call: Call, prepared: Prepared, effort: float, best: float) -> Outcome:
+    """Check the results of a compiled trial, then time it; one call suffices if that is slow. A call that takes too long ends the process
+    with SIGPROF.
+    """
+    _limit_processor_time(prepared)
     start = time.perf_counter()
     values, is_kept = results_of(call, prepared.arguments)
     once = time.perf_counter() - start
+    signal.setitimer(signal.ITIMER_PROF, 0)
     if not is_kept:
         return Outcome("wrong", "it writes beside its arguments")
     for position, (value, expected) in enumerate(zip(values, prepared.expected, strict=True)):
@@ -151,15 +167,23 @@ def measure(call: Call, prepared: Prepared, effort: float) -> Outcome:
             return Outcome("wrong", f"argument {position + 1} differs by {largest:.2g} from that of the baseline")
     if once > _ONE_CALL and once > _HOPELESS * prepared.seconds:
         return Outcome("ok", "", (once,), (prepared.seconds,))
-    return Outcome("ok", "", *timed(call, prepared.call, prepared.arguments, effort, once, prepared.seconds))
+    return Outcome("ok", "", *timed(call, prepared.call, prepared.arguments, effort, best, once, prepared.seconds))
+
+
+def _limit_processor_time(prepared: Prepared) -> None:
+    """Let SIGPROF end this process when the threads of a call have used too much time. Other work on the machine does not count."""
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    threads = prepared.workload.threads or core_count()
+    signal.setitimer(signal.ITIMER_PROF, (_ONE_CALL + _TOO_SLOW * prepared.seconds) * threads)
 
 
 def timed(
-    call: Call, reference: Call, arguments: Sequence[Any], effort: float, once: float = 0.0, known: float = 0.0
-) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    call: Call, reference: Call, arguments: Sequence[Any], effort: float, best: float = 1.0, once: float = 0.0, known: float = 0.0
+) -> tuple[tuple[float, ...], tuple[float, ...]]:  # fmt: skip
     """Return the seconds per call of a function and of a reference, in repetitions that alternate.
 
-    `once` are the seconds of a call that was already made, `known` those of a call of the reference; 0 if they are unknown.
+    `once` are the seconds of a call that was already made, `known` those of a call of the reference; 0 if they are unknown. There are
+    few repetitions if they show that the function is slower than `best`, a time relative to the reference.
     """
     own, other = [value.copy() if hasattr(value, "copy") else value for value in arguments], list(arguments)
     counts = [1 if once > _LONG else _calls(call, own), _calls(reference, other, known)]
@@ -169,7 +193,8 @@ def timed(
         times[0].append(_repetition(call, own, counts[0]))
         times[1].append(_repetition(reference, other, counts[1]))
         spent += times[0][-1] * counts[0]
-        if len(times[0]) >= 2 and min(times[0]) > _SLOW * min(times[1]):
+        least = min(own / other for own, other in zip(*times, strict=True))
+        if (len(times[0]) >= 2 and least > _VERY_SLOW) or (len(times[0]) >= _FEW and least > _SLOW * best):
             break
     return tuple(times[0]), tuple(times[1])
 

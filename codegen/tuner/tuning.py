@@ -240,7 +240,9 @@ class Tuning:
         fresh = [candidate for candidate in batch if candidate.key not in known]
         texts = [candidate.text("candidate", FUNCTION, self._kind) for candidate in fresh]
         found: dict[str, Outcome] = dict(known)
-        request = Batch(task.row.key, tuple([task.program(text) for text in texts]), effort)
+        search = self._searches[task.row.key]
+        best = search.measured[0][0] if search.measured and effort == 1.0 else 1.0
+        request = Batch(task.row.key, tuple([task.program(text) for text in texts]), effort, min(best, 1.0))
         for number, outcome in self.runner.measure(request) if fresh else ():
             found[fresh[number].key] = outcome
             self.database.commit([self._record(task, fresh[number], texts[number], outcome)], task.row)

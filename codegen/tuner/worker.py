@@ -7,6 +7,7 @@ or needs too much memory ends alone.
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import select
 import signal
@@ -32,9 +33,10 @@ from ...ir.interp.compare import difference, tolerance
 from ...ir.interp.lanes.sample import work_of
 from ..machine import core_count
 from ..runtime.executable import compile
+from ..runtime.prim_entry import PrimEntry
 from .protocol import Batch, Limits, Outcome, Workload, receive, send, typical, write_all
 from .spaces import FUNCTION
-from .trial import READY, Prepared, arguments_of, build, failure, restrict, results_of, run_trial, timed
+from .trial import READY, TOO_SLOW, Prepared, arguments_of, build, failure, restrict, results_of, run_trial, timed
 
 _INTERPRETED = 1 << 17
 """Largest number of innermost iterations whose results the interpreter gives."""
@@ -45,6 +47,7 @@ _KEPT = 1 << 30
 _TURN = 60.0
 """Seconds to wait for other measurements on this machine."""
 _DEATHS = {
+    signal.SIGPROF: ("timeout", TOO_SLOW),
     signal.SIGSEGV: ("crash", "it accessed memory outside of its arguments"),
     signal.SIGBUS: ("crash", "it accessed memory outside of its arguments"),
     signal.SIGKILL: ("out of memory", "the system ended it, probably for want of memory"),
@@ -116,9 +119,12 @@ def open_workload(workload: Workload) -> tuple[Outcome, Prepared | None]:
         return opened.outcome, None
     arguments = arguments_of(workload)
     expected = [_like(value, data) for value, data in zip(arguments, opened.expected, strict=False)]
-    return opened.outcome, Prepared(
-        workload, build(workload.baseline, workload), arguments, expected, typical(opened.outcome.seconds)
-    )
+    call = build(workload.baseline, workload)
+    if isinstance(call, PrimEntry):
+        call.prepare()  # once for all trials
+    gc.collect()
+    gc.freeze()  # else each trial copies the pages of all objects when it looks for garbage
+    return opened.outcome, Prepared(workload, call, arguments, expected, typical(opened.outcome.seconds))
 
 
 def _probe(workload: Workload, tell: int) -> None:
@@ -190,7 +196,7 @@ def run_batch(batch: Batch, prepared: Prepared) -> Iterator[tuple[int, Outcome]]
     while waiting or building:
         while waiting and len(building) < core_count():
             number, program = waiting.popleft()
-            building.append(_start(number, program, prepared, batch.effort))
+            building.append(_start(number, program, prepared, batch))
         left = max(min(trial.deadline for trial in building) - time.monotonic(), 0)
         readable, _, _ = select.select([trial.tell for trial in building], [], [], left)
         for trial in [trial for trial in building if trial.tell in readable or trial.deadline <= time.monotonic()]:
@@ -208,16 +214,16 @@ def run_batch(batch: Batch, prepared: Prepared) -> Iterator[tuple[int, Outcome]]
         yield trial.number, outcome
 
 
-def _start(number: int, program: str, prepared: Prepared, effort: float) -> _Running:
+def _start(number: int, program: str, prepared: Prepared, batch: Batch) -> _Running:
     wait, go = os.pipe()
-    tell, child = _forked(partial(_begin, program, prepared, effort, wait, go))
+    tell, child = _forked(partial(_begin, program, prepared, batch, wait, go))
     os.close(wait)
     return _Running(number, child, tell, go, time.monotonic() + prepared.workload.limits.seconds)
 
 
-def _begin(program: str, prepared: Prepared, effort: float, wait: int, go: int, tell: int) -> NoReturn:
+def _begin(program: str, prepared: Prepared, batch: Batch, wait: int, go: int, tell: int) -> NoReturn:
     os.close(go)
-    run_trial(program, prepared, effort, wait, tell)
+    run_trial(program, prepared, batch.effort, batch.best, wait, tell)
 
 
 def _finish(trial: _Running, first: bytes | None, limits: Limits) -> Outcome:
@@ -225,7 +231,7 @@ def _finish(trial: _Running, first: bytes | None, limits: Limits) -> Outcome:
     deadline = 0.0 if first is None else trial.deadline
     data, ended = _read_until(trial.tell, trial.child, deadline)
     os.close(trial.go)
-    if ended is not None and ended.status == "timeout":
+    if ended is not None and ended.status == "timeout" and ended.message != TOO_SLOW:
         return Outcome("timeout", f"it took more than {limits.seconds:g} s")
     try:
         return msgspec.msgpack.decode((first or b"") + data, type=Outcome)

@@ -20,7 +20,7 @@ from tests.tuner.workloads import ROWS, SimulatedRunner, tuned
 pytest.importorskip("distributed", reason="needs dask (extra dask)")
 
 from distributed import LocalCluster
-from tvms.codegen.tuner.cluster import RESOURCE, DaskRunner, measure_program
+from tvms.codegen.tuner.cluster import RESOURCE, DaskRunner, measure_part
 
 PLAN = Plan(trials=16, batch=8, seed=3)
 
@@ -97,5 +97,5 @@ def test_a_scheduler_that_runs_already_is_used(tmp_path: Path, capsys: pytest.Ca
 def test_machines_of_other_kinds_are_refused() -> None:
     """A measurement is never stored for a machine on which it was not made."""
     with pytest.raises(TvmsError, match=r"a worker has another processor: llvm .*, not llvm .64 B vectors.") as caught:
-        measure_program(Workload("key", "", b"", "llvm", 1), "", 1.0, "llvm [64 B vectors, L1 1 KiB]", SimulatedRunner)
+        measure_part(Workload("key", "", b"", "llvm", 1), None, "llvm [64 B vectors, L1 1 KiB]", SimulatedRunner)
     assert caught.value.diagnostics[0].code == "E1104"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Generator
 
 import pytest
 from tvms.codegen.tuner.protocol import Batch, Limits, Workload
 from tvms.codegen.tuner.runner import LocalRunner
+from tvms.codegen.tuner.trial import Call, timed
 
 HEAD = """I.ir_module Workload:
     T.prim_func main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
@@ -31,7 +33,10 @@ LARGE = """        X = T.alloc_buffer((13000000000,), "float32")
 """
 BAD = {
     "wrong": (GOOD.replace("float32(2)", "float32(3)"), "wrong", "argument 2 differs by 0.5 from that of the baseline"),
-    "endless": (HEAD + "        while T.bool(True):\n            B[0] = A[0]\n", "timeout", "it took more than 2 s"),
+    "endless": (
+        HEAD + "        while T.bool(True):\n            B[0] = A[0]\n", "timeout",
+        "it took more than 16 times as long as the baseline",
+    ),
     "50 GB": (HEAD + LARGE, "out of memory", "E0717: there is no memory left for buffer 'X'"),
     "outside": (
         GOOD.replace("A[vi] *", 'A[vi + T.Cast("int32", T.abs(A[0]) * T.float32(1e6)) + 1] *'), "crash",
@@ -86,3 +91,23 @@ def test_a_baseline_that_cannot_run_is_told(runner: LocalRunner) -> None:
     program, status, message = BAD["unknown"]
     found = runner.open(Workload("other", program, b"", "llvm", 1))
     assert (found.status, found.message) == (status, message)
+
+
+def test_slow_candidates_are_measured_shortly() -> None:
+    """Repetitions end as soon as each shows that a function is slower than the best one, or much slower than the reference."""
+
+    def takes(seconds: float) -> Call:
+        def call(*arguments: object) -> None:
+            end = time.process_time() + seconds
+            while time.process_time() < end:
+                pass
+
+        return call
+
+    def repetitions(own: float, best: float) -> int:
+        return len(timed(takes(own), takes(2e-3), [], 1.0, best)[0])
+
+    assert repetitions(8e-3, 1.0) == 2
+    assert repetitions(3e-3, 1.0) == 3
+    assert repetitions(2e-3, 1.0) >= 5
+    assert repetitions(2e-3, 0.5) == 3
