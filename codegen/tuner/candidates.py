@@ -15,7 +15,8 @@ from ...ir.base import Attrs, IRModule, Span
 from ...ir.diagnostics import TvmsError
 from ...ir.schedule import Schedule
 from ...ir.schedule.analysis.tiling import prime_factors
-from ...ir.schedule.declaration import Instruction, Primitive
+from ...ir.schedule.declaration import Primitive
+from ...ir.schedule.instruction import Instruction
 from ...ir.schedule.text import ScheduleText
 from ...ir.schedule.trace import Trace
 from .spaces import FUNCTION, Space, key_of
@@ -71,7 +72,7 @@ def mutate(draft: Draft, random: Random) -> Draft | None:
     if decision is None:
         return None
     draws = list(draft.draws)
-    draws[place] = replace(draws[place], decision=decision)
+    draws[place] = draws[place].with_decision(decision)
     return Draft(draft.space, tuple(draws))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from random import Random
 from typing import Any
 
-from ...ir.schedule.declaration import Instruction
+from ...ir.schedule.instruction import Instruction
 from ...ir.schedule.trace import Trace
 from .candidates import has_choice, mutated
 

@@ -18,10 +18,12 @@ __all__ = ["BlockRV", "ExprRV", "LoopRV", "Schedule", "ScheduleError", "Trace"]
 
 _PLACES = {
     "BlockRV": "handles",
+    "CachedFlags": "state",
     "DepKind": "analysis.scope",
     "Dependency": "analysis.scope",
     "ExprRV": "handles",
-    "Instruction": "declaration",
+    "Instruction": "instruction",
+    "InstructionKind": "instruction",
     "LoopRV": "handles",
     "SBlockRV": "handles",
     "Schedule": "schedule",

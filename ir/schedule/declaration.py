@@ -296,16 +296,3 @@ def _described(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join([_described(item) for item in value])}]"  # type: ignore[reportUnknownVariableType]
     return {"BlockRV": "a block", "LoopRV": "a loop", "ExprRV": "a number"}.get(type(value).__name__, "this")
-
-
-class Instruction(Struct, frozen=True, eq=False):
-    """Application of a primitive, with its arguments and results (TVM: `tir.schedule.Instruction`)."""
-
-    primitive: Primitive
-    arguments: dict[str, Any]
-    results: Any
-    """None, a handle, or a tuple of handles."""
-    names: tuple[str, ...]
-    """Base names of the results in texts."""
-    decision: Any = None
-    """Decision of a sampling primitive."""

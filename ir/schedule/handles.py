@@ -29,16 +29,26 @@ class Origin(Struct, frozen=True):
         return f"{self.role} the {self.primitive}" + (f" at {place}" if place else "")
 
 
-class BlockRV(Struct, frozen=True, eq=False, weakref=True):
+_UNKNOWN = Origin("trace", "a handle in")
+"""Origin of a handle that a program made for an instruction of its own."""
+
+
+class _StatementRV(Struct, frozen=True, eq=False, weakref=True):
+    """Handle of a block or loop of the scheduled program."""
+
+    origin: Origin = _UNKNOWN
+
+    def same_as(self, other: object) -> bool:
+        """Return whether `other` is this handle."""
+        return self is other
+
+
+class BlockRV(_StatementRV, frozen=True, eq=False, weakref=True):
     """Handle of a block of the scheduled program (TVM: `tvm.tir.schedule.BlockRV`)."""
 
-    origin: Origin
 
-
-class LoopRV(Struct, frozen=True, eq=False, weakref=True):
+class LoopRV(_StatementRV, frozen=True, eq=False, weakref=True):
     """Handle of a loop of the scheduled program (TVM: `tvm.tir.schedule.LoopRV`)."""
-
-    origin: Origin
 
 
 class ExprRV(tir.Var, frozen=True, eq=False):

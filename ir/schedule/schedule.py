@@ -24,13 +24,14 @@ from .conditions import RUNS_TO_THE_END, Refused
 from .declaration import Primitive, primitive_called
 from .error import ScheduleError, UnknownHandle, refusal
 from .handles import BlockRV, ComputeLocation, ExprRV, Handle, LoopRV, Origin
+from .instruction import Instruction
 from .primitive_methods import PrimitiveMethods
 from .program import Program, follow
 from .random import Random
 from .running import Runner
 from .state import ScheduleState, StmtSRef
 from .text import ScheduleText, Statement, kind_of
-from .trace import Instruction, Trace
+from .trace import Trace
 from .tree import Tree
 
 _PACKAGE = str(Path(__file__).parent)
@@ -88,7 +89,7 @@ class Schedule(PrimitiveMethods):
     @property
     def trace(self) -> Trace:
         """Primitives applied so far."""
-        return Trace(self._state.insts, self._state.working_on or "main")
+        return Trace(self._state.insts, function=self._state.working_on or "main")
 
     @property
     def func_working_on(self) -> str | None:
@@ -217,7 +218,7 @@ class Schedule(PrimitiveMethods):
         self.target, first = target or kind_of(text.target) or "llvm", len(self._state.insts)
         runner = Runner(self, dict(text.parameters))
         self.replay_steps(text.function, text.steps, {}, runner)
-        trace = Trace(self._state.insts[first:], text.function)
+        trace = Trace(self._state.insts[first:], function=text.function)
         steps = {index - first: step for index, step in runner.applied.items()}
         return trace.as_text(text.name, text.target, steps, text.trivia)
 
@@ -288,7 +289,7 @@ class Schedule(PrimitiveMethods):
         handles.update({handle: value for handle, value in known if handle is not None})
         results = tuple(made) if isinstance(result, list | tuple) else made[0] if made else None
         names = tuple([_name(value) for value in values])
-        inst = Instruction(primitive, given, results, names, program.decision)
+        inst = Instruction.of(primitive, given, results, names, program.decision)
         self._history.append(state)
         self._state = State(program.module, handles, (*state.insts, inst), state.working_on, program.random.state)
         if self._checks:

@@ -9,6 +9,9 @@ from msgspec import Struct
 from .. import tir
 from ..base import IRModule
 from ..programs import as_module
+from .analysis.affine import is_affine_block
+from .analysis.order import is_shared
+from .analysis.pipeline import is_region_covered
 from .analysis.scope import Dependency, DepKind, Scope
 from .program import Program
 from .random import Random
@@ -38,6 +41,17 @@ class ReferredDependency(Struct, frozen=True):
     src: StmtSRef
     dst: StmtSRef
     kind: DepKind
+
+
+class CachedFlags(Struct, frozen=True):
+    """What holds for a block and its scope (TVM: `tvm.tir.schedule.state.CachedFlags`)."""
+
+    affine_binding: bool
+    """Whether its bindings are affine in the loops around it."""
+    region_cover: bool
+    """Whether preceding blocks write all that it reads of their buffers."""
+    stage_pipeline: bool
+    """Whether that holds for all blocks in it, and none writes what another one has read."""
 
 
 class BlockScope(Struct, frozen=True):
@@ -94,6 +108,20 @@ class ScheduleState:
 
     get_sblock_scope = get_block_scope
     """Name of the newest TVM."""
+
+    def _get_cached_flags(self, block_sref: StmtSRef) -> CachedFlags:
+        """Return what holds for a block (TVM's tests and rules call this method).
+
+        Threads see what others have written to memory that they share.
+        """
+        block, inside = _block_of(block_sref), Scope(_block_of(block_sref))
+        around = self._program.scope_of(block)
+        return CachedFlags(
+            is_affine_block(self._program, block),
+            around is None or is_region_covered(self._program, Scope(around), block, is_shared),
+            all(dependency.kind is not DepKind.WAR for dependency in inside.dependencies)
+            and all(is_region_covered(self._program, inside, child, is_shared) for child in inside.blocks),
+        )
 
 
 def _block_of(sref: StmtSRef) -> tir.Block:

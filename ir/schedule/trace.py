@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from keyword import iskeyword
 from typing import Any
-
-from msgspec import Struct
-from msgspec.structs import replace
 
 from .. import tir
 from ..base import Attrs, Trivia
 from ..make import const
 from ..simplify import simplify
 from ..visit import substitute, walk
-from .declaration import Instruction
 from .handles import BlockRV, ExprRV, Handle, LoopRV
+from .instruction import Instruction
 from .text import Element, Name, ScheduleText, Step
-from .trace_forms import apply_json, as_json, as_python, results_of
+from .trace_forms import apply_json, as_json, as_python
 
 
-class Trace(Struct, eq=False):
+class Trace:
     """Instructions of a schedule (TVM: `tir.schedule.Trace`).
 
-    `Schedule.trace` returns a copy; changing it does not affect the schedule.
+    `Schedule.trace` returns a copy; changing it does not affect the schedule. `decisions` maps instructions that sample
+    to what they chose; `function` is the name of the scheduled function.
     """
 
-    insts: tuple[Instruction, ...]
-    function: str = "main"
-    """Name of the scheduled function."""
+    def __init__(
+        self,
+        insts: Sequence[Instruction] = (),
+        decisions: Mapping[Instruction, Any] | None = None,
+        *,
+        function: str = "main",
+    ) -> None:
+        chosen = decisions or {}
+        self.insts = tuple([inst.with_decision(chosen[inst]) if inst in chosen else inst for inst in insts])
+        self.function = function
 
     @property
     def decisions(self) -> dict[Instruction, Any]:
@@ -41,7 +46,7 @@ class Trace(Struct, eq=False):
 
     def append(self, inst: Instruction, decision: Any = None) -> None:
         """Append an instruction, optionally with a decision."""
-        self.insts = (*self.insts, inst if decision is None else replace(inst, decision=decision))
+        self.insts = (*self.insts, inst if decision is None else inst.with_decision(decision))
 
     def pop(self) -> Instruction | None:
         """Remove and return the last instruction; return None if there is none."""
@@ -58,10 +63,10 @@ class Trace(Struct, eq=False):
         kept: list[Instruction] = []
         used: set[Any] = set()
         for instruction in reversed(list(_until_postproc(self.insts, remove_postproc))):
-            if not instruction.primitive.is_query or any(handle in used for handle in results_of(instruction)):
+            if not instruction.primitive.is_query or any(handle in used for handle in instruction.outputs):
                 kept.append(instruction)
                 used.update(_handles_in(instruction.arguments))
-        return Trace(tuple(reversed(kept)), self.function)
+        return Trace(tuple(reversed(kept)), function=self.function)
 
     def as_json(self, remove_postproc: bool = False) -> list[Any]:
         """Return the trace as lists, strings and numbers, as TVM. Raises E0569 if it names variables of the program."""
@@ -79,10 +84,10 @@ class Trace(Struct, eq=False):
     def with_decision(self, inst: Instruction, decision: Any, remove_postproc: bool = False) -> Trace:
         """Return the trace with another decision for one instruction."""
         insts = [
-            replace(instruction, decision=decision) if instruction is inst else instruction
+            instruction.with_decision(decision) if instruction is inst else instruction
             for instruction in _until_postproc(self.insts, remove_postproc)
         ]
-        return Trace(tuple(insts), self.function)
+        return Trace(tuple(insts), function=self.function)
 
     def decided(self) -> Trace:
         """Return the trace with the numbers that it has drawn as constants; steps that draw only numbers are left out."""
@@ -94,8 +99,8 @@ class Trace(Struct, eq=False):
                 known.update((handle, value) for handle, value in zip(*drawn, strict=True) if handle is not None)
             else:
                 given = {name: _settled(value, known) for name, value in instruction.arguments.items()}
-                kept.append(replace(instruction, arguments=given))
-        return Trace(tuple(kept), self.function)
+                kept.append(instruction.with_arguments(given))
+        return Trace(tuple(kept), function=self.function)
 
     def __str__(self) -> str:
         """Return the trace as the text of a schedule."""

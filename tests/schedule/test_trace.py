@@ -9,7 +9,8 @@ import pytest
 import tvms
 from tvms.ir import tir
 from tvms.ir.equal import first_difference
-from tvms.ir.schedule import Schedule, Trace
+from tvms.ir.schedule import BlockRV, LoopRV, Schedule, Trace
+from tvms.ir.schedule.instruction import Instruction, InstructionKind
 
 PROGRAM = """
 T.prim_func stages(A: T.Buffer((32, 24), "float32"), C: T.Buffer((32, 24), "float32")):
@@ -189,3 +190,51 @@ def test_blocks_and_loops_of_any_name_have_names_in_texts(name: str) -> None:
     (read,) = tvms.parse(whole).schedules.values()
     again.replay(read)
     assert_same(schedule, again)
+
+
+def test_a_trace_of_instructions_that_a_program_makes() -> None:
+    kind, block, loops = InstructionKind.get, BlockRV(), [LoopRV(), LoopRV()]
+    split = [LoopRV(), LoopRV()]
+    trace = Trace(
+        [
+            Instruction(kind("GetBlock"), [], ["B", "stages"], [block]),
+            Instruction(kind("GetLoops"), [block], [], loops),
+            Instruction(
+                kind("Split"),
+                [loops[0], None, tir.IntImm("int32", 4)],
+                [tir.IntImm("bool", 1), tir.IntImm("bool", 0)],
+                split,
+            ),
+            Instruction(kind("Annotate"), [split[1], ""], ["note"], []),
+        ],
+        {},
+    )
+    assert trace.as_python() == [
+        'b0 = sch.get_block(name="B", func_name="stages")',
+        "l1, l2 = sch.get_loops(block=b0)",
+        "l3, l4 = sch.split(loop=l1, factors=[None, 4], preserve_unit_iters=True, disable_predication=False)",
+        'sch.annotate(block_or_loop=l4, ann_key="note", ann_val="")',
+    ]
+    last = trace.insts[-1]
+    assert str(last) == 'sch.annotate(block_or_loop=_, ann_key="note", ann_val="")'
+    assert (last.inputs, last.attrs, last.outputs) == ([split[1], ""], ["note"], [])
+    assert last.kind.same_as(kind("Annotate"))
+    schedule = Schedule(tvms.parse(PROGRAM))
+    trace.apply_to_schedule(schedule)
+    by_hand = Schedule(tvms.parse(PROGRAM))
+    _, inner = by_hand.split(by_hand.get_loops("B")[0], [None, 4])
+    by_hand.annotate(inner, "note", "")
+    assert_same(schedule, by_hand)
+    assert trace.pop().same_as(last)  # type: ignore[union-attr]
+    again = Schedule(tvms.parse(PROGRAM))
+    Trace.apply_json_to_schedule(trace.as_json(), again)
+    assert len(again.trace.insts) == 3
+
+
+def test_a_trace_takes_decisions() -> None:
+    draw = Instruction(InstructionKind.get("SampleCategorical"), [], [[8, 16], [0.5, 0.5]], [tir.Var("int32", "v")])
+    assert Trace([draw], {draw: 1}).as_json()[1] == [[0, 1]]
+    assert not InstructionKind.get("ComputeInline").is_pure
+    assert InstructionKind.get("GetSBlock").is_pure
+    with pytest.raises(tvms.TvmsError, match="invalid trace: unknown instruction 'GetBlok'"):
+        InstructionKind.get("GetBlok")

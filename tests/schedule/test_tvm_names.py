@@ -127,3 +127,56 @@ def test_functions_of_values_outside_of_texts() -> None:
     from tvms.script import tir as T
 
     assert str(T.ceildiv(128, 4 * T.vscale())) == "(128 + 4 * T.vscale() - 1) // (4 * T.vscale())"
+
+
+def flags_of(text: str) -> dict[str, tuple[bool, bool, bool]]:
+    module = tvms.parse(text)
+    state = tir.ScheduleState(module)
+    (func,) = module.functions.values()
+    found: dict[str, tuple[bool, bool, bool]] = {}
+
+    def visit(node: Any) -> None:
+        if isinstance(node, tir.Block):
+            flags = state._get_cached_flags(state.get_sref(node))
+            found[node.name_hint] = (flags.affine_binding, flags.region_cover, flags.stage_pipeline)
+
+    tir.stmt_functor.post_order_visit(func.body, visit)
+    return found
+
+
+def test_what_holds_for_blocks() -> None:
+    assert flags_of(CHAIN) == dict.fromkeys(("B", "C", "root"), (True, True, True))
+    half = CHAIN.replace(
+        'for i, j in T.grid(16, 8):\n        with T.block("B")', 'for i, j in T.grid(8, 8):\n        with T.block("B")'
+    )
+    assert flags_of(half) == {"B": (True, True, True), "C": (True, False, True), "root": (True, True, False)}
+    overwritten = CHAIN.replace("C[vi, vj] = B[vi, vj] + T.float32(1)", "A[vi, vj] = B[vi, vj] + T.float32(1)")
+    assert flags_of(overwritten)["root"] == (True, True, False)
+    square = CHAIN.replace(
+        'vi, vj = T.axis.remap("SS", [i, j])\n            C',
+        "vi = T.axis.spatial(16, i * i % 16)\n            vj = T.axis.spatial(8, j)\n            C",
+    )
+    assert flags_of(square)["C"] == (False, True, True)
+
+
+THREADS = """
+T.prim_func threads(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+    B = T.alloc_buffer((8, 8), "float32", scope="SCOPE")
+    for b in T.thread_binding(1, thread="blockIdx.x"):
+        for i in T.thread_binding(8, thread="threadIdx.x"):
+            for j in range(8):
+                with T.block("B"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    B[vi, vj] = A[vi, vj] * T.float32(2)
+            for j in range(8):
+                with T.block("C"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    C[vi, vj] = B[vj, vi] + T.float32(1)
+"""
+
+
+@pytest.mark.parametrize(("scope", "covers"), [("shared", True), ("local", False), ("warp", False)])
+def test_threads_see_what_others_write_to_memory_that_they_share(scope: str, covers: bool) -> None:
+    flags = flags_of(THREADS.replace("SCOPE", scope))
+    assert flags["C"] == (True, covers, True)
+    assert flags["root"] == (True, True, covers)

@@ -5,7 +5,7 @@ TVM: `CheckRegionCoverAndStagePipeline`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import reduce
 from typing import TypeAlias
 
@@ -96,22 +96,28 @@ def covers(produced: Box | None, consumed: Box, shape: tuple[tir.PrimExpr, ...],
     return True
 
 
-def is_region_covered(program: Program, scope: Scope, consumer: tir.Block) -> bool:
+def is_region_covered(
+    program: Program, scope: Scope, consumer: tir.Block, is_shared: Callable[[str, str], bool] | None = None
+) -> bool:
     """Return whether a block only reads written elements of buffers that preceding blocks write (TVM: `region_cover`).
 
     This is checked in each common loop of reader and writers: by boxes, and element by element if boxes do not suffice.
+    With `is_shared`, of a storage scope and a thread axis, elements that other threads have written count too.
     """
-    facts, question = program.facts_of(consumer), (scope.node, consumer)
+    facts, question = program.facts_of(consumer), (scope.node, consumer, is_shared)
     if question not in facts:
-        facts[question] = _is_region_covered(program, scope, consumer)
+        facts[question] = _is_region_covered(program, scope, consumer, is_shared)
     return facts[question]
 
 
-def _is_region_covered(program: Program, scope: Scope, consumer: tir.Block) -> bool:
+def _is_region_covered(
+    program: Program, scope: Scope, consumer: tir.Block, is_shared: Callable[[str, str], bool] | None
+) -> bool:
     for place, producers in _by_common_place(program, scope, consumer):
         realize = program.realize_of(consumer)
-        inner, outer = _loops_below(program, consumer, place)
         for read in consumer.reads:
+            threads = _sharing(program, consumer, read.buffer, is_shared)
+            inner, outer = _loops_below(program, consumer, place, threads)
             writers = [(producer, w) for producer in producers for w in producer.writes if w.buffer is read.buffer]
             if not writers:
                 continue
@@ -122,12 +128,12 @@ def _is_region_covered(program: Program, scope: Scope, consumer: tir.Block) -> b
             ]
             consumed = possibly_touched(bound_region(read, bindings_of(realize)), domains_of(inner))
             if any(
-                covers(_produced(program, block, write, place), consumed, read.buffer.shape, domains_of(outer))
+                covers(_produced(program, block, write, place, threads), consumed, read.buffer.shape, domains_of(outer))
                 for block, write in sure
             ):
                 continue
-            written = [_touched(program, block, write, place) for block, write in sure]
-            wanted = _touched(program, consumer, read, place)
+            written = [_touched(program, block, write, place, threads) for block, write in sure]
+            wanted = _touched(program, consumer, read, place, threads)
             if not is_covered(wanted, written, domains_of(outer)).is_proven:
                 return False
     return True
@@ -165,7 +171,23 @@ def is_conditional(program: Program, block: tir.Block, place: tir.Stmt, beside: 
     return False
 
 
-def _touched(program: Program, block: tir.Block, region: tir.BufferRegion, place: tir.Stmt) -> RegionSet:
+def _sharing(
+    program: Program, block: tir.Block, buffer: tir.Buffer, is_shared: Callable[[str, str], bool] | None
+) -> tuple[tir.For, ...]:
+    """Return the loops around a block over the threads that share the memory of a buffer; none without `is_shared`."""
+    bound = [(loop, loop.thread_binding) for loop in program.loops_of(block)] if is_shared else []
+    return tuple(
+        [
+            loop
+            for loop, thread in bound
+            if thread is not None and is_shared and is_shared(buffer.scope, thread.thread_tag)
+        ]
+    )
+
+
+def _touched(
+    program: Program, block: tir.Block, region: tir.BufferRegion, place: tir.Stmt, threads: tuple[tir.For, ...] = ()
+) -> RegionSet:
     """Return the elements within the bounds of a buffer that a block accesses in one iteration of `place`."""
     realize = program.realize_of(block)
     inside: list[tir.Range] = []
@@ -173,13 +195,15 @@ def _touched(program: Program, block: tir.Block, region: tir.BufferRegion, place
         low = make.maximum(axis.min, make.const(0, axis.min.dtype))
         high = make.minimum(make.add(axis.min, axis.extent), extent)
         inside.append(tir.Range(low, make.sub(high, low)))
-    inner, _ = _loops_below(program, block, place)
+    inner, _ = _loops_below(program, block, place, threads)
     return RegionSet(tuple(inside), domains_of(inner), (realize.predicate,))
 
 
-def _produced(program: Program, block: tir.Block, write: tir.BufferRegion, place: tir.Stmt) -> Box | None:
+def _produced(
+    program: Program, block: tir.Block, write: tir.BufferRegion, place: tir.Stmt, threads: tuple[tir.For, ...] = ()
+) -> Box | None:
     realize = program.realize_of(block)
-    inner, _ = _loops_below(program, block, place)
+    inner, _ = _loops_below(program, block, place, threads)
     region = bound_region(write, bindings_of(realize))
     used = [axis.min for axis in region]
     if block.init is not None:  # a reduction without iterations writes its initial value
@@ -204,12 +228,13 @@ def _without_bounds(
 
 
 def _loops_below(
-    program: Program, block: tir.Block, place: tir.Stmt
+    program: Program, block: tir.Block, place: tir.Stmt, threads: tuple[tir.For, ...] = ()
 ) -> tuple[tuple[tir.For, ...], tuple[tir.For, ...]]:
-    """Return the loops around a block that are inside `place`, and the others."""
+    """Return the loops around a block that are inside `place` or in `threads`, and the others."""
     loops = program.loops_of(block)
     split = loops.index(place) + 1 if isinstance(place, tir.For) else 0
-    return loops[split:], loops[:split]
+    fixed = tuple([loop for loop in loops[:split] if loop not in threads])
+    return tuple([loop for loop in loops if loop not in fixed]), fixed
 
 
 def _by_common_place(program: Program, scope: Scope, consumer: tir.Block) -> Iterator[tuple[tir.Stmt, list[tir.Block]]]:
