@@ -19,6 +19,8 @@ _CALL = re.compile(r"^(\s*(?:[^=()#]*=\s*)?)sch\.(?=\w+\()")
 """Start of a line that applies a primitive, with the names of its results."""
 _INDEX_MAP = re.compile(r"\b(?:tvm\.)?tirx?\.IndexMap\.from_func\(")
 """Index map as TVM's traces write it."""
+_GRAPH = re.compile(r'\s*\{\s*"root_index"')
+"""Start of a text that holds the graph of a node."""
 
 
 def apply_trace(text: str, schedule: Schedule) -> None:
@@ -62,7 +64,7 @@ def _with_index_maps(value: Any) -> Any:
     """Return a trace with index maps for the texts in it that hold their graphs, as `tvm.ir.save_json` writes them."""
     if isinstance(value, list):
         return [_with_index_maps(item) for item in value]  # type: ignore[reportUnknownVariableType]
-    if not (isinstance(value, str) and value.startswith('{"root_index"')):
+    if not (isinstance(value, str) and _GRAPH.match(value)):
         return value
     try:
         graph = json.loads(value)

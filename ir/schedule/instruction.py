@@ -35,6 +35,8 @@ _KINDS = {"rfactor": "RFactor", "reindex": "ReIndex", "unsafe_set_dtype": "Unsaf
 _OURS = {"get_block": ("reads", "writes")}
 """Arguments that TVM's instructions lack."""
 _FLATTENED = ("Factors",)
+_AS_ATTRIBUTES = ("transform_block_layout",)
+"""Primitives whose index maps are attributes."""
 
 
 class InstructionKind(Struct, frozen=True, eq=False):
@@ -166,7 +168,7 @@ class Instruction:
             elif argument.kind.name == "AccessedBuffer" and isinstance(value, tuple | list):
                 access, index = cast(Sequence[Any], value)
                 attributes += [index, int(access == "write")]
-            elif argument.kind.name not in _INPUTS:
+            elif not _is_input(self.primitive, argument):
                 attributes.append(value)
             elif argument.variadic or argument.kind.name in _FLATTENED:
                 inputs.extend(value)
@@ -182,7 +184,9 @@ def arguments_of(primitive: Primitive, inputs: Sequence[Any], attributes: Sequen
     for argument in primitive.arguments:
         if argument.name == "decision":
             continue
-        rest = inputs if argument.kind.name in _INPUTS else attributes
+        rest = inputs if _is_input(primitive, argument) else attributes
+        if not rest and argument.kind.name == "IndexMap":
+            rest = inputs  # older traces of ours
         if argument.variadic or argument.kind.name in _FLATTENED:
             given[argument.name] = tuple(rest)
             rest.clear()
@@ -202,6 +206,10 @@ def arguments_of(primitive: Primitive, inputs: Sequence[Any], attributes: Sequen
 def kind_of(primitive: Primitive) -> InstructionKind:
     """Return the kind of the instructions that apply a primitive."""
     return InstructionKind(primitive)
+
+
+def _is_input(primitive: Primitive, argument: Argument) -> bool:
+    return argument.kind.name in _INPUTS and not (argument.kind.name == "IndexMap" and primitive.name in _AS_ATTRIBUTES)
 
 
 def _name_of(primitive: Primitive) -> str:

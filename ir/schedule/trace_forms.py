@@ -14,6 +14,7 @@ from msgspec.structs import fields
 
 from .. import tir
 from ..base import Node
+from ..visit import substitute, walk
 from .declaration import Primitive
 from .handles import BlockRV, ExprRV, LoopRV
 from .instruction import Instruction, InstructionKind, arguments_of, letter_of, no_trace
@@ -118,6 +119,12 @@ def _arguments(
     return arguments_of(primitive, decoded, [_attribute(value, known) for value in attributes])
 
 
+def _with_results(index: tir.PrimExpr, known: Mapping[str, Any]) -> tir.PrimExpr:
+    """Return an index of a map with the results of earlier instructions for variables with their names, as TVM."""
+    names = {node: node.name for node in walk(index) if isinstance(node, tir.Var)}
+    return substitute(index, {node: known[name] for node, name in names.items() if isinstance(known.get(name), ExprRV)})
+
+
 def _attribute(value: Any, known: Mapping[str, Any]) -> Any:
     match value:
         case [str(kind), *_] if kind in TERMS:
@@ -141,6 +148,10 @@ def _decoded(value: Any, known: Mapping[str, Any]) -> Any:
         case [str(kind), *parts] if kind in _NODES:
             made = _NODES[kind]
             return made(*[part if index == 0 or not isinstance(part, list | str) else _decoded(part, known) for index, part in enumerate(parts)])  # fmt: skip
+        case tir.IndexMap():
+            return tir.IndexMap(
+                value.initial_indices, tuple([_with_results(index, known) for index in value.final_indices])
+            )
         case list():
             return tuple([_decoded(item, known) for item in value])  # type: ignore[reportUnknownVariableType]
         case dict():

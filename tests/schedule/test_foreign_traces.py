@@ -119,6 +119,25 @@ def test_index_maps_in_the_json_of_tvm() -> None:
     made.transform_layout("double", ("write", 0), lambda i, j: (i, j // 4, j % 4))
     apply_trace(trace(json.dumps({"root_index": 12, "nodes": nodes})), replayed)
     assert tvms.structural_equal(made.mod, replayed.mod)
+    # The map of a block's iterators is an attribute, and its text has line breaks.
+    made, replayed = Schedule(PROGRAMS["elements"]), Schedule(PROGRAMS["elements"])
+    made.transform_block_layout("double", lambda i, j: (i, j // 4, j % 4))
+    assert made.trace.insts[0].attrs
+    get: list[object] = ["GetSBlock", [], ["double", "main"], ["b0"]]
+    whole = json.dumps({"root_index": 12, "nodes": nodes}, indent=2)
+    apply_trace(json.dumps([[get, ["TransformSBlockLayout", ["b0"], [whole], []]], []]), replayed)
+    assert tvms.structural_equal(made.mod, replayed.mod)
+    # A variable with the name of a result is that result.
+    made, replayed = Schedule(PROGRAMS["elements"]), Schedule(PROGRAMS["elements"])
+    size = made.sample_categorical([4], [1.0])
+    made.transform_layout("double", ("write", 0), lambda i, j: (i, j // size, j % size))
+    with_result = [*nodes[:8], {"type": "ir.Var", "data": {"span": 0, "ty": 1, "name": 13}}, *nodes[9:]]
+    with_result.append({"type": "ffi.String", "data": "v7"})
+    draw: list[object] = ["SampleCategorical", [], [[4], [1.0]], ["v7"]]
+    graph = json.dumps({"root_index": 12, "nodes": with_result})
+    change: list[object] = ["TransformLayout", ["b0", graph], [0, 1, None, False], []]
+    apply_trace(json.dumps([[get, draw, change], [[1, 0]]]), replayed)
+    assert tvms.structural_equal(made.mod, replayed.mod)
     nodes[10] = {"type": "prim.BufferLoad", "data": {}}
     with pytest.raises(tvms.TvmsError) as caught:
         apply_trace(trace(json.dumps({"root_index": 12, "nodes": nodes})), replayed)

@@ -163,17 +163,35 @@ def _simplified(axis: tir.Range) -> tir.Range:
     return tir.Range(simplify(axis.min), simplify(axis.extent))
 
 
+def name_of_copy(site: tir.Block, buffer: tir.Buffer, storage_scope: str) -> str:
+    """Return the name of a block in `site` that copies a buffer from or to another storage scope.
+
+    TVM keeps the dot of a scope such as "shared.dyn" in the names of buffers, and so in those of the blocks that copy the
+    copy. Names of buffers have no dots here; the block that made the buffer tells them.
+    """
+    for block in walk_statements(site):
+        if isinstance(block, tir.Block) and "." in block.name_hint:
+            name = block.name_hint.removesuffix("_o")
+            if name.replace(".", "_") == buffer.name and any(
+                region.buffer is buffer for region in (*block.reads, *block.writes)
+            ):
+                return f"{name}_{storage_scope}"
+    return f"{buffer.name}_{storage_scope}"
+
+
 class Cache:
     """Buffer that holds a copy of a region of another one."""
 
-    def __init__(self, original: tir.Buffer, region: tuple[tir.Range, ...], scope: str, is_compact: bool) -> None:
+    def __init__(
+        self, site: tir.Block, original: tir.Buffer, region: tuple[tir.Range, ...], scope: str, is_compact: bool
+    ) -> None:
         name = f"{original.name}_{scope}".replace(".", "_")
         shape = tuple([axis.extent for axis in region]) if is_compact else original.shape
         pointer = data_pointer(name, original.dtype, scope)
         self.buffer = replace(
             original, data=pointer, shape=shape, name=name, scope=scope, strides=(), elem_offset=None, offset_factor=1
         )
-        self.block_name = f"{original.name}_{scope}"
+        self.block_name = name_of_copy(site, original, scope)
         self.original, self.region, self.is_compact = original, region, is_compact
 
     def use(self, program: Program, node: _Stmt) -> _Stmt:

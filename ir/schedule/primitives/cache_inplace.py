@@ -63,9 +63,9 @@ def cache_inplace(
     if is_made and not is_one(program.realize_of(block).predicate):
         reason = f"{name_of(block)} has a predicate, so that the copy of '{buffer.name}' may read unwritten elements"
         raise WRITTEN_BEFORE.refuse(reason, block)
-    cache = Cache(buffer, region_in(program, block, read, place), storage_scope, is_compact=False)
+    cache = Cache(scope, buffer, region_in(program, block, read, place), storage_scope, is_compact=False)
     copy_in, first = cache.copy(is_read=True)
-    back = Cache(buffer, region_in(program, block, written, place), storage_scope, is_compact=False)
+    back = Cache(scope, buffer, region_in(program, block, written, place), storage_scope, is_compact=False)
     back.buffer = cache.buffer
     copy_out, last = back.copy(is_read=False)
     predicate = program.realize_of(block).predicate

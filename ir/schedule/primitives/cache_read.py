@@ -68,7 +68,7 @@ def cache_read(
         if not writes_all(program, writer, buffer, region, spot):
             reason = f"{name_of(writer)} may leave elements of '{buffer.name}' unwritten, which the copy would read"
             raise WRITTEN_BEFORE.refuse(reason, writer)
-    cache = Cache(buffer, region, storage_scope, is_compact(program, spot, root, region))
+    cache = Cache(root, buffer, region, storage_scope, is_compact(program, spot, root, region))
     nest, copied = cache.copy(is_read=True)
     insert(program, spot, nest)
     for member in readers:

@@ -63,7 +63,7 @@ def cache_write(
     region = region_in(program, block, written, spot.place)
     if not writes_all(program, block, buffer, region, spot):
         raise ALL_WRITTEN.refuse(f"{name_of(block)} may leave elements of '{buffer.name}' unwritten", block)
-    cache = Cache(buffer, region, storage_scope, is_compact(program, spot, root, region))
+    cache = Cache(root, buffer, region, storage_scope, is_compact(program, spot, root, region))
     nest, copied = cache.copy(is_read=False)
     insert(program, spot, nest)
     for member in (block, *named):

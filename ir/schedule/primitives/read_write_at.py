@@ -145,7 +145,8 @@ class _LoopAccesses:
 
         The blocks in the statements `changed` that declare an access to the old buffer use the new one.
         """
-        program, cache = self.program, Cache(self.buffer, self.box, self.storage_scope, is_compact=False)
+        program = self.program
+        cache = Cache(self.root, self.buffer, self.box, self.storage_scope, is_compact=False)
         blocks = [block for place in changed for block in self.under[place]]
         users = [block for block in blocks if any(use.buffer is self.buffer for use in (*block.reads, *block.writes))]
         used = {user: cache.use(program, user) for user in users}

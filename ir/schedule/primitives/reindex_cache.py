@@ -5,7 +5,16 @@ from __future__ import annotations
 from ... import tir
 from ...visit import walk
 from ..analysis.bindings import check_fixed_domains
-from ..analysis.caching import ACCESSED, IN_BOUNDS, ONE_WRITER, Spot, accessed_buffer, scope_body, spot_between
+from ..analysis.caching import (
+    ACCESSED,
+    IN_BOUNDS,
+    ONE_WRITER,
+    Spot,
+    accessed_buffer,
+    name_of_copy,
+    scope_body,
+    spot_between,
+)
 from ..analysis.index_maps import map_indices, map_shape
 from ..analysis.pipeline import check_stage_pipeline, is_conditional
 from ..analysis.reindexing import ONE_POINT, Loops, Reindexing, access_indices, ends_of, renamed_buffer, used_axes
@@ -98,7 +107,9 @@ def _reindexed(
     reindexing.check(program)
     if writes and is_conditional(program, block, spot.place):
         raise ALL_WRITTEN.refuse(f"{name_of(block)} may leave elements of '{buffer.name}' unwritten", block)
-    return reindexing.apply(program, scope, spot, _loops(program, block, axes, spot), f"{buffer.name}_{storage_scope}")
+    return reindexing.apply(
+        program, scope, spot, _loops(program, block, axes, spot), name_of_copy(scope, buffer, storage_scope)
+    )
 
 
 def _check_iterators(block: tir.Block, used: tuple[tir.IterVar, ...], mapped: tuple[tir.IterVar, ...]) -> None:
