@@ -11,6 +11,7 @@
 "cuda -arch=sm_90 -simulate=random"                 the same kernels on the processor, threads in random order between barriers
 "cuda -simulate=each"                               simulation in each order, whose results must be the same
 "nvidia/nvidia-a100"                                a GPU by TVM's tag
+"aws/cpu/c5.9xlarge"                                a processor by TVM's tag
 """
 
 from __future__ import annotations
@@ -225,6 +226,9 @@ def get_target(target: TargetLike) -> Target:
     kind = options.pop("kind")
     if kind in GPU_KINDS or kind in MODELS:
         return _gpu(kind, options)
+    if kind in _PROCESSORS:
+        cpu, cores = _PROCESSORS[kind]
+        return _processor({"mcpu": cpu, "num-cores": str(cores), **options})
     if kind == KIND:
         return _processor(options)
     raise error("E0601", f"unknown target '{kind}'", None, f"use one of {', '.join([KIND, *GPU_KINDS])}")
@@ -253,6 +257,15 @@ def _word(value: Any) -> str:
 # --- Processors ---------------------------------------------------------------------------------------------
 
 _NATIVE, _NUMBERS = ("mtriple", "mcpu", "mattr"), {"num-cores": (1, 1024), "opt-level": (0, 3)}
+_PROCESSORS = {
+    f"aws/cpu/c5.{size}": (cpu, cores)
+    for cpu, sizes in (
+        ("skylake-avx512", {"large": 1, "xlarge": 2, "2xlarge": 4, "4xlarge": 8, "9xlarge": 18, "18xlarge": 36}),
+        ("cascadelake", {"12xlarge": 24, "24xlarge": 48}),
+    )
+    for size, cores in sizes.items()
+}
+"""The processors and numbers of cores of TVM's target tags."""
 _PROCESSOR_IGNORED = ("keys", "device", "model", "tag")
 
 
@@ -306,7 +319,10 @@ def check_runs_here(target: Target) -> None:
 
 GPU_KINDS = ("cuda", "nvptx")
 _TRIPLE = "nvptx64-nvidia-cuda"
-_ARCHITECTURE_OPTIONS, _GPU_IGNORED = ("arch", "mcpu"), ("keys", "max_num_threads", "thread_warp_size", "tag")
+_ARCHITECTURE_OPTIONS, _GPU_IGNORED = ("arch", "mcpu"), (
+    "keys", "max_num_threads", "max_threads_per_block", "max_shared_memory_per_block", "registers_per_block", "thread_warp_size",
+    "tag",
+)  # fmt: skip
 
 
 def _gpu(kind: str, options: Mapping[str, str]) -> Target:

@@ -1,197 +1,167 @@
-"""Schedule rules under TVM's names (`tvm.meta_schedule.schedule_rule`): each makes schedules with drawn numbers for one block.
+"""Schedule rules of TVM (`tvm.meta_schedule.schedule_rule`): each makes schedules with drawn numbers for one block.
 
-The steps are those of the tuner's sketches (`sketches`). A rule that does not fit a block returns the schedule as it is.
+Conditions and steps are those of TVM's rules. A rule that does not fit a block returns the schedule as it is. Those that divide loops into
+tiles are in `tile_rules`, those for threads in `thread_rules`.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ...ir import tir
-from ...ir.diagnostics import ArgumentError, Diagnostic
 from ...ir.functions import get_global_func
-from ...ir.schedule import BlockRV, ExprRV, Schedule, ScheduleError
-from ..target import Target, get_target
-from .sketches import lanes_of, try_inline, try_partial_sums, try_rows, try_tiles
-from .threads import bind_unbound, drawn_extent, try_shared_reduction
+from ...ir.schedule import BlockRV, Schedule
+from . import block_facts as facts
+from .rule import DEFAULTS, INTRINSIC, PyScheduleRule, ScheduleRule, cores_of, drawn, try_step
+from .thread_rules import AutoBind, CrossThreadReduction
+from .tile_rules import MultiLevelTiling, MultiLevelTilingWithIntrin, ReuseType
 
 __all__ = [
     "AddRFactor", "ApplyCustomRule", "AutoBind", "AutoInline", "CrossThreadReduction", "InlineConstantScalars", "MultiLevelTiling",
-    "ParallelizeVectorizeUnroll", "PyScheduleRule", "RandomComputeLocation", "ReuseType", "ScheduleRule",
+    "MultiLevelTilingWithIntrin", "ParallelizeVectorizeUnroll", "PyScheduleRule", "RandomComputeLocation", "ReuseType", "ScheduleRule",
 ]  # fmt: skip
-_LEVELS = "SSRSRS"
-
-
-class ScheduleRule(ABC):
-    """A rule; subclasses define `apply` (TVM: `ScheduleRule`, `PyScheduleRule`)."""
-
-    target: Target = get_target("llvm")
-    """The target of the search; it is set before `apply` is called."""
-
-    @abstractmethod
-    def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
-        """Return the schedules that the rule makes of `sch` for a block."""
-        ...
-
-    def clone(self) -> ScheduleRule:
-        """Return the rule itself, which searches can share."""
-        return self
-
-
-PyScheduleRule = ScheduleRule
-
-
-class ReuseType:
-    """How tiles are kept in buffers of their own: `req` is "no", "may" or "must" (TVM: `ReuseType`)."""
-
-    def __init__(self, req: str, levels: Sequence[int] = (), scope: str = "global") -> None:
-        if req not in ("no", "may", "must"):
-            raise _wrong(f"argument 1, 'req' to ReuseType: expected 'no', 'may' or 'must', got {req!r}", "use 'may'")
-        self.req, self.levels, self.scope = req, tuple(levels), scope
 
 
 class AutoInline(ScheduleRule):
-    """Inline blocks without reductions into their consumers (TVM: `AutoInline`)."""
-
-    def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
-        """See `ScheduleRule`."""
-        made = sch.copy()
-        return [made if try_inline(made, block) else sch]
-
-
-class InlineConstantScalars(AutoInline):
-    """Inline blocks of one element (TVM: `InlineConstantScalars`)."""
-
-    def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
-        """See `ScheduleRule`."""
-        return [sch] if sch.get_loops(block) else super().apply(sch, block)
-
-
-class MultiLevelTiling(ScheduleRule):
-    """Divide reductions into tiles of drawn sizes, in the levels SSRSRS (TVM: `MultiLevelTiling`)."""
+    """Inline blocks without reductions into their consumers, or into their producer (TVM: `AutoInline`)."""
 
     def __init__(
-        self, structure: str = _LEVELS, tile_binds: Sequence[str] | None = None, max_innermost_factor: int | None = None,
-        vector_load_lens: Sequence[int] | None = None, reuse_read: ReuseType | None = None, reuse_write: ReuseType | None = None,
-        filter_fn: Callable[[Any], bool] | None = None,
+        self, into_producer: bool = False, into_consumer: bool = True, inline_const_tensor: bool = True,
+        disallow_if_then_else: bool = False, require_injective: bool = False, require_ordered: bool = False,
+        disallow_op: Sequence[str] | None = None,
     ) -> None:  # fmt: skip
-        """`reuse_write` says whether tiles are summed in a buffer of their own; the sizes are at most 64.
-
-        Raises ArgumentError E0702 for what the tiles of CPUs do not have: other structures, threads, vector loads, copies of what is read.
+        """`require_…` and `disallow_…` exclude blocks of functions with reductions: by the order of what they read, by branches, and by the
+        names of operators.
         """
-        if structure != _LEVELS:
-            raise _wrong(
-                f"argument 1, 'structure' to MultiLevelTiling: expected '{_LEVELS}', got {structure!r}", _WRITE
-            )
-        given = {"tile_binds": tile_binds, "vector_load_lens": vector_load_lens, "reuse_read": reuse_read}
-        for name, value in given.items():
-            if value and not (isinstance(value, ReuseType) and value.req == "no"):
-                raise _wrong(f"argument '{name}' to MultiLevelTiling: tiles of CPUs have no such thing", _WRITE)
-        if max_innermost_factor not in (None, 64):
-            raise _wrong("argument 'max_innermost_factor' to MultiLevelTiling: expected 64", _WRITE)
-        self._write, self._filter = reuse_write or ReuseType("no"), filter_fn
+        self._into_producer, self._into_consumer, self._inlines_constants = (
+            into_producer, into_consumer, inline_const_tensor,
+        )  # fmt: skip
+        self._excludes_branches, self._excluded = disallow_if_then_else, tuple(disallow_op or ())
+        self._wants_injective, self._wants_ordered = require_injective, require_ordered
 
     def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
         """See `ScheduleRule`."""
-        if self._filter is not None and not self._filter(sch.get(block)):
+        node, made = sch.get(block), sch.copy()
+        if len(node.writes) != 1 or facts.is_root(sch, block):
             return [sch]
-        kinds = {"no": (False,), "may": (False, True), "must": (True,)}[self._write.req]
-        made = [(sch.copy(), is_cached) for is_cached in kinds]
-        lanes = lanes_of(self.target)
-        return [copy for copy, is_cached in made if try_tiles(copy, block, lanes, is_cached)] or [sch]
+        has_consumers = bool(facts.consumers_of(sch, block))
+        if self._inlines_constants and not node.reads and has_consumers and try_step(made, "compute_inline", block):
+            return [made]
+        if self._is_excluded(sch, block) or facts.annotation_of(node, "meta_schedule.inline_rule") == "disable":
+            return [sch]
+        if self._into_consumer and has_consumers and try_step(made, "compute_inline", block):
+            return [made]
+        producers = facts.producers_of(sch, block) if self._into_producer else []
+        if len(producers) == 1 and facts.is_complete(sch.program(), producers[0]):
+            tensorized = facts.annotation_of(producers[0], INTRINSIC)
+            if tensorized is None and try_step(made, "reverse_compute_inline", block):
+                return [made]
+        return [sch]
+
+    def _is_excluded(self, sch: Schedule, block: BlockRV) -> bool:
+        if facts.is_spatial_function(sch, block):
+            return False
+        node = sch.get(block)
+        realize = sch.program().realize_of(node)
+        if facts.has_operator(realize, self._excluded) or (self._excludes_branches and facts.has_branch(realize)):
+            return True
+        patterns = [facts.read_pattern(read, node.writes[0]) for read in node.reads]
+        return any(
+            (self._wants_injective and not pattern.is_injective) or (self._wants_ordered and not pattern.is_ordered)
+            for pattern in patterns
+        )
+
+
+class InlineConstantScalars(ScheduleRule):
+    """Inline blocks of one element that read nothing (TVM: `InlineConstantScalars`)."""
+
+    def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
+        """See `ScheduleRule`."""
+        node, made = sch.get(block), sch.copy()
+        is_scalar = not node.reads and len(node.writes) == 1 and not node.writes[0].buffer.shape
+        can_go = is_scalar and not facts.is_root(sch, block) and not facts.is_output(sch, block)
+        return [made] if can_go and try_step(made, "compute_inline", block) else [sch]
 
 
 class AddRFactor(ScheduleRule):
-    """Divide reductions into lanes that are summed at the end (TVM: `AddRFactor`)."""
+    """Divide reductions with few results into parts that are reduced at the end (TVM: `AddRFactor`)."""
 
     def __init__(self, max_jobs_per_core: int = 16, max_innermost_factor: int | None = None) -> None:
-        """Both arguments are ignored: the number of lanes is drawn from half a vector to four vectors."""
+        """Reductions with more results than `max_jobs_per_core` for each core are left as they are; -1: no number is too large.
+
+        `max_innermost_factor` is the largest number of elements of a part, or of parts; None: it has no limit.
+        """
+        self._jobs, self._largest = max_jobs_per_core, max_innermost_factor or -1
 
     def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
         """See `ScheduleRule`."""
-        made = sch.copy()
-        return [sch, made] if try_partial_sums(made, block, lanes_of(self.target)) else [sch]
+        cores = cores_of(self.target)
+        if facts.is_root(sch, block) or not facts.needs_parts(sch, block, self._jobs * cores, cores):
+            return [sch]
+        start = sch.copy()
+        reduction, spatial = facts.fused_reduction(start, block)
+        factors = start.sample_perfect_tile(reduction, 2, self._largest)
+        found: list[Schedule] = []
+        for loop in start.split(reduction, factors=factors):
+            made = start.copy()
+            if try_step(made, "rfactor", loop, spatial):
+                made.annotate(block, _PRODUCER, 1)
+                found.append(made)
+        return [*found, sch]
 
 
 class ParallelizeVectorizeUnroll(ScheduleRule):
-    """Run outer loops in parallel, and a part of the innermost one as vectors (TVM: `ParallelizeVectorizeUnroll`)."""
+    """Annotate functions with how much runs in parallel, as vectors, and unrolled (TVM: `ParallelizeVectorizeUnroll`).
+
+    The postprocessor `RewriteParallelVectorizeUnroll` turns the annotations into kinds of loops.
+    """
 
     def __init__(
         self, max_jobs_per_core: int = 16, max_vectorize_extent: int = 16, unroll_max_steps: Sequence[int] | None = None,
         unroll_explicit: bool = True,
     ) -> None:  # fmt: skip
-        """-1 switches off parallel loops (`max_jobs_per_core`) and vectors (`max_vectorize_extent`); it must be given for both.
-
-        Other values, `unroll_max_steps` and `unroll_explicit` are ignored.
-        """
-        if (max_jobs_per_core == -1) != (max_vectorize_extent == -1):
-            raise _wrong("arguments to ParallelizeVectorizeUnroll: parallel loops and vectors come together", _WRITE)
-        self._is_off = max_jobs_per_core == -1
+        """-1 switches off parallel loops (`max_jobs_per_core`) or vectors (`max_vectorize_extent`); one of `unroll_max_steps` is drawn."""
+        self._jobs, self._vector, self._steps = max_jobs_per_core, max_vectorize_extent, tuple(unroll_max_steps or ())
+        self._unroll = "meta_schedule.unroll_explicit" if unroll_explicit else "meta_schedule.unroll_implicit"
 
     def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
         """See `ScheduleRule`."""
-        made = sch.copy()
-        has_changed = (
-            not self._is_off and not _is_scheduled(sch, block) and try_rows(made, block, lanes_of(self.target))
-        )
-        return [made if has_changed else sch]
-
-
-class RandomComputeLocation(ScheduleRule):
-    """Compute a block without reductions at a drawn loop of its consumers (TVM: `RandomComputeLocation`)."""
-
-    def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
-        """See `ScheduleRule`."""
-        kinds = {axis.iter_type for axis in sch.get(block).iter_vars}
-        if kinds != {tir.IterVarType.DATA_PAR} or not sch.get_consumers(block):
+        if not facts.is_root(sch, block):
             return [sch]
         made = sch.copy()
-        try:
-            made.compute_at(block, made.sample_compute_location(block), preserve_unit_loops=True)
-        except ScheduleError:
-            return [sch]
+        if self._jobs != -1:
+            made.annotate(block, "meta_schedule.parallel", self._jobs * cores_of(self.target))
+        if self._vector != -1:
+            made.annotate(block, "meta_schedule.vectorize", self._vector)
+        if self._steps and not facts.is_spatial_function(sch, block):
+            made.annotate(block, self._unroll, drawn(made, self._steps))
         return [made]
 
 
-# --- Rules for GPUs -------------------------------------------------------------------------------------------------
-
-_EXTENTS = (32, 64, 128, 256, 512, 1024)
-
-
-class AutoBind(ScheduleRule):
-    """Bind the outer loops of a block that no thread executes to thread blocks and a drawn number of threads (TVM: `AutoBind`)."""
-
-    def __init__(
-        self, max_threadblocks: int = 256, thread_extents: Sequence[int] | None = None, max_threads_per_block: int = 1024
-    ) -> None:  # fmt: skip
-        """`thread_extents` are the numbers of threads that are drawn."""
-        self._blocks, self._threads = max_threadblocks, max_threads_per_block
-        self._extents = tuple(thread_extents or _EXTENTS)
+class RandomComputeLocation(ScheduleRule):
+    """Compute a block at a drawn loop of its consumers (TVM: `RandomComputeLocation`)."""
 
     def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
         """See `ScheduleRule`."""
-        made = sch.copy()
+        if not self._is_movable(sch, block):
+            return [sch]
+        made, moved = sch.copy(), [block]
+        if _PRODUCER in sch.get(block).annotations:
+            moved += made.get_producers(block)
+            made.unannotate(block, _PRODUCER)
+        for part in moved:
+            if not try_step(made, "compute_at", part, made.sample_compute_location(part), True):
+                return [sch]
+        return [made]
 
-        def factor(most: int) -> int | ExprRV:
-            candidates = [extent for extent in self._extents if extent <= most]
-            return drawn_extent(made, candidates) if candidates else most
-
-        return [made if bind_unbound(made, block, self._blocks, self._threads, factor) else sch]
-
-
-class CrossThreadReduction(ScheduleRule):
-    """Let a drawn number of threads reduce together (TVM: `CrossThreadReduction`). The plain schedule is kept as well."""
-
-    def __init__(self, thread_extents: Sequence[int] | None = None) -> None:
-        """`thread_extents` are the numbers of threads that are drawn."""
-        self._extents = tuple(thread_extents or _EXTENTS)
-
-    def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
-        """See `ScheduleRule`."""
-        made = sch.copy()
-        return [sch, made] if try_shared_reduction(made, block, self._extents) else [sch]
+    @staticmethod
+    def _is_movable(sch: Schedule, block: BlockRV) -> bool:
+        program, node = sch.program(), sch.get(block)
+        scope, loops = program.scope_of(node), program.loops_of(node)
+        if scope is None or program.scope_of(scope) is not None or not loops:
+            return False
+        is_alone = len(program.child_blocks(loops[0])) == 1
+        return is_alone and facts.TILED not in node.annotations and bool(facts.consumers_of(sch, block))
 
 
 class ApplyCustomRule(ScheduleRule):
@@ -212,13 +182,49 @@ class ApplyCustomRule(ScheduleRule):
         return list(found) if isinstance(found, list | tuple) else [found]  # type: ignore[reportUnknownArgumentType]
 
 
-_WRITE = "write the space as an S.schedule that draws, or as a function for space_generator.ScheduleFn"
+_PRODUCER = "meta_schedule.random_compute_producer"
+"""Annotation of a block whose producer is computed at a drawn loop."""
 
 
-def _is_scheduled(sch: Schedule, block: BlockRV) -> bool:
-    """Return whether a loop around a block has a kind already."""
-    return any(sch.get(loop).kind.value != "serial" for loop in sch.get_loops(block))
+# --- Default rules ----------------------------------------------------------------------------------------------
 
 
-def _wrong(message: str, help: str) -> ArgumentError:
-    return ArgumentError([Diagnostic("E0702", message, None, help)])
+def _for_processors(intrinsic: str | None = None) -> list[ScheduleRule]:
+    write = ReuseType("may", (1, 2), "global")
+    tiles = [MultiLevelTiling("SSRSRS", max_innermost_factor=64, reuse_write=write)]
+    if intrinsic is not None:
+        tiles.insert(0, MultiLevelTilingWithIntrin(intrinsic, "SSRSRS", max_innermost_factor=64, reuse_write=write))
+    return [
+        ApplyCustomRule(),
+        InlineConstantScalars(),
+        AutoInline(disallow_if_then_else=True, require_injective=True, require_ordered=True, disallow_op=["tir.exp"]),
+        AddRFactor(16, 64),
+        *tiles,
+        ParallelizeVectorizeUnroll(16, 64, [0, 16, 64, 512]),
+        RandomComputeLocation(),
+    ]
+
+
+def _for_gpus() -> list[ScheduleRule]:
+    return [
+        ApplyCustomRule(),
+        MultiLevelTiling(
+            "SSSRRSRS", ["blockIdx.x", "vthread.x", "threadIdx.x"], 64, [1, 2, 3, 4, 8, 16], ReuseType("must", (4,), "shared"),
+            ReuseType("must", (3,), "local"),
+        ),
+        InlineConstantScalars(),
+        AutoInline(into_producer=True),
+        CrossThreadReduction([4, 8, 16, 32, 64, 128, 256, 512]),
+        ParallelizeVectorizeUnroll(-1, -1, [0, 16, 64, 512, 1024]),
+        AutoBind(256, [32, 64, 128, 256, 512, 1024]),
+    ]  # fmt: skip
+
+
+DEFAULTS.update(
+    {
+        "llvm": _for_processors,
+        "vnni": lambda: _for_processors("dot_16x4_vnni"),
+        "avx512": lambda: _for_processors("dot_16x4_avx512"),
+        "cuda": _for_gpus,
+    }
+)

@@ -239,50 +239,6 @@ def _with_last_loops(steps: Sequence[Step]) -> Iterator[Step]:
             yield replace(step, args=tuple(args))
 
 
-# --- Single steps, for rules that users combine (`schedule_rule`) ----------------------------------------------------
-
-
-def lanes_of(target: Target) -> int:
-    """Return the number of 32-bit lanes of a vector."""
-    return max(target.processor.vector_bytes // 4, 1)
-
-
-def try_inline(schedule: Schedule, block: BlockRV) -> bool:
-    """Inline a block without reductions into its consumers; return whether that is possible."""
-    return _Generator(schedule, 1, False, False).inlined(block)
-
-
-def try_tiles(schedule: Schedule, block: BlockRV, lanes: int, is_cached: bool) -> bool:
-    """Divide a reduction into drawn tiles in the levels SSRSRS, in a buffer of its own if `is_cached`; return whether that is done."""
-    generator = _Generator(schedule, lanes, is_cached, False)
-    nest = generator.nest(block)
-    if nest is None or not nest.reduction or not nest.spatial:
-        return False
-    return generator.tiles(block, nest) and (not is_cached or generator.is_special)
-
-
-def try_partial_sums(schedule: Schedule, block: BlockRV, lanes: int) -> bool:
-    """Divide a reduction into a drawn number of lanes that are summed at the end; return whether that is done."""
-    generator = _Generator(schedule, lanes, False, True)
-    nest = generator.nest(block)
-    return nest is not None and bool(nest.reduction) and generator.parts(nest)
-
-
-def try_rows(schedule: Schedule, block: BlockRV, lanes: int) -> bool:
-    """Run the outer loops of a block in parallel, and a drawn part of the innermost one as vectors; return whether a loop changed."""
-    generator, steps = _Generator(schedule, lanes, False, False), len(schedule.trace.insts)
-    nest = generator.nest(block)
-    if nest is not None:
-        generator.rows(nest)
-    return any(inst.primitive.name in ("parallel", "vectorize") for inst in schedule.trace.insts[steps:])
-
-
-def nest_of(schedule: Schedule, block: BlockRV) -> Nest:
-    """Return the loops of a block that can be reordered; without loops if others are around them, or there are none."""
-    found = _Generator(schedule, 1, False, False).nest(block)
-    return found if found is not None and len(found.loops) == len(schedule.get_loops(block)) else Nest((), (), ())
-
-
 def as_space(schedule: Schedule) -> ScheduleText:
     """Return the steps of a schedule with open draws: the space that it is a sample of."""
     found = schedule.trace.simplified().as_text("space", "llvm")

@@ -12,15 +12,18 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ...ir import tir
 from ...ir.base import IRModule
-from ...ir.diagnostics import ArgumentError, Diagnostic
-from ...ir.schedule import BlockRV, Schedule, ScheduleError
+from ...ir.diagnostics import ArgumentError, Diagnostic, TvmsError
+from ...ir.schedule import BlockRV, Schedule
 from ...ir.schedule.apply import draws
 from ...ir.schedule.text import ScheduleText, Step
+from ...ir.schedule.tree import walk_statements
 from ..target import Target, get_target
+from .block_facts import annotation_of
 from .mutator import Mutator
 from .postproc import Postproc
-from .schedule_rule import AddRFactor, AutoInline, MultiLevelTiling, ParallelizeVectorizeUnroll, ReuseType, ScheduleRule
+from .schedule_rule import ApplyCustomRule, ScheduleRule
 from .sketches import as_space
 
 __all__ = ["PostOrderApply", "PySpaceGenerator", "ScheduleFn", "SpaceGenerator", "SpaceGeneratorUnion"]
@@ -101,43 +104,61 @@ class SpaceGeneratorUnion(SpaceGenerator):
 
 
 class PostOrderApply(SpaceGenerator):
-    """Rules that are applied to all blocks, one after the other (TVM: `PostOrderApply`)."""
+    """Rules that are applied to all blocks, the last ones first (TVM: `PostOrderApply`)."""
 
     def __init__(
         self, f_block_filter: Callable[[Any], bool] | None = None, sch_rules: Sequence[ScheduleRule] | str = "from-target", **parts: object
     ) -> None:  # fmt: skip
-        """`f_block_filter` chooses the blocks; the rules of processors are the default. `parts` are `postprocs` and `mutator_probs`."""
+        """`f_block_filter` chooses the blocks; the rules and postprocessors of the target are the default. `parts` are `postprocs` and
+        `mutator_probs`.
+        """
         self._take(parts)
         self._filter = f_block_filter
-        self.sch_rules = default_rules() if isinstance(sch_rules, str) else list(sch_rules)
+        self.sch_rules = None if isinstance(sch_rules, str) else list(sch_rules)
+        self._completes = parts.get("postprocs", "from-target") == "from-target"
 
     def generate_design_space(self, mod: IRModule) -> list[Schedule]:
         """See `SpaceGenerator`."""
+        kind = "cuda" if self.target.arch else "llvm"
+        if self._completes:
+            self.postprocs = Postproc.create(kind)
         start = Schedule(mod, seed=1)
-        blocks = start.get_child_blocks(start.get_block("root"))
+        blocks = self._blocks(start)
         found = [start]
-        for rule in self.sch_rules:
+        for rule in ScheduleRule.create(kind) if self.sch_rules is None else self.sch_rules:
             rule.target = self.target
-            for block in blocks:
+            for block in reversed(blocks):
                 found = [made for schedule in found for made in self._applied(rule, schedule, block)]
         return found
 
-    def _applied(self, rule: ScheduleRule, schedule: Schedule, block: BlockRV) -> list[Schedule]:
+    def _blocks(self, schedule: Schedule) -> list[BlockRV]:
+        """Return the blocks of all functions, inner ones first."""
+        found: list[BlockRV] = []
+        for name, function in schedule.mod.functions.items():
+            if isinstance(function, tir.PrimFunc):
+                nodes = [node for node in walk_statements(function.body) if isinstance(node, tir.Block)]
+                chosen = [node for node in _inner_first(nodes) if self._filter is None or self._filter(node)]
+                found += [schedule.get_block(node.name_hint, name) for node in chosen]
+        return found
+
+    @staticmethod
+    def _applied(rule: ScheduleRule, schedule: Schedule, block: BlockRV) -> list[Schedule]:
         try:
             node = schedule.get(block)
-        except ScheduleError:
+        except TvmsError:
             return [schedule]  # an earlier rule inlined it
-        return rule.apply(schedule, block) if self._filter is None or self._filter(node) else [schedule]
+        is_custom = annotation_of(node, "schedule_rule") is not None
+        return [schedule] if is_custom and not isinstance(rule, ApplyCustomRule) else rule.apply(schedule, block)
 
 
-def default_rules() -> list[ScheduleRule]:
-    """Return the rules of processors."""
-    return [
-        AutoInline(),
-        AddRFactor(),
-        MultiLevelTiling("SSRSRS", reuse_write=ReuseType("may")),
-        ParallelizeVectorizeUnroll(),
-    ]
+def _inner_first(blocks: Sequence[tir.Block]) -> list[tir.Block]:
+    """Return blocks in the order in which they end."""
+    inside = {block: {node for node in walk_statements(block.body) if isinstance(node, tir.Block)} for block in blocks}
+    found: list[tir.Block] = []
+    for block in blocks:
+        place = next((number for number, other in enumerate(found) if block in inside[other]), len(found))
+        found.insert(place, block)
+    return found
 
 
 def generated_spaces(generator: SpaceGenerator, workload: IRModule, target: Target) -> tuple[ScheduleText, ...]:
@@ -159,7 +180,7 @@ class TuneContext:
     ) -> None:  # fmt: skip
         from ...ir.programs import as_module
 
-        self.mod = as_module(mod) if mod is not None else None
+        self.mod = as_module(mod, "main") if mod is not None else None
         self.target = get_target(target if target is not None else "llvm")
         self.space_generator = space_generator if isinstance(space_generator, SpaceGenerator) else PostOrderApply()
         self.task_name = task_name

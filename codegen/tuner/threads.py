@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import takewhile
 
 from ...ir import tir
 from ...ir.schedule import BlockRV, ExprRV, LoopRV, Schedule
-from .sketches import nest_of
+from . import block_facts as facts
+from .rule import drawn
 
 Factor = int | ExprRV
+EXTENTS = (32, 64, 128, 256, 512, 1024)
+"""Numbers of threads that are drawn."""
 
 
 def blocks_of(sch: Schedule) -> list[BlockRV]:
@@ -17,36 +19,55 @@ def blocks_of(sch: Schedule) -> list[BlockRV]:
     return list(sch.get_child_blocks(sch.get_block("root")))
 
 
+def thread_of(sch: Schedule, loop: LoopRV) -> str:
+    """Return the name of the threads that a loop runs over; empty if it runs over none."""
+    binding = sch.get(loop).thread_binding
+    return "" if binding is None else binding.thread_tag
+
+
 def is_bound(sch: Schedule, loop: LoopRV) -> bool:
     """Return whether a loop runs over threads."""
     return sch.get(loop).thread_binding is not None
 
 
-def drawn_extent(sch: Schedule, extents: Sequence[int]) -> ExprRV:
-    """Draw one of several numbers of threads, each with the same probability."""
-    return sch.sample_categorical(extents, [1 / len(extents)] * len(extents))
+def sampler(sch: Schedule, extents: Sequence[int]) -> Callable[[int], Factor]:
+    """Return a function that draws a number of threads up to a bound, which is the only choice if all others are larger."""
+
+    def factor(most: int) -> Factor:
+        fitting = [extent for extent in extents if extent <= most]
+        return drawn(sch, fitting) if len(fitting) > 1 else fitting[0] if fitting else most
+
+    return factor
 
 
 def bind_unbound(
-    sch: Schedule, block: BlockRV, max_blocks: int, max_threads: int, factor: Callable[[int], Factor] | None = None
+    sch: Schedule, block: BlockRV, max_blocks: int, max_threads: int, factor: Callable[[int], Factor]
 ) -> bool:
-    """Fuse the outer spatial loops of a block, and bind them to thread blocks and threads; return False if a loop is bound already.
+    """Fuse the outer spatial loops of a block, and bind them to thread blocks and threads; return False if nothing is left to bind.
 
-    `factor` returns the number of threads for an upper bound; the bound itself by default. Loops with more iterations than all threads run
-    in rounds.
+    `factor` returns the number of threads for an upper bound. Loops with more iterations than all threads run in rounds.
     """
-    loops = sch.get_loops(block)
-    if any(is_bound(sch, loop) for loop in loops):
+    loops, node = list(sch.get_loops(block)), sch.get(block)
+    if facts.is_root(sch, block) or facts.TILED in node.annotations:
         return False
-    nest = nest_of(sch, block)
-    spatial = [loop for loop in nest.spatial if sch.get(loop).kind is tir.ForKind.SERIAL]
-    leading = list(takewhile(spatial.__contains__, nest.loops))
-    fused = sch.fuse(*leading) if leading else sch.add_unit_loop(loops[0] if loops else block)
-    size = sch.get(fused).extent
-    extent = size.value if isinstance(size, tir.IntImm) else max_threads
-    if extent <= max_blocks * max_threads:
-        most = min(extent, max_threads)
-        outer, inner = sch.split(fused, factors=[None, most if factor is None else factor(most)])
+    tags = [thread_of(sch, loop) for loop in loops]
+    at_block = next((place for place, tag in enumerate(tags) if tag.startswith("blockIdx")), None)
+    at_thread = next((place for place, tag in enumerate(tags) if tag.startswith("threadIdx")), None)
+    if at_block is not None:
+        return False
+    kinds = facts.loop_kinds(sch, block)
+    spatial = next((place for place, kind in enumerate(kinds) if kind is not facts.SPATIAL), len(loops))
+    if not spatial:
+        loops.insert(0, sch.add_unit_loop(loops[0] if loops else block))
+        spatial, at_thread = 1, None if at_thread is None else at_thread + 1
+    count = min(spatial, _fusible(sch, loops), len(loops) if at_thread is None else at_thread)
+    fused = sch.fuse(*loops[:count]) if count else sch.add_unit_loop(loops[0])
+    if at_thread is not None:
+        sch.bind(fused, "blockIdx.x")
+        return True
+    extent = facts.extent_of(sch, fused)
+    if extent is not None and extent <= max_blocks * max_threads:
+        outer, inner = sch.split(fused, factors=[None, factor(min(extent, max_threads))])
     else:
         rounds, outer, inner = sch.split(fused, factors=[None, max_blocks, max_threads])
         sch.reorder(outer, inner, rounds)
@@ -55,22 +76,12 @@ def bind_unbound(
     return True
 
 
-def try_shared_reduction(sch: Schedule, block: BlockRV, extents: Sequence[int]) -> bool:
-    """Divide the reduction loops of a block among a drawn number of threads, and its spatial loops among thread blocks; return whether
-    that is done.
-    """
-    nest = nest_of(sch, block)
-    spatial, reduction = list(nest.spatial), list(nest.reduction)
-    if (
-        not spatial
-        or not reduction
-        or list(nest.loops) != [*spatial, *reduction]
-        or any(is_bound(sch, loop) for loop in nest.loops)
-    ):
-        return False
-    threads = drawn_extent(sch, extents)
-    reduced = sch.fuse(*reduction) if len(reduction) > 1 else reduction[0]
-    _, inner = sch.split(reduced, factors=[None, threads])
-    sch.bind(inner, "threadIdx.x")
-    sch.bind(sch.fuse(*spatial) if len(spatial) > 1 else spatial[0], "blockIdx.x")
-    return True
+def _fusible(sch: Schedule, loops: Sequence[LoopRV]) -> int:
+    """Return the number of outer loops that can be fused."""
+    for place, loop in enumerate(loops):
+        node = sch.get(loop)
+        if node.kind is not tir.ForKind.SERIAL:
+            return place
+        if not facts.is_single(node):
+            return place + 1
+    return len(loops)

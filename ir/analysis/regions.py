@@ -9,10 +9,13 @@ from msgspec import Struct
 
 from .. import tir
 from ..deep import deep
+from ..idioms import is_one
 from ..int_set import Interval, cover, eval_set, from_range, union
 from ..simplify import Simplifier
 from ..visit import walk
 from .const_bounds import Domains, ends
+from .iter_map import IterMapLevel, detect_iter_map
+from .iter_marks import IterSplitExpr, IterSumExpr
 from .proof import Proof, Verdict, prove
 
 TRUE = tir.IntImm("bool", 1)
@@ -110,6 +113,8 @@ def is_covered(wanted: RegionSet, by: Sequence[RegionSet], shared: Domains | Non
     """
     from . import affine
 
+    if any(_fills(place, wanted) for place in by):
+        return Proof(Verdict.PROVEN, reason="its indices take all values")
     try:
         missing = _uncovered(wanted, by, shared or {})
     except affine.GaveUp:
@@ -117,6 +122,38 @@ def is_covered(wanted: RegionSet, by: Sequence[RegionSet], shared: Domains | Non
     if missing is None:
         return Proof(Verdict.PROVEN, reason="it follows from linear arithmetic")
     return Proof(Verdict.REFUTED, missing, "an element is not covered")
+
+
+def _fills(place: RegionSet, wanted: RegionSet) -> bool:
+    """Return whether the elements of a place, whose loops have constant extents, fill a box of constant size: the common case of tiles, which
+    needs no general decision.
+    """
+    if wanted.domains or wanted.conditions or not all(map(is_one, place.conditions)):
+        return False
+    sizes = [(axis.min, axis.extent) for axis in (*wanted.region, *place.domains.values())]
+    if not all(isinstance(end, tir.IntImm) for ends_of_axis in sizes for end in ends_of_axis):
+        return False
+    if any(isinstance(domain.extent, tir.IntImm) and domain.extent.value < 1 for domain in place.domains.values()):
+        return False
+    indices = [axis.min for axis in place.region]
+    if not all(isinstance(axis.extent, tir.IntImm) and axis.extent.value == 1 for axis in place.region):
+        return False
+    if any(isinstance(node, tir.BufferLoad | tir.Call) for index in indices for node in walk(index)):
+        return False
+    found = detect_iter_map(indices, place.domains, None, IterMapLevel.SURJECTIVE)
+    return found.is_detected and all(map(_fills_axis, found.indices, wanted.region))
+
+
+def _fills_axis(values: IterSumExpr, axis: tir.Range) -> bool:
+    assert isinstance(axis.min, tir.IntImm)
+    assert isinstance(axis.extent, tir.IntImm)
+    match values.base, values.args:
+        case tir.IntImm(value=base), ():
+            return base == axis.min.value and axis.extent.value <= 1
+        case tir.IntImm(value=base), (IterSplitExpr(scale=tir.IntImm(value=1), extent=tir.IntImm(value=extent)),):
+            return base <= axis.min.value and axis.min.value + axis.extent.value <= base + extent
+        case _:
+            return False
 
 
 def _uncovered(wanted: RegionSet, by: Sequence[RegionSet], shared: Domains) -> dict[tir.Var, int] | None:

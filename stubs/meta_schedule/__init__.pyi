@@ -24,6 +24,7 @@ from tvms.meta_schedule import postproc as postproc
 from tvms.meta_schedule import relax_integration as relax_integration
 from tvms.meta_schedule import schedule_rule as schedule_rule
 from tvms.meta_schedule import space_generator as space_generator
+from tvms.meta_schedule import testing as testing
 from tvms.meta_schedule import tir_integration as tir_integration
 from tvms.meta_schedule import tune_context as tune_context
 from tvms.meta_schedule import utils as utils

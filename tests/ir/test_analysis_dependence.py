@@ -156,3 +156,28 @@ def test_regions() -> None:
     assert is_covered(wanted, [tiles, last]).verdict is Verdict.PROVEN
     odd = RegionSet(tiles.region, rows, ((i % 2 < 1),))  # type: ignore[arg-type]
     assert is_covered(tiles, [odd]).verdict is Verdict.REFUTED
+
+
+def test_tiles_fill_a_box() -> None:
+    """Indices of many nested tiles take all values; overlapping ones and those with a gap are decided in general."""
+    loops = [te.var(f"i{number}") for number in range(6)]
+    sizes = [8, 8, 2, 8, 8, 2]
+    domains = {loop: tir.Range(make.const(0), make.const(size)) for loop, size in zip(loops, sizes, strict=True)}
+    a, b, c, d, e, f = loops
+    rows, columns = a * 16 + b * 2 + c, d * 16 + e * 2 + f
+    box = tuple([tir.Range(make.const(0), make.const(128))] * 2)
+
+    def verdict(*indices: object, box: tuple[tir.Range, ...] = box) -> Verdict:
+        point = tuple([tir.Range(index, make.const(1)) for index in indices])  # type: ignore[arg-type]
+        return is_covered(RegionSet(box), [RegionSet(point, domains)]).verdict  # type: ignore[arg-type]
+
+    assert verdict(rows, columns) is Verdict.PROVEN
+    assert verdict((rows * 128 + columns) // 128, (rows * 128 + columns) % 128) is Verdict.PROVEN
+    assert verdict(rows, rows) is not Verdict.PROVEN
+    assert verdict(rows, columns + 1) is not Verdict.PROVEN
+    assert verdict(rows, a * 16 + e * 2) is not Verdict.PROVEN
+    wider = (box[0], tir.Range(make.const(0), make.const(129)))
+    assert verdict(rows, columns, box=wider) is not Verdict.PROVEN
+    empty = {**domains, f: tir.Range(make.const(0), make.const(0))}
+    point = (tir.Range(rows, make.const(1)), tir.Range(d * 16 + e * 2, make.const(1)))
+    assert is_covered(RegionSet(box), [RegionSet(point, empty)]).verdict is not Verdict.PROVEN  # type: ignore[arg-type]

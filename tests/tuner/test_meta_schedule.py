@@ -13,7 +13,9 @@ from tvms import meta_schedule, relax
 from tvms.ir.diagnostics import TvmsError
 from tvms.ir.equal import structural_equal
 from tvms.ir.schedule import BlockRV
-from tvms.meta_schedule import schedule_rule, space_generator
+from tvms.meta_schedule import postproc, schedule_rule, space_generator
+from tvms.meta_schedule.testing import te_workload
+from tvms.meta_schedule.testing.space_generation import check_sketches, generate_design_space, print_sketches
 
 from tests.tuner.workloads import MATMUL, ROWS, TARGET, TOTAL, module
 
@@ -81,8 +83,10 @@ def test_what_is_missing_says_why(tmp_path: Path) -> None:
     with pytest.raises(AttributeError, match=r"'runner': meta_schedule\.tune_tir builds, measures and searches itself"):
         _ = meta_schedule.runner.LocalRunner  # type: ignore[attr-defined]
     for wrong in (
-        partial(schedule_rule.MultiLevelTiling, "SSSRRSRS"),
-        partial(schedule_rule.MultiLevelTiling, "SSRSRS", tile_binds=["blockIdx.x"]),
+        partial(schedule_rule.MultiLevelTiling, "SSX"),
+        partial(schedule_rule.MultiLevelTiling, "SSR", reuse_write={"req": "must", "levels": [4], "scope": "global"}),
+        partial(schedule_rule.ScheduleRule.create, "hexagon"),
+        partial(postproc.Postproc.create, "hexagon"),
         partial(schedule_rule.ReuseType, "often"),
         partial(space_generator.PostOrderApply, postprocs=[1]),
         partial(space_generator.ScheduleFn, print, rules=[]),
@@ -100,19 +104,107 @@ def _spaces(generator: space_generator.SpaceGenerator, text: str = MATMUL) -> li
 def test_rules_make_spaces() -> None:
     """Each rule acts on the blocks that it knows, and leaves other ones as they are."""
     apply = space_generator.PostOrderApply
-    rule = schedule_rule.MultiLevelTiling("SSRSRS", reuse_write=schedule_rule.ReuseType("may"))
-    plain, cached = _spaces(apply(sch_rules=[rule]))
-    assert plain.count("S.sample_perfect_tile(") == 3
-    assert ("S.cache_write(" in plain, "S.cache_write(" in cached) == (False, True)
+    write = schedule_rule.ReuseType("may", [1, 2], "global")
+    rule = schedule_rule.MultiLevelTiling("SSRSRS", reuse_write=write)
+    found = _spaces(apply(sch_rules=[rule]))
+    assert all(text.count("S.sample_perfect_tile(") == 3 for text in found)
+    assert [text.count("S.cache_write(") for text in found] == [0, 1, 1]
     (rows,) = _spaces(apply(sch_rules=[schedule_rule.ParallelizeVectorizeUnroll()]), ROWS)
-    assert "S.sample_categorical(" in rows
-    assert "S.parallel(" in rows
-    assert "S.vectorize(" in rows
-    whole, parts = _spaces(apply(sch_rules=[schedule_rule.AddRFactor()]), TOTAL)
-    assert ("S.rfactor(" in whole, "S.rfactor(" in parts) == (False, True)
-    assert len(_spaces(apply())) == 4
+    assert '"meta_schedule.vectorize", ann_val=16' in rows
+    *parts, whole = _spaces(apply(sch_rules=[schedule_rule.AddRFactor(max_innermost_factor=64)]), TOTAL)
+    assert ["S.rfactor(" in text for text in (*parts, whole)] == [True, True, False]
+    assert len(_spaces(apply())) == 3
     assert "S.split(" not in _spaces(apply(lambda block: False))[0]
     assert _spaces(apply(sch_rules=[rule]), ROWS) == _spaces(apply(sch_rules=[]), ROWS)
+
+
+@pytest.mark.parametrize("text", [MATMUL, ROWS, TOTAL])
+def test_schedules_of_the_default_rules_are_right(text: str) -> None:
+    """Postprocessors make loops parallel and vectors; each sample computes what the function computes."""
+    mod = module(text)
+    (function,) = mod.functions.values()
+    assert isinstance(function, tvms.tir.PrimFunc)
+    shapes = [[int(str(size)) for size in function.buffer_map[param].shape] for param in function.params]
+    random = np.random.default_rng(0)
+    given = [random.random(shape, np.float32) - 0.5 for shape in shapes]
+    expected = [value.copy() for value in given]
+    tvms.compile(mod)[next(iter(mod.functions))](*expected)
+    generator = space_generator.PostOrderApply()
+    for schedule in meta_schedule.TuneContext(mod, target="llvm", space_generator=generator).generate_design_space():
+        assert generator.complete(schedule) == ""
+        assert "T.vectorized" in schedule.mod.script() or text is not ROWS
+        assert "meta_schedule.parallel" not in schedule.mod.script()
+        found = [value.copy() for value in given]
+        tvms.compile(schedule.mod)[next(iter(mod.functions))](*found)
+        for result, wanted in zip(found, expected, strict=True):
+            np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-4)
+
+
+INTEGERS = """#tvms 1
+I.ir_module Module:
+    T.prim_func main(A: T.Buffer((64, 64), "uint8"), B: T.Buffer((4, 16, 16, 4), "int8"), C: T.Buffer((64, 64), "int32")):
+        for i, j, k in T.grid(64, 64, 64):
+            with T.block("product"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = 0
+                C[vi, vj] = C[vi, vj] + T.Cast("int32", A[vi, vk]) * T.Cast("int32", B[vj // 16, vk // 4, vj % 16, vk % 4])
+"""
+
+
+def test_intrinsics_compute_the_innermost_tiles() -> None:
+    """The innermost tiles of a product of integers are those of the instruction; other functions stay as they are."""
+    rule = schedule_rule.MultiLevelTilingWithIntrin(
+        "dot_16x4_vnni", "SSRSRS", reuse_write={"req": "may", "levels": [1, 2]}
+    )
+    found = generate_design_space("llvm", tvms.parse(INTEGERS), "llvm", None, [rule])
+    assert [sketch.script().count("S.cache_write(") for sketch in found] == [0, 1, 1]
+    random = np.random.default_rng(0)
+    a, b = random.integers(0, 9, (64, 64), np.uint8), random.integers(-9, 9, (4, 16, 16, 4), np.int8)
+    expected = a.astype(np.int32) @ b.transpose(0, 2, 1, 3).reshape(64, 64).T.astype(np.int32)
+    for sketch in found:
+        assert "meta_schedule.auto_tensorize" in sketch.mod.script()
+        assert all(made.apply(sketch) for made in postproc.Postproc.create("vnni"))
+        assert "dot_16x4" in sketch.script()
+        c = np.zeros((64, 64), np.int32)
+        tvms.compile(sketch.mod)["main"](a, b, c)
+        assert (c == expected).all()
+    floats = te_workload.create_te_workload("GMM", 0)
+    (plain,) = generate_design_space("llvm", floats, "llvm", None, [rule])
+    assert not plain.trace.simplified().insts
+
+
+def test_sketches_are_compared_with_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    """A sketch is replayed with the expected decisions; another program, other decisions or another number of sketches are wrong."""
+
+    @meta_schedule.derived_object
+    class Halves(schedule_rule.PyScheduleRule):
+        def apply(self, sch: tvms.Schedule, block: BlockRV) -> list[tvms.Schedule]:
+            loops = sch.get_loops(block)
+            if loops:
+                sch.split(loops[0], factors=sch.sample_perfect_tile(loops[0], 2, 16))
+            return [sch]
+
+    mod = module(ROWS.replace("T.prim_func scale", "T.prim_func main"))
+    found = generate_design_space("llvm", mod, "llvm", None, [Halves()])
+    expected = tvms.Schedule(mod)
+    (first, *_) = expected.get_loops(expected.get_block("scale"))
+    expected.split(first, factors=[16, 4])
+    check_sketches(mod, found, [expected.mod], [[("SamplePerfectTile", [16, 4])]])
+    for decisions in ([], [("SamplePerfectTile", [4, 16])], [("SampleCategorical", 1)]):
+        with pytest.raises(AssertionError, match="no sketch makes the expected program 0"):
+            check_sketches(mod, found, [expected.mod], [decisions])
+    with pytest.raises(AssertionError, match="expected 2 sketches, got 1"):
+        check_sketches(mod, found, [expected.mod] * 2, [[], []])
+    print_sketches(found)
+    assert "('SamplePerfectTile', [" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", te_workload.CONFIGS)
+def test_workloads_are_lawful(name: str) -> None:
+    """Each function of the workloads can be checked, and has blocks."""
+    function = te_workload.create_te_workload(name, 0)
+    assert tvms.verify(tvms.IRModule({"main": function}), "types") == ()
 
 
 def test_rules_of_users_are_applied() -> None:
@@ -121,7 +213,9 @@ def test_rules_of_users_are_applied() -> None:
     @meta_schedule.derived_object
     class Unrolled(schedule_rule.PyScheduleRule):
         def apply(self, sch: tvms.Schedule, block: BlockRV) -> list[tvms.Schedule]:
-            sch.unroll(sch.get_loops(block)[-1])
+            loops = sch.get_loops(block)  # the root has none
+            if loops:
+                sch.unroll(loops[-1])
             return [sch]
 
     @tvms.register_func("meta_schedule.cpu.tests.tuner.tiled", override=True)

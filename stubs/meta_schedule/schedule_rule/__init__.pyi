@@ -7,6 +7,7 @@ from tvms.codegen.tuner.schedule_rule import AutoInline as AutoInline
 from tvms.codegen.tuner.schedule_rule import CrossThreadReduction as CrossThreadReduction
 from tvms.codegen.tuner.schedule_rule import InlineConstantScalars as InlineConstantScalars
 from tvms.codegen.tuner.schedule_rule import MultiLevelTiling as MultiLevelTiling
+from tvms.codegen.tuner.schedule_rule import MultiLevelTilingWithIntrin as MultiLevelTilingWithIntrin
 from tvms.codegen.tuner.schedule_rule import ParallelizeVectorizeUnroll as ParallelizeVectorizeUnroll
 from tvms.codegen.tuner.schedule_rule import PyScheduleRule as PyScheduleRule
 from tvms.codegen.tuner.schedule_rule import RandomComputeLocation as RandomComputeLocation

@@ -6,5 +6,4 @@ from tvms.codegen.tuner.space_generator import ScheduleFn as ScheduleFn
 from tvms.codegen.tuner.space_generator import SpaceGenerator as SpaceGenerator
 from tvms.codegen.tuner.space_generator import SpaceGeneratorUnion as SpaceGeneratorUnion
 from tvms.codegen.tuner.space_generator import TuneContext as TuneContext
-from tvms.codegen.tuner.space_generator import default_rules as default_rules
 from tvms.codegen.tuner.space_generator import generated_spaces as generated_spaces

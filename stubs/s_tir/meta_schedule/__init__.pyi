@@ -7,5 +7,6 @@ from tvms.s_tir.meta_schedule import mutator as mutator
 from tvms.s_tir.meta_schedule import postproc as postproc
 from tvms.s_tir.meta_schedule import schedule_rule as schedule_rule
 from tvms.s_tir.meta_schedule import space_generator as space_generator
+from tvms.s_tir.meta_schedule import testing as testing
 from tvms.s_tir.meta_schedule import tune_context as tune_context
 from tvms.s_tir.meta_schedule import utils as utils

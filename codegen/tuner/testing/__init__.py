@@ -1,0 +1,1 @@
+"""Tests of search spaces under TVM's names (`tvm.meta_schedule.testing`)."""

@@ -1,0 +1,4 @@
+"""`tvms.meta_schedule.testing`. Generated from the declarations; do not edit."""
+
+from tvms.meta_schedule.testing import space_generation as space_generation
+from tvms.meta_schedule.testing import te_workload as te_workload
