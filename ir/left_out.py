@@ -133,7 +133,6 @@ LEFT_OUT = {
     "relax.transform.IPCAllReduceRewrite": _DISTRIBUTED,
     "relax.transform.LowerGPUIPCAllocStorage": _DISTRIBUTED,
     "relax.transform.RewriteCUDAGraph": "tvms does not record CUDA graphs; a function launches its kernels itself",
-    "relax.transform.VMShapeLower": "tvms.compile checks and computes shapes itself; remove the pass",
     "relay": _RELAY,
     "rocm": _HARDWARE,
     "rpc": _REMOTE,

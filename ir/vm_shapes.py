@@ -60,8 +60,12 @@ def check_shape_info(value: Any, ndim: int, context: str = "") -> None:
 @register_func("vm.builtin.check_prim_value_info")
 def check_prim_value_info(value: Any, dtype: str, context: str = "") -> None:
     """Raise TypeError if `value` is not a scalar of the kind of `dtype`."""
-    wanted = bool if dtype == "bool" else float if dtype.startswith(("float", "bfloat")) else int
-    _need_kind(isinstance(value, wanted), context, f"a scalar of dtype {dtype}", value)
+    import numpy as np
+
+    kinds = "b" if dtype == "bool" else "f" if dtype.startswith(("float", "bfloat")) else "iu"
+    _need_kind(
+        np.ndim(value) == 0 and np.asarray(value).dtype.kind in kinds, context, f"a scalar of dtype {dtype}", value
+    )
 
 
 @register_func("vm.builtin.check_tuple_info")

@@ -21,6 +21,7 @@ from ..variables import tir_variables
 from ..visit import walk
 from .bundle_model_params import NUM_INPUT, input_count
 from .dead_code import is_public
+from .rewriter import merged_blocks
 from .to_non_dataflow import plain_blocks
 from .transform import declare_pass, map_functions
 
@@ -276,18 +277,7 @@ def _expanded(
         blocks.insert(0, relax.BindingBlock(tuple(first)))
     if last:
         blocks.append(relax.BindingBlock(tuple(last)))
-    return replace(body, blocks=_merged(blocks), body=body.body if value is None else value, struct_info=None)
-
-
-def _merged(blocks: Iterable[relax.BindingBlock]) -> tuple[relax.BindingBlock, ...]:
-    """Return blocks with adjacent plain ones merged, and without empty ones."""
-    merged: list[relax.BindingBlock] = []
-    for block in blocks:
-        if merged and type(merged[-1]) is type(block) is relax.BindingBlock:
-            merged[-1] = replace(merged[-1], bindings=(*merged[-1].bindings, *block.bindings))
-        elif block.bindings:
-            merged.append(block)
-    return tuple(merged)
+    return replace(body, blocks=merged_blocks(blocks), body=body.body if value is None else value, struct_info=None)
 
 
 def _finished(

@@ -181,6 +181,17 @@ def commented_bindings(block: relax.BindingBlock) -> tuple[relax.Binding, ...]:
     return (replace(first, trivia=joined(block.trivia, first.trivia)), *others)
 
 
+def merged_blocks(blocks: Iterable[relax.BindingBlock]) -> tuple[relax.BindingBlock, ...]:
+    """Return blocks with adjacent plain ones merged, and without empty ones."""
+    new: list[relax.BindingBlock] = []
+    for block in blocks:
+        if new and type(new[-1]) is type(block) is relax.BindingBlock:
+            new[-1] = replace(new[-1], bindings=(*new[-1].bindings, *block.bindings))
+        elif block.bindings:
+            new.append(block)
+    return tuple(new)
+
+
 def forgotten(expr: Any) -> Any:
     """Return `expr` without the struct info that follows from that of its variables."""
     return rewrite(expr, _forgotten)

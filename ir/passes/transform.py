@@ -257,6 +257,7 @@ _FILES = (
     "static_plan_block_memory",
     "lower_alloc_tensor",
     "lower_runtime_builtin",
+    "vm_shape_lower",
     "kill_after_last_use",
     "rewrite_dataflow_reshape",
     "lambda_lift",

@@ -464,6 +464,13 @@ def UpdateVDevice(new_vdevice: tvms.ir.base.VDevice, index: builtins.int) -> tvm
 
     Raises TvmsError E0902 if the module has no such device.
     """
+def VMShapeLower(emit_err_ctx: builtins.bool = True) -> tvms.ir.passes.transform.Pass:
+    """Replace sizes in graph functions by calls that check types, and that match, compute and make shapes.
+
+    It is the last pass, because types keep their sizes. These calls count as impure, so that pure functions get the
+    attribute `relax.force_pure`. `emit_err_ctx` passes a text to the checks that says which value is wrong. Functions in
+    functions stay as they are; `LambdaLift` moves them out.
+    """
 def VectorizeLoop() -> tvms.ir.passes.transform.Pass:
     """Return `func` without vectorized loops."""
 def WinogradConv2D(tile: builtins.int = 4) -> tvms.ir.passes.transform.Pass:
