@@ -22,15 +22,19 @@ from .visit import field_names
 
 
 class Mode(IntEnum):
-    """Role of an occurrence: a use, a definition unless it is already defined, a definition, or a scope, whose names are its own."""
+    """Role of an occurrence: a use, a definition unless it is already defined, a definition, or a scope, whose names are its own.
+
+    A pair of sequences whose elements are equal, though one of the two is shorter, is a difference.
+    """
 
     USE = 0
     DEFINE = 1
     BIND = 2
     SCOPE = 3
+    SHORTER = 4
 
 
-_USE, _DEFINE, _BIND, _SCOPE = Mode
+_USE, _DEFINE, _BIND, _SCOPE, _SHORTER = Mode
 _Plan: TypeAlias = tuple[tuple[str, Mode], ...]
 
 _PLANS: dict[type[Node], str] = {
@@ -77,7 +81,11 @@ class Difference(Struct, frozen=True):
     right: Any
 
     def __str__(self) -> str:
-        return f"at {self.path or 'the root'}: {_describe(self.left)} against {_describe(self.right)}"
+        return f"at {self.as_tvm()}: {_describe(self.left)} against {_describe(self.right)}"
+
+    def as_tvm(self) -> str:
+        """Return the path from the root, as TVM writes it: `<root>.body.blocks[0]`."""
+        return f"<root>{'' if not self.path or self.path.startswith('[') else '.'}{self.path}"
 
 
 @cache
@@ -139,6 +147,8 @@ class _Comparison:
         self.stack.append((a, b, _USE, None))
         while self.stack:
             left, right, mode, path = self.stack.pop()
+            if mode is _SHORTER:
+                return path, left, right
             if self.as_tvm and type(left) is not type(right):
                 left, right = _as_integer(left), _as_integer(right)
             if isinstance(left, Node) and isinstance(right, Node):
@@ -182,8 +192,12 @@ class _Comparison:
     def _compare_values(self, left: Any, right: Any, mode: Mode, path: _Path) -> bool:
         if isinstance(left, _SEQUENCES) and isinstance(right, _SEQUENCES):
             pairs: list[tuple[Any, Any]] = list(zip(left, right, strict=False))
+            is_same = len(left) == len(right)
+            if self.as_tvm and not is_same:  # an element that differs is the more useful difference
+                self.stack.append((left, right, _SHORTER, path))
+                is_same = True
             self._push([(f"[{index}]", a, b, mode) for index, (a, b) in enumerate(pairs)], path)
-            return len(left) == len(right)
+            return is_same
         if isinstance(left, _MAPPING) and isinstance(right, _MAPPING):
             keys: set[str] = set(left) & set(right)
             self._push([(f"[{key!r}]", left[key], right[key], mode) for key in sorted(keys)], path)

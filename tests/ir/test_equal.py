@@ -4,6 +4,7 @@ import math
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -89,10 +90,10 @@ def test_two_buffers_of_one_shape_are_two() -> None:
 
 def test_the_first_difference_is_located() -> None:
     modules = [IRModule({"f": nest([make.add(X, constant)])}) for constant in (1, 2)]
-    assert str(first_difference(*modules)) == "at functions['f'].body.body.value.b.value: 1 against 2"
-    assert str(first_difference(nest([X]), nest([X, X]))) == "at body: a For against a SeqStmt"
-    assert str(first_difference(GlobalVar("f"), GlobalVar("g"))) == "at name_hint: 'f' against 'g'"
-    assert str(first_difference((X,), ())) == "at the root: 1 elements against 0 elements"
+    assert str(first_difference(*modules)) == "at <root>.functions['f'].body.body.value.b.value: 1 against 2"
+    assert str(first_difference(nest([X]), nest([X, X]))) == "at <root>.body: a For against a SeqStmt"
+    assert str(first_difference(GlobalVar("f"), GlobalVar("g"))) == "at <root>.name_hint: 'f' against 'g'"
+    assert str(first_difference((X,), ())) == "at <root>: 1 elements against 0 elements"
     assert first_difference(nest([X]), nest([X], name="B")) is None
 
 
@@ -139,7 +140,7 @@ def test_names_of_blocks_count_unless_they_are_ignored_as_in_tvm() -> None:
     assert tvms.ir.structural_hash(block, True) == tvms.ir.structural_hash(other, True)
     assert structural_hash(block, True) != structural_hash(other, True)
     tvms.ir.assert_structural_equal(block, other)
-    with pytest.raises(ValueError, match=r"^the programs differ: at body\.value: Var 'x' against Var 'y'$"):
+    with pytest.raises(ValueError, match=r"^the programs differ: at <root>\.body\.value: Var 'x' against Var 'y'$"):
         tvms.ir.assert_structural_equal(block, replace(other, body=tir.Evaluate(Y)))
 
 
@@ -162,3 +163,15 @@ def test_free_buffers_of_statements_are_matched_with_their_pointers() -> None:
     assert tvms.ir.structural_equal(store, renamed)
     assert not structural_equal(store, renamed), "two buffers of one program are different"
     assert not tvms.ir.structural_equal(store, tir.BufferStore(right, make.buffer_load(third, (0,)), (make.const(1),)))
+
+
+def test_an_element_that_differs_comes_before_the_number_of_elements() -> None:
+    def function(*names: str) -> Any:
+        lines = [f"    y = R.{name}(y)" for name in names]
+        return tvms.parse("\n".join(['R.function f(y: R.Tensor((2,), "float32")):', *lines, "    return y"]))["f"]
+
+    with pytest.raises(ValueError, match=r"at <root>\.body\.blocks\[0\]\.bindings\[0\]\.value\.op\.name: 'relax.abs'"):
+        tvms.ir.assert_structural_equal(function("abs", "exp"), function("exp"))
+    with pytest.raises(ValueError, match=r"at <root>\.body\.blocks\[0\]\.bindings: 1 elements against 2 elements"):
+        tvms.ir.assert_structural_equal(function("exp"), function("exp", "exp"))
+    assert not tvms.ir.structural_equal(function("exp"), function("exp", "exp"))
