@@ -19,7 +19,7 @@ from ..variables import defined_variables
 from ..visit import rewrite
 from .nested_bodies import unnested
 from .tensor_functions import TensorFunctions
-from .values import graph_value, inferred, normal_call
+from .values import graph_value, inferred, normal_call, with_written_arguments
 
 _LEAVES = (
     relax.Var, relax.Constant, relax.ShapeExpr, relax.PrimValue, relax.StringImm, relax.DataTypeImm, relax.Function,
@@ -262,7 +262,9 @@ class BlockBuilder(TensorFunctions):
                 args = tuple(self.normalize_argument(arg) for arg in expr.args)
                 op = expr.op if isinstance(expr.op, Op) else self.normalize_argument(expr.op)
                 changed = op is not expr.op or any(a is not b for a, b in zip(args, expr.args, strict=True))
-                return inferred(normal_call(replace(expr, op=op, args=args) if changed else expr))
+                call = inferred(normal_call(replace(expr, op=op, args=args) if changed else expr))
+                written = with_written_arguments(call, self._bound)
+                return call if written is call else self._normal(written)
             case relax.Tuple():
                 fields = tuple(self.normalize_argument(field) for field in expr.fields)
                 changed = any(a is not b for a, b in zip(fields, expr.fields, strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from msgspec.structs import replace
@@ -64,6 +64,27 @@ def normal_call(value: Expr) -> Expr:
     """Return the normal form of a call that its operator defines; the same object for other values."""
     op = find(value.op.name) if isinstance(value, Call) and isinstance(value.op, Op) else None
     return op.normalize(value) if op is not None and op.normalize is not None and isinstance(value, Call) else value
+
+
+_NEED_TUPLES = frozenset(("relax.call_tir", "relax.call_tir_inplace", "relax.call_tir_with_grad"))
+
+
+def with_written_arguments(value: Expr, bound: Mapping[Any, Expr]) -> Expr:
+    """Return a call of a loop function whose arguments are a tuple that is written in the call, not a variable.
+
+    They are those of the tuple that the variable is bound to, or its fields. Other expressions are returned as they are.
+    """
+    if not (isinstance(value, Call) and isinstance(value.op, Op) and value.op.name in _NEED_TUPLES):
+        return value
+    given = value.args[1]
+    while isinstance(given, relax.Var) and isinstance(bound.get(given), relax.Var | relax.Tuple):
+        given = bound[given]
+    if not isinstance(given, relax.Tuple):
+        info = infer_struct_info(given)
+        if not isinstance(info, TupleStructInfo):
+            return value
+        given = inferred(relax.Tuple(parts(given)))
+    return value if given is value.args[1] else replace(value, args=(value.args[0], given, *value.args[2:]))
 
 
 def apply(name: str, *args: Any, **keywords: Any) -> Expr:

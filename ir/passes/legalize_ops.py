@@ -63,6 +63,9 @@ def legalize_ops(
     return replace(module, functions=functions)
 
 
+_CALL_TIR = Op("relax.call_tir")
+
+
 class _Legalizer:
     """Rewrites functions, and collects the PrimFuncs that they call."""
 
@@ -98,7 +101,8 @@ class _Legalizer:
         value = self._bound[binding.var] = binding.value
         function = self._custom.get(value.op.name) if isinstance(value, Call) and isinstance(value.op, Op) else None
         if function is None:
-            return [replace(binding, value=self._value(value))]
+            emitted, new = self._with_fields_bound(self._value(value), in_dataflow)
+            return [*emitted, replace(binding, value=new)]
         emitted, new = self._replaced(function, cast("Call", value), in_dataflow)
         new_binding = replace(binding, value=new)
         if (
@@ -114,6 +118,17 @@ class _Legalizer:
         new = builder.normalize(function(builder, call))
         emitted = builder.end_block().bindings
         return [part for binding in emitted for part in self._binding(binding, in_dataflow)], new
+
+    def _with_fields_bound(self, value: Expr, in_dataflow: bool) -> tuple[Sequence[relax.Binding], Expr]:
+        """Return the bindings of the fields of tuples that a call of a loop function takes, and the call of their variables."""
+        if not isinstance(value, Call) or value.op != _CALL_TIR:
+            return (), value
+        fields: tuple[Expr, ...] = getattr(value.args[1], "fields", ())
+        if not any(isinstance(field, relax.TupleGetItem) for field in fields):
+            return (), value
+        self._builder.begin_block(in_dataflow)
+        new = self._builder.normalize(value)
+        return self._builder.end_block().bindings, new
 
     def _value(self, value: Expr) -> Expr:
         match value:
@@ -153,7 +168,7 @@ def _call_tir(call: Call, name: str, args: tuple[Expr, ...], variables: tuple[ti
     result = infer_struct_info(call)
     extra = (ShapeExpr(variables),) if variables else ()
     return Call(
-        Op("relax.call_tir"),
+        _CALL_TIR,
         (GlobalVar(name), relax.Tuple(args), *extra),
         {},
         (result,),

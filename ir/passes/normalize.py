@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from .. import relax
 from ..base import IRModule
 from ..building.nested_bodies import unnested
-from ..building.values import normal_call
+from ..building.values import normal_call, with_written_arguments
 from ..deep import deep
 from .flatten import flatten
 from .rewriter import ValueRewriter, commented_bindings
@@ -32,13 +32,19 @@ def normalized(function: relax.Function) -> relax.Function:
 
 
 class _Normalizer(ValueRewriter):
+    def __init__(self, function: relax.Function) -> None:
+        super().__init__(function)
+        self._bound: dict[relax.Var, relax.Expr] = {}
+
     def value(self, binding: relax.Binding) -> relax.Expr:
-        return normal_call(binding.value)
+        return with_written_arguments(normal_call(binding.value), self._bound)
 
     def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
         """Return a binding whose variable has struct info, preceded by the bindings that it needs."""
         *before, last = super().binding(binding)
-        return (*before, last if last.var.struct_info is not None else self.rebound(last, last.value))
+        new = last if last.var.struct_info is not None else self.rebound(last, last.value)
+        self._bound[new.var] = new.value
+        return (*before, new)
 
     def sequence(self, body: relax.SeqExpr) -> relax.SeqExpr:
         """Rewrite a body; calls in its result are bound in a last block."""

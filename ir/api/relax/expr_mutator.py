@@ -86,6 +86,8 @@ class PyExprMutator(ExprFunctor):
     def visit_var_binding_(self, binding: relax.Binding) -> None:
         """Emit a binding with its value and its variable rewritten; the variable gets the struct info of another value."""
         value = self.visit_expr(binding.value)
+        if isinstance(value, relax.Call):
+            value = self.builder_.normalize(value)
         var = self.visit_var_def(binding.var)
         if value is not binding.value:
             var = self.with_struct_info(var, infer_struct_info(value))
