@@ -27,7 +27,7 @@ def with_checked_result(function: Node) -> relax.Function | None:
     if _follows(declared, infer_struct_info(body.body)):
         return None
     span = body.body.span or function.span
-    checked = relax.Var("result", struct_info=declared, span=span)
+    checked = relax.Var("return_value", struct_info=declared, span=span)
     block = relax.BindingBlock((relax.MatchCast(checked, body.body, declared, span=span),))
     body = replace(body, blocks=(*body.blocks, block), body=checked, struct_info=declared)
     return replace(function, body=body)

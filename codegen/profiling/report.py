@@ -139,7 +139,7 @@ class Report(Struct, frozen=True):
 _COLUMNS: tuple[tuple[str, Callable[[KernelCalls, float], str]], ...] = (
     ("Name", lambda row, total: row.name),
     ("Calls", lambda row, total: str(row.count)),
-    ("Total (us)", lambda row, total: f"{row.total * 1e6:.2f}"),
+    ("Duration (us)", lambda row, total: f"{row.total * 1e6:.2f}"),
     ("Share", lambda row, total: f"{row.total / total:.1%}" if total else ""),
     ("Mean (us)", lambda row, total: f"{row.mean * 1e6:.2f}"),
     ("GFLOP/s", lambda row, total: f"{row.flops / 1e9:.1f}" if row.operations else ""),

@@ -101,7 +101,7 @@ class ShapeSpec:
         if len(actual) != len(self.declared):
             dimensions = "dimension" if len(self.declared) == 1 else "dimensions"
             help = f"pass an array of {len(self.declared)} {dimensions}"
-            return place.fault("E0704", f"expected shape {expected}, got {actual}", help)
+            return place.fault("E0704", f"expected shape {expected} with ndim {len(self.declared)}, got {actual}", help)
         bound = [(var.name, frame[self._slots[var]]) for var in size_variables_in(self.declared)]
         known = ", ".join(f"{name} = {value}" for name, value in bound if value is not None)
         given = f" with {known}" if known else ""
@@ -159,7 +159,7 @@ class TensorSpec:
                 raise self.shape.fault(place, array.shape, frame)
             self.shape.check_fit(place, array.shape)
         elif self.ndim >= 0 and array.ndim != self.ndim:
-            raise place.fault("E0704", f"expected {self.ndim} dimensions, got shape {array.shape}")
+            raise place.fault("E0704", f"expected ndim {self.ndim}, got shape {array.shape}")
         if self._strides is not None:
             steps = self._steps(array, place)
             if not self._strides.bind(steps, frame):

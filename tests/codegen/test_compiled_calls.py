@@ -86,7 +86,7 @@ FAULTS: list[tuple[tuple[Any, ...], str]] = [
     ),
     (
         (X[0], Y, 1),
-        "error[E0704]: argument 'x' of 'scale': expected shape (n, 4), got (4,)\n= help: pass an array of 2 dimensions",
+        "error[E0704]: argument 'x' of 'scale': expected shape (n, 4) with ndim 2, got (4,)\n= help: pass an array of 2 dimensions",
     ),
     (
         (X[:, :3], Y, 1),

@@ -125,11 +125,11 @@ REPORT = Report((KernelCalls("a", 2, 3e-3, 60_000_000, 1 << 16), KernelCalls("b<
 
 def test_the_table_has_the_rates_and_the_share_of_the_limit() -> None:
     assert REPORT.bounded(MACHINE).table().splitlines() == [
-        "Name               Calls  Total (us)   Share  Mean (us)  GFLOP/s  GB/s  Limit",
-        "a                      2     3000.00   60.0%    1500.00     20.0   0.0    20%",
-        "b<                     1     1000.00   20.0%    1000.00                      ",
-        "(between kernels)            1000.00   20.0%                                 ",
-        "Total                        5000.00  100.0%                                 ",
+        "Name               Calls  Duration (us)   Share  Mean (us)  GFLOP/s  GB/s  Limit",
+        "a                      2        3000.00   60.0%    1500.00     20.0   0.0    20%",
+        "b<                     1        1000.00   20.0%    1000.00                      ",
+        "(between kernels)               1000.00   20.0%                                 ",
+        "Total                           5000.00  100.0%                                 ",
     ]
 
 

@@ -80,6 +80,11 @@ def test_what_planning_saves_is_told() -> None:
     lowered = Sequential(parse_passes(LOWER))(tvms.parse(perceptron(layers=4)))
     planned = get_pass("StaticPlanBlockMemory")(lowered)
     before, after = (relax.analysis.estimate_memory_usage(mod) for mod in (lowered, planned))
-    tensors = "main: tensors: 10,752 bytes in 9 allocations;"
-    assert before == f"{tensors} planned memory: 10,752 bytes in 9 allocations"
-    assert after == f"{tensors} planned memory: 4,608 bytes in 3 allocations"
+    counted, planning = "constant-size memory allocation(s) with total size", "With memory planning, there are"
+    first = (
+        f"Memory usage estimation:\n- Function main:\n * Without memory planning, there are 9 {counted} 1.001e-05 GB.\n"
+    )
+    rest = f" * {planning} 9 {counted} 1.001e-05 GB.\n * Memory planning reduces constant memory size to 100.0%.\n"
+    assert before == first + rest
+    rest = f" * {planning} 3 {counted} 4.292e-06 GB.\n * Memory planning reduces constant memory size to 42.9%.\n"
+    assert after == first + rest

@@ -349,23 +349,33 @@ def _reached(name: str, refers: Mapping[str, Sequence[str]]) -> set[str]:
 
 
 def estimate_memory_usage(mod: IRModule | relax.Function) -> str:
-    """Return, for each graph function, the allocated memory before and after memory planning.
+    """Return, for each graph function, the allocated memory before and after memory planning, in TVM's words.
 
     Counts all calls of `R.builtin.alloc_tensor`, `R.memory.alloc_tensor` and `R.memory.alloc_storage` in all branches.
-    Allocations of symbolic size are counted, but not included in the sum.
+    Tensors of symbolic size are counted, but not included in the sum; a GB is 2**30 bytes.
     """
-    functions = mod.functions if isinstance(mod, IRModule) else {"main": mod}
-    return "\n".join(
-        _memory_of(name, function) for name, function in functions.items() if isinstance(function, relax.Function)
-    )
+    functions = mod.functions if isinstance(mod, IRModule) else {"foo": mod}
+    said = [_memory_of(name, function) for name, function in functions.items() if isinstance(function, relax.Function)]
+    return "".join(["Memory usage estimation:\n", *said]) if said else ""
 
 
 def _memory_of(name: str, function: relax.Function) -> str:
     calls = [node for node in walk(function) if isinstance(node, relax.Call) and isinstance(node.op, Op)]
-    tensors = [_size_of(call) for call in calls if call.op in _TENSORS]
-    storage = [_size_of(call) for call in calls if call.op in (_STORAGE, _TENSORS[0])]
-    before, after = (_total(sizes) for sizes in (tensors, storage))
-    return f"{name}: tensors: {before}; planned memory: {after}"
+    sizes = [_size_of(call) for call in calls if call.op in _TENSORS]
+    tensors = [size for size in sizes if size is not None]
+    storage = [size for call in calls if call.op in (_STORAGE, _TENSORS[0]) and (size := _size_of(call)) is not None]
+    symbolic = len(sizes) - len(tensors)
+    before, after = (
+        f"{len(known)} constant-size memory allocation(s) with total size {sum(known) / 2**30:.4} GB"
+        for known in (tensors, storage)
+    )
+    unknown = f", and {symbolic} dynamic-size allocation(s)" if symbolic else ""
+    lines = [f"- Function {name}:", f" * Without memory planning, there are {before}{unknown}."]
+    lines.append(f" * With memory planning, there are {after}.")
+    share = (
+        f" * Memory planning reduces constant memory size to {sum(storage) / sum(tensors):.1%}." if sum(tensors) else ""
+    )
+    return "\n".join([*lines, share, ""])
 
 
 _TENSORS = (Op("relax.builtin.alloc_tensor"), Op("relax.memory.alloc_tensor"))
@@ -380,12 +390,6 @@ def _size_of(call: relax.Call) -> int | None:
     sizes = [dim.value for dim in dims if isinstance(dim, tir.IntImm)]
     element = parse_dtype(info.dtype).bytes if isinstance(info, relax.TensorStructInfo) else 1
     return element * prod(sizes) if len(sizes) == len(dims) else None
-
-
-def _total(sizes: Sequence[int | None]) -> str:
-    known = [size for size in sizes if size is not None]
-    unknown = f" and {len(sizes) - len(known)} of unknown size" if len(known) < len(sizes) else ""
-    return f"{sum(known):,} bytes in {len(known)} allocations{unknown}"
 
 
 check_well_formed = well_formed
