@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Generator
+from itertools import cycle
 
 import pytest
 from tvms.codegen.tuner.protocol import Batch, Limits, Workload
@@ -93,21 +93,25 @@ def test_a_baseline_that_cannot_run_is_told(runner: LocalRunner) -> None:
     assert (found.status, found.message) == (status, message)
 
 
-def test_slow_candidates_are_measured_shortly() -> None:
+def test_slow_candidates_are_measured_shortly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Repetitions end as soon as each shows that a function is slower than the best one, or much slower than the reference."""
+    clock = [0.0]
+    monkeypatch.setattr("tvms.codegen.tuner.trial.time.perf_counter", lambda: clock[0])
 
-    def takes(seconds: float) -> Call:
+    def takes(*seconds: float) -> Call:
+        """Return a function that takes one time after the other."""
+        times = cycle(seconds)
+
         def call(*arguments: object) -> None:
-            end = time.process_time() + seconds
-            while time.process_time() < end:
-                pass
+            clock[0] += next(times)
 
         return call
 
-    def repetitions(own: float, best: float) -> int:
-        return len(timed(takes(own), takes(2e-3), [], 1.0, best)[0])
+    def repetitions(own: Call, best: float) -> int:
+        return len(timed(own, takes(4e-3), [], 1.0, best)[0])
 
-    assert repetitions(8e-3, 1.0) == 2
-    assert repetitions(3e-3, 1.0) == 3
-    assert repetitions(2e-3, 1.0) >= 5
-    assert repetitions(2e-3, 0.5) == 3
+    assert repetitions(takes(16e-3), 1.0) == 2
+    assert repetitions(takes(6e-3), 1.0) == 3
+    assert repetitions(takes(4e-3), 1.0) >= 5
+    assert repetitions(takes(4e-3), 0.5) == 3
+    assert repetitions(takes(6e-3, 4e-3), 1.0) >= 5  # one of the first repetitions was disturbed
