@@ -13,7 +13,6 @@ from ....ir.diagnostics import TvmsError
 from ....ir.equal import structural_equal
 from ....ir.programs import as_module
 from ....ir.schedule import Schedule, Trace
-from ....ir.schedule.trace_forms import kind_of
 from ..rule import ScheduleRule
 from ..space_generator import PostOrderApply, TuneContext
 
@@ -72,15 +71,15 @@ def _makes(
     insts, left = list(sketch.trace.insts), list(decisions)
     for place, inst in enumerate(insts):
         if inst.primitive.name.startswith("sample_"):
-            if not left or kind_of(inst.primitive) != left[0][0]:
+            if not left or inst.kind.name != left[0][0]:
                 return False
             value = left.pop(0)[1]
-            insts[place] = replace(inst, decision=tuple(value) if isinstance(value, list) else value)  # type: ignore[reportUnknownArgumentType]
+            insts[place] = inst.with_decision(tuple(value) if isinstance(value, list) else value)  # type: ignore[reportUnknownArgumentType]
     if left:
         return False
     made = Schedule(mod, debug_mask=debug_mask)
     try:
-        Trace(tuple(insts), sketch.trace.function).apply_to_schedule(made, remove_postproc=True)
+        Trace(insts, function=sketch.trace.function).apply_to_schedule(made, remove_postproc=True)
     except TvmsError:
         return False
     return structural_equal_no_gs(made.mod, expected)
@@ -92,4 +91,4 @@ def print_sketches(sketches: Sequence[Schedule]) -> None:
         print(f"# sketch {number}")
         sketch.mod.show()
         for inst, decision in sketch.trace.decisions.items():
-            print(f"({kind_of(inst.primitive)!r}, {list(decision) if isinstance(decision, tuple) else decision}),")  # type: ignore[reportUnknownArgumentType]
+            print(f"({inst.kind.name!r}, {list(decision) if isinstance(decision, tuple) else decision}),")  # type: ignore[reportUnknownArgumentType]
