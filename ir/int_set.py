@@ -165,6 +165,12 @@ def _evaluate_var(var: tir.Var, domains: Domains, depth: int) -> Interval:
 def _evaluate_cast(cast: tir.Cast, inner: Interval) -> Interval:
     """Return the interval of a cast; a cast that may wrap bounds nothing, except of a value that does not change."""
     is_point = inner.min is not None and inner.min is inner.max
+    low, high = int_range(cast.dtype) if is_bool(cast.dtype) or is_int(cast.dtype) else (0, 0)
+    constants = [end.value for end in (inner.min, inner.max) if isinstance(end, tir.IntImm)]
+    if is_bool(cast.dtype) and not (is_point and all(low <= value <= high for value in constants)):
+        return Interval(make.const(0, cast.dtype), make.const(1, cast.dtype))
+    if is_int(cast.dtype) and not all(low <= value <= high for value in constants):
+        return EVERYTHING
     if _wraps(cast.dtype) and not all(_fits(end, cast.dtype, is_point) for end in (inner.min, inner.max)):
         return EVERYTHING
     least, most = [None if end is None else make.cast(end, cast.dtype) for end in (inner.min, inner.max)]

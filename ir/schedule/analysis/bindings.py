@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ... import tir
 from ...analysis.iter_map_use import iter_map_simplify
+from ...base import Node
 from ...visit import walk
 from ..conditions import FIXED_DOMAINS, name_of
 from ..program import Program
@@ -43,10 +44,13 @@ def check_fixed_domains(program: Program, block: tir.Block) -> None:
             raise FIXED_DOMAINS.refuse(reason, block)
 
 
-def check_bound_to_loops(block: tir.Block, loops: Sequence[tir.For]) -> None:
-    """Refuse a block that uses the variable of one of `loops`, which it is to leave, other than in its bindings (E0589)."""
+def check_bound_to_loops(block: tir.Block, loops: Sequence[tir.For], parts: Sequence[Node] = ()) -> None:
+    """Refuse a block that uses the variable of one of `loops`, which it is to leave, other than in its bindings (E0589).
+
+    If only some of its `parts` are to leave them, only their variables count.
+    """
     variables = {loop.loop_var for loop in loops}
-    used = next((node for node in walk(block) if node in variables), None)
+    used = next((node for part in parts or (block,) for node in walk(part) if node in variables), None)
     if isinstance(used, tir.Var):
         reason = f"{name_of(block)} uses loop '{used.name}' without an iterator"
         raise FIXED_DOMAINS.refuse(reason, block, help=f"bind an iterator to '{used.name}'")

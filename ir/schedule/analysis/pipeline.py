@@ -21,9 +21,10 @@ from ...simplify import simplify
 from ...visit import substitute, walk
 from ..conditions import STAGE_PIPELINE, name_of
 from ..program import Program
-from ..tree import walk_statements
+from ..tree import statements_in, walk_statements
 from .affine import may_be_skipped
 from .bindings import Domains, domains_of
+from .removal import uses_address, why_opaque
 from .scope import DepKind, Scope
 
 EXPLICIT = {"read": "explicit_read_region", "write": "explicit_write_region"}
@@ -121,11 +122,8 @@ def _is_region_covered(
             writers = [(producer, w) for producer in producers for w in producer.writes if w.buffer is read.buffer]
             if not writers:
                 continue
-            sure = [
-                (block, write)
-                for block, write in writers
-                if is_surely_written(block, write) and not is_conditional(program, block, place, beside=consumer)
-            ]
+            writers = [one for one in writers if not is_conditional(program, one[0], place, beside=consumer)]
+            sure = [(block, write) for block, write in writers if is_surely_written(block, write)]
             consumed = possibly_touched(bound_region(read, bindings_of(realize)), domains_of(inner))
             if any(
                 covers(_produced(program, block, write, place, threads), consumed, read.buffer.shape, domains_of(outer))
@@ -133,6 +131,8 @@ def _is_region_covered(
             ):
                 continue
             written = [_touched(program, block, write, place, threads) for block, write in sure]
+            for block in {block: None for block, write in writers if (block, write) not in sure}:
+                written += _written_under(program, block, read.buffer, place, threads)
             wanted = _touched(program, consumer, read, place, threads)
             if not is_covered(wanted, written, domains_of(outer)).is_proven:
                 return False
@@ -140,21 +140,54 @@ def _is_region_covered(
 
 
 def is_surely_written(block: tir.Block, write: tir.BufferRegion) -> bool:
-    """Return whether a block writes all of a region that it declares.
+    """Return whether a block writes all of a region that it declares, as far as its statements tell.
 
-    It may not if the region was set by annotate_buffer_access, for the block or one inside, if the body is conditional,
-    or if it is a single store to one element of the region.
+    What it writes through a view or the address of the buffer is taken from its declaration, unless that was set by
+    annotate_buffer_access, for the block or one inside.
     """
-    store = block.body
-    blocks = (stmt for stmt in walk_statements(block) if isinstance(stmt, tir.Block))
-    if isinstance(store, tir.IfThenElse) or any(EXPLICIT["write"] in stmt.annotations for stmt in blocks):
+    if any(isinstance(stmt, tir.Block) and EXPLICIT["write"] in stmt.annotations for stmt in walk_statements(block)):
         return False
-    if not isinstance(store, tir.BufferStore) or store.buffer is not write.buffer:
+    store, is_point = block.body, all(is_one(axis.extent) for axis in write.region)
+    if isinstance(store, tir.BufferStore) and store.buffer is write.buffer and store.predicate is None and is_point:
         return True
-    return all(
-        isinstance(index, tir.Ramp) or (isinstance(axis.extent, tir.IntImm) and axis.extent.value == 1)
-        for index, axis in zip(store.indices, write.region, strict=True)
-    )
+    if why_opaque(block, write.buffer) is not None:
+        return not isinstance(store, tir.IfThenElse)
+    domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
+    return is_covered(RegionSet(write.region), sure_writes(store, write.buffer), domains).is_proven
+
+
+def sure_writes(
+    node: tir.Stmt,
+    buffer: tir.Buffer,
+    domains: Mapping[tir.Var, tir.Range] = {},
+    conditions: tuple[tir.PrimExpr, ...] = (),
+    values: Mapping[tir.Var, tir.PrimExpr] = {},
+) -> list[RegionSet]:
+    """Return the elements of a buffer that `node` is certain to write: regions with their loops and conditions."""
+    match node:
+        case tir.BufferStore() if node.buffer is buffer and node.predicate is None:
+            point = tuple([tir.Range(substitute(index, values), make.const(1, index.dtype)) for index in node.indices])
+            return [RegionSet(point, domains, conditions)]
+        case tir.For():
+            domains = {**domains, node.loop_var: substitute(tir.Range(node.min, node.extent), values)}
+        case tir.BlockRealize():
+            conditions = (*conditions, substitute(node.predicate, values))
+            bound = {axis: substitute(value, values) for axis, value in bindings_of(node).items()}
+            if uses_address(node.block, buffer):
+                declared = [bound_region(write, bound) for write in node.block.writes if write.buffer is buffer]
+                return [RegionSet(members, domains, conditions) for members in declared]
+            return sure_writes(node.block.body, buffer, domains, conditions, {**values, **bound})
+        case tir.LetStmt():
+            values = {**values, node.var: substitute(node.value, values)}
+        case tir.IfThenElse() | tir.While():
+            return []
+        case _:
+            pass
+    return [
+        place
+        for statement in statements_in(node)
+        for place in sure_writes(statement, buffer, domains, conditions, values)
+    ]
 
 
 def is_conditional(program: Program, block: tir.Block, place: tir.Stmt, beside: tir.Block | None = None) -> bool:
@@ -197,6 +230,16 @@ def _touched(
         inside.append(tir.Range(low, make.sub(high, low)))
     inner, _ = _loops_below(program, block, place, threads)
     return RegionSet(tuple(inside), domains_of(inner), (realize.predicate,))
+
+
+def _written_under(
+    program: Program, block: tir.Block, buffer: tir.Buffer, place: tir.Stmt, threads: tuple[tir.For, ...]
+) -> list[RegionSet]:
+    """Return the elements that the statements of a block are certain to write in one iteration of `place`."""
+    loops = program.loops_of(block)
+    split = loops.index(place) + 1 if isinstance(place, tir.For) else 0
+    shared = domains_of(tuple([loop for loop in loops[:split] if loop in threads]))
+    return sure_writes(loops[split] if loops[split:] else program.realize_of(block), buffer, shared)
 
 
 def _produced(

@@ -12,7 +12,7 @@ from ...analysis.iter_map import is_bijective
 from ...analysis.proof import prove
 from ...analysis.update import Update
 from ...base import Node
-from ...idioms import uses
+from ...idioms import is_one, uses
 from ...verify.order import order_matters
 from ...visit import substitute, walk
 from ..conditions import IN_ORDER, name_of
@@ -62,6 +62,24 @@ def check_same_order(realize: tir.BlockRealize, old: Sequence[tir.For], new: Seq
     before, after = ([loop for loop in loops if any(uses(value, [loop]) for value in values)] for loops in (old, new))
     if before != after:
         check_orderless(realize.block, *after)
+    if realize.block.init is not None and before:
+        _check_repeats(realize, before, old, new)
+
+
+def _check_repeats(
+    realize: tir.BlockRealize, reduced: Sequence[tir.For], old: Sequence[tir.For], new: Sequence[tir.For]
+) -> None:
+    """Refuse a new order of the loops that repeat a reduction and of those of one reduction (E0534)."""
+    repeated = [
+        loop
+        for loop in old
+        if not is_one(loop.extent) and not any(uses(value, [loop]) for value in realize.iter_values)
+    ]
+    for repeat in repeated:
+        before, after = ([loop in reduced for loop in loops[: loops.index(repeat)]] for loops in (old, new))
+        if sum(before) != sum(after):
+            reason = f"{name_of(repeat)} repeats the reduction {name_of(realize.block)}, which would start again before it ends"
+            raise IN_ORDER.refuse(reason, realize.block, repeat, help="keep the loop outside of those of the reduction")
 
 
 def check_in_order(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> None:

@@ -53,15 +53,20 @@ def check_runs_once(
 def _check_not_empty(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> None:
     """Refuse a reduction loop that may have no iterations, unless the domain of an iterator is then empty (E0572).
 
-    An empty reduction yields the value of T.init, but a block that does not execute does not initialize anything.
+    An empty reduction yields the value of T.init, but a block that does not execute does not initialize anything. If a
+    loop is also one of spatial iterators, the separate T.init executes in it, so that one of their domains must be empty.
     """
     bound = [
-        (axis.dom, value)
+        (axis.dom, value, axis.iter_type is tir.IterVarType.COMM_REDUCE)
         for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
-        if axis.iter_type is tir.IterVarType.COMM_REDUCE and axis.dom is not None
+        if axis.dom is not None
     ]
     for index, loop in enumerate(loops):
-        own = [dom for dom, value in bound if uses(value, [loop])]
+        reduced, spatial = (
+            [dom for dom, value, is_reduced in bound if is_reduced == which and uses(value, [loop])]
+            for which in (True, False)
+        )
+        own = reduced and (spatial or reduced)
         if not own or prove(make.greater_equal(loop.extent, 1), domains_of(loops[:index])).is_proven:
             continue
         is_empty = make.less_equal(loop.extent, 0)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Sequence
 
-from ... import make, tir
+from ... import tir
 from ...analysis.regions import RegionSet, is_covered, lies_in, relaxed
-from ...visit import substitute, walk
+from ...equal import structural_equal
+from ...visit import walk
 from ..conditions import Condition, name_of
 from ..program import Program
 from ..tree import statements_in
 from .bindings import domains_of, fixed_domains
 from .blocks import reduced_outside
 from .caching import Spot
-from .pipeline import bindings_of, bound_region, is_conditional, is_region_covered
-from .removal import uses_address
+from .pipeline import bindings_of, bound_region, is_conditional, is_region_covered, sure_writes
 from .scope import DepKind, Scope, scope_root
 
 WRITTEN_BEFORE = Condition(
@@ -42,40 +42,6 @@ def writes_all(
     inner = loops[loops.index(spot.place) + 1 :] if isinstance(spot.place, tir.For) else loops
     places = sure_writes(inner[0] if inner else program.realize_of(block), buffer)
     return is_covered(RegionSet(region), places, fixed_domains(program, block, inner)).is_proven
-
-
-def sure_writes(
-    node: tir.Stmt,
-    buffer: tir.Buffer,
-    domains: Mapping[tir.Var, tir.Range] = {},
-    conditions: tuple[tir.PrimExpr, ...] = (),
-    values: Mapping[tir.Var, tir.PrimExpr] = {},
-) -> list[RegionSet]:
-    """Return the elements of a buffer that `node` is certain to write: regions with their loops and conditions."""
-    match node:
-        case tir.BufferStore() if node.buffer is buffer and node.predicate is None:
-            point = tuple([tir.Range(substitute(index, values), make.const(1, index.dtype)) for index in node.indices])
-            return [RegionSet(point, domains, conditions)]
-        case tir.For():
-            domains = {**domains, node.loop_var: substitute(tir.Range(node.min, node.extent), values)}
-        case tir.BlockRealize():
-            conditions = (*conditions, substitute(node.predicate, values))
-            bound = {axis: substitute(value, values) for axis, value in bindings_of(node).items()}
-            if uses_address(node.block, buffer):
-                declared = [bound_region(write, bound) for write in node.block.writes if write.buffer is buffer]
-                return [RegionSet(members, domains, conditions) for members in declared]
-            return sure_writes(node.block.body, buffer, domains, conditions, {**values, **bound})
-        case tir.LetStmt():
-            values = {**values, node.var: substitute(node.value, values)}
-        case tir.IfThenElse() | tir.While():
-            return []
-        case _:
-            pass
-    return [
-        place
-        for statement in statements_in(node)
-        for place in sure_writes(statement, buffer, domains, conditions, values)
-    ]
 
 
 def check_written_before(
@@ -140,7 +106,8 @@ def check_starts_anew(program: Program, block: tir.Block, buffer: tir.Buffer) ->
         is_known = any(region.buffer is buffer for region in block.reads)  # callers check the reads that are declared
     else:
         is_known = surely_stores(block.init, buffer)
-    if not is_known and isinstance(block.body, tir.BufferStore) and _loads(block.body.value, buffer):
+    outside = {*fixed_domains(program, block), *[axis.var for axis in block.iter_vars]}
+    if not is_known and _loads_earlier_value(block.body, buffer, outside):
         raise FRESH.refuse(f"{name_of(block)} may update earlier values of '{buffer.name}'", block)
     axis = None if block.init is None else reduced_outside(program, block)
     if axis is not None:
@@ -150,8 +117,40 @@ def check_starts_anew(program: Program, block: tir.Block, buffer: tir.Buffer) ->
         )
 
 
-def _loads(value: tir.PrimExpr, buffer: tir.Buffer) -> bool:
-    return any(isinstance(node, tir.BufferLoad) and node.buffer is buffer for node in walk(value))
+def _loads_earlier_value(
+    stmt: tir.Stmt, buffer: tir.Buffer, outside: Collection[tir.Var], stored: Sequence[tuple[tir.PrimExpr, ...]] = ()
+) -> bool:
+    """Return whether a statement may load an element that it has not stored before, without a block that declares this.
+
+    `stored` are the indices of elements stored so far, and `outside` the variables that do not change in the block.
+    """
+    known = list(stored)
+    for part in stmt.seq if isinstance(stmt, tir.SeqStmt) else (stmt,):
+        match part:
+            case tir.BufferStore() | tir.Evaluate():
+                loads = [node for node in walk(part) if isinstance(node, tir.BufferLoad) and node.buffer is buffer]
+                if not all(any(structural_equal(load.indices, indices) for indices in known) for load in loads):
+                    return True
+            case tir.BlockRealize(block=block):
+                is_declared = any(region.buffer is buffer for region in block.reads)
+                if not is_declared and _updates_earlier_value(part, buffer, outside):
+                    return True
+            case _:
+                if any(_loads_earlier_value(inner, buffer, outside, known) for inner in statements_in(part)):
+                    return True
+        if isinstance(part, tir.BufferStore) and part.buffer is buffer and part.predicate is None:
+            known.append(part.indices)
+    return False
+
+
+def _updates_earlier_value(realize: tir.BlockRealize, buffer: tir.Buffer, outside: Collection[tir.Var]) -> bool:
+    """Return the same for a nested block, which may start with its T.init only in some executions of the outer block."""
+    block = realize.block
+    bound = list(zip(block.iter_vars, realize.iter_values, strict=True))
+    fixed = [axis for axis, value in bound if any(node in outside for node in walk(value))]
+    if block.init is not None and surely_stores(block.init, buffer):
+        return any(axis.iter_type is tir.IterVarType.COMM_REDUCE for axis in fixed)
+    return _loads_earlier_value(block.body, buffer, {*outside, *[axis.var for axis in fixed]})
 
 
 def surely_stores(body: tir.Stmt, buffer: tir.Buffer) -> bool:

@@ -63,9 +63,17 @@ def cache_inplace(
     if is_made and not is_one(program.realize_of(block).predicate):
         reason = f"{name_of(block)} has a predicate, so that the copy of '{buffer.name}' may read unwritten elements"
         raise WRITTEN_BEFORE.refuse(reason, block)
-    cache = Cache(scope, buffer, region_in(program, block, read, place), storage_scope, is_compact=False)
+    read_there, written_there = (region_in(program, block, region, place) for region in (read, written))
+    if not lies_in(
+        written_there, read_there, fixed_domains(program, block), [program.realize_of(block).predicate]
+    ).is_proven:
+        reason = (
+            f"the elements of '{buffer.name}' that {name_of(block)} writes are not known to be among those it reads"
+        )
+        raise ALL_WRITTEN.refuse(reason, block)
+    cache = Cache(scope, buffer, read_there, storage_scope, is_compact=False)
     copy_in, first = cache.copy(is_read=True)
-    back = Cache(scope, buffer, region_in(program, block, written, place), storage_scope, is_compact=False)
+    back = Cache(scope, buffer, written_there, storage_scope, is_compact=False)
     back.buffer = cache.buffer
     copy_out, last = back.copy(is_read=False)
     predicate = program.realize_of(block).predicate

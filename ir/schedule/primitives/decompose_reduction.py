@@ -104,7 +104,8 @@ def _init_block(program: Program, realize: tir.BlockRealize, spatial: Sequence[i
     assert block.init is not None
     axes = [block.iter_vars[index] for index in spatial]
     fresh: dict[tir.Var, Node] = {axis.var: replace(axis.var) for axis in axes}
-    body = fresh_copy(block.init, fresh, program.prim_func_of(block))
+    starts = {axis.var: axis.dom.min for axis in block.iter_vars if axis not in axes and axis.dom is not None}
+    body = fresh_copy(substitute(block.init, starts), fresh, program.prim_func_of(block))
     bare = tir.Block(
         tuple([substitute(axis, fresh) for axis in axes]),
         (),

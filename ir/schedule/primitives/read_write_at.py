@@ -99,6 +99,8 @@ class _LoopAccesses:
         self.root = scope_root(program, loop)
         check_stage_pipeline(program, self.root)
         check_not_opaque(self.root, self.buffer)
+        if any(isinstance(stmt, tir.DeclBuffer) and stmt.buffer is self.buffer for stmt in walk_statements(loop)):
+            raise OPAQUE.refuse(f"'{self.buffer.name}' is declared under {name_of(loop)}, beside the copy")
         self._check_threads()
         self.under = blocks_under(loop)
         self.reading, self.writing = self._positions(False), self._positions(True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ... import make, tir
-from ..analysis.bindings import check_fixed_domains
+from ..analysis.bindings import check_bound_to_loops, check_fixed_domains
 from ..analysis.caching import ACCESSED, IN_BOUNDS, Spot
 from ..analysis.index_maps import shortened
 from ..analysis.loops import ALONE, outermost_loop
@@ -48,6 +48,8 @@ def reindex(program: Program, block: Block, buffer: AccessedBuffer) -> tir.Block
     check_fixed_domains(program, block)
     domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
     indices = tuple([shortened(access_index, domains) for access_index in access_indices(block, old)])
+    if indices:
+        check_bound_to_loops(block, program.loops_of(block), indices)
     axes = used_axes(block, indices)
     outermost = outermost_loop(program, block)
     new = renamed_buffer(old, f"{old.name}_reindex", ends_of(axes), old.scope)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ... import tir
 from ...visit import walk
-from ..analysis.bindings import check_fixed_domains
+from ..analysis.bindings import check_bound_to_loops, check_fixed_domains
 from ..analysis.caching import (
     ACCESSED,
     IN_BOUNDS,
@@ -99,6 +99,8 @@ def _reindexed(
     change, _ = index_map.of(program, "index_map", len(variables), dtype)
     places, axes = map_indices(change, variables), used_axes(block, indices)
     _check_iterators(block, axes, used_axes(block, places))
+    if indices:
+        check_bound_to_loops(block, _loops_inside(program, block, spot), indices)
     shape = map_shape(change, extents)
     if shape is None:
         raise INJECTIVE.refuse(f"iterations of {name_of(block)} may get a negative index", block)
@@ -124,10 +126,15 @@ def _check_iterators(block: tir.Block, used: tuple[tir.IterVar, ...], mapped: tu
             raise SAME_ITERATORS.refuse(reason, block, argument="index_map")
 
 
+def _loops_inside(program: Program, block: tir.Block, spot: Spot) -> tuple[tir.For, ...]:
+    """Return the loops around a block that are not around the copy."""
+    around = program.loops_of(block)
+    return around[around.index(spot.place) + 1 :] if isinstance(spot.place, tir.For) else around
+
+
 def _loops(program: Program, block: tir.Block, axes: tuple[tir.IterVar, ...], spot: Spot) -> Loops:
     """Return copies of the loops around a block that `axes` depend on, except for loops also around the copy."""
-    realize, around = program.realize_of(block), program.loops_of(block)
-    inner = around[around.index(spot.place) + 1 :] if isinstance(spot.place, tir.For) else around
+    realize, inner = program.realize_of(block), _loops_inside(program, block, spot)
     bound = dict(zip(block.iter_vars, realize.iter_values, strict=True))
     values = [bound[axis] for axis in axes]
     used = {node for value in values for node in walk(value)}

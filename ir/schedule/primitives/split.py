@@ -77,8 +77,8 @@ def _inferred(loop: tir.For, factors: tuple[tir.PrimExpr | None, ...]) -> list[t
     if count > 1:
         raise ONE_INFERRED.refuse(f"{count} of its factors are None", loop, argument="factors")
     for index, factor in enumerate(factors):
-        if isinstance(factor, tir.IntImm) and factor.value <= 0:
-            reason = f"factor {index + 1} is {factor.value}"
+        if factor is not None and prove(make.less_equal(factor, 0)).is_proven:
+            reason = f"factor {index + 1} is {factor}"
             help, change = (None, None) if count else ("write None to infer it", Change("None"))
             raise POSITIVE.refuse(reason, loop, argument="factors", element=index, help=help, change=change)
     given = [None if expr is None else _fitted(expr, loop.extent.dtype) for expr in factors]

@@ -13,7 +13,7 @@ from ...visit import rewrite, substitute, walk
 from ..analysis.bindings import check_fixed_domains
 from ..analysis.blocks import COMM_REDUCE, DATA_PAR
 from ..analysis.index_maps import inverse, is_one_to_one, map_shape, shortened
-from ..analysis.loops import ALONE, check_plain, check_starts_at_zero, nest_of
+from ..analysis.loops import ALONE, check_plain, check_starts_at_zero, nest_of, widest_dtype
 from ..analysis.order import check_kinds_hold
 from ..analysis.reduction_order import check_orderless
 from ..analysis.trivia import joined
@@ -159,7 +159,8 @@ def _over(block: tir.Block, axes: list[tir.IterVar], elements: list[tir.PrimExpr
             case tir.BufferLoad() | tir.BufferStore():
                 return replace(node, indices=tuple([shortened(index, domains) for index in node.indices]))
             case tir.Range():
-                return tir.Range(shortened(node.min, domains), shortened(node.extent, domains))
+                least, extent = shortened(node.min, domains), shortened(node.extent, domains)
+                return tir.Range(least, make.cast(extent, widest_dtype(least, extent)))
             case _:
                 return None
 
