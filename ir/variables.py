@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from . import relax, tir
 from .base import Node
+from .equal import structural_equal
 from .visit import ByKind, distinct, substitute, walk
 
 Variable: TypeAlias = tir.Var | relax.Var
@@ -67,6 +68,20 @@ def with_new_variables(node: Any) -> Any:
             info = variable.struct_info
             new[variable] = replace(variable, struct_info=None if info is None else substitute(info, new))
     return substitute(node, new)
+
+
+def renamed_lets(node: Node) -> dict[Node, Node]:
+    """Return replacements of the `T.Let` below `node` whose variable has another value elsewhere, with new variables.
+
+    Those inside another one that is replaced come only with the next call.
+    """
+    first: dict[tir.Var, tir.Let] = {}
+    found: dict[Node, Node] = {}
+    for let in distinct(node):
+        if isinstance(let, tir.Let) and not structural_equal(first.setdefault(let.var, let).value, let.value):
+            new = replace(let.var)
+            found[let] = replace(let, var=new, body=substitute(let.body, {let.var: new}))
+    return found
 
 
 def variables_of_buffer(buffer: tir.Buffer) -> tuple[tir.Var, ...]:

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from math import prod
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ...ir import tir
-from ...ir.base import IRModule, Node
+from ...ir.base import IRModule
 from ...ir.diagnostics import TvmsError
 from ...ir.schedule.text import ScheduleText
-from ...ir.visit import children
 from ..load import parse
 from .choices import Choices
 from .variations import varied
@@ -26,10 +24,8 @@ from .variations import varied
 _NUMBER = re.compile(r"(?<![\w.\"])\d+(?![\w.\"])")
 _START = re.compile(r"^ *S\.schedule", re.MULTILINE)
 
-_KEPT = (tir.CommReducer, tir.BufferRegion)
-"""Parts of programs that do not change: regions that are not those of the accesses say nothing about the schedule."""
-_PROMISES = "assume_"
-"""Beginning of the names of arguments by which the user promises something, which a change would break."""
+_PROMISES = ("assume_", "disable_predication")
+"""Beginnings of arguments by which the user promises something about this program, which a change would break."""
 
 
 class Written(Struct, frozen=True):
@@ -41,7 +37,7 @@ class Written(Struct, frozen=True):
 
 @cache
 def written_schedules() -> tuple[Written, ...]:
-    """Return the programs in `programs/scheduled_*.tvms` that are usual, once for each of their schedules."""
+    """Return the programs in `programs/scheduled_*.tvms`, once for each of their schedules."""
     files = sorted((Path(__file__).parent / "programs").glob("scheduled_*.tvms"))
     found: list[Written] = []
     for file in files:
@@ -49,49 +45,18 @@ def written_schedules() -> tuple[Written, ...]:
         for schedule in [item for item in module.schedules.values() if isinstance(item, ScheduleText)]:
             functions = {schedule.function: module.functions[schedule.function]}
             found.append(Written(replace(module, functions=functions, schedules={}), schedule))
-    return tuple([written for written in found if _is_usual(written.module) and _PROMISES not in str(written.schedule)])
+    return tuple(found)
 
 
 def varied_schedule(choose: Choices) -> Written:
-    """Return a written program and schedule, each with a few random changes."""
+    """Return a written program and schedule, each with a few random changes, or as they are if the schedule promises something."""
     written = choose.pick(written_schedules())
-    module = varied(choose, written.module, _KEPT)
-    if not _is_usual(module):
+    if any(promise in str(written.schedule) for promise in _PROMISES):
         return written
+    module = varied(choose, written.module)
     if choose.number(0, 1):
         return Written(module, written.schedule)
     return Written(module, _with_other_number(choose, module, written.schedule))
-
-
-def _is_usual(module: IRModule) -> bool:
-    """Return whether a module has only programs to which the rules of schedules apply.
-
-    Loops have a nonnegative number of iterations and are not over threads, which would share their own memory if they became
-    another loop; and each block executes as often as its axes have values, unless it has a predicate.
-    """
-    bodies = [function.body for function in module.functions.values() if isinstance(function, tir.PrimFunc)]
-    return all(_is_usual_under(body, 1) for body in bodies)
-
-
-def _is_usual_under(stmt: Node, around: int | None) -> bool:
-    """Return the same for a statement in loops of `around` iterations; None if their number is unknown."""
-    match stmt:
-        case tir.For(extent=tir.IntImm(value=extent)) if extent >= 0 and stmt.thread_binding is None:
-            around = None if around is None else around * extent
-        case tir.For(extent=tir.IntImm()) | tir.For(kind=tir.ForKind.THREAD_BINDING):
-            return False
-        case tir.For():
-            around = None
-        case tir.BlockRealize(predicate=predicate, block=block):
-            extents = [axis.dom.extent for axis in block.iter_vars if axis.dom is not None]
-            sizes = [extent.value for extent in extents if isinstance(extent, tir.IntImm)]
-            is_known = around is not None and len(sizes) == len(block.iter_vars) and isinstance(predicate, tir.IntImm)
-            if is_known and prod(sizes) != around:
-                return False
-            around = 1
-        case _:
-            pass
-    return all(_is_usual_under(child, around) for child in children(stmt) if isinstance(child, tir.Stmt))
 
 
 def _with_other_number(choose: Choices, module: IRModule, schedule: ScheduleText) -> ScheduleText:

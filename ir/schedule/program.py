@@ -14,6 +14,7 @@ from msgspec.structs import replace as with_fields
 from .. import tir
 from ..base import IRModule, Node
 from ..spelling import did_you_mean
+from ..variables import renamed_lets
 from ..visit import rewrite_recording
 from .conditions import EXISTS, name_of
 from .random import Random
@@ -167,6 +168,13 @@ class Program:
         same_loop = isinstance(old, tir.For) and isinstance(new, tir.For) and old.loop_var is new.loop_var
         if old is not new and (same_loop or (isinstance(old, tir.Block) and isinstance(new, tir.Block))):
             self.became[old] = new
+
+    def separate_lets(self, name: str) -> None:
+        """Let different values in a function have different variables of `T.Let`, after copies of expressions changed."""
+        function = self.module.functions.get(name)
+        while isinstance(function, tir.PrimFunc) and (renamed := renamed_lets(function.body)):
+            self.replace(function.body, self.substitute(function.body, renamed))
+            function = self.module.functions[name]
 
     def replace_function(self, name: str, function: tir.PrimFunc, became: Became | None = None) -> None:
         """Replace function `name` by `function`, for changes of its signature or attributes."""

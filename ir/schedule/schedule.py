@@ -71,8 +71,16 @@ class Schedule(PrimitiveMethods):
         self._history: list[State] = []
         self._trees: dict[str, Tree] = {}
         self._srefs: dict[tir.Stmt, StmtSRef] = {}
-        self.jumping = [name for name in names if any(map(is_jump, walk(module.functions[name])))]
+        self.jumping: set[str] = set()
         """Functions with loops that may end early, which primitives do not change."""
+        self._with_lets: set[str] = set()
+        """Functions with a `T.Let`, of which a primitive may make copies."""
+        for name in names:
+            for node in walk(module.functions[name]):
+                if isinstance(node, tir.Let):
+                    self._with_lets.add(name)
+                elif is_jump(node):
+                    self.jumping.add(name)
         self.target = "llvm"
         """Kind of the target that `get_target` returns."""
         self._checks = debug_mask not in ("none", 0)
@@ -261,6 +269,8 @@ class Schedule(PrimitiveMethods):
             result = primitive.run(program, read)
             if primitive.is_value:
                 return result
+            for name in self._with_lets:
+                program.separate_lets(name)
             self._check_jumps(program)
             check_software_pipelines(program, state.module)
         except Refused as refused:

@@ -168,9 +168,12 @@ class _Scoping:
         """Visit a block; its axes and allocations are visible in its regions, matched buffers, init and body."""
         allocated = [buffer.data for buffer in block.alloc_buffers]
         axes = [axis.var for axis in block.iter_vars]
+        for axis in block.iter_vars:
+            self._visit_domain(axis)
         if axes:
             self.blocks.append(block)
         with self.scope(block, (*axes, *allocated)):
+            self._visit_all([size for buffer in block.alloc_buffers for size in buffer.shape])
             sources = [match.source for match in block.match_buffers]
             for region in sources:
                 self._visit_region(region)
@@ -188,6 +191,14 @@ class _Scoping:
             self.visible -= known
         if axes:
             self.blocks.pop()
+
+    def _visit_domain(self, axis: tir.IterVar) -> None:
+        """Visit the domain of an axis, which is evaluated outside of the block."""
+        if axis.dom is not None:
+            outside = self.here
+            self.here = outside if axis.span is None else axis
+            self._visit_all((axis.dom.min, axis.dom.extent))
+            self.here = outside
 
     def _visit_region(self, region: tir.BufferRegion) -> None:
         self._use_buffer(region, region.buffer)

@@ -26,6 +26,7 @@ from ..program import Program
 from .bindings import Domains, domains_of
 from .blocks import COMM_REDUCE, DATA_PAR, check_reduction
 from .copies import fresh_copy
+from .loops import not_negative
 from .reductions import check_runs_once, start_condition
 from .scope import scope_root
 
@@ -128,7 +129,7 @@ def _check_nest(realize: tir.BlockRealize, inside: tuple[tir.For, ...], outside:
 
 
 def _up_to(extent: tir.PrimExpr) -> tir.Range:
-    return tir.Range(make.const(0, extent.dtype), extent)
+    return tir.Range(make.const(0, extent.dtype), not_negative(extent))
 
 
 def with_indices(program: Program, node: _Stmt, mapping: Mapping[tir.Var, Node], known: Domains) -> _Stmt:

@@ -22,6 +22,7 @@ from ..conditions import Condition, name_of
 from ..program import Program
 from ..tree import walk_statements
 from .bindings import domains_of, fixed_domains
+from .loops import not_negative
 from .pipeline import bindings_of, bound_region
 from .removal import check_not_opaque, why_opaque
 from .speculation import evaluable_box
@@ -136,9 +137,7 @@ def clipped(
         if not lies_in((axis,), (whole,), domains).is_proven:
             inside = intersect(from_range(axis.min, axis.extent), from_range(whole.min, whole.extent))
             axis = _simplified(cover(inside, extent))
-        if isinstance(axis.extent, tir.IntImm) and axis.extent.value < 0:  # a loop around it has no iterations
-            axis = tir.Range(axis.min, make.const(0, axis.extent.dtype))
-        found.append(axis)
+        found.append(tir.Range(axis.min, not_negative(axis.extent)))
     return tuple(found)
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ... import tir
+from ... import make, tir
 from ...analysis.proof import prove
 from ...dtype import parse_dtype
-from ...make import equal
 from ..conditions import PLAIN_LOOP, STARTS_AT_ZERO, Condition, name_of
 from ..program import Program
 
@@ -24,8 +23,13 @@ def check_plain(loop: tir.For) -> None:
 
 def check_starts_at_zero(loop: tir.For) -> None:
     """Refuse a loop that does not start at 0 (E0505)."""
-    if not prove(equal(loop.min, 0)).is_proven:
+    if not prove(make.equal(loop.min, 0)).is_proven:
         raise STARTS_AT_ZERO.refuse(f"{name_of(loop)} starts at {loop.min}", loop)
+
+
+def not_negative(extent: tir.PrimExpr) -> tir.PrimExpr:
+    """Return the extent of an axis or region for a loop with `extent`: 0 if a loop like `range(-1)` has no iterations."""
+    return make.const(0, extent.dtype) if isinstance(extent, tir.IntImm) and extent.value < 0 else extent
 
 
 def widest_dtype(*expressions: tir.PrimExpr) -> str:

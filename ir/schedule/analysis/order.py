@@ -306,6 +306,18 @@ def check_concurrent_loops(program: Program, block: tir.Block) -> None:
             check_independent(program, loop, None if loop.thread_binding is None else loop.thread_binding.thread_tag)
 
 
+def check_private_copy(program: Program, copying: tir.Block) -> None:
+    """Refuse threads that share a copy of a buffer of which each has its own (E0534)."""
+    source, target = copying.reads[0].buffer, copying.writes[0].buffer
+    for loop in program.loops_of(copying):
+        tag = None if loop.thread_binding is None else loop.thread_binding.thread_tag
+        if tag is not None and is_shared(target.scope, tag) and not is_shared(source.scope, tag):
+            reason = f"each thread of {name_of(loop)} has its own '{source.name}', but all would share '{target.name}'"
+            raise IN_ORDER.refuse(
+                reason, copying, loop, help="copy it to a scope that each thread has, such as 'local'"
+            )
+
+
 def _may_meet(program: Program, scope: Scope, mine: Access, other: Access, reduces: bool) -> bool:
     """Return whether two iterations may access the same element."""
     if not (mine.block.iter_vars and other.block.iter_vars):

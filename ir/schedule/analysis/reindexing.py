@@ -26,6 +26,7 @@ from .bindings import domains_of, fixed_domains
 from .blocks import DATA_PAR
 from .caching import IN_BOUNDS, Spot, allocate, insert
 from .index_maps import inverse
+from .order import check_private_copy
 from .removal import check_not_opaque
 from .scope import Scope
 from .written import ALL_WRITTEN, FRESH, check_starts_anew, check_written_before, surely_stores
@@ -61,6 +62,7 @@ class Reindexing(Struct, frozen=True):
         now = program.current(self.block)
         program.replace(now, program.rewrite(now, self._instead))
         allocate(program, program.current(scope), self.new)
+        check_private_copy(program, program.current(copied))
         inside = Scope(program.current(scope))
         for looked_up in copied.reads[1:]:
             for writer in inside.writers.get(looked_up.buffer, ()):
@@ -78,7 +80,7 @@ class Reindexing(Struct, frozen=True):
             raise FRESH.refuse(f"{name_of(self.block)} both reads and writes '{self.old.name}'", self.block)
         if self.writes:
             check_starts_anew(program, self.block, self.old)
-            _check_runs(program, self.block, self.axes)
+            check_runs(program, self.block, self.axes)
             if not surely_stores(self.block.body, self.old):
                 reason = f"{name_of(self.block)} may leave elements of '{self.old.name}' unwritten"
                 raise ALL_WRITTEN.refuse(reason, self.block)
@@ -181,7 +183,7 @@ def check_covers(program: Program, block: tir.Block) -> None:
             )
 
 
-def _check_runs(program: Program, block: tir.Block, axes: Sequence[tir.IterVar]) -> None:
+def check_runs(program: Program, block: tir.Block, axes: Sequence[tir.IterVar]) -> None:
     """Refuse a block that may not execute for some values of `axes`, as a loop may be empty (E0552)."""
     bound = zip(block.iter_vars, program.realize_of(block).iter_values, strict=True)
     used = {node for axis, value in bound if axis in axes for node in walk(value)}

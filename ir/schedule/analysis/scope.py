@@ -8,7 +8,7 @@ from enum import Enum
 from msgspec import Struct
 
 from ... import tir
-from ...visit import walk
+from ...visit import children, walk
 from ..conditions import NOT_ROOT
 from ..program import Program, child_blocks
 from ..tree import statements_in
@@ -99,13 +99,13 @@ def _touched_outside(node: tir.Stmt) -> tuple[set[tir.Buffer], set[tir.Buffer]]:
     stack = list(statements_in(node))
     while stack:
         statement = stack.pop()
-        if isinstance(statement, tir.BlockRealize):
-            continue
-        inside = statements_in(statement)
-        if not inside:
-            reads.update(inner.buffer for inner in walk(statement) if isinstance(inner, tir.BufferLoad))
-            writes.update(inner.buffer for inner in walk(statement) if isinstance(inner, tir.BufferStore))
-        stack.extend(inside)
+        if isinstance(statement, tir.BufferStore):
+            writes.add(statement.buffer)
+        for part in children(statement):
+            if isinstance(part, tir.PrimExpr):
+                reads.update(inner.buffer for inner in walk(part) if isinstance(inner, tir.BufferLoad))
+        if not isinstance(statement, tir.BlockRealize):
+            stack.extend(statements_in(statement))
     return reads, writes
 
 

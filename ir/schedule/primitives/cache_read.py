@@ -20,18 +20,22 @@ from ..analysis.caching import (
     scope_body,
     spot_between,
 )
+from ..analysis.order import check_private_copy
 from ..analysis.removal import OPAQUE, check_not_opaque
 from ..analysis.scope import Scope, scope_root
 from ..analysis.speculation import evaluable_box
 from ..analysis.written import WRITTEN_BEFORE, check_written_before, writes_all
 from ..arguments import Block
 from ..buffer_arguments import Blocks, BufferIndex, StorageScope
-from ..conditions import NOT_ROOT, name_of
+from ..conditions import IN_ORDER, NOT_ROOT, name_of
 from ..declaration import primitive
 from ..program import Program
 
 
-@primitive(requires=(ACCESSED, NOT_ROOT, ONE_WRITER, WRITTEN_BEFORE, IN_BOUNDS, OPAQUE), results=("block that copies",))
+@primitive(
+    requires=(ACCESSED, NOT_ROOT, ONE_WRITER, WRITTEN_BEFORE, IN_BOUNDS, OPAQUE, IN_ORDER),
+    results=("block that copies",),
+)
 def cache_read(
     program: Program,
     block: Block,
@@ -75,6 +79,7 @@ def cache_read(
         reader = program.current(member)
         program.replace(reader, cache.use(program, reader))
     allocate(program, program.current(root), cache.buffer)
+    check_private_copy(program, program.current(copied))
     return copied
 
 

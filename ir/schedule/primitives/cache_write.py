@@ -14,20 +14,21 @@ from ..analysis.caching import (
     region_in,
     spot_between,
 )
+from ..analysis.order import check_concurrent_loops
 from ..analysis.pipeline import is_region_covered
 from ..analysis.removal import OPAQUE, check_not_opaque
 from ..analysis.scope import Scope, scope_root
 from ..analysis.written import ALL_WRITTEN, FRESH, WRITTEN_BEFORE, check_starts_anew, check_written_before, writes_all
 from ..arguments import Block
 from ..buffer_arguments import Blocks, BufferIndex, StorageScope
-from ..conditions import NOT_ROOT, name_of
+from ..conditions import IN_ORDER, NOT_ROOT, name_of
 from ..declaration import primitive
 from ..program import Program
 from .cache_read import is_later, only_writer
 
 
 @primitive(
-    requires=(ACCESSED, NOT_ROOT, ONE_WRITER, FRESH, WRITTEN_BEFORE, ALL_WRITTEN, OPAQUE),
+    requires=(ACCESSED, NOT_ROOT, ONE_WRITER, FRESH, WRITTEN_BEFORE, ALL_WRITTEN, OPAQUE, IN_ORDER),
     results=("block that copies",),
 )
 def cache_write(
@@ -70,6 +71,7 @@ def cache_write(
         now = program.current(member)
         program.replace(now, cache.use(program, now))
     allocate(program, program.current(root), cache.buffer)
+    check_concurrent_loops(program, program.current(block))
     return copied
 
 

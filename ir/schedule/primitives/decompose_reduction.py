@@ -15,7 +15,7 @@ from ...visit import substitute, walk
 from ..analysis.blocks import COMM_REDUCE, DATA_PAR, check_reduction
 from ..analysis.copies import fresh_copy
 from ..analysis.order import accesses
-from ..analysis.pipeline import is_region_covered
+from ..analysis.pipeline import is_conditional, is_region_covered
 from ..analysis.reductions import STARTS_ALIKE, check_runs_once, start_condition
 from ..analysis.scope import Scope, scope_root
 from ..arguments import Block, Loop
@@ -51,6 +51,9 @@ def decompose_reduction(program: Program, block: Block, loop: Loop) -> tir.Block
     check_reduction(program, block, scope)
     realize = program.realize_of(block)
     _check_height(realize, loops[: loops.index(loop)], loop)
+    if is_conditional(program, block, loop):
+        reason = f"{name_of(block)} is under a condition, so that its first iterations may not execute"
+        raise STARTS_ALIKE.refuse(reason, block, loop)
     below = loops[loops.index(loop) :]
     spatial = [index for index, axis in enumerate(block.iter_vars) if axis.iter_type is DATA_PAR]
     kept = [other for other in below if any(uses(realize.iter_values[index], [other]) for index in spatial)]

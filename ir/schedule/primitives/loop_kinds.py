@@ -66,12 +66,14 @@ def bind(program: Program, loop: Loop, thread_axis: Text) -> None:
     _run_as(program, loop, tir.ForKind.THREAD_BINDING, thread_axis)
 
 
-@primitive()
+@primitive(requires=(IN_ORDER,))
 def unroll(program: Program, loop: Loop) -> None:
-    """Unroll a loop.
+    """Unroll a loop. If it was bound to threads, its iterations must be independent.
 
     Preserves: the order of everything. Comments stay.
     """
+    if loop.thread_binding is not None:
+        check_independent(program, loop, None)
     program.replace(loop, replace(loop, kind=tir.ForKind.UNROLLED, thread_binding=None))
 
 

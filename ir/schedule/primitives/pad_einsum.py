@@ -21,7 +21,7 @@ from ..analysis.blocks import COMM_REDUCE, DATA_PAR
 from ..analysis.caching import Spot, allocate, insert
 from ..analysis.loops import ALONE, outermost_loop
 from ..analysis.pipeline import check_stage_pipeline
-from ..analysis.reindexing import ONE_POINT, access_indices, check_covers, renamed_buffer
+from ..analysis.reindexing import ONE_POINT, access_indices, check_covers, check_runs, renamed_buffer
 from ..analysis.removal import OPAQUE
 from ..analysis.scope import scope_root
 from ..analysis.written import ALL_WRITTEN, FRESH, check_starts_anew, surely_stores
@@ -74,6 +74,7 @@ def pad_einsum(program: Program, block: Block, padding: Integers) -> None:
     outermost = outermost_loop(program, block)
     _check_einsum(block, padded)
     _check_runs_for_all(program, block)
+    check_runs(program, block, block.iter_vars)
     check_starts_anew(program, block, block.writes[0].buffer)
     check_covers(program, block)
     _check_loops(program, block, padded)

@@ -14,6 +14,7 @@ from ..analysis.affine import may_be_skipped
 from ..analysis.bindings import domains_of, fixed_domains
 from ..analysis.blocks import DATA_PAR
 from ..analysis.caching import ACCESSED, Cache, accessed_buffer, allocate, clipped
+from ..analysis.loops import not_negative
 from ..analysis.moving import blocks_under, parts_of, relaxed_loops
 from ..analysis.order import check_concurrent_loops, is_shared
 from ..analysis.pipeline import bindings_of, bound_region, check_stage_pipeline
@@ -167,7 +168,9 @@ class _LoopAccesses:
         named = [node for axis in self.box for node in walk(axis) if isinstance(node, tir.Var)]
         used = dict.fromkeys(around[node] for node in named if node in around)
         axes = [
-            tir.IterVar(tir.Range(loop.min, loop.extent), tir.Var(loop.loop_var.dtype, f"v{at}"), DATA_PAR)
+            tir.IterVar(
+                tir.Range(loop.min, not_negative(loop.extent)), tir.Var(loop.loop_var.dtype, f"v{at}"), DATA_PAR
+            )
             for at, loop in enumerate(used)
         ]
         own = {loop.loop_var: axis.var for loop, axis in zip(used, axes, strict=True)}
