@@ -12,7 +12,7 @@ from .host import Cell, Definition
 from .names import CapturedNames, Found, Scope, imported_names
 
 _MACROS = frozenset(("macro", "inline"))
-_PROGRAMS = frozenset(("rewriter",))
+_PROGRAMS = frozenset(("meta_class", "rewriter"))
 """Decorators of `tvm.script` whose classes are part of the program; definitions may be inside."""
 
 

@@ -169,6 +169,15 @@ def test_functions_in_a_rewriter_are_definitions() -> None:
     assert migration.text == text.replace("R.Object", "R.Any")
 
 
+def test_a_meta_class_is_part_of_the_program() -> None:
+    text = (
+        "from tvm.script import tirx as T\n\n\n@T.meta_class\nclass Ring:\n    def __init__(self, depth, *, stage=0):\n"
+        "        raise ValueError(depth)\n"
+    )
+    migration = migrate(Source("host.py", text))
+    assert (migration.renamed, migration.found, migration.text) == (0, (), text)
+
+
 def test_an_internal_error_in_a_file_does_not_end_the_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
