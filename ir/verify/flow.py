@@ -29,7 +29,7 @@ def _bounded(expr: tir.PrimExpr) -> tir.PrimExpr:
 def _step(condition: tir.PrimExpr) -> Where | Unknown:
     """Return the step into code that runs if `condition` holds."""
     is_known = not is_larger(condition, MAX_VALUE) and is_affine(condition)
-    return Where(condition) if is_known else UNKNOWN
+    return Where(condition) if is_known else Unknown(condition)
 
 
 class Flow:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from functools import cache
+import math
+from collections.abc import Iterator
+from functools import cache, reduce
 from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
 
 from .. import tir
+from ..dtype import int_range, is_bool, is_float
 from ..equal import structural_equal
+from ..fold import fold
 from ..visit import walk
 from .pairs import Stored
 from .partners import Partners, is_clear
-from .place import AccessSite, Iterate
+from .place import AccessSite, Iterate, ProgramPoint, Unknown
 from .solve import variables
 from .subject import Subject, is_write
 
@@ -79,6 +83,8 @@ def meetings(subject: Subject, loop: tir.For, sites: list[AccessSite], stored: S
     def is_own(site: AccessSite) -> bool:
         return _depends_on(subject, site, loop)
 
+    if not (is_together and has_barriers):
+        found += [Meeting(*pair, False if is_together else None) for pair in _decided_by_data(subject, sites)]
     sites = sorted([site for site in sites if is_clear(subject, site)], key=lambda site: site.in_init)
     stores = [
         site for site in sites if is_write(site) and not (side_by_side == "threads" and _reduces(subject, site, loop))
@@ -107,6 +113,68 @@ def meetings(subject: Subject, loop: tir.For, sites: list[AccessSite], stored: S
             found.append(Meeting(first, second, order[first] < order[second]))
     budget.meetings = most - len(found)
     return Meetings(found, is_complete=True)
+
+
+def _decided_by_data(subject: Subject, sites: list[AccessSite]) -> Iterator[tuple[AccessSite, AccessSite]]:
+    """Yield stores under a condition on an element of the buffer that they write, as if it held, and the read in it.
+
+    Only parameters count that are written nowhere else: some input makes the condition true.
+    """
+    inputs = {buffer.data for buffer in subject.function.buffer_map.values()}
+    doubts: dict[Unknown, list[AccessSite]] = {}
+    for site in sites:
+        if site.place.sole_doubt is not None and is_write(site) and site.node.buffer.data in inputs:
+            doubts.setdefault(site.place.sole_doubt, []).append(site)
+    for doubt, stores in doubts.items():
+        load = _tested(doubt.condition)
+        written = [] if load is None else [site for site in subject.flow.sites if _writes(site, load.buffer.data)]
+        if load is None or any(site.place.sole_doubt is not doubt for site in written):
+            continue
+        indices = tuple(map(subject.flow.resolve, load.indices))
+        reads = [
+            site
+            for site in sites
+            if site.node.buffer is load.buffer
+            and not is_write(site)
+            and structural_equal(tuple(map(subject.flow.resolve, site.node.indices)), indices)
+        ]
+        for store in stores:
+            steps = [step for step in store.place.steps() if step is not doubt]
+            certain = AccessSite(store.node, reduce(ProgramPoint, reversed(steps), ProgramPoint()), store.in_init)
+            if store.node.buffer is load.buffer and is_clear(subject, certain):
+                yield from (
+                    (certain, read) for read in reads if is_clear(subject, read) and not _is_flag(certain, read)
+                )
+
+
+def _writes(site: AccessSite, data: tir.Var) -> bool:
+    return is_write(site) and site.node.buffer.data is data
+
+
+def _is_flag(store: AccessSite, read: AccessSite) -> bool:
+    """Whether a constant is written to the element that is tested, which all iterations may do."""
+    is_constant = isinstance(store.node, tir.BufferStore) and isinstance(store.node.value, tir.IntImm | tir.FloatImm)
+    return is_constant and structural_equal(store.node.indices, read.node.indices)
+
+
+def _tested(condition: tir.PrimExpr | None) -> tir.BufferLoad | None:
+    """Return the element that a condition compares with a constant, if some value of it makes the condition true."""
+    match condition:
+        case tir.BufferLoad() as load:
+            return load
+        case tir.Not(a=tir.BufferLoad() as load):
+            return load
+        case tir.CmpOp(a=tir.BufferLoad() as load, b=tir.IntImm() | tir.FloatImm() as other):
+            results = [fold(type(condition), value, other, None) for value in (*_extremes(load.dtype), other)]
+            return load if any(isinstance(result, tir.IntImm) and result.value for result in results) else None
+        case _:
+            return None
+
+
+def _extremes(dtype: str) -> list[tir.PrimExpr]:
+    if is_float(dtype):
+        return [tir.FloatImm(dtype, -math.inf), tir.FloatImm(dtype, math.inf)]
+    return [tir.IntImm(dtype, end) for end in ((0, 1) if is_bool(dtype) else int_range(dtype))]
 
 
 def _partners(subject: Subject, loop: tir.For, sites: list[AccessSite]) -> dict[tir.Buffer, Partners]:

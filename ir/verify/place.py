@@ -36,6 +36,8 @@ class Inside(Struct, frozen=True, eq=False):
 class Unknown(Struct, frozen=True, eq=False):
     """An unknown condition on the execution of the statement: data, or a loop without a bound."""
 
+    condition: tir.PrimExpr | None = None
+
 
 UNKNOWN = Unknown()
 Step: TypeAlias = Iterate | Where | Inside | Unknown
@@ -56,13 +58,17 @@ MAX_CONDITIONS = 64
 class ProgramPoint:
     """A step, and the place before it. The empty place is the start of the function."""
 
-    __slots__ = ("__dict__", "conditions", "is_certain", "parent", "step")
+    __slots__ = ("__dict__", "conditions", "is_certain", "parent", "sole_doubt", "step")
 
     def __init__(self, parent: ProgramPoint | None = None, step: Step | None = None) -> None:
         self.parent = parent
         self.step = step
         self.is_certain: bool = not isinstance(step, Unknown) and (parent is None or parent.is_certain)
         """Whether no step is unknown."""
+        self.sole_doubt: Unknown | None = None if parent is None else parent.sole_doubt
+        """The step that is unknown, if there is exactly one."""
+        if isinstance(step, Unknown):
+            self.sole_doubt = step if parent is None or parent.is_certain else None
         self.conditions: int = isinstance(step, Where) + (0 if parent is None else parent.conditions)
         """Number of recorded conditions."""
 
@@ -70,7 +76,8 @@ class ProgramPoint:
         """Return the place after `step`."""
         if isinstance(step, Where) and self.conditions == MAX_CONDITIONS:
             step = UNKNOWN
-        return self if isinstance(step, Unknown) and not self.is_certain else ProgramPoint(self, step)
+        is_known = isinstance(step, Unknown) and not self.is_certain and self.sole_doubt is None
+        return self if is_known else ProgramPoint(self, step)
 
     def steps(self) -> Iterator[Step]:
         """Yield the steps to this place, the innermost first."""

@@ -258,3 +258,31 @@ def test_parts_of_signatures_and_attributes_are_nodes() -> None:
     ):
         assert codes(broken) == ["E0440"]
     assert codes(replace(function, attrs={"key": (1, {"inner": "text"}), "node": X, "none": None})) == []
+
+
+_GUARDED = [
+    ("C[5] > T.float32(0)", "C[i] = A[i]", True),
+    ("not C[5] > T.float32(0)", "C[i] = A[i]", True),
+    ("C[5] == T.float32(0) and i > 3", "C[i] = A[i]", True),
+    ("C[0] == T.float32(0)", "C[i] = T.float32(1)", True),
+    ("C[0] == T.float32(0)", "C[0] = T.float32(1)", False),  # all iterations may set a flag
+    ("C[i] > T.float32(0)", "C[i] = A[i]", False),
+    ("C[7] > T.float32(0) and i < 6", "C[i] = A[i]", False),
+    ('C[5] > T.float32("inf")', "C[i] = A[i]", False),  # never true
+    ("C[5] > A[5]", "C[i] = A[i]", False),  # not proven
+    ("C[5] > T.float32(0) and A[5] > T.float32(0)", "C[i] = A[i]", False),  # inputs may exclude both
+    ("A[5] > T.float32(0)", "A[5] = C[i]", False),  # not proven: each iteration writes it
+    ("A[5] > T.float32(0)", "C[i] = A[i]", False),
+]
+
+
+@pytest.mark.parametrize(("condition", "store", "races"), _GUARDED)
+@pytest.mark.parametrize("loop", ["T.parallel(8)", 'T.thread_binding(8, thread="blockIdx.x")'])
+def test_a_condition_must_not_read_what_other_iterations_write(
+    condition: str, store: str, races: bool, loop: str
+) -> None:
+    head = 'T.prim_func f(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):\n'
+    lines = f"    for i in {loop}:\n        if {condition}:\n            {store}\n"
+    assert [found.code for found in verify(parse(head + lines), "races")] == ["E0419"] * races
+    before = "    C[5] = T.float32(-1)\n    A[5] = T.float32(-1)\n"  # may make the condition false
+    assert not verify(parse(head + before + lines), "races")
