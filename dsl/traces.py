@@ -19,7 +19,7 @@ _CALL = re.compile(r"^(\s*(?:[^=()#]*=\s*)?)sch\.(?=\w+\()")
 """Start of a line that applies a primitive, with the names of its results."""
 _INDEX_MAP = re.compile(r"\b(?:tvm\.)?tirx?\.IndexMap\.from_func\(")
 """Index map as TVM's traces write it."""
-_GRAPH = re.compile(r'\s*\{\s*"root_index"')
+_GRAPH = re.compile(r'\s*\{\s*"root(_index)?"')
 """Start of a text that holds the graph of a node."""
 
 
@@ -61,16 +61,50 @@ _OPERATORS = ("Add", "Sub", "Mul", "Div", "Mod", "FloorDiv", "FloorMod", "Min", 
 
 
 def _with_index_maps(value: Any) -> Any:
-    """Return a trace with index maps for the texts in it that hold their graphs, as `tvm.ir.save_json` writes them."""
+    """Return a trace with index maps for the texts in it that hold their graphs, as `tvm.ir.save_json` of 0.21
+    or 0.27 writes them.
+    """
     if isinstance(value, list):
         return [_with_index_maps(item) for item in value]  # type: ignore[reportUnknownVariableType]
     if not (isinstance(value, str) and _GRAPH.match(value)):
         return value
     try:
         graph = json.loads(value)
-        return _decoded(graph["nodes"], int(graph["root_index"]), {})
-    except (ValueError, LookupError, TypeError) as wrong:
+        is_older = "root" in graph
+        nodes = _newer(graph["nodes"]) if is_older else graph["nodes"]
+        return _decoded(nodes, int(graph["root" if is_older else "root_index"]), {})
+    except (AttributeError, ValueError, LookupError, TypeError) as wrong:
         raise _no_trace(f"an index map cannot be read ({wrong})") from None
+
+
+def _newer(older: list[Any]) -> list[Any]:
+    """Return the nodes of a graph of TVM up to 0.21 as those of the newest: fields there are texts, and literals have no nodes."""
+    found: list[Any] = []
+    literals: list[Any] = []
+    for node in older:
+        kind, fields = node.get("type_key", "").rpartition(".")[2], node.get("attrs", {})
+        match kind:
+            case "":
+                found.append({"type": "None"})
+            case "Array":
+                found.append({"type": kind, "data": node.get("data", [])})
+            case "String":
+                found.append({"type": kind, "data": node.get("repr_str", "")})
+            case _:
+                data: dict[str, int] = {}
+                for name, text in fields.items():
+                    if name in ("dtype", "value"):
+                        is_type = name == "dtype"
+                        data["ty" if is_type else name] = len(older) + len(literals)
+                        literals.append(
+                            {"type": "PrimType", "data": {name: text}}
+                            if is_type
+                            else {"type": "int", "data": int(text)}
+                        )
+                    else:
+                        data[name] = 0 if text == "null" else int(text)
+                found.append({"type": kind, "data": data})
+    return found + literals
 
 
 def _decoded(nodes: list[Any], at: int, known: dict[int, Any]) -> Any:

@@ -145,3 +145,45 @@ def test_index_maps_in_the_json_of_tvm() -> None:
         "error[E0569]: invalid trace: an index map cannot be read ('BufferLoad' is not part of an index)\n"
         "  = help: pass the result of trace.as_json(), or the lines of trace.as_python()"
     )
+
+
+def test_index_maps_in_the_json_of_tvm_0_21() -> None:
+    def var(name: int) -> dict[str, object]:
+        return {
+            "type_key": "tir.Var",
+            "attrs": {"dtype": "int32", "name": str(name), "span": "0", "type_annotation": "3"},
+        }
+
+    def term(kind: str) -> dict[str, object]:
+        return {"type_key": f"tir.{kind}", "attrs": {"a": "4", "b": "7", "dtype": "int32", "span": "null"}}
+
+    nodes: list[dict[str, object]] = [
+        {"type_key": ""},
+        {"type_key": "ffi.Array", "data": [2, 4]},
+        var(5),
+        {"type_key": "PrimType", "attrs": {"dtype": "int32"}},
+        var(6),
+        {"type_key": "ffi.String", "repr_str": "i"},
+        {"type_key": "ffi.String", "repr_str": "j"},
+        {"type_key": "IntImm", "attrs": {"dtype": "int32", "span": "0", "value": "4"}},
+        {"type_key": "ffi.Array", "data": [2, 9, 10]},
+        term("FloorDiv"),
+        term("FloorMod"),
+        {
+            "type_key": "tir.IndexMap",
+            "attrs": {"final_indices": "8", "initial_indices": "1", "inverse_index_map": "null"},
+        },
+    ]
+    graph = json.dumps({"root": 11, "nodes": nodes, "b64ndarrays": [], "attrs": {"tvm_version": "0.21.0"}}, indent=2)
+    get: list[object] = ["GetBlock", [], ["double", "main"], ["b0"]]
+    for change in (
+        ["TransformLayout", ["b0", graph], [0, 1, None, 0], []],
+        ["TransformBlockLayout", ["b0"], [graph], []],
+    ):
+        made, replayed = Schedule(PROGRAMS["elements"]), Schedule(PROGRAMS["elements"])
+        if change[0] == "TransformLayout":
+            made.transform_layout("double", ("write", 0), lambda i, j: (i, j // 4, j % 4))
+        else:
+            made.transform_block_layout("double", lambda i, j: (i, j // 4, j % 4))
+        apply_trace(json.dumps([[get, change], []]), replayed)
+        assert tvms.structural_equal(made.mod, replayed.mod)
