@@ -221,7 +221,6 @@ LEFT_OUT = {
     "tir.analysis.verify_memory": "tvms.verify checks accesses of memory",
     "tir.get_default_tir_pipeline": _LOWERED,
     "tir.get_tir_pipeline": _LOWERED,
-    "tir.schedule.transform": "use Schedule.tensorize",
     "tir.tensor_intrin.metal": _HARDWARE,
     "tir.trace": "call print, or debug with 'tvms debug FILE'",
     "tir.transform.AnnotateDeviceRegions": _COMPILED,

@@ -10,6 +10,7 @@ from tvms.dsl.testing.oracle import assert_equivalent
 from tvms.ir.base import IRModule
 from tvms.ir.equal import structural_equal
 from tvms.tir import TensorIntrin
+from tvms.tir.schedule.transform import tile_with_tensor_intrin
 
 ON_CPU = (
     "dot_8x1_f32_avx2", "dot_16x1_f32_avx512", "dot_16x4_vnni", "dot_4x4_i8i8s32_neon", "dot_4x4_u8u8u32_udot",
@@ -129,3 +130,61 @@ def test_what_is_computed_is_compared_in_normal_form() -> None:
     schedule.tensorize(j1, "test_nibbles")
     assert_equivalent(before, schedule.mod)
     assert "T.match_buffer(A[vi_o, vj_o], (1,)" in schedule.mod.script()
+
+
+DOT = """
+T.prim_func dot(A: T.Buffer((6, 32), "uint8"), B: T.Buffer((3, 8, 16, 4), "int8"), C: T.Buffer((6, 48), "int32")):
+    for k, i, j in T.grid(32, 6, 48):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = 0
+            C[vi, vj] = C[vi, vj] + T.Cast("int32", A[vi, vk]) * T.Cast("int32", B[vj // 16, vk // 4, vj % 16, vk % 4])
+"""
+
+
+@pytest.mark.parametrize("order", ["k, i, j", "i, j, k", "j, k, i"])
+def test_loops_are_tiled_for_an_intrinsic(order: str) -> None:
+    extents = ", ".join([{"i": "6", "j": "48", "k": "32"}[name] for name in order.split(", ")])
+    text = DOT.replace("for k, i, j in T.grid(32, 6, 48)", f"for {order} in T.grid({extents})")
+    schedule = tvms.Schedule(tvms.parse(text), debug_mask="all")
+    block = schedule.get_block("C")
+    tiled = tile_with_tensor_intrin(schedule, block, "dot_16x4_vnni")
+    assert tiled is not None
+    loops = [schedule.get(loop) for loop in schedule.get_loops(block)]
+    assert [loop.extent.value for loop in loops[-2:]] == [16, 4]
+    assert schedule.get(tiled) is loops[-2]
+    assert_equivalent(tvms.parse(text), schedule.mod, integers=(-128, 128))
+    schedule.decompose_reduction(block, schedule.get_loops(block)[0])
+    schedule.tensorize(tiled, "dot_16x4_vnni")
+    assert_equivalent(tvms.parse(text), schedule.mod, integers=(-128, 128))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("48", "40"), ("in T.grid", "in T.grid"), ('"SSR"', '"SRS"')],
+    ids=["not a multiple", "fits", "other kinds"],
+)
+def test_loops_that_do_not_fit_an_intrinsic_stay(old: str, new: str) -> None:
+    schedule = tvms.Schedule(tvms.parse(DOT.replace(old, new)))
+    before = schedule.mod
+    found = tile_with_tensor_intrin(schedule, schedule.get_block("C"), "dot_16x4_vnni")
+    assert (found is None) == (schedule.mod is before) == (old != new)
+
+
+def test_loops_are_padded_for_an_intrinsic() -> None:
+    text = """
+T.prim_func gemm(A: T.Buffer((20, 33), "float16"), B: T.Buffer((33, 40), "float16"), C: T.Buffer((20, 40), "float32")):
+    for i, j, k in T.grid(20, 40, 33):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + T.Cast("float32", A[vi, vk]) * T.Cast("float32", B[vk, vj])
+"""
+    schedule = tvms.Schedule(tvms.parse(text), debug_mask="all")
+    block = schedule.get_block("C")
+    assert tile_with_tensor_intrin(schedule, block, "wmma_sync_16x16x16_f16f16f32") is None
+    assert tile_with_tensor_intrin(schedule, block, "wmma_sync_16x16x16_f16f16f32", allow_padding=True) is not None
+    assert [schedule.get(loop).extent.value for loop in schedule.get_loops(block)] == [2, 3, 3, 16, 16, 16]
+    assert_equivalent(tvms.parse(text), schedule.mod)
