@@ -83,11 +83,19 @@ def _has_steps(extent: tir.PrimExpr, loops: _Loops, reduced: Sequence[tir.For]) 
 
 
 def loops_of_reduction(realize: tir.BlockRealize, loops: Sequence[tir.For]) -> list[tir.For]:
-    """Return the loops of a reduction's iterators, and the loops whose domain depends on them."""
-    pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
-    values = [value for axis, value in pairs if axis.iter_type is tir.IterVarType.COMM_REDUCE]
+    """Return the loops of a reduction's iterators, and the loops whose domain depends on them.
+
+    A loop on which the domain of the iterators depends is around the reduction, even if a value uses it: after a split, the
+    inner extent does.
+    """
+    pairs = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
+    reduced = [(axis.dom, value) for axis, value in pairs if axis.iter_type is tir.IterVarType.COMM_REDUCE]
+    values = [value for _, value in reduced]
+    sizes = [dom.extent for dom, _ in reduced if dom is not None]
     found: list[tir.For] = []
     for loop in loops:
+        if any(uses(size, [loop]) for size in sizes):
+            continue
         if any(uses(value, [loop]) for value in values) or uses(loop.min, found) or uses(loop.extent, found):
             found.append(loop)
     return found

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from ...ir import relax, tir
 from ...ir.base import BaseFunc
+from ...ir.diagnostics import error
 from ...ir.dtype import is_bool, is_float
 from ...ir.numpy_dtype import numpy_dtype
 from ...ir.variables import free_variables
@@ -69,6 +70,10 @@ def random_inputs(
     return draw_inputs(function, random, sizes, integers, profile, constants, ranges or {}, least=1).values
 
 
+_ATTEMPTS = 20
+"""Number of draws of sizes, which may give an extent such as `16 - n` a negative value."""
+
+
 def draw_inputs(
     function: tir.PrimFunc | relax.Function,
     random: np.random.Generator,
@@ -87,15 +92,26 @@ def draw_inputs(
     known: Any = {}
     least = 1 if profile == "plain" else least
 
-    def dimension(size: tir.PrimExpr) -> int:
+    def dimension(size: tir.PrimExpr, is_small: bool) -> int:
         for variable in free_variables(size):
             if isinstance(variable, tir.Var) and variable not in known:
-                options = range(least, 6) if profile == "plain" or len(known) > 1 else [n for n in _SIZES if n >= least]
+                options = range(least, 6) if is_small or len(known) > 1 else [n for n in _SIZES if n >= least]
                 known[variable] = (sizes or {}).get(variable.name, int(random.choice(options)))
         return int(compile_expr(size)(known))
 
     arguments = arguments_of(function)
-    shapes = [tuple([dimension(size) for size in argument.shape or ()]) for argument in arguments]
+    for attempt in range(_ATTEMPTS):
+        known.clear()
+        is_small = profile == "plain" or attempt > 0
+        shapes = [tuple([dimension(size, is_small) for size in argument.shape or ()]) for argument in arguments]
+        negative = [
+            argument.name for argument, shape in zip(arguments, shapes, strict=True) if min(shape, default=0) < 0
+        ]
+        if not negative:
+            break
+    else:
+        help = "give sizes for which no extent is negative"
+        raise error("E0806", f"the sizes that were drawn give '{negative[0]}' a negative extent", None, help)
     named = [f"{variable.name} = {value}" for variable, value in known.items()]
     values = [
         _value(

@@ -77,3 +77,26 @@ def test_a_reduction_over_nothing_is_its_initial_value(body: str, size: str) -> 
         result = np.zeros(4, "int32")
         run(0, np.ones((4, 8), "int32"), result)
         assert result.tolist() == [7] * 4
+
+
+def test_a_reduction_whose_extent_a_loop_determines() -> None:
+    """The inner extent of a split uses that loop too, but the reduction starts anew in each of its iterations."""
+    text = """
+T.prim_func f(A: T.Buffer((4, 4), "int32"), C: T.Buffer((4,), "int32")):
+    for i in range(4):
+        for k0, k1 in T.grid(2, (i + 1) // 2):
+            with T.block("sum"):
+                vi = T.axis.spatial(4, i)
+                vk = T.axis.reduce(i, k0 * ((i + 1) // 2) + k1)
+                T.where(k0 * ((i + 1) // 2) + k1 < i)
+                T.reads(A[vi, vk])
+                T.writes(C[vi])
+                with T.init():
+                    C[vi] = 7
+                C[vi] = C[vi] + A[vi, vk]
+"""
+    module, result = tvms.parse(text), np.zeros(4, "int32")
+    tvms.interpret(module, "f", [np.ones((4, 4), "int32"), result])
+    compiled = np.zeros(4, "int32")
+    tvms.compile(module)["f"](np.ones((4, 4), "int32"), compiled)
+    assert result.tolist() == compiled.tolist() == [7, 8, 9, 10]

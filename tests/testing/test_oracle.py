@@ -255,3 +255,18 @@ def test_arrays_with_strides_lie_in_their_memory(strides: tuple[int, int]) -> No
         assert high <= last
         if 0 not in strides:
             np.testing.assert_array_equal(array, value)
+
+
+def test_sizes_that_give_no_extent_a_negative_value_are_drawn() -> None:
+    text = """
+T.prim_func main(a: T.handle, B: T.Buffer((1,), "int32")):
+    n = T.int32()
+    A = T.match_buffer(a, ({}, n), "int32")
+    B[0] = 0
+"""
+    module = tvms.parse(text.format("16 - n"))
+    for seed in range(20):
+        assert_equivalent(module, module, seed=seed)
+    never = tvms.parse(text.format("0 - n"))
+    with pytest.raises(tvms.TvmsError, match="the sizes that were drawn give 'A' a negative extent"):
+        assert_equivalent(never, never, profiles=("plain",))

@@ -62,7 +62,8 @@ class Reindexing(Struct, frozen=True):
         now = program.current(self.block)
         program.replace(now, program.rewrite(now, self._instead))
         allocate(program, program.current(scope), self.new)
-        check_private_copy(program, program.current(copied))
+        if not self.writes:
+            check_private_copy(program, program.current(copied))
         inside = Scope(program.current(scope))
         for looked_up in copied.reads[1:]:
             for writer in inside.writers.get(looked_up.buffer, ()):

@@ -12,7 +12,7 @@ from ...analysis.proof import prove
 from ...base import Node
 from ...idioms import is_one, is_zero
 from ...intern import has_effects
-from ...visit import substitute
+from ...visit import substitute, walk
 from ..analysis.blocks import check_complete, check_not_output
 from ..analysis.caching import scope_body
 from ..analysis.pipeline import check_stage_pipeline
@@ -123,7 +123,11 @@ def _value_of_element(block: tir.Block) -> Callable[[tuple[tir.PrimExpr, ...]], 
 
 
 def check_value(block: tir.Block, value: tir.PrimExpr) -> None:
-    """Refuse a value with side effects (E0542), as the number of its evaluations would change."""
+    """Refuse a value with side effects, as the number of its evaluations would change, or in terms of views (E0542)."""
+    views = {match_buffer.buffer for match_buffer in block.match_buffers}
+    used = next((node for node in walk(value) if isinstance(node, tir.BufferLoad) and node.buffer in views), None)
+    if isinstance(used, tir.BufferLoad):
+        raise SINGLE_STORE.refuse(f"{name_of(block)} loads from '{used.buffer.name}', which only it declares", block)
     if has_effects(value):
         raise SINGLE_STORE.refuse(f"{name_of(block)} makes calls that may have side effects", block)
 

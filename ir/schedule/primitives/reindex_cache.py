@@ -23,7 +23,7 @@ from ..analysis.scope import Scope, scope_root
 from ..analysis.written import ALL_WRITTEN, FRESH, WRITTEN_BEFORE
 from ..arguments import Block
 from ..buffer_arguments import BufferIndex, StorageScope
-from ..conditions import DISTINCT_WRITES, FIXED_DOMAINS, NOT_ROOT, STAGE_PIPELINE, Condition, name_of
+from ..conditions import DISTINCT_WRITES, FIXED_DOMAINS, IN_ORDER, NOT_ROOT, STAGE_PIPELINE, Condition, name_of
 from ..declaration import primitive
 from ..layout_arguments import INJECTIVE, IndexMap
 from ..program import Program
@@ -48,7 +48,7 @@ _SHARED = (
 )
 
 
-@primitive(requires=(*_SHARED, IN_BOUNDS, WRITTEN_BEFORE), results=("block that copies",))
+@primitive(requires=(*_SHARED, IN_BOUNDS, WRITTEN_BEFORE, IN_ORDER), results=("block that copies",))
 def reindex_cache_read(
     program: Program, block: Block, read_buffer_index: BufferIndex, storage_scope: StorageScope, index_map: IndexMap
 ) -> tir.Block:
