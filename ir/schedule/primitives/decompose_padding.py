@@ -19,6 +19,7 @@ from ..analysis.bindings import domains_of
 from ..analysis.blockizing import with_indices
 from ..analysis.blocks import DATA_PAR, check_complete
 from ..analysis.copies import fresh_copy
+from ..analysis.loops import not_negative
 from ..analysis.order import tells_iterators
 from ..analysis.pipeline import bindings_of
 from ..analysis.scope import Scope, scope_root
@@ -135,7 +136,7 @@ def _part(
         return None
     least = simplify(span.min, domains)
     extent = simplify(make.add(make.sub(span.max, least), 1), domains)
-    return axis.dom if uses(least, far) or uses(extent, far) else tir.Range(least, extent)
+    return axis.dom if uses(least, far) or uses(extent, far) else tir.Range(least, not_negative(extent))
 
 
 def _limits(value: tir.PrimExpr, condition: tir.PrimExpr, loops: tuple[tir.For, ...]) -> Interval:

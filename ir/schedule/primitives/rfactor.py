@@ -16,7 +16,7 @@ from ...visit import substitute, walk
 from ..analysis.bindings import domains_of
 from ..analysis.blocks import COMM_REDUCE, DATA_PAR, check_reduction
 from ..analysis.caching import allocate
-from ..analysis.loops import check_starts_at_zero
+from ..analysis.loops import check_starts_at_zero, not_negative
 from ..analysis.pipeline import check_stage_pipeline
 from ..analysis.reductions import (
     KNOWN_REDUCER,
@@ -196,7 +196,7 @@ class _Parts(Struct):
 
     def _axis_of(self, loop: tir.For, kind: tir.IterVarType) -> tir.IterVar:
         variable = tir.Var(loop.loop_var.dtype, f"v{loop.loop_var.name}")
-        return tir.IterVar(tir.Range(loop.min, loop.extent), variable, kind)
+        return tir.IterVar(tir.Range(loop.min, not_negative(loop.extent)), variable, kind)
 
     def nest(self, loops: Sequence[tir.For]) -> tuple[tir.Stmt, tir.Block]:
         """Return the nest that computes the partial results, and its block (TVM: `RFactorBlockCreator`)."""
