@@ -51,6 +51,11 @@ class PrimExpr(Arithmetic["PrimExpr"], Node, frozen=True, eq=False):
 
     dtype: str
 
+    @property
+    def ty(self) -> Type:
+        """Type of the value in TVM 0.27."""
+        return PrimType(self.dtype)
+
 
 class Var(PrimExpr, frozen=True, eq=False):
     name: str

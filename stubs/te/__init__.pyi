@@ -31,6 +31,7 @@ from tvms.ir.tir import DeclBuffer as DeclBuffer
 from tvms.ir.tir import Div as Div
 from tvms.ir.tir import EQ as EQ
 from tvms.ir.tir import Evaluate as Evaluate
+from tvms.ir.tir import PrimExpr as Expr
 from tvms.ir.te.extern import ExternOp as ExternOp
 from tvms.ir.tir import FloatImm as FloatImm
 from tvms.ir.tir import FloorDiv as FloorDiv

@@ -25,6 +25,7 @@ from tvms.ir.tir import DeclBuffer as DeclBuffer
 from tvms.ir.tir import Div as Div
 from tvms.ir.tir import EQ as EQ
 from tvms.ir.tir import Evaluate as Evaluate
+from tvms.ir.api.tir import Expr as Expr
 from tvms.ir.tir import FloatImm as FloatImm
 from tvms.ir.tir import FloorDiv as FloorDiv
 from tvms.ir.tir import FloorMod as FloorMod

@@ -180,3 +180,10 @@ def test_threads_see_what_others_write_to_memory_that_they_share(scope: str, cov
     flags = flags_of(THREADS.replace("SCOPE", scope))
     assert flags["C"] == (True, covers, True)
     assert flags["root"] == (True, True, covers)
+
+
+def test_values_have_the_types_of_tvm_0_27() -> None:
+    value = tir.Var("x", "int64") + 1
+    assert isinstance(value, tir.Expr)
+    assert value.ty.dtype == "int64"
+    assert tvms.structural_equal(value.ty, tvms.ir.PrimType("int64"))

@@ -32,6 +32,7 @@ from .expressions import (
     Cast,
     CommReducer,
     Div,
+    Expr,
     FloatImm,
     FloorDiv,
     FloorMod,
@@ -97,7 +98,7 @@ SBlock, SBlockRealize = Block, BlockRealize
 __all__ = [
     "EQ", "GE", "GT", "LE", "LT", "NE", "Add", "Allocate", "AllocateConst", "And", "AssertStmt", "AttrStmt", "BijectiveLayout", "Block",
     "BlockRealize", "BlockScope", "Broadcast", "Buffer", "BufferLoad", "BufferRealize", "BufferRegion", "BufferStore", "BufferType",
-    "Call", "CallEffectKind", "Cast", "CommReducer", "DeclBuffer", "Div", "Evaluate", "FloatImm", "FloorDiv", "FloorMod", "For", "ForKind",
+    "Call", "CallEffectKind", "Cast", "CommReducer", "DeclBuffer", "Div", "Evaluate", "Expr", "FloatImm", "FloorDiv", "FloorMod", "For", "ForKind",
     "IfThenElse", "IndexMap", "IntImm", "IterVar", "Layout", "Let", "LetStmt", "MatchBufferRegion", "Max", "Min", "Mod", "Mul",
     "Not", "Or", "PrimExpr", "PrimFunc", "ProducerLoad", "ProducerRealize", "ProducerStore", "PyStmtExprMutator", "PyStmtExprVisitor", "Ramp", "Reduce", "SBlock", "SBlockRealize", "Schedule",
     "ScheduleError", "ScheduleState", "Select", "SeqStmt", "Shuffle", "SizeVar", "Stmt", "StmtSRef", "StringImm", "Sub", "TensorIntrin", "Var", "While",

@@ -74,7 +74,7 @@ FloorDiv, FloorMod, Min, Max = map(_binary, (tir.FloorDiv, tir.FloorMod, tir.Min
 EQ, NE, LT, LE, GT, GE, And, Or = (
     _binary(kind, "bool") for kind in (tir.EQ, tir.NE, tir.LT, tir.LE, tir.GT, tir.GE, tir.And, tir.Or)
 )
-PrimExpr = tir.PrimExpr
+PrimExpr = Expr = tir.PrimExpr
 
 
 @constructor(tir.Select)

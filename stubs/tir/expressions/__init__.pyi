@@ -9,6 +9,7 @@ from tvms.ir.tir import Cast as Cast
 from tvms.ir.tir import CommReducer as CommReducer
 from tvms.ir.tir import Div as Div
 from tvms.ir.tir import EQ as EQ
+from tvms.ir.api.tir.expressions import Expr as Expr
 from tvms.ir.tir import FloatImm as FloatImm
 from tvms.ir.tir import FloorDiv as FloorDiv
 from tvms.ir.tir import FloorMod as FloorMod
