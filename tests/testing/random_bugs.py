@@ -53,8 +53,8 @@ FIRST_ROUND = (
     Mutant("decompose_reduction expects the spatial axes first", "schedule", "ir/schedule/primitives/decompose_reduction.py",
            "tuple([realize.iter_values[index] for index in spatial]), _TRUE", "realize.iter_values[: len(axes)], _TRUE"),
     Mutant("statements in branches touch no buffer", "schedule", "ir/schedule/analysis/scope.py",
-           "        if isinstance(statement, tir.BlockRealize):\n            continue\n        inside = statements_in(statement)",
-           "        if isinstance(statement, tir.BlockRealize | tir.IfThenElse):\n            continue\n        inside = statements_in(statement)"),
+           "        if not isinstance(statement, tir.BlockRealize):\n            stack.extend(statements_in(statement))",
+           "        if not isinstance(statement, tir.BlockRealize | tir.IfThenElse):\n            stack.extend(statements_in(statement))"),
     # --- Graphs
     Mutant("a split of texts at 0 places is unlimited", "texts", "ir/ops/texts.py",
            "most = -1 if int(a.maxsplit) < 0 else", "most = -1 if int(a.maxsplit) <= 0 else"),

@@ -152,7 +152,7 @@ class PrimitiveMethods:
         threads. Comments stay.
         """
     def unroll(self, loop: tvms.ir.schedule.handles.LoopRV) -> None:
-        """Unroll a loop.
+        """Unroll a loop. If it was bound to threads, its iterations must be independent.
 
         Preserves: the order of everything. Comments stay.
         """
