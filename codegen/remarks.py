@@ -84,7 +84,8 @@ def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'s' * (count != 1)}"
 
 
-def _line(span: Span | None) -> int:
+def line_of(span: Span | None) -> int:
+    """Return the line at which a span starts; 0 without a span."""
     return 0 if span is None else span.source.text.count("\n", 0, span.start) + 1
 
 
@@ -92,7 +93,7 @@ def _of_loops(func: tir.PrimFunc) -> Iterator[tuple[str, int]]:
     for loop, reason in declined_loops(func):
         stores = [node for node in walk(loop.body) if isinstance(node, tir.BufferStore)]
         span = loop.span or next((store.span for store in stores if store.span is not None), None)
-        yield f"vectorized loop '{loop.loop_var.name}' is scalar: {reason}", _line(span)
+        yield f"vectorized loop '{loop.loop_var.name}' is scalar: {reason}", line_of(span)
 
 
 def _of_vectors(func: tir.PrimFunc) -> Iterator[tuple[str, int]]:
@@ -115,7 +116,7 @@ def _of_vectors(func: tir.PrimFunc) -> Iterator[tuple[str, int]]:
                 pass
         what = "load of" if is_load else "store to"
         kind = "gather" if is_load else "scatter"
-        yield f"vector {what} '{node.buffer.name}' is a {kind}: {lanes} lanes {apart}", _line(node.span)
+        yield f"vector {what} '{node.buffer.name}' is a {kind}: {lanes} lanes {apart}", line_of(node.span)
 
 
 def _of_accumulators(function: str, in_memory: dict[str, dict[str, int]]) -> Iterator[str]:

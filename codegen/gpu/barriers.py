@@ -142,7 +142,7 @@ class _Inserter(Rewriter):
     def _memory_accesses(self, *nodes: Node) -> list[_MemoryAccess]:
         """Return the accesses to memory that threads share and write, including those of calls through pointers."""
         found: list[_MemoryAccess] = []
-        for part, conditions in [access for node in nodes for access in _accesses(node)]:
+        for part, conditions in [access for node in nodes for access in accesses_in(node)]:
             if isinstance(part, tir.Call):
                 found += _by_pointers(part)
             elif _is_shared(part.buffer.data) or part.buffer.data in self._written:
@@ -205,7 +205,7 @@ def _has_effect(call: tir.Call) -> bool:
 _Access = tir.BufferLoad | tir.BufferStore | tir.Call
 
 
-def _accesses(node: Node) -> Iterator[tuple[_Access, tuple[tir.PrimExpr, ...]]]:
+def accesses_in(node: Node) -> Iterator[tuple[_Access, tuple[tir.PrimExpr, ...]]]:
     """Yield the accesses in `node`, each with the conditions under which it executes."""
     stack: list[tuple[Node | None, tuple[tir.PrimExpr, ...]]] = [(node, ())]
     while stack:

@@ -5,7 +5,7 @@
 
 If every access of a dimension adds the same expression of thread and block indices (for shared memory, of
 block indices), the dimension only needs the range of the rest. The same holds for a loop around all
-accesses, if no two of its iterations access the same element. (TVM: `PlanAndUpdateBufferAllocationLocation`
+accesses, if no two of its iterations access the same element. Padding of rows of shared memory stays. (TVM: `PlanAndUpdateBufferAllocationLocation`
 and `CompactBufferAllocation`.)
 """
 
@@ -26,6 +26,7 @@ from ...ir.intern import Nodes
 from ...ir.linear import linear
 from ...ir.sums import Sum, render
 from ...ir.visit import children, walk
+from ..lower.compact import is_padded
 from ..lower.rewriter import Rewriter
 from .kernel import Kernel, scope_of
 from .places import domains_of, parts_in
@@ -139,7 +140,9 @@ class _RequiredExtents:
         most, least = max(bound.max for bound in bounds), min(bound.min for bound in bounds)
         if first is None or least < 0 or most > 2**31 or not self._are_apart(first, most + 1):
             return whole
-        if isinstance(whole, tir.IntImm) and most + 1 >= whole.value:
+        if isinstance(whole, tir.IntImm) and (
+            most + 1 >= whole.value or (not first.terms and is_padded(buffer, axis, most + 1))
+        ):
             return whole
         compacter.indices.update({(access, axis): rest for access, rest in zip(found, rests, strict=True)})
         return tir.IntImm(whole.dtype, most + 1)

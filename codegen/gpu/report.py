@@ -9,6 +9,7 @@ from ...ir import tir
 from ...ir.dtype import element_bytes
 from ...ir.visit import walk
 from ..names import mangle
+from ..remarks import Remark, line_of
 from ..runtime.sizes import size_text
 from ..target import Target
 from .architectures import ARCHITECTURES, occupancy
@@ -16,8 +17,9 @@ from .dynamic_memory import dynamic_bytes
 from .kernel import Axis, Kernel, scope_of
 from .program import DeviceProgram
 from .ptxas import assemble, find_ptxas
+from .transactions import barrier_count, wasteful
 
-_HEAD = ("kernel", "blocks", "threads", "registers", "shared", "stack", "spilled", "occupancy")
+_HEAD = ("kernel", "blocks", "threads", "barriers", "registers", "shared", "stack", "spilled", "occupancy")
 
 
 def report(program: DeviceProgram, target: Target, width: int | None = None) -> str:
@@ -31,7 +33,8 @@ def report(program: DeviceProgram, target: Target, width: int | None = None) -> 
     rows: list[tuple[str, ...]] = [_HEAD]
     for name, kernel in program.kernels.items():
         used = usage.get(mangle(name))
-        head = (name, _shape(kernel.blocks), _shape(kernel.threads))
+        count, is_exact = barrier_count(kernel.body)
+        head = (name, _shape(kernel.blocks), _shape(kernel.threads), f"{count}{'' if is_exact else '+'}")
         if used is None:
             rows.append((*head, "?", _bytes(shared_bytes(kernel)), "?", "?", "?"))
             continue
@@ -46,6 +49,9 @@ def report(program: DeviceProgram, target: Target, width: int | None = None) -> 
         lines.append("registers and occupancy need ptxas: pip install nvidia-cuda-nvcc")
     elif made.problem:
         lines.append(f"ptxas for {target.arch}: {made.problem}")
+    for name, kernel in program.kernels.items():
+        remarks = [Remark(name, str(item), line_of(item.access.span)) for item in wasteful(kernel)]
+        lines += [f"{name}, {remark}" for remark in remarks]
     return "\n".join([f"kernels for {target.arch}", *lines])
 
 

@@ -25,6 +25,8 @@ from .rewriter import Rewriter
 from .uses import Scope, Use, Uses
 
 Box: TypeAlias = tuple[tir.Range, ...]
+_BANKS = 32
+"""The number of banks of shared memory."""
 
 
 def compact_buffers(func: tir.PrimFunc) -> tir.PrimFunc:
@@ -38,6 +40,15 @@ def compact_buffers(func: tir.PrimFunc) -> tir.PrimFunc:
         if found and buffer.data not in uses.escaped and not buffer.strides and buffer.elem_offset is None:
             compacter.cut(buffer, hull([_part(use, buffer, home) for use in found], buffer.shape))
     return replace(func, body=compacter.rewrite(func.body)) if compacter.starts else func
+
+
+def is_padded(buffer: tir.Buffer, axis: int, length: int) -> bool:
+    """Return whether rows of shared memory are a little longer than the `length` elements that all threads use of them, so
+    that the elements of a column are in different banks.
+    """
+    extent = buffer.shape[axis]
+    is_row = axis > 0 and buffer.scope.startswith("shared")
+    return is_row and isinstance(extent, tir.IntImm) and extent.value - length < _BANKS
 
 
 def _tag(scope: Scope) -> str:
@@ -77,19 +88,23 @@ class _Compacter(Rewriter):
 
     def cut(self, buffer: tir.Buffer, box: Box) -> None:
         """Reduce `buffer` to `box`, in the dimensions where the box is known to be smaller."""
-        axes = [self._smaller(buffer, part, extent) for part, extent in zip(box, buffer.shape, strict=True)]
+        axes = [self._smaller(buffer, axis, part) for axis, part in enumerate(box)]
         if any(part.extent is not extent for part, extent in zip(axes, buffer.shape, strict=True)):
             self.starts[buffer] = tuple([part.min for part in axes])
             self.buffers[buffer] = replace(buffer, shape=tuple([part.extent for part in axes]))
 
-    def _smaller(self, buffer: tir.Buffer, part: tir.Range, extent: tir.PrimExpr) -> tir.Range:
-        """Return `part` of a dimension, or the whole dimension if `part` is not known to be smaller or its start is
-        not invariant.
+    def _smaller(self, buffer: tir.Buffer, axis: int, part: tir.Range) -> tir.Range:
+        """Return `part` of a dimension, or the whole dimension if `part` is not known to be smaller, its start is not
+        invariant, or the rest is padding.
         """
-        length, whole = part.extent, tir.Range(make.const(0, extent.dtype), extent)
+        extent, length = buffer.shape[axis], part.extent
+        whole = tir.Range(make.const(0, extent.dtype), extent)
         if not isinstance(length, tir.IntImm) or any(self._moves(node, buffer) for node in walk(part.min)):
             return whole
+        starts_row = isinstance(part.min, tir.IntImm) and part.min.value == 0
         if isinstance(extent, tir.IntImm) and extent.value <= length.value:
+            return whole
+        if starts_row and is_padded(buffer, axis, length.value):
             return whole
         return tir.Range(part.min, make.const(length.value, extent.dtype))
 
