@@ -79,7 +79,6 @@ LEFT_OUT = {
     "meta_schedule.cost_model": _MEASURED,
     "meta_schedule.mutator.MutateParallel": "the outer loops of a schedule run in parallel as a whole; there is no number to change",
     "meta_schedule.postproc.DisallowAsyncStridedMemCopy": _HARDWARE,
-    "meta_schedule.postproc.RewriteCooperativeFetch": _POSTPROC,
     "meta_schedule.postproc.RewriteLayout": _POSTPROC,
     "meta_schedule.postproc.VerifyGPUCode": "tvms.compile says what a GPU cannot run",
     "meta_schedule.postproc.VerifyVTCMLimit": _HARDWARE,

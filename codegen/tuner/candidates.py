@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log2
+from math import log2, prod
 from random import Random
 from typing import Any
 
@@ -133,7 +133,7 @@ def has_choice(instruction: Instruction) -> bool:
 
 
 def mutated(instruction: Instruction, random: Random) -> Any:
-    """Return another decision: a neighbor or any other candidate, or factors of which one gives a prime to another one."""
+    """Return another decision: a neighbor or any other candidate, or factors of which one gives a part to another one."""
     decision = instruction.decision
     if instruction.primitive.name == "sample_categorical":
         count = len(instruction.arguments["candidates"])
@@ -148,9 +148,10 @@ def mutated(instruction: Instruction, random: Random) -> Any:
         return None
     giver = random.choice(givers)
     taker = random.choice([index for index in range(len(factors)) if index != giver])
-    prime = random.choice([prime for prime, _ in prime_factors(factors[giver])])
-    factors[giver] //= prime
-    factors[taker] *= prime
+    primes = [prime for prime, count in prime_factors(factors[giver]) for _ in range(count)]
+    moved = prod(random.sample(primes, random.choice((1, 1, random.randint(1, len(primes))))))
+    factors[giver] //= moved
+    factors[taker] *= moved
     is_perfect = instruction.primitive.name == "sample_perfect_tile"
     largest = instruction.arguments.get("max_innermost_factor", 16) if is_perfect else -1
     return None if 0 < largest < factors[-1] else tuple(factors)

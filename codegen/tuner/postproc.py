@@ -9,19 +9,25 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from ...ir import tir
+from ...ir.dtype import element_bytes
 from ...ir.idioms import uses
-from ...ir.schedule import BlockRV, LoopRV, Schedule, ScheduleError
+from ...ir.schedule import BlockRV, ExprRV, LoopRV, Schedule, ScheduleError
 from ...ir.schedule.tree import walk_statements
+from ...ir.visit import walk
 from .annotated_loops import change_loops, take_request
-from .block_facts import annotation_of
+from .block_facts import annotation_of, extent_of
 from .rule import INTRINSIC, wrong
 from .threads import bind_unbound, blocks_of, is_bound
 
 __all__ = [
-    "DisallowDynamicLoop", "Postproc", "PyPostproc", "RewriteParallelVectorizeUnroll", "RewriteReductionBlock", "RewriteTensorize",
+    "DisallowDynamicLoop", "Postproc", "PyPostproc", "RewriteCooperativeFetch", "RewriteParallelVectorizeUnroll", "RewriteReductionBlock", "RewriteTensorize",
     "RewriteUnboundBlock",
 ]  # fmt: skip
 
+_FETCH, _FETCHING, _WARP = "meta_schedule.cooperative_fetch", ("threadIdx.y", "threadIdx.x"), 32
+"""Annotation of copies, the threads that share one, and the number of those that execute together."""
+_WIDEST = 4
+"""Bytes of the widest value of a copy with vectors."""
 _START = "meta_schedule.auto_tensorize_init"
 """Annotation of a block with the intrinsic that starts its reduction."""
 
@@ -41,7 +47,7 @@ class Postproc(ABC):
         """
         if kind == "cuda":
             return [
-                DisallowDynamicLoop(), RewriteUnboundBlock(), RewriteParallelVectorizeUnroll(), RewriteReductionBlock(),
+                DisallowDynamicLoop(), RewriteCooperativeFetch(), RewriteUnboundBlock(), RewriteParallelVectorizeUnroll(), RewriteReductionBlock(),
             ]  # fmt: skip
         if kind not in ("llvm", "vnni", "avx512"):
             raise wrong(f"argument 1, 'kind' to create: there are no postprocessors for {kind!r}", "use 'llvm'")
@@ -114,6 +120,47 @@ class RewriteUnboundBlock(Postproc):
         return True
 
 
+class RewriteCooperativeFetch(Postproc):
+    """Divide copies with the annotation `meta_schedule.cooperative_fetch` among the threads that are bound before them, each of which copies that
+    many elements together (TVM: `RewriteCooperativeFetch`).
+    """
+
+    def apply(self, sch: Schedule) -> bool:
+        """See `Postproc`."""
+        threads: dict[str, int] = {}
+        copies: list[tuple[BlockRV, int, dict[str, int]]] = []
+        for inst in sch.trace.insts:
+            given = inst.arguments
+            if inst.primitive.name == "bind" and given["thread_axis"] in _FETCHING:
+                threads[given["thread_axis"]] = extent_of(sch, given["loop"]) or 1
+            elif inst.primitive.name == "annotate" and given["ann_key"] == "warp_execution":
+                threads["threadIdx.x"] = _WARP
+            elif inst.primitive.name == "annotate" and given["ann_key"] == _FETCH and "threadIdx.x" in threads:
+                value = given["ann_val"]
+                lanes = int(sch.get(value)) if isinstance(value, ExprRV) else int(getattr(value, "value", value))
+                copies.append((given["block_or_loop"], lanes, dict(threads)))
+        for block, lanes, extents in copies:
+            sch.unannotate(block, _FETCH)
+            _divide(sch, block, lanes, extents)
+        return True
+
+
+def _divide(sch: Schedule, block: BlockRV, lanes: int, threads: dict[str, int]) -> None:
+    """Divide the innermost loop of a copy among threads, and the elements of a thread into vectors of up to 4 bytes each."""
+    loop = sch.get_loops(block)[-1]
+    extent = extent_of(sch, loop)
+    values = [node for node in walk(sch.get(block).body) if isinstance(node, tir.BufferLoad | tir.Cast)]
+    widest = max((element_bytes(node.dtype) for node in values), default=0)
+    is_whole = extent is not None and extent % lanes == 0 and widest <= _WIDEST
+    bound = [axis for axis in _FETCHING if axis in threads]
+    factors = [threads[axis] for axis in bound] + ([lanes] if lanes > 1 and is_whole else [])
+    _, *inner = sch.split(loop, factors=[None, *factors])
+    if lanes > 1 and is_whole:
+        sch.vectorize(inner[-1])
+    for axis, part in reversed(list(zip(bound, inner, strict=False))):
+        sch.bind(part, axis)
+
+
 class RewriteParallelVectorizeUnroll(Postproc):
     """Make loops parallel, vectors, and unrolled as the annotations of functions say (TVM: `RewriteParallelVectorizeUnroll`)."""
 
@@ -142,11 +189,13 @@ class RewriteTensorize(Postproc):
             if INTRINSIC not in sch.get(block).annotations:
                 continue
             name = annotation_of(sch.get(block), INTRINSIC)
+            if not name and not self._vectorizes:
+                continue
             sch.unannotate(block, INTRINSIC)
             try:
                 if name:
                     sch.tensorize(block, name)
-                elif self._vectorizes:
+                else:
                     sch.vectorize(sch.get_loops(sch.get_child_blocks(block)[0])[-1])
             except ScheduleError:
                 return False

@@ -52,6 +52,16 @@ class Outcome(Struct, frozen=True):
             return float("inf")
         return typical(self.seconds) / typical(self.reference)
 
+    @property
+    def is_faster(self) -> bool:
+        """Return whether a program is faster than the baseline, also in most of its repetitions: a few disturbed ones do not count."""
+        pairs = list(zip(self.seconds, self.reference, strict=False))
+        return self.ratio < 1 and sum(own < other for own, other in pairs) >= _MOST * len(pairs)
+
+
+_MOST = 0.8
+"""Share of the repetitions in which a faster program must be faster."""
+
 
 class Batch(Struct, frozen=True, tag=True):
     """Programs to measure for an open workload; `effort` multiplies the time of each measurement.

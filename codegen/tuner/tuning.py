@@ -255,13 +255,20 @@ class Tuning:
         )  # fmt: skip
 
     def _confirm(self, state: TaskState) -> None:
-        """Measure the fastest candidates again, longer: the fastest of many short measurements is partly luck."""
+        """Measure the fastest candidates again, longer: the fastest of many short measurements is partly luck. Keep the fastest one that is
+        faster than the baseline once more, in a process of its own.
+        """
         search = self._searches.get(state.task.row.key)
         if search is None or not search.measured:
             return
         again = self._measured(state.task, search.best(_CONFIRMED), _EFFORT)
-        times = [(outcome.ratio, candidate) for candidate, outcome in again if outcome.status == "ok"]
-        search.measured = sorted(times, key=lambda pair: pair[0])
+        times = [(outcome.ratio, candidate) for candidate, outcome in again if outcome.is_faster]
+        search.measured = []
+        for ratio, candidate in sorted(times, key=lambda pair: pair[0]):
+            ((_, outcome),) = self._measured(state.task, [candidate], _EFFORT)
+            if outcome.is_faster:
+                search.measured = [(max(ratio, outcome.ratio), candidate)]
+                return
 
     def _choose(self, state: TaskState) -> None:
         search = self._searches.get(state.task.row.key)

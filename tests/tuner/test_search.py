@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from tvms.codegen.build import lower_program
 from tvms.codegen.tuner.candidates import Candidate, draw, make, mutate
 from tvms.codegen.tuner.database import Database
+from tvms.codegen.tuner.protocol import Batch, Outcome
 from tvms.codegen.tuner.search import CostModel
 from tvms.codegen.tuner.spaces import FUNCTION, own_schedules, spaces_of, workload_of
 from tvms.codegen.tuner.tasks import tasks_of
@@ -203,3 +205,31 @@ def test_a_tuned_network_is_the_same_module_from_its_text_alone() -> None:
     again = tvms.parse(written.script())
     assert structural_equal(apply_schedules(again, TARGET.name), apply_schedules(written, TARGET.name))
     assert not structural_equal(apply_schedules(again, TARGET.name), replace(lowered, schedules=again.schedules))
+
+
+class LuckyRunner(SimulatedRunner):
+    """Short measurements of all schedules are faster than the baseline by luck; of the longer ones, those after the first `fair`."""
+
+    def __init__(self, fair: int) -> None:
+        super().__init__()
+        self.fair = fair
+
+    def measure(self, batch: Batch) -> Iterator[tuple[int, Outcome]]:
+        for number in range(len(batch.programs)):
+            seconds = 0.5e-3 if batch.effort == 1 or self.fair > 0 else 1.1e-3
+            self.fair -= batch.effort > 1
+            yield number, Outcome("ok", "", (seconds, seconds), (1e-3, 1e-3))
+
+
+@pytest.mark.parametrize("fair", [0, 1, 4, 5])
+def test_a_schedule_that_was_fast_by_luck_is_not_chosen(fair: int) -> None:
+    """The fastest ones are measured longer, and the best of them once more: five times in all if the first one is confirmed."""
+    state = tuned(MATMUL, Plan(8), LuckyRunner(fair)).states[0]
+    assert (state.chosen is not None, state.best) == ((True, 0.5) if fair == 5 else (False, 1.0))
+
+
+def test_a_faster_schedule_is_faster_in_most_repetitions() -> None:
+    assert Outcome("ok", "", (1.0,) * 10, (2.0,) * 10).is_faster
+    assert Outcome("ok", "", (3.0, *[1.0] * 9), (2.0,) * 10).is_faster
+    assert not Outcome("ok", "", (3.0, 3.0, 3.0, *[1.0] * 7), (2.0,) * 10).is_faster
+    assert not Outcome("wrong").is_faster

@@ -166,3 +166,22 @@ def test_a_search_applies_postprocessors() -> None:
     texts = {str(made.text("own", "main", "llvm")) for made in found if not isinstance(made, str)}
     assert len(texts) == 1
     assert all("decompose_reduction" in text and "[None, 16]" in text for text in texts)
+
+
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_threads_copy_together(lanes: int) -> None:
+    """The rows that a thread block reads are copied by its threads, several elements at a time."""
+    schedule = tvms.Schedule(ROW_SUMS)
+    block = schedule.get_block("shifted")
+    i, j = schedule.get_loops(block)
+    schedule.bind(i, "blockIdx.x")
+    schedule.bind(j, "threadIdx.x")
+    copy = schedule.cache_read(block, 0, "shared", consumer_blocks=[block])
+    schedule.compute_at(copy, i)
+    schedule.annotate(copy, "meta_schedule.cooperative_fetch", lanes)
+    assert postproc.RewriteCooperativeFetch().apply(schedule)
+    kinds = [schedule.get(loop).kind.value for loop in schedule.get_loops(copy)]
+    assert kinds == ["thread_binding", "serial", "thread_binding", *(["vectorized"] if lanes > 1 else [])]
+    assert "cooperative_fetch" not in schedule.mod.script()
+    schedule.bind(schedule.get_loops(schedule.get_block("sums"))[0], "blockIdx.x")
+    on_simulated_gpu(schedule)
