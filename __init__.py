@@ -21,7 +21,7 @@ from .ir.aliases import AliasFinder, with_parts
 
 if TYPE_CHECKING:
     from .codegen import Executable, compile, emit
-    from .codegen.device import cpu, cuda, device
+    from .codegen.device import cpu, cuda, device, device_from_target
     from .codegen.runtime.data_type import DataType, DataTypeCode
     from .dsl.load import load_module as load
     from .dsl.load import parse
@@ -58,6 +58,7 @@ __all__ = [
     "cpu",
     "cuda",
     "device",
+    "device_from_target",
     "emit",
     "get_global_func",
     "interpret",
@@ -87,7 +88,9 @@ _PLACES = {
     "compile": "codegen.compile",
     "cpu": "codegen.device.cpu",
     "cuda": "codegen.device.cuda",
+    "Shape": "codegen.runtime.api.Shape",
     "device": "codegen.device.device",
+    "device_from_target": "codegen.device.device_from_target",
     "emit": "codegen.emit",
     "get_global_func": "ir.vm_builtins.get_global_func",
     "interpret": "ir.interp.run",

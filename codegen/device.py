@@ -98,6 +98,11 @@ def device(dev_type: str | int, dev_id: int = 0) -> Device:
     return Device(kind, dev_id)
 
 
+def device_from_target(target: Any, index: int | None = None) -> Device:
+    """Return the device that runs programs for `target` (TVM 0.27); TvmsError E0721 if its kind is unknown."""
+    return device(str(target), index or 0)
+
+
 def cpu(dev_id: int = 0) -> Device:
     """Return the processor."""
     return Device(CPU, dev_id)

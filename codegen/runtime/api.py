@@ -24,12 +24,13 @@ Object = object
 PackedFunc = Callable[..., Any]
 """Functions of the runtime are Python callables."""
 ShapeTuple = tuple
-"""Shapes are plain tuples of integers."""
+Shape = tuple
+"""Shapes are plain tuples of integers; `Shape` is the name in TVM 0.27."""
 String = str
 """Strings are plain strings."""
 
 __all__ = [
-    "DataType", "DataTypeCode", "Device", "Executable", "Module", "NDArray", "Object", "PackedFunc", "Report", "ShapeTuple", "String",
+    "DataType", "DataTypeCode", "Device", "Executable", "Module", "NDArray", "Object", "PackedFunc", "Report", "Shape", "ShapeTuple", "String",
     "Tensor", "const", "convert", "cpu", "cuda", "device", "empty", "enabled", "from_dlpack", "load_module", "load_param_dict",
     "load_param_dict_from_file", "ndarray", "num_threads", "profiling", "save_param_dict", "save_param_dict_to_file", "tensor",
 ]  # fmt: skip

@@ -192,8 +192,12 @@ def as_array(value: Any, place: ArgumentContext) -> Array:
         return np.asarray(
             cast("Array", value)
         )  # also converts subclasses such as memmap: machine code reads plain arrays
+    if isinstance(value, np.generic):  # a scalar of NumPy is an array without axes, which cannot be written
+        scalar: Array = np.asarray(value)
+        scalar.flags.writeable = False
+        return scalar
     if not has_dlpack(value):
-        help = "pass numpy.asarray of it" if isinstance(value, list | tuple | int | float | np.generic) else None
+        help = "pass numpy.asarray of it" if isinstance(value, list | tuple | int | float) else None
         raise place.fault("E0702", f"expected an array, got {kind_of(value)}", help)
     try:
         is_here = is_on_host(value)

@@ -43,7 +43,7 @@ from ...ir.passes.rewriter import refined_result
 from ..builder.host import HostValue
 from ..compatibility import TRUSTED, as_tvm_takes_them
 from ..load import parse_source
-from .host_expressions import with_constants
+from .host_expressions import with_constants, without_pragmas
 
 _NAME = re.compile(r"[^\W\d]\w*")
 
@@ -180,7 +180,7 @@ def undecorated_prim_func(definition: Any, check_well_formed: bool = True) -> An
 def _read(source: Source, extra_vars: Mapping[str, Any], check_well_formed: bool, is_python: bool) -> Any:
     constants: dict[str, Any] = {}
     if is_python:
-        source, extra_vars = with_macros(source, extra_vars)
+        source, extra_vars = with_macros(without_pragmas(source), extra_vars)
         source, constants = with_constants(source, extra_vars)
     values = _values(source.text, {**extra_vars, **constants}, is_python)
     module = parse_source(source, values, is_python=is_python)

@@ -1,4 +1,5 @@
-"""Python in decorated definitions that the language does not have: f-strings, comparisons by `is`, `nonlocal` and `global`.
+"""Python in decorated definitions that the language does not have: f-strings, comparisons by `is`, `nonlocal` and `global`, and
+comments for Python's tools.
 
 The names of such expressions belong to the Python program, so they are constants of the definition: they are evaluated when it is
 read, and a name of their value replaces them. The statements are left out. A text alone has none of them.
@@ -10,6 +11,7 @@ import ast
 import builtins
 import operator
 import re
+import tokenize
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -34,6 +36,26 @@ _CONVERSIONS: dict[int, Callable[[Any], Any]] = {
     ord("a"): ascii,
 }
 _LINE = re.compile(r"[^\n]*\n|[^\n]+$")
+
+
+_PRAGMA = re.compile(r"#\s*(type:\s*ignore|noqa\b|nosec\b|pylint:|pyright:|mypy:|ruff:|fmt:|yapf:|isort:|pragma:)")
+
+
+def without_pragmas(source: Source) -> Source:
+    """Return `source` without comments for Python's tools, such as `# type: ignore`, which are not of the program."""
+    if not _PRAGMA.search(source.text):
+        return source
+    lines = source.text.splitlines(keepends=True)
+    try:
+        tokens = list(tokenize.generate_tokens(iter(lines).__next__))
+    except (tokenize.TokenError, SyntaxError):
+        return source
+    for token in reversed(tokens):
+        if token.type == tokenize.COMMENT and _PRAGMA.match(token.string):
+            number, column = token.start[0] - 1, token.start[1]
+            line = lines[number]
+            lines[number] = line[:column].rstrip(" \t") + line[column + len(token.string) :]
+    return Source(source.name, "".join(lines))
 
 
 def with_constants(source: Source, names: Mapping[str, Any]) -> tuple[Source, dict[str, Any]]:

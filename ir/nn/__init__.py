@@ -16,6 +16,7 @@ mod, params = Perceptron().export_tvm({"forward": {"x": nn.spec.Tensor([1, 784],
 from __future__ import annotations
 
 from . import core, exporter, extern, modules, op, spec, visitor
+from .containers import ModuleDict, ParameterDict, ParameterList
 from .core import Module, ModuleList
 from .effects import Effect, IOEffect, KVCache
 from .exporter import add_extern
@@ -47,7 +48,7 @@ from .visitor import Mutator
 
 __all__ = [
     "GELU", "Attention", "Conv1D", "Conv2D", "Conv3D", "ConvTranspose1D", "Effect", "Embedding", "ExternModule", "GroupNorm", "IOEffect",
-    "Identity", "KVCache", "LayerNorm", "Linear", "Module", "ModuleList", "Mutator", "Object", "ObjectModule", "Parameter", "RMSNorm",
+    "Identity", "KVCache", "LayerNorm", "Linear", "Module", "ModuleDict", "ModuleList", "Mutator", "Object", "ObjectModule", "Parameter", "ParameterDict", "ParameterList", "RMSNorm",
     "ReLU", "SiLU", "SourceModule", "SubroutineMixin", "Tensor", "TimestepEmbedding", "Timesteps", "add_extern", "core", "exporter",
     "extern", "get_default_dtype", "modules", "op", "set_default_dtype", "spec", "visitor", "wrap_nested",
 ]  # fmt: skip

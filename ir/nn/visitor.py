@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .containers import ModuleDict, ParameterDict, ParameterList
 from .core import Module, ModuleList
 from .effects import Effect
 from .tensor import Parameter
@@ -20,6 +21,10 @@ class Mutator:
         """Return the replacement of a list of modules."""
         return self.visit(name, node)
 
+    def visit_moduledict(self, name: str, node: ModuleDict) -> Any:
+        """Return the replacement of a mapping of modules."""
+        return self.visit(name, node)
+
     def visit_effect(self, name: str, node: Effect) -> Any:
         """Return the replacement of an effect."""
         return self.visit(name, node)
@@ -34,6 +39,10 @@ class Mutator:
             for number, part in enumerate(node):
                 node[number] = self._replacement(f"{name}.{number}", part)
             return node
+        if isinstance(node, ModuleDict | ParameterDict | ParameterList):
+            for key, part in list(node._parts()):  # type: ignore[reportPrivateUsage]
+                node._replace(key, self._replacement(f"{name}.{key}" if name else key, part))  # type: ignore[reportPrivateUsage]
+            return node
         for key, part in dict[str, Any](node.__dict__).items():
             setattr(node, key, self._replacement(f"{name}.{key}" if name else key, part))
         return node
@@ -42,6 +51,8 @@ class Mutator:
         match part:
             case ModuleList():
                 return self.visit_modulelist(name, part)
+            case ModuleDict():
+                return self.visit_moduledict(name, part)
             case Module():
                 return self.visit_module(name, part)
             case Effect():

@@ -67,12 +67,12 @@ def parse_layout(text: str) -> Layout | None:
 
 
 def layout_of(a: Inference, name: str, letters: str) -> Layout:
-    """Return the layout in attribute `name`; E0321 if it is not a layout of the dimensions `letters`."""
+    """Return the layout in attribute `name`; E0325 if it is not a layout of the dimensions `letters`."""
     text = a.attr(name)
     layout = parse_layout(text)
     outer = sorted(part for part, size in layout.parts if not size) if layout is not None else []
     if layout is None or outer != sorted(letters) or any(part not in letters for part, _ in layout.parts):
-        raise a.fail("E0321", f"cannot work in the layout {text} as '{name}'", f"use an order of the letters {letters}")
+        raise a.fail("E0325", f"cannot work in the layout {text} as '{name}'", f"use an order of the letters {letters}")
     return layout
 
 

@@ -28,7 +28,7 @@ def use_square(values: dict[str, Any]) -> None:
 def infer_regions(a: Inference, layouts: Sequence[str]) -> StructInfo:
     if a.attr("layout") not in layouts:
         raise a.fail(
-            "E0321", f"cannot work in the layout {a.attr('layout')} as 'layout'", f"use {' or '.join(layouts)}"
+            "E0325", f"cannot work in the layout {a.attr('layout')} as 'layout'", f"use {' or '.join(layouts)}"
         )
     layout = layout_of(a, "layout", "NCHW")
     info, rois = a.rank("data", 4), a.rank("rois", 2)

@@ -108,7 +108,7 @@ register(
 def _infer_grid_sample(a: Inference) -> StructInfo:
     ndim = len([letter for letter in a.attr("layout") if letter.isupper()])
     if ndim not in _LETTERS:
-        raise a.fail("E0321", f"cannot work in the layout {a.attr('layout')} as 'layout'", "use NCHW or NCDHW")
+        raise a.fail("E0325", f"cannot work in the layout {a.attr('layout')} as 'layout'", "use NCHW or NCDHW")
     layout = layout_of(a, "layout", _LETTERS[ndim])
     for name, choices, where in (
         ("method", _METHODS[ndim], f" in the layout {a.attr('layout')}"),

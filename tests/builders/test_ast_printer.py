@@ -99,3 +99,13 @@ def test_every_kind_of_node_is_in_the_text_of_a_function() -> None:
 def test_single_nodes(node: relax.Expr, expected: str | None) -> None:
     text = dump_ast(node)
     assert text == expected or (expected is None and text.startswith("TensorStructInfo(\n    dtype=int8,\n    shape="))
+
+
+def test_the_newest_names_follow_from_the_newest_option() -> None:
+    var = relax.Var("x", relax.TensorStructInfo((2,), "float32"))
+    text = dump_ast(var, include_ty_annotations=True)
+    assert 'name="x"' in text
+    assert "ty=TensorType(" in text
+    assert "Expr(value=`T.int64(2)`)" in text
+    assert "StructInfo" not in text
+    assert dump_ast(var, include_ty_annotations=False) == 'Var(name="x")'

@@ -284,3 +284,18 @@ def test_refused_arguments_raise_what_python_and_tvm_raise(args: tuple[Any, ...]
             call(*args)
         assert isinstance(caught.value, tvms.TvmsError)
         assert isinstance(caught.value, RuntimeError)
+
+
+def test_a_scalar_of_numpy_is_an_array_without_axes_that_cannot_be_written() -> None:
+    run = tvms.compile(tvms.parse('R.function main(x: R.Tensor((), "float32")):\n    return R.add(x, x)\n'))["main"]
+    assert run(np.float32(2)) == 4
+    with pytest.raises(tvms.TvmsError, match="E0703"):
+        run(np.float64(2))
+    store = tvms.compile(tvms.parse("T.prim_func f(A: T.Buffer((), 'float32')):\n    A[()] = T.float32(1)\n"))["f"]
+    with pytest.raises(tvms.TvmsError, match="E0702"):
+        store(np.float32(2))
+
+
+def test_devices_follow_from_targets() -> None:
+    assert tvms.device_from_target("llvm -mcpu=haswell") == tvms.cpu()
+    assert tvms.device_from_target(tvms.target.Target("llvm")) == tvms.cpu()

@@ -307,3 +307,19 @@ def test_unknown_dimensions_may_be_values_of_the_program() -> None:
 
     assert function.params[0].struct_info == R.Shape(ndim=2)
     assert function.params[1].struct_info == R.Tensor("float32", ndim=2)
+
+
+def test_comments_for_tools_are_not_of_the_program() -> None:
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):  # type: ignore
+        # fmt: off
+        y = R.add(x, x)
+        # A comment of the program, not of a tool: "# noqa" is.
+        return R.abs(y)  # the result
+
+    text = main.script()
+    assert "type:" not in text
+    assert "fmt:" not in text
+    assert "E501" not in text
+    assert "# A comment of the program, not of a tool" in text
+    assert "# the result" in text

@@ -21,14 +21,31 @@ _UNKNOWN = "void"
 _OWN_FIELDS = ("span", "struct_info", "trivia", "attrs", "name")
 
 
+_NEW_KINDS = {
+    "FuncStructInfo": "FuncType", "ObjectStructInfo": "AnyType", "PrimStructInfo": "PrimType", "ShapeStructInfo": "ShapeType",
+    "TensorStructInfo": "TensorType", "TupleStructInfo": "TupleType",
+}  # fmt: skip
+_NEW_FIELDS = {"name_hint": "name", "ret_struct_info": "ret_ty", "sinfo_args": "ty_args", "struct_info": "ty"}
+"""Names in TVM 0.27."""
+
+
 class ASTPrinter:
     """Returns texts of nodes: the kind of a node and its fields, each on a line of its own if there are several."""
 
     def __init__(
-        self, indent_str: str = "    ", include_struct_info_annotations: bool = True, include_call_attrs: bool = True
+        self,
+        indent_str: str = "    ",
+        include_struct_info_annotations: bool = True,
+        include_call_attrs: bool = True,
+        *,
+        include_ty_annotations: bool | None = None,
     ) -> None:
+        """`include_ty_annotations` is the name of the second option in TVM 0.27, whose names the texts have if it is given."""
         self.indent_str = indent_str
-        self.include_struct_info_annotations = include_struct_info_annotations
+        self.is_new = include_ty_annotations is not None
+        self.include_struct_info_annotations = (
+            include_struct_info_annotations if include_ty_annotations is None else include_ty_annotations
+        )
         self.include_call_attrs = include_call_attrs
 
     def visit_expr(self, expr: Any) -> str:
@@ -57,7 +74,11 @@ class ASTPrinter:
 
     def visit_prim_expr_(self, expr: tir.PrimExpr) -> str:
         """Return the text of a scalar expression, which is shown as in a program."""
-        return f"PrimExpr(value=`{script(expr, 'tvm-0.21').strip()}`)"
+        return f"{'Expr' if self.is_new else 'PrimExpr'}(value=`{script(expr, 'tvm-0.21').strip()}`)"
+
+    def visit_ty_(self, ty: StructInfo) -> str:
+        """Return the text of a type by the names of TVM 0.27."""
+        return ASTPrinter(self.indent_str, include_ty_annotations=True).visit_struct_info_(ty)
 
     def visit_struct_info_(self, info: StructInfo) -> str:
         """Return the text of the struct info of a value."""
@@ -67,7 +88,7 @@ class ASTPrinter:
                 fields["ndim"] = str(info.ndim)
                 if info.values is not None:
                     fields["values"] = self._list(map(self.visit_prim_expr_, info.values))
-            case relax.PrimStructInfo():
+            case relax.PrimStructInfo() | tir.PrimType():
                 fields["dtype"] = info.dtype
             case relax.TensorStructInfo():
                 fields["dtype"] = "" if info.dtype == _UNKNOWN else info.dtype
@@ -133,6 +154,9 @@ class ASTPrinter:
                 return str(value)
 
     def _node(self, name: str, fields: Mapping[str, str], is_broken: bool = False) -> str:
+        if self.is_new:
+            renamed = {} if name == "GlobalVar" else _NEW_FIELDS
+            name, fields = _NEW_KINDS.get(name, name), {renamed.get(key, key): fields[key] for key in fields}
         return name + self._list((f"{key}={value}" for key, value in fields.items()), "()", is_broken)
 
     def _list(self, elements: Iterable[str], brackets: str = "[]", is_broken: bool = False) -> str:
@@ -158,6 +182,13 @@ def dump_ast(
     indent_str: str = "    ",
     include_struct_info_annotations: bool = True,
     include_call_attrs: bool = True,
+    *,
+    include_ty_annotations: bool | None = None,
 ) -> str:
-    """Return the nodes of `exp` as a text, with `indent_str` before each level, and optionally with struct info and attributes."""
-    return ASTPrinter(indent_str, include_struct_info_annotations, include_call_attrs).visit_expr(exp)
+    """Return the nodes of `exp` as a text, with `indent_str` before each level, and optionally with struct info and attributes.
+
+    With `include_ty_annotations`, the second option in TVM 0.27, by the names of that version.
+    """
+    return ASTPrinter(
+        indent_str, include_struct_info_annotations, include_call_attrs, include_ty_annotations=include_ty_annotations
+    ).visit_expr(exp)
