@@ -28,6 +28,7 @@ from tvms.codegen import compile as compile
 from tvms.codegen.device import cpu as cpu
 from tvms.codegen.device import cuda as cuda
 from tvms.codegen.device import device as device
+from tvms.codegen.device import device_from_target as device_from_target
 from tvms.codegen import emit as emit
 from tvms.ir.vm_builtins import get_global_func as get_global_func
 from tvms.ir.interp import run as interpret

@@ -9,6 +9,7 @@ from tvms.codegen.runtime.api import NDArray as NDArray
 from tvms.codegen.runtime.api import Object as Object
 from tvms.codegen.runtime.api import PackedFunc as PackedFunc
 from tvms.codegen.runtime.api import Report as Report
+from tvms.codegen.runtime.api import Shape as Shape
 from tvms.codegen.runtime.api import ShapeTuple as ShapeTuple
 from tvms.codegen.runtime.api import String as String
 from tvms.codegen.runtime.api import Tensor as Tensor

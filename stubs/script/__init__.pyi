@@ -26,6 +26,7 @@ from tvms.dsl.script import tirx as tirx
 from tvms.dsl.script import undecorated_prim_func as undecorated_prim_func
 from tvms.dsl.script import with_constants as with_constants
 from tvms.dsl.script import with_macros as with_macros
+from tvms.dsl.script import without_pragmas as without_pragmas
 from tvms.script import tir as tirx
 from tvms.script import host_expressions as host_expressions
 from tvms.script import ir as ir

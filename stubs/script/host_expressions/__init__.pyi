@@ -1,3 +1,4 @@
 """`tvms.script.host_expressions`. Generated from the declarations; do not edit."""
 
 from tvms.dsl.script.host_expressions import with_constants as with_constants
+from tvms.dsl.script.host_expressions import without_pragmas as without_pragmas

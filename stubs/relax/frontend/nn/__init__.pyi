@@ -17,12 +17,15 @@ from tvms.ir.nn import KVCache as KVCache
 from tvms.ir.nn import LayerNorm as LayerNorm
 from tvms.ir.nn import Linear as Linear
 from tvms.ir.nn import Module as Module
+from tvms.ir.nn import ModuleDict as ModuleDict
 from tvms.ir.nn import ModuleList as ModuleList
 from tvms.ir.nn import Mutator as Mutator
 from tvms.ir.nn import Object as Object
 from tvms.ir.nn import ObjectModule as ObjectModule
 from tvms.ir.nn import OutType as OutType
 from tvms.ir.nn import Parameter as Parameter
+from tvms.ir.nn import ParameterDict as ParameterDict
+from tvms.ir.nn import ParameterList as ParameterList
 from tvms.ir.nn import RMSNorm as RMSNorm
 from tvms.ir.nn import ReLU as ReLU
 from tvms.ir.nn import SiLU as SiLU
@@ -108,6 +111,7 @@ from tvms.ir.nn.operators import unsqueeze as unsqueeze
 from tvms.ir.nn.op import where as where
 from tvms.ir.nn import wrap_nested as wrap_nested
 from tvms.ir.nn.op import zeros as zeros
+from tvms.relax.frontend.nn import containers as containers
 from tvms.relax.frontend.nn import core as core
 from tvms.relax.frontend.nn import effects as effects
 from tvms.relax.frontend.nn import exporter as exporter
