@@ -314,7 +314,7 @@ def test_comments_for_tools_are_not_of_the_program() -> None:
     def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):  # type: ignore
         # fmt: off
         y = R.add(x, x)
-        # A comment of the program, not of a tool: "# type: ignore" is.
+        # A comment of the program, not of a tool
         return R.abs(y)  # the result
 
     text = main.script()
