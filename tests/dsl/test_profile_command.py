@@ -30,9 +30,9 @@ def test_tables_of_kernels_and_lines(capsys: pytest.CaptureFixture[str]) -> None
     assert main(["profile", PERCEPTRON, *QUICK]) == 0
     kernels, lines, limits = capsys.readouterr().out.split("\n\n")
     assert kernels.split("\n")[0].split() == [
-        "Name", "Calls", "Total", "(us)", "Share", "Mean", "(us)", "GFLOP/s", "GB/s", "Limit",
+        "Name", "Calls", "Duration", "(us)", "Share", "Mean", "(us)", "GFLOP/s", "GB/s", "Limit",
     ]  # fmt: skip
-    assert [row.split()[0] for row in kernels.splitlines()[-2:]] == ["(between", "Total"]
+    assert [row.split()[0] for row in kernels.splitlines()[-2:]] == ["(between", "Duration"]
     assert any("04_perceptron.tvms:18: " in row for row in lines.splitlines())
     assert limits.startswith("Limit: measured on 1 threads, ")
 
