@@ -32,7 +32,7 @@ def test_tables_of_kernels_and_lines(capsys: pytest.CaptureFixture[str]) -> None
     assert kernels.split("\n")[0].split() == [
         "Name", "Calls", "Duration", "(us)", "Share", "Mean", "(us)", "GFLOP/s", "GB/s", "Limit",
     ]  # fmt: skip
-    assert [row.split()[0] for row in kernels.splitlines()[-2:]] == ["(between", "Duration"]
+    assert [row.split()[0] for row in kernels.splitlines()[-2:]] == ["(between", "Total"]
     assert any("04_perceptron.tvms:18: " in row for row in lines.splitlines())
     assert limits.startswith("Limit: measured on 1 threads, ")
 
