@@ -31,13 +31,15 @@ REASSOCIATING = ("AdjustMatmulOrder", "ExpandMatmulOfSum")
 """Passes that change the order of additions: an infinity or an overflow may give NaN in one of the two programs only."""
 NEW_SIGNATURES = ("LazyGetInput", "LazySetOutput")
 """Passes that change the parameters of functions; tests/passes/test_lazy_params.py checks them."""
+IMPURE = ("LowerRuntimeBuiltin", "VMShapeLower")
+"""Passes whose results call functions of the virtual machine, which count as impure: `RemovePurityChecking` comes before."""
 STEPS = ("floor", "less", "greater", "equal")
 """Discontinuous operators, whose results may differ much if operands differ little."""
 
 
 def _is_complete(name: str) -> bool:
-    """Return whether a pass can run without options and keeps the signatures of functions."""
-    return name not in NEW_SIGNATURES and all(
+    """Return whether a pass can run without options and without others before it, and keeps the signatures of functions."""
+    return name not in (*NEW_SIGNATURES, *IMPURE) and all(
         option.default is not option.empty for option in signature(passes()[name]).parameters.values()
     )
 
@@ -62,6 +64,7 @@ TOGETHER = (
     ("LegalizeOps", "RewriteDataflowReshape", "CallTIRRewrite", "StaticPlanBlockMemory", "LowerAllocTensor", "KillAfterLastUse"),
     ("LegalizeOps", "CallTIRRewrite", "StaticPlanBlockMemory packed", "LowerAllocTensor"),
     ("LambdaLift", "InlinePrivateFunctions"),
+    ("ToNonDataflow", "RemovePurityChecking", "LegalizeOps", "CallTIRRewrite", "LowerAllocTensor", *IMPURE),
 )  # fmt: skip
 """Sequences of passes that have an effect only after one another."""
 SUBJECTS: tuple[tuple[Operator, tuple[str, ...]], ...] = (
