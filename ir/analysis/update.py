@@ -1,7 +1,7 @@
 """The update of a block as a function from the old values of the elements that it stores to the new ones.
 
 Let-bound variables, several stores and conditions are interpreted statement by statement, on numbers; other loads
-in the body are operands of the function. Numbers are exact: integers and fractions, or floats if they are only compared.
+in the body are operands of the function. Integers wrap around like their dtype. Others are exact: fractions, or floats if they are only compared.
 """
 
 from __future__ import annotations
@@ -187,7 +187,8 @@ class Update:
                 numbers = [self._value(part, values) for part in _parts(expr)]
         match expr:
             case tir.BinaryOp():
-                return _BINARY[type(expr)](*numbers)
+                found = _BINARY[type(expr)](*numbers)
+                return wrap(found, expr.dtype) if is_int(expr.dtype) and isinstance(found, int) else found
             case tir.Not():
                 return int(not numbers[0])
             case tir.Cast() if is_int(expr.dtype) and isinstance(numbers[0], int):

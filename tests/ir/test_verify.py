@@ -260,6 +260,23 @@ def test_parts_of_signatures_and_attributes_are_nodes() -> None:
     assert codes(replace(function, attrs={"key": (1, {"inner": "text"}), "node": X, "none": None})) == []
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
+def test_steps_of_reductions_wrap_around_like_their_dtype(dtype: str) -> None:
+    text = f'''\
+T.prim_func f(A: T.Buffer((8, 8), "{dtype}"), B: T.Buffer((8,), "{dtype}")):
+    for i, k in T.grid(8, 8):
+        with T.block("product"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = T.{dtype}(96)
+            if A[vi, vk] > T.{dtype}(2):
+                B[vi] = B[vi] * A[vi, vk]
+            else:
+                B[vi] = T.Cast("{dtype}", T.Cast("int32", B[vi]) * T.Cast("int32", A[vi, vk]))
+'''
+    assert verify(parse(text), "races") == ()
+
+
 _GUARDED = [
     ("C[5] > T.float32(0)", "C[i] = A[i]", True),
     ("not C[5] > T.float32(0)", "C[i] = A[i]", True),
