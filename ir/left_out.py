@@ -231,8 +231,6 @@ LEFT_OUT = {
     "tir.transform.ExtractPrimFuncConstants": "constants are a part of compiled kernels; in texts they are in a sidecar file",
     "tir.transform.FP8ComputeLegalize": _COMPILED,
     "tir.transform.FP8StorageLegalize": _COMPILED,
-    "tir.transform.HoistedConditionals": "give the options of HoistExpression by name",
-    "tir.transform.HoistedLetBindings": "give the options of HoistExpression by name",
     "tir.transform.InferFragment": _COMPILED,
     "tir.transform.InjectPTXAsyncCopy": _COMPILED,
     "tir.transform.InjectPTXLDG32": _COMPILED,

@@ -17,6 +17,7 @@ from ...ir.deep import deep
 from ...ir.dtype import lanes_of
 from ...ir.idioms import NOTHING
 from ...ir.intern import has_effects
+from ...ir.passes.context import PassContext
 from ...ir.passes.pipelines import register_pipeline
 from ...ir.passes.transform import Pass, Sequential, declare_pass, get_pass, map_functions, passes, prim_func_pass
 from ...ir.simplify.statements import simplify_statements
@@ -26,13 +27,14 @@ from . import BLOCK_STEPS, LOOP_STEPS, ORDER, Step, guard_blocks
 from .bounds import Bounds, guard_indices
 from .common import eliminate_common_subexpressions
 from .compact import compact_buffers
+from .hoist_expression import HoistedConditionals, HoistedLetBindings, hoist_conditions_and_names
 from .invariants import hoist_expressions
 from .narrow_index import narrow_indices
 from .own_variables import rename_repeated_definitions
 from .rewriter import Rewriter
 from .unify_threads import unify_threads
 
-__all__ = ["apply_default_schedule", "prim_func_pass"]
+__all__ = ["HoistedConditionals", "HoistedLetBindings", "apply_default_schedule", "prim_func_pass"]
 
 
 def convert_loops_to_serial(func: tir.PrimFunc) -> tir.PrimFunc:
@@ -172,7 +174,21 @@ for _name, _step in LOOP_STEPS.items():
     declare_pass(_name)(_on_modules(_on_loops(_step)))
 
 
-declare_pass("HoistExpression")(_on_modules(_on_loops(hoist_expressions)))
+@declare_pass("HoistExpression")
+def hoist(mod: IRModule) -> IRModule:
+    """Move conditions and variables out of loops; the option "tir.HoistExpression" of the context limits their kinds."""
+    options = PassContext.current().config.get("tir.HoistExpression", {})
+    conditionals = HoistedConditionals(options.get("hoisted_conditionals", HoistedConditionals.All))
+    bindings = HoistedLetBindings(options.get("hoisted_let_bindings", HoistedLetBindings.All))
+    has_all = (conditionals, bindings) == (HoistedConditionals.All, HoistedLetBindings.All)
+
+    def step(func: tir.PrimFunc) -> tir.PrimFunc:
+        func = hoist_conditions_and_names(func, conditionals, bindings)
+        return hoist_expressions(func) if has_all else func
+
+    return map_functions(mod, tir.PrimFunc, deep(_on_loops(step)))
+
+
 declare_pass("CommonSubexprElimTIR")(_on_modules(_on_loops(eliminate_common_subexpressions)))
 declare_pass("Simplify")(_on_modules(simplify_statements))
 for _name, _step in _SINGLE_RULES.items():

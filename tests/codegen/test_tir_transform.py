@@ -152,6 +152,37 @@ CASES = {
                 A[T.max(n, 0) // 2] = n + B[i]
         """,
     ),
+    "HoistExpression": (
+        """
+        for i in range(4):
+            for j in range(8):
+                if j < 5 and i < 3:
+                    A[i * 8 + j] = T.if_then_else(x < y, 1, 2)
+                B[i * 8 + j] = i
+        """,
+        """
+        if x < y:
+            for i in range(4):
+                if i < 3:
+                    for j in range(8):
+                        if j < 5:
+                            A[i * 8 + j] = 1
+                        B[i * 8 + j] = i
+                else:
+                    for j in range(8):
+                        B[i * 8 + j] = i
+        else:
+            for i in range(4):
+                if i < 3:
+                    for j in range(8):
+                        if j < 5:
+                            A[i * 8 + j] = 2
+                        B[i * 8 + j] = i
+                else:
+                    for j in range(8):
+                        B[i * 8 + j] = i
+        """,
+    ),
     "RewriteUnsafeSelect": (
         """
         A[0] = T.Select(x > 0, B[x], T.Select(x < y, x, y))

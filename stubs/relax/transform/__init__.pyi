@@ -226,7 +226,7 @@ def GuardIndices(bounds: typing.Literal['check', 'prove', 'trust'] = 'prove') ->
     "prove".
     """
 def HoistExpression() -> tvms.ir.passes.transform.Pass:
-    """Return `func` with loop-invariant conditions and variables hoisted."""
+    """Move conditions and variables out of loops; the option "tir.HoistExpression" of the context limits their kinds."""
 def HoistFirstSteps() -> tvms.ir.passes.transform.Pass:
     """Return `func` with first steps hoisted out of as many loops as possible."""
 def HoistIfThenElse() -> tvms.ir.passes.transform.Pass:

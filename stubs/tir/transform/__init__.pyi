@@ -1,5 +1,7 @@
 """`tvms.tir.transform`. Generated from the declarations; do not edit."""
 
+from tvms.codegen.lower.passes import HoistedConditionals as HoistedConditionals
+from tvms.codegen.lower.passes import HoistedLetBindings as HoistedLetBindings
 from tvms.codegen.lower.passes import PrimFuncPass as PrimFuncPass
 from tvms.codegen.lower.passes import annotate_entry as annotate_entry
 from tvms.codegen.lower.passes import apply as apply
@@ -9,6 +11,7 @@ from tvms.codegen.lower.passes import compact as compact
 from tvms.codegen.lower.passes import convert_loops_to_serial as convert_loops_to_serial
 from tvms.codegen.lower.passes import guard as guard
 from tvms.codegen.lower.passes import guard_declared as guard_declared
+from tvms.codegen.lower.passes import hoist as hoist
 from tvms.codegen.lower.passes import keep_where as keep_where
 from tvms.codegen.lower.passes import lowering as lowering
 from tvms.codegen.lower.passes import prim_func_pass as prim_func_pass
