@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
+from textwrap import wrap
 
 from ...ir import tir
 from ...ir.dtype import element_bytes
@@ -51,7 +52,10 @@ def report(program: DeviceProgram, target: Target, width: int | None = None) -> 
         lines.append(f"ptxas for {target.arch}: {made.problem}")
     for name, kernel in program.kernels.items():
         remarks = [Remark(name, str(item), line_of(item.access.span)) for item in wasteful(kernel)]
-        lines += [f"{name}, {remark}" for remark in remarks]
+        shown = [f"{name}, {remark}" for remark in remarks]
+        lines += (
+            shown if width is None else [part for text in shown for part in wrap(text, width, subsequent_indent="  ")]
+        )
     return "\n".join([f"kernels for {target.arch}", *lines])
 
 

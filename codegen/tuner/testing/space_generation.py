@@ -12,6 +12,7 @@ from ....ir.base import IRModule
 from ....ir.diagnostics import TvmsError
 from ....ir.equal import structural_equal
 from ....ir.programs import as_module
+from ....ir.sanitize import say
 from ....ir.schedule import Schedule, Trace
 from ..rule import ScheduleRule
 from ..space_generator import PostOrderApply, TuneContext
@@ -88,7 +89,8 @@ def _makes(
 def print_sketches(sketches: Sequence[Schedule]) -> None:
     """Print the program and the decisions of each sketch."""
     for number, sketch in enumerate(sketches):
-        print(f"# sketch {number}")
+        say(f"# sketch {number}")
         sketch.mod.show()
         for inst, decision in sketch.trace.decisions.items():
-            print(f"({inst.kind.name!r}, {list(decision) if isinstance(decision, tuple) else decision}),")  # type: ignore[reportUnknownArgumentType]
+            shown = list(decision) if isinstance(decision, tuple) else decision  # type: ignore[reportUnknownArgumentType]
+            say(f"({inst.kind.name!r}, {shown}),")
