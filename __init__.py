@@ -73,8 +73,10 @@ __all__ = [
 ]
 
 _PLACES = {
+    "Array": "ir.api.program.Array",
     "DataType": "codegen.runtime.data_type.DataType",
     "DataTypeCode": "codegen.runtime.data_type.DataTypeCode",
+    "Map": "ir.api.program.Map",
     "Diagnostic": "ir.diagnostics.Diagnostic",
     "Executable": "codegen.Executable",
     "Function": "ir.relax.Function",
@@ -158,6 +160,7 @@ _ALIASES = {
     "tvms.relax.training.trainer": "tvms.codegen.trainer",
     "tvms.relax.transform": "tvms.ir.passes.catalogue",
     "tvms.relax.exec_builder": "tvms.codegen.bytecode",
+    "tvms.relax.frontend.common": "tvms.ir.api.relax.frontend",
     "tvms.relax.frontend.nn": "tvms.ir.nn",
     "tvms.relax.frontend.onnx": "tvms.dsl.importers.onnx",
     "tvms.relax.frontend.onnx.backend": "tvms.dsl.importers.onnx.backend",
@@ -199,6 +202,9 @@ _ALIASES = {
     "tvms.relax.transform.transform": "tvms.ir.passes.catalogue",
     "tvms.relax.vm": "tvms.codegen.virtual_machine",
     "tvms.s_tir.dlight": "tvms.codegen.dlight",
+    "tvms.support": "tvms.ir.api.contrib",
+    "tvms.support.cc": "tvms.ir.api.contrib.cc",
+    "tvms.support.utils": "tvms.ir.api.contrib.utils",
     "tvms.target": "tvms.codegen.current_target",
     "tvms.te": "tvms.ir.api.te",
     "tvms.testing": "tvms.dsl.testing",

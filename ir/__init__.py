@@ -21,13 +21,14 @@ if TYPE_CHECKING:
         structural_equal,
         structural_hash,
     )
+    from .api.relax.expr import Call
     from .base import BaseFunc, DummyGlobalInfo, GlobalInfo, GlobalVar, IRModule, Node, Op, RelaxExpr
     from .diagnostics import Span
     from .passes import transform
     from .tir import FuncType, PointerType, PrimExpr, PrimType, TensorMapType, TupleType, Type
 
 __all__ = [
-    "Array", "BaseExpr", "BaseFunc", "CallingConv", "DictAttrs", "DummyGlobalInfo", "FuncType", "GlobalInfo", "GlobalVar", "IRModule", "Map", "Node", "Op", "PointerType", "PrimExpr",
+    "Array", "BaseExpr", "BaseFunc", "Call", "CallingConv", "DictAttrs", "DummyGlobalInfo", "FuncType", "GlobalInfo", "GlobalVar", "IRModule", "Map", "Node", "Op", "PointerType", "PrimExpr",
     "PrimType", "Range", "RelaxExpr", "Span", "TensorMapType", "TupleType", "Type", "VDevice", "assert_structural_equal", "load_json", "register_op_attr",
     "save_json", "structural_equal", "structural_hash", "transform",
 ]  # fmt: skip
@@ -233,6 +234,10 @@ def __getattr__(name: str) -> Any:
         from .passes import transform
 
         return transform
+    if name == "Call":
+        from .api.relax.expr import Call
+
+        return Call
     if name == "register_op_attr":
         from .api.operator_attributes import register_op_attr
 

@@ -68,9 +68,10 @@ class AliasFinder(MetaPathFinder):
         """
         # `from tvms.contrib import tvmjs` looks below the own name of the module.
         parent, _, name = fullname.rpartition(".")
-        public = next((alias for alias, target in self.aliases.items() if target == parent), parent)
-        if f"{public}.{name}".removeprefix("tvms.") in LEFT_OUT:
-            return ModuleSpec(fullname, _LeftOutLoader(), is_package=True)
+        publics = [alias for alias, target in self.aliases.items() if target == parent] or [parent]
+        for known in (f"{public}.{name}" for public in publics):
+            if known.removeprefix("tvms.") in LEFT_OUT:
+                return ModuleSpec(fullname, _LeftOutLoader(known), is_package=True)
         if fullname.startswith("tvms.") and (reason := reason_for(fullname)):
             raise ModuleNotFoundError(f"tvms has no module '{fullname}': {reason}")
         target_name = self._target(fullname)
@@ -123,10 +124,13 @@ class _AliasLoader(Loader):
 
 
 class _LeftOutLoader(Loader):
+    def __init__(self, public: str) -> None:
+        self._public = public
+
     def exec_module(self, module: ModuleType) -> None:
         """Make every attribute access an error that gives the reason."""
 
         def attribute(name: str) -> Any:
-            raise AttributeError(message_for(f"{module.__name__}.{name}"), name=name, obj=module)
+            raise AttributeError(message_for(f"{self._public}.{name}"), name=name, obj=module)
 
         module.__getattr__ = attribute

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 _AUTOTVM = "TVM replaced its template tuners by schedules; write a schedule (tvms.Schedule, or 'S.schedule' in a text)"
 _DISTRIBUTED = "tvms compiles for one device; shard the program outside of it"
+_DOCTOR = "'tvms doctor' describes the installation"
 _HARDWARE = "tvms generates code for CPUs (LLVM) and NVIDIA GPUs (NVPTX) only"
 _BITS = "tvms has no bit-serial arithmetic; write the operator with te.compute"
 _COMPILED = (
@@ -150,7 +151,16 @@ LEFT_OUT = {
     "runtime.vulkan": _HARDWARE,
     "s_tir.backend.adreno": _HARDWARE,
     "s_tir.dlight.adreno": _HARDWARE,
-    "support": "'tvms doctor' describes the installation",
+    "support.clang": _HARDWARE,
+    "support.describe": _DOCTOR,
+    "support.emcc": _HARDWARE,
+    "support.libinfo": _DOCTOR,
+    "support.ndk": _REMOTE,
+    "support.nvcc": "PTX needs no nvcc: LLVM writes it, and the driver assembles it",
+    "support.popen_pool": "start processes with concurrent.futures",
+    "support.rocm": _HARDWARE,
+    "support.tar": _REMOTE,
+    "support.xcode": _HARDWARE,
     "target.VirtualDevice": "use tvms.ir.VDevice",
     "target.adreno": _HARDWARE,
     "target.arm_cpu": _HARDWARE,

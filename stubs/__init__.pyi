@@ -56,6 +56,7 @@ from tvms import relax as relax
 from tvms import runtime as runtime
 from tvms import s_tir as s_tir
 from tvms import script as script
+from tvms import support as support
 from tvms import target as target
 from tvms import te as te
 from tvms import testing as testing

@@ -26,6 +26,8 @@ class Options(Struct, frozen=True):
 
 
 AS_USUAL = Options()
+_NEWER = {"show_all_ty": "show_all_struct_info"}
+"""Names of options in TVM 0.27, and those before."""
 _FIXED: dict[str, Any] = {
     "ir_prefix": "I",
     "tir_prefix": "T",
@@ -47,7 +49,8 @@ def read_options(given: dict[str, Any]) -> Options:
     """
     known = Options.__struct_fields__
     chosen: dict[str, Any] = {}
-    for key, value in given.items():
+    for name, value in given.items():
+        key = _NEWER.get(name, name)
         if key in known:
             chosen[key] = value
         elif key in _FIXED:

@@ -64,19 +64,27 @@ _SOURCES: dict[str, Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]] = {
 """The index of the source element for an index outside of a dimension, by mode."""
 
 
-def filled(x: te.Tensor, before: Sequence[int], after: Sequence[int], mode: str, name: str) -> te.Tensor:
+def _is_padded(*widths: int | tir.PrimExpr) -> bool:
+    return any(isinstance(width, tir.PrimExpr) or width != 0 for width in widths)
+
+
+def filled(
+    x: te.Tensor, before: Sequence[int | tir.PrimExpr], after: Sequence[int | tir.PrimExpr], mode: str, name: str
+) -> te.Tensor:
     """Return `x` padded with its own elements; the block is called `name`."""
     parts = list(zip(x.shape, before, after, strict=True))
 
     def element(*i: tir.PrimExpr) -> tir.PrimExpr:
         return x(
             *(
-                _SOURCES[mode](item - low, length) if low or high else item
+                _SOURCES[mode](item - low, length) if _is_padded(low, high) else item
                 for item, (length, low, high) in zip(i, parts, strict=True)
             )
         )
 
-    return te.compute([length + low + high if low or high else length for length, low, high in parts], element, name)
+    return te.compute(
+        [length + low + high if _is_padded(low, high) else length for length, low, high in parts], element, name
+    )
 
 
 def _pad(a: Any) -> te.Tensor:

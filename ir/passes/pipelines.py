@@ -16,6 +16,16 @@ PIPELINES: dict[str, Sequence[str]] = {
 }  # fmt: skip
 """Passes of each pipeline, in order: `zero` legalizes and fuses; `default_build` also cleans up before and after."""
 
+_STAGES: dict[str, Sequence[str]] = {
+    "legalize": ("LegalizeOps", "AnnotateTIROpPattern", "FoldConstant", "FuseOps", "FuseTIR"),
+    "dataflow_lower": ("RewriteDataflowReshape", "ToNonDataflow", "RemovePurityChecking", "CallTIRRewrite"),
+    "finalize": (
+        "StaticPlanBlockMemory", "LowerAllocTensor", "KillAfterLastUse", "LowerRuntimeBuiltin", "ComputePrimValue", "VMShapeLower",
+        "AttachGlobalSymbol",
+    ),
+}  # fmt: skip
+"""Passes of the stages that TVM's pipelines for a target consist of. Schedules are chosen by `tvms.compile`."""
+
 _registered: dict[str, Callable[..., Pass]] = {}
 
 
@@ -33,6 +43,34 @@ def get_default_pipeline(target: object = None) -> Pass:
     """Return the pipeline "default_build" for every target: schedules for it are chosen when the module is compiled."""
     del target
     return get_pipeline("default_build")
+
+
+def library_dispatch_passes(target: object) -> list[Pass]:
+    """Return the passes that choose library functions for `target`: none, because `tvms.compile` chooses them."""
+    del target
+    return []
+
+
+def legalize_passes(target: object) -> list[Pass]:
+    """Return the passes that turn operators into fused loop functions, the same ones for every target."""
+    del target
+    return _stage("legalize")
+
+
+def dataflow_lower_passes(target: object) -> list[Pass]:
+    """Return the passes from dataflow blocks to calls that write their results into tensors, the same ones for every target."""
+    del target
+    return _stage("dataflow_lower")
+
+
+def finalize_passes(target: object) -> list[Pass]:
+    """Return the passes that plan memory and shapes for the virtual machine, the same ones for every target."""
+    del target
+    return _stage("finalize")
+
+
+def _stage(name: str) -> list[Pass]:
+    return [get_pass(pass_name) for pass_name in _STAGES[name]]
 
 
 def pipelines() -> tuple[str, ...]:

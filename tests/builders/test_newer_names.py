@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from importlib import import_module
 from typing import Any
 
+import numpy as np
 import pytest
 import tvms
 from tvms import ir, relax, tir
+from tvms.relax.analysis import used_vars
+from tvms.relax.expr import make_shape
+from tvms.relax.frontend.common import autopad
 from tvms.script import relax as R
 from tvms.testing import env
 
@@ -122,7 +129,114 @@ def test_probes_of_this_machine() -> None:
 
 
 def test_any_value() -> None:
-    function = tvms.parse("@R.function\ndef f(x: R.Any, y: R.Tuple(R.Any)) -> R.Any:\n    return x\n")["f"]
+    function: Any = tvms.parse("@R.function\ndef f(x: R.Any, y: R.Tuple(R.Any)) -> R.Any:\n    return x\n")["f"]
     assert function.params[0].struct_info == function.ret_struct_info == relax.AnyType()
     assert R.Tuple(R.Any, R.Prim("int64")) == relax.TupleType([relax.AnyType(), ir.PrimType("int64")])
     assert R.Any.as_ty() == R.Object.as_struct_info() == relax.ObjectStructInfo()
+
+
+def test_a_shape_is_made_of_a_sequence() -> None:
+    assert str(make_shape([1, 2])) == "R.shape([1, 2])"
+    with pytest.raises(TypeError, match=r"^make_shape expects a list or tuple of sizes, but received type int$"):
+        make_shape(3)
+
+
+def test_used_variables_are_not_those_that_are_only_defined() -> None:
+    function: Any = tvms.parse(
+        "#tvms 1\n\n"
+        'R.function f(x: R.Tensor((2,), "float32"), y: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):\n'
+        "    z = R.add(x, x)\n"
+        "    unused = R.add(y, z)\n"
+        "    return z\n"
+    )["f"]
+    assert [variable.name_hint for variable in used_vars(function)] == ["x", "y", "z"]
+    value = function.body.blocks[0].bindings[0].value
+    assert used_vars(value) == [function.params[0]]
+    alone = relax.Function(function.params[1:], function.params[1])
+    assert used_vars(alone) == [function.params[1]]
+    constant = relax.Function(function.params[1:], relax.const(1.0))
+    assert used_vars(constant) == []
+
+
+def test_a_call_is_also_a_node_of_tvm_ir() -> None:
+    assert ir.Call is relax.Call
+
+
+def test_containers_of_nodes_are_those_of_python() -> None:
+    assert isinstance(relax.Tuple([]).fields, import_module("tvms").Array)
+    assert issubclass(import_module("tvms").Map, dict)
+
+
+def test_helpers_of_compilers_and_folders_are_below_support() -> None:
+    support = import_module("tvms.support")
+    assert support.cc is import_module("tvms.contrib.cc")
+    assert support.utils.tempdir().listdir() == []
+    program = "from tvms.support import nvcc, popen_pool; popen_pool.PopenWorker"
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert shown.stderr.endswith("has no attribute 'PopenWorker': start processes with concurrent.futures\n")
+    with pytest.raises(AttributeError, match=r"describes the installation"):
+        _ = support.describe
+    assert not import_module("tvms.contrib.thrust").can_use_thrust(tvms.target.Target("llvm"), "sort")
+
+
+def test_stages_of_pipelines_build_a_program_for_the_virtual_machine() -> None:
+    pipeline = import_module("tvms.relax.pipeline")
+    module = tvms.parse(
+        "#tvms 1\n\n"
+        "I.ir_module M:\n"
+        '    R.function main(x: R.Tensor((2, 3), "float32")) -> R.Tensor((2, 3), "float32"):\n'
+        "        with R.dataflow():\n"
+        "            y = R.add(x, x)\n"
+        "            z = R.nn.relu(y)\n"
+        "            R.output(z)\n"
+        "        return z\n"
+    )
+    target = tvms.target.Target("llvm")
+    stages = ("library_dispatch", "legalize", "dataflow_lower", "finalize")
+    passes = [step for stage in stages for step in getattr(pipeline, f"{stage}_passes")(target)]
+    lowered = tvms.transform.Sequential(passes)(module)
+    assert "R.memory.alloc_storage" in str(lowered) or "R.vm.alloc_storage" in str(lowered)
+    value = np.arange(-3, 3, dtype="float32").reshape(2, 3)
+    np.testing.assert_array_equal(tvms.compile(lowered)["main"](value), np.maximum(value + value, 0))
+
+
+@pytest.mark.parametrize(
+    ("size", "stride", "kernel", "dilation", "mode", "deconv", "expected"),
+    [
+        (4, 2, 3, 1, "SAME_UPPER", False, (0, 1)),
+        (4, 2, 3, 1, "SAME_LOWER", False, (1, 0)),
+        (5, 2, 3, 1, "SAME_UPPER", False, (1, 1)),
+        (5, 1, 3, 2, "SAME_UPPER", False, (2, 2)),
+        (4, 4, 2, 1, "SAME_UPPER", False, (0, 0)),
+        (4, 2, 3, 1, "SAME_UPPER", True, (0, 1)),
+    ],
+)
+@pytest.mark.parametrize("is_symbolic", [False, True])
+def test_a_convolution_is_padded_to_size_by_stride(
+    size: int,
+    stride: int,
+    kernel: int,
+    dilation: int,
+    mode: str,
+    deconv: bool,
+    expected: tuple[int, int],
+    is_symbolic: bool,
+) -> None:
+    n = tir.Var("n", "int64")
+    data = relax.Var("x", relax.TensorStructInfo((1, 1, n if is_symbolic else size), "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [data]):
+        padded = autopad(builder, data, [stride], [kernel], [dilation], "edge", deconv, mode)
+        builder.emit_func_output(padded)
+    value = np.arange(size, dtype="float32").reshape(1, 1, size)
+    result = tvms.compile(builder.get())["main"](value)
+    np.testing.assert_array_equal(result, np.pad(value, [(0, 0), (0, 0), expected], "edge"))
+
+
+def test_other_kinds_of_padding_are_refused() -> None:
+    data = relax.Var("x", relax.TensorStructInfo((1, 1, 4), "float32"))
+    with pytest.raises(ValueError, match=r"^autopad: pad_type is 'wrap'; choose one of constant, edge, reflect$"):
+        autopad(relax.BlockBuilder(), data, [1], [3], [1], "wrap")
+    unknown = relax.Var("x", relax.TensorStructInfo(None, "float32", ndim=3))
+    with pytest.raises(ValueError, match=r"^autopad: the shape of the data is not known"):
+        autopad(relax.BlockBuilder(), unknown, [1], [3], [1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Any, TypeVar
@@ -157,6 +158,14 @@ def post_order_visit(expr: Node, fvisit: Callable[[Any], object]) -> None:
 def all_vars(expr: Node) -> list[relax.Var]:
     """Return the graph-level variables in `expr`, in the order of their first occurrence."""
     return list(dict.fromkeys(node for node in walk(expr) if isinstance(node, relax.Var)))
+
+
+def used_vars(expr: Node) -> list[relax.Var]:
+    """Return the graph-level variables that values in `expr` use; a variable that is only defined is not used."""
+    defined = [variable for node in walk(expr) for variable in defined_variables(node)]
+    times = Counter(id(node) for node in walk(expr) if isinstance(node, relax.Var))
+    times.subtract(map(id, defined))
+    return [variable for variable in all_vars(expr) if times[id(variable)] > 0]
 
 
 def bound_vars(expr: Node) -> list[relax.Var]:

@@ -165,6 +165,13 @@ def get_shape_of(expr: relax.Expr) -> relax.Expr:
     return apply("shape_of", expr)
 
 
+def make_shape(shape: Sequence[Any]) -> relax.ShapeExpr:
+    """Return the shape with the sizes in a list or tuple. Raise TypeError if `shape` is neither."""
+    if not isinstance(shape, list | tuple):
+        raise TypeError(f"make_shape expects a list or tuple of sizes, but received type {type(shape).__name__}")
+    return ShapeExpr(shape)
+
+
 def extern(name: str, struct_info: StructInfo | None = None) -> relax.ExternFunc:
     """The function that is registered as `name` at run time."""
     return ExternFunc(name, struct_info)
@@ -175,5 +182,5 @@ Constant, Expr = relax.Constant, relax.Expr
 __all__ = [
     "BindingBlock", "Call", "Constant", "DataTypeImm", "DataflowBlock", "DataflowVar", "Expr", "ExternFunc", "Function",
     "GlobalVar", "If", "MatchCast", "PrimValue", "SeqExpr", "ShapeExpr", "StringImm", "TensorStructInfo", "Tuple",
-    "TupleGetItem", "Var", "VarBinding", "extern", "get_shape_of", "te_tensor",
+    "TupleGetItem", "Var", "VarBinding", "extern", "get_shape_of", "make_shape", "te_tensor",
 ]  # fmt: skip

@@ -33,5 +33,6 @@ from tvms.ir.api.relax.analysis import tir_vars_in_type as tir_vars_in_type
 from tvms.ir.api.relax.analysis import type_base_check as type_base_check
 from tvms.ir.api.relax.analysis import type_lca as type_lca
 from tvms.ir.api.relax.analysis import udchain as udchain
+from tvms.ir.api.relax.analysis import used_vars as used_vars
 from tvms.ir.api.relax.analysis import well_formed as well_formed
 from tvms.relax.analysis import analysis as analysis
