@@ -29,6 +29,7 @@ from .common import eliminate_common_subexpressions
 from .compact import compact_buffers
 from .hoist_expression import HoistedConditionals, HoistedLetBindings, hoist_conditions_and_names
 from .invariants import hoist_expressions
+from .narrow_data_type import narrow_data_types
 from .narrow_index import narrow_indices
 from .own_variables import rename_repeated_definitions
 from .rewriter import Rewriter
@@ -189,7 +190,30 @@ def hoist(mod: IRModule) -> IRModule:
     return map_functions(mod, tir.PrimFunc, deep(_on_loops(step)))
 
 
-declare_pass("CommonSubexprElimTIR")(_on_modules(_on_loops(eliminate_common_subexpressions)))
+@declare_pass("CommonSubexprElimTIR")
+def eliminate(mod: IRModule, enable_cse_tir: bool = True, identify_equiv_terms: bool = False) -> IRModule:
+    """Bind repeated computations to variables. Terms are repeated only if they are written alike, also with
+    `identify_equiv_terms`.
+    """
+    step = deep(_on_loops(eliminate_common_subexpressions))
+    return map_functions(mod, tir.PrimFunc, step) if enable_cse_tir else mod
+
+
+@declare_pass("NarrowDataType")
+def narrow(mod: IRModule, target_bits: int) -> IRModule:
+    """Narrow variables of loops and blocks to `target_bits` bits, where all that is computed from them fits."""
+    return map_functions(mod, tir.PrimFunc, deep(lambda func: narrow_data_types(func, target_bits)))
+
+
+@declare_pass("DecorateDeviceScope")
+def decorate(mod: IRModule) -> IRModule:
+    """Wrap the body of each loop function in the attribute "device_scope"."""
+    zero = tir.IntImm("int32", 0)
+    return map_functions(
+        mod, tir.PrimFunc, lambda func: replace(func, body=tir.AttrStmt(zero, "device_scope", zero, func.body))
+    )
+
+
 declare_pass("Simplify")(_on_modules(simplify_statements))
 for _name, _step in _SINGLE_RULES.items():
     declare_pass(_name)(_on_modules(_step))

@@ -22,6 +22,7 @@ RENAMES = {
     "tvm.build": "tvms.compile",
     "tvm.driver.build": "tvms.compile",
     "tvm.driver.build_module.build": "tvms.compile",
+    **{f"tvm.ir.base.{name}": f"tvms.ir.{name}" for name in ("load_json", "save_json")},
     "tvm.s_tir.dlight": "tvms.dlight",
     "tvm.s_tir.meta_schedule": "tvms.meta_schedule",
 }

@@ -23,6 +23,7 @@ from ..base import BaseFunc, IRModule, Node
 from ..diagnostics import error
 from ..function_table import mentions_of
 from ..infer import function_struct_info
+from ..sanitize import write_program
 from ..signature import BadArguments, Parameter, Signature, describe, wrong_kind
 from ..tir import PrimFunc
 from ..visit import rewrite
@@ -125,6 +126,19 @@ class ApplyPassToFunction(Pass):
                 functions[name] = mod.functions[name]
                 reached.append(functions[name])
         return replace(new, functions=functions)
+
+
+class PrintIR(Pass):
+    """Pass that prints the module, after a line with `header`, and returns it (TVM: `PrintIR`)."""
+
+    def __init__(self, header: str = "", show_meta_data: bool = False) -> None:
+        super().__init__(PassInfo("PrintIR"))
+        self._header = header
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        """Print `mod`, without control characters, and return it."""
+        write_program(f"PrintIR({self._header}):\n{mod.script()}\n")
+        return mod
 
 
 # --- Passes of functions and classes ---------------------------------------------------------------------------

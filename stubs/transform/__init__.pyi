@@ -3,6 +3,7 @@
 from tvms.ir.passes.transform import ApplyPassToFunction as ApplyPassToFunction
 from tvms.ir.passes.transform import Pass as Pass
 from tvms.ir.passes.transform import PassContext as PassContext
+from tvms.ir.passes.transform import PrintIR as PrintIR
 from tvms.ir.passes.transform import Sequential as Sequential
 from tvms.ir.passes.transform import Wrap as Wrap
 from tvms.ir.passes.transform import announce as announce

@@ -183,6 +183,13 @@ CASES = {
                         B[i * 8 + j] = i
         """,
     ),
+    "DecorateDeviceScope": (
+        "A[0] = x",
+        """
+        with T.attr(0, "device_scope", 0):
+            A[0] = x
+        """,
+    ),
     "RewriteUnsafeSelect": (
         """
         A[0] = T.Select(x > 0, B[x], T.Select(x < y, x, y))
@@ -203,6 +210,42 @@ def module(body: str) -> IRModule:
     found = tvms.parse(text)
     assert isinstance(found, IRModule)
     return found
+
+
+def test_narrow_data_type_keeps_what_may_not_fit() -> None:
+    before, after = (
+        module(text)
+        for text in (
+            """
+            for i in range(T.int64(4)):
+                for j in range(T.int64(8)):
+                    if i * T.int64(8) + j < T.int64(30):
+                        A[i * T.int64(8) + j] = B[T.min(j * T.int64(2), T.int64(31))] + T.cast(j, "int32")
+            for k in range(T.int64(2)):
+                A[k] = T.cast(k * T.int64(3000000000) // T.int64(3000000000), "int32")
+            """,
+            """
+            for i in range(4):
+                for j in range(8):
+                    if i * 8 + j < 30:
+                        A[i * 8 + j] = B[T.min(j * 2, 31)] + j
+            for k in range(T.int64(2)):
+                A[k] = T.cast(k * T.int64(3000000000) // T.int64(3000000000), "int32")
+            """,
+        )
+    )
+    found = tir.transform.NarrowDataType(32)(before)
+    assert found.script() == after.script()
+    results = [(np.zeros(32, "i4"), np.arange(32, dtype="i4")) for _ in range(2)]
+    for version, arrays in zip((before, found), results, strict=True):
+        run(version, "main", [*arrays, 3, 4])
+    np.testing.assert_array_equal(results[0], results[1])
+
+
+def test_print_ir_prints_and_returns_the_module(capfd: pytest.CaptureFixture[str]) -> None:
+    mod = module("A[0] = x")
+    assert tvms.transform.PrintIR("first")(mod) is mod
+    assert capfd.readouterr().out == f"PrintIR(first):\n{mod.script()}\n"
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -87,8 +87,10 @@ def CombineParallelMatmul(check: collections.abc.Callable[[tvms.ir.relax.Var, co
     result is the same activation, it is applied before the split. All widths but one must be known, and the other dimensions
     must be equal. `check` may refuse a group.
     """
-def CommonSubexprElimTIR() -> tvms.ir.passes.transform.Pass:
-    """Return `func` with repeated computations bound to variables."""
+def CommonSubexprElimTIR(enable_cse_tir: builtins.bool = True, identify_equiv_terms: builtins.bool = False) -> tvms.ir.passes.transform.Pass:
+    """Bind repeated computations to variables. Terms are repeated only if they are written alike, also with
+    `identify_equiv_terms`.
+    """
 def CompactBufferAllocation(is_strict: builtins.bool = True) -> tvms.ir.passes.transform.Pass:
     """Reduce the buffers of opaque blocks to the part that is used. No dimension becomes larger, even if `is_strict` is
     False, with which TVM may also pad buffers.
@@ -147,6 +149,8 @@ def DecomposeOpsForTraining(func_name: builtins.str | None = None) -> tvms.ir.pa
 
     Raises TvmsError E0905 if the function does not exist.
     """
+def DecorateDeviceScope() -> tvms.ir.passes.transform.Pass:
+    """Wrap the body of each loop function in the attribute "device_scope"."""
 def EliminateCommonSubexpr(call_only: builtins.bool = False) -> tvms.ir.passes.transform.Pass:
     """Replace variables whose values were computed before by the earlier variables.
 
@@ -334,6 +338,8 @@ def MetaScheduleTuneTIR(work_dir: builtins.str, max_trials_global: builtins.int,
     """Tune the loop functions for the current target; the measurements go to a database in `work_dir`, and the module is
     unchanged.
     """
+def NarrowDataType(target_bits: builtins.int) -> tvms.ir.passes.transform.Pass:
+    """Narrow variables of loops and blocks to `target_bits` bits, where all that is computed from them fits."""
 def Normalize() -> tvms.ir.passes.transform.Pass:
     """Bind every nested call to a new variable, also in results, and infer struct info.
 
