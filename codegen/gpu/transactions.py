@@ -26,6 +26,8 @@ _BANKS, _BANK_BYTES = 32, 4
 _MOST_BYTES = 16
 """Bytes that a thread accesses at once."""
 _UNKNOWN_SIZE = 1024
+_TOLERATED = 1.5
+"""The ratio of sectors to needed ones from which an access is reported: elements that are not aligned touch one sector more."""
 
 
 class Transactions(Struct, frozen=True):
@@ -67,9 +69,11 @@ def transactions_of(kernel: Kernel) -> list[Transactions]:
 
 
 def wasteful(kernel: Kernel) -> list[Transactions]:
-    """Return the accesses with bank conflicts, or with at least twice the sectors that they need; one for each place."""
+    """Return the accesses with bank conflicts, or with many more sectors than they need; one for each place."""
     found = [
-        item for item in transactions_of(kernel) if item.count >= (item.least + 1 if item.is_shared else 2 * item.least)
+        item
+        for item in transactions_of(kernel)
+        if item.least and item.count > item.least * (1 if item.is_shared else _TOLERATED)
     ]
     return list({(item.access.span, str(item)): item for item in found}.values())
 

@@ -86,6 +86,7 @@ def test_conditions_vectors_and_unknown_indices() -> None:
     kernel = block("B[ty * 32 + tx] = A[I[ty * 32 + tx]]")
     assert (found(kernel, "A"), set(found(kernel, "I"))) == ([], {(4, 4)})  # "I" also by a check of bounds
     assert not wasteful(block("B[ty * 32 + tx] = A[ty * 32 + tx + 1]"))  # one more sector is not reported
+    assert not wasteful(block("if ty > 3:", "    B[tx] = A[tx * 32]"))  # the first warp does nothing
 
 
 @given(
