@@ -1,5 +1,7 @@
 """The transactions of a warp: planted conflicts are reported, and counts agree with addresses that are listed one by one."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import tvms
@@ -12,6 +14,7 @@ from tvms.codegen.gpu.report import report
 from tvms.codegen.gpu.transactions import barrier_count, transactions_of, wasteful
 from tvms.codegen.target import get_target
 
+ROOT = Path(__file__).parents[2]
 TARGET = get_target("cuda")
 BLOCK = """\
 T.prim_func f(A: T.Buffer((8192,), "{dtype}"), B: T.Buffer((8192,), "{dtype}"), I: T.Buffer((8192,), "int32")):
@@ -115,6 +118,16 @@ def test_counts_agree_with_addresses(x: int, y: int, start: int, dtype: str) -> 
 )
 def test_barriers_are_counted_as_executed(lines: tuple[str, ...], expected: tuple[int, bool]) -> None:
     assert barrier_count(block(*lines).body) == expected
+
+
+@pytest.mark.parametrize("name", ["matmul_f16", "matmul_f32", "softmax", "layer_norm", "transpose"])
+def test_default_schedules_waste_nothing(name: str) -> None:
+    text = (ROOT / "bench" / "gpu_kernels" / f"{name}.tvms").read_text().partition("    S.schedule")[0]
+    target = get_target("cuda -arch=sm_80")
+    hosts, *_ = lower_module(prepare(tvms.parse(text), target), target, Settings())
+    kernels = [kernel for host in hosts.values() for kernel in kernels_of(host)]
+    assert kernels
+    assert [str(item) for kernel in kernels for item in wasteful(kernel)] == []
 
 
 def test_the_report_names_the_line_of_each_waste() -> None:
