@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import SimpleNamespace
@@ -239,7 +240,8 @@ def by_numpy(op: RelaxOp, values: SimpleNamespace, span: Span | None = None) -> 
 
     assert op.numpy is not None
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # the mean of nothing is NaN
             return op.numpy(np, values)
     except TvmsError:
         raise
