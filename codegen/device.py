@@ -28,6 +28,15 @@ class Device(Struct, frozen=True):
     device_id: int = 0
 
     @property
+    def index(self) -> int:
+        """The number of the device (TVM 0.27)."""
+        return self.device_id
+
+    def dlpack_device_type(self) -> int:
+        """Return DLPack's device type (TVM 0.27)."""
+        return self.device_type
+
+    @property
     def exist(self) -> bool:
         """Return whether this process can run programs on the device."""
         if self.device_type == CPU:

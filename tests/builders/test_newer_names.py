@@ -240,3 +240,8 @@ def test_other_kinds_of_padding_are_refused() -> None:
     unknown = relax.Var("x", relax.TensorStructInfo(None, "float32", ndim=3))
     with pytest.raises(ValueError, match=r"^autopad: the shape of the data is not known"):
         autopad(relax.BlockBuilder(), unknown, [1], [3], [1])
+
+
+def test_a_device_has_the_names_of_dlpack() -> None:
+    device = tvms.cuda(1)
+    assert (device.dlpack_device_type(), device.index) == (2, 1)

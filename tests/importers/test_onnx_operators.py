@@ -40,6 +40,45 @@ def test_reshape_to_a_shape_that_is_known_at_run_time(allows_zero: int) -> None:
         check(node, is_symbolic=trial % 2 == 1)
 
 
+def test_axes_that_are_known_at_run_time() -> None:
+    rng = generator()
+    for trial in range(12):
+        rank, count = int(rng.integers(1, 4)), int(rng.integers(1, 3))
+        x = tensor(rng, rng.integers(1, 5, rank))
+        axes = rng.permutation(rank + count)[:count] - choice(rng, (0, rank + count))
+        check(Node("Unsqueeze", {"data": x, "axes": axes}), is_symbolic=trial % 2 == 1)
+        removed = rng.permutation(rank)[: min(count, rank)]
+        dims = [1 if axis in removed else int(rng.integers(2, 5)) for axis in range(rank)]
+        axes = removed - choice(rng, (0, rank))
+        check(Node("Squeeze", {"data": tensor(rng, dims), "axes": axes}), is_symbolic=trial % 2 == 1)
+    check(Node("Unsqueeze", {"data": tensor(rng, ()), "axes": np.array([1, 0])}))
+
+
+def test_axes_of_slices_that_are_known_at_run_time() -> None:
+    rng = generator()
+    for trial in range(12):
+        dims = rng.integers(1, 6, 3)
+        axes = rng.permutation(3)[: rng.integers(1, 4)]
+        starts, ends = (rng.integers(-7, 8, len(axes)) for _ in range(2))
+        steps = rng.choice([-2, -1, 1, 2], len(axes))
+        inputs = {
+            "data": tensor(rng, dims),
+            "starts": starts,
+            "ends": ends,
+            "axes": axes - choice(rng, (0, 3)),
+            "steps": steps,
+        }
+        check(Node("Slice", inputs), is_symbolic=trial % 2 == 1)
+
+
+@pytest.mark.parametrize(("name", "given"), [("Squeeze", 0), ("Reshape", 3)])
+def test_a_shape_of_run_time_has_as_many_elements_as_the_data(name: str, given: int) -> None:
+    model = parsed(f"g (float[2, 3] x, int64[1] given) => (float[n] y) {{ y = {name}(x, given) }}")
+    function = tvms.compile(from_onnx(model))["main"]
+    with pytest.raises(TvmsError, match=r"E0705.*expected shape \(6,\), got \(3,\)"):
+        function(np.zeros((2, 3), "float32"), np.array([given]))
+
+
 def test_writes_to_a_cache() -> None:
     rng = generator()
     for trial in range(12):

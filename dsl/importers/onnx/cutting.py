@@ -24,7 +24,8 @@ _END = 2**62
 def _slice(c: Converter, a: Any) -> relax.Expr:
     """Return the elements between bounds as in Python; before version 10, they are attributes."""
     steps_given = getattr(a, "steps", None)
-    if any(isinstance(part, relax.Expr) and c.elements(part) is None for part in (a.starts, a.ends, steps_given)):
+    parts = (a.starts, a.ends, a.axes, steps_given)
+    if any(isinstance(part, relax.Expr) and c.elements(part) is None for part in parts):
         return _slice_at_run_time(c, a)
     starts, ends = c.sizes(a.starts), c.sizes(a.ends)
     axes = list(range(len(starts))) if a.axes is None else c.axes(a.axes)
@@ -62,13 +63,18 @@ def _bounded(bound: Any) -> Any:
 
 
 def _slice_at_run_time(c: Converter, a: Any) -> relax.Expr:
-    """Return a slice between bounds in tensors that are not known; the other dimensions keep their sizes."""
+    """Return a slice between bounds in tensors that are not known; dimensions that are not among known axes keep their sizes."""
     rank = rank_of(a.data)
     count = static(dims_of(a.starts)[0])
-    axes = c.axes(a.axes) if a.axes is not None else list(range(count or 0))
-    axes = [axis_of(axis, rank) for axis in axes]
+    places = c.axes_at_run_time(a.axes, rank)
+    if places is None:
+        given_axes = c.axes(a.axes) if a.axes is not None else list(range(count or 0))
+        axes = [axis_of(axis, rank) for axis in given_axes]
+        places = const(axes, "int64")
+    else:
+        axes = list(range(rank))
     bounds = [
-        _whole(c, given, axes, rank, default)
+        _whole(c, given, places, rank, default)
         for given, default in ((a.starts, 0), (a.ends, _END), (getattr(a, "steps", None), 1))
     ]
     found = c.emit(op.dynamic_strided_slice(a.data, *bounds), "_slice")
@@ -77,12 +83,12 @@ def _slice_at_run_time(c: Converter, a: Any) -> relax.Expr:
     return c.block_builder.match_cast(found, tensor_info(dims, dtype_of(a.data)), c.unique(c.value_name()))
 
 
-def _whole(c: Converter, given: relax.Expr | None, axes: Sequence[int], rank: int, default: int) -> relax.Expr:
+def _whole(c: Converter, given: relax.Expr | None, axes: relax.Expr, rank: int, default: int) -> relax.Expr:
     """Return one bound for each dimension, of which `given` has those of `axes`."""
     every = const([default] * rank, "int64")
     if given is None:
         return every
-    return op.scatter_elements(every, const(list(axes), "int64"), c.cast(given, "int64"), 0)
+    return op.scatter_elements(every, axes, c.cast(given, "int64"), 0)
 
 
 @ROWS.row("Split")

@@ -107,6 +107,19 @@ class KnownValues(Bindings):
         """Return axes that are an attribute or, in later versions of an operator, a constant."""
         return list(given) if isinstance(given, list) else self.ints(given, "the axes")
 
+    def axes_at_run_time(self, given: Value | list[int], rank: int) -> relax.Expr | None:
+        """Return axes that are not constant as a tensor of int64 from 0 to `rank` - 1, which are counted from the end if they are negative.
+
+        None for an attribute, a constant, or without axes. E1004 if the number of axes is unknown.
+        """
+        if given is None or isinstance(given, list) or self.elements(given) is not None:
+            return None
+        count = d.value_of(d.product(dims_of(given)))
+        if count is None:
+            raise self.unsupported("the number of axes depends on data", "make their number known")
+        axes = self.emit(apply("reshape", self.cast(given, "int64"), relax.ShapeExpr((d.dim(count),))), "_axes")
+        return self.emit(apply("floor_mod", axes, const(rank, "int64")), "_axes")
+
     def elements(self, value: Value) -> NDArray[Any] | None:
         """Return the elements of a tensor if they are known: an array, of objects if some are symbolic expressions of sizes."""
         if isinstance(value, relax.Constant):

@@ -11,7 +11,7 @@ from ....ir.api.relax import op
 from ....ir.building.values import apply, const
 from ....ir.ops import dims as d
 from ..slicing import repeated
-from ..values import axis_of, dims_of, rank_of
+from ..values import axis_of, dims_of, rank_of, static
 from .converter import Converter
 from .rows import Family
 
@@ -23,7 +23,7 @@ def _reshape(c: Converter, a: Any) -> relax.Expr:
     """Before version 5, the shape is an attribute."""
     dims, keeps_zeros = dims_of(a.data), bool(getattr(a, "allowzero", 0))
     if isinstance(a.shape, relax.Expr) and c.elements(a.shape) is None:
-        return op.reshape(a.data, c.shape(c.sizes(_resolved(c, a.shape, dims, keeps_zeros))))
+        return _with_sizes(c, a.data, _resolved(c, a.shape, dims, keeps_zeros))
     sizes = c.sizes(a.shape)
     if not keeps_zeros:
         sizes = [dims[place] if size == 0 else size for place, size in enumerate(sizes)]
@@ -63,6 +63,9 @@ def _flatten(c: Converter, a: Any) -> relax.Expr:
 def _squeeze(c: Converter, a: Any) -> relax.Expr:
     """Remove dimensions of size 1; by default all, of which symbolic ones are not."""
     dims = dims_of(a.data)
+    places = c.axes_at_run_time(a.axes, len(dims))
+    if places is not None:
+        return _squeezed(c, a.data, places)
     if a.axes is None:
         axes = [axis for axis, dim in enumerate(dims) if d.is_one(dim)]
     else:
@@ -75,8 +78,47 @@ def _squeeze(c: Converter, a: Any) -> relax.Expr:
     return op.squeeze(a.data, axes) if axes else a.data
 
 
+def _squeezed(c: Converter, data: relax.Expr, places: relax.Expr) -> relax.Expr:
+    """Return `data` without the dimensions `places`, which must differ; their number is known."""
+    rank, count = rank_of(data), static(dims_of(places)[0]) or 0
+    last = const([rank] * count, "int64")
+    order = op.sort(op.scatter_elements(const(list(range(rank)), "int64"), places, last, 0))
+    kept = op.strided_slice(order, [0], [0], [rank - count])
+    return _with_sizes(c, data, op.take(_shape_of(c, data), kept, 0))
+
+
+def _unsqueezed(c: Converter, data: relax.Expr, places: relax.Expr) -> relax.Expr:
+    """Return `data` with dimensions of size 1 at `places`, which must differ; their number is known."""
+    count = static(dims_of(places)[0]) or 0
+    whole = rank_of(data) + count
+    if whole == count:
+        return op.reshape(data, c.shape([1] * count))
+    zero, one = const(0, "int64"), const(1, "int64")
+    ones = const([1] * whole, "int64")
+    is_old = c.emit(op.scatter_elements(ones, places, const([0] * count, "int64"), 0), "_is_old")
+    source = op.maximum(op.subtract(op.cumsum(is_old, 0), one), zero)
+    return _with_sizes(c, data, op.where(op.equal(is_old, one), op.take(_shape_of(c, data), source, 0), ones))
+
+
+def _shape_of(c: Converter, data: relax.Expr) -> relax.Expr:
+    return apply("shape_to_tensor", c.shape(dims_of(data)))
+
+
+def _with_sizes(c: Converter, data: relax.Expr, sizes: relax.Expr) -> relax.Expr:
+    """Return `data` in a shape that is known at run time, which is then compared with the number of elements."""
+    sizes = c.emit(sizes, "_shape")
+    count = apply("tensor_to_shape", op.prod(sizes, 0, keepdims=True))
+    whole = relax.ShapeStructInfo((d.as_dim(d.product(dims_of(data))),), 1)
+    c.block_builder.match_cast(c.emit(count, "_count"), whole, c.unique("count"))
+    return op.reshape(data, c.shape(c.sizes(sizes)))
+
+
 @ROWS.row("Unsqueeze")
 def _unsqueeze(c: Converter, a: Any) -> relax.Expr:
+    if isinstance(a.axes, relax.Expr):
+        places = c.axes_at_run_time(a.axes, rank_of(a.data) + (static(d.product(dims_of(a.axes))) or 0))
+        if places is not None:
+            return _unsqueezed(c, a.data, places)
     axes = c.axes(a.axes)
     rank = rank_of(a.data) + len(axes)
     return op.expand_dims(a.data, [axis_of(axis, rank) for axis in axes]) if axes else a.data
