@@ -94,6 +94,7 @@ _PLACES = {
     "device": "codegen.device.device",
     "device_from_target": "codegen.device.device_from_target",
     "emit": "codegen.emit",
+    "get_first_structural_mismatch": "ir.api.access_path.get_first_structural_mismatch",
     "get_global_func": "ir.vm_builtins.get_global_func",
     "interpret": "ir.interp.run",
     "load": "dsl.load.load_module",
@@ -108,6 +109,7 @@ _PLACES = {
 
 
 _ALIASES = {
+    "tvms.access_path": "tvms.ir.api.access_path",
     "tvms.arith": "tvms.ir.api.arith",
     "tvms.base": "tvms.ir.api.error",
     "tvms.contrib": "tvms.ir.api.contrib",

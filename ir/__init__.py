@@ -46,6 +46,12 @@ def _assert_structural_equal(a: Any, b: Any, map_free_vars: bool) -> None:
     assert_structural_equal(a, b, map_free_vars)
 
 
+def _first_structural_mismatch(a: Any, b: Any, map_free_vars: bool) -> Any:
+    from .api.access_path import get_first_structural_mismatch
+
+    return get_first_structural_mismatch(a, b, map_free_vars)
+
+
 def _is_base_of(base: Any, derived: Any) -> bool:
     from .api.relax.subsumption import BaseCheckResult, struct_info_base_check
 
@@ -200,6 +206,7 @@ hooks.define(
     function_struct_info=_function_struct_info,
     structural_equal=_structural_equal,
     assert_structural_equal=_assert_structural_equal,
+    first_structural_mismatch=_first_structural_mismatch,
     structural_hash=_structural_hash,
     is_base_of=_is_base_of,
     check_operator=_check_operator,

@@ -325,6 +325,11 @@ def _by_name(functions: Mapping[str | GlobalVar, BaseFunc] | Mapping[str, BaseFu
     return {key.name_hint if isinstance(key, GlobalVar) else key: function for key, function in functions.items()}
 
 
+def get_first_structural_mismatch(lhs: Any, rhs: Any, map_free_vars: bool = False) -> Any:
+    """Return the paths to the first difference in two programs, or None; see `tvms.access_path`."""
+    return hooks.call("first_structural_mismatch", lhs, rhs, map_free_vars)
+
+
 def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
     """Raise ValueError with the first difference unless two programs are equal up to names (TVM: `tvm.ir.base`)."""
     hooks.call("assert_structural_equal", lhs, rhs, map_free_vars)

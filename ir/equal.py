@@ -240,6 +240,18 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False, *, 
 
 def first_difference(a: Any, b: Any, map_free_vars: bool = False, *, as_tvm: bool = False) -> Difference | None:
     """Return the first difference of two programs, or None if they are equal."""
+    found = difference_with_labels(a, b, map_free_vars, as_tvm=as_tvm)
+    if found is None:
+        return None
+    labels, left, right = found
+    path = "".join([label if label.startswith("[") else f".{label}" for label in labels])
+    return Difference(path.removeprefix("."), left, right)
+
+
+def difference_with_labels(
+    a: Any, b: Any, map_free_vars: bool = False, *, as_tvm: bool = False
+) -> tuple[list[str], Any, Any] | None:
+    """Return the first difference of two programs, or None: names of fields, and indices and keys in brackets, and both values."""
     found = _Comparison(map_free_vars, as_tvm).run(a, b)
     if found is None:
         return None
@@ -247,8 +259,8 @@ def first_difference(a: Any, b: Any, map_free_vars: bool = False, *, as_tvm: boo
     labels: list[str] = []
     while path is not None:
         path, label = path
-        labels.append(label if label.startswith("[") else f".{label}")
-    return Difference("".join(reversed(labels)).removeprefix("."), left, right)
+        labels.append(label)
+    return labels[::-1], left, right
 
 
 def structural_hash(node: Any, map_free_vars: bool = False, *, as_tvm: bool = False) -> int:

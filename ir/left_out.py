@@ -137,8 +137,6 @@ LEFT_OUT = {
     "rocm": _HARDWARE,
     "rpc": _REMOTE,
     "runtime.ObjectGeneric": _CXX,
-    "runtime.ObjectPath": "tvms.ir.assert_structural_equal names the path of the first difference",
-    "runtime.ObjectPathPair": "tvms.ir.assert_structural_equal names the path of the first difference",
     "runtime.Scriptable": "every node and module has the method script()",
     "runtime.disco": _DISTRIBUTED,
     "runtime.ext_dev": _HARDWARE,

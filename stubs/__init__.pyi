@@ -44,6 +44,7 @@ from tvms import codegen as codegen
 from tvms import dsl as dsl
 from tvms import grammar as grammar
 from tvms import ir as ir
+from tvms import access_path as access_path
 from tvms import arith as arith
 from tvms import base as base
 from tvms import contrib as contrib

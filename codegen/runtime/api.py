@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
+from ...ir.api.access_path import ObjectPath
 from ...ir.te.expr import const
 from ..device import Device, cpu, cuda, device
 from ..profiling import report as profiling
@@ -30,10 +31,22 @@ String = str
 """Strings are plain strings."""
 
 __all__ = [
-    "DataType", "DataTypeCode", "Device", "Executable", "Module", "NDArray", "Object", "PackedFunc", "Report", "Shape", "ShapeTuple", "String",
+    "DataType", "DataTypeCode", "Device", "Executable", "Module", "NDArray", "Object", "ObjectPath", "PackedFunc", "PrinterConfig", "Report", "Shape", "ShapeTuple", "String",
     "Tensor", "const", "convert", "cpu", "cuda", "device", "empty", "enabled", "from_dlpack", "load_module", "load_param_dict",
     "load_param_dict_from_file", "ndarray", "num_threads", "profiling", "save_param_dict", "save_param_dict_to_file", "tensor",
 ]  # fmt: skip
+
+
+class PrinterConfig:
+    """Options of printing, by keyword, as for `script` (TVM: `tvm.runtime.script_printer.PrinterConfig`)."""
+
+    def __init__(self, **options: Any) -> None:
+        self.options = options
+
+
+def _script(obj: Any, config: PrinterConfig) -> str:  # type: ignore[reportUnusedFunction]
+    """Return a node as TVM 0.27 prints it. Raise TypeError for options that `script` does not have."""
+    return obj.script(dialect="tvm-0.27", **config.options)
 
 
 def enabled(target: str) -> bool:

@@ -52,20 +52,20 @@ def VDevice(target: Any = None, vdevice_id: int = 0, memory_scope: str = "global
 
 def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
     """Whether two programs, nodes, or containers of nodes are equal up to names, also those of blocks, as in TVM."""
-    return equal.structural_equal(_given(lhs), _given(rhs), map_free_vars, as_tvm=True)
+    return equal.structural_equal(comparable(lhs), comparable(rhs), map_free_vars, as_tvm=True)
 
 
 def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
     """Raise ValueError with the first difference unless two programs are equal up to names, also those of blocks."""
-    equal.assert_structural_equal(_given(lhs), _given(rhs), map_free_vars, as_tvm=True)
+    equal.assert_structural_equal(comparable(lhs), comparable(rhs), map_free_vars, as_tvm=True)
 
 
 def structural_hash(node: Any, map_free_vars: bool = False) -> int:
     """Return a hash that agrees with `structural_equal`."""
-    return equal.structural_hash(_given(node), map_free_vars, as_tvm=True)
+    return equal.structural_hash(comparable(node), map_free_vars, as_tvm=True)
 
 
-def _given(value: Any) -> Any:
+def comparable(value: Any) -> Any:
     """Return a value as a node; a number becomes a constant, and a type the struct info of a scalar, as in TVM 0.27."""
     if isinstance(value, tir.PrimType):
         return relax.PrimStructInfo(value.dtype)

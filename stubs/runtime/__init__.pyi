@@ -7,7 +7,9 @@ from tvms.codegen.runtime.api import Executable as Executable
 from tvms.codegen.runtime.api import Module as Module
 from tvms.codegen.runtime.api import NDArray as NDArray
 from tvms.codegen.runtime.api import Object as Object
+from tvms.codegen.runtime.api import ObjectPath as ObjectPath
 from tvms.codegen.runtime.api import PackedFunc as PackedFunc
+from tvms.codegen.runtime.api import PrinterConfig as PrinterConfig
 from tvms.codegen.runtime.api import Report as Report
 from tvms.codegen.runtime.api import Shape as Shape
 from tvms.codegen.runtime.api import ShapeTuple as ShapeTuple

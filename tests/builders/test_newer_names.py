@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from ast import literal_eval
 from importlib import import_module
 from typing import Any
 
@@ -11,9 +12,12 @@ import numpy as np
 import pytest
 import tvms
 from tvms import ir, relax, tir
+from tvms.access_path import AccessPath
+from tvms.ir.base import get_first_structural_mismatch
 from tvms.relax.analysis import used_vars
 from tvms.relax.expr import make_shape
 from tvms.relax.frontend.common import autopad
+from tvms.runtime import ObjectPath
 from tvms.script import relax as R
 from tvms.testing import env
 
@@ -245,3 +249,53 @@ def test_other_kinds_of_padding_are_refused() -> None:
 def test_a_device_has_the_names_of_dlpack() -> None:
     device = tvms.cuda(1)
     assert (device.dlpack_device_type(), device.index) == (2, 1)
+
+
+def paths_between(left: str, right: str) -> Any:
+    texts = (
+        f"#tvms 1\n\nT.prim_func f({params}):\n    T.evaluate({body})\n"
+        for params, body in map(literal_eval, (left, right))
+    )
+    found = get_first_structural_mismatch(*(tvms.parse(text)["f"] for text in texts))
+    return None if found is None else tuple(map(str, found))
+
+
+@pytest.mark.parametrize(
+    ("right", "expected"),
+    [
+        ("('x: T.int32, y: T.int32', 'x')", None),
+        ("('x: T.int32, y: T.int32', 'y')", ("<root>.body.value", "<root>.body.value")),
+        ("('x: T.int32, y: T.float32', 'x')", ("<root>.params[1].dtype", "<root>.params[1].dtype")),
+        ("('x: T.int32', 'x')", ("<root>.params[1]", "<root>.params[<missing 1>]")),
+    ],
+)
+def test_the_first_difference_has_a_path_in_each_program(right: str, expected: tuple[str, str] | None) -> None:
+    left = "('x: T.int32, y: T.int32', 'x')"
+    assert paths_between(left, right) == expected
+    assert paths_between(right, left) == (None if expected is None else expected[::-1])
+
+
+def test_the_first_difference_of_maps_is_a_key() -> None:
+    left, right = ({"a": 1}, {"a": 1, "b": 2})
+    assert get_first_structural_mismatch(left, right) == (
+        AccessPath.root().map_item_missing("b"),
+        AccessPath.root().map_item("b"),
+    )
+    assert get_first_structural_mismatch({"a": 1}, {"a": 2}) == (AccessPath.root().map_item("a"),) * 2
+
+
+def test_paths_have_parents_and_prefixes() -> None:
+    path = AccessPath.root().attr("params").array_item(1)
+    assert path.parent == AccessPath.root().attr("params")
+    assert AccessPath.root().parent is None
+    assert path.parent.is_prefix_of(path)
+    assert not path.is_prefix_of(path.parent)
+    assert path == ObjectPath.root().attr("params").array_index(1)
+
+
+def test_options_of_printing_are_a_value() -> None:
+    printer = import_module("tvms.runtime.script_printer")
+    printed = printer._script(double, printer.PrinterConfig(name="twice"))
+    assert printed == double.script(dialect="tvm-0.27", name="twice")
+    with pytest.raises(TypeError, match=r"unknown printing option 'path_to_underline'"):
+        printer._script(double, printer.PrinterConfig(path_to_underline=[]))
