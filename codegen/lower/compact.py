@@ -30,8 +30,8 @@ _BANKS = 32
 
 
 def compact_buffers(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func`, whose blocks are opaque, with the buffers of its blocks compacted."""
-    uses = Uses(func.body)
+    """Return `func`, whose blocks are opaque, with the buffers of its blocks, and allocated ones, compacted."""
+    uses = Uses(func.body, with_allocations=True)
     if not uses.homes:
         return func
     compacter = _Compacter(func.body)
@@ -74,6 +74,7 @@ class _Compacter(Rewriter):
                 tir.BufferLoad: self._access,
                 tir.BufferStore: self._access,
                 tir.BufferRegion: self._region,
+                tir.Allocate: self._allocate,
             }
         )
         self._written = set[tir.Buffer]()
@@ -123,6 +124,11 @@ class _Compacter(Rewriter):
         starts = self.rewrite(self.starts[access.buffer])
         indices = [_from(index, start) for index, start in zip(rebuilt.indices, starts, strict=True)]
         return replace(rebuilt, indices=tuple(indices))
+
+    def _allocate(self, stmt: tir.Allocate) -> tir.Stmt:
+        rebuilt = self.rebuild(stmt)
+        is_cut = isinstance(stmt.body, tir.DeclBuffer) and stmt.body.buffer in self.starts
+        return replace(rebuilt, extents=rebuilt.body.buffer.shape) if is_cut else rebuilt
 
     def _region(self, region: tir.BufferRegion) -> tir.BufferRegion:
         rebuilt = self.rebuild(region)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import update_wrapper
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -27,6 +28,7 @@ from . import BLOCK_STEPS, LOOP_STEPS, ORDER, Step, guard_blocks
 from .bounds import Bounds, guard_indices
 from .common import eliminate_common_subexpressions
 from .compact import compact_buffers
+from .flatten import flatten_buffers
 from .hoist_expression import HoistedConditionals, HoistedLetBindings, hoist_conditions_and_names
 from .invariants import hoist_expressions
 from .narrow_data_type import narrow_data_types
@@ -171,7 +173,15 @@ def guard_declared(mod: IRModule, bounds: Bounds = "prove") -> IRModule:
     return map_functions(mod, tir.PrimFunc, deep(is_early))
 
 
+@declare_pass("FlattenBuffer")
+def flatten(mod: IRModule, index_dtype: Literal["int64", "same"] = "same") -> IRModule:
+    """Replace buffers by flat ones. Indices are int64, or with "same" stay int32 where all positions fit."""
+    return map_functions(mod, tir.PrimFunc, deep(lambda func: flatten_buffers(func, index_dtype)))
+
+
 for _name, _step in LOOP_STEPS.items():
+    if _name == "FlattenBuffer":
+        continue
     declare_pass(_name)(_on_modules(_on_loops(_step)))
 
 
@@ -276,7 +286,11 @@ def __getattr__(name: str) -> Callable[..., Pass]:
     return passes()[name]
 
 
+_OPTIONS = {"FlattenBuffer": {"index_dtype": "int64"}}
+"""The options of passes in the lowering, where they are not those of TVM's passes."""
+
+
 @register_pipeline("lower")
 def lowering() -> Pass:
     """Return the sequence of all lowering steps, from a loop function as written to the input of the LLVM backend."""
-    return Sequential([get_pass(name) for name in ORDER], name="lower")
+    return Sequential([get_pass(name, **_OPTIONS.get(name, {})) for name in ORDER], name="lower")

@@ -9,6 +9,8 @@ from msgspec import Struct
 
 from ...ir import make, tir
 from ...ir.base import Node, Op
+from ...ir.equal import structural_equal
+from ...ir.idioms import is_one
 from ...ir.visit import Substitution, children
 
 Scope: TypeAlias = tir.For | tir.Block
@@ -30,13 +32,14 @@ class Use(Struct, frozen=True, eq=False):
 
 
 class Uses:
-    """All uses, in program order, of the buffers that the blocks of `body` allocate; the blocks have no iterators.
+    """All uses, in program order, of the buffers that the blocks of `body` allocate; block iterators are replaced by their values.
 
     `homes` maps each buffer to the scopes around its allocation; `escaped` are the buffers whose address is
-    taken.
+    taken. `with_allocations` adds the buffers that are allocated by a statement of their own.
     """
 
-    def __init__(self, body: tir.Stmt) -> None:
+    def __init__(self, body: tir.Stmt, with_allocations: bool = False) -> None:
+        self._with_allocations = with_allocations
         self.homes: dict[tir.Buffer, tuple[Scope, ...]] = {}
         self.of: dict[tir.Buffer, list[Use]] = {}
         self.escaped: set[tir.Var] = set()
@@ -51,7 +54,18 @@ class Uses:
                 inner = (*path, block)
                 for buffer in block.alloc_buffers:
                     self.homes[buffer], self.of[buffer] = inner, []
+                for axis, value in zip(block.iter_vars, node.iter_values, strict=True):
+                    self._visit(value, path, conditions)
+                    self._bound[axis.var] = make.cast(self._bound(value), axis.var.dtype)
+                predicate = self._bound(predicate)
+                if block.init is not None:
+                    self._visit(block.init, inner, (*conditions, predicate))
                 self._visit(block.body, inner, (*conditions, predicate))
+            case tir.Allocate(body=tir.DeclBuffer(buffer=buffer, body=body)) if (
+                self._with_allocations and is_declared_by(node, buffer)
+            ):
+                self.homes[buffer], self.of[buffer] = path, []
+                self._visit(body, path, conditions)
             case tir.LetStmt(var=var, value=value) | tir.Let(var=var, value=value):
                 self._visit(value, path, conditions)
                 self._bound[var] = self._bound(value)
@@ -85,6 +99,13 @@ class Uses:
         self._visit(yes, path, (*conditions, condition))
         if no is not None:
             self._visit(no, path, (*conditions, make.logical_not(condition)))
+
+
+def is_declared_by(stmt: tir.Allocate, buffer: tir.Buffer) -> bool:
+    """Return whether `stmt` always allocates all of the memory of `buffer`, whose layout is row-major."""
+    is_whole = len(stmt.extents) == len(buffer.shape) and all(map(structural_equal, stmt.extents, buffer.shape))
+    is_plain = not buffer.strides and buffer.elem_offset is None and stmt.dtype == buffer.dtype
+    return stmt.buffer_var is buffer.data and is_whole and is_plain and is_one(stmt.condition)
 
 
 def common_path(paths: Sequence[tuple[Scope, ...]]) -> tuple[Scope, ...]:

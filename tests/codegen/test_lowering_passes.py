@@ -370,7 +370,7 @@ def test_flat_buffers_end_after_the_last_element(random: np.random.Generator) ->
         view = f"V = T.decl_buffer({tuple(shape)}, data=A.data, strides={strides}, elem_offset={offset})"
         store = f"V[{', '.join('0' for _ in shape)}] = T.float32(1)"
         text = f'T.prim_func main(A: T.Buffer((999,), "float32")):\n    {view}\n    {store}\n'
-        module = get_pass("FlattenBuffer")(as_module(tvms.parse(text)))
+        module = get_pass("FlattenBuffer", index_dtype="int64")(as_module(tvms.parse(text)))
         (flat,) = (node.buffer for node in walk(module.functions["main"]) if isinstance(node, tir.BufferStore))
         steps = strides or [int(np.prod(shape[place + 1 :])) for place in range(len(shape))]
         reach = sum(max((size - 1) * step, 0) for size, step in zip(shape, steps, strict=True))

@@ -10,6 +10,8 @@ import tvms
 from tvms import tir
 from tvms.ir.base import IRModule
 from tvms.ir.interp import run
+from tvms.ir.programs import as_module
+from tvms.ir.visit import walk
 
 CASES = {
     "RemoveNoOp": (
@@ -210,6 +212,83 @@ def module(body: str) -> IRModule:
     found = tvms.parse(text)
     assert isinstance(found, IRModule)
     return found
+
+
+def test_flat_indices_keep_their_dtype_where_they_fit() -> None:
+    head = 'T.prim_func main(A: T.Buffer((4, 8), "float32"), B: T.Buffer(("n", 70000, 70000), "float32"), n: T.int32):'
+    found = tir.transform.FlattenBuffer()(
+        as_module(
+            tvms.parse(f"""#tvms 1
+{head}
+    C = T.alloc_buffer((4, 8), "float32")
+    for i, j in T.grid(4, 8):
+        with T.block("c"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(A[vi, vj])
+            T.writes(C[vi, vj])
+            C[vi, vj] = A[vi, vj]
+    B[n - 1, 2, 3] = T.float32(1)
+""")
+        )
+    )
+    text = str(found)
+    assert 'C = T.alloc_buffer((32,), "float32")' in text or "C = T.alloc_buffer((32,))" in text
+    assert "T.writes(C[vi * 8 + vj])" in text
+    assert "C[vi * 8 + vj] = " in text
+    assert 'T.Cast("int64", n' in text or "T.cast(n" in text, "a symbolic size may leave int32"
+
+
+def test_allocations_of_statements_are_compacted() -> None:
+    before = module(
+        """
+        for i in range(4):
+            C = T.decl_buffer((4, 8), "int32")
+            for j in range(8):
+                C[i, j] = B[i * 8 + j]
+            for j in range(8):
+                A[i * 8 + j] = C[i, j] + 1
+        """
+    )
+    found = tir.transform.CompactBufferAllocation()(before)
+    assert "(1, 8)" in found.script() or "[1, 8]" in found.script()
+    shared = module(
+        """
+        C = T.allocate([32], "int32", "global")
+        D = T.decl_buffer((32,), "int32", data=C)
+        E = T.Buffer((8,), "int32", data=C)
+        for i in range(4):
+            D[i] = B[i]
+        A[0] = E[7]
+        """
+    )
+    assert tir.transform.CompactBufferAllocation()(shared).script() == shared.script(), "E is a view of the same memory"
+    results = [(np.zeros(32, "i4"), np.arange(32, dtype="i4")) for _ in range(2)]
+    for version, arrays in zip((before, found), results, strict=True):
+        run(version, "main", [*arrays, 3, 4])
+    np.testing.assert_array_equal(results[0], results[1])
+
+
+def test_allocations_move_into_loops_around_blocks_with_iterators() -> None:
+    before = module(
+        """
+        C = T.alloc_buffer((4, 8), "int32")
+        for i in range(4):
+            for j in range(8):
+                with T.block("c"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    C[vi, vj] = B[vi * 8 + vj]
+            for j in range(8):
+                with T.block("a"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    A[vi * 8 + vj] = C[vi, vj] + 1
+        """
+    )
+    found = tir.transform.PlanAndUpdateBufferAllocationLocation()(before)
+    (loop,) = (
+        node for node in walk(found.functions["main"]) if isinstance(node, tir.For) and node.loop_var.name == "i"
+    )
+    assert isinstance(loop.body, tir.BlockRealize)
+    assert [buffer.name for buffer in loop.body.block.alloc_buffers] == ["C"]
 
 
 def test_narrow_data_type_keeps_what_may_not_fit() -> None:

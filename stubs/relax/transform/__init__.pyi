@@ -167,8 +167,8 @@ def ExpandTupleArguments() -> tvms.ir.passes.transform.Pass:
     """Replace tuple parameters of private functions by one parameter for each field, including nested tuples."""
 def Filter(fcond: collections.abc.Callable[[tvms.ir.tir.PrimFunc], builtins.bool]) -> tvms.ir.passes.transform.Pass:
     """Remove the loop functions for which `fcond` does not hold (TVM: `tir.transform.Filter`)."""
-def FlattenBuffer() -> tvms.ir.passes.transform.Pass:
-    """Return `func` with flat buffer accesses."""
+def FlattenBuffer(index_dtype: typing.Literal['int64', 'same'] = 'same') -> tvms.ir.passes.transform.Pass:
+    """Replace buffers by flat ones. Indices are int64, or with "same" stay int32 where all positions fit."""
 def FlattenSignature() -> tvms.ir.passes.transform.Pass:
     """Return `func` with pointers and numbers as parameters, and an empty buffer map."""
 def FoldBatchnormToConv2D() -> tvms.ir.passes.transform.Pass:

@@ -11,6 +11,7 @@ from tvms.codegen.lower.passes import compact as compact
 from tvms.codegen.lower.passes import convert_loops_to_serial as convert_loops_to_serial
 from tvms.codegen.lower.passes import decorate as decorate
 from tvms.codegen.lower.passes import eliminate as eliminate
+from tvms.codegen.lower.passes import flatten as flatten
 from tvms.codegen.lower.passes import guard as guard
 from tvms.codegen.lower.passes import guard_declared as guard_declared
 from tvms.codegen.lower.passes import hoist as hoist
