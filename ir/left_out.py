@@ -234,7 +234,6 @@ LEFT_OUT = {
     "tir.transform.BF16ComputeLegalize": _COMPILED,
     "tir.transform.BF16StorageLegalize": _COMPILED,
     "tir.transform.CombineContextCall": _COMPILED,
-    "tir.transform.DefaultGPUSchedule": "apply tvms.dlight.gpu.Fallback with dlight.ApplyDefaultSchedule",
     "tir.transform.ExtractPrimFuncConstants": "constants are a part of compiled kernels; in texts they are in a sidecar file",
     "tir.transform.FP8ComputeLegalize": _COMPILED,
     "tir.transform.FP8StorageLegalize": _COMPILED,

@@ -117,7 +117,7 @@ class ApplyDefaultSchedule(Pass):
     def _scheduled(self, func: tir.PrimFunc) -> tir.PrimFunc:
         if _is_true(func.attrs.get("tir.is_scheduled")):
             return func
-        target = _target_of(func)
+        target = target_of(func)
         for rule in self.rules:
             space = rule.apply(func, target, False)
             if space is not None:
@@ -131,13 +131,12 @@ def _is_true(value: Any) -> bool:
     return bool(value.value if isinstance(value, tir.IntImm) else value)
 
 
-def _target_of(func: tir.PrimFunc) -> Target:
+def target_of(func: tir.PrimFunc) -> Target:
+    """Return the target of `func`, otherwise that of the context; TvmsError E0601 if there is none."""
     given = func.attrs.get("target")
     target = Target.current() if given is None else Target(given.attrs if isinstance(given, TargetNode) else given)
     if target is None:
-        raise error(
-            "E0601", "ApplyDefaultSchedule needs a target", None, "call it inside 'with tvms.target.Target(…):'"
-        )
+        raise error("E0601", "a default schedule needs a target", None, "call it inside 'with tvms.target.Target(…):'")
     return target
 
 

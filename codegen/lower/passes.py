@@ -276,6 +276,14 @@ def apply_default_schedule(mod: IRModule) -> IRModule:
     return map_functions(mod, tir.PrimFunc, lambda func: apply_rules(func, rules)[0])
 
 
+@declare_pass("DefaultGPUSchedule")
+def apply_gpu_schedule(mod: IRModule) -> IRModule:
+    """Bind the spatial loops of unscheduled functions for a GPU to its threads."""
+    from ..dlight.gpu.default_schedule import schedule_for_gpu
+
+    return map_functions(mod, tir.PrimFunc, schedule_for_gpu)
+
+
 PrimFuncPass = Pass
 """Passes of loop functions are passes of modules that visit them."""
 

@@ -101,7 +101,7 @@ def test_a_pass_without_a_target_says_so() -> None:
     with pytest.raises(tvms.TvmsError) as raised:
         dl.ApplyDefaultSchedule(dl.gpu.Fallback())(tvms.IRModule({"f": PROGRAMS["rows"]}))
     assert str(raised.value) == (
-        "error[E0601]: ApplyDefaultSchedule needs a target\n  = help: call it inside 'with tvms.target.Target(…):'"
+        "error[E0601]: a default schedule needs a target\n  = help: call it inside 'with tvms.target.Target(…):'"
     )
 
 

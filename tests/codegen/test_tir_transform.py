@@ -291,6 +291,35 @@ def test_allocations_move_into_loops_around_blocks_with_iterators() -> None:
     assert [buffer.name for buffer in loop.body.block.alloc_buffers] == ["C"]
 
 
+def test_default_gpu_schedule_binds_spatial_loops() -> None:
+    before = as_module(
+        tvms.parse(
+            """#tvms 1
+T.prim_func main(A: T.Buffer((4, 600), "float32"), B: T.Buffer((4,), "float32")):
+    for i, j in T.grid(4, 600):
+        with T.block("sum"):
+            vi, vj = T.axis.remap("SR", [i, j])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + A[vi, vj]
+"""
+        )
+    )
+    with tvms.target.Target("cuda"):
+        found = tir.transform.DefaultGPUSchedule()(before)
+        assert tir.transform.DefaultGPUSchedule()(found) is found
+    loops = [node for node in walk(found.functions["main"]) if isinstance(node, tir.For)]
+    tags = [loop.thread_binding.thread_tag for loop in loops if loop.thread_binding is not None]
+    assert tags == ["blockIdx.x", "threadIdx.x"]
+    assert found.functions["main"].attrs["tir.is_scheduled"]
+    a = np.arange(2400, dtype="f4").reshape(4, 600)
+    b = np.zeros(4, "f4")
+    run(found, "main", [a, b])
+    np.testing.assert_allclose(b, a.sum(1), rtol=1e-5)
+    with tvms.target.Target("llvm"):
+        assert tir.transform.DefaultGPUSchedule()(before) is before
+
+
 def test_narrow_data_type_keeps_what_may_not_fit() -> None:
     before, after = (
         module(text)

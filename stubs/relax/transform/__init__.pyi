@@ -151,6 +151,8 @@ def DecomposeOpsForTraining(func_name: builtins.str | None = None) -> tvms.ir.pa
     """
 def DecorateDeviceScope() -> tvms.ir.passes.transform.Pass:
     """Wrap the body of each loop function in the attribute "device_scope"."""
+def DefaultGPUSchedule() -> tvms.ir.passes.transform.Pass:
+    """Bind the spatial loops of unscheduled functions for a GPU to its threads."""
 def EliminateCommonSubexpr(call_only: builtins.bool = False) -> tvms.ir.passes.transform.Pass:
     """Replace variables whose values were computed before by the earlier variables.
 

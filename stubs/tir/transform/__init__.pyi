@@ -6,6 +6,7 @@ from tvms.codegen.lower.passes import PrimFuncPass as PrimFuncPass
 from tvms.codegen.lower.passes import annotate_entry as annotate_entry
 from tvms.codegen.lower.passes import apply as apply
 from tvms.codegen.lower.passes import apply_default_schedule as apply_default_schedule
+from tvms.codegen.lower.passes import apply_gpu_schedule as apply_gpu_schedule
 from tvms.codegen.lower.passes import bind_target as bind_target
 from tvms.codegen.lower.passes import compact as compact
 from tvms.codegen.lower.passes import convert_loops_to_serial as convert_loops_to_serial
