@@ -26,8 +26,8 @@ RARE = (
            "align if align > 0 else ALIGNMENT, offset_factor or 1, kind,", "align if align > 0 else ALIGNMENT, 1, kind,"),
     # --- Lowering and machine code
     Mutant("lowering ignores the elem_offset of a buffer with strides", "codegen", "codegen/lower/layout.py",
-           'tir.IntImm("int64", 0) if buffer.elem_offset is None else widen(buffer.elem_offset)',
-           'tir.IntImm("int64", 0) if buffer.elem_offset is None or buffer.strides else widen(buffer.elem_offset)'),
+           'widen(tir.IntImm("int64", 0) if buffer.elem_offset is None else buffer.elem_offset)',
+           'widen(tir.IntImm("int64", 0) if buffer.elem_offset is None or buffer.strides else buffer.elem_offset)'),
     Mutant("a matched buffer has the strides of the leading dimensions", "codegen", "codegen/lower/match_buffer.py",
            "steps = zip(buffer.strides, strides[len(strides) - rank :], strict=False)",
            "steps = zip(buffer.strides, strides[:rank], strict=False)"),
