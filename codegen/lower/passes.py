@@ -217,11 +217,15 @@ def narrow(mod: IRModule, target_bits: int) -> IRModule:
 
 @declare_pass("DecorateDeviceScope")
 def decorate(mod: IRModule) -> IRModule:
-    """Wrap the body of each loop function in the attribute "device_scope"."""
+    """Wrap the body of each loop function, or of its root block, in the attribute "device_scope"."""
     zero = tir.IntImm("int32", 0)
-    return map_functions(
-        mod, tir.PrimFunc, lambda func: replace(func, body=tir.AttrStmt(zero, "device_scope", zero, func.body))
-    )
+
+    def wrapped(body: tir.Stmt) -> tir.Stmt:
+        if isinstance(body, tir.BlockRealize):
+            return replace(body, block=replace(body.block, body=wrapped(body.block.body)))
+        return tir.AttrStmt(zero, "device_scope", zero, body)
+
+    return map_functions(mod, tir.PrimFunc, lambda func: replace(func, body=wrapped(func.body)))
 
 
 declare_pass("Simplify")(_on_modules(simplify_statements))

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from ....ir import tir
 from ....ir.base import IRModule
 from ....ir.schedule import BlockRV, Schedule
+from ...current_target import Target
 from ..base import max_threads_per_block, target_of
 
 _BLOCKS = 256
@@ -14,9 +15,11 @@ _BLOCKS = 256
 
 
 def schedule_for_gpu(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` with the spatial loops of its innermost blocks bound to threads; a scheduled function, or one for a
-    processor, is unchanged.
+    """Return `func` with the spatial loops of its innermost blocks bound to threads; a scheduled function, one for a
+    processor, or one without a target, is unchanged.
     """
+    if "target" not in func.attrs and Target.current() is None:
+        return func
     target = target_of(func)
     if func.attrs.get("tir.is_scheduled") or "gpu" not in target.keys:
         return func
