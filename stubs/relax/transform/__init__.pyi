@@ -150,7 +150,7 @@ def DecomposeOpsForTraining(func_name: builtins.str | None = None) -> tvms.ir.pa
     Raises TvmsError E0905 if the function does not exist.
     """
 def DecorateDeviceScope() -> tvms.ir.passes.transform.Pass:
-    """Wrap the body of each loop function in the attribute "device_scope"."""
+    """Wrap the body of each loop function, or of its root block, in the attribute "device_scope"."""
 def DefaultGPUSchedule() -> tvms.ir.passes.transform.Pass:
     """Bind the spatial loops of unscheduled functions for a GPU to its threads."""
 def EliminateCommonSubexpr(call_only: builtins.bool = False) -> tvms.ir.passes.transform.Pass:
