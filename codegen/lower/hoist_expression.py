@@ -12,14 +12,14 @@ Only pure values that cannot fault are moved. A condition inside a loop duplicat
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from enum import IntFlag
 from typing import Any
 
 from msgspec.structs import replace
 
 from ...ir import make, tir
-from ...ir.base import Op
+from ...ir.base import Node, Op
 from ...ir.equal import structural_equal
 from ...ir.intern import has_effects, may_fault
 from ...ir.simplify.core import Simplifier
@@ -97,7 +97,7 @@ class _Hoister(Rewriter):
             return tir.IfThenElse(condition, then)
         return tir.IfThenElse(condition, then, self._hoisted(copy_of(other, {}), most))
 
-    def _may_leave(self, value: tir.PrimExpr, own: set[tir.Var]) -> bool:
+    def _may_leave(self, value: tir.PrimExpr, own: Set[Node]) -> bool:
         if isinstance(value, tir.IntImm):
             return False
         for node in walk(value):
@@ -107,7 +107,7 @@ class _Hoister(Rewriter):
                 return False
         return not has_effects(value)
 
-    def _is_bound_outside(self, let: tir.LetStmt | tir.Let, loop: tir.Stmt, own: set[tir.Var]) -> bool:
+    def _is_bound_outside(self, let: tir.LetStmt | tir.Let, loop: tir.Stmt, own: Set[Node]) -> bool:
         kind = HoistedLetBindings.LetStmt if isinstance(let, tir.LetStmt) else HoistedLetBindings.LetExpr
         if kind in self._bindings:
             return True
@@ -125,7 +125,7 @@ class _Hoister(Rewriter):
                 yield node
             case tir.IfThenElse(condition=condition) if HoistedConditionals.IfElseStmt in self._conditionals:
                 yield from self._parts(condition)
-            case tir.Call(op=op, args=(condition, *_)) if op == _IF_THEN_ELSE:
+            case tir.Call(op=op, args=(tir.PrimExpr() as condition, *_)) if op == _IF_THEN_ELSE:
                 if HoistedConditionals.IfElseExpr in self._conditionals:
                     yield from self._parts(condition)
             case tir.Select(condition=condition) if HoistedConditionals.IfElseExpr in self._conditionals:
@@ -174,9 +174,10 @@ class _Decider(Rewriter):
         return self.rebuild(replace(stmt, condition=condition))
 
     def _call(self, call: tir.Call) -> tir.PrimExpr:
-        if call.op != _IF_THEN_ELSE:
+        first = call.args[0] if call.op == _IF_THEN_ELSE else None
+        if not isinstance(first, tir.PrimExpr):
             return self.rebuild(call)
-        condition = self.decided(call.args[0])
+        condition = self.decided(first)
         if isinstance(condition, tir.IntImm):
             return self.rewrite(call.args[1 if condition.value else 2])
         return self.rebuild(replace(call, args=(condition, *call.args[1:])))

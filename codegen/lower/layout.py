@@ -66,10 +66,9 @@ def narrow_index(buffer: tir.Buffer, indices: tuple[tir.PrimExpr, ...]) -> tir.P
         return indices[0]
     offset = tir.IntImm("int64", 0) if buffer.elem_offset is None else buffer.elem_offset
     span, sizes = span_of(buffer), (*buffer.shape, *buffer.strides, offset)
-    is_constant = isinstance(span, tir.IntImm) and all(
-        isinstance(size, tir.IntImm) and size.value >= 0 for size in sizes
-    )
-    if not is_constant or any(parse_dtype(index.dtype).name != "int32" for index in indices):
+    are_constant = all(isinstance(size, tir.IntImm) and size.value >= 0 for size in sizes)
+    is_wide = any(parse_dtype(index.dtype).name != "int32" for index in indices)
+    if not isinstance(span, tir.IntImm) or not are_constant or is_wide:
         return flat_index(buffer, indices)
     reach = span.value + offset.value if isinstance(offset, tir.IntImm) else 0
     return flat_index(buffer, indices, _as_int32) if reach < 2**31 else flat_index(buffer, indices)

@@ -193,7 +193,7 @@ def as_array(value: Any, place: ArgumentContext) -> Array:
             cast("Array", value)
         )  # also converts subclasses such as memmap: machine code reads plain arrays
     if isinstance(value, np.generic):  # a scalar of NumPy is an array without axes, which cannot be written
-        scalar: Array = np.asarray(value)
+        scalar: Array = np.asarray(cast("Array", value))
         scalar.flags.writeable = False
         return scalar
     if not has_dlpack(value):

@@ -99,7 +99,7 @@ def draw_inputs(
                 known[variable] = (sizes or {}).get(variable.name, int(random.choice(options)))
         return int(compile_expr(size)(known))
 
-    arguments = arguments_of(function)
+    arguments, negative = arguments_of(function), list[str]()
     for attempt in range(_ATTEMPTS):
         known.clear()
         is_small = profile == "plain" or attempt > 0

@@ -80,7 +80,7 @@ class ASTPrinter:
         """Return the text of a type by the names of TVM 0.27."""
         return ASTPrinter(self.indent_str, include_ty_annotations=True).visit_struct_info_(ty)
 
-    def visit_struct_info_(self, info: StructInfo) -> str:
+    def visit_struct_info_(self, info: StructInfo | tir.PrimType) -> str:
         """Return the text of the struct info of a value."""
         fields: dict[str, Any] = {}
         match info:
