@@ -136,7 +136,7 @@ class Instruction:
         return self.line({})
 
     def line(self, names: Mapping[Any, str]) -> str:
-        """Return a call of a method of the schedule `sch` in Python; `_` stands for handles that `names` lacks."""
+        """Return a call of a method of the schedule `sch` in Python; `_` denotes handles that `names` lacks."""
         parts: list[str] = []
         for argument in self.primitive.arguments:
             if self._omits(argument):
