@@ -78,7 +78,7 @@ def _with_index_maps(value: Any) -> Any:
 
 
 def _newer(older: list[Any]) -> list[Any]:
-    """Return the nodes of a graph of TVM up to 0.21 as those of the newest: fields there are texts, and literals have no nodes."""
+    """Return JSON nodes of TVM up to 0.21, whose fields are strings and whose literals are not nodes, in the newest form."""
     found: list[Any] = []
     literals: list[Any] = []
     for node in older:

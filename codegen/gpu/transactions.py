@@ -17,12 +17,13 @@ from ...ir import tir
 from ...ir.analysis.evaluate import evaluate
 from ...ir.dtype import element_bytes
 from ...ir.visit import children, walk
+from ..lower.compact import BANKS
 from .barriers import accesses_in
 from .kernel import SYNC, Kernel, scope_of, size_of
 
 _WARP = 32
 _SECTOR_BYTES = 32
-_BANKS, _BANK_BYTES = 32, 4
+_BANK_BYTES = 4
 _MOST_BYTES = 16
 """Bytes that a thread accesses at once."""
 _UNKNOWN_SIZE = 1024
@@ -174,8 +175,8 @@ def _in_banks(addresses: Sequence[int], width: int) -> tuple[int, int]:
         words = {
             word for address in addresses[start : start + together] for word in _touched(address, width, _BANK_BYTES)
         }
-        count += max(Counter(word % _BANKS for word in words).values())
-        least += -(-len(words) // _BANKS)
+        count += max(Counter(word % BANKS for word in words).values())
+        least += -(-len(words) // BANKS)
     return count, least
 
 

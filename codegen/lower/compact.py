@@ -25,7 +25,7 @@ from .rewriter import Rewriter
 from .uses import Scope, Use, Uses
 
 Box: TypeAlias = tuple[tir.Range, ...]
-_BANKS = 32
+BANKS = 32
 """The number of banks of shared memory."""
 
 
@@ -48,7 +48,7 @@ def is_padded(buffer: tir.Buffer, axis: int, length: int) -> bool:
     """
     extent = buffer.shape[axis]
     is_row = axis > 0 and buffer.scope.startswith("shared")
-    return is_row and isinstance(extent, tir.IntImm) and extent.value - length < _BANKS
+    return is_row and isinstance(extent, tir.IntImm) and extent.value - length < BANKS
 
 
 def _tag(scope: Scope) -> str:

@@ -90,7 +90,7 @@ def is_output(sch: Schedule, block: BlockRV) -> bool:
 
 
 def is_complete(program: Program, block: tir.Block) -> bool:
-    """Return whether a block is the only writer of what it writes, and its iterations may run in any order."""
+    """Return whether a block is complete: the only writer of its buffers, and without reductions."""
     scope = program.scope_of(block)
     return scope is not None and why_not_complete(block, Scope(scope)) is None
 

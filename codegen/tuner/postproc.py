@@ -180,7 +180,7 @@ class RewriteTensorize(Postproc):
     """Replace blocks with the annotation `meta_schedule.auto_tensorize` by the intrinsic that it names (TVM: `RewriteTensorize`)."""
 
     def __init__(self, vectorize_init_loop: bool = False) -> None:
-        """With `vectorize_init_loop`, the loops of blocks that start reductions and have no intrinsic become vectors."""
+        """With `vectorize_init_loop`, the initialization of tensorized blocks is vectorized."""
         self._vectorizes = vectorize_init_loop
 
     def apply(self, sch: Schedule) -> bool:

@@ -30,8 +30,8 @@ class AutoInline(ScheduleRule):
         disallow_if_then_else: bool = False, require_injective: bool = False, require_ordered: bool = False,
         disallow_op: Sequence[str] | None = None,
     ) -> None:  # fmt: skip
-        """`require_…` and `disallow_…` exclude blocks of functions with reductions: by the order of what they read, by branches, and by the
-        names of operators.
+        """The last four options apply to functions with reductions. They exclude blocks with branches, blocks whose reads are not
+        injective or not in order, and blocks that call one of the operators in `disallow_op`.
         """
         self._into_producer, self._into_consumer, self._inlines_constants = (
             into_producer, into_consumer, inline_const_tensor,

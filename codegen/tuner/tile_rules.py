@@ -143,7 +143,7 @@ class MultiLevelTiling(ScheduleRule):
         return found
 
     def _with_operands(self, tiles: _Tiles) -> list[_Tiles]:
-        """Return the schedules with buffers for what is read."""
+        """Return the schedules in which operands are cached, one for each level of `reuse_read`."""
         if self._read.req == "no":
             return [tiles]
         return [self._with_operands_at(tiles, tiles.levels[level - 1][-1]) for level in self._read.levels]

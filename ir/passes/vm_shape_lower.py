@@ -73,19 +73,19 @@ class _ShapeLowering(ValueRewriter):
         inputs = int(function.attrs.get("num_input", len(function.params)))
         with self.collecting() as first:
             self._allocate()
-            todo: list[_Match] = []
+            pending: list[_Match] = []
             for number, param in enumerate(function.params):
                 info = infer_struct_info(param)
                 where = f"fn={self._name}, loc=param[{number}], param={param.name_hint}, annotation={info}"
-                self._check(info, param, todo, where, is_static_known=number >= inputs)
-            self._match(todo)
+                self._check(info, param, pending, where, is_static_known=number >= inputs)
+            self._match(pending)
         body = self._sequence(function.body)
         with self.collecting() as last:
-            todo = []
+            pending = []
             info = function.ret_struct_info
             if info is not None and not _implies(info, body.body):
-                self._check(info, body.body, todo, f"fn={self._name}, loc=return, annotation={info}", always=False)
-                self._match(todo)
+                self._check(info, body.body, pending, f"fn={self._name}, loc=return, annotation={info}", always=False)
+                self._match(pending)
         blocks = (relax.BindingBlock(tuple(first)), *body.blocks, relax.BindingBlock(tuple(last)))
         attrs = {**function.attrs, FORCE_PURE: True} if function.is_pure else function.attrs
         return replace(function, body=replace(body, blocks=merged_blocks(blocks)), attrs=attrs)
@@ -119,10 +119,10 @@ class _ShapeLowering(ValueRewriter):
         if isinstance(binding, relax.MatchCast):
             value = self.flat(value)
             value = self.emit(value) if isinstance(value, relax.Call) else value
-            todo: list[_Match] = []
+            pending: list[_Match] = []
             where = f"match_cast, struct_info={binding.struct_info}"
-            self._check(binding.struct_info, value, todo, where, always=False)
-            self._match(todo)
+            self._check(binding.struct_info, value, pending, where, always=False)
+            self._match(pending)
         return value
 
     def rebound(self, binding: relax.Binding, value: relax.Expr) -> relax.Binding:
@@ -158,7 +158,7 @@ class _ShapeLowering(ValueRewriter):
                 return expr
 
     def _codes(self, sizes: d.Dims) -> tuple[relax.Expr, ...] | None:
-        """Return a pair of code and number for each size, or None if all are constants, or if one has no slot."""
+        """Return the code and the operand of each size; None if all sizes are constants, or if one has not been computed."""
         if all(isinstance(size, tir.IntImm | tir.FloatImm) for size in sizes):
             return None
         keys = [d.key_of(size) for size in sizes]
@@ -175,14 +175,14 @@ class _ShapeLowering(ValueRewriter):
     # --- Checks -----------------------------------------------------------------------------------------------
 
     def _check(
-        self, info: StructInfo, value: relax.Expr, todo: list[_Match], where: str,
+        self, info: StructInfo, value: relax.Expr, pending: list[_Match], where: str,
         *, always: bool = True, is_static_known: bool = False,
     ) -> None:  # fmt: skip
-        """Check the kind, rank and dtype of `value`, and add its sizes to `todo`; unless `always`, only what is not known."""
+        """Check the kind, rank and dtype of `value`, and append its sizes to `pending`. Unless `always`, skip what its type already proves."""
         if not always and _implies(info, value):
             return
         check = partial(self._check_kind, where=where, value=value)
-        below = partial(self._check, todo=todo, where=where, always=always, is_static_known=is_static_known)
+        below = partial(self._check, pending=pending, where=where, always=always, is_static_known=is_static_known)
         sizes: d.Dims | None = None
         match info:
             case relax.PrimStructInfo():
@@ -210,14 +210,14 @@ class _ShapeLowering(ValueRewriter):
             case _:
                 pass
         if sizes is not None:
-            todo.append(_Match(value, sizes, where))
+            pending.append(_Match(value, sizes, where))
 
     def _check_kind(self, name: str, *expected: relax.Expr, value: relax.Expr, where: str) -> None:
         self.emit(_call(name, (value, *expected, self._context(where))), "_")
 
-    def _match(self, todo: Sequence[_Match]) -> None:
+    def _match(self, pending: Sequence[_Match]) -> None:
         """Store the sizes that are variables, compute those that follow, and compare the rest."""
-        remaining = [match for match in todo if self._match_once(match)]
+        remaining = [match for match in pending if self._match_once(match)]
         self._compute()
         for match in remaining:
             self._match_once(match)

@@ -153,7 +153,7 @@ class Instruction:
         return f"{left if outputs else ''}sch.{self.primitive.name}({', '.join(parts)})"
 
     def _omits(self, argument: Argument) -> bool:
-        """Return whether an argument has no value and no place in TVM's form of the instruction."""
+        """Return whether TVM's form of the instruction leaves this argument out, because it has no value."""
         return argument.name in _OURS.get(self.primitive.name, ()) and self.arguments.get(argument.name) is None
 
     def _arranged(self) -> tuple[list[Any], list[Any]]:
@@ -193,7 +193,7 @@ def arguments_of(primitive: Primitive, inputs: Sequence[Any], attributes: Sequen
         elif rest:
             value = rest.pop(0)
             if argument.kind.name == "Blocks" and value == []:
-                value = None  # TVM has no other form of it
+                value = None  # TVM writes None as an empty list
             elif argument.kind.name == "AccessedBuffer" and isinstance(value, int) and rest:
                 value = ["write" if rest.pop(0) else "read", value]  # TVM: index and kind are two attributes
             elif argument.kind.name == "Flag" and not isinstance(value, tir.PrimExpr):

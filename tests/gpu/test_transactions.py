@@ -100,7 +100,7 @@ def test_conditions_vectors_and_unknown_indices() -> None:
 )
 def test_counts_agree_with_addresses(x: int, y: int, start: int, dtype: str) -> None:
     width = np.dtype(dtype).itemsize
-    addresses = (np.arange(32) * x + 0 * y + start) * width
+    addresses = (np.arange(32) * x + start) * width  # the first warp has ty = 0
     kernel = block(f"B[ty * 32 + tx] = A[tx * {x} + ty * {y} + {start}]", dtype=dtype)
     sectors = len(np.unique(addresses // 32))
     assert found(kernel, "A") == [(sectors, -(-len(np.unique(addresses)) * width // 32))]

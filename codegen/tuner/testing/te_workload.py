@@ -133,7 +133,7 @@ def depthwise_conv2d_nhwc(
     N: int, H: int, W: int, C: int, kernel_size: int, stride: int = 1, padding: int = 0, dilation: int = 1, factor: int = 1,
     in_dtype: str = FLOAT, out_dtype: str = FLOAT,
 ) -> Parts:  # fmt: skip
-    """Return a convolution of each channel of N images with a kernel of its own; `factor` is 1."""
+    """Return a depthwise convolution of N images, with one filter for each channel; `factor` must be 1."""
     assert factor == 1, "each channel has one kernel"
     inputs = te.placeholder((N, H, W, C), in_dtype, "placeholder")
     weight = te.placeholder((factor, kernel_size, kernel_size, C), in_dtype, "placeholder")
