@@ -94,5 +94,6 @@ from tvms.relax import transform as transform
 from tvms.relax import ty as ty
 from tvms.relax import type as type
 from tvms.relax import utils as utils
+from tvms.relax import variables as variables
 from tvms.relax import vm as vm
 from tvms.relax import vm_build as vm_build

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Any, TypeVar
@@ -17,11 +16,21 @@ from ...infer import call_result, dimensions_alone, infer_struct_info, join, rep
 from ...passes.dead_code import remove_unused_bindings, remove_unused_in
 from ...passes.rewrite_dataflow_reshape import is_reshape
 from ...purity import FORCE_PURE, is_pure_call
-from ...variables import Variable, defined_variables, free_variables
+from ...variables import Variable, free_variables
 from ...visit import children, post_order, substitute, walk
 from .layouts import suggest_layout_transforms as suggest_layout_transforms
 from .subsumption import BaseCheckResult as BaseCheckResult
 from .subsumption import struct_info_base_check as struct_info_base_check
+from .variables import all_global_vars as all_global_vars
+from .variables import all_vars as all_vars
+from .variables import bound_vars as bound_vars
+from .variables import defined_symbolic_vars as defined_symbolic_vars
+from .variables import free_symbolic_vars as free_symbolic_vars
+from .variables import free_vars as free_vars
+from .variables import get_var2val as get_var2val
+from .variables import name_to_binding as name_to_binding
+from .variables import udchain as udchain
+from .variables import used_vars as used_vars
 
 
 def well_formed(obj: IRModule | BaseFunc, check_struct_info: bool = True, check_ty: bool = True) -> bool:
@@ -153,79 +162,6 @@ def post_order_visit(expr: Node, fvisit: Callable[[Any], object]) -> None:
         if id(node) not in seen:
             seen.add(id(node))
             fvisit(node)
-
-
-def all_vars(expr: Node) -> list[relax.Var]:
-    """Return the graph-level variables in `expr`, in the order of their first occurrence."""
-    return list(dict.fromkeys(node for node in walk(expr) if isinstance(node, relax.Var)))
-
-
-def used_vars(expr: Node) -> list[relax.Var]:
-    """Return the graph-level variables that values in `expr` use; a variable that is only defined is not used."""
-    defined = [variable for node in walk(expr) for variable in defined_variables(node)]
-    times = Counter(id(node) for node in walk(expr) if isinstance(node, relax.Var))
-    times.subtract(map(id, defined))
-    return [variable for variable in all_vars(expr) if times[id(variable)] > 0]
-
-
-def bound_vars(expr: Node) -> list[relax.Var]:
-    """Return the graph-level variables that `expr` defines: parameters and bound variables."""
-    return [
-        defined_variable
-        for node in walk(expr)
-        for defined_variable in defined_variables(node)
-        if isinstance(defined_variable, relax.Var)
-    ]
-
-
-def free_vars(expr: Node) -> list[relax.Var]:
-    """Return the free graph-level variables of `expr`."""
-    return [variable for variable in free_variables(expr) if isinstance(variable, relax.Var)]
-
-
-def all_global_vars(expr: Node) -> list[GlobalVar]:
-    """Return the functions that `expr` refers to."""
-    return list(dict.fromkeys(node for node in walk(expr) if isinstance(node, GlobalVar)))
-
-
-def defined_symbolic_vars(func: relax.Function) -> list[tir.Var]:
-    """Return the symbolic dimensions that a function defines, in its parameters and by `R.match_cast`."""
-    found = (
-        defined_variable
-        for node in walk(func)
-        for defined_variable in defined_variables(node)
-        if isinstance(defined_variable, tir.Var)
-    )
-    return list(dict.fromkeys(found))
-
-
-def free_symbolic_vars(func: relax.Function) -> list[tir.Var]:
-    """Return the free symbolic dimensions of a function."""
-    return [variable for variable in free_variables(func) if isinstance(variable, tir.Var)]
-
-
-def get_var2val(func: relax.Function) -> dict[relax.Var, relax.Expr]:
-    """Return the value of each bound variable of a function."""
-    return {node.var: node.value for node in walk(func) if isinstance(node, relax.Binding)}
-
-
-def name_to_binding(func: relax.Function) -> dict[str, list[relax.Binding]]:
-    """Return the bindings of a function by the names of their variables."""
-    found: dict[str, list[relax.Binding]] = {}
-    for node in walk(func):
-        if isinstance(node, relax.Binding):
-            found.setdefault(node.var.name_hint, []).append(node)
-    return found
-
-
-def udchain(dfb: relax.DataflowBlock) -> dict[relax.Var, list[relax.Var]]:
-    """Return, for each variable of a dataflow block, the variables whose bindings use it."""
-    users: dict[relax.Var, list[relax.Var]] = {}
-    for binding in dfb.bindings:
-        users.setdefault(binding.var, [])
-        for used in all_vars(binding.value):
-            users.setdefault(used, []).append(binding.var)
-    return users
 
 
 _BodyT = TypeVar("_BodyT", relax.Function, relax.SeqExpr)
