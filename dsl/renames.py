@@ -15,12 +15,13 @@ RENAMED = {
     "T.block_attr": "sblock_attr",
     "T.buffer_decl": "Buffer",
     "R.Object": "Any",
+    "R.emit_with_sinfo": "emit_with_ty",
     **{f"T.{old}": new for old, new in OLDER_DTYPES.items()},
     **{f"T.{old}": new for old, new in DIALECTS[NEWEST].intrinsics.items()},
     **{f"T.{late}": DIALECTS[NEWEST].intrinsics[old] for late, old in NAMES_OF_025.items()},
 }
 """Forms of older versions, and what follows the name of their dialect today."""
-LATE = frozenset(("R.Object", *(f"T.{name}" for name in NAMES_OF_025)))
+LATE = frozenset(("R.Object", "R.emit_with_sinfo", *(f"T.{name}" for name in NAMES_OF_025)))
 """Forms that TVM has renamed after those by which its newest texts are known."""
 RENAMED_KEYWORDS = {"out_sinfo": "out_ty", "sinfo_args": "ty_args"}
 KEYED = frozenset(

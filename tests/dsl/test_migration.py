@@ -169,6 +169,16 @@ def test_functions_in_a_rewriter_are_definitions() -> None:
     assert migration.text == text.replace("R.Object", "R.Any")
 
 
+def test_calls_with_types_have_the_newest_name() -> None:
+    text = (
+        'from tvm.script import relax as R\n\n\n@R.function\ndef f(x: R.Tensor((4,), "float32")):\n'
+        '    y = R.emit_with_sinfo("relax.add", (x, x), (R.Tensor((4,), "float32"),))\n    return y\n'
+    )
+    migration = migrate(Source("host.py", text))
+    assert (migration.renamed, migration.found) == (1, ())
+    assert migration.text == text.replace("emit_with_sinfo", "emit_with_ty")
+
+
 def test_a_meta_class_is_part_of_the_program() -> None:
     text = (
         "from tvm.script import tirx as T\n\n\n@T.meta_class\nclass Ring:\n    def __init__(self, depth, *, stage=0):\n"
