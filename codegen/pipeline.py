@@ -9,7 +9,7 @@ from ..ir.base import BaseFunc, GlobalVar, IRModule, Op, Span
 from ..ir.deep import deep
 from ..ir.passes.fold_constant import fold_constant
 from ..ir.passes.transform import Sequential, get_pass, map_functions
-from ..ir.results import with_checked_results
+from ..ir.run_time_checks import with_checked_results
 from ..ir.schedule.analysis.origins import with_positions
 from ..ir.visit import walk
 from .target import Target

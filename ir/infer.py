@@ -50,6 +50,18 @@ def infer_struct_info(expr: Expr) -> StructInfo:
     return info
 
 
+def assumed_equal(call: Call) -> list[tuple[tir.PrimExpr, tir.PrimExpr]]:
+    """Return the pairs of sizes that the operator of `call` requires to be equal, and of which neither that nor the contrary is
+    proven.
+    """
+    op = find(call.op.name) if isinstance(call.op, Op) else None
+    if op is None or op.infer is None:
+        return []
+    inference = Inference(op, call, infer_struct_info)
+    op.infer(inference)
+    return inference.assumed
+
+
 def why_too_many_dimensions(info: StructInfo) -> str | None:
     """Return the reason why no value can have struct info `info` if its rank is above `MAX_NDIM`, else None."""
     if not isinstance(info, TensorStructInfo | ShapeStructInfo) or info.ndim <= MAX_NDIM:

@@ -15,7 +15,7 @@ from ..base import BaseFunc, GlobalVar, Node
 from ..deep import nested
 from ..diagnostics import error
 from ..numpy_dtype import numpy_dtype
-from ..results import with_checked_result
+from ..run_time_checks import with_checked_result, with_checked_sizes
 from .arguments import check_count, settle
 from .expressions import compile_expr
 from .frame import Frame, World, fault
@@ -112,6 +112,7 @@ def _if(expr: relax.If) -> Evaluate:
 
 @meaning_of(relax.SeqExpr)
 def _sequence(expr: relax.SeqExpr) -> Evaluate:
+    expr = with_checked_sizes(expr)
     steps = tuple(_compile_binding(binding) for block in expr.blocks for binding in block.bindings)
     body = compile_graph(expr.body)
 

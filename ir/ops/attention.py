@@ -42,9 +42,9 @@ def _infer(a: Inference) -> StructInfo:
     ):
         a.check_equal(x, y, f"needs equal {what}, but they are {d.show_one(x)} and {d.show_one(y)}")
     for x, what in ((k[2], "key"), (v[2], "value")):
-        heads, groups = d.value_of(q[2]), d.value_of(x)
-        if heads is not None and groups and heads % groups:
-            raise a.fail("E0326", f"cannot share {groups} heads of {what} among {heads} heads of query")
+        if d.value_of(x) != 0:
+            shared = f"cannot share {d.show_one(x)} heads of {what} among {d.show_one(q[2])} heads of query"
+            a.check_multiple(q[2], x, shared)
     if a.op.name == "relax.nn.attention_bias":
         _check_bias(a, (q[0], q[2], q[1], k[1]))
     return tensor_info([q[0], q[1], q[2], v[3]], dtype, 4, device)

@@ -45,8 +45,7 @@ def _infer(spatial: int, transposed: bool) -> InferRule:
             "check the layouts and the groups",
         )
         kind = "input" if transposed else "output"
-        if d.is_different(d.multiply(d.floordiv(w[0], groups), groups), w[0]):
-            raise a.fail("E0326", f"cannot split {d.show_one(w[0])} {kind} channels into {groups} groups")
+        a.check_multiple(w[0], groups, f"cannot split {d.show_one(w[0])} {kind} channels into {groups} groups")
         windows = _transposed_lengths if transposed else _lengths
         result = [x[0], d.multiply(w[1], groups) if transposed else w[0], *windows(a, x[2:], w[2:])]
         return tensor_info(split_dims(a, "out_layout", result, letters), dtype, out_layout.ndim, device)

@@ -35,9 +35,8 @@ def _infer_scatter(a: Inference) -> StructInfo:
     if dims is None:
         return info
     axis = a.axis(a.attr("axis"), info.ndim)
-    size = d.value_of(dims[axis])
-    if size is not None and size % workers:
-        raise a.fail("E0326", f"cannot give {workers} workers equal parts of axis {axis}, which is {size}")
+    size = dims[axis]
+    a.check_multiple(size, workers, f"cannot give {workers} workers equal parts of axis {axis}, which is {d.show_one(size)}")
     return tensor_info([*dims[:axis], d.floordiv(dims[axis], workers), *dims[axis + 1 :]], info.dtype, -1, info.vdevice)
 
 

@@ -33,6 +33,8 @@ class Inference:
         self.op = op
         self.call = call
         self._struct_info = struct_info
+        self.assumed: list[tuple[tir.PrimExpr, tir.PrimExpr]] = []
+        """The pairs of sizes that `check_equal` could prove neither equal nor different."""
         self._arguments: dict[str, Expr] = {}
         for number, param in enumerate(op.arguments):
             if param.kind != "exprs" and number < len(call.args):
@@ -224,9 +226,15 @@ class Inference:
         return (*long[:offset], *result) if is_known else None
 
     def check_equal(self, x: tir.PrimExpr, y: tir.PrimExpr, reason: str, help: str | None = None) -> None:
-        """Raise E0326 with `reason` if dimensions `x` and `y` are proven different."""
+        """Raise E0326 with `reason` if dimensions `x` and `y` are proven different; add them to `assumed` if nothing is proven."""
         if d.is_different(x, y):
             raise self.fail("E0326", reason, help)
+        if not d.is_equal(x, y):
+            self.assumed.append((x, y))
+
+    def check_multiple(self, x: tir.PrimExpr, factor: tir.PrimExpr | int, reason: str) -> None:
+        """Check as `check_equal` does that dimension `x` is a multiple of `factor`."""
+        self.check_equal(d.multiply(d.floordiv(x, factor), factor), x, reason)
 
 
 def _is_within(inner: Span, outer: Span) -> bool:

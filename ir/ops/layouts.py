@@ -80,9 +80,9 @@ def whole_dims_of(a: Inference, name: str, dims: Sequence[tir.PrimExpr], letters
     """Return the unsplit dimensions of an operand in the layout in attribute `name`; E0326 if a block has another size."""
     layout = layout_of(a, name, letters)
     for (part, size), dim in zip(layout.parts, dims, strict=True):
-        if size and d.is_different(dim, d.dim(size)):
+        if size:
             reason = f"needs blocks of {size} in dimension {part.lower()} of the layout {a.attr(name)}, not of {d.show_one(dim)}"
-            raise a.fail("E0326", reason)
+            a.check_equal(dim, d.dim(size), reason)
     return layout.primal(dims, letters)
 
 
@@ -91,10 +91,7 @@ def split_dims(a: Inference, name: str, dims: Sequence[tir.PrimExpr], letters: s
     layout = layout_of(a, name, letters)
     for letter, dim in zip(letters, dims, strict=True):
         factor = layout.factor(letter)
-        if d.is_different(d.multiply(d.floordiv(dim, factor), factor), dim):
-            raise a.fail(
-                "E0326", f"cannot split {d.show_one(dim)} elements of dimension {letter} into blocks of {factor}"
-            )
+        a.check_multiple(dim, factor, f"cannot split {d.show_one(dim)} elements of dimension {letter} into blocks of {factor}")
     return layout.split(dims, letters)
 
 

@@ -222,6 +222,8 @@ def _infer_squeeze(a: Inference) -> StructInfo:
     gone = a.axes(axis, info.ndim)
     if dims is not None:  # TVM keeps dimensions that are not 1
         gone = [number for number in gone if d.value_of(dims[number]) in (None, 1)]
+        for number in gone:
+            a.check_equal(dims[number], d.dim(1), f"cannot remove axis {number}, which is {d.show_one(dims[number])}")
     dims = written_dims(info)
     left = dims and [dim for number, dim in enumerate(dims) if number not in gone]
     return tensor_info(left, info.dtype, info.ndim - len(gone), info.vdevice)

@@ -249,10 +249,9 @@ def _infer_group_norm(a: Inference) -> StructInfo:
         raise a.fail("E0325", f"names the channel axis {axis} among 'axes'", "list the other axes to normalize over")
     if a.attr("num_groups") < 1:
         raise a.fail("E0321", f"cannot have {a.attr('num_groups')} groups", "give a positive number")
-    dims = dims_of(info)
-    channels = d.value_of(dims[axis]) if dims is not None else None
-    if channels is not None and channels % a.attr("num_groups"):
-        raise a.fail("E0326", f"cannot split {channels} channels into {a.attr('num_groups')} groups")
+    dims, groups = dims_of(info), a.attr("num_groups")
+    if dims is not None:
+        a.check_multiple(dims[axis], groups, f"cannot split {d.show_one(dims[axis])} channels into {groups} groups")
     _check_parameters(a, info, (axis,), "gamma", "beta")
     return info
 

@@ -306,9 +306,9 @@ def _infer_shuffle(a: Inference) -> StructInfo:
         raise a.fail("E0321", f"cannot enlarge by a factor of {factor}", "give a positive number")
     if dims is None:
         return info
-    channels = d.value_of(dims[-3])
-    if channels is not None and channels % (factor * factor):
-        raise a.fail("E0326", f"cannot spread {channels} channels over {factor} by {factor} pixels")
+    a.check_multiple(
+        dims[-3], factor * factor, f"cannot spread {d.show_one(dims[-3])} channels over {factor} by {factor} pixels"
+    )
     size = [d.multiply(dim, factor) for dim in dims[-2:]]
     return tensor_info([*dims[:-3], d.floordiv(dims[-3], factor * factor), *size], info.dtype, -1, info.vdevice)
 

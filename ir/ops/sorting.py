@@ -138,7 +138,9 @@ def _infer_topk(a: Inference) -> StructInfo:
     if info.ndim != -1:
         axis = a.axis(a.attr("axis"), info.ndim)
         if dims is not None and k >= 1:
-            dims = (*dims[:axis], _best(k, dims[axis]), *dims[axis + 1 :])
+            best = _best(k, dims[axis])
+            a.check_equal(d.minimum(dims[axis], best), best, f"selects {k} of {d.show_one(dims[axis])} elements")
+            dims = (*dims[:axis], best, *dims[axis + 1 :])
     values = tensor_info(dims, info.dtype, info.ndim, info.vdevice)
     indices = tensor_info(dims, dtype, info.ndim, info.vdevice)
     match ret_type:

@@ -20,6 +20,7 @@ from ..infer import infer_struct_info
 from ..ops.inference import dims_of
 from ..ops.registry import RelaxOp, find
 from ..relax import Call, Expr, ShapeExpr
+from ..run_time_checks import checks_of_sizes
 from .transform import declare_pass
 
 LegalizeFunc: TypeAlias = Callable[[BlockBuilder, Call], Expr]
@@ -47,7 +48,8 @@ def legalize_ops(
 ) -> IRModule:
     """Replace every call of an operator that is defined by a tensor expression and has known shapes.
 
-    Each becomes a `call_tir` of a private PrimFunc; equal PrimFuncs are shared. Other calls are kept. Functions in
+    Each becomes a `call_tir` of a private PrimFunc; equal PrimFuncs are shared. Other calls are kept. Where a call needs
+    sizes to be equal that are not proven equal, `R.match_cast` checks them at run time. Functions in
     `customize_legalize_map`, by names of operators such as "relax.add", replace calls themselves, and so do those of
     `register_legalize`; what they return and emit is also legalized. `enable_warning` has no effect.
     """
@@ -98,6 +100,14 @@ class _Legalizer:
     def _binding(self, binding: relax.Binding, in_dataflow: bool) -> list[relax.Binding]:
         if not isinstance(binding, relax.VarBinding):
             return [binding]
+        bindings = self._legal(binding, in_dataflow)
+        value = binding.value
+        is_kept = isinstance(value, Call) and any(other.value is value for other in bindings)
+        checks = () if is_kept else checks_of_sizes(value, relax.DataflowVar if in_dataflow else relax.Var)
+        return [*checks, *bindings]
+
+    def _legal(self, binding: relax.VarBinding, in_dataflow: bool) -> list[relax.Binding]:
+        """Return bindings of what replaces a value, and of what that needs."""
         value = self._bound[binding.var] = binding.value
         function = self._custom.get(value.op.name) if isinstance(value, Call) and isinstance(value.op, Op) else None
         if function is None:
