@@ -36,7 +36,9 @@ def _infer_scatter(a: Inference) -> StructInfo:
         return info
     axis = a.axis(a.attr("axis"), info.ndim)
     size = dims[axis]
-    a.check_multiple(size, workers, f"cannot give {workers} workers equal parts of axis {axis}, which is {d.show_one(size)}")
+    a.check_multiple(
+        size, workers, f"cannot give {workers} workers equal parts of axis {axis}, which is {d.show_one(size)}"
+    )
     return tensor_info([*dims[:axis], d.floordiv(dims[axis], workers), *dims[axis + 1 :]], info.dtype, -1, info.vdevice)
 
 

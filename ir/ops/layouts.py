@@ -91,7 +91,9 @@ def split_dims(a: Inference, name: str, dims: Sequence[tir.PrimExpr], letters: s
     layout = layout_of(a, name, letters)
     for letter, dim in zip(letters, dims, strict=True):
         factor = layout.factor(letter)
-        a.check_multiple(dim, factor, f"cannot split {d.show_one(dim)} elements of dimension {letter} into blocks of {factor}")
+        a.check_multiple(
+            dim, factor, f"cannot split {d.show_one(dim)} elements of dimension {letter} into blocks of {factor}"
+        )
     return layout.split(dims, letters)
 
 

@@ -107,7 +107,7 @@ class _Legalizer:
         return [*checks, *bindings]
 
     def _legal(self, binding: relax.VarBinding, in_dataflow: bool) -> list[relax.Binding]:
-        """Return bindings of what replaces a value, and of what that needs."""
+        """Return the bindings that replace one: those of intermediate results, and the legalized one."""
         value = self._bound[binding.var] = binding.value
         function = self._custom.get(value.op.name) if isinstance(value, Call) and isinstance(value.op, Op) else None
         if function is None:

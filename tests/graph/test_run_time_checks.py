@@ -100,6 +100,8 @@ def test_results_in_place_need_a_tensor_of_their_own(call: str, code: str) -> No
 def test_a_checkpoint_marks_a_variable() -> None:
     with pytest.raises(tvms.TvmsError, match=r"E0321.*marks a variable"):
         tvms.relax.op.grad.start_checkpoint(tvms.relax.const(1, "float32"))
+
+
 # --- Sizes that an operator requires to be equal ---------------------------------------------------------------------
 
 SIZES: dict[str, tuple[str, str, dict[str, int], dict[str, int]]] = {
@@ -174,9 +176,10 @@ def arguments(text: str, sizes: dict[str, int]) -> list[Any]:
     random, made = np.random.default_rng(0), list[Any]()
     for param in function.params:
         info: Any = param.struct_info
-        dims = info.shape.values if isinstance(info, tvms.relax.TensorStructInfo) else info.values
-        shape = tuple(getattr(dim, "value", None) or sizes[dim.name] for dim in dims)
-        made.append(random.random(shape, "float32") if isinstance(info, tvms.relax.TensorStructInfo) else shape)
+        is_tensor = type(info).__name__ == "TensorStructInfo"
+        dims: list[Any] = info.shape.values if is_tensor else info.values
+        shape: tuple[int, ...] = tuple(getattr(dim, "value", None) or sizes[dim.name] for dim in dims)
+        made.append(random.random(shape, "float32") if is_tensor else shape)
     return made
 
 
