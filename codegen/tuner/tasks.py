@@ -17,10 +17,14 @@ from ...ir.schedule.text import ScheduleText
 from ...ir.spelling import did_you_mean
 from ...ir.visit import walk
 from ..build import called_functions, loop_level_functions, lower_program
+from ..gpu.figures import figures_of
 from ..target import Target, check_runs_here
 from .database import WorkloadRow
 from .inputs import symbolic_sizes
 from .spaces import FUNCTION, Complete, complete_already, key_of, own_schedules, workload_of
+
+ESTIMATES = "estimates"
+"""Mark of the rows whose times are not measured."""
 
 
 class Task(Struct, frozen=True, eq=False):
@@ -126,18 +130,34 @@ def _calls(module: IRModule) -> dict[str, int]:
 
 
 def check_tunable(target: Target) -> None:
-    """Raise E1104 if nothing can be measured for a target: a GPU, whose simulation takes other times, or another processor (E0617)."""
+    """Raise E1104 if times for a target can neither be measured nor estimated: a simulated GPU, or one whose figures are not known;
+    E0617 for another processor.
+    """
+    if target.order:
+        reason = f"the times of a simulated GPU say nothing: '{target.text}' cannot be tuned"
+        raise error(
+            "E1104", reason, None, f"leave -simulate out: times of '{target.name} -arch={target.arch}' are estimated"
+        )
     if target.arch:
-        reason = f"tuning for '{target.text}' cannot be measured: GPUs are not supported yet"
-        raise error("E1104", reason, None, "tune for this processor: llvm")
+        figures_of(target.arch)
+        return
     check_runs_here(target)
 
 
 def target_key(target: Target, threads: int) -> str:
-    """Return the target of a record: its text, the processor that it is for, and the number of threads."""
+    """Return the target of a record: its text, the processor that it is for, and the number of threads; for a GPU, the one whose figures
+    the estimates take.
+    """
+    if target.arch:
+        return f"{target.name} -arch={target.arch} [{ESTIMATES} for {figures_of(target.arch).gpu}]"
     machine = target.processor
     number = threads or machine.threads
     return f"{target.text} [{machine.vector_bytes} B vectors, L1 {machine.l1_bytes >> 10} KiB, L2 {machine.l2_bytes >> 10} KiB, threads {number}]"
+
+
+def is_of_estimates(target: str) -> bool:
+    """Return whether the times of the rows for a target, by its key, are estimates."""
+    return f" [{ESTIMATES} for " in target
 
 
 @cache
@@ -146,6 +166,7 @@ def rules_version() -> str:
     room = Path(__file__).parent.parent
     folders = (
         room / "rules",
+        room / "gpu",
         room / "gpu" / "rules",
         room / "lower",
         room / "llvm",

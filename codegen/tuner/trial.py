@@ -20,6 +20,7 @@ from ...ir.interp.compare import difference, tolerance
 from ...ir.interp.guarded import guarded
 from ..machine import core_count
 from ..runtime.executable import compile
+from .estimating import estimated, is_estimated, simulated
 from .inputs import make_inputs
 from .protocol import Limits, Outcome, Workload, write_all
 from .spaces import FUNCTION
@@ -82,15 +83,22 @@ def arguments_of(workload: Workload) -> list[Any]:
 def run_trial(program: str, prepared: Prepared, effort: float, best: float, go: int, tell: int) -> NoReturn:
     """Do a trial in this process, a fork of the worker, and exit: its outcome goes to the pipe `tell`, after READY.
 
-    `best` is the time of the best candidate so far relative to the baseline.
+    `best` is the time of the best candidate so far relative to the baseline. An estimate is written at once, without READY.
     """
     outcome = Outcome("crash", "the process of the trial failed")
     try:
         restrict(prepared.workload.limits)
-        call = build(program, prepared.workload)
-        write_all(tell, READY)
-        if os.read(go, 1):
-            outcome = measure(call, prepared, effort, best)
+        if is_estimated(prepared.workload):
+            outcome = estimated(program, prepared.workload, prepared.seconds)
+            if effort > 1 and prepared.expected and outcome.status == "ok":
+                outcome = (
+                    compared(results_of(simulated(program, prepared.workload), prepared.arguments), prepared) or outcome
+                )
+        else:
+            call = build(program, prepared.workload)
+            write_all(tell, READY)
+            if os.read(go, 1):
+                outcome = measure(call, prepared, effort, best)
     except TvmsError as problem:
         outcome = failure(problem)
     except MemoryError:
@@ -156,18 +164,27 @@ def measure(call: Call, prepared: Prepared, effort: float, best: float) -> Outco
     """
     _limit_processor_time(prepared)
     start = time.perf_counter()
-    values, is_kept = results_of(call, prepared.arguments)
+    results = results_of(call, prepared.arguments)
     once = time.perf_counter() - start
     signal.setitimer(signal.ITIMER_PROF, 0)
+    problem = compared(results, prepared)
+    if problem is not None:
+        return problem
+    if once > _ONE_CALL and once > _HOPELESS * prepared.seconds:
+        return Outcome("ok", "", (once,), (prepared.seconds,))
+    return Outcome("ok", "", *timed(call, prepared.call, prepared.arguments, effort, best, once, prepared.seconds))
+
+
+def compared(results: tuple[list[Any], bool], prepared: Prepared) -> Outcome | None:
+    """Return the outcome of a trial with these results (`results_of`) if they are wrong."""
+    values, is_kept = results
     if not is_kept:
         return Outcome("wrong", "it writes beside its arguments")
     for position, (value, expected) in enumerate(zip(values, prepared.expected, strict=True)):
         largest = difference(value, expected)
         if largest > 100 * tolerance(expected):
             return Outcome("wrong", f"argument {position + 1} differs by {largest:.2g} from that of the baseline")
-    if once > _ONE_CALL and once > _HOPELESS * prepared.seconds:
-        return Outcome("ok", "", (once,), (prepared.seconds,))
-    return Outcome("ok", "", *timed(call, prepared.call, prepared.arguments, effort, best, once, prepared.seconds))
+    return None
 
 
 def _limit_processor_time(prepared: Prepared) -> None:

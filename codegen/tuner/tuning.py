@@ -26,6 +26,8 @@ from .use import read_schedule
 _CONFIRMED = 4
 """Number of the fastest candidates that are measured again at the end, with more repetitions."""
 _EFFORT = 4.0
+RESOLUTION = 0.03
+"""Gain below which estimates are the same."""
 _FIRST = 0.5
 """Share of its expected gain that a task keeps while little is known about it."""
 
@@ -51,6 +53,10 @@ class TaskState(Struct, eq=False):
     task: Task
     baseline: float = 0.0
     best: float = 1.0
+    is_estimated: bool = False
+    """Whether the times are estimates."""
+    notes: tuple[str, str] = ("", "")
+    """What is known about the baseline and about the best program besides their times."""
     trials: int = 0
     since_best: int = 0
     outcomes: Counter[str] = Counter()
@@ -100,7 +106,10 @@ class Tuning:
         report: Callable[[Sequence[TaskState]], None] = lambda states: None,
     ) -> None:  # fmt: skip
         self.target, self.plan, self.runner, self.database, self.report = target, plan, runner, database, report
-        self.states = [TaskState(task, outcomes=Counter(), reasons=Counter(), curve=[], moments=[]) for task in tasks]
+        self.states = [
+            TaskState(task, is_estimated=target.is_device, outcomes=Counter(), reasons=Counter(), curve=[], moments=[])
+            for task in tasks
+        ]
         self._searches: dict[str, Search] = {}
         self._key = target_key(target, plan.threads)
         self._kind = kind_of(target.name) or "llvm"
@@ -145,7 +154,7 @@ class Tuning:
             state.reasons[outcome.message] += 1
             state.stopped = f"its baseline cannot be measured: {outcome.message}"
             return
-        state.baseline = typical(outcome.seconds)
+        state.baseline, state.notes = typical(outcome.seconds), (outcome.message, "")
         if not any(draws(space.text) for space in spaces.found):
             state.stopped = "there is no space to search"
             return
@@ -220,9 +229,11 @@ class Tuning:
     def _count(self, state: TaskState, outcome: Outcome) -> None:
         state.trials += 1
         state.outcomes[outcome.status] += 1
-        if outcome.message:
+        if outcome.message and outcome.status != "ok":
             state.reasons[outcome.message] += 1
         is_better = outcome.ratio < state.best
+        if is_better:
+            state.notes = state.notes[0], outcome.message
         state.since_best = 0 if is_better else state.since_best + 1
         state.best = min(state.best, outcome.ratio)
         state.curve.append(state.best)
@@ -267,13 +278,15 @@ class Tuning:
         for ratio, candidate in sorted(times, key=lambda pair: pair[0]):
             ((_, outcome),) = self._measured(state.task, [candidate], _EFFORT)
             if outcome.is_faster:
+                state.notes = state.notes[0], outcome.message
                 search.measured = [(max(ratio, outcome.ratio), candidate)]
                 return
 
     def _choose(self, state: TaskState) -> None:
         search = self._searches.get(state.task.row.key)
-        if search is None or not search.measured or search.measured[0][0] >= 1:
-            state.best = 1.0
+        limit = 1 - RESOLUTION if state.is_estimated else 1
+        if search is None or not search.measured or search.measured[0][0] >= limit:
+            state.best, state.notes = 1.0, (state.notes[0], "")
             return
         state.best, candidate = search.measured[0]
         state.chosen = candidate.text(f"{state.task.name}_tuned", FUNCTION, self._kind)

@@ -16,6 +16,7 @@ from ...ir.function_table import unused_name
 from ...ir.schedule.apply import schedules_for
 from ...ir.schedule.text import ScheduleText, kind_of
 from ..default_schedules import default_schedules
+from ..gpu.figures import has_figures
 from ..target import Target
 from ..tuned import use
 from .database import Database, relative_time
@@ -43,8 +44,8 @@ def tuned_by(database: str | PathLike[str] | Database | None, threads: int = 0) 
 
 def tuned_schedules(module: IRModule, target: Target, database: Database, threads: int = 0) -> dict[str, ScheduleText]:
     """Return the schedules of a database by name, for the loop functions of a module that have none and that are slower without."""
-    if target.arch:
-        return {}  # GPUs are not tuned
+    if target.arch and not has_figures(target.arch):
+        return {}
     own = {text.function for text in schedules_for(module, target.name)} if module.schedules else set[str]()
     found: dict[str, ScheduleText] = {}
     for name, function in module.functions.items():

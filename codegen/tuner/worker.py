@@ -34,6 +34,7 @@ from ...ir.interp.lanes.sample import work_of
 from ..machine import core_count
 from ..runtime.executable import compile
 from ..runtime.prim_entry import PrimEntry
+from .estimating import SIMULATED, estimated, is_estimated
 from .protocol import Batch, Limits, Outcome, Workload, receive, send, typical, write_all
 from .spaces import FUNCTION
 from .trial import READY, TOO_SLOW, Prepared, arguments_of, build, failure, restrict, results_of, run_trial, timed
@@ -117,8 +118,11 @@ def open_workload(workload: Workload) -> tuple[Outcome, Prepared | None]:
     opened = msgspec.msgpack.decode(data, type=Opened)
     if opened.outcome.status != "ok":
         return opened.outcome, None
-    arguments = arguments_of(workload)
+    is_checked = bool(opened.expected) or not is_estimated(workload)
+    arguments = arguments_of(workload) if is_checked else []
     expected = [_like(value, data) for value, data in zip(arguments, opened.expected, strict=False)]
+    if is_estimated(workload):
+        return opened.outcome, Prepared(workload, _not_called, arguments, expected, typical(opened.outcome.seconds))
     call = build(workload.baseline, workload)
     if isinstance(call, PrimEntry):
         call.prepare()  # once for all trials
@@ -127,10 +131,17 @@ def open_workload(workload: Workload) -> tuple[Outcome, Prepared | None]:
     return opened.outcome, Prepared(workload, call, arguments, expected, typical(opened.outcome.seconds))
 
 
+def _not_called(*_: object) -> None:
+    """Stand for the baseline of a GPU, which is not called."""
+
+
 def _probe(workload: Workload, tell: int) -> None:
     """Run the baseline in this process, a fork of the worker, and write `Opened` to the pipe."""
     restrict(replace(workload.limits, seconds=4 * workload.limits.seconds))
     try:
+        if is_estimated(workload):
+            write_all(tell, msgspec.msgpack.encode(_opened_by_estimate(workload)))
+            return
         arguments = arguments_of(workload)
         call = build(workload.baseline, workload)
         expected = _expected(workload, arguments)
@@ -150,6 +161,16 @@ def _probe(workload: Workload, tell: int) -> None:
     except MemoryError:
         opened = Opened(Outcome("out of memory", f"more than {workload.limits.memory} MiB are needed"))
     write_all(tell, msgspec.msgpack.encode(opened))
+
+
+def _opened_by_estimate(workload: Workload) -> Opened:
+    """Return the estimate of a baseline, with the expected results if its function is small enough to be simulated."""
+    module = script.parse(workload.baseline, "baseline", workload.tensors)
+    function = module.functions[FUNCTION]
+    assert isinstance(function, tir.PrimFunc)
+    is_small = not workload.sizes and work_of(function) <= SIMULATED
+    expected = _expected(replace(workload, target="llvm"), arguments_of(workload)) if is_small else []
+    return Opened(estimated(workload.baseline, workload), tuple([np.asarray(value).tobytes() for value in expected]))
 
 
 @deep

@@ -40,15 +40,17 @@ def run(arguments: argparse.Namespace) -> int:
 def _list(arguments: argparse.Namespace, database: Database) -> int:
     """Print the workloads with the number of their measurements, and the best gain for each target."""
     from ...codegen.tuner.database import relative_time
+    from ...codegen.tuner.tasks import is_of_estimates
 
     records = database.records()
     groups = Counter((record.workload, record.target, record.baseline) for record in records)
     for (workload, target, baseline), count in groups.items():
         best = database.best(workload, target, baseline)
+        what = "estimates" if is_of_estimates(target) else "measurements"
         gain = (
             "nothing measured" if best is None else f"best {1 / relative_time(best):.2f} times as fast as the baseline"
         )
-        say(f"{workload}  {count} measurements, {gain}  {target}")
+        say(f"{workload}  {count} {what}, {gain}  {target}")
     say(f"{arguments.db}: {len(records)} measurements of {len({workload for workload, _, _ in groups})} workloads")
     return 0
 

@@ -119,10 +119,27 @@ def _show(arguments: argparse.Namespace, target: Target, result: Result) -> None
             f" and {len(state.task.names) - 3} more" if len(state.task.names) > 3 else ""
         )
         rows.append((f"{name}:", f"{described(state)} ({outcomes or 'no trials'})"))
+        rows += [
+            ("", f"{which}: {note}")
+            for which, note in zip(("before", "best"), state.notes, strict=True)
+            if note and state.baseline
+        ]
         if state.stopped:
             rows.append(("", state.stopped))
     rows += [(f"{name}:", f"not tuned: {reason}") for name, reason in result.left_out.items()]
     say_list(rows, "  ")
+    if target.arch:
+        _say_estimates(target)
+
+
+def _say_estimates(target: Target) -> None:
+    """Say what the times for a GPU are."""
+    from ...codegen.gpu.figures import figures_of
+    from ...codegen.gpu.ptxas import find_ptxas
+
+    say(f"Nothing was measured: all times are estimates of a model, for {figures_of(target.arch).gpu}.")
+    if find_ptxas() is None:
+        say("They do not know the registers, which need ptxas: pip install nvidia-cuda-nvcc")
 
 
 def _summary(result: Result, texts: Mapping[str, ScheduleText]) -> dict[str, Any]:
@@ -132,6 +149,7 @@ def _summary(result: Result, texts: Mapping[str, ScheduleText]) -> dict[str, Any
             "functions": state.task.names, "calls": state.task.calls, "baseline": state.baseline, "best": state.time,
             "trials": state.trials, "outcomes": dict(state.outcomes), "reasons": dict(state.reasons), "stopped": state.stopped,
             "curve": [rounded(value) for value in state.curve],
+            **({"is_estimated": True, "notes": state.notes} if state.is_estimated else {}),
         }
         for state in result.states
     ]  # fmt: skip
@@ -150,7 +168,8 @@ def _nothing(result: Result) -> TvmsError:
     causes = [reason for state in result.states for reason, _ in state.reasons.most_common(1)]
     causes += list(result.left_out.values())
     reason = max(set(causes), key=causes.count) if causes else "the file has no loop function to tune"
-    return error("E1101", f"nothing was measured: {reason}", None, "mend that, or name other functions with --func")
+    verb = "estimated" if any(state.is_estimated for state in result.states) else "measured"
+    return error("E1101", f"nothing was {verb}: {reason}", None, "mend that, or name other functions with --func")
 
 
 # --- Writing ----------------------------------------------------------------------------------------------------

@@ -21,6 +21,8 @@ from .reporting import UsageError
 if TYPE_CHECKING:
     from ...codegen.tuner.tuning import TaskState
 
+ESTIMATED = "estimated: "
+"""What precedes times that are not measured."""
 _FORMATS = (".svg", ".png")
 _MOST = 10
 """Number of curves that have a name in the legend."""
@@ -42,8 +44,8 @@ def duration(seconds: float) -> str:
 def described(state: TaskState) -> str:
     """Return the time of a function before and after tuning."""
     if not state.baseline:
-        return "not measured"
-    before = duration(state.baseline)
+        return "not estimated" if state.is_estimated else "not measured"
+    before = f"{ESTIMATED if state.is_estimated else ''}{duration(state.baseline)}"
     if state.best >= 1:
         return f"{before}, no faster schedule"
     return f"{before} to {duration(state.time)}, {1 / state.best:.2f} times as fast"
@@ -87,7 +89,8 @@ class TuningView:
 
         seconds = time.monotonic() - self._start
         left = seconds * (self._trials - done) / done if done else 0.0
-        title = f"{done} of {self._trials} trials, {seconds:.0f} s, about {left:.0f} s left"
+        is_estimated = any(state.is_estimated for state in states)
+        title = f"{'estimates, nothing is measured: ' if is_estimated else ''}{done} of {self._trials} trials, {seconds:.0f} s, about {left:.0f} s left"
         table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
         for heading in ("function", "before", "best", "gain", "trials", "failed", ""):
             table.add_column(heading, no_wrap=True)
@@ -125,7 +128,8 @@ def write_plot(states: Sequence[TaskState], path: str) -> None:
         speedups = [1.0, *[1 / best for best in state.curve]]
         by_trial.step(range(len(speedups)), speedups, where="post", label=name)
         by_time.step([0.0, *state.moments], speedups, where="post")
-    by_trial.set(xlabel="trials of the function", ylabel="speed relative to the baseline")
+    kind = "estimated speed" if any(state.is_estimated for state in states) else "speed"
+    by_trial.set(xlabel="trials of the function", ylabel=f"{kind} relative to the baseline")
     by_time.set(xlabel="seconds of the run")
     for axes in (by_trial, by_time):
         axes.grid(alpha=0.3)

@@ -37,7 +37,7 @@ def block(*lines: str, dtype: str = "float32", rows: int = 32, row: int = 32) ->
 
 
 def found(kernel: Kernel, buffer: str) -> list[tuple[int, int]]:
-    items = [item for item in transactions_of(kernel) if item.access.buffer.name.startswith(buffer)]
+    items = [item for item in transactions_of(kernel) if item.place.name.startswith(buffer)]
     return [(item.count, item.least) for item in items]
 
 

@@ -137,11 +137,6 @@ WRONG = [
         "error[E0102]: the module has no loop function 'g'\n  = help: the loop functions are f",
     ),
     (
-        ["tune", "f.tvms", "--target", "cuda -arch=sm_80"],
-        "error[E1104]: tuning for 'cuda -arch=sm_80' cannot be measured: GPUs are not supported yet\n"
-        "  = help: tune for this processor: llvm",
-    ),
-    (
         ["tune", "f.tvms", "--time", "fast"],
         "error[E0801]: argument --time: expected a time such as 90s, 10m or 2h, got 'fast'\n"
         "  = help: see 'tvms tune --help'",
