@@ -20,6 +20,7 @@ from ..analysis.caching import (
     scope_body,
     spot_between,
 )
+from ..analysis.memory import check_in_memory
 from ..analysis.order import check_private_copy
 from ..analysis.removal import OPAQUE, check_not_opaque
 from ..analysis.scope import Scope, scope_root
@@ -65,6 +66,7 @@ def cache_read(
         declared = next((read for read in root.reads if read.buffer is buffer), full_region(buffer))
         region = evaluable_box(program, root, declared.region, buffer.shape)
         check_in_bounds(program, root, tir.BufferRegion(buffer, region))
+        check_in_memory(program, root, tir.BufferRegion(buffer, region))
     else:
         spot = spot_between(program, root, writer, readers[0] if readers else None, buffer)
         written = next(write for write in writer.writes if write.buffer is buffer)

@@ -13,8 +13,9 @@ from ...visit import substitute, walk
 from ..analysis.affine import may_be_skipped
 from ..analysis.bindings import domains_of, fixed_domains
 from ..analysis.blocks import DATA_PAR
-from ..analysis.caching import ACCESSED, Cache, accessed_buffer, allocate, clipped
+from ..analysis.caching import ACCESSED, IN_BOUNDS, Cache, accessed_buffer, allocate, clipped
 from ..analysis.loops import not_negative
+from ..analysis.memory import check_in_memory
 from ..analysis.moving import blocks_under, parts_of, relaxed_loops
 from ..analysis.order import check_concurrent_loops, is_shared
 from ..analysis.pipeline import bindings_of, bound_region, check_stage_pipeline
@@ -39,7 +40,7 @@ ONE_WAY = Condition(
 _SHARED = (AROUND, ACCESSED, STAGE_PIPELINE, OPAQUE, ONE_WAY, WRITTEN_BEFORE, IN_ORDER)
 
 
-@primitive(requires=_SHARED, results=("block that copies",))
+@primitive(requires=(*_SHARED, IN_BOUNDS), results=("block that copies",))
 def read_at(
     program: Program, loop: Loop, block: Block, read_buffer_index: BufferIndex, storage_scope: StorageScope
 ) -> tir.Block:
@@ -52,6 +53,7 @@ def read_at(
     at = accesses.reading[0]
     if any(number >= at for number in accesses.writing):
         raise ONE_WAY.refuse(f"'{accesses.buffer.name}' is written after it is read", loop, block)
+    check_in_memory(program, loop, tir.BufferRegion(accesses.buffer, accesses.box))
     return accesses.copy(range(at, len(accesses.under)), at)
 
 
