@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import relax, te, tir
-from ..base import GlobalVar, Op, StructInfo
+from ..base import GlobalVar, Op, StructInfo, VDevice
 from ..infer import infer_struct_info, replace_dims
 from ..operators import symbolic_equality
 from ..ops.inference import dims_of, tensor_info
@@ -180,8 +180,17 @@ class TensorArguments:
             with_new_variables(replace(function, attrs=attrs)) if is_own else replace(function, attrs=attrs),
             tuple(self._args[number] for number in kept),
             tuple(outside.get(var, var) for var in unbound),
-            tuple(tensor_info([_int64(substitute(dim, outside)) for dim in out.dims], out.dtype) for out in outputs),
+            tuple(
+                tensor_info([_int64(substitute(dim, outside)) for dim in out.dims], out.dtype, vdevice=self._device())
+                for out in outputs
+            ),
         )
+
+    def _device(self) -> VDevice | None:
+        """Return the device of the first tensor that has one (TVM: `_get_vdevice`)."""
+        infos = (infer_struct_info(arg) for arg in self._args)
+        devices = (info.vdevice for info in infos if isinstance(info, TensorStructInfo))
+        return next((device for device in devices if device is not None), None)
 
 
 def _copy(tensor: te.Tensor) -> te.Tensor:

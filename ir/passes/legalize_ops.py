@@ -53,7 +53,18 @@ def legalize_ops(
     `customize_legalize_map`, by names of operators such as "relax.add", replace calls themselves, and so do those of
     `register_legalize`; what they return and emit is also legalized. `enable_warning` has no effect.
     """
-    legalizer = _Legalizer(module, {**_registered, **(customize_legalize_map or {})})
+    return _legalized(_Legalizer(module, {**_registered, **(customize_legalize_map or {})}))
+
+
+def legalize_only(module: IRModule, names: Mapping[str, str]) -> IRModule:
+    """Return `module` with only the calls of some operators legalized; `names` maps their names, such as "relax.exp", to those of
+    the PrimFuncs.
+    """
+    return _legalized(_Legalizer(module, {}, names))
+
+
+def _legalized(legalizer: _Legalizer) -> IRModule:
+    module = legalizer.module
     functions: dict[str, BaseFunc] = {}
     for name, function in module.functions.items():
         if isinstance(function, relax.Function):
@@ -69,9 +80,14 @@ _CALL_TIR = Op("relax.call_tir")
 
 
 class _Legalizer:
-    """Rewrites functions, and collects the PrimFuncs that they call."""
+    """Rewrites functions, and collects the PrimFuncs that they call. `names` are those of the PrimFuncs of operators; if it is
+    given, calls of other operators are kept.
+    """
 
-    def __init__(self, module: IRModule, custom: Mapping[str, LegalizeFunc]) -> None:
+    def __init__(
+        self, module: IRModule, custom: Mapping[str, LegalizeFunc], names: Mapping[str, str] | None = None
+    ) -> None:
+        self.module, self._names = module, names
         self._table = FunctionTable(module.functions)
         self._builder, self._custom = BlockBuilder(module, self._table), custom
         self._taken = len(module.functions)
@@ -154,6 +170,8 @@ class _Legalizer:
 
     def _call(self, call: Call) -> Expr:
         op = find(call.op.name) if isinstance(call.op, Op) else None
+        if isinstance(call.op, Op) and self._names is not None and call.op.name not in self._names:
+            return call
         if op is not None and op.is_identity:
             return call.args[0]
         if op is not None and op.at_run_time:
@@ -167,7 +185,8 @@ class _Legalizer:
         lowered = lowered_call(op, call, self._bound)
         if lowered is None:
             return call
-        name = self._table.add(lowered.function, numbered(op.prim_func_name))
+        hint = op.prim_func_name if self._names is None else self._names[cast("Op", call.op).name]
+        name = self._table.add(lowered.function, numbered(hint))
         if key is not None:
             self._known[key] = name, tuple(call.args.index(arg) for arg in lowered.args)
         return _call_tir(call, name, lowered.args, lowered.variables)

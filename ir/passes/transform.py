@@ -247,6 +247,7 @@ _FILES = (
     "normalize",
     "legalize_ops",
     "legalize_collectives",
+    "dispatch_operators",
     "dataflow_use_inplace_calls",
     "dead_code",
     "common_subexpressions",

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import tvms
-from tvms import relax, te, tir
+from tvms import relax, te, tir, topi
 from tvms.ir.visit import walk
 from tvms.script import from_source
 from tvms.script import ir as I
@@ -93,6 +93,17 @@ def test_types_are_values() -> None:
     assert str(relax.op.nn.relu(x).struct_info) == 'R.Tensor((v, 4), "float32")'
     assert isinstance(R.Tuple(R.Object(), R.Shape([m, 2])), relax.TupleStructInfo)
     assert isinstance(R.Callable((R.Object(),), R.Prim("int64")), relax.FuncStructInfo)
+
+
+def test_devices_are_values() -> None:
+    assert str(I.vdevice("llvm", 1)) == 'I.vdevice({"kind": "llvm"}, 1, "global")'
+    x = relax.Var("x", R.Tensor((4,), "float32", I.vdevice("llvm")))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x]):
+        y = bb.emit_te(topi.add, x, x)
+        bb.emit_func_output(y)
+    assert isinstance(y.struct_info, relax.TensorStructInfo)
+    assert str(y.struct_info.vdevice) == str(I.vdevice("llvm"))
 
 
 def test_a_text_takes_extra_vars() -> None:

@@ -1,5 +1,7 @@
 """`tvms.relax.backend`. Generated from the declarations; do not edit."""
 
+from tvms.ir.backend import DispatchSampling as DispatchSampling
+from tvms.ir.backend import DispatchSortScan as DispatchSortScan
 from tvms.ir.backend import get_pattern as get_pattern
 from tvms.ir.backend import get_patterns_with_prefix as get_patterns_with_prefix
 from tvms.ir.backend import register_patterns as register_patterns

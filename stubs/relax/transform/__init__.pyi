@@ -153,6 +153,14 @@ def DecorateDeviceScope() -> tvms.ir.passes.transform.Pass:
     """Wrap the body of each loop function, or of its root block, in the attribute "device_scope"."""
 def DefaultGPUSchedule() -> tvms.ir.passes.transform.Pass:
     """Bind the spatial loops of unscheduled functions for a GPU to its threads."""
+def DispatchSampling() -> tvms.ir.passes.transform.Pass:
+    """Replace `multinomial_from_uniform` by a loop function; one definition serves all targets, so that this is a part of
+    `LegalizeOps`.
+    """
+def DispatchSortScan() -> tvms.ir.passes.transform.Pass:
+    """Replace sorting, cumulative operators and `bucketize` by loop functions; one definition serves all targets, so that this is
+    a part of `LegalizeOps`.
+    """
 def EliminateCommonSubexpr(call_only: builtins.bool = False) -> tvms.ir.passes.transform.Pass:
     """Replace variables whose values were computed before by the earlier variables.
 
@@ -167,6 +175,10 @@ def ExpandMatmulOfSum() -> tvms.ir.passes.transform.Pass:
     """
 def ExpandTupleArguments() -> tvms.ir.passes.transform.Pass:
     """Replace tuple parameters of private functions by one parameter for each field, including nested tuples."""
+def FastMathTransform() -> tvms.ir.passes.transform.Pass:
+    """Replace `softmax`, `exp`, `erf` and `tanh` by the loop functions of `topi.nn.fast_softmax`, `topi.fast_exp` and so on, whose
+    vectorized code is as exact as that of the operators.
+    """
 def Filter(fcond: collections.abc.Callable[[tvms.ir.tir.PrimFunc], builtins.bool]) -> tvms.ir.passes.transform.Pass:
     """Remove the loop functions for which `fcond` does not hold (TVM: `tir.transform.Filter`)."""
 def FlattenBuffer(index_dtype: typing.Literal['int64', 'same'] = 'same') -> tvms.ir.passes.transform.Pass:
@@ -285,7 +297,8 @@ def LazyTransformParams(fget_item: builtins.str = 'get_item', fset_item: builtin
 def LegalizeOps(customize_legalize_map: collections.abc.Mapping[builtins.str, collections.abc.Callable[[tvms.ir.building.block_builder.BlockBuilder, tvms.ir.relax.Call], tvms.ir.base.RelaxExpr]] | None = None, enable_warning: builtins.bool = False) -> tvms.ir.passes.transform.Pass:
     """Replace every call of an operator that is defined by a tensor expression and has known shapes.
 
-    Each becomes a `call_tir` of a private PrimFunc; equal PrimFuncs are shared. Other calls are kept. Functions in
+    Each becomes a `call_tir` of a private PrimFunc; equal PrimFuncs are shared. Other calls are kept. Where a call needs
+    sizes to be equal that are not proven equal, `R.match_cast` checks them at run time. Functions in
     `customize_legalize_map`, by names of operators such as "relax.add", replace calls themselves, and so do those of
     `register_legalize`; what they return and emit is also legalized. `enable_warning` has no effect.
     """
