@@ -16,7 +16,9 @@ from msgspec.structs import replace
 
 from . import tir
 from .access import detect_regions
+from .idioms import sequence
 from .jumps import has_jump
+from .local_stage import local_stage_of
 from .visit import walk
 
 STAGE, ORDER, ASYNC = "software_pipeline_stage", "software_pipeline_order", "software_pipeline_async_stages"
@@ -54,9 +56,13 @@ class Body(Struct, frozen=True, eq=False):
     statements: tuple[tir.Stmt, ...]
 
 
-def is_pipeline(loop: tir.For) -> bool:
-    """Whether annotations request a software pipeline."""
+def is_pipeline(loop: tir.For | tir.Block) -> bool:
+    """Whether annotations of a loop request a software pipeline."""
     return STAGE in loop.annotations or ORDER in loop.annotations
+
+
+def _has_both(loop: tir.For) -> bool:
+    return STAGE in loop.annotations and ORDER in loop.annotations
 
 
 def body_of(loop: tir.For) -> Body:
@@ -72,9 +78,33 @@ def body_of(loop: tir.For) -> Body:
         if isinstance(stmt, tir.BlockRealize) and isinstance(inner, tir.SeqStmt):
             buffers += stmt.block.alloc_buffers
             statements += inner.seq
+        elif (stage := local_stage_of(stmt)) is not None:
+            buffers.append(stage.buffer)
+            statements += (stage.load, stage.store)
+        elif isinstance(stmt, tir.For) and (nested := _nested(stmt)) is not None:
+            buffers += nested.buffers
+            statements += nested.statements
         else:
             statements.append(stmt)
     return Body(tuple(buffers), tuple(statements))
+
+
+def _nested(loop: tir.For) -> Body | None:
+    """Return what a pipeline in the body of another one consists of: the steps before it is filled, the loop itself, and those
+    after its last iteration. None if the loop is not a pipeline, or all its statements have the same stage.
+    """
+    if not _has_both(loop):
+        return None
+    body = body_of(loop)
+    stages = _numbers(loop, STAGE, len(body.statements))
+    depth = max(stages)
+    if depth == 0:
+        return None
+    first, last = (
+        replace(loop, body=sequence([stmt for stmt, at in zip(body.statements, stages, strict=True) if at != left_out]))
+        for left_out in (depth, 0)
+    )
+    return Body(body.buffers, (first, loop, last))
 
 
 def _with_init(block: tir.Block) -> tir.Stmt:
@@ -113,11 +143,19 @@ def parts_of(loop: tir.For, body: Body) -> list[Part]:
     return [Part(*entry) for entry in zip(blocks, stages, orders, strict=True)]
 
 
-def check_count(loop: tir.For, body: Body) -> None:
-    """Check the annotations that are present, since a schedule sets them one by one; raises NotPipelined."""
-    for key in (STAGE, ORDER):
-        if key in loop.annotations:
-            _numbers(loop, key, len(body.statements))
+def is_complete(loop: tir.For, body: Body) -> bool:
+    """Check the annotations that are present, since a schedule sets them one by one; raises NotPipelined.
+
+    Return whether both are present and no loop inside has to become a pipeline first, which counts as three statements.
+    """
+    count, keys = len(body.statements), [key for key in (STAGE, ORDER) if key in loop.annotations]
+    loops = [stmt for stmt in body.statements if isinstance(stmt, tir.For) and not _has_both(stmt)]
+    later = [stmt for stmt in loops if stmt.kind in _KINDS and len(body_of(stmt).statements) > 1]
+    if any(len(_list(loop, key)) in range(count + 2, count + 2 * len(later) + 1, 2) for key in keys):
+        return False
+    for key in keys:
+        _numbers(loop, key, count)
+    return len(keys) == 2
 
 
 def async_stages(loop: tir.For) -> set[int]:

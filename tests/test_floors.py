@@ -20,7 +20,7 @@ from test_house import ROOT, SOURCES, imports_in, name_of
 FLOORS = {
     "nodes": (
         "base", "buffers", "codes", "deep", "diagnostics", "dl_tensor", "dtype", "equal", "files", "fold", "functions", "hooks", "idioms",
-        "infer", "results", "intern", "kinds", "make", "matrix_units", "numpy_dtype", "operators", "ops.binding", "ops.dims", "ops.inference",
+        "infer", "run_time_checks", "intern", "kinds", "make", "matrix_units", "numpy_dtype", "operators", "ops.binding", "ops.dims", "ops.inference",
         "ops.llvm_intrinsics", "ops.registry", "ops.tile", "ops.tir", "ops.tir_builtin", "ops.tir_device", "ops.tir_kinds", "ops.tir_math",
         "ops.tir_table", "packed", "programs", "promote", "relax", "sanitize", "script", "signature", "source_lines", "spelling", "tir", "variables",
         "visit", "vm_builtins", "vm_shapes",
@@ -30,7 +30,7 @@ FLOORS = {
         "index_dtype", "purity", "reduction", "simplify", "sums",
     ),
     "verifier and interpreter": ("annotations", "interp", "lints", "verify"),
-    "schedule": ("schedule", "software_pipeline"),
+    "schedule": ("schedule", "software_pipeline", "local_stage"),
     "graph": ("backend", "building", "dpl", "ops", "passes", "te"),
     "the mirror of TVM's Python API": ("aliases", "api", "left_out", "nn"),
 }  # fmt: skip

@@ -47,7 +47,7 @@ class _BufferUses(Struct):
 
 class Alignment(Struct, frozen=True):
     """A request of `S.storage_align`: the stride of dimension `axis` is `offset` modulo `factor`,
-    so that the elements of a column are in different banks.
+    so that the elements of a column are in different banks. Dimensions count from the last one, as pipelines add a first one.
     """
 
     axis: int
@@ -62,7 +62,8 @@ def alignments_in(func: tir.PrimFunc) -> dict[tir.Var, Alignment]:
         if isinstance(block, tir.Block):
             for index, axis, factor, offset in block.annotations.get(_ALIGN, ()):
                 region = block.writes[int(index)]
-                found[region.buffer.data] = Alignment(axis, factor, offset)
+                rank = len(region.region)
+                found[region.buffer.data] = Alignment(axis % rank - rank, factor, offset)
     return found
 
 

@@ -14,14 +14,16 @@ from msgspec.structs import replace
 from ...ir import make, tir
 from ...ir.analysis.const_bounds import Domains
 from ...ir.base import Node, Op
+from ...ir.ops.tir_kinds import TYPE_ANNOTATION
 from ...ir.simplify import simplify
 from ...ir.visit import walk
 from ..lower.layout import flat_index, strides_of
 from ..lower.match_buffer import MatchedBuffers
 from ..lower.rewriter import Rewriter
+from ..lower.uses import OFFSET_OF_PART
 from .kernel import Kernel, scope_of
 
-_OFFSET, _STRIDE = Op("tir.offset_of_part"), Op("tir.stride_of_part")
+_STRIDE = Op("tir.stride_of_part")
 
 
 def match_by_places(func: tir.PrimFunc) -> tir.PrimFunc:
@@ -37,14 +39,14 @@ class _Matcher(MatchedBuffers):
             return super().layout(source, mins, extents)
         last = [make.sub(make.add(low, make.cast(n, low.dtype)), make.const(1, low.dtype)) for low, n in zip(mins, extents, strict=True)]  # fmt: skip
         ends = tuple([tir.BufferLoad(source.dtype, source, tuple(place)) for place in (mins, last)])
-        axes = range(len(source.shape))
+        axes = range(-len(source.shape), 0)  # pipelines add a first dimension
         strides = [tir.Call("int64", _STRIDE, (*ends, tir.IntImm("int32", axis))) for axis in axes]
-        return tir.Call("int64", _OFFSET, ends), tuple(strides)
+        return tir.Call("int64", OFFSET_OF_PART, ends), tuple(strides)
 
 
 def parts_in(node: Node) -> set[tir.Var]:
     """Return the memory that `node` accesses through regions with known elements."""
-    calls = (inner for inner in walk(node) if isinstance(inner, tir.Call) and inner.op == _OFFSET)
+    calls = (inner for inner in walk(node) if isinstance(inner, tir.Call) and inner.op == OFFSET_OF_PART)
     return {call.args[0].buffer.data for call in calls if isinstance(call.args[0], tir.BufferLoad)}
 
 
@@ -67,7 +69,7 @@ class _Resolver(Rewriter):
 
     def _call(self, call: tir.Call) -> tir.PrimExpr:
         first = call.args[0] if call.args else None
-        if call.op == _OFFSET and isinstance(first, tir.BufferLoad):
+        if call.op == OFFSET_OF_PART and isinstance(first, tir.BufferLoad):
             return flat_index(first.buffer, self.rewrite(first.indices))
         if call.op == _STRIDE and isinstance(first, tir.BufferLoad) and isinstance(call.args[2], tir.IntImm):
             return strides_of(first.buffer)[call.args[2].value]
@@ -77,7 +79,8 @@ class _Resolver(Rewriter):
         return replace(rebuilt, args=tuple([self._shorter(arg) for arg in rebuilt.args]))
 
     def _shorter(self, arg: object) -> object:
-        if isinstance(arg, tir.PrimExpr) and arg.dtype in ("int32", "int64"):
+        is_type = isinstance(arg, tir.Call) and arg.op == TYPE_ANNOTATION
+        if isinstance(arg, tir.PrimExpr) and arg.dtype in ("int32", "int64") and not is_type:
             return simplify(wide(arg), self._domains)
         return arg
 

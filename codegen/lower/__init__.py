@@ -19,6 +19,7 @@ from .hoist import hoist_first_steps
 from .init_block import lower_init_blocks
 from .invariants import hoist_conditions
 from .lane_layout import order_lanes
+from .local_stage import manifest_local_stages
 from .locate import plan_locations
 from .match_buffer import lower_match_buffers
 from .no_op import remove_no_ops
@@ -39,6 +40,7 @@ BLOCK_STEPS: dict[str, Step] = {
     "StartEmptyReductions": start_empty_reductions,
     "LowerInitBlock": lower_init_blocks,
     "ConvertBlocksToOpaque": convert_blocks_to_opaque,
+    "ManifestSharedMemoryLocalStage": manifest_local_stages,
     "LowerMatchBuffer": lower_match_buffers,
     "PlanAndUpdateBufferAllocationLocation": plan_locations,
     "CompactBufferAllocation": compact_buffers,

@@ -20,6 +20,7 @@ from ...ir.analysis.regions import hull, relaxed, span_of
 from ...ir.base import Node
 from ...ir.int_set import from_range
 from ...ir.simplify import simplify
+from ...ir.software_pipeline import is_pipeline
 from ...ir.visit import walk
 from .rewriter import Rewriter
 from .uses import Scope, Use, Uses
@@ -37,7 +38,8 @@ def compact_buffers(func: tir.PrimFunc) -> tir.PrimFunc:
     compacter = _Compacter(func.body)
     for buffer, home in uses.homes.items():
         found = uses.of[buffer]
-        if found and buffer.data not in uses.escaped and not buffer.strides and buffer.elem_offset is None:
+        is_known = buffer.data not in uses.escaped and (buffer.data not in uses.pointed or any(map(is_pipeline, home)))
+        if found and is_known and not buffer.strides and buffer.elem_offset is None:
             compacter.cut(buffer, hull([_part(use, buffer, home) for use in found], buffer.shape))
     return replace(func, body=compacter.rewrite(func.body)) if compacter.starts else func
 
@@ -64,7 +66,7 @@ def _part(use: Use, buffer: tir.Buffer, home: tuple[Scope, ...]) -> Box:
     domains = {loop.loop_var: from_range(loop.min, loop.extent) for loop in loops}
     for condition in use.conditions:
         domains |= restricted(condition, True, domains)
-    return relaxed([span_of(index) for index in use.indices], buffer.shape, domains)
+    return relaxed(use.region if use.extents else [span_of(index) for index in use.indices], buffer.shape, domains)
 
 
 class _Compacter(Rewriter):

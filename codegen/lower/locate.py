@@ -29,7 +29,7 @@ from .uses import Scope, Use, Uses, common_path
 Box: TypeAlias = tuple[tir.Range, ...]
 
 TRUE = tir.IntImm("bool", 1)
-_OF_THREADS = ("local", "warp")
+_OF_THREADS = ("local", "warp", "wmma")
 """Scopes of memory that is private to a thread or a warp."""
 
 
@@ -39,7 +39,10 @@ def plan_locations(func: tir.PrimFunc) -> tir.PrimFunc:
     mover = _Mover(func)
     for buffer, home in uses.homes.items():
         if uses.of[buffer] and buffer.data not in uses.escaped:
-            mover.move(buffer, home, _best_place(buffer, home, uses.of[buffer]))
+            place = _best_place(buffer, home, uses.of[buffer])
+            if buffer.data in uses.pointed:
+                place = _pipeline_in(place, home)
+            mover.move(buffer, home, place)
     return replace(func, body=mover.rewrite(func.body)) if mover.is_needed else func
 
 
@@ -53,6 +56,15 @@ def _best_place(buffer: tir.Buffer, home: tuple[Scope, ...], uses: Sequence[Use]
         if not is_in_loop or all(_is_written_before(use, uses, depth) for use in uses if not use.is_write):
             return common[:depth]
     return home
+
+
+def _pipeline_in(place: tuple[Scope, ...], home: tuple[Scope, ...]) -> tuple[Scope, ...]:
+    """Return the scopes up to the innermost software pipeline in `place`; `home` if it is in none.
+
+    Memory that operators access through pointers is moved only there, where every step needs memory of its own.
+    """
+    depths = [depth for depth in range(len(home), len(place)) if STAGE in getattr(place[depth], "annotations", ())]
+    return place[: depths[-1] + 1] if depths else home
 
 
 def _shared_depth(common: tuple[Scope, ...], start: int, scope: str) -> int:
@@ -79,7 +91,7 @@ def _is_written_before(read: Use, uses: Sequence[Use], depth: int) -> bool:
         return False
     written = [place for use in uses if use.is_write for place in _earlier(use, read, uses, depth)]
     shared = {loop.loop_var: tir.Range(loop.min, loop.extent) for loop in read.loops()}
-    return is_covered(RegionSet(_region(read.indices), {}, read.conditions), written, shared).is_proven
+    return is_covered(RegionSet(read.region, {}, read.conditions), written, shared).is_proven
 
 
 def _earlier(write: Use, read: Use, uses: Sequence[Use], depth: int) -> Iterator[RegionSet]:
@@ -91,7 +103,7 @@ def _earlier(write: Use, read: Use, uses: Sequence[Use], depth: int) -> Iterator
     shared = len(common_path([write.path, read.path]))
     common = [scope for scope in write.path[depth:shared] if isinstance(scope, tir.For)]
     names = {loop.loop_var: replace(loop.loop_var) for loop in write.loops(depth)}
-    region: Box = tuple([substitute(axis, names) for axis in _region(write.indices)])
+    region: Box = tuple([substitute(axis, names) for axis in write.region])
     conditions: tuple[tir.PrimExpr, ...] = tuple([substitute(condition, names) for condition in write.conditions])
     domains = {
         names[loop.loop_var]: tir.Range(substitute(loop.min, names), substitute(loop.extent, names))
@@ -106,10 +118,6 @@ def _earlier(write: Use, read: Use, uses: Sequence[Use], depth: int) -> Iterator
 
 def _same(loops: Sequence[tir.For], names: dict[tir.Var, tir.Var]) -> list[tir.PrimExpr]:
     return [tir.EQ("bool", names[loop.loop_var], loop.loop_var) for loop in loops]
-
-
-def _region(indices: tuple[tir.PrimExpr, ...]) -> Box:
-    return tuple([tir.Range(index, tir.IntImm(index.dtype, 1)) for index in indices])
 
 
 class _Mover(Rewriter):

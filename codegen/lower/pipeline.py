@@ -44,6 +44,7 @@ from ...ir.software_pipeline import (
 )  # fmt: skip
 from ...ir.visit import substitute, walk
 from .rewriter import Rewriter, copy_of, sequence
+from .uses import OFFSET_OF_PART
 
 _TRUE = tir.IntImm("bool", 1)
 _POINTERS = {"tir.tvm_access_ptr": (1,), "tir.ptx_ldmatrix": (3,), "tir.ptx_mma": (6, 8, 10)}
@@ -128,7 +129,9 @@ class _Pipeline:
         """Return the steps from `start` to `end`, counted by the iterations of stage 0."""
         loop, count = self._loop, simplify(make.sub(end, start))
         if isinstance(count, tir.IntImm) and count.value <= 0:
-            return NOTHING
+            return (
+                tir.BlockRealize((), _TRUE, as_block(NOTHING)) if self._depth else NOTHING
+            )  # it counts in an outer pipeline
         is_once = isinstance(count, tir.IntImm) and count.value == 1
         var = replace(loop.loop_var)
         step = start if is_once else make.add(make.sub(var, loop.min), start)
@@ -237,7 +240,8 @@ class _Versioned(Rewriter):
         args = list(call.args)
         for position in _POINTERS.get(call.op.name, ()) if isinstance(call.op, Op) else ():
             data, offset = args[position], args[position + 1]
-            if isinstance(data, tir.Var) and data in self._by_data and isinstance(offset, tir.PrimExpr):
+            is_part = any(isinstance(node, tir.Call) and node.op == OFFSET_OF_PART for node in walk(offset))
+            if isinstance(data, tir.Var) and data in self._by_data and isinstance(offset, tir.PrimExpr) and not is_part:
                 buffer = self._by_data[data]
                 size = reduce(make.mul, buffer.shape) if not buffer.strides else self._versions[buffer].strides[0]
                 args[position + 1] = make.add(offset, make.mul(self._version(buffer), size))

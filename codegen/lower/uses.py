@@ -11,20 +11,33 @@ from ...ir import make, tir
 from ...ir.base import Node, Op
 from ...ir.equal import structural_equal
 from ...ir.idioms import is_one
-from ...ir.visit import Substitution, children
+from ...ir.simplify import simplify
+from ...ir.visit import Substitution, children, walk
 
 Scope: TypeAlias = tir.For | tir.Block
+OFFSET_OF_PART = Op("tir.offset_of_part")
+"""The offset of a part of a buffer, given by its first and its last element, until the shape of the buffer is final."""
 _IF_THEN_ELSE = Op("tir.if_then_else")
 
 
 class Use(Struct, frozen=True, eq=False):
-    """A load or store inside the scopes of `path`, the outermost first, under `conditions`."""
+    """A load or store inside the scopes of `path`, the outermost first, under `conditions`.
+
+    `extents` is the size of the part that is accessed through a pointer; `indices` is then its first element.
+    """
 
     buffer: tir.Buffer
     indices: tuple[tir.PrimExpr, ...]
     is_write: bool
     path: tuple[Scope, ...]
     conditions: tuple[tir.PrimExpr, ...]
+    extents: tuple[tir.PrimExpr, ...] = ()
+
+    @property
+    def region(self) -> tuple[tir.Range, ...]:
+        """The elements that are accessed."""
+        ones = [tir.IntImm(index.dtype, 1) for index in self.indices]
+        return tuple([tir.Range(*axis) for axis in zip(self.indices, self.extents or ones, strict=True)])
 
     def loops(self, start: int = 0) -> list[tir.For]:
         """Return the enclosing loops among the scopes from `start` on."""
@@ -35,7 +48,8 @@ class Uses:
     """All uses, in program order, of the buffers that the blocks of `body` allocate; block iterators are replaced by their values.
 
     `homes` maps each buffer to the scopes around its allocation; `escaped` are the buffers whose address is
-    taken. `with_allocations` adds the buffers that are allocated by a statement of their own.
+    taken, and `pointed` those that are only accessed through pointers to known parts. `with_allocations` adds the buffers that
+    are allocated by a statement of their own.
     """
 
     def __init__(self, body: tir.Stmt, with_allocations: bool = False) -> None:
@@ -43,6 +57,7 @@ class Uses:
         self.homes: dict[tir.Buffer, tuple[Scope, ...]] = {}
         self.of: dict[tir.Buffer, list[Use]] = {}
         self.escaped: set[tir.Var] = set()
+        self.pointed: set[tir.Var] = set()
         self._bound = Substitution()
         self._visit(body, (), ())
 
@@ -74,6 +89,8 @@ class Uses:
                 self._choice(condition, then_case, else_case, path, conditions)
             case tir.Call(op=op, args=(tir.PrimExpr() as condition, yes, no)) if op == _IF_THEN_ELSE:
                 self._choice(condition, yes, no, path, conditions)
+            case tir.Call() if parts := _parts_in(node):
+                self._pointers(node, parts, path, conditions)
             case tir.BufferLoad() | tir.BufferStore():
                 for child in children(node):
                     if not isinstance(child, tir.Buffer):
@@ -90,6 +107,29 @@ class Uses:
                 for child in children(node):
                     self._visit(child, path, conditions)
 
+    def _pointers(
+        self, call: tir.Call, parts: list[tir.Call], path: tuple[Scope, ...], conditions: tuple[tir.PrimExpr, ...]
+    ) -> None:
+        """Record the parts that a call accesses through pointers: it reads and writes what the block around it declares."""
+        block = next((scope for scope in reversed(path) if isinstance(scope, tir.Block)), None)
+        for first, last in (part.args for part in parts):
+            assert isinstance(first, tir.BufferLoad)
+            assert isinstance(last, tir.BufferLoad)
+            buffer, low, high = first.buffer, map(self._bound, first.indices), map(self._bound, last.indices)
+            if block is None or buffer not in self.of:
+                self.escaped.add(buffer.data)
+                continue
+            start = tuple(low)
+            extents = tuple(
+                [simplify(make.add(make.sub(b, a), make.const(1, a.dtype))) for a, b in zip(start, high, strict=True)]
+            )
+            self.pointed.add(buffer.data)
+            for regions, is_write in ((block.reads, False), (block.writes, True)):
+                if any(region.buffer.data is buffer.data for region in regions):
+                    self.of[buffer].append(Use(buffer, start, is_write, path, conditions, extents))
+        known = {part.args[0].buffer.data for part in parts if isinstance(part.args[0], tir.BufferLoad)}
+        self.escaped.update(node for node in walk(call) if isinstance(node, tir.Var) and node not in known)
+
     def _choice(
         self, condition: tir.PrimExpr, yes: Node, no: Node | None, path: tuple[Scope, ...],
         conditions: tuple[tir.PrimExpr, ...],
@@ -99,6 +139,13 @@ class Uses:
         self._visit(yes, path, (*conditions, condition))
         if no is not None:
             self._visit(no, path, (*conditions, make.logical_not(condition)))
+
+
+def _parts_in(call: tir.Call) -> list[tir.Call]:
+    """Return the parts of buffers to which the arguments of a call point."""
+    if not any(isinstance(arg, tir.Var) and arg.dtype == "handle" for arg in call.args):
+        return []
+    return [node for node in walk(call) if isinstance(node, tir.Call) and node.op == OFFSET_OF_PART]
 
 
 def is_declared_by(stmt: tir.Allocate, buffer: tir.Buffer) -> bool:

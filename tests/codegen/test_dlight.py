@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tvms
 from msgspec.structs import replace
 from tvms import dlight as dl
 from tvms.codegen.dlight.base import suggest_threads_per_block
+from tvms.codegen.gpu.ptxas import assemble, find_ptxas
 from tvms.dsl.testing.oracle import assert_equivalent
 from tvms.ir.equal import first_difference
 from tvms.ir.schedule import Schedule
@@ -59,6 +61,60 @@ def test_a_recipe_is_well_formed_equivalent_and_replays(rule: str, name: str) ->
         replayed = Schedule(before)
         replayed.replay(written.schedules["recipe"])  # type: ignore[arg-type]
         assert first_difference(sch.mod, replayed.mod, map_free_vars=True) is None
+
+
+@pytest.mark.parametrize("name", list(PROGRAMS.functions))
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule != "CPU GEMV"])
+def test_a_recipe_for_a_gpu_compiles_and_computes_the_same(rule: str, name: str) -> None:
+    sch = RULES[rule].apply(PROGRAMS[name], Target("cuda"), False)
+    if sch is not None:
+        wanted, found = arguments(PROGRAMS[name]), arguments(PROGRAMS[name])
+        tvms.interpret(PROGRAMS[name], "main", wanted)
+        tvms.compile(sch.mod, target="cuda -simulate", level=0)["main"](*found)
+        for a, b in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-2, atol=1e-2)
+
+
+PRODUCT = """
+T.prim_func main(X: T.Buffer((ROWS, 128), "OPERAND"), W: T.Buffer((128, 128), "OPERAND"), C: T.Buffer((ROWS, 128), "SUM")):
+    T.func_attr({"tir.noalias": True})
+    for i, j, k in T.grid(ROWS, 128, 128):
+        with T.block("product"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.SUM(0)
+            C[vi, vj] = C[vi, vj] + T.SUM(X[vi, vk]) * T.SUM(W[vj, vk])
+"""
+
+
+@pytest.mark.parametrize("rows", ["128", "m"])
+@pytest.mark.parametrize(("operand", "sums"), [("float16", "float16"), ("float16", "float32"), ("int8", "int32")])
+def test_products_on_tensor_cores_are_pipelines_that_compile(operand: str, sums: str, rows: str) -> None:
+    text = (
+        PRODUCT.replace("OPERAND", operand).replace("SUM", sums).replace("((ROWS", '(("m"' if rows == "m" else "((128")
+    )
+    function = tvms.parse(text.replace("ROWS", rows))["main"]
+    sch = dl.gpu.Matmul().apply(function, Target("nvidia/geforce-rtx-3090-ti"), False)  # type: ignore[arg-type]
+    assert sch is not None
+    printed = str(sch.mod)
+    assert '"software_pipeline_order": [0, 3, 1, 4, 5, 2, 6]' in printed
+    assert '"software_pipeline_order": [0, 1, 2]' in printed
+    random = np.random.default_rng(0)
+    x, w = (random.integers(-3, 4, shape).astype(operand) for shape in ((100 if rows == "m" else 128, 128), (128, 128)))
+    c = np.zeros((len(x), 128), sums)
+    tvms.compile(sch.mod, target="cuda -arch=sm_80 -simulate=each", level=0)["main"](x, w, c)
+    np.testing.assert_array_equal(c, x.astype("float32") @ w.T.astype("float32"))
+    ptx, tool = tvms.emit(sch.mod, "ptx", "cuda -arch=sm_80"), find_ptxas()
+    assert isinstance(ptx, str)
+    assert tool is None or assemble(ptx, "sm_80", tool).image
+
+
+def arguments(function: Any) -> list[Any]:
+    """Return arrays of small integers for the buffers of a function; symbolic sizes are 5."""
+    random = np.random.default_rng(0)
+    buffers = [function.buffer_map[param] for param in function.params]
+    shapes = [[getattr(extent, "value", 5) for extent in buffer.shape] for buffer in buffers]
+    return [random.integers(-3, 4, shape).astype(buffer.dtype) for shape, buffer in zip(shapes, buffers, strict=True)]
 
 
 def test_the_module_of_the_tutorial_is_reproduced_byte_for_byte() -> None:

@@ -104,6 +104,29 @@ T.prim_func main(A: T.Buffer((6, 16), "float32"), n: T.int32, C: T.Buffer((6, 16
         else:
             C[i, j] = A[5 - i, j]
 """,
+    "copies through registers": """
+T.prim_func main(A: T.Buffer((8, 4, 6), "float32"), C: T.Buffer((8, 4, 6), "float32")):
+    X = T.alloc_buffer((4, 6), "float32", scope="shared")
+    for i in T.serial(8, annotations={"software_pipeline_stage": [0, 0, 0, 1, 1], "software_pipeline_order": [0, 2, 3, 1, 4]}):
+        for j, k in T.grid(4, 6):
+            with T.block("load"):
+                vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+                T.where(k < 5)
+                T.reads(A[vi, vj, vk])
+                T.writes(X[vj, vk])
+                T.block_attr({"double_buffer_scope": 0, "tir.manifest_shared_memory_local_stage": 1})
+                X[vj, vk] = A[vi, vj, vk] * T.float32(2)
+        for j in T.serial(4, annotations={"software_pipeline_stage": [0, 1], "software_pipeline_order": [0, 1]}):
+            with T.block("step"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.reads(X[vj, 0:5])
+                T.writes(C[vi, vj, 0:5])
+                Y = T.alloc_buffer((5,), "float32")
+                for k in range(5):
+                    Y[k] = X[vj, k] + T.float32(1)
+                for k in range(5):
+                    C[vi, vj, k] = Y[k]
+""",
     "pipeline": """
 T.prim_func main(A: T.Buffer((16, 4), "float32"), C: T.Buffer((16, 4), "float32")):
     for i in T.serial(16, annotations={"software_pipeline_stage": [0, 1, 3], "software_pipeline_order": [2, 0, 1]}):
@@ -262,6 +285,17 @@ def test_conditions_stand_before_the_loops_that_do_not_change_them() -> None:
     text = lowered("choices", "HoistIfThenElse")
     assert [line.strip() for line in text.splitlines() if line.strip().startswith(("for", "if", "else"))] == [
         "if n > 3:", "for i in range(6):", "if i < 4:", "for j in range(16):", "else:", "for i, j in T.grid(6, 16):",
+    ]  # fmt: skip
+
+
+def test_a_copy_through_registers_is_two_statements_of_a_pipeline() -> None:
+    name = "copies through registers"
+    divided = lowered(name, "ConvertBlocksToOpaque", "ManifestSharedMemoryLocalStage")
+    assert 'X_local = T.alloc_buffer((4, 6), scope="local")' in divided
+    assert divided.count("T.where(k < 5)") == 2
+    text = lowered(name, *itertools.takewhile(lambda step: step != "LowerOpaqueBlock", BLOCK_STEPS))
+    assert [line.strip() for line in text.splitlines() if "alloc_buffer" in line] == [
+        'X = T.alloc_buffer((2, 4, 6), scope="shared")', 'X_local = T.alloc_buffer((4, 5), scope="local")', "Y = T.alloc_buffer((2, 5))",
     ]  # fmt: skip
 
 

@@ -48,8 +48,7 @@ def _why_not(program: Program, loop: tir.For) -> NotPipelined | None:
     """Return why a loop cannot run as its annotations say; None if it can, or if they are incomplete."""
     try:
         body = pipelines.body_of(loop)
-        pipelines.check_count(loop, body)
-        if pipelines.STAGE in loop.annotations and pipelines.ORDER in loop.annotations:
+        if pipelines.is_complete(loop, body):
             parts = pipelines.parts_of(loop, body)
             own = [*body.buffers, *_used_here_alone(program, loop)]
             _check_filled(program, loop, pipelines.check_order(parts, own))
