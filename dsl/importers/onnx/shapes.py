@@ -105,12 +105,8 @@ def _shape_of(c: Converter, data: relax.Expr) -> relax.Expr:
 
 
 def _with_sizes(c: Converter, data: relax.Expr, sizes: relax.Expr) -> relax.Expr:
-    """Return `data` in a shape that is known at run time, which is then compared with the number of elements."""
-    sizes = c.emit(sizes, "_shape")
-    count = apply("tensor_to_shape", op.prod(sizes, 0, keepdims=True))
-    whole = relax.ShapeStructInfo((d.as_dim(d.product(dims_of(data))),), 1)
-    c.block_builder.match_cast(c.emit(count, "_count"), whole, c.unique("count"))
-    return op.reshape(data, c.shape(c.sizes(sizes)))
+    """Return `data` in a shape that is known at run time."""
+    return op.reshape(data, c.shape(c.sizes(c.emit(sizes, "_shape"))))
 
 
 @ROWS.row("Unsqueeze")
