@@ -141,7 +141,7 @@ _ALIASES = {
     "tvms.meta_schedule.testing.te_workload": "tvms.codegen.tuner.testing.te_workload",
     "tvms.meta_schedule.tune_context": "tvms.codegen.tuner.meta_schedule",
     "tvms.meta_schedule.utils": "tvms.codegen.tuner.meta_schedule",
-    "tvms.meta_schedule.relax_integration": "tvms.codegen.tuner.meta_schedule",
+    "tvms.meta_schedule.relax_integration": "tvms.codegen.tuner.relax_integration",
     "tvms.meta_schedule.tir_integration": "tvms.codegen.tuner.meta_schedule",
     "tvms.nd": "tvms.codegen.runtime.ndarray",
     "tvms.relax": "tvms.ir.api.relax",

@@ -121,6 +121,16 @@ class Executable:
         text, tensors = script.dump(self.module)
         return pack(self.built, self._image, self.target, self._settings, (text, tensors))
 
+    def as_text(self) -> str:
+        """Return the compiled program as a text, as `script` prints it: each kernel and its calls (TVM: `Executable.as_text`, which
+        lists instructions).
+        """
+        return self.module.script()
+
+    def as_python(self) -> str:
+        """Return the compiled program in the dialect of TVMScript (TVM: `Executable.as_python`)."""
+        return self.module.script(dialect="tvm-0.21")
+
     def __repr__(self) -> str:
         return f"<Executable for {self.target.name}: {', '.join(self._entries)}>"
 

@@ -46,14 +46,16 @@ def _gelu(a: Any) -> te.Tensor:
 
 def _gelu_tanh(a: Any) -> te.Tensor:
     x: te.Tensor = a.data
-    half = topi.multiply(x, _number(x, 0.5))
-    cube = topi.multiply(topi.multiply(x, x), _number(x, 0.044715))
-    inner = topi.multiply(
-        topi.multiply(x, _number(x, sqrt(2 / 3.141592653589793))),
-        topi.broadcast(lambda p, q: q + p, cube, _number(x, 1), "T_add"),
-    )
-    outer = topi.broadcast(lambda p, q: q + p, topi.elementwise(inner, te.tanh), _number(x, 1), "T_add")
-    return topi.multiply(half, outer)
+
+    def times(data: te.Tensor, factor: float) -> te.Tensor:
+        return topi.broadcast(lambda p, q: q * p, data, _number(x, factor), "T_multiply")
+
+    def plus_one(data: te.Tensor) -> te.Tensor:
+        return topi.broadcast(lambda p, q: q + p, data, _number(x, 1), "T_add")
+
+    half, scaled = times(x, 0.5), times(x, sqrt(2 / 3.141592653589793))
+    inner = topi.multiply(scaled, plus_one(topi.multiply(times(x, 0.044715), x)))
+    return topi.multiply(half, plus_one(topi.elementwise(inner, te.tanh)))
 
 
 def _selu(x: tir.PrimExpr) -> tir.PrimExpr:

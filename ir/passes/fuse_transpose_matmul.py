@@ -3,8 +3,8 @@
     lv = R.call_tir(cls.transpose, (w,), …)        y = R.call_tir(cls.matmul_nt, (x, w), …)
     y = R.call_tir(cls.matmul, (x, lv), …)
 
-TVM's pass works on operators; this one works on loop functions, so that it also handles the results of `LegalizeOps`
-and `FuseOps`. A product can read its operands in any order; other uses of a transposed tensor are kept.
+TVM's pass works on operators; this one also works on loop functions, the results of `LegalizeOps` and `FuseOps`. A product can
+read its operands in any order; other uses of a transposed tensor are kept.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ from collections.abc import Iterable, Sequence, Set
 
 from msgspec.structs import replace
 
-from .. import relax, tir
+from .. import relax, te, tir
 from ..base import GlobalVar, IRModule, Node, Op
+from ..building.call_te import call_te
 from ..deep import deep
 from ..function_table import FunctionTable, numbered
+from ..infer import infer_struct_info
 from ..ops import dims as d
+from ..ops.inference import dims_of
 from ..visit import rewrite, walk
 from .memory_order import MemoryOrder
 from .rewriter import BindingRewriter
@@ -25,13 +28,16 @@ from .transform import declare_pass
 
 Axes = tuple[int, ...]
 """Axes of a transposed tensor, as axes of its source."""
-_CALL_TIR = Op("relax.call_tir")
+_CALL_TIR, _PERMUTE_DIMS, _MATMUL = (Op(f"relax.{name}") for name in ("call_tir", "permute_dims", "matmul"))
 
 
 @declare_pass("FuseTransposeMatmul")
 @deep
 def fuse_transpose_matmul(mod: IRModule) -> IRModule:
-    """Let products read the sources of transposed operands. Unused transposes are not removed."""
+    """Let products read the sources of transposed operands. The product `R.matmul(x, lv)` of `lv = R.permute_dims(w, ...)`, which
+    swaps the last two axes of `w`, becomes a call of the loop function `NT_matmul`, and `lv` is removed from its dataflow block if
+    nothing else uses it. Unused results of loop functions are not removed.
+    """
     table, memory = FunctionTable(mod.functions), MemoryOrder(mod)
     changed = False
     for name, function in mod.functions.items():
@@ -50,20 +56,50 @@ class _TransposeFuser(BindingRewriter):
         self._table, self._overwritten = table, overwritten
         self._transposed: dict[relax.Expr, tuple[relax.Expr, Axes]] = {}
         """Source of each transposed variable, if it is not overwritten, and the axes."""
+        self._swapped: dict[relax.Expr, relax.Expr] = {}
+        """Source of each result of `permute_dims` that swaps the last two axes of what is not overwritten."""
 
     def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
         new = super().block(block)
-        inside = [var for var, (source, _) in self._transposed.items() if isinstance(source, relax.DataflowVar)]
-        for var in inside:  # it may be used after the block, where its source is unknown
-            del self._transposed[var]
+        if new is not block:
+            used = {node for binding in new.bindings for node in walk(binding.value)}
+            unused = [var for var in self._swapped if isinstance(var, relax.DataflowVar) and var not in used]
+            new = replace(new, bindings=tuple(binding for binding in new.bindings if binding.var not in unused))
+        # A variable of the block may be used after it, where a source inside of the block is unknown.
+        self._transposed = {
+            var: found for var, found in self._transposed.items() if not isinstance(found[0], relax.DataflowVar)
+        }
+        self._swapped = {
+            var: source for var, source in self._swapped.items() if not isinstance(source, relax.DataflowVar)
+        }
         return new
 
     def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
         match binding.value:
             case relax.Call(op=op, args=(GlobalVar() as kernel, relax.Tuple() as given)) if op == _CALL_TIR:
                 return (self._call(binding, kernel, given),)
+            case relax.Call(op=op, args=(source,)) as call if op == _PERMUTE_DIMS:
+                if source not in self._overwritten and _swaps_last_axes(call):
+                    self._swapped[binding.var] = source
+                return (binding,)
+            case relax.Call(op=op, args=(x, w)) as call if op == _MATMUL and w in self._swapped:
+                return (self._product(binding, call, x, self._swapped[w]),)
             case _:
                 return (binding,)
+
+    def _product(self, binding: relax.Binding, call: relax.Call, x: relax.Expr, w: relax.Expr) -> relax.Binding:
+        """Return the binding of a product of `x` and the transposed `w`, as a loop function if their shapes allow it."""
+        infos = [infer_struct_info(value) for value in (x, w, call)]
+        tensors = [info for info in infos if isinstance(info, relax.TensorStructInfo)]
+        p, q, dtypes = dims_of(tensors[0]), dims_of(tensors[1]), {info.dtype for info in tensors}
+        if p is None or q is None or len(dtypes) != 1 or not 2 <= len(q) <= len(p):
+            return binding
+        batch = zip(p[len(p) - len(q) : -2], q[:-2], strict=True)
+        if not d.is_equal(p[-1], q[-1]) or not all(d.is_equal(*sizes) for sizes in batch):
+            return binding
+        lowered = call_te(_product_of_rows, (x, w), {})
+        name = self._table.add(lowered.function, numbered("NT_matmul"))
+        return replace(binding, value=replace(lowered.call(GlobalVar(name)), span=call.span))
 
     def _call(self, binding: relax.Binding, kernel: GlobalVar, given: relax.Tuple) -> relax.Binding:
         function = self._table.functions[kernel.name_hint]
@@ -84,6 +120,26 @@ class _TransposeFuser(BindingRewriter):
         infos = relax.TupleStructInfo(tuple(field.struct_info for field in fields if field.struct_info is not None))
         args = GlobalVar(name), replace(given, fields=tuple(fields), struct_info=infos)
         return replace(binding, value=replace(binding.value, args=args))
+
+
+def _swaps_last_axes(call: relax.Call) -> bool:
+    """Return whether a call of `permute_dims` swaps the last two axes and keeps the others."""
+    info = infer_struct_info(call.args[0])
+    ndim = info.ndim if isinstance(info, relax.TensorStructInfo) else -1
+    axes = call.attrs["axes"]
+    order = [int(axis) % ndim for axis in axes] if axes is not None and ndim > 0 else [*reversed(range(ndim))]
+    return ndim >= 2 and order == [*range(ndim - 2), ndim - 1, ndim - 2]
+
+
+def _product_of_rows(x: te.Tensor, w: te.Tensor) -> te.Tensor:
+    """Return the matrix product of `x` and `w` with its last two axes swapped; `x` may have more batch dimensions."""
+    k = te.reduce_axis((te.const(0, "int64"), x.dims[-1]), "k")
+
+    def element(*i: tir.PrimExpr) -> tir.PrimExpr:
+        batch = i[len(i) - w.ndim : -2]
+        return te.sum(x(*i[:-1], k.var) * w(*batch, i[-1], k.var), axis=k)
+
+    return te.compute((*x.dims[:-1], w.dims[-2]), element, "NT_matmul")
 
 
 def _transposition(function: tir.PrimFunc) -> Axes | None:

@@ -47,6 +47,7 @@ from tvms.ir.relax import TupleStructInfo as TupleStructInfo
 from tvms.ir.relax import TupleStructInfo as TupleType
 from tvms.ir.api.relax import Type as Type
 from tvms.codegen.runtime.executable import Executable as VMExecutable
+from tvms.codegen.virtual_machine import VMInstrumentReturnKind as VMInstrumentReturnKind
 from tvms.ir.relax import Var as Var
 from tvms.ir.relax import VarBinding as VarBinding
 from tvms.codegen.virtual_machine import VirtualMachine as VirtualMachine

@@ -46,6 +46,43 @@ def test_passes_tune_and_apply(tmp_path: Path) -> None:
     assert (tmp_path / "work" / meta_schedule.FILE).exists()
 
 
+def test_tasks_of_graphs() -> None:
+    """Equal functions are one task with the number of their calls; parameters that are bound change nothing else."""
+    text = """#tvms 1
+I.ir_module Module:
+    R.function main(x: R.Tensor((8, 8), "float32"), w: R.Tensor((8, 8), "float32")) -> R.Tensor((8, 8), "float32"):
+        with R.dataflow():
+            a = R.call_tir(Module.matmul, (x, w), out_sinfo=R.Tensor((8, 8), "float32"))
+            b = R.call_tir(Module.matmul, (a, w), out_sinfo=R.Tensor((8, 8), "float32"))
+            R.output(b)
+        return b
+
+    T.prim_func matmul(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+        for i, j, k in T.grid(8, 8, 8):
+            with T.block("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = T.float32(0)
+                C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+"""
+    mod = tvms.parse(text)
+    tasks = meta_schedule.relax_integration.extract_tasks(mod, "llvm", {"w": np.eye(8, dtype="float32")})
+    assert [(task.task_name, task.weight) for task in tasks] == [("matmul", 2)]
+    assert list(tasks[0].mod.functions) == ["main"]
+    with pytest.raises(TvmsError) as caught:
+        meta_schedule.relax_integration.extract_tasks(mod, "llvm", module_equality="alike")
+    assert "module_equality" in str(caught.value)
+
+
+def test_graphs_are_compiled_with_a_database(tmp_path: Path) -> None:
+    database = meta_schedule.relax_integration.tune_relax(tvms.parse(GRAPH), {}, "llvm", tmp_path, 2)
+    x, w = (np.random.default_rng(1).random(shape, np.float32) - 0.5 for shape in ((32, 64), (64, 48)))
+    compiled = meta_schedule.relax_integration.compile_relax(database, tvms.parse(GRAPH), "llvm", {"w": w})
+    np.testing.assert_allclose(compiled["main"](x), np.maximum(x @ w, 0), rtol=1e-4, atol=1e-5)
+    assert "R.function main" in compiled.as_text()
+    assert compiled.as_python().startswith("# from tvm.script import ir as I")
+
+
 def test_the_best_schedule_is_applied(tmp_path: Path) -> None:
     """`compile_tir` and the pass apply the schedule that was measured as the fastest; others keep their functions."""
     mod = module(MATMUL)

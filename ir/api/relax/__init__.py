@@ -63,6 +63,7 @@ _FROM = {
     "PyExprMutator": "expr_functor",
     "PyExprVisitor": "expr_functor",
     "VMExecutable": "vm_build",
+    "VMInstrumentReturnKind": "vm",
     "VirtualMachine": "vm_build",
     "build": "vm_build",
     "args_converter": "utils",

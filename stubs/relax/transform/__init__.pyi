@@ -224,7 +224,10 @@ def FuseTIR() -> tvms.ir.passes.transform.Pass:
     function requires particular layouts of its buffers.
     """
 def FuseTransposeMatmul() -> tvms.ir.passes.transform.Pass:
-    """Let products read the sources of transposed operands. Unused transposes are not removed."""
+    """Let products read the sources of transposed operands. The product `R.matmul(x, lv)` of `lv = R.permute_dims(w, ...)`, which
+    swaps the last two axes of `w`, becomes a call of the loop function `NT_matmul`, and `lv` is removed from its dataflow block if
+    nothing else uses it. Unused results of loop functions are not removed.
+    """
 from tvms.ir.passes.catalogue import FusionPattern as FusionPattern
 def Gradient(func_name: builtins.str, require_grads: tvms.ir.relax.Var | builtins.str | collections.abc.Sequence[tvms.ir.relax.Var | builtins.str] | None = None, target_index: builtins.int = 0) -> tvms.ir.passes.transform.Pass:
     """Add the function `<func_name>_adjoint`, which returns the result of `func_name` and a tuple of gradients.
