@@ -16,15 +16,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial, reduce
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ...ir import make, tir
 from ...ir.analysis.proof import prove
 from ...ir.diagnostics import TvmsError, error
 from ...ir.equal import structural_equal
-from ...ir.idioms import conjuncts
+from ...ir.idioms import conjuncts, without_casts
+from ...ir.schedule.analysis.reductions import Reduction, Values, reduction_of
+from ...ir.schedule.conditions import Refused
 from ...ir.visit import children, substitute
-from ..lower.rewriter import uses
+from ..lower.rewriter import sequence, uses
 from .kernel import ALLREDUCE, THREAD_TAGS, is_private
 
 TRUE = tir.IntImm("bool", 1)
@@ -43,7 +46,8 @@ _NEUTRAL: dict[type[tir.BinaryOp], tuple[Callable[[str], tir.PrimExpr], ...]] = 
 def reduce_across_threads(func: tir.PrimFunc) -> tir.PrimFunc:
     """Return `func`, which has blocks, with the reductions across threads in two steps.
 
-    Raises TvmsError E0612 if such a reduction is not a single store of the old element combined with a value.
+    Such a reduction combines one element with a value by an operator, or several ones by a reducer that is known to
+    `schedule.analysis.reductions`; TvmsError E0612 otherwise.
     """
     steps = {place: stmt for place, stmt in (_shared(*found) for found in _blocks(func.body, ())) if stmt is not None}
     return replace(func, body=substitute(func.body, steps))
@@ -109,81 +113,140 @@ def _steps(stmt: tir.BlockRealize, inner: Sequence[tir.For], threads: Sequence[t
     because each thread would count it.
     """
     block = stmt.block
-    update, init = block.body, block.init
-    if not isinstance(update, tir.BufferStore) or not isinstance(init, tir.BufferStore):
-        raise _refused(stmt, "it does not consist of one store and one T.init")
-    combine = _combiner(stmt, update)
-    own_part, total = (_scalar(f"{update.buffer.name}_{part}", update.buffer.dtype) for part in ("partial", "total"))
-    own = tir.BufferLoad(own_part.dtype, own_part, (_ZERO,), span=update.span)
-    value = tir.BufferStore(own_part, combine.result_of(own), (_ZERO,), span=update.span)
+    combine = _combiner(stmt)
+    own = [_scalar(f"{element.buffer.name}_partial", element.dtype) for element in combine.elements]
+    totals = [_scalar(f"{element.buffer.name}_total", element.dtype) for element in combine.elements]
+    mine = tuple([_value(part, block) for part in own])
+    value = _stored(own, combine.together(mine, combine.values), block)
     first = replace(stmt, block=replace(block, init=None, body=value, reads=(), writes=()))
     for loop in reversed(inner):
         first = replace(loop, body=first)
-    args = (tir.IntImm("uint32", 1), own, TRUE, tir.BufferLoad(total.dtype, total, (_ZERO,)), *threads)
-    exchange = tir.Evaluate(tir.Call("handle", ALLREDUCE, args, span=update.span), span=stmt.span)
-    neutral = combine.neutral(init.value)
-    together = tir.AttrStmt(combine.reducer(neutral), "reduce_scope", _ZERO, exchange)
-    start = tir.BufferStore(own_part, neutral, (_ZERO,), span=init.span)
-    found: tir.PrimExpr = tir.BufferLoad(total.dtype, total, (_ZERO,))
-    if neutral is not init.value:
-        found = combine.together(init.value, found)
-    store = replace(update, value=found)
-    body = tir.SeqStmt((start, first, together, _result(stmt, store, {loop.loop_var for loop in inner}, threads)))
+    found = tuple([_value(total, block) for total in totals])
+    args = (tir.IntImm("uint32", len(own)), *mine, TRUE, *found, *threads)
+    exchange = tir.Evaluate(tir.Call("handle", ALLREDUCE, args, span=block.body.span), span=stmt.span)
+    together = tir.AttrStmt(combine.reducer(), "reduce_scope", _ZERO, exchange)
+    start = [
+        tir.BufferStore(part, neutral, (_ZERO,), span=block.init.span if block.init is not None else None)
+        for part, neutral in zip(own, combine.identity, strict=True)
+    ]
+    results = found if combine.inits is None else combine.together(combine.inits, found)
+    stores = [
+        tir.BufferStore(element.buffer, result, element.indices, span=block.body.span)
+        for element, result in zip(combine.elements, results, strict=True)
+    ]
+    kept = _result(stmt, stores, {loop.loop_var for loop in inner}, threads)
+    body = tir.SeqStmt((*start, first, together, kept))
     whole = tir.Block(
-        (), (), (), f"{block.name_hint}_across_threads", body, alloc_buffers=(own_part, total), span=block.span
+        (), (), (), f"{block.name_hint}_across_threads", body, alloc_buffers=(*own, *totals), span=block.span
     )
     return tir.BlockRealize((), TRUE, whole, span=stmt.span)
 
 
+def _value(part: tir.Buffer, block: tir.Block) -> tir.BufferLoad:
+    return tir.BufferLoad(part.dtype, part, (_ZERO,), span=block.body.span)
+
+
+def _stored(parts: Sequence[tir.Buffer], values: Values, block: tir.Block) -> tir.Stmt:
+    """Return the statement that stores values to `parts`; all are computed before any is stored."""
+    names = [tir.Var(value.dtype, f"v_{part.name}") for part, value in zip(parts, values, strict=True)]
+    held = values if len(values) == 1 else names
+    stores = [
+        tir.BufferStore(part, value, (_ZERO,), span=block.body.span) for part, value in zip(parts, held, strict=True)
+    ]
+    body = sequence(stores)
+    for name, value in reversed(list(zip(names, values, strict=True))) if len(values) > 1 else ():
+        body = tir.LetStmt(name, value, body)
+    return body
+
+
 def _result(
-    stmt: tir.BlockRealize, store: tir.BufferStore, inner: set[tir.Var], threads: Sequence[tir.Var]
+    stmt: tir.BlockRealize, stores: Sequence[tir.BufferStore], inner: set[tir.Var], threads: Sequence[tir.Var]
 ) -> tir.Stmt:
-    """Return `store` of the total in the first thread, or in every thread if the memory is local."""
+    """Return `stores` of the totals in the first thread, or in every thread if the memory is local."""
     axes = [axis for axis in stmt.block.iter_vars if axis.iter_type is not tir.IterVarType.COMM_REDUCE]
     values = dict(zip(stmt.block.iter_vars, stmt.iter_values, strict=True))
     kept = [part for part in conjuncts(stmt.predicate) if not uses([part], inner | set(threads))]
-    if not is_private(store.buffer.data):
+    if not all(is_private(store.buffer.data) for store in stores):
         kept += [make.equal(thread, make.const(0, thread.dtype)) for thread in threads]
-    block = replace(stmt.block, iter_vars=tuple(axes), init=None, body=store, reads=(), writes=())
+    block = replace(stmt.block, iter_vars=tuple(axes), init=None, body=sequence(stores), reads=(), writes=())
     predicate = reduce(make.logical_and, kept) if kept else TRUE
     return replace(stmt, iter_values=tuple(values[axis] for axis in axes), predicate=predicate, block=block)
 
 
-class _Combiner:
-    """The operation `before ∘ value` of a reduction block."""
+class _Combiner(Struct, frozen=True, eq=False):
+    """A reduction block: the elements that it combines with `values`, the value of each that changes nothing, and `inits`, the
+    values of T.init if they change something.
+    """
 
-    def __init__(self, form: tir.BinaryOp, value: tir.PrimExpr, is_first: bool) -> None:
-        self._form, self._value, self._is_first = form, value, is_first
+    elements: tuple[tir.BufferLoad, ...]
+    values: Values
+    together: Callable[[Values, Values], Values]
+    identity: Values
+    inits: Values | None = None
 
-    def result_of(self, before: tir.PrimExpr) -> tir.PrimExpr:
-        """Return `before` combined with the value of the block."""
-        a, b = (before, self._value) if self._is_first else (self._value, before)
-        return replace(self._form, a=a, b=b)
-
-    def together(self, a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
-        """Return `a` combined with `b`."""
-        return replace(self._form, a=a, b=b)
-
-    def neutral(self, start: tir.PrimExpr) -> tir.PrimExpr:
-        """Return `start` if it changes nothing, or else the value that does not."""
-        values = [value(self._form.dtype) for value in _NEUTRAL[type(self._form)]]
-        return start if any(structural_equal(start, value) for value in values) else values[0]
-
-    def reducer(self, identity: tir.PrimExpr) -> tir.CommReducer:
+    def reducer(self) -> tir.CommReducer:
         """Return the reducer that combines the values of threads."""
-        x, y = tir.Var(self._form.dtype, "x"), tir.Var(self._form.dtype, "y")
-        return tir.CommReducer((x,), (y,), (self.together(x, y),), (identity,))
+        x, y = (
+            tuple([tir.Var(element.dtype, f"{name}{number or ''}") for number, element in enumerate(self.elements)])
+            for name in ("x", "y")
+        )
+        return tir.CommReducer(x, y, self.together(x, y), self.identity)
 
 
-def _combiner(stmt: tir.BlockRealize, update: tir.BufferStore) -> _Combiner:
-    value = update.value
-    if isinstance(value, tuple(_NEUTRAL)):
-        before = tir.BufferLoad(update.buffer.dtype, update.buffer, update.indices)
-        if structural_equal(value.a, before):
-            return _Combiner(value, value.b, is_first=True)
-        if structural_equal(value.b, before):
-            return _Combiner(value, value.a, is_first=False)
-    raise _refused(stmt, "its store does not combine the old element with a value by +, *, min, max, and, or")
+def _combiner(stmt: tir.BlockRealize) -> _Combiner:
+    """Return the reduction of a block: of one element by an operator, or of several ones."""
+    update, init = stmt.block.body, stmt.block.init
+    if isinstance(update, tir.BufferStore) and isinstance(init, tir.BufferStore):
+        return _of_operator(stmt, update, init)
+    if init is None:
+        raise _refused(stmt, "it has no T.init")
+    try:
+        found = reduction_of(stmt.block)
+    except Refused as problem:
+        known = (
+            "write the reduction with T.init as pairs of sums, argmin or argmax, or bind loops of its spatial iterators"
+        )
+        raise _refused(stmt, problem.reason, f"{known} to threads") from None
+    return _Combiner(found.elements, found.values, _in_any_order(stmt, found), found.identity)
+
+
+def _in_any_order(stmt: tir.BlockRealize, found: Reduction) -> Callable[[Values, Values], Values]:
+    """Return the combination of a reduction, in which the lower index wins if the first of equal values does: threads do not
+    combine their values in order.
+    """
+    if not found.reducer.is_ordered:
+        return found.reducer.combine
+    reduced = [axis for axis in stmt.block.iter_vars if axis.iter_type is tir.IterVarType.COMM_REDUCE]
+    if len(reduced) != 1 or without_casts(found.values[0]) is not reduced[0].var:
+        raise _refused(stmt, "it keeps the first of equal values, whose index is not the iterator of its reduction")
+
+    def together(x: Values, y: Values) -> Values:
+        first, second = found.reducer.combine(x, y), found.reducer.combine(y, x)
+        is_first = make.less_equal(x[0], y[0])
+        return tuple([make.select(is_first, a, b) for a, b in zip(first, second, strict=True)])
+
+    return together
+
+
+def _of_operator(stmt: tir.BlockRealize, update: tir.BufferStore, init: tir.BufferStore) -> _Combiner:
+    value, before = update.value, tir.BufferLoad(update.buffer.dtype, update.buffer, update.indices)
+    if not isinstance(value, tuple(_NEUTRAL)):
+        raise _refused(stmt, "its store does not combine the old element with a value by +, *, min, max, and, or")
+    if structural_equal(value.a, before):
+        other, is_first = value.b, True
+    elif structural_equal(value.b, before):
+        other, is_first = value.a, False
+    else:
+        raise _refused(stmt, "its store does not combine the old element with a value by +, *, min, max, and, or")
+
+    def together(x: Values, y: Values) -> Values:
+        (a,), (b,) = (x, y) if is_first else (y, x)
+        return (replace(value, a=a, b=b),)
+
+    neutrals = [neutral(value.dtype) for neutral in _NEUTRAL[type(value)]]
+    is_neutral = any(structural_equal(init.value, neutral) for neutral in neutrals)
+    identity = init.value if is_neutral else neutrals[0]
+    return _Combiner((before,), (other,), together, (identity,), None if is_neutral else (init.value,))
 
 
 def _scalar(name: str, dtype: str) -> tir.Buffer:

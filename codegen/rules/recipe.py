@@ -211,6 +211,7 @@ class _Scheduler:
             if choice.step:
                 self._apply(choice, [self._handle(part)])
         except Declined as problem:
+            self._is_left = True
             own = () if str(problem) == reason else (("argument", str(problem)),)
             self.decisions.append(Decision("", None, (("all", reason), *own)))
             return

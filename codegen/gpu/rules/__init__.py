@@ -5,6 +5,7 @@ tiles           products whose threads each compute a tile in registers
 transpose       copies that permute dimensions, through shared memory
 columns         column reductions with too few results for a thread each: each warp reduces a part of the column
 rows            consecutive nests that share rows: a block per row, reductions by all of its threads
+several         reductions to several values, such as argmax: a block of threads for each result, or a thread
 elements        everything else: a thread per element, a warp per row sum, one thread for other code
 
 (TVM: `tvm.dlight.gpu`.)
@@ -26,6 +27,7 @@ from ..architectures import ARCHITECTURES
 from .columns import choose_columns
 from .elements import choose_elements, is_root, needs_own_memory
 from .rows import choose_rows
+from .several import choose_several
 from .tensor_cores import choose_tensor_cores
 from .tiles import choose_tiles
 from .transpose import choose_transpose
@@ -46,9 +48,15 @@ def rules_for(arch: str) -> Rules:
         "transpose": rule("transpose", "transpose_shared", choose_transpose),
         "columns": rule("columns", "warp_columns", choose_columns),
     }
-    return Rules(
-        single, ("tensor cores", "tiles"), (_rows, _elements), lambda _: Choice(_ONE_THREAD, "", {}), "single_thread"
-    )
+    return Rules(single, ("tensor cores", "tiles"), (_rows, _elements), _alone, "single_thread")
+
+
+def _alone(stmt: tir.Stmt) -> Choice:
+    """Return the choice for a statement that is not a nest."""
+    try:
+        return Choice("several results", "several_results", choose_several(stmt))
+    except Declined:
+        return Choice(_ONE_THREAD, "", {})
 
 
 def _rows(group: Sequence[Nest], shared: int) -> Choice:

@@ -13,6 +13,7 @@ from ..cooperation import cooperative_programs
 from ..known_programs import known_kernels
 from ..oracle import Execute, as_module, assert_equivalent, profiles
 from ..prim_funcs import prim_funcs
+from ..sharing import shared_reductions
 from ..smaller import programs_in
 from ..threads import thread_programs
 from .law import Law, module_constructs
@@ -24,7 +25,9 @@ _Example: TypeAlias = tuple[IRModule, int]
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
     unbound = prim_funcs(max_blocks=2, without={"thread loop"}).map(as_module)  # the compiler binds them
     drawn = st.one_of(
-        *[thread_programs(), cooperative_programs(), unbound] * 2, st.deferred(lambda: st.sampled_from(known_kernels()))
+        *[thread_programs(), cooperative_programs(), unbound] * 2,
+        shared_reductions(),
+        st.deferred(lambda: st.sampled_from(known_kernels())),
     )
     return st.tuples(drawn if file is None else programs_in(file), st.integers(0, 1000))
 

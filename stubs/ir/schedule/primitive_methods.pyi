@@ -487,6 +487,14 @@ class PrimitiveMethods:
 
         Preserves: the result, bit for bit.
         """
+    def several_results(self, block: tvms.ir.schedule.handles.BlockRV | builtins.str, *, threads: builtins.int | tvms.ir.tir.PrimExpr) -> None:
+        """Compute a reduction to several values, such as an argmax, with `threads` threads for each result.
+
+        `for i, k: c[i], d[i] = f((c[i], d[i]), a[i, k])` becomes a kernel with a block of threads for each i, whose threads reduce every
+        `threads`-th element, and combine their values at the end. With one thread for each result, it reduces in order.
+
+        Preserves: the result, since several threads only share a reduction that is the same in any order; but for the order of sums.
+        """
     def tensor_core_tiles(self, block: tvms.ir.schedule.handles.BlockRV | builtins.str, *, epilogue: collections.abc.Sequence[tvms.ir.schedule.handles.BlockRV | builtins.str] = ..., rows: builtins.int | tvms.ir.tir.PrimExpr, columns: builtins.int | tvms.ir.tir.PrimExpr, arch: builtins.int | tvms.ir.tir.PrimExpr) -> None:
         """Compute a product of float16 or bfloat16 on tensor cores: four warps compute a tile of `rows` × `columns`.
 

@@ -1,0 +1,217 @@
+"""Reductions to several values across threads: simulated in three orders, they give what the interpreter gives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+import tvms
+from tvms.ir import interp
+from tvms.ir.base import IRModule
+from tvms.ir.schedule import Schedule
+
+EACH = "cuda -arch=sm_80 -simulate=each"
+SHARED = """
+T.prim_func f(A: T.Buffer((7, {m}), "{dtype}"), I: T.Buffer((7,), "{first}"), V: T.Buffer((7,), "{dtype}")):
+    for i in T.thread_binding(7, thread="blockIdx.x"):
+        for ko in range(({m} + {threads} - 1) // {threads}):
+            for tx in T.thread_binding({threads}, thread="threadIdx.x"):
+                with T.block("both"):
+                    vi = T.axis.spatial(7, i)
+                    vk = T.axis.reduce({m}, ko * {threads} + tx)
+                    T.where(ko * {threads} + tx < {m})
+                    with T.init():
+                        I[vi] = {init}
+                        V[vi] = {start}
+                    v_i: T.{first} = {update}
+                    v_v: T.{dtype} = {value}
+                    I[vi] = v_i
+                    V[vi] = v_v
+"""
+FIRST_GREATEST = {
+    "first": "int32", "init": "-1", "start": 'T.min_value("{dtype}")', "update": "T.Select(V[vi] >= A[vi, vk], I[vi], vk)",
+    "value": "T.Select(V[vi] >= A[vi, vk], V[vi], A[vi, vk])",
+}  # fmt: skip
+LOWEST_LEAST = {
+    "first": "int32", "init": "-1", "start": 'T.max_value("{dtype}")',
+    "update": "T.Select(V[vi] < A[vi, vk] or V[vi] == A[vi, vk] and I[vi] < vk, I[vi], vk)",
+    "value": "T.Select(V[vi] < A[vi, vk], V[vi], A[vi, vk])",
+}  # fmt: skip
+SUMS = {
+    "first": "float32", "init": "T.float32(0)", "start": "T.{dtype}(0)", "update": 'I[vi] + T.Cast("float32", A[vi, vk])',
+    "value": "V[vi] + A[vi, vk] * A[vi, vk]",
+}  # fmt: skip
+
+
+def shared(form: dict[str, str], dtype: str, m: int, threads: int) -> IRModule:
+    parts = {name: text.replace("{dtype}", dtype) for name, text in form.items()}
+    return tvms.parse("#tvms 1\n" + SHARED.format(m=m, threads=threads, dtype=dtype, **parts))
+
+
+def check(module: IRModule, arguments: Sequence[Any], name: str = "f", target: str = EACH) -> list[Any]:
+    """Compare the simulation with the interpreter, and return the results of the latter."""
+    expected, found = ([value.copy() for value in arguments] for _ in range(2))
+    interp.run(module, name, expected)
+    tvms.compile(module, target)[name](*found)
+    for mine, right in zip(found, expected, strict=True):
+        np.testing.assert_allclose(mine, right, rtol=1e-4, atol=1e-4)
+    return expected
+
+
+@pytest.mark.parametrize("form", [FIRST_GREATEST, LOWEST_LEAST, SUMS], ids=["first greatest", "lowest least", "sums"])
+@pytest.mark.parametrize("threads", [1, 7, 16, 32, 64, 96, 256])
+def test_threads_share_a_reduction_to_two_values(form: dict[str, str], threads: int) -> None:
+    """In a part of a warp, in a warp, in several warps, and in numbers of threads that are not powers of two; many values are
+    equal.
+    """
+    random = np.random.default_rng(threads)
+    for dtype, m in (("float32", 100), ("int32", 97), ("float32", 3)):
+        a = random.integers(-3, 3, (7, m)).astype(dtype)
+        a[0] = a[0, 0]
+        check(shared(form, dtype, m, threads), [a, np.zeros(7, form["first"]), np.zeros(7, dtype)])
+
+
+def test_the_first_of_equal_values_wins() -> None:
+    """Also where no value is better than the start."""
+    a = np.full((7, 40), np.finfo(np.float32).min, np.float32)
+    a[1:, 5:] = 2
+    found = check(shared(FIRST_GREATEST, "float32", 40, 16), [a, np.zeros(7, np.int32), np.zeros(7, np.float32)])
+    assert list(found[1]) == [-1, 5, 5, 5, 5, 5, 5]
+
+
+def test_parts_of_rfactor_are_shared_by_threads() -> None:
+    """The parts and their combination both reduce to two values."""
+    text = SHARED.format(
+        m=96, threads=1, dtype="float32", **{k: v.replace("{dtype}", "float32") for k, v in LOWEST_LEAST.items()}
+    )
+    text = re.sub(r'T\.thread_binding\((\d+), thread="\S+"\)', r"range(\1)", text).replace(
+        "                    T.where(ko * 1 + tx < 96)\n", ""
+    )
+    schedule = Schedule(tvms.parse("#tvms 1\n" + text))
+    block = schedule.get_block("both")
+    _, ko, tx = schedule.get_loops(block)
+    k = schedule.fuse(ko, tx)
+    _, inner = schedule.split(k, factors=[None, 32])
+    parts = schedule.rfactor(inner, 0)
+    for part in (parts, block):
+        loops = schedule.get_loops(part)
+        schedule.bind(loops[0], "blockIdx.x")
+    own, rest = schedule.get_loops(parts)[-1], schedule.get_loops(block)[-1]
+    schedule.bind(own, "threadIdx.x")
+    schedule.bind(rest, "threadIdx.x")
+    a = np.random.default_rng(1).integers(0, 9, (7, 96)).astype(np.float32)
+    check(schedule.mod, [a, np.zeros(7, np.int32), np.zeros(7, np.float32)], next(iter(schedule.mod.functions)))
+
+
+GRAPH = """#tvms 1
+I.ir_module M:
+    R.function main(x: R.Tensor({shape}, "{dtype}")):
+        with R.dataflow():
+            gv = R.{operator}(x, axis={axis})
+            R.output(gv)
+        return gv
+"""
+
+
+@pytest.mark.parametrize("operator", ["argmax", "argmin"])
+@pytest.mark.parametrize(
+    ("shape", "axis", "dtype"),
+    [
+        ((5, 300), 1, "float32"), ((3, 300), 1, "float16"), ((300, 40), 0, "float32"), ((4, 70, 3), 1, "float32"),
+        ((9, 300), 1, "int32"), ((1, 70), 1, "float32"), ((6, 5), 1, "float32"), ((500,), 0, "float32"),
+    ],
+)  # fmt: skip
+def test_the_default_rule_for_argmax(operator: str, shape: tuple[int, ...], axis: int, dtype: str) -> None:
+    """Ties, infinities and NaN are decided like in NumPy, in each order of threads."""
+    random = np.random.default_rng(len(shape))
+    x = random.integers(-4, 4, shape).astype(dtype)
+    if dtype.startswith("float"):
+        x.flat[:: x.size // 2 or 1] = np.nan
+        x.flat[1 :: x.size // 3 or 1] = np.inf
+    module = tvms.parse(GRAPH.format(shape=shape, axis=axis, dtype=dtype, operator=operator))
+    found = tvms.relax.VirtualMachine(tvms.compile(module, EACH), tvms.cpu())["main"](x)
+    np.testing.assert_array_equal(
+        np.asarray(found.numpy() if hasattr(found, "numpy") else found), getattr(np, operator)(x, axis=axis)
+    )
+
+
+PLAIN = """#tvms 1
+T.prim_func f(A: T.Buffer((3, {m}), "float32"), I: T.Buffer((3,), "int32"), V: T.Buffer((3,), "float32")):
+    for i, k in T.grid(3, {m}):
+        with T.block("best"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                I[vi] = {init}
+                V[vi] = {start}
+            v_i: T.int32 = {update}
+            v_v: T.float32 = {value}
+            I[vi] = v_i
+            V[vi] = v_v
+"""
+
+
+def plain(form: dict[str, str], m: int = 300) -> IRModule:
+    parts = {name: text.replace("{dtype}", "float32") for name, text in form.items() if name != "first"}
+    return tvms.parse(PLAIN.format(m=m, **parts))
+
+
+@pytest.mark.parametrize(("form", "m"), [(FIRST_GREATEST, 300), (LOWEST_LEAST, 300), (FIRST_GREATEST, 5)])
+def test_the_default_rule_keeps_the_order_that_matters(form: dict[str, str], m: int) -> None:
+    """NaN makes these reductions depend on their order, so that one thread computes each result."""
+    module = plain(form, m)
+    compiled = tvms.compile(module, EACH)
+    assert [str(decision) for decision in compiled.decisions["f"]] == ["block 'best': several results"]
+    a = np.random.default_rng(0).integers(-2, 2, (3, m)).astype(np.float32)
+    a[1, 1::3] = np.nan
+    check(module, [a, np.zeros(3, np.int32), np.zeros(3, np.float32)])
+
+
+def test_each_row_of_any_reduction_has_a_thread() -> None:
+    """Mean and sum of squared differences (Welford, 1962): no rule shares them, but rows are independent."""
+    update = {
+        "update": 'T.Cast("int32", V[vi]) + vk',
+        "value": 'V[vi] + (A[vi, vk] - V[vi]) / T.Cast("float32", vk + 1)',
+    }
+    module = plain({**FIRST_GREATEST, "init": "0", "start": "T.float32(0)", **update}, 50)
+    assert [str(decision) for decision in tvms.compile(module, EACH).decisions["f"]] == [
+        "block 'best': several results"
+    ]
+    a = np.random.default_rng(0).random((3, 50), np.float32)
+    check(module, [a, np.zeros(3, np.int32), np.zeros(3, np.float32)])
+
+
+WELFORD = """#tvms 1
+T.prim_func f(A: T.Buffer((256,), "float32"), M: T.Buffer((1,), "float32"), S: T.Buffer((1,), "float32")):
+    for tx in T.thread_binding(256, thread="threadIdx.x"):
+        with T.block("welford"):
+            vk = T.axis.reduce(256, tx)
+            with T.init():
+                M[0] = T.float32(0)
+                S[0] = T.float32(0)
+            v_m: T.float32 = M[0] + (A[vk] - M[0]) / T.Cast("float32", vk + 1)
+            v_s: T.float32 = S[0] + (A[vk] - M[0]) * (A[vk] - v_m)
+            M[0] = v_m
+            S[0] = v_s
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "reason"),
+    [
+        (tvms.parse(WELFORD), "the new values of block 'welford' depend on its partial result"),
+        (
+            shared({**FIRST_GREATEST, "update": "T.Select(V[vi] >= A[vi, vk], I[vi], vk * 2)"}, "float32", 64, 32),
+            "it keeps the first of equal values, whose index is not the iterator of its reduction",
+        ),
+    ],
+)
+def test_reductions_that_threads_cannot_share(module: IRModule, reason: str) -> None:
+    with pytest.raises(tvms.TvmsError) as caught:
+        tvms.compile(module, EACH)
+    first = caught.value.diagnostics[0]
+    name = "welford" if "welford" in reason else "both"
+    assert (first.code, first.message) == ("E0612", f"threads cannot share the reduction of block '{name}': {reason}")
+    assert first.help
