@@ -232,8 +232,8 @@ def _divide(
         extent = f.times(extent, split.extent)
     scaled = [IterSplitExpr(s.source, s.lower_factor, s.extent, f.quotient(s.scale, extent)) for s in outer]
     outer_extent = one
-    for split in outer:
-        outer_extent = f.times(outer_extent, split.extent)
+    for split in reversed(outer):  # not simplified, as in TVM: `8 * ((n + 15) // 16)`
+        outer_extent = make.mul(outer_extent, split.extent)
     base = f.plus(whole.base, source.base)
     return Division(
         normalize_iter_map_to_expr(IterSumExpr(tuple(scaled), f.number(0, one))),
