@@ -108,7 +108,9 @@ _CONSTANT = re.compile(r'T\.(float32|float64|float16|bfloat16)\(("[a-z-]+"|-?[\d
 def float_programs(draw: st.DrawFn) -> Program:
     """Generate programs of each kind."""
     choose = Choices(draw)
-    return choose.pick((_formulas, _functions, _formulas, _reduction, _operator, _row_operator))(choose)
+    return choose.pick((_formulas, _functions, _small_formulas, _functions, _reduction, _operator, _row_operator))(
+        choose
+    )
 
 
 # --- Loop level -----------------------------------------------------------------------------------------------
@@ -173,6 +175,22 @@ class _Formula:
             case _:
                 return f"T.Select({a} {self.choose.pick(('<', '<=', '>', '>=', '==', '!='))} {b}, {a}, {self.leaf()})"
 
+    def neutral(self) -> str:
+        """Return an operation whose constant leaves most floats unchanged, or makes most of them zero."""
+        constant = f"T.{self.dtype}({self.choose.pick(('0.0', '-0.0', '1.0', '-1.0'))})"
+        a, b = (self.leaf(), constant) if self.choose.number(0, 2) else (constant, self.leaf())
+        return f"({a} {self.choose.pick(('*', '+', '-', '/'))} {b})"
+
+    def overflowing(self) -> str:
+        """Return a product, quotient or sum of constants near the limits of the dtype."""
+        a, b = (self.choose.pick((*LIMITS[self.dtype], "2.5", "-0.5")) for _ in range(2))
+        return f"(T.{self.dtype}({a}) {self.choose.pick(('*', '+', '-', '/'))} T.{self.dtype}({b}))"
+
+    def rounded(self) -> str:
+        """Return an element rounded to another dtype."""
+        other = self.choose.pick([dtype for dtype in (*LIMITS, *LIMITS, *INTEGERS) if dtype != self.dtype])
+        return f'T.Cast("{self.dtype}", T.Cast("{other}", {self.leaf()}))'
+
     def condition(self, size: int) -> str:
         a, b = self.value((size - 1) // 2), self.value((size - 1) // 2)
         compared = f"{a} {self.choose.pick(('<', '<=', '>', '>=', '==', '!='))} {b}"
@@ -212,13 +230,22 @@ def _formulas(choose: Choices) -> Program:
     return Program(_loops(dtype, values, _size(choose)), "formula", is_simulated=choose.rarely(3))
 
 
+def _small_formulas(choose: Choices) -> Program:
+    """Return a program of several operations, each on elements or constants and of a kind that is often simplified wrongly."""
+    dtype = choose.pick(DTYPES)
+    formula = _Formula(choose, dtype)
+    kinds = (formula.neutral, formula.overflowing, formula.rounded)
+    values = [choose.pick(kinds)() for _ in range(choose.number(3, 6))]
+    return Program(_loops(dtype, values, choose.pick((70, 33, 17))), "formula", is_simulated=choose.rarely(4))
+
+
 def _functions(choose: Choices) -> Program:
     dtype = choose.pick(DTYPES)
     formula = _Formula(choose, dtype)
-    value = f"T.{choose.pick(FUNCTIONS)}({formula.leaf()})"
+    values = [f"T.{choose.pick(FUNCTIONS)}({formula.leaf()})" for _ in range(choose.number(2, 4))]
     if choose.rarely(5) and dtype in ("float32", "float64"):
-        value = f"T.{choose.pick(FUNCTIONS_OF_TWO)}({formula.leaf()}, {formula.leaf()})"
-    return Program(_loops(dtype, [value], _size(choose)), "function", is_exact=False, is_simulated=choose.rarely(4))
+        values.append(f"T.{choose.pick(FUNCTIONS_OF_TWO)}({formula.leaf()}, {formula.leaf()})")
+    return Program(_loops(dtype, values, _size(choose)), "function", is_exact=False, is_simulated=choose.rarely(4))
 
 
 def _reduction(choose: Choices) -> Program:

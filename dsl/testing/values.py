@@ -17,7 +17,7 @@ TIES = (0.5, -0.5, 1.5, 2.5, -1.5, -2.5)
 _POWERS = (7, 8, 15, 16, 24, 31, 32, 53, 62, 63)
 """Exponents of the powers of two around which integers overflow and floats stop being exact."""
 
-_HALVES = np.array([sign * (1 + 2.0**-n + 2.0 ** (16 - 2 * n)) for n in (8, 11, 24) for sign in (1, -1)])
+_HALVES = np.array([sign * (1 + 2.0**-n + 2.0**-low) for n in (8, 11, 24) for low in (18, 40) for sign in (1, -1)])
 """Numbers just above a tie between two floats of a narrower dtype, which are ties after they are rounded to a dtype between."""
 
 

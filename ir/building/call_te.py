@@ -16,7 +16,7 @@ from ..operators import symbolic_equality
 from ..ops.inference import dims_of, tensor_info
 from ..relax import Expr, PrimStructInfo, ShapeStructInfo, TensorStructInfo, TupleStructInfo
 from ..variables import free_variables, with_new_variables
-from ..visit import substitute
+from ..visit import substitute, walk
 from .values import inferred
 
 Bindings = Mapping[relax.Var, Expr]
@@ -171,6 +171,7 @@ class TensorArguments:
         shapes = [param.dims for param in (*params, *outputs) if isinstance(param, te.Tensor)]
         defined = {dim for shape in shapes for dim in shape if isinstance(dim, tir.Var)}
         used = [var for shape in shapes for dim in shape for var in free_variables(dim) if isinstance(var, tir.Var)]
+        used += self._sizes_of_dropped(params, read)
         unbound = [var for var in dict.fromkeys((*self._scalars, *used)) if var not in defined and var not in params]
         function = te.create_prim_func([*params, *outputs, *unbound], "int64")
         attrs = {key: value for key, value in function.attrs.items() if key != "global_symbol"}
@@ -191,6 +192,16 @@ class TensorArguments:
         infos = (infer_struct_info(arg) for arg in self._args)
         devices = (info.vdevice for info in infos if isinstance(info, TensorStructInfo))
         return next((device for device in devices if device is not None), None)
+
+    def _sizes_of_dropped(self, kept: Sequence[te.Tensor | tir.Var], read: set[Any]) -> list[tir.Var]:
+        """Return the sizes of the parameters that are not kept, as far as the computations `read` use them."""
+        dims = [
+            dim for param in self._params if param not in kept and isinstance(param, te.Tensor) for dim in param.dims
+        ]
+        if not dims:
+            return []
+        named = {node for op in read for part in getattr(op, "body", ()) for node in walk(part)}
+        return [var for dim in dims for var in free_variables(dim) if isinstance(var, tir.Var) and var in named]
 
 
 def _copy(tensor: te.Tensor) -> te.Tensor:

@@ -55,6 +55,14 @@ def _high(a: Any, lengths: Any, windows: Any) -> list[tuple[int, int]]:
     return result
 
 
+def _most_high(a: Any) -> list[tuple[int, int]]:
+    """Return the padding, extended by the most that windows read beyond it under ceil_mode, whatever the sizes are."""
+    return [
+        (low, high + stride - 1 if a.ceil_mode else high)
+        for (low, high), stride in zip(sides(a.padding), a.strides, strict=True)
+    ]
+
+
 def _pool(spatial: int, average: bool) -> Callable[[Any], te.Tensor | None]:
     def meaning(a: Any) -> te.Tensor | None:
         letters = "NC" + _SPATIAL[spatial]
@@ -88,7 +96,7 @@ def _is_static(a: Any) -> bool:
 def _reach(a: Any, x: te.Tensor, shape: Any) -> tuple[list[int], list[int]]:
     lengths, windows = [d.value_of(dim) for dim in x.dims[2:]], [d.value_of(dim) for dim in shape[2:]]
     known = None not in (*lengths, *windows)
-    padding = _high(a, lengths, windows) if known else sides(a.padding)
+    padding = _high(a, lengths, windows) if known else _most_high(a)
     return [0, 0, *(low for low, _ in padding)], [0, 0, *(high for _, high in padding)]
 
 

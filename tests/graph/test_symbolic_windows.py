@@ -58,3 +58,27 @@ def test_symbolic_windows_compute_what_constant_ones_do(call: str) -> None:
         tvms.compile(symbolic, target="llvm")["main"](*args),
     ):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["max_pool1d", "avg_pool1d"])
+@pytest.mark.parametrize("rest", ["", ", padding=[1, 0]", ", dilation=[2]", ", count_include_pad=True"])
+@pytest.mark.parametrize("size", [5, 6, 7, 8])
+def test_windows_that_end_after_data_of_symbolic_size(name: str, rest: str, size: int) -> None:
+    text = f"R.nn.{name}(x, pool_size=[2], strides=[3], ceil_mode=True{rest})"
+    head = 'R.function main(x: R.Tensor((2, 1, {}), "float32")):\n    y = {}\n    return y\n'
+    x = np.random.default_rng(size).standard_normal((2, 1, size)).astype("f4")
+    expected = run(tvms.parse(head.format(size, text)), "main", [x])
+    symbolic = tvms.parse(head.format('"n"', text))
+    loops = tvms.relax.transform.LegalizeOps()(symbolic)
+    for found in (run(symbolic, "main", [x]), run(loops, "main", [x]), tvms.compile(symbolic)["main"](x)):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_sizes_of_a_tensor_whose_elements_are_not_used() -> None:
+    text = 'R.function main(x: R.Tensor((2, "n"), "float32")):\n    y = R.size(x)\n    return y\n'
+    module = tvms.parse(text)
+    loops = tvms.relax.transform.LegalizeOps()(module)
+    assert [problem for problem in verify(loops) if problem.severity == "error"] == []
+    x = np.zeros((2, 3), "f4")
+    for found in (run(module, "main", [x]), run(loops, "main", [x]), tvms.compile(module)["main"](x)):
+        assert found == 6

@@ -68,7 +68,8 @@ FIRST = (
            "if s.bounds(b).min >= 0 and s.bounds(a).min >= 0:", "if s.bounds(a).min >= 0:"),
     # T.float32(-3e38) * T.float32(2) is -inf.
     Mutant("constants overflow to +inf", "floats", "ir/fold.py",
-           "return math.inf if value > 0 else -math.inf", "return math.inf"),
+           "tir.FloatImm(a.dtype, value, span=span)\n\n\ndef _is_same",
+           "tir.FloatImm(a.dtype, math.inf if math.isinf(value) else value, span=span)\n\n\ndef _is_same"),
     # --- Graphs
     # R.argmax of [-inf, -inf] is 0, and the identity has index -1.
     Mutant("the identity of argmax comes before all elements", "floats", "ir/make/floats.py",

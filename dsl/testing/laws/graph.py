@@ -5,24 +5,32 @@ The verifier accepts default schedules of these loops.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from ....ir import relax
 from ....ir.base import IRModule, Source
+from ....ir.diagnostics import TvmsError
 from ....ir.passes.transform import get_pass
 from ...load import parse_source
 from ..calls import call_functions
+from ..data import copies, random_inputs
 from ..graphs import graph_functions
 from ..networks import network_modules
-from ..oracle import Execute, as_module, assert_equivalent, interpreted, profiles
+from ..oracle import Call, Execute, as_module, assert_equivalent, interpreted, profiles
 from ..smaller import programs_in
+from ..unproven_sizes import SIZES, unproven_sizes
 from ..varied_calls import operator_functions
 from .law import Law, module_constructs
 from .lowering import assert_scheduled_well
 
 _SAMPLE = 3
 """One example in this number is also compiled; in all of them, the operators are interpreted as loops."""
+_UNEQUAL = "E0705"
+"""The code of sizes that do not fit."""
 _Example: TypeAlias = tuple[IRModule, int]
 """A module, and the seed of its inputs."""
 
@@ -30,11 +38,15 @@ _Example: TypeAlias = tuple[IRModule, int]
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
     functions = st.one_of(graph_functions(), call_functions(), *[operator_functions()] * 4)
     modules = st.one_of(*[functions.map(as_module)] * 6, network_modules(), network_modules())
+    modules = st.one_of(*[modules] * 7, unproven_sizes())
     return st.tuples(modules if file is None else programs_in(file), st.integers(0, 99))
 
 
 def _check(example: _Example, execute: Execute) -> None:
     module, seed = example
+    if SIZES in module.attrs:
+        _check_sizes(module, seed, execute)
+        return
     legalized = get_pass("LegalizeOps")(module)
     assert_scheduled_well(legalized, execute)
     steps: list[tuple[IRModule, Execute]] = [(legalized, interpreted)]
@@ -44,6 +56,40 @@ def _check(example: _Example, execute: Execute) -> None:
         assert_equivalent(
             module, after, seed=seed, profiles=profiles(seed), integers=(-8, 9), execute_after=execute_after
         )
+
+
+def _check_sizes(module: IRModule, seed: int, execute: Execute) -> None:
+    """Check a module of given sizes, which may not fit: then all executors report the same code."""
+    import numpy as np
+
+    function, sizes = module.functions["main"], module.attrs[SIZES]
+    assert isinstance(function, relax.Function)
+    inputs = random_inputs(function, np.random.default_rng(seed), sizes)
+    module = replace(module, attrs={name: value for name, value in module.attrs.items() if name != SIZES})
+    expected = _code(interpreted(module, "main"), inputs)
+    if expected not in ("", _UNEQUAL):
+        return  # an element, such as an index, does not fit the size of another tensor
+    legalized = get_pass("LegalizeOps")(module)
+    ways: dict[str, Call] = {"as loops": interpreted(legalized, "main")}
+    if seed % _SAMPLE == 0:
+        compiled = execute(module, "main")
+        ways |= {"compiled": compiled} if callable(compiled) else compiled
+    for way, call in ways.items():
+        found = _code(call, inputs)
+        assert found == expected, (
+            f"{way}: {found or 'no error'}, not {expected or 'no error'} (sizes {sizes}, seed {seed})"
+        )
+    if not expected:
+        assert_equivalent(module, module, inputs=inputs, execute_after=lambda _, __: ways)
+
+
+def _code(call: Call, inputs: Sequence[Any]) -> str:
+    """Return the code of the error of a call, or an empty text."""
+    try:
+        call(*copies(inputs))
+    except TvmsError as problem:
+        return problem.diagnostics[0].code
+    return ""
 
 
 OPERATORS = (
