@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from ...ir import tir
 from ...ir.base import Op, VDevice
+from ...ir.ops.builtin import DEVICE_TYPES
 from ...ir.signature import describe
 from .. import syntax
-from ..device_types import DEVICE_TYPES
 from . import tile
 from .context import Context
 from .convert import Integer, Text, is_tuple

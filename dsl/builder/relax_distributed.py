@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 from ...ir import relax, tir
 from ...ir.base import GlobalInfo, Node, VDevice
+from ...ir.ops.builtin import DEVICE_TYPES
 from ...ir.signature import describe
 from .. import syntax
-from ..device_types import DEVICE_TYPES
 from . import relax_values as values
 from .convert import Integer, Ints, integers
 from .forms import FormUse, form

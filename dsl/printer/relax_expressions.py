@@ -11,8 +11,8 @@ from ...ir.base import GlobalVar, Op
 from ...ir.building.call_te import is_known
 from ...ir.equal import structural_equal
 from ...ir.infer import ANY_FUNCTION
+from ...ir.ops.builtin import DEVICE_TYPES
 from ...ir.ops.registry import REQUIRED, find
-from ..device_types import DEVICE_TYPES
 from .literals import string
 from .printer import Printer, module_name, prints
 from .struct_info import shape_value, vdevice_name

@@ -116,8 +116,8 @@ def _make(path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if path in _STRUCT_INFOS:
         return _STRUCT_INFOS[path](*args, **kwargs)
     if path in _VALUES:
-        module = "tvms.ir" if dialect == "I" else "tvms.relax"
-        return getattr(import_module(module), _VALUES[path])(*args, **kwargs)
+        module, _, name = f"tvms.{_VALUES[path]}".rpartition(".")
+        return getattr(import_module(module), name)(*args, **kwargs)
     if dialect == "T" and is_dtype(name):
         return te.const(args[0], name) if args else te.var("v", name)
     if dialect == "T":
@@ -323,14 +323,17 @@ _STRUCT_INFOS: dict[str, Callable[..., Node]] = {
     "R.Callable": struct_info.FuncStructInfo,
 }
 _VALUES = {
-    "I.vdevice": "VDevice",
-    "R.const": "const",
-    "R.dtype": "DataTypeImm",
-    "R.prim_value": "PrimValue",
-    "R.shape": "ShapeExpr",
-    "R.str": "StringImm",
+    "I.vdevice": "ir.VDevice",
+    "R.const": "relax.const",
+    "R.cpu": "cpu",
+    "R.cuda": "cuda",
+    "R.device": "device",
+    "R.dtype": "relax.DataTypeImm",
+    "R.prim_value": "relax.PrimValue",
+    "R.shape": "relax.ShapeExpr",
+    "R.str": "relax.StringImm",
 }
-"""Forms that are values, and the functions of `tvms.relax` or `tvms.ir` that make them."""
+"""Forms that are values, and the functions of `tvms` that make them."""
 ir, tir, relax = Dialect("I", "I"), Dialect("T", "T"), Dialect("R", "R")
 tirx = tir
 """Name of `tir` in TVM 0.27."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import tir
-from ..base import StructInfo
+from ..base import StructInfo, VDevice
 from ..dtype import lanes_of, parse_dtype, type_code
 from ..relax import DataTypeImm, PrimStructInfo, TensorStructInfo, TupleStructInfo
 from . import dims as d
@@ -166,6 +166,18 @@ register(
         lambda np, a: a.data,
     )
 )
+DEVICE_TYPES = {"llvm": 1, "cuda": 2, "opencl": 4, "vulkan": 7, "metal": 8, "rocm": 10, "webgpu": 15, "hexagon": 16}
+"""DLPack's numbers of the types of devices, by the kind of their target."""
+
+
+def _device_of_program(values: dict[str, Any]) -> None:
+    """Convert a device, such as `tvms.cpu()`, to the device of a program; its type is a number of DLPack."""
+    given = values["dst_vdevice"]
+    kinds = {number: kind for kind, number in DEVICE_TYPES.items()}
+    if getattr(given, "device_type", None) in kinds:
+        values["dst_vdevice"] = VDevice({"kind": kinds[given.device_type]}, given.device_id)
+
+
 register(
     RelaxOp(
         "relax.hint_on_device",
@@ -173,6 +185,7 @@ register(
         same_as_first,
         "Return `data`, with a hint to place it on another device.",
         lambda np, a: a.data,
+        complete=_device_of_program,
     )
 )
 

@@ -106,6 +106,16 @@ def test_devices_are_values() -> None:
     assert str(y.struct_info.vdevice) == str(I.vdevice("llvm"))
 
 
+def test_hints_take_devices_of_programs_and_of_python() -> None:
+    x = relax.Var("x", R.Tensor((4,), "float32"))
+    written = tvms.parse("R.function f(x: R.Tensor((4,), 'float32')):\n    return R.hint_on_device(x, R.device(2, 1))")
+    calls = [relax.op.hint_on_device(x, device) for device in (tvms.cuda(1), R.cuda(1), R.device(2, 1))]
+    (expected,) = [node for node in walk(written) if isinstance(node, relax.Call)]
+    for call in calls:
+        tvms.ir.assert_structural_equal(call, expected, map_free_vars=True)
+    assert str(relax.op.hint_on_device(x, R.cpu())) == "R.hint_on_device(x, dst_vdevice=R.device(1, 0))"
+
+
 def test_a_text_takes_extra_vars() -> None:
     text = "@T.prim_func\ndef f(A: T.Buffer(shape, 'int8')):\n    A[0] = zero"
     func = from_source(text, {"shape": [4], "zero": tvms.tir.IntImm("int8", 0), "unused": SimpleNamespace()})

@@ -333,6 +333,11 @@ def LowerRuntimeBuiltin() -> tvms.ir.passes.transform.Pass:
     `RemovePurityChecking` comes before, because these calls count as impure. Raises TvmsError E0914 for
     `R.builtin.alloc_tensor`, which `LowerAllocTensor` replaces.
     """
+def ManifestSharedMemoryLocalStage() -> tvms.ir.passes.transform.Pass:
+    """Return `func`, whose blocks are opaque, with the copies that ask for it divided into loads and stores.
+
+    The buffer between them is allocated where the target of the copy is.
+    """
 def MergeCompositeFunctions() -> tvms.ir.passes.transform.Pass:
     """Merge calls of composite functions of one library into public functions with the attribute Codegen.
 
