@@ -50,6 +50,7 @@ class Rules(Struct, frozen=True):
     - `rows`: the rules for all others, consecutive nests that share a number of outer axes;
     - `alone`: the rule for a statement that is not a nest;
     - `bands`: the rule for nests that share rows, given the buffers that only they access;
+    - `parts`: the number of parts into which the sum of a nest is divided before all other rules, 1 for none;
     - `last`: the step that schedules what no rule did, "" for none; rules choose it by a step without a name.
     """
 
@@ -59,6 +60,7 @@ class Rules(Struct, frozen=True):
     alone: Callable[[tir.Stmt], Choice]
     last: str = ""
     bands: Callable[[Sequence[Nest], set[tir.Buffer]], Choice] | None = None
+    parts: Callable[[Nest], int] | None = None
 
 
 class Decision(Struct, frozen=True):
@@ -172,6 +174,7 @@ class _Scheduler:
         """Schedule all blocks; consecutive nests are considered together."""
         self._find_blocks()
         self._separate()
+        self._divide()
         read: list[Nest | tir.Stmt] = []
         program = self.schedule.program()
         for part in self._parts():
@@ -203,6 +206,21 @@ class _Scheduler:
             if len(separated(part)) > 1 and (block := _outermost(part)[0]) in self._blocks:
                 made = self.schedule.apply("fission", self._blocks[block])
                 self._blocks.update({self.schedule.get(handle): handle for handle in made})
+
+    def _divide(self) -> None:
+        """Divide the sums of nests into parts that are summed by a block of their own."""
+        for part in self._parts() if self.rules.parts is not None else ():
+            try:
+                nest, handle = nest_at(self.schedule.program(), part), self._handle(part)
+                count = self.rules.parts(nest) if self.rules.parts is not None else 1
+            except Declined:
+                continue
+            if count > 1:
+                (place,) = [number for number, axis in enumerate(nest.axes) if axis.is_reduced]
+                loop = self.schedule.apply("get_loops", handle)[place]
+                outer, _ = self.schedule.apply("split", loop, factors=[count, None])
+                made = self.schedule.apply("rfactor", outer, 0)
+                self._blocks.update({self.schedule.get(found): found for found in (made, handle)})
 
     def _alone(self, part: tir.Stmt, reason: str) -> None:
         """Schedule a statement that is not a nest, for the given `reason`."""

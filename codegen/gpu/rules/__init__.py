@@ -26,6 +26,7 @@ from ...rules.recipe import function_in
 from ..architectures import ARCHITECTURES
 from .columns import choose_columns
 from .elements import choose_elements, is_root, needs_own_memory
+from .product import choose_parts
 from .rows import choose_rows
 from .several import choose_several
 from .tensor_cores import choose_tensor_cores
@@ -48,7 +49,7 @@ def rules_for(arch: str) -> Rules:
         "transpose": rule("transpose", "transpose_shared", choose_transpose),
         "columns": rule("columns", "warp_columns", choose_columns),
     }
-    return Rules(single, ("tensor cores", "tiles"), (_rows, _elements), _alone, "single_thread")
+    return Rules(single, ("tensor cores", "tiles"), (_rows, _elements), _alone, "single_thread", parts=choose_parts)
 
 
 def _alone(stmt: tir.Stmt) -> Choice:
