@@ -97,8 +97,9 @@ def _batch_norm_in_training(call: relax.Call, ndim: int) -> relax.Expr:
 def _layer_norm(call: relax.Call, ndim: int) -> relax.Expr:
     """Return the normalized data. As in the operator, gamma and beta apply regardless of `scale` and `center`."""
     data, gamma, beta = call.args
-    axes = [axis % ndim for axis in call.attrs["axes"]]
-    mean, variance = (apply(name, data, axis=axes, keepdims=True) for name in ("mean", "variance"))
+    given = list(call.attrs["axes"])
+    axes = [axis % ndim for axis in given]
+    mean, variance = (apply(name, data, axis=given, keepdims=True) for name in ("mean", "variance"))
     scale, shift = _spread(gamma, axes, ndim), _spread(beta, axes, ndim)
     return _normal(data, mean, variance, call.attrs["epsilon"], scale, shift)
 
