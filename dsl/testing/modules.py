@@ -13,6 +13,7 @@ from ..load import parse
 from .choices import Choices
 from .cooperation import cooperative_programs
 from .graphs import graph_text
+from .known_programs import known_kernels, known_programs
 from .networks import network_modules
 from .options import check_counts, check_strategies
 from .prim_funcs import prim_func
@@ -71,10 +72,13 @@ def _modules(
 
 
 def all_modules() -> st.SearchStrategy[IRModule]:
-    """Generate modules of every kind: besides those of `modules()`, networks, kernels, and functions whose views may be
-    wrong, which the verifier may refuse.
+    """Generate modules of every kind: besides those of `modules()`, networks, kernels, programs that somebody wrote, and
+    functions whose views may be wrong, which the verifier may refuse.
     """
-    return st.one_of(modules(), modules(), network_modules(), thread_programs() | cooperative_programs(), _views())
+    written = st.deferred(lambda: st.sampled_from((*known_programs(), *known_kernels())))
+    return st.one_of(
+        modules(), modules(), network_modules(), thread_programs() | cooperative_programs(), _views(), written
+    )
 
 
 @st.composite
