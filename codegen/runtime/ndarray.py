@@ -76,8 +76,12 @@ def empty(shape: Sequence[int], dtype: str = "float32", device: Device | None = 
     return np.empty(shape, numpy_dtype(DataType(dtype))).view(NDArray)
 
 
-def from_dlpack(value: Any) -> NDArray | DeviceArray:
-    """Return an array on the memory of `value`, which supports DLPack; TvmsError E0702 or E0718 if that fails."""
+def from_dlpack(value: Any, *, required_alignment: int = 8, required_contiguous: bool = True) -> NDArray | DeviceArray:
+    """Return an array on the memory of `value`, which supports DLPack; TvmsError E0702 or E0718 if that fails.
+
+    The other arguments, of `tvm.ffi.from_dlpack`, have no effect: arrays of any strides are accepted.
+    """
+    del required_alignment, required_contiguous
     place = ArgumentContext("value", "nd.from_dlpack")
     return arrays.on_device(value, place) if arrays.is_on_device(value) else as_array(value, place).view(NDArray)
 

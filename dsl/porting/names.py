@@ -18,6 +18,7 @@ _REGISTRIES = ("tvm._ffi", "tvm._ffi.registry", "tvm.ffi", "tvm.ffi.registry")
 _REGISTERED = ("get_global_func", "register_func", "register_global_func")
 RENAMES = {
     **{f"{registry}.{name}": f"tvms.{name}" for registry in _REGISTRIES for name in _REGISTERED},
+    **{f"{module}.from_dlpack": "tvms.nd.from_dlpack" for module in ("tvm.ffi", "tvm_ffi")},
     "tvm._ffi.base": "tvms.error",
     "tvm.build": "tvms.compile",
     "tvm.driver.build": "tvms.compile",

@@ -246,6 +246,14 @@ def test_other_kinds_of_padding_are_refused() -> None:
         autopad(relax.BlockBuilder(), unknown, [1], [3], [1])
 
 
+def test_arrays_share_memory_with_any_strides() -> None:
+    source = np.arange(6, dtype="int32").reshape(2, 3).T
+    array = tvms.nd.from_dlpack(source, required_alignment=4, required_contiguous=False)
+    assert (array.shape, array.strides) == ((3, 2), source.strides)
+    source[0, 0] = 7
+    assert int(np.asarray(array)[0, 0]) == 7
+
+
 def test_a_device_has_the_names_of_dlpack() -> None:
     device = tvms.cuda(1)
     assert (device.dlpack_device_type(), device.index) == (2, 1)

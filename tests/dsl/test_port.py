@@ -29,6 +29,7 @@ IMPORTS = {
     "from tvm . relax \\\n  import Call": "from tvms.relax \\\n  import Call",
     "from tvm.script.parser import *": "from tvms.script.parser import *",
     "from tvm._ffi import register_func": "from tvms import register_func",
+    "import tvm\ny = tvm.ffi.from_dlpack(x)": "import tvms as tvm\ny = tvm.nd.from_dlpack(x)",
     "from tvm._ffi import register_func, nothing": "from tvms._ffi import nothing; from tvms import register_func",
     "from tvm._ffi import a, register_func as r, b": "from tvms._ffi import a, b; from tvms import register_func as r",
     "from tvm.ffi import (\n  a, # b\n  register_func  # c\n)": (
