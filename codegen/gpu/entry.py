@@ -17,6 +17,7 @@ from ..names import mangle
 from ..runtime.prim_entry import bind_names
 from ..runtime.sizes import Slots
 from ..runtime.specs import ArgumentContext, ScalarSpec, entry_repr
+from ..runtime.starts import check_starts, compile_starts
 from .arrays import DeviceArray, from_host
 from .driver import Function, find_driver
 from .dynamic_memory import dynamic_bytes
@@ -76,6 +77,7 @@ class DeviceEntry:
         written = {var for kernel in kernels for var in written_variables(kernel.body)}
         self._buffers = [source.buffer_map.get(param) for param in source.params]
         self.parameters = tuple(self._parameter(param, source, written) for param in source.params)
+        self._starts = compile_starts(source, [place for _, place in self.parameters], self._slots)
         pointers = [None if buffer is None else buffer.data for buffer in self._buffers]
         self._pointers = [None if data is None else self._slots.setdefault(data, len(self._slots)) for data in pointers]
         self._step = compile_host(host.body, self._slots)
@@ -117,6 +119,8 @@ class DeviceEntry:
             spec, place = self.parameters[i]
             if isinstance(spec, DeviceSpec):
                 spec.check_deferred(array, place, frame)
+        if self._starts:
+            frame = check_starts(self._starts, frame)
         functions, status = self._loaded.ready()
         self._step(Running(find_driver(), functions, status.address, frame))
         self._loaded.is_noting |= self._is_noting

@@ -100,6 +100,7 @@ def _accessed_elements(place: GuardedElement, fixed: Sequence[tir.Var], domains:
     for condition in conditions:
         held &= True if condition is None else condition.astype(bool)
     rows = [*(values[var] for var in fixed), *(index for index in indices if index is not None)]
+    rows = rows or [np.zeros((), np.int64)]  # the only element of a buffer without dimensions
     whole = np.stack([np.broadcast_to(row, held.shape) for row in rows])
     threads = len(domains.threads)
     owners = np.asarray(np.ravel_multi_index(tuple(grid[:threads]), sizes[:threads]))

@@ -19,8 +19,9 @@ from .dlpack import Array
 from .jit import Library, c_type, make_callable
 from .quick_call import REFUSED, make_quick_call
 from .signature import Signature
-from .sizes import Size, Slots, compile_size
+from .sizes import Slots
 from .specs import ArgumentContext, ScalarSpec, TensorSpec, entry_repr
+from .starts import check_starts, compile_starts
 
 PLAIN_CALLS = 4
 """Number of calls whose arguments are checked in Python. After these, machine code checks the common cases;
@@ -56,7 +57,7 @@ class PrimEntry:
         scalars = [param for param in source.params if param not in source.buffer_map]
         self._slots.update({param: slot for slot, param in enumerate([*sizes, *scalars])})
         self.parameters = tuple(self._parameter(param, source, written) for param in source.params)
-        self._offsets = self._compile_offsets(source)
+        self._starts = compile_starts(source, [place for _, place in self.parameters], self._slots)
         self._checks = tuple((*self.parameters[i], i) for i in self._order())
         self._size_slots = range(len(sizes))
         self._result = signature.result
@@ -66,7 +67,7 @@ class PrimEntry:
         self._alone = self._alone if signature.is_alone else []
         self._for_overlapping = for_overlapping
         self._calls = 0
-        self._is_simple = not self._offsets and all(_is_simple(spec) for spec, _ in self.parameters)
+        self._is_simple = not self._starts and all(_is_simple(spec) for spec, _ in self.parameters)
         self._known: dict[tuple[Any, ...], list[Any]] = {}
         """The sizes of arguments that have passed the checks, by what these depend on (`_kind_of`)."""
         self._quick: Callable[..., Any] | None = None
@@ -79,27 +80,11 @@ class PrimEntry:
         if buffer is None:
             place = ArgumentContext(param.name, self.name, param.span)
             return (None if param.dtype == "handle" else ScalarSpec(param.dtype, self._slots[param])), place
-        self._check_offset(buffer)
         is_written = buffer.data in written
         spec = TensorSpec(buffer.dtype, buffer.shape, self._slots, strides=buffer.strides, is_written=is_written)
         made_up = param.name in (f"{buffer.name}_handle", f"var_{buffer.name}")
         name = buffer.name if made_up else param.name
         return spec, ArgumentContext(name, self.name, buffer.span or param.span)
-
-    def _check_offset(self, buffer: tir.Buffer) -> None:
-        """Refuse a constant offset other than 0, since arrays start at their first element."""
-        offset = buffer.elem_offset
-        if isinstance(offset, tir.IntImm) and offset.value != 0:
-            raise error("E0606", f"argument '{buffer.name}' cannot start at element {offset.value}", buffer.span)
-
-    def _compile_offsets(self, source: tir.PrimFunc) -> list[tuple[Size, ArgumentContext]]:
-        """Return the symbolic offsets, which are checked to be 0 when all sizes are bound."""
-        found: list[tuple[Size, ArgumentContext]] = []
-        for param, (_, place) in zip(source.params, self.parameters, strict=True):
-            buffer = source.buffer_map.get(param)
-            if buffer is not None and not isinstance(buffer.elem_offset, tir.IntImm | None):
-                found.append((compile_size(buffer.elem_offset, self._slots), place))
-        return found
 
     def _order(self) -> list[int]:
         """Return the order of the checks: scalars first, since they may be sizes of the buffers."""
@@ -149,9 +134,8 @@ class PrimEntry:
         for spec, place, index in self._checks:
             if isinstance(spec, TensorSpec):
                 spec.check_deferred(values[index], place, frame)
-        for offset, place in self._offsets:
-            if offset([0 if size is None else size for size in frame]):
-                raise place.fault("E0706", "it starts at element 0, but its buffer declares another elem_offset")
+        if self._starts:
+            check_starts(self._starts, frame)
         return values, frame
 
     def _launch(self, values: list[Any], frame: list[Any]) -> Any:

@@ -435,3 +435,53 @@ def test_only_one_gpu_is_used(open_gpu: Open) -> None:
         "error[E0721]: the device cuda(1) is not used: kernels run on GPU 0\n"
         "  = help: set CUDA_VISIBLE_DEVICES to select a GPU"
     )
+
+
+# --- What random programs found on a GPU ------------------------------------------------------------------------------
+
+
+def test_offsets_that_no_argument_determines_are_0(open_gpu: Open, package: str) -> None:
+    gpu, _ = open_gpu(package)
+    text = """T.prim_func main(A_handle: T.handle, B: T.Buffer((32,), "float32")):
+    A = T.match_buffer(A_handle, (32,), offset_factor=OFFSET)
+    for i in T.thread_binding(32, "threadIdx.x"):
+        B[i] = A[i] * 2.0
+"""
+    for factor in ("1", "4"):
+        a, b = on_gpu(X, np.zeros_like(X))
+        compiled(gpu, text.replace("OFFSET", factor))["main"](a, b)
+        assert (b.numpy() == X * 2).all()
+    start = text.replace("offset_factor=OFFSET", "elem_offset=start").replace(
+        "B: T.Buffer", "start: T.int32, B: T.Buffer"
+    )
+    program = compiled(gpu, start)["main"]
+    program(*on_gpu(X), 0, *on_gpu(X))
+    assert message(lambda: program(*on_gpu(X), 1, *on_gpu(X))).splitlines()[0] == (
+        "error[E0706]: argument 'A' of 'main': it starts at element 0, but its buffer declares another elem_offset"
+    )
+
+
+def test_several_results_without_dimensions_compile() -> None:
+    text = """T.prim_func main(A: T.Buffer((6,), "int8"), B: T.Buffer((2, 5), "int16")):
+    P = T.alloc_buffer((), "int8")
+    P_1 = T.alloc_buffer((), "int8")
+    for k in range(6):
+        with T.block("greatest"):
+            vk = T.axis.reduce(6, k)
+            T.reads(A[vk])
+            T.writes(P[()], P_1[()])
+            with T.init():
+                P[()] = T.int8(-1)
+                P_1[()] = T.int8(-128)
+            t: T.int8 = T.Select(P_1[()] >= A[vk], P[()], T.Cast("int8", vk))
+            t_1: T.int8 = T.Select(P_1[()] >= A[vk], P_1[()], A[vk])
+            P[()] = t
+            P_1[()] = t_1
+    for i, j in T.grid(2, 5):
+        with T.block("map"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads()
+            T.writes(B[vi, vj])
+            B[vi, vj] = T.Cast("int16", vi)
+"""
+    assert "st.global" in str(tvms.emit(tvms.parse(text), "ptx", "cuda -arch=sm_90"))
