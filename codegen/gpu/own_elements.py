@@ -13,15 +13,10 @@ from msgspec import Struct
 
 from ...ir import tir
 from ...ir.visit import walk
+from .evaluate_all import evaluate_all
 
 _MOST = 1 << 16
 """Maximum number of values that are tried."""
-_OPERATIONS: dict[type[tir.PrimExpr], Any] = {
-    tir.Add: np.add, tir.Sub: np.subtract, tir.Mul: np.multiply, tir.FloorDiv: np.floor_divide, tir.FloorMod: np.mod,
-    tir.Min: np.minimum, tir.Max: np.maximum, tir.EQ: np.equal, tir.NE: np.not_equal, tir.LT: np.less,
-    tir.LE: np.less_equal, tir.GT: np.greater, tir.GE: np.greater_equal, tir.And: np.logical_and, tir.Or: np.logical_or,
-}  # fmt: skip
-
 Array = np.ndarray[Any, Any]
 Values = Mapping[tir.Var, tuple[int, int]]
 """The first value of each variable, and the number of its values."""
@@ -92,8 +87,8 @@ def _accessed_elements(place: GuardedElement, fixed: Sequence[tir.Var], domains:
         return None
     grid = np.indices(sizes).reshape(len(sizes), -1)
     values = {var: row + known[var][0] for var, row in zip(names, grid, strict=True)}
-    conditions = [_evaluated(condition, values) for condition in place.conditions]
-    indices = [_evaluated(index, values) for index in place.indices]
+    conditions = [evaluate_all(condition, values) for condition in place.conditions]
+    indices = [evaluate_all(index, values) for index in place.indices]
     if any(index is None for index in indices):
         return None
     held = np.ones(grid.shape[1], bool)
@@ -105,24 +100,3 @@ def _accessed_elements(place: GuardedElement, fixed: Sequence[tir.Var], domains:
     threads = len(domains.threads)
     owners = np.asarray(np.ravel_multi_index(tuple(grid[:threads]), sizes[:threads]))
     return _AccessedElements(whole[:, held], owners[held], all(condition is not None for condition in conditions))
-
-
-def _evaluated(expr: tir.PrimExpr, values: Mapping[tir.Var, Array]) -> Array | None:
-    match expr:
-        case tir.IntImm():
-            return np.asarray(expr.value, np.int64)
-        case tir.Var():
-            return values.get(expr)
-        case tir.Cast():
-            return _evaluated(expr.value, values)
-        case tir.Not():
-            inner = _evaluated(expr.a, values)
-            return None if inner is None else np.logical_not(inner)
-        case tir.BinaryOp() if type(expr) in _OPERATIONS:
-            a, b = _evaluated(expr.a, values), _evaluated(expr.b, values)
-            is_division = isinstance(expr, tir.FloorDiv | tir.FloorMod)
-            if a is None or b is None or (is_division and not b.all()):
-                return None
-            return _OPERATIONS[type(expr)](a, b)
-        case _:
-            return None
