@@ -174,7 +174,8 @@ class _Scheduler:
         """Schedule all blocks; consecutive nests are considered together."""
         self._find_blocks()
         self._separate()
-        self._divide()
+        if self.rules.parts is not None:
+            self._divide(self.rules.parts)
         read: list[Nest | tir.Stmt] = []
         program = self.schedule.program()
         for part in self._parts():
@@ -207,12 +208,12 @@ class _Scheduler:
                 made = self.schedule.apply("fission", self._blocks[block])
                 self._blocks.update({self.schedule.get(handle): handle for handle in made})
 
-    def _divide(self) -> None:
+    def _divide(self, parts_of: Callable[[Nest], int]) -> None:
         """Divide the sums of nests into parts that are summed by a block of their own."""
-        for part in self._parts() if self.rules.parts is not None else ():
+        for part in self._parts():
             try:
                 nest, handle = nest_at(self.schedule.program(), part), self._handle(part)
-                count = self.rules.parts(nest) if self.rules.parts is not None else 1
+                count = parts_of(nest)
             except Declined:
                 continue
             if count > 1:
@@ -231,7 +232,7 @@ class _Scheduler:
         except Declined as problem:
             self._is_left = True
             own = () if str(problem) == reason else (("argument", str(problem)),)
-            self.decisions.append(Decision("", None, (("all", reason), *own)))
+            self.decisions.append(Decision("", self.rules.last or None, (("all", reason), *own)))
             return
         self._is_left = self._is_left or not choice.step
         self.decisions.append(Decision(_name_of(part), choice.rule, ()))
@@ -358,7 +359,7 @@ class _Scheduler:
                 self._group([nest])
             return
         self._is_left = True
-        self.decisions.append(Decision(names, None, (("rows", reason),)))
+        self.decisions.append(Decision(names, self.rules.last or None, (("rows", reason),)))
 
 
 def _chain(nest: Nest, rest: Iterable[Nest], users: Users) -> list[Nest]:

@@ -290,3 +290,46 @@ T.prim_func main(A: T.Buffer((4, 256), "float32"), B: T.Buffer((4,256), "float32
     a = np.random.default_rng(0).standard_normal((4, 256), np.float32)
     executable["main"](a, b := np.zeros_like(a))
     np.testing.assert_allclose(b, np.exp(a) / np.exp(a).sum(1, keepdims=True), rtol=1e-5)
+
+
+EMPTY = {
+    "product": """T.prim_func main(A: T.Buffer((M, K), "float32"), W: T.Buffer((K, N), "float32"), C: T.Buffer((M, N), "float32")):
+    for i, j, k in T.grid(M, N, K):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * W[vk, vj]
+""",
+    "transposition": """T.prim_func main(A: T.Buffer((M, N), "float32"), C: T.Buffer((N, M), "float32")):
+    for i, j in T.grid(M, N):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vj, vi] = A[vi, vj] + T.float32(1)
+""",
+    "row sums": """T.prim_func main(A: T.Buffer((M, K), "float32"), C: T.Buffer((M,), "float32")):
+    for i, k in T.grid(M, K):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + A[vi, vk]
+""",
+}
+
+
+@pytest.mark.parametrize("sizes", [(0, 5, 5), (5, 0, 5), (5, 5, 0), (0, 0, 0), (64, 64, 0)])
+@pytest.mark.parametrize("name", EMPTY)
+def test_loops_without_iterations_compile(name: str, sizes: tuple[int, int, int]) -> None:
+    text = EMPTY[name]
+    for letter, size in zip("MNK", sizes, strict=True):
+        text = text.replace(letter, str(size))
+    module = tvms.parse(text)
+    function: Any = module["main"]
+    shapes = [[extent.value for extent in function.buffer_map[param].shape] for param in function.params]
+    wanted, found = ([np.full(shape, 3, "float32") for shape in shapes] for _ in range(2))
+    tvms.interpret(module, "main", wanted)
+    tvms.compile(module, target="cuda -simulate=each")["main"](*found)
+    for a, b in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert "visible .entry" in str(tvms.emit(module, "ptx", "cuda -arch=sm_90"))

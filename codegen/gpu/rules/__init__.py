@@ -41,7 +41,7 @@ def rules_for(arch: str) -> Rules:
     number = ARCHITECTURES[arch].number
 
     def rule(name: str, step: str, choose: Callable[..., dict[str, Any]], *more: Any) -> Callable[[Nest], Choice]:
-        return lambda nest: Choice(name, step, choose(nest, *more))
+        return lambda nest: Choice(name, step, choose(_not_empty(nest), *more))
 
     single = {
         "tensor cores": rule("tensor cores", "tensor_core_tiles", choose_tensor_cores, number),
@@ -49,7 +49,16 @@ def rules_for(arch: str) -> Rules:
         "transpose": rule("transpose", "transpose_shared", choose_transpose),
         "columns": rule("columns", "warp_columns", choose_columns),
     }
-    return Rules(single, ("tensor cores", "tiles"), (_rows, _elements), _alone, "single_thread", parts=choose_parts)
+    return Rules(
+        single, ("tensor cores", "tiles"), (_rows, _elements), _alone, "single_thread", parts=lambda nest: choose_parts(_not_empty(nest)),
+    )  # fmt: skip
+
+
+def _not_empty(nest: Nest) -> Nest:
+    """Return the nest; Declined if a loop has no iterations, since there are no grids and tiles of extent 0."""
+    if any(axis.size == 0 for axis in nest.axes):
+        raise Declined("a loop has no iterations")
+    return nest
 
 
 def _alone(stmt: tir.Stmt) -> Choice:
@@ -61,13 +70,13 @@ def _alone(stmt: tir.Stmt) -> Choice:
 
 
 def _rows(group: Sequence[Nest], shared: int) -> Choice:
-    return Choice("a block for each row", "block_rows", choose_rows(group, shared))
+    return Choice("a block for each row", "block_rows", choose_rows([_not_empty(nest) for nest in group], shared))
 
 
 def _elements(group: Sequence[Nest], shared: int) -> Choice:
     if len(group) > 1:
         raise Declined("each block has its own kernel")
-    knobs = choose_elements(group[0])
+    knobs = choose_elements(_not_empty(group[0]))
     width = knobs.get("width", 1)
     return Choice(
         "a thread for each element" if width == 1 else f"a thread for {width} elements", "thread_elements", knobs
