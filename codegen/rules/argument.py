@@ -50,7 +50,7 @@ from .build import (
     vector_loop,
     vectorized,
 )
-from .nest import Axis, Declined, axes_of, check_loop, check_own_elements, check_plain
+from .nest import Axis, Declined, axes_of, check_own_elements, check_plain, plain_loops
 from .rows import PARTS, around_rows, parallel_rows
 from .site import APPLIES, Site
 from .strides import step_along
@@ -193,11 +193,7 @@ def argument_rows(
 
 
 def _read(stmt: tir.Stmt) -> _Pair:
-    loops: list[tir.For] = []
-    while isinstance(stmt, tir.For):
-        check_loop(stmt)
-        loops.append(stmt)
-        stmt = stmt.body
+    loops, stmt = plain_loops(stmt)
     if not isinstance(stmt, tir.BlockRealize) or not isinstance(stmt.block.init, tir.SeqStmt):
         raise Declined("it is not a reduction of several values")
     init, bound, body = stmt.block.init, dict[Node, Node](), stmt.block.body

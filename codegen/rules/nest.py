@@ -73,12 +73,7 @@ class Nest(Struct, frozen=True, eq=False):
 
 def read_nest(stmt: tir.Stmt) -> Nest:
     """Return `stmt` as a nest; Declined if it is not one, or its loops are scheduled already."""
-    loops: list[tir.For] = []
-    inner = stmt
-    while isinstance(inner, tir.For):
-        check_loop(inner)
-        loops.append(inner)
-        inner = inner.body
+    loops, inner = plain_loops(stmt)
     if not isinstance(inner, tir.BlockRealize):
         raise Declined("the loops contain more than one block")
     block = inner.block
@@ -97,6 +92,16 @@ def read_nest(stmt: tir.Stmt) -> Nest:
     nest = with_plain_indices(Nest(block.name_hint, axes, store, init, inner.trivia))
     check_order(nest)
     return nest
+
+
+def plain_loops(stmt: tir.Stmt) -> tuple[list[tir.For], tir.Stmt]:
+    """Return the loops around a statement, the outermost first, and the statement; Declined if one is scheduled already."""
+    loops: list[tir.For] = []
+    while isinstance(stmt, tir.For):
+        check_loop(stmt)
+        loops.append(stmt)
+        stmt = stmt.body
+    return loops, stmt
 
 
 def separated(stmt: tir.Stmt) -> tuple[tir.Stmt, ...]:

@@ -24,7 +24,7 @@ from ....ir.schedule.conditions import Refused
 from ....ir.schedule.declaration import Knob, composite
 from ....ir.schedule.program import Program
 from ....ir.visit import walk
-from ...rules.nest import Axis, Declined, axes_of, check_loop, check_own_elements, check_plain
+from ...rules.nest import Axis, Declined, axes_of, check_own_elements, check_plain, plain_loops
 from ...rules.site import APPLIES, Site
 from ...rules.strides import step_along
 from ..architectures import WARP
@@ -94,11 +94,7 @@ def several_results(program: Program, block: Block, *, threads: Integer) -> None
 
 
 def _read(stmt: tir.Stmt) -> _Tuples:
-    loops: list[tir.For] = []
-    while isinstance(stmt, tir.For):
-        check_loop(stmt)
-        loops.append(stmt)
-        stmt = stmt.body
+    loops, stmt = plain_loops(stmt)
     if not isinstance(stmt, tir.BlockRealize) or not isinstance(stmt.block.init, tir.SeqStmt):
         raise Declined("it is not a reduction to several values")
     check_plain(stmt)
