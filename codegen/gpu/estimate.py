@@ -37,7 +37,7 @@ from ..target import Target
 from .addresses import LINE_BYTES, Traffic
 from .architectures import ARCHITECTURES, occupancy
 from .dynamic_memory import dynamic_bytes
-from .figures import Figures, figures_of
+from .figures import LAUNCH, Figures, figures_of
 from .kernel import Kernel
 from .program import DeviceProgram
 from .ptxas import Usage, assemble, find_ptxas
@@ -46,8 +46,6 @@ from .work import Work, kernel_work, known_values
 
 Memory: TypeAlias = Mapping[tir.Var, tuple[Sequence[tir.PrimExpr], int]]
 """The extents of buffers, and the bytes of an element."""
-LAUNCH = 2e-6
-"""Seconds of a launch."""
 _GLOBAL_CYCLES, _SHARED_CYCLES, _BARRIER_CYCLES = 500, 30, 40
 """Latency of loads from global and from shared memory, and of a barrier, in cycles (Jia et al., 2018, rounded)."""
 _SCHEDULERS = 4

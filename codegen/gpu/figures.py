@@ -41,6 +41,8 @@ bandwidth of the L2 cache is given for V100 and A100; for the others it is 32 by
 that of A100 for each multiprocessor at most (RTX 4090, H100). On H100, `mma.sync` reaches 62 % of the 2048 multiply-adds of `wgmma` (Luo
 et al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking", 2024).
 """
+LAUNCH = 2e-6
+"""Seconds of a launch of a kernel."""
 _SAME = {"sm_90a": "sm_90"}
 
 

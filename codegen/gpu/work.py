@@ -1,7 +1,7 @@
 """What the threads of a kernel do: its accesses to memory and operations, with the number of times that a thread executes each.
 
-A compiler moves a load out of a loop on which neither its index nor its memory depends, and stores likewise; what is in local memory is
-in registers. Loops whose number of iterations is unknown count as `UNKNOWN_SIZE` iterations, `while` loops as one.
+The count assumes that a compiler hoists loads and stores out of loops that do not affect them, and keeps local memory in registers.
+Loops whose number of iterations is unknown count as `UNKNOWN_SIZE` iterations, `while` loops as one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ...ir.equal import structural_hash
 from ...ir.kinds import ForKind
 from ...ir.matrix_units import name_of, number, product_of
 from ...ir.visit import children, walk
-from .kernel import SYNC, Kernel, scope_of, size_of
+from .kernel import SYNC, Kernel, scope_of
 from .transactions import UNKNOWN_SIZE, Place, Transactions, places_of, transactions_of
 
 _KEPT = 64
@@ -283,8 +283,3 @@ class _Counter:
                     found |= {loop.loop_var for loop, _ in self._loops}
             self._uses[expr] = frozenset(found)
         return self._uses[expr]
-
-
-def warps_of(kernel: Kernel) -> int:
-    """Return the number of warps of a block."""
-    return -(-prod(size_of(axis) for axis in kernel.threads) // 32)

@@ -41,7 +41,7 @@ from ...rules.build import (
 from ...rules.contraction import Offsets, Operand, extent_of, joined, read_contraction
 from ...rules.epilogue import Epilogue, epilogue_of
 from ...rules.nest import Axis, Declined, Nest
-from ..figures import FIGURES
+from ..figures import FIGURES, LAUNCH
 from .grid import all_of, blocks, bound, unravel
 
 NARROW = ("float16", "bfloat16")
@@ -213,7 +213,7 @@ _MOST_PARTS = 64
 _GAIN = 0.75
 """Time relative to that of one part from which a division pays off."""
 _FIGURES = FIGURES["sm_80"]
-_LAUNCH = 2e-6
+"""The GPU of the model, whatever the target is, so that a schedule text serves all of them."""
 
 
 def choose_parts(nest: Nest) -> int:
@@ -241,4 +241,4 @@ def _seconds(product: Product, parts: int, m: int, n: int, k: int) -> float:
     blocks = ceil(m / rows) * ceil(n / columns) * parts
     cycles = rows * columns / _FIGURES.float32 + (rows + columns) / 8
     own = ceil(blocks / _FIGURES.multiprocessors) * (k // parts) * cycles * 1e-9 / _FIGURES.clock
-    return own + (_LAUNCH + 8 * parts * m * n / (_FIGURES.bandwidth * 1e9) if parts > 1 else 0.0)
+    return own + (LAUNCH + 8 * parts * m * n / (_FIGURES.bandwidth * 1e9) if parts > 1 else 0.0)
