@@ -129,9 +129,8 @@ class _Pipeline:
         """Return the steps from `start` to `end`, counted by the iterations of stage 0."""
         loop, count = self._loop, simplify(make.sub(end, start))
         if isinstance(count, tir.IntImm) and count.value <= 0:
-            return (
-                tir.BlockRealize((), _TRUE, as_block(NOTHING)) if self._depth else NOTHING
-            )  # it counts in an outer pipeline
+            # In an outer pipeline, an empty part counts as a statement, unless all statements have one stage.
+            return tir.BlockRealize((), _TRUE, as_block(NOTHING)) if self._depth else NOTHING
         is_once = isinstance(count, tir.IntImm) and count.value == 1
         var = replace(loop.loop_var)
         step = start if is_once else make.add(make.sub(var, loop.min), start)

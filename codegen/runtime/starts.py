@@ -20,12 +20,13 @@ def compile_starts(source: tir.PrimFunc, places: Sequence[ArgumentContext], slot
     found: Starts = []
     for param, place in zip(source.params, places, strict=True):
         buffer = source.buffer_map.get(param)
-        offset = buffer.elem_offset if buffer is not None else None
-        if isinstance(offset, tir.IntImm) and offset.value != 0:
-            name, span = (buffer.name, buffer.span) if buffer is not None else ("", None)
-            raise error("E0606", f"argument '{name}' cannot start at element {offset.value}", span)
-        if offset is not None and not isinstance(offset, tir.IntImm):
+        if buffer is None or buffer.elem_offset is None:
+            continue
+        offset = buffer.elem_offset
+        if not isinstance(offset, tir.IntImm):
             found.append((compile_size(offset, slots), place))
+        elif offset.value != 0:
+            raise error("E0606", f"argument '{buffer.name}' cannot start at element {offset.value}", buffer.span)
     return found
 
 
