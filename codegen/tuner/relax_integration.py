@@ -22,7 +22,9 @@ __all__ = ["ExtractedTask", "compile_relax", "extract_tasks", "tune_relax"]
 
 
 class ExtractedTask(Struct, frozen=True, eq=False):
-    """A loop function to tune: the name of its first occurrence, a module of its own, and the number of its calls, `weight`."""
+    """A loop function to tune. `task_name` is the first name under which it occurs, `mod` a module that holds it as `main`, and `weight`
+    the number of calls.
+    """
 
     task_name: str
     mod: IRModule

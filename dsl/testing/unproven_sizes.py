@@ -26,8 +26,8 @@ _HEAD = re.compile(r"^(?P<head> *R\.function(?:\([^()]*\))? \w+\(.*?\))(?P<resul
 _SHAPE = re.compile(r"R\.Tensor\(\((?P<sizes>[^()]*)\)")
 _ANNOTATION = re.compile(r"^(?P<name> *\w+): R\.[^=]* = ", re.MULTILINE)
 _LEFT_OUT = ("R.image.", "R.gather_elements", 'pad_mode="reflect"')
-"""Operators that are left out: places in images are computed in float32, whose rounding depends on what is known of the sizes; sizes
-that the others require to be at least as great as others are not checked at run time.
+"""Operators that are not drawn. Image operators compute positions in float32, and round differently if sizes are symbolic. The others
+need one size to be at least another, which is not checked at run time.
 """
 _ATTEMPTS = 8
 

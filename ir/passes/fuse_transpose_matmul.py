@@ -57,7 +57,7 @@ class _TransposeFuser(BindingRewriter):
         self._transposed: dict[relax.Expr, tuple[relax.Expr, Axes]] = {}
         """Source of each transposed variable, if it is not overwritten, and the axes."""
         self._swapped: dict[relax.Expr, relax.Expr] = {}
-        """Source of each result of `permute_dims` that swaps the last two axes of what is not overwritten."""
+        """The tensor that each `permute_dims` transposes, if it swaps only the last two axes and the tensor is never overwritten."""
 
     def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
         new = super().block(block)

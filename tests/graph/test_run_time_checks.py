@@ -1,4 +1,4 @@
-"""Results are checked against their declared types at run time, unless they follow from what is known."""
+"""Run-time checks of declared results and of sizes, where the compiler cannot prove them."""
 
 from __future__ import annotations
 
