@@ -16,7 +16,7 @@ from ..ir import tir
 from ..ir.base import IRModule
 from ..ir.deep import deep
 from ..ir.diagnostics import Span
-from ..ir.dtype import lanes_of
+from ..ir.dtype import is_vector, lanes_of
 from ..ir.passes.instrument import PassInstrument
 from ..ir.passes.transform import PassContext
 from ..ir.visit import walk
@@ -98,7 +98,7 @@ def _of_loops(func: tir.PrimFunc) -> Iterator[tuple[str, int]]:
 
 def _of_vectors(func: tir.PrimFunc) -> Iterator[tuple[str, int]]:
     for node in walk(func.body):
-        if not isinstance(node, tir.BufferLoad | tir.BufferStore) or lanes_of(node.buffer.dtype) > 1:
+        if not isinstance(node, tir.BufferLoad | tir.BufferStore) or is_vector(node.buffer.dtype):
             continue
         (index,) = node.indices
         lanes, is_load = lanes_of(index.dtype), isinstance(node, tir.BufferLoad)

@@ -36,6 +36,11 @@ class DType(Struct, frozen=True):
     scalable: bool = False
 
     @property
+    def is_vector(self) -> bool:
+        """Whether it has several lanes, or a number of lanes that depends on the machine."""
+        return self.lanes > 1 or self.scalable
+
+    @property
     def bytes(self) -> int:
         """Size of one lane in memory, in bytes."""
         return (self.bits + 7) // 8
@@ -131,6 +136,17 @@ def lanes_of(dtype: str) -> int:
     return parse_dtype(dtype).lanes
 
 
+def is_vector(dtype: str) -> bool:
+    """Whether `dtype` is a vector, of fixed or scalable length."""
+    return parse_dtype(dtype).is_vector
+
+
+def same_lanes(a: str, b: str) -> bool:
+    """Whether `a` and `b` are vectors of the same length, or both scalars."""
+    left, right = parse_dtype(a), parse_dtype(b)
+    return (left.lanes, left.scalable) == (right.lanes, right.scalable)
+
+
 def is_index(dtype: str) -> bool:
     """Return whether expressions of `dtype` are assumed not to overflow."""
     return dtype in ("int32", "int64")
@@ -143,9 +159,14 @@ def element_bytes(dtype: str) -> int:
 
 
 def with_lanes(dtype: str, lanes: int) -> str:
-    """Return `dtype` with other lanes."""
+    """Return `dtype` with `lanes` lanes, a fixed number."""
     name = parse_dtype(dtype).name
     return name if lanes == 1 else f"{name}x{lanes}"
+
+
+def with_lanes_of(dtype: str, other: str) -> str:
+    """Return `dtype` with the lanes of `other`: "boolxvscalex4" for "bool" and "int32xvscalex4"."""
+    return parse_dtype(dtype).name + other[len(parse_dtype(other).name) :]
 
 
 def int_range(dtype: str) -> tuple[int, int]:

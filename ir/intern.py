@@ -7,13 +7,13 @@ from typing import Any
 
 from . import tir
 from .base import Node, Op
-from .dtype import is_int, parse_dtype
+from .dtype import is_int, is_vector
 from .ops.tir import get
 from .visit import children, field_names, post_order, rewrite_recording, walk
 
 
 def is_scalar_int(dtype: str) -> bool:
-    return is_int(dtype) and parse_dtype(dtype).lanes == 1 and not parse_dtype(dtype).scalable
+    return is_int(dtype) and not is_vector(dtype)
 
 
 def has_effects(expr: tir.PrimExpr) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from . import tir
 from .base import Op, Span
 from .diagnostics import ArgumentError, Diagnostic, error
-from .dtype import MAX_LANES, DType, int_range, is_dtype, is_float, parse_dtype
+from .dtype import MAX_LANES, DType, int_range, is_dtype, is_float, parse_dtype, same_lanes
 
 Operand: TypeAlias = tir.PrimExpr | float | bool
 """An expression, or a Python number that becomes a constant."""
@@ -31,12 +31,6 @@ def dtype_of(dtype: str, span: Span | None = None) -> DType:
     if not is_dtype(dtype):
         raise error("E0233", f"'{dtype}' is not a dtype", span, 'a dtype is written as in "float32" or "int8x4"')
     return parse_dtype(dtype)
-
-
-def with_base(dtype: str, name: str) -> str:
-    """Return the scalar dtype `name` with the lanes of `dtype`."""
-    parsed = parse_dtype(dtype)
-    return name + dtype[len(parsed.name) :]
 
 
 def smallest(dtype: str) -> float:
@@ -71,7 +65,7 @@ def const(value: float | bool, dtype: str | None = None, span: Span | None = Non
     if dtype is None:
         dtype = _dtype_of_number(value)
     parsed = dtype_of(dtype, span)
-    if parsed.lanes != 1 or parsed.scalable:
+    if parsed.is_vector:
         return _broadcast_like(const(value, parsed.name, span), parsed, span)
     if parsed.code in ("int", "uint", "bool"):
         return tir.IntImm(dtype, _integer(value, dtype, span), span=span)
@@ -186,7 +180,7 @@ def _broadcast_like(value: tir.PrimExpr, vector: DType, span: Span | None) -> ti
 def check_scalar(value: tir.PrimExpr, what: str, span: Span | None) -> None:
     """Raise E0233 if `value` is a vector."""
     parsed = parse_dtype(value.dtype)
-    if parsed.lanes != 1 or parsed.scalable:
+    if parsed.is_vector:
         raise error("E0233", f"{what} takes a scalar, not {value.dtype}", value.span or span)
 
 
@@ -199,16 +193,16 @@ def cast(value: Operand, dtype: str, span: Span | None = None) -> tir.PrimExpr:
     if value.dtype == dtype:
         return value
     source, target = parse_dtype(value.dtype), dtype_of(dtype, span)
-    scalar = source.lanes == 1 and not source.scalable
+    scalar = not source.is_vector
     if "handle" in (source.code, target.code) or "void" in (source.code, target.code):
         raise error("E0233", f"{value.dtype} cannot be cast to {dtype}", value.span or span)
-    if scalar and (target.lanes != 1 or target.scalable):
+    if scalar and target.is_vector:
         return _broadcast_like(cast(value, target.name, span), target, span)
     if scalar:
         if isinstance(value, tir.IntImm | tir.FloatImm):
             return const(value.value, dtype, value.span or span)
         return tir.Cast(dtype, value, span=span)
-    if (source.lanes, source.scalable) != (target.lanes, target.scalable):
+    if not same_lanes(value.dtype, dtype):
         raise error("E0233", f"{value.dtype} cannot be cast to {dtype}: their lanes differ", value.span or span)
     if isinstance(value, tir.Broadcast):
         return tir.Broadcast(dtype, cast(value.value, target.name, span), value.lanes, span=span)
@@ -228,16 +222,19 @@ def match_types(a: Operand, b: Operand, span: Span | None = None) -> tuple[tir.P
     if a.dtype == b.dtype:
         return a, b
     left, right = parse_dtype(a.dtype), parse_dtype(b.dtype)
-    if left.lanes == 1 and not left.scalable and (right.lanes != 1 or right.scalable):
+    if right.is_vector and not left.is_vector:
         a, left = _broadcast_like(a, right, span), right
-    elif right.lanes == 1 and not right.scalable and (left.lanes != 1 or left.scalable):
+    elif left.is_vector and not right.is_vector:
         b, right = _broadcast_like(b, left, span), left
     if a.dtype == b.dtype:
         return a, b
     left, right = parse_dtype(a.dtype), parse_dtype(b.dtype)
     rank_left, rank_right = _rank(left), _rank(right)
-    lanes_differ = (left.lanes, left.scalable) != (right.lanes, right.scalable)
-    if lanes_differ or min(rank_left, rank_right) < 0 or (rank_left == rank_right and 1 <= rank_left <= 3):
+    if (
+        not same_lanes(a.dtype, b.dtype)
+        or min(rank_left, rank_right) < 0
+        or (rank_left == rank_right and 1 <= rank_left <= 3)
+    ):
         message = f"operands of dtype {a.dtype} and {b.dtype} are incompatible"
         raise error("E0230", message, span or a.span or b.span, "cast one of them, as in T.Cast(dtype, value)")
     if (rank_left, left.bits, left.code != "int") >= (rank_right, right.bits, right.code != "int"):

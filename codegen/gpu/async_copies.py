@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from ...ir import make, tir
 from ...ir.analysis.modular_set import modular_set
 from ...ir.base import Node, Op
-from ...ir.dtype import element_bytes, lanes_of, parse_dtype
+from ...ir.dtype import element_bytes, is_vector, lanes_of, parse_dtype
 from ...ir.visit import walk
 from ..lower.rewriter import Rewriter, sequence
 from .allreduce import barrier
@@ -127,7 +127,7 @@ def _copied(value: tir.PrimExpr) -> tuple[tir.BufferLoad | None, tuple[tir.PrimE
 def _first(index: tir.PrimExpr) -> tir.PrimExpr | None:
     """Return the first of contiguous indices; None if they are not contiguous."""
     if not isinstance(index, tir.Ramp):
-        return make.cast(index, "int64") if lanes_of(index.dtype) == 1 else None
+        return make.cast(index, "int64") if not is_vector(index.dtype) else None
     return index.base if isinstance(index.stride, tir.IntImm) and index.stride.value == 1 else None
 
 

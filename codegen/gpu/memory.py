@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from ...ir import make, tir
 from ...ir.analysis.const_bounds import const_bounds
 from ...ir.base import Node
-from ...ir.dtype import lanes_of
+from ...ir.dtype import is_vector
 from ...ir.intern import Nodes
 from ...ir.linear import linear
 from ...ir.sums import Sum, render
@@ -128,7 +128,7 @@ class _RequiredExtents:
         rests: list[tir.PrimExpr] = []
         for access in found:
             index = access.indices[axis]
-            if lanes_of(index.dtype) > 1:
+            if is_vector(index.dtype):
                 return whole
             total = linear(index, nodes)
             own = Sum({term: factor for term, factor in total.terms.items() if self._is_fixed(term)})

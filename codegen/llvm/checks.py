@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...ir import tir
 from ...ir.diagnostics import error
-from ...ir.dtype import lanes_of, with_lanes
+from ...ir.dtype import lanes_of, with_lanes_of
 from . import vectors
 from .api import Builder, Value, ir
 from .casts import emit_cast
@@ -97,7 +97,7 @@ def _expression(part: object) -> tir.PrimExpr:
 
 
 def _wide(emitter: ExpressionEmitter, value: Value, dtype: str) -> Value:
-    return emit_cast(emitter.builder, value, dtype, with_lanes("int64", lanes_of(dtype)))
+    return emit_cast(emitter.builder, value, dtype, with_lanes_of("int64", dtype))
 
 
 def _repeated(emitter: ExpressionEmitter, value: Value, like: Value) -> Value:

@@ -16,7 +16,7 @@ import numpy as np
 from ...ir import tir
 from ...ir.base import GlobalVar, Span
 from ...ir.diagnostics import error
-from ...ir.dtype import element_bytes, is_bool, lanes_of, parse_dtype, with_lanes
+from ...ir.dtype import element_bytes, is_bool, is_vector, lanes_of, parse_dtype, with_lanes, with_lanes_of
 from ...ir.numpy_dtype import numpy_dtype
 from ..lower.windows import operands_of
 from . import gathers, vectors
@@ -185,18 +185,18 @@ class ExpressionEmitter(ABC):
         return self.builder.not_(self.emit(expr.a))
 
     def _and(self, expr: tir.And) -> Value:
-        if lanes_of(expr.dtype) > 1 or is_cheap(expr.b):
+        if is_vector(expr.dtype) or is_cheap(expr.b):
             return self.builder.and_(self.emit(expr.a), self.emit(expr.b))
         return self.branch(self.emit(expr.a), lambda: self.emit(expr.b), lambda: number(ir.IntType(1), 0))
 
     def _or(self, expr: tir.Or) -> Value:
-        if lanes_of(expr.dtype) > 1 or is_cheap(expr.b):
+        if is_vector(expr.dtype) or is_cheap(expr.b):
             return self.builder.or_(self.emit(expr.a), self.emit(expr.b))
         return self.branch(self.emit(expr.a), lambda: number(ir.IntType(1), 1), lambda: self.emit(expr.b))
 
     def _select(self, expr: tir.Select) -> Value:
         """Emit a select. Both operands are evaluated only if they are cheap and free of side effects."""
-        if lanes_of(expr.condition.dtype) == 1 and not (is_cheap(expr.true_value) and is_cheap(expr.false_value)):
+        if not is_vector(expr.condition.dtype) and not (is_cheap(expr.true_value) and is_cheap(expr.false_value)):
             return self.branch(
                 self.emit(expr.condition), lambda: self.emit(expr.true_value), lambda: self.emit(expr.false_value)
             )
@@ -222,13 +222,13 @@ class ExpressionEmitter(ABC):
 
     def condition(self, expr: tir.PrimExpr) -> Value:
         """Return `expr` as one bit; a number is true if it is not zero."""
-        return emit_cast(self.builder, self.emit(expr), expr.dtype, with_lanes("bool", lanes_of(expr.dtype)))
+        return emit_cast(self.builder, self.emit(expr), expr.dtype, with_lanes_of("bool", expr.dtype))
 
     # --- Vectors
 
     def _ramp(self, expr: tir.Ramp) -> Value:
         lanes = lanes_of(expr.dtype)
-        if lanes_of(expr.base.dtype) > 1:
+        if is_vector(expr.base.dtype):
             raise error("E0606", "a ramp of vectors cannot be compiled", expr.span)
         base, stride = self.emit(expr.base), self.emit(expr.stride)
         start, step = (operand.constant if isinstance(operand, ir.Constant) else None for operand in (base, stride))
@@ -252,7 +252,7 @@ class ExpressionEmitter(ABC):
             raise error("E0606", "the indices of a shuffle are not constant", expr.span)
         values = [self.emit(vector) for vector in expr.vectors]
         dtypes = [vector.dtype for vector in expr.vectors]
-        if len(picked) > 1 and lanes_of(dtypes[0]) > 1 and dtypes[1:] == dtypes[:1]:
+        if len(picked) > 1 and is_vector(dtypes[0]) and dtypes[1:] == dtypes[:1]:
             return vectors.shuffle(self.builder, values[0], values[1], picked)
         elements = [lane for value in values for lane in vectors.split(self.builder, value)]
         return vectors.join(self.builder, [elements[lane] for lane in picked])
@@ -274,21 +274,21 @@ class ExpressionEmitter(ABC):
 
     def lane_addresses(self, access: tir.BufferLoad | tir.BufferStore) -> list[Value]:
         """Return the address of each lane of an access with a vector index."""
-        if lanes_of(access.buffer.dtype) > 1:
+        if is_vector(access.buffer.dtype):
             raise error("E0606", "a vector of vectors cannot be compiled", access.span)
         return [self.element_address(access, lane) for lane in vectors.split(self.builder, self.wide_index(access))]
 
     def wide_index(self, access: tir.BufferLoad | tir.BufferStore) -> Value:
         """Return the index of a flat access, as i64 in every lane."""
         (index,) = access.indices
-        return emit_cast(self.builder, self.emit(index), index.dtype, with_lanes("int64", lanes_of(index.dtype)))
+        return emit_cast(self.builder, self.emit(index), index.dtype, with_lanes_of("int64", index.dtype))
 
     def contiguous_address(self, access: tir.BufferLoad | tir.BufferStore) -> Value | None:
         """Return the address of the first element of an access if its elements are contiguous, else None."""
         (index,) = access.indices
-        if lanes_of(index.dtype) == 1:
+        if not is_vector(index.dtype):
             return self.element_address(access, self.wide_index(access))
-        if not isinstance(index, tir.Ramp) or lanes_of(access.buffer.dtype) > 1:
+        if not isinstance(index, tir.Ramp) or is_vector(access.buffer.dtype):
             return None
         if not isinstance(index.stride, tir.IntImm) or index.stride.value != 1:
             return None
@@ -347,7 +347,7 @@ class ExpressionEmitter(ABC):
 
     def _gather(self, expr: tir.BufferLoad, align: int) -> Value:
         """Load lanes that are not contiguous, in their memory representation."""
-        if lanes_of(expr.buffer.dtype) > 1:
+        if is_vector(expr.buffer.dtype):
             raise error("E0606", "a vector of vectors cannot be compiled", expr.span)
         (index,), lanes, element = expr.indices, lanes_of(expr.dtype), memory_type(with_lanes(expr.dtype, 1))
         mask = None if expr.predicate is None else self.emit(expr.predicate)
@@ -365,7 +365,7 @@ class ExpressionEmitter(ABC):
     def _read_where(self, address: Value, expr: tir.BufferLoad, predicate: tir.PrimExpr, align: int) -> Value:
         """Load contiguous lanes under a predicate; the lanes where it does not hold are zero."""
         mask = self.emit(predicate)
-        if lanes_of(expr.dtype) == 1:
+        if not is_vector(expr.dtype):
             off = number(register_type(expr.dtype), 0)
             return self.branch(mask, lambda: self.read(address, expr.dtype, align), lambda: off)
         has_moves = self.module.target.processor.has_mask_moves

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from ...ir import tir
 from ...ir.diagnostics import error
-from ...ir.dtype import is_float, lanes_of, parse_dtype, with_lanes
+from ...ir.dtype import is_float, is_vector, lanes_of, parse_dtype, with_lanes, with_lanes_of
 from ...ir.interp.intrinsics import FIXED_POINT_SHIFT, MOST_EXPONENT, NEGATIVE_SHIFT, WORD_BITS
 from . import vectors
 from .api import Value, ir
@@ -161,11 +161,11 @@ def _multiply_fixed_point(emitter: ExpressionEmitter, call: tir.Call) -> Value:
 
     The arguments are `(x, y, q, shift)`, where a positive shift is to the left, or `(x, y, left, right, q, …)`.
     """
-    wide = with_lanes("int64", lanes_of(call.dtype))
+    wide = with_lanes_of("int64", call.dtype)
     args = [arg for arg in call.args if isinstance(arg, tir.PrimExpr)]
     operands = zip(args, emitter.operands(call), strict=True)
     x, y, *rest = [
-        emit_cast(emitter.builder, value, with_lanes(arg.dtype, lanes_of(call.dtype)), wide) for arg, value in operands
+        emit_cast(emitter.builder, value, with_lanes_of(arg.dtype, call.dtype), wide) for arg, value in operands
     ]
     builder, zero = emitter.builder, number(x.type, 0)
     if len(rest) == 2:
@@ -240,7 +240,7 @@ def _count_bits(name: str) -> Intrinsic:
         extra = [number(ir.IntType(1), 0)] if name == "ctlz" else []
         count = intrinsic(emitter.builder, name, value, *extra)
         source = f"uint{count.type.width}" if not hasattr(count.type, "count") else f"uint{count.type.element.width}"
-        return emit_cast(emitter.builder, count, with_lanes(source, lanes_of(call.dtype)), call.dtype)
+        return emit_cast(emitter.builder, count, with_lanes_of(source, call.dtype), call.dtype)
 
     return emit
 
@@ -285,7 +285,7 @@ def _dot4(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     a, b, *rest = [emitter.emit(arg) for arg in args]
     is_signed = [parse_dtype(arg.dtype).code == "int" for arg in args[:2]]
     result = register_type(call.dtype, call.span)
-    total = rest[0] if rest else ir.Constant(result, None if lanes_of(call.dtype) > 1 else 0)
+    total = rest[0] if rest else ir.Constant(result, None if is_vector(call.dtype) else 0)
     width = 32 * lanes_of(call.dtype)
     has_instruction = emitter.module.target.processor.has_byte_dots and width in _DOT_WIDTHS
     if has_instruction and is_signed[0] != is_signed[1]:
@@ -301,7 +301,7 @@ def _dot4(emitter: ExpressionEmitter, call: tir.Call) -> Value:
         lanes = range(byte, wide.count, 4)
         part = (
             vectors.shuffle(builder, products, products, list(lanes))
-            if lanes_of(call.dtype) > 1
+            if is_vector(call.dtype)
             else builder.extract_element(products, ir.Constant(ir.IntType(32), byte))
         )
         total = builder.add(total, part)

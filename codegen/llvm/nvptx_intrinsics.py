@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ...ir import tir
 from ...ir.diagnostics import error
-from ...ir.dtype import is_bool, is_float, is_int, lanes_of, parse_dtype, with_lanes
+from ...ir.dtype import is_bool, is_float, is_int, is_vector, lanes_of, parse_dtype, with_lanes_of
 from ...ir.visit import walk
 from ..gpu.exchange import width_of
 from ..gpu.kernel import SHUFFLES, is_private
@@ -118,7 +118,7 @@ def _shuffle(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     """Emit a shuffle `(mask, value, lane or offset, width, warp_size)` of any dtype, 32 bits at a time."""
     mask, value, operand = (emitter.emit(arg) for arg in call.args[:3] if isinstance(arg, tir.PrimExpr))
     builder, kind = emitter.builder, SHUFFLES[call.op.name]  # type: ignore[union-attr]
-    if lanes_of(call.dtype) > 1 or is_bool(call.dtype):
+    if is_vector(call.dtype) or is_bool(call.dtype):
         raise error("E0604", f"a shuffle of '{call.dtype}' cannot be compiled", call.span, "shuffle 32-bit numbers")
     width, parsed = width_of(call), parse_dtype(call.dtype)
     clamp = ((32 - width) << 8) | (0 if kind == "up" else 31)
@@ -151,7 +151,7 @@ def _checked_index(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     assert isinstance(dimension, tir.IntImm)
     extent = rest[len(rest) // 2 + dimension.value]
     assert isinstance(extent, tir.PrimExpr)
-    value, wide = emitter.emit(index), with_lanes("int64", lanes_of(index.dtype))
+    value, wide = emitter.emit(index), with_lanes_of("int64", index.dtype)
     limit = emit_cast(emitter.builder, emitter.emit(extent), extent.dtype, "int64")
     whole = emit_cast(emitter.builder, value, index.dtype, wide)
     limit = limit if whole.type == limit.type else vectors.splat(emitter.builder, limit, lanes_of(index.dtype))
@@ -165,7 +165,7 @@ def _checked_position(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     """Emit `checked_position`: on a GPU the fault names the buffer, not the element; positions fit in 64 bits."""
     index, name, *numbers = (arg for arg in call.args if isinstance(arg, tir.PrimExpr))
     assert isinstance(name, tir.StringImm)
-    if any(lanes_of(part.dtype) > 1 for part in (index, *numbers)):
+    if any(is_vector(part.dtype) for part in (index, *numbers)):
         raise error(
             "E0606", "cannot check vector accesses to a view that is not proven to be inside its allocation", call.span
         )

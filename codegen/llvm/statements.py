@@ -15,7 +15,7 @@ from msgspec import Struct
 from ...ir import tir
 from ...ir.base import Node
 from ...ir.diagnostics import error
-from ...ir.dtype import element_bytes, lanes_of, with_lanes
+from ...ir.dtype import element_bytes, is_vector, lanes_of, with_lanes
 from ...ir.jumps import BREAK, has_jump
 from ..names import local_name
 from . import vectors
@@ -286,7 +286,7 @@ class StatementEmitter(ExpressionEmitter):
 
     def _store(self, stmt: tir.BufferStore) -> None:
         value, lanes = self.emit(stmt.value), lanes_of(stmt.value.dtype)
-        if lanes == 1 and lanes_of(stmt.indices[0].dtype) > 1:
+        if lanes == 1 and is_vector(stmt.indices[0].dtype):
             lanes = lanes_of(stmt.indices[0].dtype)
             value = vectors.splat(self.builder, value, lanes)
         value = self.to_memory(value, with_lanes(stmt.value.dtype, lanes), stmt.span)
@@ -295,7 +295,7 @@ class StatementEmitter(ExpressionEmitter):
         if address is not None and stmt.predicate is None:
             self.builder.store(value, address, align=align)
             return
-        if address is not None and stmt.predicate is not None and lanes_of(stmt.indices[0].dtype) > 1:
+        if address is not None and stmt.predicate is not None and is_vector(stmt.indices[0].dtype):
             masked_store(self.builder, value, address, self.emit(stmt.predicate), align)
             return
         elements = zip(

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from ...ir import make, tir
 from ...ir.base import GlobalVar, Node, Op
 from ...ir.diagnostics import error
-from ...ir.dtype import element_bytes, int_range, lanes_of
+from ...ir.dtype import element_bytes, int_range, is_vector
 from ...ir.visit import walk
 from .facts import Effects, Facts, are_pure, memory_read_by
 from .layout import strides_of
@@ -152,7 +152,7 @@ class Guard(Rewriter):
             for var, known in reversed(bound):
                 body = tir.LetStmt(var, known, body)  # after the checks of `value`, which `known` reads without checks
             return replace(stmt, value=value, body=body)
-        if lanes_of(stmt.var.dtype) > 1 or stmt.var.dtype not in ("int32", "int64"):
+        if is_vector(stmt.var.dtype) or stmt.var.dtype not in ("int32", "int64"):
             return self.rebuild(stmt)
         value = self.rewrite(stmt.value)
         self._arithmetic.name(stmt.var, stmt.value)
@@ -212,7 +212,7 @@ class Guard(Rewriter):
         (load,) = call.args
         if not isinstance(load, tir.BufferLoad):
             return call
-        if any(lanes_of(index.dtype) > 1 for index in load.indices):
+        if any(is_vector(index.dtype) for index in load.indices):
             raise error("E0606", f"cannot take the address of a vector of elements of '{load.buffer.name}'", call.span)
         changed, named = self._access(load)
         result: tir.PrimExpr = call if changed is load else replace(call, args=(changed,))

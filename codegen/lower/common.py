@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from ...ir import tir
 from ...ir.base import Node
-from ...ir.dtype import is_float, parse_dtype
+from ...ir.dtype import is_float, is_vector
 from ...ir.intern import Nodes
 from ...ir.variables import defined_variables
 from ...ir.visit import children, substitute, walk
@@ -119,7 +119,7 @@ class _Eliminator(Rewriter):
                 isinstance(expr, _DIVISIONS)
                 and (is_float(expr.dtype) or (isinstance(expr.b, tir.IntImm) and expr.b.value > 0))
             )
-            is_plain = is_safe and parse_dtype(expr.dtype).lanes == 1
+            is_plain = is_safe and not is_vector(expr.dtype)
             found = is_plain and all(self._may_move(part) for part in children(expr) if isinstance(part, tir.PrimExpr))
             self._is_moved[expr] = found
         return found

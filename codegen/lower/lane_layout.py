@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from ...ir import tir
 from ...ir.base import Op
-from ...ir.dtype import element_bytes, lanes_of
+from ...ir.dtype import element_bytes, is_vector
 from ...ir.intern import has_effects
 from ...ir.linear import linear
 from ...ir.schedule.tree import walk_statements
@@ -68,7 +68,7 @@ def _is_small(buffer: tir.Buffer) -> bool:
         len(extents) == len(buffer.shape) > 1
         and is_plain
         and buffer.scope in _SCOPES
-        and lanes_of(buffer.dtype) == 1
+        and not is_vector(buffer.dtype)
         and prod(extents) * element_bytes(buffer.dtype) <= MOST_BYTES
     )
 
@@ -78,7 +78,7 @@ def _dimension_of_lanes(buffer: tir.Buffer, uses: list[Use]) -> int:
     last = len(buffer.shape) - 1
     votes = Counter[int]()
     for use in uses:
-        if any(lanes_of(index.dtype) > 1 or has_effects(index) for index in use.indices):
+        if any(is_vector(index.dtype) or has_effects(index) for index in use.indices):
             return last
         runs, loops = 1, use.loops()
         for loop in loops:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from ...ir import make, tir
 from ...ir.analysis.const_bounds import const_bounds
 from ...ir.base import Op
-from ...ir.dtype import is_int, lanes_of, parse_dtype, with_lanes
+from ...ir.dtype import is_int, is_vector, parse_dtype, with_lanes_of
 from ...ir.visit import children, walk
 from .rewriter import Rewriter
 
@@ -63,7 +63,7 @@ def _kept(body: tir.Stmt, domains: dict[tir.Var, tir.Range], bits: int) -> set[t
     def visit(node: Any) -> bool:
         """Return whether the integer expression that `node` is a part of fits; other parts of nodes are expressions of their own."""
         fits = True
-        if isinstance(node, tir.PrimExpr) and is_int(node.dtype) and lanes_of(node.dtype) == 1:
+        if isinstance(node, tir.PrimExpr) and is_int(node.dtype) and not is_vector(node.dtype):
             bounds = const_bounds(node, domains)
             fits = least <= bounds.min and bounds.max <= most
         is_whole = isinstance(node, _ARITHMETIC) and not isinstance(node, tir.CmpOp)
@@ -140,11 +140,11 @@ class _Narrower(Rewriter):
 
     def _ramp(self, ramp: tir.Ramp) -> tir.PrimExpr:
         base, stride = _together(self.rewrite(ramp.base), self.rewrite(ramp.stride))
-        return replace(ramp, base=base, stride=stride, dtype=with_lanes(base.dtype, lanes_of(ramp.dtype)))
+        return replace(ramp, base=base, stride=stride, dtype=with_lanes_of(base.dtype, ramp.dtype))
 
     def _broadcast(self, node: tir.Broadcast) -> tir.PrimExpr:
         value = self.rewrite(node.value)
-        return replace(node, value=value, dtype=with_lanes(value.dtype, lanes_of(node.dtype)))
+        return replace(node, value=value, dtype=with_lanes_of(value.dtype, node.dtype))
 
     def _range(self, node: tir.Range) -> tir.Range:
         low, extent = _together(self.rewrite(node.min), self.rewrite(node.extent))

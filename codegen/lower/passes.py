@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ...ir import tir
 from ...ir.base import IRModule, Op
 from ...ir.deep import deep
-from ...ir.dtype import lanes_of
+from ...ir.dtype import is_vector
 from ...ir.idioms import NOTHING
 from ...ir.intern import has_effects
 from ...ir.passes.context import PassContext
@@ -80,7 +80,7 @@ def rewrite_unsafe_selects(func: tir.PrimFunc) -> tir.PrimFunc:
     """
 
     def safe(node: object) -> tir.Call | None:
-        if not isinstance(node, tir.Select) or lanes_of(node.condition.dtype) > 1:
+        if not isinstance(node, tir.Select) or is_vector(node.condition.dtype):
             return None
         if not any(map(_is_unsafe, (node.true_value, node.false_value))):
             return None

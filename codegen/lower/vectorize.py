@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ...ir import tir
 from ...ir.analysis.const_bounds import const_bounds
 from ...ir.base import Op
-from ...ir.dtype import is_index, lanes_of, with_lanes
+from ...ir.dtype import is_index, is_vector, lanes_of, with_lanes, with_lanes_of
 from ...ir.equal import structural_equal
 from ...ir.visit import substitute, walk
 from .bounds import CHECKED_INDEX
@@ -115,7 +115,7 @@ class _Vectorizer(Rewriter):
     def _if(self, stmt: tir.IfThenElse) -> tir.Stmt:
         """Mask the lanes in which the condition does not hold."""
         condition = self.rewrite(stmt.condition)
-        if lanes_of(condition.dtype) == 1:
+        if not is_vector(condition.dtype):
             other = None if stmt.else_case is None else self.rewrite(stmt.else_case)
             return tir.IfThenElse(condition, self.rewrite(stmt.then_case), other, span=stmt.span)
         then = self._masked(condition, lambda: self.rewrite(stmt.then_case))
@@ -159,7 +159,7 @@ class _Vectorizer(Rewriter):
         if self._mask is not None and isinstance(node, _DIVISIONS) and not isinstance(node.b, tir.IntImm):
             raise _Declined("a masked lane could divide by zero")
         a, b = self._operands(node.a, node.b)
-        return replace(node, dtype=with_lanes(node.dtype, lanes_of(a.dtype)), a=a, b=b)
+        return replace(node, dtype=with_lanes_of(node.dtype, a.dtype), a=a, b=b)
 
     def _sum(self, node: tir.Add) -> tir.PrimExpr:
         return add(self.rewrite(node.a), self.rewrite(node.b)) if is_index(node.dtype) else self._binary(node)
@@ -179,7 +179,7 @@ class _Vectorizer(Rewriter):
         if isinstance(value, tir.Ramp) and node.dtype == "int64" and value.base.dtype == "int32":
             base, stride = tir.Cast("int64", value.base), tir.Cast("int64", value.stride)
             return tir.Ramp(with_lanes("int64", self._lanes), base, _constant(stride), value.lanes)
-        return replace(node, dtype=with_lanes(node.dtype, lanes_of(value.dtype)), value=value)
+        return replace(node, dtype=with_lanes_of(node.dtype, value.dtype), value=value)
 
     def _not(self, node: tir.Not) -> tir.PrimExpr:
         value = self.rewrite(node.a)
@@ -197,7 +197,7 @@ class _Vectorizer(Rewriter):
         if self._mask is not None and node.op in _SHIFTS and not isinstance(node.args[1], tir.IntImm):
             raise _Declined("a masked lane could shift by a negative count")
         args = self._operands(*(arg for arg in node.args if isinstance(arg, tir.PrimExpr)))
-        return replace(node, dtype=with_lanes(node.dtype, lanes_of(args[0].dtype)), args=tuple(args))
+        return replace(node, dtype=with_lanes_of(node.dtype, args[0].dtype), args=tuple(args))
 
     def _let(self, node: tir.Let) -> tir.PrimExpr:
         value = self.rewrite(node.value)
@@ -210,7 +210,7 @@ class _Vectorizer(Rewriter):
         """Compute both sides of a choice per lane, each masked by the condition."""
         condition, yes, no = (arg for arg in node.args if isinstance(arg, tir.PrimExpr))
         mask = self.rewrite(condition)
-        if lanes_of(mask.dtype) == 1:
+        if not is_vector(mask.dtype):
             yes, no = self._operands(yes, no)
             return replace(node, dtype=yes.dtype, args=(mask, yes, no))
         chosen = self._masked(mask, lambda: self.rewrite(yes))
@@ -220,19 +220,17 @@ class _Vectorizer(Rewriter):
 
     def _load(self, node: tir.BufferLoad) -> tir.PrimExpr:
         (index,) = self.rewrite(node.indices)
-        if node.predicate is not None or lanes_of(node.dtype) > 1:
+        if node.predicate is not None or is_vector(node.dtype):
             raise _Declined("it contains vectors")
         if self._mask is not None:
             index = self._widen(index, self._lanes)
-        return replace(
-            node, dtype=with_lanes(node.dtype, lanes_of(index.dtype)), indices=(index,), predicate=self._mask
-        )
+        return replace(node, dtype=with_lanes_of(node.dtype, index.dtype), indices=(index,), predicate=self._mask)
 
     def _store(self, node: tir.BufferStore) -> tir.Stmt:
         (index,), value = self.rewrite(node.indices), self.rewrite(node.value)
-        if node.predicate is not None or lanes_of(node.buffer.dtype) > 1:
+        if node.predicate is not None or is_vector(node.buffer.dtype):
             raise _Declined("it contains vectors")
-        if lanes_of(index.dtype) == 1:
+        if not is_vector(index.dtype):
             raise _Declined(f"all lanes store to one element of '{node.buffer.name}'")
         value = self._widen(value, lanes_of(index.dtype))
         return replace(node, indices=(index,), value=value, predicate=self._mask)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from ...ir import make, tir
-from ...ir.dtype import lanes_of, with_lanes
+from ...ir.dtype import is_vector, lanes_of, with_lanes, with_lanes_of
 
 
 def widen(index: tir.PrimExpr) -> tir.PrimExpr:
     """Return `index` in int64, computed in its own dtype: sums and products of widened indices cannot overflow."""
     if isinstance(index, tir.Ramp):
-        return tir.Ramp(with_lanes("int64", lanes_of(index.dtype)), widen(index.base), widen(index.stride), index.lanes)
+        return tir.Ramp(with_lanes_of("int64", index.dtype), widen(index.base), widen(index.stride), index.lanes)
     if isinstance(index, tir.Broadcast):
-        return tir.Broadcast(with_lanes("int64", lanes_of(index.dtype)), widen(index.value), index.lanes)
+        return tir.Broadcast(with_lanes_of("int64", index.dtype), widen(index.value), index.lanes)
     if isinstance(index, tir.IntImm):
         return tir.IntImm("int64", index.value)
-    dtype = with_lanes("int64", lanes_of(index.dtype))
+    dtype = with_lanes_of("int64", index.dtype)
     return index if index.dtype == dtype else tir.Cast(dtype, index)
 
 
@@ -22,15 +22,15 @@ def add(a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
     """Return `a + b`; the operands have the same dtype except for lanes."""
     if isinstance(a, tir.Broadcast) and not isinstance(b, tir.Broadcast):
         a, b = b, a
-    if isinstance(b, tir.Broadcast) and lanes_of(a.dtype) > 1:
+    if isinstance(b, tir.Broadcast) and is_vector(a.dtype):
         b = b.value
-    if isinstance(b, tir.Ramp) and lanes_of(a.dtype) == 1:
+    if isinstance(b, tir.Ramp) and not is_vector(a.dtype):
         a, b = b, a
-    if isinstance(a, tir.Ramp) and lanes_of(b.dtype) == 1:
+    if isinstance(a, tir.Ramp) and not is_vector(b.dtype):
         return tir.Ramp(a.dtype, add(a.base, b), a.stride, a.lanes)
     if isinstance(a, tir.Ramp) and isinstance(b, tir.Ramp):
         return tir.Ramp(a.dtype, add(a.base, b.base), add(a.stride, b.stride), a.lanes)
-    if isinstance(a, tir.Broadcast) and lanes_of(b.dtype) == 1:
+    if isinstance(a, tir.Broadcast) and not is_vector(b.dtype):
         return tir.Broadcast(a.dtype, add(a.value, b), a.lanes)
     return make.add(a, b)
 
@@ -40,11 +40,11 @@ def subtract(a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
     if isinstance(b, tir.Ramp):
         zero = make.const(0, b.base.dtype)
         return add(a, tir.Ramp(b.dtype, make.sub(zero, b.base), make.sub(zero, b.stride), b.lanes))
-    if isinstance(b, tir.Broadcast) and lanes_of(a.dtype) > 1:
+    if isinstance(b, tir.Broadcast) and is_vector(a.dtype):
         b = b.value
-    if isinstance(a, tir.Ramp) and lanes_of(b.dtype) == 1:
+    if isinstance(a, tir.Ramp) and not is_vector(b.dtype):
         return tir.Ramp(a.dtype, subtract(a.base, b), a.stride, a.lanes)
-    if isinstance(a, tir.Broadcast) and lanes_of(b.dtype) == 1:
+    if isinstance(a, tir.Broadcast) and not is_vector(b.dtype):
         return tir.Broadcast(a.dtype, subtract(a.value, b), a.lanes)
     return make.sub(a, b)
 
@@ -55,9 +55,9 @@ def multiply(a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
         a, b = b, a
     if isinstance(b, tir.Broadcast):
         b = b.value
-    if isinstance(a, tir.Ramp) and lanes_of(b.dtype) == 1:
+    if isinstance(a, tir.Ramp) and not is_vector(b.dtype):
         return tir.Ramp(a.dtype, multiply(a.base, b), multiply(a.stride, b), a.lanes)
-    if isinstance(a, tir.Broadcast) and lanes_of(b.dtype) == 1:
+    if isinstance(a, tir.Broadcast) and not is_vector(b.dtype):
         return tir.Broadcast(a.dtype, multiply(a.value, b), a.lanes)
     return make.mul(a, b)
 

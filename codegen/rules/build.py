@@ -10,7 +10,7 @@ from typing import TypeAlias
 from ...ir import make, tir
 from ...ir.base import Op
 from ...ir.buffers import decl_buffer
-from ...ir.dtype import lanes_of, with_lanes
+from ...ir.dtype import is_vector, lanes_of, with_lanes
 from ...ir.visit import substitute
 from ..lower.rewriter import sequence
 
@@ -195,7 +195,7 @@ def lanes(start: Index, count: int) -> tir.PrimExpr:
 
 def splat(value: tir.PrimExpr, count: int) -> tir.PrimExpr:
     """Return `value` in `count` lanes."""
-    if count == 1 or lanes_of(value.dtype) > 1:
+    if count == 1 or is_vector(value.dtype):
         return value
     return tir.Broadcast(with_lanes(value.dtype, count), value, tir.IntImm("int32", count))
 

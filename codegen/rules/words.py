@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ...ir import tir
 from ...ir.base import Op
-from ...ir.dtype import lanes_of, with_lanes
+from ...ir.dtype import lanes_of, with_lanes, with_lanes_of
 from ...ir.make import cast, left_shift
 from .build import (
     Index,
@@ -86,7 +86,7 @@ def _unsigned(byte: tir.PrimExpr) -> tir.PrimExpr:
     """Return the bits of a byte as uint8."""
     if byte.dtype.startswith("uint8"):
         return byte
-    return tir.Call(with_lanes("uint8", lanes_of(byte.dtype)), Op("tir.reinterpret"), (byte,))
+    return tir.Call(with_lanes_of("uint8", byte.dtype), Op("tir.reinterpret"), (byte,))
 
 
 def _quarter(expr: tir.PrimExpr) -> tir.PrimExpr | None:

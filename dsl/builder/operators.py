@@ -8,7 +8,7 @@ from typing import Any
 from ...ir import make, tir
 from ...ir.base import Span
 from ...ir.diagnostics import TvmsError
-from ...ir.dtype import is_bool, is_float, is_int, lanes_of, parse_dtype, with_lanes
+from ...ir.dtype import is_bool, is_float, is_int, is_vector, parse_dtype, with_lanes_of
 from ...ir.schedule.text import Element, Name, Result, TextComparison
 from ...ir.signature import describe
 from .. import syntax
@@ -86,7 +86,7 @@ def combine(op: str, a: tir.PrimExpr, b: tir.PrimExpr, span: Span | None) -> tir
         return build(a, b, span=span)
     if op in COMPARISONS:
         return compare(COMPARISONS[op], a, b, span)
-    if lanes_of(a.dtype) > 1 or lanes_of(b.dtype) > 1:
+    if is_vector(a.dtype) or is_vector(b.dtype):
         return (make.bitwise_and if op == "and" else make.bitwise_or)(a, b, span=span)
     return _LOGICAL[op]("bool", a, b, span=span)
 
@@ -95,7 +95,7 @@ def compare(kind: type[tir.CmpOp], a: tir.PrimExpr, b: tir.PrimExpr, span: Span 
     """Return a comparison of promoted operands, never folded."""
     if a.dtype != b.dtype:
         a, b = make.match_types(a, b)
-    return kind(with_lanes("bool", lanes_of(a.dtype)), a, b, span=span)
+    return kind(with_lanes_of("bool", a.dtype), a, b, span=span)
 
 
 def unary(context: Context, node: syntax.Unary, value: Any) -> Any:
@@ -113,7 +113,11 @@ def unary(context: Context, node: syntax.Unary, value: Any) -> Any:
             return operand
         if op == "-":
             return make.mul(operand, make.const(-1, operand.dtype), span=span)
-        return make.bitwise_not(operand, span=span) if op == "~" else tir.Not("bool", operand, span=span)
+        return (
+            make.bitwise_not(operand, span=span)
+            if op == "~"
+            else tir.Not(with_lanes_of("bool", operand.dtype), operand, span=span)
+        )
     except TvmsError as error:
         raise context.report(error, node) from None
     except Mismatch:

@@ -8,7 +8,7 @@ from typing import Any
 from ...ir import make, tir
 from ...ir.base import Span
 from ...ir.diagnostics import TvmsError, error
-from ...ir.dtype import is_int, lanes_of, parse_dtype
+from ...ir.dtype import is_int, is_vector, same_lanes
 from ...ir.signature import describe
 from .. import syntax
 from .context import Context, Failed
@@ -124,7 +124,7 @@ def _index(context: Context, value: Any, place: syntax.Expr, hint: str | None = 
     except Mismatch:
         help = "bind a name to each loop, as in `for i, j in T.grid(16, 16):`" if is_tuple(value) else None
         raise context.error("E0205", f"expected an index, got {describe(value)}", place, help) from None
-    if not is_int(index.dtype) and not (index.dtype == "bool" and lanes_of(index.dtype) == 1):
+    if not is_int(index.dtype) and not (index.dtype == "bool" and not is_vector(index.dtype)):
         raise context.error("E0233", f"expected an integer index, got {index.dtype}", place)
     return index
 
@@ -148,10 +148,9 @@ def store(
     checked = make.check_indices(buffer, indices, span)
     dtype = make.access_dtype(buffer, checked)
     if value.dtype != dtype:
-        wanted, given = parse_dtype(dtype), parse_dtype(value.dtype)
-        if (wanted.lanes, wanted.scalable) != (given.lanes, given.scalable):
+        if not same_lanes(value.dtype, dtype):
             message = f"cannot store {value.dtype} to elements of buffer '{buffer.name}' of dtype {dtype}"
-            is_wider = wanted.lanes == 1
+            is_wider = not is_vector(dtype)
             help = "store one element: give each index as a number, not as a slice or a vector" if is_wider else None
             raise error("E0230", message, span, help)
         value = make.cast(value, dtype, span)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...ir import make, tir
 from ...ir.base import Span
-from ...ir.dtype import lanes_of, with_lanes
+from ...ir.dtype import with_lanes, with_lanes_of
 from ...ir.signature import describe, wrong_kind
 from .convert import Condition, DTypeName, Exprs, Mismatch, PrimExpr, constant, expression, is_tuple
 from .forms import Closure, Form, FormUse, form, register, signature_of
@@ -53,7 +53,7 @@ def _pair(site: FormUse, a: Any, b: Any) -> tuple[tir.PrimExpr, tir.PrimExpr]:
 def _node(kind: type[tir.BinaryOp]) -> Any:
     def build(a: tir.PrimExpr, b: tir.PrimExpr, span: Span) -> tir.PrimExpr:
         a, b = make.match_types(a, b, span)
-        dtype = with_lanes("bool", lanes_of(a.dtype)) if kind in (tir.And, tir.Or) else a.dtype
+        dtype = with_lanes_of("bool", a.dtype) if kind in (tir.And, tir.Or) else a.dtype
         return kind(dtype, a, b, span=span)
 
     return build
@@ -74,7 +74,7 @@ for _name, _function in _FUNCTIONS.items():
 @form("T.Not")
 def logical_not(site: FormUse, a: Condition) -> tir.PrimExpr:
     """`T.Not(a)`: the same as `not a`."""
-    return tir.Not("bool", a, span=site.span)
+    return tir.Not(with_lanes_of("bool", a.dtype), a, span=site.span)
 
 
 @form("T.Cast")

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from ...ir import make, tir
 from ...ir.diagnostics import TvmsError
-from ...ir.dtype import is_bool, is_float, is_int, lanes_of, parse_dtype
+from ...ir.dtype import is_bool, is_float, is_int, is_vector, parse_dtype
 from ...ir.visit import walk
 from .choices import Choices
 
@@ -328,7 +328,7 @@ def leaves_of(scope: tuple[tir.Var, ...]) -> Leaves:
             return constants(choose, dtype)
         if own:
             return choose.pick(own)
-        others = [variable for variable in scope if lanes_of(variable.dtype) == 1]
+        others = [variable for variable in scope if not is_vector(variable.dtype)]
         return make.cast(choose.pick(others), dtype) if others else constants(choose, dtype)
 
     return leaf

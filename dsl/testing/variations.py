@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ...ir import make, tir
 from ...ir.base import IRModule, Node, Op
 from ...ir.diagnostics import TvmsError
-from ...ir.dtype import is_bool, is_float, is_int, lanes_of
+from ...ir.dtype import is_bool, is_float, is_int, is_vector
 from ...ir.visit import substitute, walk
 from ..load import parse
 from .choices import Choices
@@ -159,7 +159,7 @@ def _combined(choose: Choices, node: tir.PrimExpr, around: Around) -> Node | Non
 def _selected(choose: Choices, node: tir.PrimExpr, around: Around) -> Node | None:
     conditions = around.expressions("bool")
     others = around.expressions(node.dtype)
-    if not conditions or not others or lanes_of(node.dtype) != 1 or node.dtype == "handle":
+    if not conditions or not others or is_vector(node.dtype) or node.dtype == "handle":
         return None
     condition, other = choose.pick(conditions), choose.pick(others)
     if choose.number(0, 1):
@@ -168,7 +168,7 @@ def _selected(choose: Choices, node: tir.PrimExpr, around: Around) -> Node | Non
 
 
 def _there_and_back(choose: Choices, node: tir.PrimExpr, around: Around) -> Node | None:
-    if not (is_float(node.dtype) or is_int(node.dtype)) or lanes_of(node.dtype) != 1:
+    if not (is_float(node.dtype) or is_int(node.dtype)) or is_vector(node.dtype):
         return None
     middle = choose.pick(_MIDDLES)
     return make.cast(make.cast(node, middle), node.dtype)
@@ -275,7 +275,7 @@ def _other_axis(choose: Choices, node: tir.IterVar, around: Around) -> Node | No
 
 def _stored_again(choose: Choices, node: tir.BufferStore, around: Around) -> Node | None:
     """An update of the element instead of a store."""
-    if node.predicate is not None or lanes_of(node.value.dtype) != 1 or is_bool(node.value.dtype):
+    if node.predicate is not None or is_vector(node.value.dtype) or is_bool(node.value.dtype):
         return None
     load = tir.BufferLoad(node.buffer.dtype, node.buffer, node.indices)
     return replace(node, value=choose.pick((make.add, make.sub, make.mul))(load, node.value))

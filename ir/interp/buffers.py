@@ -9,9 +9,9 @@ from typing import TypeAlias
 from .. import tir
 from ..base import Node
 from ..diagnostics import TvmsError
-from ..dtype import lanes_of, parse_dtype
+from ..dtype import is_vector, lanes_of, parse_dtype
 from ..numpy_dtype import numpy_dtype
-from .expressions import Expression, compile_all, compile_expr, is_vector, meaning_of
+from .expressions import Expression, compile_all, compile_expr, meaning_of
 from .frame import Access, Frame, fault
 from .memory import BEYOND_HELP, Pointer, View, beyond, outside
 from .observer import is_observed

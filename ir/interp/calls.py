@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 from .. import tir
 from ..base import GlobalVar, Op
 from ..diagnostics import TvmsError
-from ..dtype import is_float, lanes_of, parse_dtype
+from ..dtype import is_float, is_vector, lanes_of, parse_dtype
 from . import intrinsics, scalars
 from .buffers import memory_of
 from .expressions import (
@@ -17,7 +17,6 @@ from .expressions import (
     compile_all,
     compile_expr,
     integer_as_pointer,
-    is_vector,
     meaning_of,
 )
 from .frame import Frame, fault
@@ -60,7 +59,7 @@ def _call(call: tir.Call) -> Expression:
     if function is None:
         raise fault("E0712", f"the intrinsic '{call.op.name}' cannot be interpreted", call)
     operands, compute = operands_of(call), scalars.lanewise(function, call.dtype)
-    if lanes_of(call.dtype) == 1:
+    if not is_vector(call.dtype):
         return _guarded(call, lambda frame: compute(*operands(frame)))
     return _guarded(call, lambda frame: compute(*_same_lanes(operands(frame))))
 
@@ -226,7 +225,7 @@ def _dot4(call: tir.Call) -> Expression:
         a, b, *accumulator = operands(frame)
         products = [x * y for x, y in zip(a, b, strict=True)]
         before = accumulator[0] if accumulator else 0
-        if lanes_of(call.dtype) == 1:
+        if not is_vector(call.dtype):
             return scalars.wrap(sum(products) + before, call.dtype)
         sums = [sum(products[4 * lane : 4 * lane + 4]) for lane in range(lanes_of(call.dtype))]
         starts = cast("tuple[int, ...]", before if isinstance(before, tuple) else (before,) * len(sums))

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any, TypeAlias, TypeVar
 
 from .. import tir
-from ..dtype import is_int, parse_dtype
+from ..dtype import is_int, is_vector, parse_dtype
 from . import scalars
 from .frame import Frame, fault
 from .scalars import Value
@@ -45,11 +45,6 @@ def compile_all(exprs: tuple[tir.PrimExpr, ...]) -> Expression:
     """Return a function that evaluates all of `exprs` to a tuple."""
     parts = tuple(map(compile_expr, exprs))
     return lambda frame: tuple([part(frame) for part in parts])
-
-
-def is_vector(dtype: str) -> bool:
-    """Whether values of `dtype` are tuples of lanes."""
-    return parse_dtype(dtype).lanes > 1 or parse_dtype(dtype).scalable
 
 
 # --- Variables and constants ----------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .. import tir
-from ..dtype import int_range, is_bool, is_float, is_int, lanes_of, parse_dtype
+from ..dtype import int_range, is_bool, is_float, is_int, is_vector, parse_dtype
 from ..numpy_dtype import numpy_dtype
 
 Value: TypeAlias = Any
@@ -91,7 +91,7 @@ def wrapping(function: Function, dtype: str) -> Function:
 
 def lanewise(function: Function, dtype: str) -> Function:
     """Return `function` for values of `dtype`; for a vector dtype, it is applied to each lane."""
-    if lanes_of(dtype) == 1 and not parse_dtype(dtype).scalable:
+    if not is_vector(dtype):
         return function
     return lambda *operands: tuple(map(function, *operands))
 
@@ -159,7 +159,7 @@ def reinterpret(source: str, target: str) -> Unary:
 
     def convert(value: Value) -> Value:
         lanes = tuple(map(decode, np.array(value, stored).reshape(-1).view(wanted)))
-        return lanes if lanes_of(target) > 1 else lanes[0]
+        return lanes if is_vector(target) else lanes[0]
 
     return convert
 

@@ -7,7 +7,7 @@ operand of a dtype that the operator does not accept.
 
 from __future__ import annotations
 
-from ..promote import Operand, broadcast, cast, const, match_types, operand, operands, ramp, to_expr, vscale, with_base
+from ..promote import Operand, broadcast, cast, const, match_types, operand, operands, ramp, to_expr, vscale
 from .access import access_dtype, buffer_load, check_indices, vector_indices
 from .floats import (
     Pair,
@@ -133,5 +133,4 @@ __all__ = [
     "truncmod",
     "vector_indices",
     "vscale",
-    "with_base",
 ]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from .. import tir
 from ..base import Span
 from ..diagnostics import error
-from ..dtype import MAX_LANES, parse_dtype
+from ..dtype import MAX_LANES, is_vector, parse_dtype
 from ..promote import Operand, const, ramp, to_expr
 from .operators import integer
 
@@ -35,7 +35,7 @@ def check_indices(buffer: tir.Buffer, indices: Sequence[Operand], span: Span | N
         return plain
     checked = tuple([integer(index, "an index", span) for index in indices])
     for index in checked[:-1]:
-        if parse_dtype(index.dtype).lanes != 1:
+        if is_vector(index.dtype):
             raise error("E0233", "only the last index may be a vector", index.span or span)
     lanes = parse_dtype(buffer.dtype).lanes * (parse_dtype(checked[-1].dtype).lanes if checked else 1)
     if lanes > MAX_LANES:

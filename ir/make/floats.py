@@ -10,8 +10,8 @@ from typing import TypeAlias
 from .. import tir
 from ..base import Span
 from ..diagnostics import error
-from ..dtype import is_bool, is_float, is_int, parse_dtype
-from ..promote import Operand, cast, const, dtype_of, largest, match_types, smallest, to_expr, with_base
+from ..dtype import is_bool, is_float, is_int, parse_dtype, with_lanes_of
+from ..promote import Operand, cast, const, dtype_of, largest, match_types, smallest, to_expr
 from .operators import (
     add,
     call,
@@ -53,7 +53,7 @@ def abs(a: Operand, span: Span | None = None) -> tir.PrimExpr:
     if parsed.code == "int":
         check_repeated("T.abs of an integer", a, span)
         zero = const(0, a.dtype)
-        minus = tir.IntImm(a.dtype, 0) if parsed.lanes == 1 else zero
+        minus = zero if parsed.is_vector else tir.IntImm(a.dtype, 0)
         return select(greater_equal(a, zero), a, sub(minus, a, span), span)
     if parsed.code not in ("float", "bfloat"):
         raise error("E0233", f"T.abs takes numbers, not {a.dtype}", a.span or span)
@@ -84,13 +84,13 @@ nearbyint = _rounding("nearbyint", round)
 def isnan(a: Operand, span: Span | None = None) -> tir.PrimExpr:
     """Return whether `a` is NaN; false for integers."""
     a = to_expr(a, span)
-    truth = with_base(a.dtype, "bool")
+    truth = with_lanes_of("bool", a.dtype)
     if not is_float(a.dtype):
         return const(False, truth, span)
     if isinstance(a, tir.FloatImm):
         return const(math.isnan(a.value), truth, span)
     if parse_dtype(a.dtype).bits == 16:
-        a = cast(a, with_base(a.dtype, "float32"), span)
+        a = cast(a, with_lanes_of("float32", a.dtype), span)
     return call("tir.isnan", (a,), truth, span)
 
 
@@ -98,7 +98,7 @@ def isinf(a: Operand, span: Span | None = None) -> tir.PrimExpr:
     """Return whether `a` is an infinity; false for integers."""
     a = to_expr(a, span)
     if not is_float(a.dtype):
-        return const(False, with_base(a.dtype, "bool"), span)
+        return const(False, with_lanes_of("bool", a.dtype), span)
     check_repeated("T.isinf", a, span)
     is_infinite = equal(abs(a, span), infinity(a.dtype, span), span)
     return logical_and(is_infinite, logical_not(isnan(a, span), span), span)
@@ -167,7 +167,7 @@ def first_least(x: Pair, y: Pair) -> Pair:
 
 def _first_best(better: Comparison, as_good: Comparison, x: Pair, y: Pair) -> Pair:
     (at_x, value_x), (at_y, value_y) = x, y
-    unsigned = with_base(at_x.dtype, f"uint{parse_dtype(at_x.dtype).bits}")
+    unsigned = with_lanes_of(f"uint{parse_dtype(at_x.dtype).bits}", at_x.dtype)
     is_better, keeps = better(value_x, value_y), as_good(value_x, value_y)
     if is_float(value_x.dtype):
         is_nan = not_equal(value_x, value_x)

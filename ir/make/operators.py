@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from .. import fold, tir
 from ..base import Node, Op, Span
 from ..diagnostics import error
-from ..dtype import is_bool, is_index, is_int, parse_dtype
-from ..promote import Operand, const, match_types, to_expr, with_base
+from ..dtype import is_bool, is_index, is_int, parse_dtype, with_lanes_of
+from ..promote import Operand, const, match_types, to_expr
 from ..visit import is_larger
 
 
@@ -21,7 +21,7 @@ def _binary(kind: type[tir.BinaryOp], a: Operand, b: Operand, span: Span | None)
 def _compare(kind: type[tir.CmpOp], a: Operand, b: Operand, span: Span | None) -> tir.PrimExpr:
     left, right = match_types(a, b, span)
     folded = fold.fold(kind, left, right, span)
-    return kind(with_base(left.dtype, "bool"), left, right, span=span) if folded is None else folded
+    return kind(with_lanes_of("bool", left.dtype), left, right, span=span) if folded is None else folded
 
 
 def integer(value: Operand, what: str, span: Span | None) -> tir.PrimExpr:

@@ -10,7 +10,7 @@ from .. import make, tir
 from ..base import Node, Op, Span
 from ..buffers import packed_buffer
 from ..diagnostics import error
-from ..dtype import is_dtype
+from ..dtype import is_dtype, with_lanes_of
 from ..signature import BadArguments
 from . import tir_builtin, tir_device, tir_math
 from .registry import relax_ops
@@ -79,7 +79,7 @@ def result_dtype(row: Intrinsic, args: Sequence[Node]) -> str | None:
     argument = args[index] if index < len(args) else None
     if not isinstance(argument, tir.PrimExpr):
         return None
-    return argument.dtype if base == row.dtype else make.with_base(argument.dtype, base)
+    return argument.dtype if base == row.dtype else with_lanes_of(base, argument.dtype)
 
 
 def build(

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from .. import tir
 from ..base import Node, Op
-from ..dtype import DType, parse_dtype
+from ..dtype import DType, is_vector, parse_dtype
 
 TYPE_ANNOTATION = Op("tir.type_annotation")
 
@@ -52,11 +52,7 @@ def _value(accepts: Callable[[DType], bool]) -> Callable[[Node], bool]:
 
 
 def _of(*codes: str, scalar: bool = False) -> Callable[[Node], bool]:
-    return _value(lambda dtype: dtype.code in codes and not (scalar and _is_vector(dtype)))
-
-
-def _is_vector(dtype: DType) -> bool:
-    return dtype.lanes > 1 or dtype.scalable
+    return _value(lambda dtype: dtype.code in codes and not (scalar and dtype.is_vector))
 
 
 def _is_four_bytes(dtype: DType) -> bool:
@@ -66,7 +62,7 @@ def _is_four_bytes(dtype: DType) -> bool:
 def _is_element(node: Node) -> bool:
     if isinstance(node, tir.Var):  # TVM takes the address of a variable of the host; nothing here executes it
         return True
-    return isinstance(node, tir.BufferLoad) and not any(_is_vector(parse_dtype(index.dtype)) for index in node.indices)
+    return isinstance(node, tir.BufferLoad) and not any(is_vector(index.dtype) for index in node.indices)
 
 
 _CAST = 'convert it, as in T.Cast("{}", …)'
@@ -76,7 +72,7 @@ _HANDLE = "pass A.data, T.address_of(A[0]) or A.access_ptr(…)"
 KINDS: dict[str, Kind] = {
     "any": Kind("a value, a string or a dtype", lambda node: True, ""),
     "value": Kind("a value", _value(lambda dtype: dtype.code != "void"), "give a number or a handle"),
-    "result": Kind("a scalar or a handle", _value(lambda dtype: dtype.code != "void" and not _is_vector(dtype)), _SCALAR),
+    "result": Kind("a scalar or a handle", _value(lambda dtype: dtype.code != "void" and not dtype.is_vector), _SCALAR),
     "number": Kind("a number", _of(*_NUMBERS), "give a float, an integer or a bool", is_lanewise=True),
     "float": Kind("a float", _of("float", "bfloat"), _CAST.format("float32"), is_lanewise=True),
     "int": Kind("an integer", _of(*_INTEGERS), _CAST.format("int32"), is_lanewise=True),
@@ -85,7 +81,7 @@ KINDS: dict[str, Kind] = {
     "scalar": Kind("a scalar", _of(*_NUMBERS, scalar=True), _SCALAR),
     "index": Kind("a scalar integer", _of(*_INTEGERS, scalar=True), _SCALAR),
     "condition": Kind("a scalar condition", _of(*_INTEGERS, "bool", scalar=True), "compare it, as in x != 0"),
-    "vector": Kind("a vector of numbers", _value(lambda dtype: dtype.code in _NUMBERS and _is_vector(dtype)),
+    "vector": Kind("a vector of numbers", _value(lambda dtype: dtype.code in _NUMBERS and dtype.is_vector),
                    "make a vector, as in T.Broadcast(x, 4)"),
     "bytes4": Kind("a vector of four int8 or uint8", _value(_is_four_bytes), 'give it the dtype "int8x4"'),
     "constant": Kind("a constant", lambda node: isinstance(node, tir.IntImm) and _of(*_INTEGERS, "bool")(node),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import tir
 from ..base import Op
-from ..dtype import is_bool, parse_dtype
+from ..dtype import is_bool, is_vector
 from ..intern import is_scalar_int
 from .bits import bitwise
 from .core import Simplifier, simplifies
@@ -14,7 +14,7 @@ from .elementwise import elementwise
 @simplifies(tir.Select)
 def select(s: Simplifier, expr: tir.Select) -> tir.PrimExpr:
     """Return the normal form of a select, which evaluates both branches."""
-    if parse_dtype(expr.condition.dtype).lanes != 1:
+    if is_vector(expr.condition.dtype):
         return elementwise(s, expr)
     return _choose(s, expr, expr.condition, expr.true_value, expr.false_value)
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from .. import tir
 from ..analysis.const_bounds import Bounds, Domain, Domains, ends, of_domain
-from ..dtype import int_range, is_bool, is_index, parse_dtype
+from ..dtype import int_range, is_bool, is_index, is_vector
 from ..intern import is_pure_call, may_fault, nodes_with_effects
 from ..promote import const
 from ..sums import Sum, render
@@ -140,7 +140,7 @@ class Simplifier(Knowledge):
 
     def constant(self, value: int, dtype: str) -> tir.PrimExpr:
         """Return an integer constant, broadcast if the dtype is a vector."""
-        if parse_dtype(dtype).lanes == 1:
+        if not is_vector(dtype):
             return self.intern(tir.IntImm(dtype, value))
         return self.visit(const(value, dtype))
 

@@ -17,7 +17,7 @@ def elementwise(s: Simplifier, expr: tir.PrimExpr) -> tir.PrimExpr:
     new = s.rebuild(expr)
     operands = [child for child in children(new) if isinstance(child, tir.PrimExpr)]
     parsed = parse_dtype(operands[0].dtype)
-    if parsed.lanes != 1 or parsed.scalable:
+    if parsed.is_vector:
         if all(isinstance(operand, tir.Broadcast) for operand in operands):
             return _of_broadcasts(s, new, operands)
         return rewrite(s, new, vectors.ROWS.get(type(new), ()))

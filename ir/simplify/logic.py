@@ -6,7 +6,7 @@ from functools import reduce
 from operator import is_not
 
 from .. import tir
-from ..dtype import is_bool, is_index, is_int, parse_dtype
+from ..dtype import is_bool, is_index, is_int, is_vector
 from ..intern import joined
 from ..visit import children, is_larger, walk
 from .core import Simplifier, simplifies
@@ -25,7 +25,7 @@ MOST_EFFORT = 900
 @simplifies(tir.And, tir.Or)
 def connective(s: Simplifier, expr: tir.And | tir.Or) -> tir.PrimExpr:
     """Return the normal form: duplicates removed; in a small condition, each part simplified under the others."""
-    if parse_dtype(expr.dtype).lanes != 1:
+    if is_vector(expr.dtype):
         return elementwise(s, expr)
     if _is_small(expr):
         return _together(s, expr)
@@ -118,7 +118,7 @@ def _says(condition: tir.PrimExpr, value: bool) -> bool:
 @simplifies(tir.Not)
 def negation(s: Simplifier, expr: tir.Not) -> tir.PrimExpr:
     """Return the normal form of a negation. For floats only equality is inverted, as they may be unordered."""
-    if isinstance(expr.a, tir.And | tir.Or) and parse_dtype(expr.dtype).lanes == 1:
+    if isinstance(expr.a, tir.And | tir.Or) and not is_vector(expr.dtype):
         kind = tir.Or if isinstance(expr.a, tir.And) else tir.And
         parts = [tir.Not(expr.dtype, part) for part in joined(type(expr.a), expr.a)]
         return s.visit(reduce(lambda a, b: kind(expr.dtype, a, b), parts))

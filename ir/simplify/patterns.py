@@ -13,8 +13,7 @@ from typing import TypeAlias
 
 from .. import tir
 from ..base import Op
-from ..dtype import is_bool, parse_dtype
-from ..promote import with_base
+from ..dtype import is_bool, parse_dtype, with_lanes_of
 from .core import Simplifier
 
 Bindings: TypeAlias = "dict[str, tir.PrimExpr]"
@@ -94,7 +93,7 @@ class Pattern:
             return tir.Call(parts[1].dtype, Op(self.op), tuple(parts))
         if self.kind in (tir.Broadcast, tir.Ramp):
             return self.kind(parts[0].dtype + dtype.removeprefix(parse_dtype(dtype).name), *parts)
-        own = with_base(parts[0].dtype, "bool") if issubclass(self.kind, tir.CmpOp) else parts[0].dtype
+        own = with_lanes_of("bool", parts[0].dtype) if issubclass(self.kind, tir.CmpOp) else parts[0].dtype
         return self.kind(own, *parts)
 
 

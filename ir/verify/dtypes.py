@@ -13,8 +13,8 @@ from typing import Any
 from .. import tir
 from ..base import Metadata, Node
 from ..diagnostics import count
-from ..dtype import is_bool, is_int, parse_dtype
-from ..make import access_dtype, with_base
+from ..dtype import is_bool, is_int, is_vector, parse_dtype, same_lanes, with_lanes_of
+from ..make import access_dtype
 from .report import Report
 from .subject import Subject
 from .values import missing
@@ -40,7 +40,7 @@ def _check_binary(node: tir.BinaryOp, report: Report) -> None:
         for operand in (node.a, node.b):
             _check_condition(operand, word, report)
         return
-    expected = with_base(node.a.dtype, "bool") if isinstance(node, tir.CmpOp) else node.a.dtype
+    expected = with_lanes_of("bool", node.a.dtype) if isinstance(node, tir.CmpOp) else node.a.dtype
     _check_same(node, node.a, node.b, report)
     if node.a.dtype == node.b.dtype and node.dtype != expected:
         message = f"the {type(node).__name__} of two {node.a.dtype} is {expected}, not {node.dtype}"
@@ -69,15 +69,17 @@ def _check_access(node: tir.BufferLoad | tir.BufferStore, report: Report) -> Non
         if not (is_int(index.dtype) or is_bool(index.dtype)):
             report.add("E0406", f"an index of '{buffer.name}' is {index.dtype}, not an integer", index)
             return
-    if any(parse_dtype(index.dtype).lanes != 1 for index in node.indices[:-1]):
+    if any(is_vector(index.dtype) for index in node.indices[:-1]):
         report.add("E0406", f"an index of '{buffer.name}' that is not the last one is a vector", node)
         return
-    if node.predicate is not None and node.indices:
-        given, wanted = (parse_dtype(expr.dtype).lanes for expr in (node.predicate, node.indices[-1]))
-        if given != wanted:
-            message = f"the predicate of an access to '{buffer.name}' has {count(given, 'lane')}, its index {wanted}"
-            report.add("E0406", message, node, "give one condition for each lane")
-            return
+    predicate = node.predicate
+    if predicate is not None and node.indices and not same_lanes(predicate.dtype, node.indices[-1].dtype):
+        given, wanted = (parse_dtype(expr.dtype) for expr in (predicate, node.indices[-1]))
+        factors = ["vscale * " if dtype.scalable else "" for dtype in (given, wanted)]
+        lanes = f"{factors[0]}{count(given.lanes, 'lane')}, its index {factors[1]}{wanted.lanes}"
+        message = f"the predicate of an access to '{buffer.name}' has {lanes}"
+        report.add("E0406", message, node, "give one condition for each lane")
+        return
     expected = access_dtype(buffer, node.indices)
     actual = node.dtype if isinstance(node, tir.BufferLoad) else node.value.dtype
     if actual != expected and "handle" not in (actual, expected):

@@ -12,7 +12,7 @@ from .. import tir
 from ..base import Node, Op
 from ..codes import CODES
 from ..diagnostics import count
-from ..dtype import MAX_LANES, int_range, lanes_of, parse_dtype, with_lanes
+from ..dtype import MAX_LANES, int_range, is_vector, lanes_of, parse_dtype, with_lanes
 from ..ops.llvm_intrinsics import is_llvm_intrinsic, nearest_llvm_intrinsic
 from ..ops.tir import get, result_dtype
 from ..ops.tir_kinds import KINDS, described, is_dtype_argument
@@ -79,7 +79,7 @@ def _mismatch(row: Intrinsic, call: tir.Call, parameter: IntrinsicParameter, arg
         return kind.what, kind.help
     if kind.is_lanewise and isinstance(argument, tir.PrimExpr):
         given, result = parse_dtype(argument.dtype), parse_dtype(call.dtype)
-        if (given.lanes > 1 or given.scalable) and (given.lanes, given.scalable) != (result.lanes, result.scalable):
+        if given.is_vector and (given.lanes, given.scalable) != (result.lanes, result.scalable):
             return f"{count(result.lanes, 'lane')} or a scalar", "give all vectors the lanes of the result"
     return None
 
@@ -151,7 +151,7 @@ def _reinterpret(call: tir.Call) -> _Complaints:
 
 
 def _large_uint(call: tir.Call) -> _Complaints:
-    if parse_dtype(call.dtype).code not in ("int", "uint") or lanes_of(call.dtype) > 1:
+    if parse_dtype(call.dtype).code not in ("int", "uint") or is_vector(call.dtype):
         yield f"T.large_uint_imm is an integer, not {call.dtype}", "give it an integer dtype"
         return
     low, high = [value.value if isinstance(value, tir.IntImm) else 0 for value in call.args]

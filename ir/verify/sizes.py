@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from .. import tir
 from ..base import Node
 from ..diagnostics import count
-from ..dtype import is_bool, is_int, lanes_of
+from ..dtype import is_bool, is_int, is_vector
 from .subject import Subject
 
 
@@ -19,7 +19,7 @@ def check_sizes(subject: Subject) -> None:
     """Check the extents of parameters and allocations, and the strides and offsets of buffers."""
     for name, extents, place in _memory(subject):
         for number, size in enumerate((*extents, *_layout(place))):
-            if not (is_int(size.dtype) or is_bool(size.dtype)) or lanes_of(size.dtype) > 1:
+            if not (is_int(size.dtype) or is_bool(size.dtype)) or is_vector(size.dtype):
                 what = "an extent" if number < len(extents) else "a stride or the offset"
                 subject.report.add("E0406", f"{what} of '{name}' is {size.dtype}, not an integer", place)
         for extent in extents:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tvms.ir import make, tir
 from tvms.ir.diagnostics import TvmsError
-from tvms.ir.dtype import int_range
+from tvms.ir.dtype import int_range, with_lanes_of
 
 INTS = ["int8", "int32", "int64", "uint8", "uint32", "uint64"]
 numbers = st.integers(-(2**31), 2**31 - 1)
@@ -45,7 +45,7 @@ def test_promotion_is_symmetric(a: str, b: str, result: str) -> None:
     for node in (make.add(left, right), make.add(right, left)):
         assert isinstance(node, tir.Add)
         assert node.dtype == node.a.dtype == node.b.dtype == result
-    assert make.less(left, right).dtype == make.with_base(result, "bool")
+    assert make.less(left, right).dtype == with_lanes_of("bool", result)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ FIRST_ROUND = (
     Mutant("a lambda with one result returns no tuple", "roundtrip", "dsl/printer/expressions.py",
            "if single and len(results) == 1 else printer.tuple(results)", "if len(results) == 1 else printer.tuple(results)"),
     Mutant("a vector and a scalar are joined by a logical operator", "roundtrip", "dsl/builder/operators.py",
-           "if lanes_of(a.dtype) > 1 or lanes_of(b.dtype) > 1:", "if lanes_of(a.dtype) > 1 and lanes_of(b.dtype) > 1:"),
+           "if is_vector(a.dtype) or is_vector(b.dtype):", "if is_vector(a.dtype) and is_vector(b.dtype):"),
     Mutant("R.Shape(ndim=2) forgets its rank", "roundtrip", "dsl/builder/relax_annotations.py",
            "return relax.ShapeStructInfo(None, ndim, span=span)", "return relax.ShapeStructInfo(None, -1, span=span)"),
     Mutant("results of calls of functions are not annotated", "roundtrip", "dsl/printer/relax_functions.py",

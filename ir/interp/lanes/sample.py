@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from ... import tir
 from ...analysis.dependence import is_parallel
 from ...base import IRModule
-from ...dtype import is_float, lanes_of
+from ...dtype import is_float, is_vector
 from ...numpy_dtype import numpy_dtype
 from ...visit import walk
 from ..buffers import compile_view
@@ -194,7 +194,7 @@ def allocate_intermediates(opened: Opened, args: Sequence[Any]) -> list[Array] |
     for buffer in opened.intermediates:
         shape = [int(compile_expr(size)(frame)) for size in buffer.shape]
         kind = numpy_dtype(buffer.dtype)
-        if min(shape, default=0) < 0 or lanes_of(buffer.dtype) > 1:
+        if min(shape, default=0) < 0 or is_vector(buffer.dtype):
             return None
         arrays.append(np.full(shape, np.nan if is_float(buffer.dtype) else 1, kind))
     return arrays

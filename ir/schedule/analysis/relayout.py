@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ... import make, tir
 from ...access import detect_regions, full_region
 from ...base import GlobalVar, Node, Op
-from ...dtype import lanes_of
+from ...dtype import is_vector
 from ...equal import structural_equal
 from ...idioms import is_one
 from ...visit import rewrite, substitute, walk
@@ -76,11 +76,11 @@ class Relayout(Struct, frozen=True):
 
     def _check_vector(self, node: tir.BufferLoad | tir.BufferStore, indices: Sequence[tir.PrimExpr]) -> None:
         """Refuse an access of a vector that is not along the last dimension of the new buffer (E0544)."""
-        vectors = [index for index in node.indices if lanes_of(index.dtype) != 1]
+        vectors = [index for index in node.indices if is_vector(index.dtype)]
         others = [part for index in indices[:-1] for part in walk(index)]
         if vectors and (
             indices[-1] is not vectors[0]
-            or any(isinstance(part, tir.PrimExpr) and lanes_of(part.dtype) != 1 for part in others)
+            or any(isinstance(part, tir.PrimExpr) and is_vector(part.dtype) for part in others)
         ):
             raise OPAQUE.refuse(f"a vector of '{self.old.name}' is not along one dimension of the new layout")
 

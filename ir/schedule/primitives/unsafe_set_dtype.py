@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from ... import make, tir
 from ...base import Node, Op
 from ...buffers import data_pointer
-from ...dtype import lanes_of, with_lanes
+from ...dtype import with_lanes_of
 from ...visit import children
 from ..analysis.allocation import ALLOCATED, allocating_block, change_buffer, pointers_of
 from ..analysis.caching import ACCESSED, accessed_buffer
@@ -36,9 +36,9 @@ def unsafe_set_dtype(program: Program, block: Block, buffer_index: BufferIndex, 
 
     def cast(node: Node) -> Node:
         if isinstance(node, tir.BufferStore):
-            return replace(node, value=make.cast(node.value, with_lanes(dtype, lanes_of(node.value.dtype))))
+            return replace(node, value=make.cast(node.value, with_lanes_of(dtype, node.value.dtype)))
         assert isinstance(node, tir.BufferLoad)
-        return make.cast(replace(node, dtype=with_lanes(dtype, lanes_of(node.dtype))), node.dtype)
+        return make.cast(replace(node, dtype=with_lanes_of(dtype, node.dtype)), node.dtype)
 
     change_buffer(program, site, buffer, changed, cast)
 
