@@ -110,6 +110,18 @@ def test_a_page_is_not_written_without_runs(tmp_path: Path) -> None:
     )
 
 
+def test_a_saved_graph_is_checked_with_the_same_passes() -> None:
+    law = find_law("each_pass")
+    text = """# passes: LegalizeOps, FuseOps, FuseTIR; StaticPlanBlockMemory packed
+R.function main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+    return R.add(x, x)
+"""
+    example = law.read(Source("saved.tvms", text))
+    assert example.chains == (("LegalizeOps", "FuseOps", "FuseTIR"), ("StaticPlanBlockMemory packed",))
+    assert law.show(example).startswith("# passes: LegalizeOps, FuseOps, FuseTIR; StaticPlanBlockMemory packed\n")
+    assert law.read(Source("saved.tvms", law.show(example))).chains == example.chains
+
+
 def test_examples_that_are_not_what_they_should_be_fail_the_run() -> None:
     total = Total(checked=5000, started=10000, constructs={"Add": 1})
     assert total.faults(frozenset({"Add", "Mul"})) == [

@@ -70,7 +70,7 @@ TOGETHER = (
 SUBJECTS: tuple[tuple[Operator, tuple[str, ...]], ...] = (
     (products, (
         "AdjustMatmulOrder", "CombineParallelMatmul", "ExpandMatmulOfSum", "ReorderPermuteDimsAfterConcat",
-        "ReorderTakeAfterMatmul",
+        "ReorderTakeAfterMatmul", "ToMixedPrecision",
     )),
     (batch_norm, tuple(TRAINING)),
     (convolution, ("ConvertLayout to NHWC",)),
