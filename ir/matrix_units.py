@@ -94,12 +94,17 @@ DTYPES = {"f16": "float16", "bf16": "bfloat16", "tf32": "float32", "f32": "float
 """Dtypes in memory by PTX type."""
 
 
+def ptx_type(name: str) -> str:
+    """Return a PTX type by one of its names; `name` if there is none."""
+    return _PTX_TYPES.get(name, name)
+
+
 def product_of(call: tir.Call) -> Product:
     """Return the product that `T.ptx_mma(shape, A_layout, B_layout, A_dtype, B_dtype, C_dtype, …)` computes; E0606 if it does
     not exist.
     """
     shape, a_layout, b_layout, *types = texts(call)[:6]
-    product = PRODUCTS.get((shape, *(_PTX_TYPES.get(type_, type_) for type_ in types)))  # type: ignore[arg-type]
+    product = PRODUCTS.get((shape, *map(ptx_type, types)))  # type: ignore[arg-type]
     if product is None or (a_layout, b_layout) != ("row", "col"):
         reason = f"no matrix unit multiplies {shape} of {a_layout} {types[0]} and {b_layout} {types[1]} into {types[2]}"
         shapes = sorted({f"{name} of {a}" for name, a, b, c in PRODUCTS if a == b and c != "f16"})

@@ -12,29 +12,37 @@ from ...ir import tir
 from ...ir.diagnostics import error
 from ...ir.dtype import element_bytes
 from ...ir.visit import walk
+from ...ir.warpgroups import ALIGNMENT, warpgroup_calls
 from .kernel import Kernel, scope_of
 
 DYNAMIC = "shared.dyn"
-_ALIGNMENT = 128
+SHARED_ALIGNMENT = 128
+"""Alignment of shared memory in bytes: tensor cores need 32, and one row of all banks is 128."""
+
+
+def shared_alignment(kernel: Kernel) -> int:
+    """Return the alignment of buffers in shared memory in bytes: the swizzle of the products of warpgroups depends on addresses."""
+    return ALIGNMENT if warpgroup_calls(kernel.body) else SHARED_ALIGNMENT
 
 
 def dynamic_offsets(kernel: Kernel) -> dict[tir.Allocate, int]:
     """Return the offset of each buffer of the scope in bytes; E0606 if one has no constant size."""
     offsets: dict[tir.Allocate, int] = {}
-    end = 0
+    end, alignment = 0, shared_alignment(kernel)
     for stmt in walk(kernel.body):
         if isinstance(stmt, tir.Allocate) and scope_of(stmt.buffer_var) == DYNAMIC:
-            offsets[stmt], end = end, end + _rounded(_size(stmt))
+            offsets[stmt], end = end, end + _rounded(_size(stmt), alignment)
     return offsets
 
 
 def dynamic_bytes(kernel: Kernel) -> int:
     """Return the number of bytes that a launch of `kernel` requests."""
-    return sum(_rounded(_size(stmt)) for stmt in dynamic_offsets(kernel))
+    alignment = shared_alignment(kernel)
+    return sum(_rounded(_size(stmt), alignment) for stmt in dynamic_offsets(kernel))
 
 
-def _rounded(size: int) -> int:
-    return -(-size // _ALIGNMENT) * _ALIGNMENT
+def _rounded(size: int, alignment: int) -> int:
+    return -(-size // alignment) * alignment
 
 
 def _size(stmt: tir.Allocate) -> int:

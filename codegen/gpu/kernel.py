@@ -10,6 +10,7 @@ from ...ir.base import Node, Op
 from ...ir.diagnostics import TvmsError, error
 from ...ir.matrix_units import name_of
 from ...ir.visit import walk
+from ...ir.warpgroups import OPERATORS as OF_WARPGROUPS
 from .architectures import MOST_EXTENT, MOST_THREADS
 
 THREAD_TAGS = ("threadIdx.z", "threadIdx.y", "threadIdx.x")
@@ -19,7 +20,9 @@ SYNC = Op("tir.tvm_storage_sync")
 SHUFFLES: dict[str, str] = dict(zip(exchanges.SHUFFLES, ("idx", "up", "down", "bfly"), strict=True))
 """The calls by which threads of a warp read each other's values, with PTX's names."""
 ALLREDUCE = Op("tir.tvm_thread_allreduce")
-_ON_REGISTERS = ("ptx_mma", "ptx_ldmatrix", "mma_fill", "tvm_fill_fragment", "tvm_load_matrix_sync", "tvm_mma_sync")
+_ON_REGISTERS = (
+    "ptx_mma", "ptx_ldmatrix", "mma_fill", "tvm_fill_fragment", "tvm_load_matrix_sync", "tvm_mma_sync", *OF_WARPGROUPS,
+)  # fmt: skip
 
 
 class Axis(Node, frozen=True, eq=False):

@@ -42,6 +42,7 @@ from .rules import bind_threads
 from .simulate import simulate
 from .split import has_threads, means_threads, split_kernels, threads_as_loops
 from .warp_memory import place_warp_memory
+from .warpgroups import check_warpgroups, emulate_warpgroups
 
 STEPS = (hoist_first_steps, flatten_buffers, unroll_loops, vectorize_loops, compute_small_floats)
 """The passes that kernels share with programs for a processor, in order."""
@@ -87,6 +88,7 @@ def lower_to_kernels(
         safety += of_pointers
         kernel = place_warp_memory(expand_plain(kernel))
         check_matrix_units(kernel)
+        check_warpgroups(kernel)
         return kernel
 
     func = with_kernels(split_kernels(func, name), lambda kernel: Launch(lowered(kernel)))
@@ -146,4 +148,4 @@ def _for_target(kernel: Kernel, target: Target) -> tir.Stmt:
     if not target.order:
         has_copies = ARCHITECTURES[target.arch].number >= FIRST_WITH_COPIES
         return Launch(keep_in_registers(copy_asynchronously(kernel) if has_copies else expand_copies(kernel)))
-    return simulate(emulate_matrix_units(expand_copies(kernel)), target.order == "ascending")
+    return simulate(emulate_warpgroups(emulate_matrix_units(expand_copies(kernel))), target.order == "ascending")

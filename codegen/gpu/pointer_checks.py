@@ -33,6 +33,7 @@ from ...ir.matrix_units import (
     texts,
 )
 from ...ir.visit import walk
+from ...ir.warpgroups import PRODUCT, ROW, warpgroup_product_of
 from ..lower.bounds import CHECKED_POSITION, Bounds, Safety
 from ..lower.pointers import Pointers, constant
 from ..lower.rewriter import Rewriter, sequence
@@ -41,7 +42,7 @@ from .matrix_units import ZERO, MemoryRange, over, place_of, plus, rest, times
 from .places import domains_of
 from .warp_memory import lane_number
 
-_OPERATORS = ("ptx_cp_async", "ptx_mma", "ptx_ldmatrix", "mma_fill", "mma_store", *WHOLE_WARP)
+_OPERATORS = ("ptx_cp_async", "ptx_mma", "ptx_ldmatrix", "mma_fill", "mma_store", PRODUCT, *WHOLE_WARP)
 _Corner: TypeAlias = tuple[MemoryRange, tir.PrimExpr, int, tir.PrimExpr]
 """An element that an operator reaches: element `index + row * stride` of a place."""
 
@@ -81,6 +82,7 @@ class _Checker(Rewriter):
             "ptx_cp_async": self._copy, "ptx_mma": self._mma, "ptx_ldmatrix": self._ldmatrix, "mma_fill": self._mma_fill,
             "mma_store": self._mma_store, "tvm_fill_fragment": self._fill, "tvm_load_matrix_sync": self._move,
             "tvm_store_matrix_sync": self._move, "tvm_mma_sync": self._mma_sync,
+            PRODUCT: self._of_warpgroup,
         }  # fmt: skip
 
     def _allocate(self, stmt: tir.Allocate) -> tir.Stmt:
@@ -170,6 +172,16 @@ class _Checker(Rewriter):
         operands = (6, product.a, product.a_count), (8, product.b, product.b_count), (10, product.c, product.c_count)
         for at, kind, count in operands:
             yield from self._row(place_of(call.args[at], call.args[at + 1], DTYPES[kind]), count)
+
+    def _of_warpgroup(self, call: tir.Call) -> Iterator[_Corner]:
+        """Yield the ends of the accumulator, and of the rows of 128 bytes in which the factors start and end."""
+        product = warpgroup_product_of(call)
+        yield from self._row(place_of(call.args[10], call.args[11], "float32"), product.count)
+        for at, tile in ((6, product.a), (8, product.b)):
+            start = place_of(call.args[at], call.args[at + 1], product.dtype)
+            whole = MemoryRange(start.buffer.data, product.dtype, ZERO)
+            yield whole, times(over(start.at(0), ROW), ROW), 0, ZERO
+            yield whole, plus(times(over(start.at(tile.end), ROW), ROW), ROW - 1), 0, ZERO
 
     def _ldmatrix(self, call: tir.Call) -> Iterator[_Corner]:
         """Yield the ends of the elements of a thread and of the row that it addresses, which only the first

@@ -21,6 +21,7 @@ from msgspec import Struct
 from ...ir.files import write_whole
 
 _SECONDS = 120
+_WARNINGS = ("warning", "Performance Loss")
 
 
 class Usage(Struct, frozen=True):
@@ -35,11 +36,14 @@ class Usage(Struct, frozen=True):
 
 
 class Assembled(Struct, frozen=True):
-    """Machine code (a "cubin") and the resources of its kernels; or, in `problem`, why there is none."""
+    """Machine code (a "cubin"), the resources of its kernels, and the warnings of the assembler; or, in `problem`, why there is
+    none.
+    """
 
     image: bytes
     usage: dict[str, Usage]
     problem: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 @cache
@@ -66,7 +70,8 @@ def assemble(ptx: str, arch: str, program: str) -> Assembled:
             return Assembled(b"", {}, str(problem))
         if done.returncode:
             return Assembled(b"", {}, (done.stderr or done.stdout).strip())
-        return Assembled(image.read_bytes(), dict(_usages(done.stderr)))
+        warnings = [line for line in done.stderr.splitlines() if any(word in line for word in _WARNINGS)]
+        return Assembled(image.read_bytes(), dict(_usages(done.stderr)), "", tuple(warnings))
 
 
 def _usages(said: str) -> Iterator[tuple[str, Usage]]:

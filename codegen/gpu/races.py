@@ -34,6 +34,7 @@ from .kernel import SYNC
 from .lower import lower_to_kernels, with_threads
 from .rules import bind_threads
 from .split import has_threads
+from .warpgroup_order import WarpgroupOrder, is_product
 
 _WHOLE_WARP = (*WHOLE_WARP, "ptx_ldmatrix")
 """The operators whose accesses all threads of a warp make together."""
@@ -55,14 +56,16 @@ def find_races(
     lowered, _ = lower_to_kernels(function, entry)
     detector = _Detector()
     run(IRModule({entry: with_threads(lowered)}), entry, args, thread_order=thread_order, observer=detector)
-    return (*detector.races.values(), *detector.local.reads_of_others())
+    detector.finish()
+    return (*detector.races.values(), *detector.order.problems.values(), *detector.local.reads_of_others())
 
 
 class _AccessEvent(Struct, frozen=True):
     """An access with its launch, block and thread, and the number of preceding barriers of the block and of the warp.
 
-    An asynchronous copy writes from `began` on, the number of barriers of the block before it was begun; for other accesses
-    that is `barriers`. A `whole_warp` access is made by all threads of a warp together.
+    An asynchronous access starts at `began`, the number of barriers of the block before it was begun; for other accesses
+    that is `barriers`. A `whole_warp` access is made by all threads of a warp together. The thread has called
+    `fence.proxy.async` `proxies` times before.
     """
 
     node: Access | tir.Call
@@ -74,6 +77,7 @@ class _AccessEvent(Struct, frozen=True):
     warp_barriers: int
     began: int
     whole_warp: bool
+    proxies: int = 0
 
     @property
     def who(self) -> tuple[int, int]:
@@ -137,7 +141,7 @@ class _LocalMemory:
 class _Detector(Observer):
     def __init__(self) -> None:
         self.races: dict[tuple[int, int], Diagnostic] = {}
-        self.local = _LocalMemory()
+        self.local, self.order = _LocalMemory(), WarpgroupOrder()
         self._launch = 0
         self._inner: set[Node] = set()
         """The axes of threads inside the first one of the current launch."""
@@ -146,12 +150,17 @@ class _Detector(Observer):
         self._elements: dict[tuple[int, int], tuple[_Element, Any]] = {}
         self._copies: dict[tuple[int, int, int, int], int] = {}
         """The number of barriers of the block before each pending copy of a thread was begun, by its target."""
+        self._reads: dict[tuple[int, int, int, int], tuple[_AccessEvent, Any, range, str]] = {}
+        """The first pending read of a part of memory by a product of a thread."""
 
     def statement(self, stmt: tir.Stmt, frame: Frame) -> None:
         if _is_axis(stmt) and stmt not in self._inner:
             self._launch += 1
             self._inner = {inner for inner in walk(stmt) if _is_axis(inner) and inner is not stmt}
         call = stmt.value if isinstance(stmt, tir.Evaluate) else None
+        if isinstance(call, tir.Call) and frame.thread:
+            who = self._block(frame), thread_number(frame)
+            self.order.call(name_of(call), who, self._waits.get((*who, "block"), 0))
         if isinstance(call, tir.Call) and call.op == SYNC and isinstance(call.args[0], tir.StringImm):
             scope = "warp" if call.args[0].value == "warp" else "block"
             key = (self._block(frame), thread_number(frame), scope)
@@ -169,6 +178,7 @@ class _Detector(Observer):
                 named = access.buffer.name, indices[0]
                 if is_local:
                     self.local.access(event, access.buffer.data, pointer.memory, place, named)
+                    self.order.access(event, pointer.memory, place, named[0])
                 else:
                     self._note(event, pointer.memory, place, named)
 
@@ -177,8 +187,11 @@ class _Detector(Observer):
         if not frame.thread or is_fragment_scope(memory.scope):
             return
         start, (count,) = part.pointer.offset, part.shape
+        places = range(start, start + count * size, size)
         if memory.scope == "local":
-            for place in range(start, start + count * size, size) if kind != "read" else ():
+            if is_product(call):
+                self.order.accumulate(self._event(call, kind, frame), memory, places, _name_in(frame, memory))
+            for place in places if kind != "read" else ():
                 self.local.write(memory, place)
             return
         block, thread = self._block(frame), thread_number(frame)
@@ -187,24 +200,55 @@ class _Detector(Observer):
             return  # all threads of the warp do the same, and any other thread differs from one of two
         copy = (block, thread, id(memory), start)
         event = self._event(call, kind, frame, is_whole)
+        if is_product(call):
+            self._read_by_product(copy, event, memory, places, _name_in(frame, memory))
+            return
         if kind == "begin":
             self._copies[copy] = event.barriers
             return
         if kind == "write":
             event = replace(event, began=self._copies.pop(copy, event.barriers))
-        for place in range(start, start + count * size, size):
+        for place in places:
             self._note(event, memory, place, (_name_in(frame, memory), place // size))
+
+    def _read_by_product(
+        self, key: tuple[int, int, int, int], event: _AccessEvent, memory: Any, places: range, name: str
+    ) -> None:
+        """Note a read of a product when it begins, and another one when it is complete: it may read at any time in between."""
+        if event.kind == "begin":
+            event = replace(event, kind="read")
+            self._reads.setdefault(key, (event, memory, places, name))
+        elif key in self._reads:
+            event = replace(event, began=self._reads.pop(key)[0].began)
+        for place in places:
+            self._note(event, memory, place, (name, place // places.step))
+
+    def finish(self) -> None:
+        """Note the reads of products that no thread has waited for."""
+        for event, memory, places, name in self._reads.values():
+            for place in places:
+                self._note(event, memory, place, (name, place // places.step))
 
     def _event(self, node: Access | tir.Call, kind: Reach, frame: Frame, is_whole: bool = False) -> _AccessEvent:
         block, thread = self._block(frame), thread_number(frame)
         barriers, warp_barriers = (self._waits.get((block, thread, scope), 0) for scope in ("block", "warp"))
-        return _AccessEvent(node, kind, self._launch, thread, block, barriers, warp_barriers, barriers, is_whole)
+        proxies = self.order.proxies((block, thread))
+        return _AccessEvent(
+            node, kind, self._launch, thread, block, barriers, warp_barriers, barriers, is_whole, proxies
+        )
 
     def _note(self, event: _AccessEvent, memory: Any, place: int, named: tuple[str, int]) -> None:
         """Report the conflicts of an access with earlier ones of the element at byte `place`, and keep it."""
         element, _ = self._elements.setdefault(
             (id(memory), place), (_Element(None, {"read": {}, "update": {}}), memory)
         )
+        if (
+            element.write is not None
+            and event.kind == "read"
+            and is_product(event.node)
+            and not element.write.meets(event)
+        ):
+            self.order.check_proxy(element.write, event, named)
         others = [then for kind, events in element.since.items() if kind != event.kind for then in events.values()]
         for other in (element.write, *others):
             if other is not None and other.meets(event):

@@ -14,8 +14,9 @@ from msgspec.structs import replace
 from ...ir import tir
 from ...ir.matrix_units import is_fragment_scope
 from ...ir.visit import walk
+from ...ir.warpgroups import warpgroup_calls
 from ..lower.rewriter import Rewriter
-from ..lower.unroll import unroll_loops
+from ..lower.unroll import LIMIT, unroll_up_to
 from .kernel import Kernel, scope_of
 
 _MOST_STATEMENTS = 1024
@@ -27,7 +28,8 @@ _MOST_ELEMENTS = 256
 def keep_in_registers(kernel: Kernel) -> Kernel:
     """Return a lowered kernel with those loops unrolled whose variables index small local memory."""
     marked = _Marker(kernel).rewrite(kernel.body)
-    return replace(kernel, body=unroll_loops(tir.PrimFunc((), marked)).body)
+    limit = _MOST_ELEMENTS if warpgroup_calls(kernel.body) else LIMIT
+    return replace(kernel, body=unroll_up_to(tir.PrimFunc((), marked), limit).body)
 
 
 class _Marker(Rewriter):

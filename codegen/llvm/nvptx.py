@@ -21,8 +21,10 @@ from ...ir.base import Source
 from ...ir.diagnostics import Diagnostic, TvmsError, error
 from ...ir.dtype import element_bytes, lanes_of, with_lanes
 from ...ir.matrix_units import Fragment, fragments_in, is_fragment_scope
+from ...ir.visit import walk
+from ...ir.warpgroups import warpgroup_calls
 from ..gpu.architectures import ARCHITECTURES, LOCAL_BYTES, PARAMETER_BYTES, STATIC_SHARED_BYTES
-from ..gpu.dynamic_memory import DYNAMIC, dynamic_bytes, dynamic_offsets
+from ..gpu.dynamic_memory import DYNAMIC, dynamic_bytes, dynamic_offsets, shared_alignment
 from ..gpu.kernel import THREAD_TAGS, Kernel, scope_of, size_of
 from ..gpu.launch import parameter_bytes
 from ..names import local_name, mangle
@@ -38,8 +40,6 @@ from .shared import LLVMModule
 from .types import I32, I64, POINTER, register_type
 
 SHARED_SPACE = 3
-SHARED_ALIGNMENT = 128
-"""Alignment of shared memory in bytes: tensor cores need 32, and one row of all banks is 128."""
 WIDEST_ACCESS = 16
 """Maximum number of bytes that one instruction loads or stores."""
 _REGISTERS = {"threadIdx": "tid", "blockIdx": "ctaid"}
@@ -129,12 +129,22 @@ class DeviceEmitter(KernelEmitter):
         self._noting = module.noting
         self.builder = _FusingBuilder(self.builder.block)
         self._kernel, self._shared_bytes, self._local_bytes = kernel, 0, 0
-        self._dynamic = dynamic_offsets(kernel)
+        self._dynamic, self._alignment = dynamic_offsets(kernel), shared_alignment(kernel)
 
     @cached_property
     def fragments(self) -> dict[tir.Var, Fragment]:
         """Return the shape, dtype and kind of each fragment of the kernel."""
         return fragments_in(self._kernel.body)
+
+    @cached_property
+    def accumulators(self) -> dict[tir.Var, int]:
+        """Return the local memory of the accumulators of warpgroups, with its number of elements."""
+        used = {call.args[10] for call in warpgroup_calls(self._kernel.body)}
+        found = (stmt for stmt in walk(self._kernel.body) if isinstance(stmt, tir.Allocate) and stmt.buffer_var in used)
+        sizes = {
+            stmt.buffer_var: [part.value for part in stmt.extents if isinstance(part, tir.IntImm)] for stmt in found
+        }
+        return {data: prod(size) for data, size in sizes.items()}
 
     def special_register(self, tag: str) -> Value:
         """Return the index of this thread or block along an axis."""
@@ -208,7 +218,7 @@ class DeviceEmitter(KernelEmitter):
         module, kind = self.builder.module, ir.ArrayType(ir.IntType(8), size)
         name = module.get_unique_name(f"{self.function.name}_shared")
         variable = ir.GlobalVariable(module, kind, name, addrspace=SHARED_SPACE)
-        variable.linkage, variable.align = "internal", SHARED_ALIGNMENT
+        variable.linkage, variable.align = "internal", self._alignment
         variable.initializer = ir.Constant(kind, ir.Undefined)
         return self.builder.addrspacecast(variable, POINTER)
 
@@ -218,7 +228,8 @@ class DeviceEmitter(KernelEmitter):
         variable = module.globals.get(name)
         if variable is None:
             variable = ir.GlobalVariable(module, ir.ArrayType(ir.IntType(8), 0), name, addrspace=SHARED_SPACE)
-            variable.linkage, variable.align = "external", SHARED_ALIGNMENT
+            variable.linkage, variable.align = "external", self._alignment
+        variable.align = max(variable.align, self._alignment)
         start = self.builder.addrspacecast(variable, POINTER)
         return self.builder.gep(start, [number(I64, offset)], source_etype=ir.IntType(8))
 

@@ -19,6 +19,7 @@ from .intrinsics import ANY, Intrinsic, Table
 from .matrix_units import MATRIX_UNITS, call_symbol
 from .operators import kind_of, number
 from .types import I32, I64, POINTER
+from .warpgroups import WARPGROUPS
 
 VOID: LLVMType = ir.VoidType()
 
@@ -220,6 +221,7 @@ NVPTX: Table = {
     "tir.checked_pointer": ANY["tir.checked_pointer"],
     "tir.check": ANY["tir.check"],
     **MATRIX_UNITS,
+    **WARPGROUPS,
 }
 """The intrinsics of a GPU. Nothing else may reach LLVM, which aborts the process on intrinsics that NVPTX does not
 have.

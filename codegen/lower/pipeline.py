@@ -47,7 +47,12 @@ from .rewriter import Rewriter, copy_of, sequence
 from .uses import OFFSET_OF_PART
 
 _TRUE = tir.IntImm("bool", 1)
-_POINTERS = {"tir.tvm_access_ptr": (1,), "tir.ptx_ldmatrix": (3,), "tir.ptx_mma": (6, 8, 10)}
+_POINTERS = {
+    "tir.tvm_access_ptr": (1,),
+    "tir.ptx_ldmatrix": (3,),
+    "tir.ptx_mma": (6, 8, 10),
+    "tir.ptx_wgmma_mma_async": (6, 8, 10),
+}
 """Positions of pointers to buffers in the arguments of intrinsics; an offset in elements follows each of them."""
 
 

@@ -16,13 +16,20 @@ LIMIT = 64
 
 def unroll_loops(func: tir.PrimFunc) -> tir.PrimFunc:
     """Return `func` with its loops of kind "unrolled" unrolled, if their extent is constant and small."""
-    return replace(func, body=_Unroller().rewrite(func.body))
+    return unroll_up_to(func, LIMIT)
+
+
+def unroll_up_to(func: tir.PrimFunc, limit: int) -> tir.PrimFunc:
+    """Return `func` with its loops of kind "unrolled" unrolled, if their extent is constant and they have at most `limit` iterations,
+    counted with those of the unrolled loops around them.
+    """
+    return replace(func, body=_Unroller(limit).rewrite(func.body))
 
 
 class _Unroller(Rewriter):
-    def __init__(self) -> None:
+    def __init__(self, limit: int) -> None:
         super().__init__({tir.For: self._for, tir.Add: self.folded(make.add), tir.Mul: self.folded(make.mul)})
-        self._copies = 1
+        self._copies, self._limit = 1, limit
 
     def _for(self, stmt: tir.For) -> tir.Stmt:
         start, extent = stmt.min, stmt.extent
@@ -30,7 +37,7 @@ class _Unroller(Rewriter):
             return self.rebuild(stmt)
         if (
             not (isinstance(start, tir.IntImm) and isinstance(extent, tir.IntImm))
-            or self._copies * extent.value > LIMIT
+            or self._copies * extent.value > self._limit
             or has_jump(stmt.body)
         ):
             return replace(self.rebuild(stmt), kind=tir.ForKind.SERIAL)

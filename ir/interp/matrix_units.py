@@ -30,7 +30,7 @@ Cell: TypeAlias = tuple[int, int]
 # --- Memory that is reached by pointers ------------------------------------------------------------------------
 
 
-def _part(call: tir.Call, place: Pointer, dtype: str, offset: int, count: int) -> View:
+def part_of(call: tir.Call, place: Pointer, dtype: str, offset: int, count: int) -> View:
     """Return `count` elements from `offset` on; E0707 if they exceed the memory."""
     size = numpy_dtype(dtype).itemsize
     place = memory_of(place, call)
@@ -42,8 +42,8 @@ def _part(call: tir.Call, place: Pointer, dtype: str, offset: int, count: int) -
     return view
 
 
-def _read(frame: Frame, call: tir.Call, place: Pointer, dtype: str, offset: int, count: int) -> Array:
-    view = _part(call, place, dtype, offset, count)
+def read_part(frame: Frame, call: tir.Call, place: Pointer, dtype: str, offset: int, count: int) -> Array:
+    view = part_of(call, place, dtype, offset, count)
     frame.world.tell_reach(call, "read", view, frame)
     part = slice(view.base, view.base + count)
     if view.written is not None and not view.written[part].all():
@@ -51,8 +51,8 @@ def _read(frame: Frame, call: tir.Call, place: Pointer, dtype: str, offset: int,
     return view.flat[part].copy()
 
 
-def _write(frame: Frame, call: tir.Call, place: Pointer, dtype: str, offset: int, values: Array) -> None:
-    view = _part(call, place, dtype, offset, len(values))
+def write_part(frame: Frame, call: tir.Call, place: Pointer, dtype: str, offset: int, values: Array) -> None:
+    view = part_of(call, place, dtype, offset, len(values))
     frame.world.tell_reach(call, "write", view, frame)
     part = slice(view.base, view.base + len(values))
     frame.world.tell_overwrite(view.flat[part])
@@ -62,14 +62,14 @@ def _write(frame: Frame, call: tir.Call, place: Pointer, dtype: str, offset: int
         view.written[part] = True
 
 
-def _operands(call: tir.Call) -> Expression:
+def operands_of(call: tir.Call) -> Expression:
     return compile_all(tuple([arg for arg in call.args if isinstance(arg, tir.PrimExpr)]))
 
 
 # --- Products -------------------------------------------------------------------------------------------------
 
 
-def _multiplied(a: Array, b: Array, c: Array, ptx_type: str, is_saturating: bool = False) -> Array:
+def multiplied(a: Array, b: Array, c: Array, ptx_type: str, is_saturating: bool = False) -> Array:
     """Return `a @ b + c` as an array like `c`."""
     if c.dtype == np.int32:
         total = c.astype(np.int64) + a.astype(np.int64) @ b.astype(np.int64)
@@ -86,15 +86,15 @@ def _multiplied(a: Array, b: Array, c: Array, ptx_type: str, is_saturating: bool
 @exchange("ptx_mma")
 def _mma(call: tir.Call) -> Exchange:
     """Each thread shares the contents of its registers, and computes its own elements."""
-    product, operands = product_of(call), _operands(call)
+    product, operands = product_of(call), operands_of(call)
     a_dtype, b_dtype, c_dtype = (matrix_units.DTYPES[name] for name in (product.a, product.b, product.c))
     is_saturating = len(call.args) > 12 and bool(number(call, 12))
 
     def multiply(frame: Frame) -> Generator[Node, None, Value]:
         a, a_at, b, b_at, c, c_at = operands(frame)[6:12]
         own = (
-            _read(frame, call, a, a_dtype, a_at, product.a_count),
-            _read(frame, call, b, b_dtype, b_at, product.b_count),
+            read_part(frame, call, a, a_dtype, a_at, product.a_count),
+            read_part(frame, call, b, b_dtype, b_at, product.b_count),
         )
         lanes, lane = yield from _warp(frame, call, own)
         left, right = np.zeros((product.m, product.k), own[0].dtype), np.zeros((product.k, product.n), own[1].dtype)
@@ -104,13 +104,13 @@ def _mma(call: tir.Call) -> Exchange:
                 left[g + row, start + column] = value
             for value, row in zip(its_b, product.b_places(), strict=True):
                 right[start + row, g] = value
-        mine = _read(frame, call, c, c_dtype, c_at, product.c_count)
+        mine = read_part(frame, call, c, c_dtype, c_at, product.c_count)
         cells = [(lane // 4 + row, lane % 4 * 2 + column) for row, column in product.c_places()]
         total = np.zeros((product.m, product.n), mine.dtype)
         for cell, value in zip(cells, mine, strict=True):
             total[cell] = value
-        total = _multiplied(left, right, total, product.a, is_saturating)
-        _write(frame, call, c, c_dtype, c_at, np.array([total[cell] for cell in cells], mine.dtype))
+        total = multiplied(left, right, total, product.a, is_saturating)
+        write_part(frame, call, c, c_dtype, c_at, np.array([total[cell] for cell in cells], mine.dtype))
         return 0
 
     return multiply
@@ -119,7 +119,7 @@ def _mma(call: tir.Call) -> Exchange:
 @exchange("ptx_ldmatrix")
 def _ldmatrix(call: tir.Call) -> Exchange:
     """Each thread supplies the address of one row to the threads of its warp."""
-    load, operands = load_of(call), _operands(call)
+    load, operands = load_of(call), operands_of(call)
     row_length, size = 8 * load.packed, numpy_dtype(call.dtype).itemsize
 
     def run(frame: Frame) -> Generator[Node, None, Value]:
@@ -127,12 +127,12 @@ def _ldmatrix(call: tir.Call) -> Exchange:
         told = Pointer(shared.memory, shared.offset + shared_at * size)
         lanes, lane = yield from _warp(frame, call, told)
         for which in range(load.count):
-            rows = [_read(frame, call, lanes[8 * which + row], call.dtype, 0, row_length) for row in range(8)]
+            rows = [read_part(frame, call, lanes[8 * which + row], call.dtype, 0, row_length) for row in range(8)]
             matrix = np.stack(rows)
             row = matrix[:, lane // 4] if load.is_transposed else matrix[lane // 4]
             first = lane % 4 * 2 * load.packed
             values = row[first : first + 2 * load.packed]
-            _write(frame, call, local, call.dtype, local_at + which * 2 * load.packed, values)
+            write_part(frame, call, local, call.dtype, local_at + which * 2 * load.packed, values)
         return 0
 
     return run
@@ -160,12 +160,12 @@ def _own(frame: Frame, pointer: object, count: int) -> int:
 @intrinsic("mma_fill")
 def _mma_fill(call: tir.Call) -> Expression:
     """`(count, pointer, offset)`: zero the registers of a thread."""
-    operands = _operands(call)
+    operands = operands_of(call)
 
     def fill(frame: Frame) -> Value:
         count, local, offset = operands(frame)
         zeros = np.zeros(max(count, 0), numpy_dtype(call.dtype))
-        _write(frame, call, local, call.dtype, offset + _own(frame, call.args[1], count), zeros)
+        write_part(frame, call, local, call.dtype, offset + _own(frame, call.args[1], count), zeros)
         return 0
 
     return fill
@@ -174,14 +174,16 @@ def _mma_fill(call: tir.Call) -> Expression:
 @intrinsic("mma_store")
 def _mma_store(call: tir.Call) -> Expression:
     """`(m, n, target, source, offset, stride)`: store a thread's part of a tile of 16 × 16, two products side by side."""
-    operands = _operands(call)
+    operands = operands_of(call)
 
     def store(frame: Frame) -> Value:
         _, _, target, source, offset, stride = operands(frame)
         lane = thread_number(frame) % WARP
-        for local, value in enumerate(_read(frame, call, source, call.dtype, offset + _own(frame, call.args[3], 8), 8)):
+        for local, value in enumerate(
+            read_part(frame, call, source, call.dtype, offset + _own(frame, call.args[3], 8), 8)
+        ):
             row, column = lane // 4 + local % 4 // 2 * 8, lane % 4 * 2 + local // 4 * 8 + local % 2
-            _write(frame, call, target, call.dtype, row * stride + column, np.array([value]))
+            write_part(frame, call, target, call.dtype, row * stride + column, np.array([value]))
         return 0
 
     return store
@@ -199,9 +201,9 @@ def _tile(frame: Frame, call: tir.Call, position: int, fragment: Fragment) -> Ar
     pointer, (rows, columns) = frame[variable], fragment.shape
     views = [frame[key] for key in frame if isinstance(key, tir.Buffer) and key.data is variable]
     pitch = views[0].strides[-2] if views and len(views[0].strides) > 1 else columns
-    number = _operands(call)(frame)[position + 1 if name_of(call) == "tvm_mma_sync" else 4]
+    number = operands_of(call)(frame)[position + 1 if name_of(call) == "tvm_mma_sync" else 4]
     first = number // (pitch // columns) * rows * pitch + number % (pitch // columns) * columns
-    view = _part(call, pointer, fragment.dtype, first, (rows - 1) * pitch + columns)
+    view = part_of(call, pointer, fragment.dtype, first, (rows - 1) * pitch + columns)
     if view.written is not None:
         for row in range(rows):
             view.written[view.base + row * pitch : view.base + row * pitch + columns] = True
@@ -217,7 +219,7 @@ def _oriented(tile: Array, fragment: Fragment) -> Array:
 
 @intrinsic("tvm_fill_fragment")
 def _fill_fragment(call: tir.Call) -> Expression:
-    fragment, operands = fragment_of(call), _operands(call)
+    fragment, operands = fragment_of(call), operands_of(call)
 
     def fill(frame: Frame) -> Value:
         frame[call.args[0]].memory.fragment = fragment
@@ -230,7 +232,7 @@ def _fill_fragment(call: tir.Call) -> Expression:
 @intrinsic("tvm_load_matrix_sync", "tvm_store_matrix_sync")
 def _move_fragment(call: tir.Call) -> Expression:
     """`(fragment, m, n, k, index, pointer, stride, layout)`."""
-    fragment, operands = fragment_of(call), _operands(call)
+    fragment, operands = fragment_of(call), operands_of(call)
     is_load = name_of(call) == "tvm_load_matrix_sync"
     is_turned = fragment.kind == "accumulator" and matrix_units.texts(call)[-1] == "col_major"
 
@@ -242,9 +244,9 @@ def _move_fragment(call: tir.Call) -> Expression:
             frame[call.args[0]].memory.fragment = fragment
         for row, line in enumerate(lines):
             if is_load:
-                line[...] = _read(frame, call, pointer, fragment.dtype, row * stride, len(line))
+                line[...] = read_part(frame, call, pointer, fragment.dtype, row * stride, len(line))
             else:
-                _write(frame, call, pointer, fragment.dtype, row * stride, line)
+                write_part(frame, call, pointer, fragment.dtype, row * stride, line)
         return 0
 
     return move
@@ -262,7 +264,7 @@ def _mma_sync(call: tir.Call) -> Expression:
         sums = Fragment(a.m, a.n, a.k, "accumulator", c_dtype)
         left, right = _oriented(_tile(frame, call, 2, a), a), _oriented(_tile(frame, call, 4, b), b)
         kind = matrix_units.WMMA_TYPES[a.dtype][2]
-        _tile(frame, call, 0, sums)[...] = _multiplied(left, right, _tile(frame, call, 6, sums).copy(), kind)
+        _tile(frame, call, 0, sums)[...] = multiplied(left, right, _tile(frame, call, 6, sums).copy(), kind)
         return 0
 
     return multiply
@@ -298,16 +300,16 @@ def _copies_of(frame: Frame) -> _Copies:
 @intrinsic("ptx_cp_async")
 def _copy(call: tir.Call) -> Expression:
     """`(target, offset, source, offset, bytes)` and optionally whether to copy or to write zeros."""
-    operands, size = _operands(call), numpy_dtype(call.dtype).itemsize
+    operands, size = operands_of(call), numpy_dtype(call.dtype).itemsize
 
     def copy(frame: Frame) -> Value:
         target, target_at, source, source_at, length, *rest = operands(frame)
         count = length // size
         values = np.zeros(count, numpy_dtype(call.dtype))
         if not rest or rest[0]:
-            values = _read(frame, call, source, call.dtype, source_at, count)
-        frame.world.tell_reach(call, "begin", _part(call, target, call.dtype, target_at, count), frame)
-        _copies_of(frame).open.append(lambda: _write(frame, call, target, call.dtype, target_at, values))
+            values = read_part(frame, call, source, call.dtype, source_at, count)
+        frame.world.tell_reach(call, "begin", part_of(call, target, call.dtype, target_at, count), frame)
+        _copies_of(frame).open.append(lambda: write_part(frame, call, target, call.dtype, target_at, values))
         return 0
 
     return copy
@@ -327,7 +329,7 @@ def _commit(call: tir.Call) -> Expression:
 @intrinsic("ptx_wait_group")
 def _wait(call: tir.Call) -> Expression:
     """Wait until at most the given number of groups are pending."""
-    operands = _operands(call)
+    operands = operands_of(call)
 
     def wait(frame: Frame) -> Value:
         (left,) = operands(frame)

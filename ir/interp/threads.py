@@ -27,7 +27,7 @@ from .scalars import Value
 Body: TypeAlias = Callable[[Frame], Iterable[Node]]
 Exchange: TypeAlias = Callable[[Frame], Generator[Node, None, Value]]
 
-_MATRIX = ("tir.ptx_mma", "tir.ptx_ldmatrix")
+_MATRIX = ("tir.ptx_mma", "tir.ptx_ldmatrix", "tir.ptx_wgmma_mma_async")
 _WARP = SHUFFLES + _MATRIX
 
 _rules: dict[str, Callable[[tir.Call], Exchange]] = {}

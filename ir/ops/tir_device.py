@@ -55,6 +55,14 @@ ROWS = (
         "ptx_ldmatrix", "trans:constant num:constant type:text local_ptr:handle local_offset:index smem_ptr:handle smem_offset:index", "first", "opaque",
         "PTX's `ldmatrix`.",
     ),
+    Intrinsic(
+        "ptx_wgmma_mma_async", f"{_MMA} a_leading:constant a_stride:constant b_leading:constant b_stride:constant", "first", "opaque",
+        "PTX's `wgmma.mma_async`: start a product of a warpgroup; offsets of its factors in shared memory are in bytes.",
+    ),
+    Intrinsic("ptx_wgmma_fence", "", "void", "opaque", "PTX's `wgmma.fence`: let products use the registers that were changed before."),
+    Intrinsic("ptx_wgmma_commit_group", "", "void", "opaque", "PTX's `wgmma.commit_group`."),
+    Intrinsic("ptx_wgmma_wait_group", "num:constant", "void", "opaque", "PTX's `wgmma.wait_group`: wait until at most num groups are pending."),
+    Intrinsic("ptx_fence_proxy_async", "", "void", "opaque", "PTX's `fence.proxy.async`: let asynchronous products read shared memory that was written before."),
     Intrinsic("ptx_ldg32", "*args:any", "first", "pure", "PTX's `ld.global.nc` under a condition.", in_script=False),
     Intrinsic(
         "mma_store", "m:constant n:constant dst_ptr:handle src_ptr:handle src_offset:index dst_stride:index", "first", "opaque", "Store the result of `ptx_mma`."

@@ -428,6 +428,16 @@ def ptx_mma_sp(dtype: typing.Any, shape: builtins.str, A_layout: builtins.str, B
     """PTX's `mma.sp.sync` with a sparse matrix."""
 def ptx_ldmatrix(dtype: typing.Any, trans: typing.Any, num: typing.Any, type: builtins.str, local_ptr: typing.Any, local_offset: tvms.ir.tir.PrimExpr | builtins.int, smem_ptr: typing.Any, smem_offset: tvms.ir.tir.PrimExpr | builtins.int) -> tvms.ir.tir.PrimExpr:
     """PTX's `ldmatrix`."""
+def ptx_wgmma_mma_async(dtype: typing.Any, shape: builtins.str, A_layout: builtins.str, B_layout: builtins.str, A_dtype: builtins.str, B_dtype: builtins.str, C_dtype: builtins.str, multiplicand_a: typing.Any, a_index: tvms.ir.tir.PrimExpr | builtins.int, multiplicand_b: typing.Any, b_index: tvms.ir.tir.PrimExpr | builtins.int, accumulator: typing.Any, c_index: tvms.ir.tir.PrimExpr | builtins.int, a_leading: typing.Any, a_stride: typing.Any, b_leading: typing.Any, b_stride: typing.Any) -> tvms.ir.tir.PrimExpr:
+    """PTX's `wgmma.mma_async`: start a product of a warpgroup; offsets of its factors in shared memory are in bytes."""
+def ptx_wgmma_fence() -> tvms.ir.tir.PrimExpr:
+    """PTX's `wgmma.fence`: let products use the registers that were changed before."""
+def ptx_wgmma_commit_group() -> tvms.ir.tir.PrimExpr:
+    """PTX's `wgmma.commit_group`."""
+def ptx_wgmma_wait_group(num: typing.Any) -> tvms.ir.tir.PrimExpr:
+    """PTX's `wgmma.wait_group`: wait until at most num groups are pending."""
+def ptx_fence_proxy_async() -> tvms.ir.tir.PrimExpr:
+    """PTX's `fence.proxy.async`: let asynchronous products read shared memory that was written before."""
 def ptx_ldg32(dtype: typing.Any, *args: typing.Any) -> tvms.ir.tir.PrimExpr:
     """PTX's `ld.global.nc` under a condition."""
 def mma_store(dtype: typing.Any, m: typing.Any, n: typing.Any, dst_ptr: typing.Any, src_ptr: typing.Any, src_offset: tvms.ir.tir.PrimExpr | builtins.int, dst_stride: tvms.ir.tir.PrimExpr | builtins.int) -> tvms.ir.tir.PrimExpr:
