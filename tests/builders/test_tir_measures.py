@@ -61,11 +61,21 @@ T.prim_func f(A: T.Buffer((8,), "float32"), n: T.int32):
             A[i] = A[i] * A[i + 1 - 1] * 2.0 + 1.0
 """
     branches = tvms.parse(text)["f"]
-    assert analysis.estimate_tir_flops(branches.body) == 8 * (1 + 3)
+    assert analysis.estimate_tir_flops(branches.body) == 8 * 3
+    text = """
+T.prim_func f(A: T.Buffer((8,), "float32"), n: T.int32):
+    for i in range(8):
+        for j in range(i + 1):
+            if T.min(i, n) < j and A[j] * 2.0 > 1.0:
+                A[j] = T.Select(A[i] > 0.0, A[i] * A[i], A[i] + 1.0 - A[j])
+"""
+    triangle = tvms.parse(text)["f"]
+    assert analysis.estimate_tir_flops(triangle) == 8 * 8 * 2
+    assert analysis.estimate_tir_flops(triangle.with_attr("estimated_flops", 72)) == 72
     unknown = tvms.parse(
         'T.prim_func f(A: T.Buffer((8,), "float32"), n: T.int32):\n    for i in range(n):\n        A[i] = 1.0\n'
     )
-    with pytest.raises(ValueError, match="the length n of the loop over 'i' is unknown"):
+    with pytest.raises(ValueError, match="the extent n of the loop over 'i' has no upper bound"):
         analysis.estimate_tir_flops(unknown)
 
 

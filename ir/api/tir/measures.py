@@ -6,14 +6,14 @@ from collections import defaultdict
 from math import prod
 
 from ... import tir
+from ...analysis.const_bounds import const_bounds
 from ...base import IRModule
 from ...deep import deep
 from ...diagnostics import TvmsError
-from ...dtype import lanes_of, parse_dtype
+from ...dtype import int_range, lanes_of, parse_dtype
 from ...intern import has_effects
 from ...passes.transform import Pass, PassContext, module_pass
 from ...programs import as_module
-from ...simplify import simplify
 from ...verify import verify
 from ...visit import children, walk
 
@@ -101,36 +101,54 @@ def OOBChecker() -> Pass:
 
 @deep
 def estimate_tir_flops(stmt_or_mod: tir.Stmt | tir.PrimFunc | IRModule) -> float:
-    """Return the number of arithmetic operations of a program. Index arithmetic does not count.
+    """Return the number of arithmetic operations of a program, as TVM counts them.
 
-    Of the branches of a condition, the longer one counts. Raises ValueError if the length of a loop is unknown.
+    Sums, products, divisions, minima and maxima of any dtype count, but not comparisons, calls, and the arithmetic of indices.
+    Of branches, the longer one counts; a loop whose extent varies counts with its largest extent. The attribute
+    "estimated_flops" of a function replaces the count. Raises ValueError if the extent of a loop has no upper bound.
     """
     if isinstance(stmt_or_mod, tir.Stmt):
-        return float(_operations(stmt_or_mod))
+        return float(_operations(stmt_or_mod, {}))
     functions = as_module(stmt_or_mod).functions.values()
-    return float(sum(_operations(function.body) for function in functions if isinstance(function, tir.PrimFunc)))
+    return float(sum(_flops(function) for function in functions if isinstance(function, tir.PrimFunc)))
 
 
-def _operations(node: object) -> int:
+def _flops(function: tir.PrimFunc) -> int:
+    estimate = function.attrs.get("estimated_flops")
+    if isinstance(estimate, tir.IntImm):
+        return estimate.value
+    return estimate if isinstance(estimate, int) else _operations(function.body, {})
+
+
+def _operations(node: object, domains: dict[tir.Var, tir.Range]) -> int:
+    def of(*parts: object) -> int:
+        return sum(_operations(part, domains) for part in parts)
+
     match node:
         case tir.For():
-            extent = simplify(node.extent)
-            if not isinstance(extent, tir.IntImm):
-                raise ValueError(f"the length {extent} of the loop over '{node.loop_var.name}' is unknown")
-            return extent.value * _operations(node.body)
-        case tir.Block():
-            return sum(_operations(part) for part in (node.init, node.body))
+            domains[node.loop_var] = tir.Range(node.min, node.extent)
+            extent = const_bounds(node.extent, domains).max
+            if extent >= int_range(node.extent.dtype)[1]:
+                message = f"the extent {node.extent} of the loop over '{node.loop_var.name}' has no upper bound"
+                raise ValueError(message)
+            return max(extent, 0) * of(node.body)
         case tir.BlockRealize():
-            return _operations(node.block)
+            return of(node.block)
+        case tir.Block():
+            return of(node.init, node.body)
         case tir.BufferStore():
-            return _operations(node.value)
+            return of(node.value)
         case tir.IfThenElse():
-            return _operations(node.condition) + max(_operations(node.then_case), _operations(node.else_case))
-        case tir.BufferLoad() | tir.Buffer() | None:
+            return of(node.condition) + max(of(node.then_case), of(node.else_case))
+        case tir.Select():
+            return of(node.condition) + max(of(node.true_value), of(node.false_value))
+        case tir.And() | tir.Or():
+            return of(node.a, node.b)
+        case tir.CmpOp() | tir.BufferLoad() | tir.Buffer() | tir.Evaluate():
             return 0
-        case tir.Call() | tir.BinaryOp() | tir.Not() | tir.Select():
-            return 1 + sum(map(_operations, children(node)))
+        case tir.BinaryOp():
+            return 1 + of(node.a, node.b)
         case tir.Stmt() | tir.PrimExpr():
-            return sum(map(_operations, children(node)))
+            return of(*children(node))
         case _:
             return 0
