@@ -1,5 +1,5 @@
 """Vectorization: loops of kind "vectorized" become vector statements if that is equivalent, otherwise plain
-loops, which LLVM may vectorize.
+loops, which LLVM may vectorize. A loop over `T.vscale()` times a constant becomes scalable vectors.
 
 A loop is vectorized if all its statements are stores of elementwise computations, and no
 iteration accesses what another one writes. (TVM: `VectorizeLoop`, which assumes the latter.)
@@ -12,10 +12,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...ir import tir
+from ...ir import make, tir
 from ...ir.analysis.const_bounds import const_bounds
 from ...ir.base import Op
-from ...ir.dtype import is_index, is_vector, lanes_of, with_lanes, with_lanes_of
+from ...ir.diagnostics import TvmsError
+from ...ir.dtype import is_index, is_vector, lanes_of, parse_dtype, with_lanes_of
 from ...ir.equal import structural_equal
 from ...ir.visit import substitute, walk
 from .bounds import CHECKED_INDEX
@@ -79,22 +80,17 @@ class _Vectorizer(Rewriter):
         rules: dict[type[Any], Callable[[Any], Any]] = {
             tir.Add: self._sum, tir.Sub: self._difference, tir.Mul: self._product, tir.BufferLoad: self._load, tir.BufferStore: self._store,
             tir.Select: self._select, tir.Cast: self._cast, tir.Not: self._not, tir.Call: self._call,
-            tir.Let: self._let, tir.IfThenElse: self._if, **dict.fromkeys((tir.And, tir.Or), self._both),
+            tir.Let: self._let, tir.LetStmt: self._let_statement, tir.IfThenElse: self._if, **dict.fromkeys((tir.And, tir.Or), self._both),
             **dict.fromkeys((tir.IntImm, tir.FloatImm), lambda node: node),
             **dict.fromkeys((tir.Div, tir.Mod, tir.FloorDiv, tir.FloorMod, tir.Min, tir.Max), self._binary),
             **dict.fromkeys((tir.EQ, tir.NE, tir.LT, tir.LE, tir.GT, tir.GE), self._binary),
         }  # fmt: skip
         super().__init__(rules)
-        extent = loop.extent
-        if not isinstance(extent, tir.IntImm) or not 1 < extent.value <= MAX_LANES:
-            raise _Declined(f"its extent is not a constant from 2 to {MAX_LANES}")
-        self._loop, self._lanes = loop, extent.value
+        self._loop, self._places = loop, _places(loop)
         self._mask: tir.PrimExpr | None = None
         self._domains = domains
-        self._count = tir.IntImm("int32", extent.value)
-        dtype = with_lanes(loop.loop_var.dtype, self._lanes)
-        one = tir.IntImm(loop.loop_var.dtype, 1)
-        self.values[loop.loop_var] = tir.Ramp(dtype, loop.min, one, self._count)
+        self._count = self._places.lanes
+        self.values[loop.loop_var] = self._places
 
     def run(self) -> tir.Stmt:
         """Return the vector statements for the loop."""
@@ -145,15 +141,15 @@ class _Vectorizer(Rewriter):
         bounds = const_bounds(load.indices[0], self._domains)
         return isinstance(size, tir.IntImm) and bounds.min >= 0 and bounds.max < size.value
 
-    def _widen(self, value: tir.PrimExpr, lanes: int) -> tir.PrimExpr:
-        if lanes == 1 or lanes_of(value.dtype) == lanes:
+    def _widen(self, value: tir.PrimExpr) -> tir.PrimExpr:
+        if is_vector(value.dtype):
             return value
-        return tir.Broadcast(with_lanes(value.dtype, lanes), value, self._count)
+        return tir.Broadcast(with_lanes_of(value.dtype, self._places.dtype), value, self._count)
 
     def _operands(self, *operands: tir.PrimExpr) -> list[tir.PrimExpr]:
         rewritten = [self.rewrite(operand) for operand in operands]
-        lanes = max(lanes_of(operand.dtype) for operand in rewritten)
-        return [self._widen(operand, lanes) for operand in rewritten]
+        some = any(is_vector(operand.dtype) for operand in rewritten)
+        return [self._widen(operand) for operand in rewritten] if some else rewritten
 
     def _binary(self, node: tir.BinaryOp) -> tir.PrimExpr:
         if self._mask is not None and isinstance(node, _DIVISIONS) and not isinstance(node.b, tir.IntImm):
@@ -178,7 +174,7 @@ class _Vectorizer(Rewriter):
         value = self.rewrite(node.value)
         if isinstance(value, tir.Ramp) and node.dtype == "int64" and value.base.dtype == "int32":
             base, stride = tir.Cast("int64", value.base), tir.Cast("int64", value.stride)
-            return tir.Ramp(with_lanes("int64", self._lanes), base, _constant(stride), value.lanes)
+            return tir.Ramp(with_lanes_of("int64", value.dtype), base, _constant(stride), value.lanes)
         return replace(node, dtype=with_lanes_of(node.dtype, value.dtype), value=value)
 
     def _not(self, node: tir.Not) -> tir.PrimExpr:
@@ -186,25 +182,45 @@ class _Vectorizer(Rewriter):
         return replace(node, dtype=value.dtype, a=value)
 
     def _call(self, node: tir.Call) -> tir.PrimExpr:
-        if not uses(node.args, {self._loop.loop_var}):
+        if not uses(node.args, set(self.values)):
             return node
         if node.op == _IF_THEN_ELSE:
             return self._choice(node)
-        if node.op == CHECKED_INDEX and not uses(node.args[:1], {self._loop.loop_var}) and self._mask is None:
+        if node.op == CHECKED_INDEX and self._is_one_check(node):
             return substitute(node, {self._loop.loop_var: self._loop.min})  # one check for all lanes
-        if not isinstance(node.op, Op) or node.op.name.removeprefix("tir.") not in _ELEMENTWISE:
+        if not (isinstance(node.op, Op) and node.op.name.removeprefix("tir.") in _ELEMENTWISE) and not _is_bit_cast(
+            node
+        ):
             raise _Declined(f"'{getattr(node.op, 'name', 'a call')}' is not computed lane by lane")
         if self._mask is not None and node.op in _SHIFTS and not isinstance(node.args[1], tir.IntImm):
             raise _Declined("a masked lane could shift by a negative count")
         args = self._operands(*(arg for arg in node.args if isinstance(arg, tir.PrimExpr)))
         return replace(node, dtype=with_lanes_of(node.dtype, args[0].dtype), args=tuple(args))
 
+    def _is_one_check(self, node: tir.Call) -> bool:
+        """Return whether the check of an index is the same for all lanes."""
+        bound = set(self.values) - {self._loop.loop_var}
+        return self._mask is None and not uses(node.args[:1], {self._loop.loop_var}) and not uses(node.args, bound)
+
     def _let(self, node: tir.Let) -> tir.PrimExpr:
         value = self.rewrite(node.value)
-        if lanes_of(value.dtype) > lanes_of(node.value.dtype):
-            raise _Declined(f"the variable '{node.var.name}' differs between lanes")
+        var = self._bound(node.var, value)
         body = self.rewrite(node.body)
-        return replace(node, dtype=body.dtype, value=value, body=body)
+        return replace(node, dtype=body.dtype, var=var, value=value, body=body)
+
+    def _let_statement(self, stmt: tir.LetStmt) -> tir.Stmt:
+        if self._mask is not None:
+            raise _Declined(f"the variable '{stmt.var.name}' is bound under a condition")
+        value = self.rewrite(stmt.value)
+        return replace(stmt, var=self._bound(stmt.var, value), value=value, body=self.rewrite(stmt.body))
+
+    def _bound(self, var: tir.Var, value: tir.PrimExpr) -> tir.Var:
+        """Return the variable for `value`: a vector if its values differ between lanes."""
+        if not is_vector(value.dtype) or is_vector(var.dtype):
+            return var
+        vector = replace(var, dtype=value.dtype, type_annotation=None)
+        self.values[var] = vector
+        return vector
 
     def _choice(self, node: tir.Call) -> tir.PrimExpr:
         """Compute both sides of a choice per lane, each masked by the condition."""
@@ -215,7 +231,7 @@ class _Vectorizer(Rewriter):
             return replace(node, dtype=yes.dtype, args=(mask, yes, no))
         chosen = self._masked(mask, lambda: self.rewrite(yes))
         other = self._masked(tir.Not(mask.dtype, mask), lambda: self.rewrite(no))
-        values = [self._widen(value, self._lanes) for value in (chosen, other)]
+        values = [self._widen(value) for value in (chosen, other)]
         return tir.Select(values[0].dtype, mask, values[0], values[1], span=node.span)
 
     def _load(self, node: tir.BufferLoad) -> tir.PrimExpr:
@@ -223,7 +239,7 @@ class _Vectorizer(Rewriter):
         if node.predicate is not None or is_vector(node.dtype):
             raise _Declined("it contains vectors")
         if self._mask is not None:
-            index = self._widen(index, self._lanes)
+            index = self._widen(index)
         return replace(node, dtype=with_lanes_of(node.dtype, index.dtype), indices=(index,), predicate=self._mask)
 
     def _store(self, node: tir.BufferStore) -> tir.Stmt:
@@ -232,8 +248,27 @@ class _Vectorizer(Rewriter):
             raise _Declined("it contains vectors")
         if not is_vector(index.dtype):
             raise _Declined(f"all lanes store to one element of '{node.buffer.name}'")
-        value = self._widen(value, lanes_of(index.dtype))
+        value = self._widen(value)
         return replace(node, indices=(index,), value=value, predicate=self._mask)
+
+
+def _places(loop: tir.For) -> tir.Ramp:
+    """Return the values of the loop variable as a vector."""
+    try:
+        found = make.ramp(loop.min, make.const(1, loop.loop_var.dtype), loop.extent)
+    except TvmsError:
+        found = None
+    if not isinstance(found, tir.Ramp) or lanes_of(found.dtype) > MAX_LANES:
+        raise _Declined(f"its extent is not a constant from 2 to {MAX_LANES}")
+    return found
+
+
+def _is_bit_cast(node: tir.Call) -> bool:
+    """Return whether `node` reads the bits of a scalar as one of the same size."""
+    if node.op != Op("tir.reinterpret") or not isinstance(value := node.args[0], tir.PrimExpr):
+        return False
+    given, wanted = parse_dtype(value.dtype), parse_dtype(node.dtype)
+    return given.bits == wanted.bits and "handle" not in (given.code, wanted.code)
 
 
 def _constant(stride: tir.Cast) -> tir.PrimExpr:
