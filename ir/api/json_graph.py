@@ -11,20 +11,23 @@ from base64 import b64decode, b64encode
 from enum import Enum
 from typing import Any, cast
 
-from .. import base, relax, tir
+from msgspec import Struct
+
+from .. import base, relax, te, tir
 from ..base import Node
 from ..deep import deep
 from ..diagnostics import error
 from ..numpy_dtype import numpy_dtype
+from ..te.tensor import Operation
 
-_ROOMS: dict[str, Any] = {"base": base, "tir": tir, "relax": relax}
+_ROOMS: dict[str, Any] = {"base": base, "tir": tir, "relax": relax, "te": te}
 _OUTSIDE = ("span", "trivia")
 """Fields that are not part of the program."""
 
 
 @deep
 def save_json(node: Any) -> str:
-    """Return a program, a node, or a container of nodes as JSON, without comments and source positions.
+    """Return a program, a node, a tensor of `te`, or a container of these as JSON, without comments and source positions.
 
     Raises TypeError for other values.
     """
@@ -50,13 +53,13 @@ def load_json(json_str: str) -> Any:
 class _Writer:
     def __init__(self) -> None:
         self.nodes: list[dict[str, Any]] = []
-        self._numbers: dict[Node, int] = {}
+        self._numbers: dict[Struct, int] = {}
 
     def value(self, value: Any) -> Any:
         match value:
             case None | bool() | int() | float() | str():
                 return value
-            case Node():
+            case Node() | Operation():
                 return {"node": self._number(value)}
             case list() | tuple():
                 return [self.value(item) for item in cast("tuple[Any, ...]", value)]
@@ -72,7 +75,7 @@ class _Writer:
             case _:
                 raise TypeError(f"{value!r} is not a part of a program")
 
-    def _number(self, node: Node) -> int:
+    def _number(self, node: Struct) -> int:
         if node not in self._numbers:
             kind = type(node)
             fields = {name: self.value(getattr(node, name)) for name in kind.__struct_fields__ if name not in _OUTSIDE}
@@ -83,10 +86,12 @@ class _Writer:
 
 class _Reader:
     def __init__(self) -> None:
-        self.nodes: list[Node] = []
+        self.nodes: list[Struct] = []
 
-    def node(self, entry: dict[str, Any]) -> Node:
-        return _kind(entry["kind"], Node)(**{name: self.value(value) for name, value in entry["fields"].items()})
+    def node(self, entry: dict[str, Any]) -> Struct:
+        return _kind(entry["kind"], Node, Operation)(
+            **{name: self.value(value) for name, value in entry["fields"].items()}
+        )
 
     def value(self, value: Any) -> Any:
         match value:
@@ -111,10 +116,10 @@ def _name(kind: type) -> str:
     return f"{room}.{kind.__name__}"
 
 
-def _kind(name: str, base: type) -> Any:
-    """Return the class with this `_name` if it is a subclass of `base`; KeyError otherwise."""
+def _kind(name: str, *bases: type) -> Any:
+    """Return the class with this `_name` if it is a subclass of one of `bases`; KeyError otherwise."""
     room, _, own = name.partition(".")
     found: Any = getattr(_ROOMS[room], own, None)
-    if not (isinstance(found, type) and issubclass(found, base)):
+    if not (isinstance(found, type) and issubclass(found, bases)):
         raise KeyError(name)
     return cast("Any", found)

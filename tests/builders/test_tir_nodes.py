@@ -155,6 +155,21 @@ def test_programs_are_json_and_back() -> None:
     )
 
 
+def test_computed_tensors_are_json_and_back() -> None:
+    n = te.size_var("n")
+    x, y = te.placeholder((n, 16), name="x"), te.placeholder((16, 4), name="y")
+    k = te.reduce_axis((0, 16), "k")
+    with te.tag_scope(tag="gemm"):
+        z = te.compute((n, 4), lambda i, j: te.sum(x[i, k] * y[k, j], k), "z", attrs={"layers": [1, 2]})
+    doubled = te.extern((n, 4), [z], lambda ins, outs: tir.call_packed("double", ins[0], outs[0]), name="doubled")
+    loaded = load_json(save_json([x, y, z, doubled]))
+    assert loaded[2].op.tag == "gemm"
+    assert loaded[2].op.attrs == {"layers": (1, 2)}
+    assert loaded[2].op.input_tensors == loaded[:2]
+    expected = te.create_prim_func([x, y, z, doubled])
+    assert_structural_equal(te.create_prim_func(loaded), expected, map_free_vars=True)
+
+
 def test_a_module_takes_functions_and_leaves_others_alone() -> None:
     module = tvms.parse(TEXT)
     other = module.with_attr("version", 1)
