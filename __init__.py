@@ -208,6 +208,7 @@ _ALIASES = {
     "tvms.support.cc": "tvms.ir.api.contrib.cc",
     "tvms.support.utils": "tvms.ir.api.contrib.utils",
     "tvms.target": "tvms.codegen.current_target",
+    "tvms.target.codegen": "tvms.codegen.llvm.questions",
     "tvms.te": "tvms.ir.api.te",
     "tvms.testing": "tvms.dsl.testing",
     "tvms.testing.env": "tvms.dsl.testing.env",

@@ -128,6 +128,10 @@ class Op(Node, frozen=True, eq=False):
 
     name: str
 
+    def same_as(self, other: object) -> bool:
+        """Whether `other` is the same operator."""
+        return isinstance(other, Op) and self.name == other.name
+
     @staticmethod
     def get(op_name: str) -> Op:
         """Return the operator or intrinsic that is registered as `op_name`; TvmsError E0301 if there is none."""

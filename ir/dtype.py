@@ -76,6 +76,10 @@ OLDER_DTYPES = {"e4m3_float8": "float8_e4m3fn", "e5m2_float8": "float8_e5m2"}
 """Names of dtypes in TVM before 0.20, and today."""
 
 
+DEFAULT_WIDTHS = {"int": "int32", "uint": "uint32", "float": "float32"}
+"""Dtypes that Python programs may write without their width (TVM: `DataType("int")`)."""
+
+
 def current_dtype(name: str) -> str:
     """Return the name of a dtype today, as `float8_e4m3fnx4` for `e4m3_float8x4`."""
     scalar, x, lanes = name.partition("8x")

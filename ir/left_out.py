@@ -161,7 +161,6 @@ LEFT_OUT = {
     "target.adreno": _HARDWARE,
     "target.arm_cpu": _HARDWARE,
     "target.bifrost": _HARDWARE,
-    "target.codegen": "tvms.emit prints LLVM IR, assembly and PTX",
     "target.datatype": "tvms computes with the dtypes of the language only",
     "target.hexagon": _HARDWARE,
     "target.intel_graphics": _HARDWARE,

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from . import tir
 from .base import Op, Span
 from .diagnostics import ArgumentError, Diagnostic, error
-from .dtype import MAX_LANES, DType, int_range, is_dtype, is_float, parse_dtype, same_lanes
+from .dtype import DEFAULT_WIDTHS, MAX_LANES, DType, int_range, is_dtype, is_float, parse_dtype, same_lanes
 
 Operand: TypeAlias = tir.PrimExpr | float | bool
 """An expression, or a Python number that becomes a constant."""
@@ -57,6 +57,7 @@ def const(value: float | bool, dtype: str | None = None, span: Span | None = Non
     The default dtypes are TVM's: bool, int32 (int64 for values that int32 cannot hold), float32 (float64), the own dtype of
     NumPy's scalars. A float is truncated to an integer dtype. Raises E0231 for a value that `dtype` cannot hold, E0233 for a dtype without constants.
     """
+    dtype = DEFAULT_WIDTHS.get(dtype or "", dtype)
     own = getattr(value, "dtype", None)
     if dtype is None and own is not None and getattr(value, "ndim", None) == 0:
         dtype = str(own)
@@ -189,7 +190,7 @@ def cast(value: Operand, dtype: str, span: Span | None = None) -> tir.PrimExpr:
 
     Handles, and vectors with another number of lanes, cannot be cast: E0233.
     """
-    value = to_expr(value, span)
+    value, dtype = to_expr(value, span), DEFAULT_WIDTHS.get(dtype, dtype)
     if value.dtype == dtype:
         return value
     source, target = parse_dtype(value.dtype), dtype_of(dtype, span)

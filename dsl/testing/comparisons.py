@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...ir.api.arith import Analyzer
+from ...ir.equal import structural_equal
 
 
 def assert_prim_expr_equal(lhs: Any, rhs: Any) -> None:
-    """Raise ValueError unless two expressions are proven to be equal (TVM: `tvm.testing.assert_prim_expr_equal`)."""
-    if not Analyzer().can_prove_equal(lhs, rhs):
+    """Raise ValueError unless two expressions are the same or proven to be equal (TVM: `tvm.testing.assert_prim_expr_equal`)."""
+    if not structural_equal(lhs, rhs) and not Analyzer().can_prove_equal(lhs, rhs):
         raise ValueError(f"{lhs} and {rhs} are not proven to be equal")
 
 

@@ -248,9 +248,9 @@ def select(condition: Operand, a: Operand, b: Operand, span: Span | None = None)
 # --- Calls ----------------------------------------------------------------------------------------------------
 
 
-def likely(condition: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """Mark `condition` as likely true."""
-    condition = to_expr(condition, span)
+def likely(cond: Operand, span: Span | None = None) -> tir.PrimExpr:
+    """Mark a condition as likely true."""
+    condition = to_expr(cond, span)
     if isinstance(condition, tir.IntImm):
         return condition
     return call("tir.likely", (condition,), condition.dtype, span)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from .. import make, tir
 from ..base import Op
-from ..dtype import is_float, lanes_of, parse_dtype
+from ..dtype import DEFAULT_WIDTHS, is_float, lanes_of, parse_dtype
 from ..promote import operand, operands
 
 Value: TypeAlias = tir.PrimExpr | tir.IterVar | int | float | bool
@@ -18,7 +18,9 @@ Value: TypeAlias = tir.PrimExpr | tir.IterVar | int | float | bool
 
 def var(name: str = "tindex", dtype: str = "int32") -> tir.Var:
     """Return a new variable (TVM: `te.var`)."""
-    return tir.Var(dtype, name)
+    if not isinstance(name, str):  # type: ignore[reportUnnecessaryIsInstance]  # callers are not all type-checked
+        raise TypeError(f"expected the name of a variable, got {name!r}")
+    return tir.Var(DEFAULT_WIDTHS.get(dtype, dtype), name)
 
 
 def size_var(name: str = "size", dtype: str = "int32") -> tir.SizeVar:
@@ -195,9 +197,21 @@ def unary(name: str) -> Callable[[Value], tir.PrimExpr]:
 
 exp, log, sqrt, rsqrt, tanh, sigmoid, erf = map(unary, ("exp", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "erf"))
 sin, cos, tan, sinh, cosh, asin, acos, atan = map(unary, ("sin", "cos", "tan", "sinh", "cosh", "asin", "acos", "atan"))
-asinh, acosh, atanh, floor, ceil, trunc, round = map(
-    unary, ("asinh", "acosh", "atanh", "floor", "ceil", "trunc", "round")
-)
+asinh, acosh, atanh = map(unary, ("asinh", "acosh", "atanh"))
+
+
+def _rounding(name: str, fold: Callable[[tir.PrimExpr, None], tir.PrimExpr]) -> Callable[[Value], tir.PrimExpr]:
+    def apply(value: Value) -> tir.PrimExpr:
+        node = operand(value)
+        return fold(node, None) if isinstance(node, tir.FloatImm) else call(name, node)
+
+    apply.__name__ = name
+    apply.__doc__ = f"The intrinsic `T.{name}` of a value; constants are folded."
+    return apply
+
+
+floor, ceil = _rounding("floor", make.floor), _rounding("ceil", make.ceil)
+trunc, round = _rounding("trunc", make.trunc), _rounding("round", make.round_even)
 
 
 def power(a: Value, b: Value) -> tir.PrimExpr:

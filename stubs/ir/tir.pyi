@@ -112,13 +112,13 @@ class IntImm(PrimExpr, frozen=True, eq=False):
     def __bool__(self) -> bool:
         return bool(self.value)
     def __init__(self, dtype: builtins.str, value: builtins.int) -> None:
-        """An integer constant."""
+        """An integer constant; TvmsError E0233 for another dtype."""
 
 
 class FloatImm(PrimExpr, frozen=True, eq=False):
     value: float
     def __init__(self, dtype: builtins.str, value: builtins.float) -> None:
-        """A floating-point constant."""
+        """A floating-point constant; TvmsError E0233 for another dtype."""
 
 
 class StringImm(PrimExpr, frozen=True, eq=False):
@@ -291,7 +291,7 @@ class Let(PrimExpr, frozen=True, eq=False):
     value: PrimExpr
     body: PrimExpr
     def __init__(self, var: tvms.ir.tir.PrimExpr, value: tvms.ir.tir.PrimExpr | tvms.ir.tir.IterVar | builtins.int | builtins.float | builtins.bool, body: tvms.ir.tir.PrimExpr | tvms.ir.tir.IterVar | builtins.int | builtins.float | builtins.bool) -> None:
-        """`body`, in which `var` has the value `value`."""
+        """`body`, in which `var` has the value `value`; TvmsError E0407 if their dtypes differ."""
 
 
 class Call(PrimExpr, frozen=True, eq=False):
@@ -375,7 +375,10 @@ class Buffer(Indexed["PrimExpr", "BufferStore"], Node, frozen=True, eq=False):
     attrs: Attrs = {}
     """What the tile level says about it, such as `layout`."""
     def __init__(self, shape: typing.Any, dtype: builtins.str | None = None, name: builtins.str = 'buffer', data: tvms.ir.tir.PrimExpr | None = None, strides: collections.abc.Sequence[tvms.ir.tir.PrimExpr | tvms.ir.tir.IterVar | builtins.int | builtins.float | builtins.bool] | None = None, elem_offset: tvms.ir.tir.PrimExpr | tvms.ir.tir.IterVar | builtins.int | builtins.float | builtins.bool | None = None, scope: builtins.str = '', data_alignment: builtins.int = -1, offset_factor: builtins.int = 0, buffer_type: builtins.str = '', axis_separators: collections.abc.Sequence[builtins.int] | None = None) -> None:
-        """A buffer of `shape` over `data`, or over its own memory (TVM: `tir.decl_buffer`)."""
+        """A buffer of `shape` over `data`, or over its own memory (TVM: `tir.decl_buffer`).
+
+        Raises ValueError if `axis_separators` are not increasing numbers of dimensions.
+        """
     READ: typing.Any
     WRITE: typing.Any
 
@@ -437,8 +440,8 @@ class LetStmt(Stmt, frozen=True, eq=False):
     var: Var
     value: PrimExpr
     body: Stmt
-    def __init__(self, *args: typing.Any, **keywords: typing.Any) -> None:
-        """LetStmt Its arguments are var, value, body."""
+    def __init__(self, var: tvms.ir.tir.PrimExpr, value: tvms.ir.tir.PrimExpr | tvms.ir.tir.IterVar | builtins.int | builtins.float | builtins.bool, body: tvms.ir.tir.Stmt) -> None:
+        """`body`, in which `var` has the value `value`; TvmsError E0407 if their dtypes differ."""
 
 
 class AttrStmt(Stmt, frozen=True, eq=False):

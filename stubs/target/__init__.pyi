@@ -8,6 +8,7 @@ from tvms.codegen.current_target import TargetKind as TargetKind
 from tvms.codegen.current_target import create as create
 from tvms.codegen.current_target import cuda as cuda
 from tvms.codegen.current_target import default_target as default_target
+from tvms.target import codegen as codegen
 from tvms.target import detect_target as detect_target
 from tvms.target import tag as tag
 from tvms.target import target as target

@@ -118,7 +118,10 @@ from tvms.ir.te.expr import cos as cos
 from tvms.ir.te.expr import cosh as cosh
 from tvms.ir.te.create_prim_func import create_prim_func as create_prim_func
 def decl_buffer(*args: typing.Any, **keywords: typing.Any) -> typing.Any:
-    """A buffer of `shape` over `data`, or over its own memory (TVM: `tir.decl_buffer`)."""
+    """A buffer of `shape` over `data`, or over its own memory (TVM: `tir.decl_buffer`).
+
+    Raises ValueError if `axis_separators` are not increasing numbers of dimensions.
+    """
 from tvms.ir.te.expr import equal as equal
 from tvms.ir.te.expr import erf as erf
 from tvms.ir.te.expr import exp as exp

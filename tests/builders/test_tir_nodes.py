@@ -204,3 +204,59 @@ def test_a_module_takes_functions_and_leaves_others_alone() -> None:
 def test_the_default_dtype_of_a_constant_holds_it(value: float, dtype: str) -> None:
     assert tir.const(value).dtype == dtype
     assert tir.const(value, "float64").dtype == "float64"
+
+
+@pytest.mark.parametrize(
+    ("make", "kind", "message"),
+    [
+        (lambda: tir.FloatImm("int32", 1.0), tvms.TvmsError, "a FloatImm has a floating-point dtype, not int32"),
+        (lambda: tir.IntImm("float32", 1), tvms.TvmsError, "an IntImm has an integer dtype or bool, not float32"),
+        (lambda: tir.Let(tir.Var("x", "int8"), tir.Var("y", "int16"), 0), tvms.TvmsError, "'x' is int8, but its value is int16"),
+        (
+            lambda: tir.LetStmt(tir.Var("x", "float32"), tir.Var("y", "int32"), tir.Evaluate(0)),
+            tvms.TvmsError, "'x' is float32, but its value is int32",
+        ),
+        (lambda: tir.Var(1, "int32"), TypeError, "expected the name of a variable, got 1"),  # type: ignore[arg-type]
+        (
+            lambda: tir.decl_buffer((4,), axis_separators=[1, 2], name="A"), ValueError,
+            "axis_separators [1, 2] of buffer 'A' are not increasing numbers from 0 to 1",
+        ),
+        (
+            lambda: tir.decl_buffer((4, 4), axis_separators=[2, 1], name="A"), ValueError,
+            "axis_separators [2, 1] of buffer 'A' are not increasing numbers from 0 to 2",
+        ),
+    ],
+)  # fmt: skip
+def test_constructors_refuse_arguments_that_do_not_fit(make: Any, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind) as caught:
+        make()
+    assert (
+        caught.value.diagnostics[0].message if isinstance(caught.value, tvms.TvmsError) else str(caught.value)
+    ) == message
+
+
+@pytest.mark.parametrize(("written", "dtype"), [("int", "int32"), ("uint", "uint32"), ("float", "float32")])
+def test_python_programs_may_omit_the_width_of_a_dtype(written: str, dtype: str) -> None:
+    assert (
+        te.var("x", written).dtype == tir.const(1, written).dtype == te.var("y", "int8").astype(written).dtype == dtype
+    )
+
+
+def test_roundings_of_constants_are_folded() -> None:
+    for function, value in ((te.floor, -3), (te.ceil, -2), (te.trunc, -2), (te.round, -2)):
+        folded = function(te.const(-2.5, "float32"))
+        assert (type(folded), folded.dtype, folded.value) == (tvms.ir.tir.FloatImm, "float32", value)
+    assert str(te.ceil(te.var("x", "float32"))) == "T.ceil(x)"
+
+
+def test_operators_are_the_same_if_their_names_are() -> None:
+    call = tir.call_extern("int32", "f", 1)
+    assert call.op.same_as(tvms.ir.Op.get("tir.call_extern"))
+    assert not call.op.same_as(tvms.ir.Op.get("tir.tvm_call_packed"))
+    assert not call.op.same_as("tir.call_extern")
+
+
+def test_llvm_has_a_version() -> None:
+    from tvms.target.codegen import llvm_version_major
+
+    assert llvm_version_major() >= 18

@@ -8,6 +8,8 @@ from typing import Any
 from ... import make, te, tir
 from ...base import GlobalVar, Op
 from ...building.values import plain_nodes
+from ...diagnostics import error
+from ...dtype import is_bool, is_dtype, is_float, is_int
 from ..constructor import Constructor, constructor, plain_node
 
 
@@ -32,13 +34,19 @@ def SizeVar(name: str, dtype: str = "int32", ty: str | None = None) -> tir.SizeV
 
 @constructor(tir.IntImm)
 def IntImm(dtype: str, value: int) -> tir.PrimExpr:
-    """An integer constant."""
+    """An integer constant; TvmsError E0233 for another dtype."""
+    if not (is_dtype(dtype) and (is_int(dtype) or is_bool(dtype))):
+        raise error("E0233", f"an IntImm has an integer dtype or bool, not {dtype}", help="use FloatImm for floats")
     return make.const(int(value), dtype)
 
 
 @constructor(tir.FloatImm)
 def FloatImm(dtype: str, value: float) -> tir.PrimExpr:
-    """A floating-point constant."""
+    """A floating-point constant; TvmsError E0233 for another dtype."""
+    if not (is_dtype(dtype) and is_float(dtype)):
+        raise error(
+            "E0233", f"a FloatImm has a floating-point dtype, not {dtype}", help="use IntImm for integers and bool"
+        )
     return make.const(float(value), dtype)
 
 
@@ -85,9 +93,22 @@ def Select(condition: te.Value, true_value: te.Value, false_value: te.Value) -> 
 
 @constructor(tir.Let)
 def Let(var: tir.PrimExpr, value: te.Value, body: te.Value) -> tir.PrimExpr:
-    """`body`, in which `var` has the value `value`."""
+    """`body`, in which `var` has the value `value`; TvmsError E0407 if their dtypes differ."""
     inner = te.operand(body)
-    return tir.Let(inner.dtype, plain_node(var), te.operand(value, var.dtype), inner)
+    return tir.Let(inner.dtype, *binding(var, value), inner)
+
+
+def binding(var: tir.PrimExpr, value: te.Value) -> tuple[tir.Var, tir.PrimExpr]:
+    """Return a variable and its value as nodes; TvmsError E0407 if their dtypes differ."""
+    name: tir.Var = plain_node(var)
+    bound = te.operand(value, name.dtype)
+    if bound.dtype != name.dtype:
+        message, help = (
+            f"'{name.name}' is {name.dtype}, but its value is {bound.dtype}",
+            f'convert it, as in value.astype("{name.dtype}")',
+        )
+        raise error("E0407", message, help=help)
+    return name, bound
 
 
 @constructor(tir.Ramp)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from ... import make, te, tir
@@ -10,7 +11,7 @@ from ...base import Attrs
 from ...buffers import data_pointer
 from ...building.values import plain_nodes
 from ..constructor import condition, constructor, node_constructor, plain_node
-from .expressions import range_of
+from .expressions import binding, range_of
 
 _ALIGNMENT = 64
 """Default alignment in bytes."""
@@ -39,12 +40,17 @@ BufferRegion = node_constructor(tir.BufferRegion, region=_ranges)
 DeclBuffer = node_constructor(tir.DeclBuffer)
 Evaluate = node_constructor(tir.Evaluate)
 IfThenElse = node_constructor(tir.IfThenElse, condition=condition)
-LetStmt = node_constructor(tir.LetStmt)
 MatchBufferRegion = node_constructor(tir.MatchBufferRegion)
 ProducerRealize = node_constructor(tir.ProducerRealize, bounds=_ranges, condition=condition)
 ProducerStore = node_constructor(tir.ProducerStore)
 SeqStmt = node_constructor(tir.SeqStmt)
 While = node_constructor(tir.While, condition=condition)
+
+
+@constructor(tir.LetStmt)
+def LetStmt(var: tir.PrimExpr, value: te.Value, body: tir.Stmt) -> tir.LetStmt:
+    """`body`, in which `var` has the value `value`; TvmsError E0407 if their dtypes differ."""
+    return tir.LetStmt(*binding(var, value), plain_node(body))
 
 
 def is_buffer_var(obj: object) -> bool:
@@ -111,8 +117,16 @@ def decl_buffer(
     buffer_type: str = "",
     axis_separators: Sequence[int] | None = None,
 ) -> tir.Buffer:
-    """A buffer of `shape` over `data`, or over its own memory (TVM: `tir.decl_buffer`)."""
+    """A buffer of `shape` over `data`, or over its own memory (TVM: `tir.decl_buffer`).
+
+    Raises ValueError if `axis_separators` are not increasing numbers of dimensions.
+    """
     sizes = plain_node(shape if isinstance(shape, tuple | list) else (shape,))
+    limits = [0, *(axis_separators or ()), len(sizes)]
+    if any(first > second for first, second in pairwise(limits)):
+        raise ValueError(
+            f"axis_separators {limits[1:-1]} of buffer '{name}' are not increasing numbers from 0 to {len(sizes)}"
+        )
     elements = dtype or "float32"
     index = sizes[0].dtype if sizes else "int32"
     if elem_offset is None and offset_factor:

@@ -274,8 +274,8 @@ def q_multiply_shift_per_axis(x: tvms.ir.tir.PrimExpr | builtins.int, y: tvms.ir
     """`q_multiply_shift` with a left and a right shift."""
 def if_then_else(cond: typing.Any, t: tvms.ir.tir.PrimExpr | builtins.float, f: tvms.ir.tir.PrimExpr | builtins.float, *, dtype: typing.Any = None) -> tvms.ir.tir.PrimExpr:
     """`T.if_then_else(condition, a, b)`: evaluates only one side."""
-def likely(condition: typing.Any) -> tvms.ir.tir.PrimExpr:
-    """Mark `condition` as likely true."""
+def likely(cond: typing.Any) -> tvms.ir.tir.PrimExpr:
+    """Mark a condition as likely true."""
 def reinterpret(*args: typing.Any, dtype: typing.Any = None) -> tvms.ir.tir.PrimExpr:
     """`T.reinterpret("int32", x)`, or `T.reinterpret(x, dtype="int32")`: the bits of `x` as another dtype."""
 def large_uint_imm(dtype: typing.Any, low: typing.Any, high: typing.Any) -> tvms.ir.tir.PrimExpr:

@@ -38,6 +38,7 @@ from tvms.ir.tir import StringImm as StringImm
 from tvms.ir.tir import Sub as Sub
 from tvms.ir.tir import Var as Var
 from tvms.ir.api.tir.expressions import add as add
+from tvms.ir.api.tir.expressions import binding as binding
 from tvms.ir.api.tir.expressions import multiply as multiply
 from tvms.ir.api.tir.expressions import range_of as range_of
 from tvms.ir.api.tir.expressions import subtract as subtract
