@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -41,7 +41,7 @@ def make_inputs(function: tir.PrimFunc, sizes: Mapping[str, int], seed: int) -> 
             reason = f"parameter '{buffer.name}' has strides; only contiguous arguments can be generated"
             raise error("E0806", reason, None, "tune the function with a contiguous buffer")
         shape = [_value(size, sizes, buffer.name) for size in buffer.shape]
-        found.append(_array(shape, buffer.dtype, random))
+        found.append(random_array(shape, buffer.dtype, random))
     return found
 
 
@@ -69,10 +69,11 @@ def _value(size: tir.PrimExpr, sizes: Mapping[str, int], name: str) -> int:
 def _scalar(param: tir.Var, sizes: Mapping[str, int], random: np.random.Generator) -> Any:
     if param.name in sizes:
         return sizes[param.name]
-    return _array([], param.dtype, random).item()
+    return random_array([], param.dtype, random).item()
 
 
-def _array(shape: list[int], dtype: str, random: np.random.Generator) -> Any:
+def random_array(shape: Sequence[int], dtype: str, random: np.random.Generator) -> Any:
+    """Return a random array: floats uniform in [-0.5, 0.5), integers from 0 to 3."""
     kind, count = numpy_dtype(dtype), prod(shape)
     values = (
         random.random(count, np.float32) - 0.5

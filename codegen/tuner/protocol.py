@@ -75,6 +75,38 @@ class Batch(Struct, frozen=True, tag=True):
     best: float = 1.0
 
 
+class Build(Struct, frozen=True, tag=True):
+    """A module to compile into a file at `path`."""
+
+    program: str
+    tensors: bytes
+    target: str
+    path: str
+
+
+class Call(Struct, frozen=True, tag=True):
+    """Calls of the function of a compiled module, with random arguments of these dtypes and shapes: `repeat` repetitions of `number` calls,
+    or of as many as take `min_repeat_ms`, for each of `alloc_repeat` sets of arguments.
+    """
+
+    path: str
+    arguments: tuple[tuple[str, tuple[int, ...]], ...]
+    number: int = 3
+    repeat: int = 1
+    min_repeat_ms: float = 100
+    alloc_repeat: int = 1
+    is_flushed: bool = False
+    """Whether the caches are emptied before each repetition."""
+
+
+class Jobs(Struct, frozen=True, tag=True):
+    """Jobs that need no workload, of which `at_once` run at a time. The outcome of each has the seconds of its calls."""
+
+    jobs: tuple[Build | Call, ...]
+    limits: Limits
+    at_once: int = 1
+
+
 def typical(values: tuple[float, ...]) -> float:
     """Return the first quartile of some times: other work on the machine disturbs it less than the median."""
     return sorted(values)[len(values) // 4]

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from ...ir.diagnostics import error
-from .protocol import Batch, Outcome, Workload, receive, send
+from .protocol import Batch, Jobs, Outcome, Workload, receive, send
 
 _PROGRAM = "import tvms; from tvms.codegen.tuner.worker import serve; serve()"
 
@@ -31,34 +31,14 @@ class Runner(Protocol):
         ...
 
 
-class LocalRunner:
-    """Measures in a worker process; if that ends, a new one takes over, and the trial that was running counts as a crash."""
+class WorkerProcess:
+    """A worker (`worker.serve`), which is started when it is needed, and ends with this process."""
 
     def __init__(self) -> None:
         self.process: subprocess.Popen[bytes] | None = None
-        self._workloads: dict[str, Workload] = {}
-
-    def open(self, workload: Workload) -> Outcome:
-        """See `Runner`."""
-        self._workloads[workload.key] = workload
-        return self._ask(workload) or Outcome("crash", "the worker ended")
-
-    def measure(self, batch: Batch) -> Iterator[tuple[int, Outcome]]:
-        """See `Runner`."""
-        left = set(range(len(batch.programs)))
-        stream = self._send(batch)
-        while left:
-            found = receive(stream, tuple[int, Outcome]) if stream is not None else None
-            if found is None:
-                for number in sorted(left):
-                    yield number, Outcome("crash", "the worker ended")
-                self._restart()
-                return
-            left.discard(found[0])
-            yield found
 
     def close(self) -> None:
-        """See `Runner`."""
+        """End the process."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
@@ -68,16 +48,26 @@ class LocalRunner:
                         stream.close()
             self.process = None
 
-    def _restart(self) -> None:
-        self.close()
-        for workload in list(self._workloads.values()):
-            self.open(workload)
-
-    def _ask(self, request: Workload) -> Outcome | None:
+    def ask(self, request: Workload) -> Outcome | None:
+        """Return the answer to a workload; None if the process ended."""
         stream = self._send(request)
         return None if stream is None else receive(stream, Outcome)
 
-    def _send(self, request: Workload | Batch) -> Any:
+    def ask_all(self, request: Batch | Jobs, count: int) -> Iterator[tuple[int, Outcome]]:
+        """Yield the outcomes of the `count` parts of a request with their positions; the process is gone if it ended."""
+        left = set(range(count))
+        stream = self._send(request)
+        while left:
+            found = receive(stream, tuple[int, Outcome]) if stream is not None else None
+            if found is None:
+                self.close()
+                for number in sorted(left):
+                    yield number, Outcome("crash", "the worker ended")
+                return
+            left.discard(found[0])
+            yield found
+
+    def _send(self, request: Workload | Batch | Jobs) -> Any:
         process = self.process or self._start()
         assert process.stdin is not None
         try:
@@ -101,3 +91,32 @@ class LocalRunner:
                 "check the limits of this machine",
             ) from None
         return self.process
+
+
+class LocalRunner:
+    """Measures in a worker process; if that ends, a new one takes over, and the trial that was running counts as a crash."""
+
+    def __init__(self) -> None:
+        self._worker = WorkerProcess()
+        self._workloads: dict[str, Workload] = {}
+
+    @property
+    def process(self) -> subprocess.Popen[bytes] | None:
+        """The worker process, if there is one."""
+        return self._worker.process
+
+    def open(self, workload: Workload) -> Outcome:
+        """See `Runner`."""
+        self._workloads[workload.key] = workload
+        return self._worker.ask(workload) or Outcome("crash", "the worker ended")
+
+    def measure(self, batch: Batch) -> Iterator[tuple[int, Outcome]]:
+        """See `Runner`."""
+        yield from self._worker.ask_all(batch, len(batch.programs))
+        if self._worker.process is None:
+            for workload in list(self._workloads.values()):
+                self.open(workload)
+
+    def close(self) -> None:
+        """See `Runner`."""
+        self._worker.close()

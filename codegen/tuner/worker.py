@@ -10,12 +10,11 @@ import fcntl
 import gc
 import os
 import select
-import signal
 import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -35,7 +34,9 @@ from ..machine import core_count
 from ..runtime.executable import compile
 from ..runtime.prim_entry import PrimEntry
 from .estimating import SIMULATED, estimated, is_estimated
-from .protocol import Batch, Limits, Outcome, Workload, receive, send, typical, write_all
+from .forks import forked, read_until
+from .jobs import run_jobs
+from .protocol import Batch, Jobs, Limits, Outcome, Workload, receive, send, typical, write_all
 from .spaces import FUNCTION
 from .trial import READY, TOO_SLOW, Prepared, arguments_of, build, failure, restrict, results_of, run_trial, timed
 
@@ -47,13 +48,6 @@ _KEPT = 1 << 30
 """Bytes of arguments of workloads that are ready."""
 _TURN = 60.0
 """Seconds to wait for other measurements on this machine."""
-_DEATHS = {
-    signal.SIGPROF: ("timeout", TOO_SLOW),
-    signal.SIGSEGV: ("crash", "it accessed memory outside of its arguments"),
-    signal.SIGBUS: ("crash", "it accessed memory outside of its arguments"),
-    signal.SIGKILL: ("out of memory", "the system ended it, probably for want of memory"),
-    signal.SIGXCPU: ("timeout", "it took too much processor time"),
-}
 
 
 class Opened(Struct, frozen=True):
@@ -75,7 +69,7 @@ def _serve() -> None:
     known: dict[str, Workload] = {}
     prepared: dict[str, Prepared] = {}
     while True:
-        request = receive(sys.stdin.buffer, Workload | Batch)
+        request = receive(sys.stdin.buffer, Workload | Batch | Jobs)
         match request:
             case Workload():
                 known[request.key] = request
@@ -88,6 +82,9 @@ def _serve() -> None:
                 if request.key not in prepared:
                     return  # the baseline ran before, but does not now
                 for number, outcome in run_batch(request, prepared[request.key]):
+                    send(answers, (number, outcome))
+            case Jobs():
+                for number, outcome in run_jobs(request):
                     send(answers, (number, outcome))
             case _:
                 return
@@ -111,8 +108,8 @@ def _bytes_of(ready: Prepared) -> int:
 
 def open_workload(workload: Workload) -> tuple[Outcome, Prepared | None]:
     """Return the outcome of the baseline of a workload, and what its trials need if that ran."""
-    handle, child = _forked(partial(_probe, workload))
-    data, ended = _read_until(handle, child, time.monotonic() + 4 * workload.limits.seconds)
+    handle, child = forked(partial(_probe, workload))
+    data, ended = read_until(handle, child, time.monotonic() + 4 * workload.limits.seconds)
     if not data:
         return ended or Outcome("crash", "the process of the baseline failed"), None
     opened = msgspec.msgpack.decode(data, type=Opened)
@@ -237,7 +234,7 @@ def run_batch(batch: Batch, prepared: Prepared) -> Iterator[tuple[int, Outcome]]
 
 def _start(number: int, program: str, prepared: Prepared, batch: Batch) -> _Running:
     wait, go = os.pipe()
-    tell, child = _forked(partial(_begin, program, prepared, batch, wait, go))
+    tell, child = forked(partial(_begin, program, prepared, batch, wait, go))
     os.close(wait)
     return _Running(number, child, tell, go, time.monotonic() + prepared.workload.limits.seconds)
 
@@ -250,7 +247,7 @@ def _begin(program: str, prepared: Prepared, batch: Batch, wait: int, go: int, t
 def _finish(trial: _Running, first: bytes | None, limits: Limits) -> Outcome:
     """Return the outcome of a trial: `first` are the bytes of it that were read, None if its time is up."""
     deadline = 0.0 if first is None else trial.deadline
-    data, ended = _read_until(trial.tell, trial.child, deadline)
+    data, ended = read_until(trial.tell, trial.child, deadline)
     os.close(trial.go)
     if ended is not None and ended.status == "timeout" and ended.message != TOO_SLOW:
         return Outcome("timeout", f"it took more than {limits.seconds:g} s")
@@ -272,47 +269,3 @@ def _alone() -> Generator[None]:
             except BlockingIOError:
                 time.sleep(1e-3)
         yield
-
-
-# --- Processes --------------------------------------------------------------------------------------------------
-
-
-def _forked(work: Callable[[int], object]) -> tuple[int, int]:
-    """Run `work(pipe)` in a fork of this process; return the other end of the pipe, and the number of the process."""
-    tell, own = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.close(tell)
-            work(own)
-        finally:
-            os._exit(1)
-    os.close(own)
-    return tell, child
-
-
-def _read_until(handle: int, child: int, deadline: float) -> tuple[bytes, Outcome | None]:
-    """Return what a child writes until it ends, and how it ended if that was not by itself; kill it at the deadline."""
-    parts: list[bytes] = []
-    is_late = False
-    while not is_late:
-        left = deadline - time.monotonic()
-        readable, _, _ = select.select([handle], [], [], max(left, 0))
-        if not readable:
-            is_late = True
-            break
-        part = os.read(handle, 1 << 20)
-        if not part:
-            break
-        parts.append(part)
-    os.close(handle)
-    if is_late:
-        os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
-    if is_late:
-        return b"", Outcome("timeout", "it took too long")
-    if os.WIFSIGNALED(status):
-        number = signal.Signals(os.WTERMSIG(status))
-        known = _DEATHS.get(number, ("crash", f"it was ended by {number.name}"))
-        return b"", Outcome(*known)
-    return b"".join(parts), None
