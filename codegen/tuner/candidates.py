@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import log2, prod
+from collections.abc import Iterator, Sequence
+from itertools import product
+from math import isqrt, log2, prod
 from random import Random
 from typing import Any
 
@@ -22,6 +23,8 @@ from ...ir.schedule.trace import Trace
 from .spaces import FUNCTION, Space, key_of
 
 _SEEDS = 1 << 30
+_DRAWS = 16
+"""Attempts to draw a schedule, which tells what a space draws."""
 
 
 class Draft(Struct, frozen=True, eq=False):
@@ -74,6 +77,42 @@ def mutate(draft: Draft, random: Random) -> Draft | None:
     draws = list(draft.draws)
     draws[place] = draws[place].with_decision(decision)
     return Draft(draft.space, tuple(draws))
+
+
+def all_drafts(module: IRModule, space: Space, random: Random, target: str) -> Iterator[Draft]:
+    """Yield a draft for each combination of decisions of a space; none if no schedule of it can be drawn. A space whose draws depend on
+    others has more.
+    """
+    first = next(
+        (made for _ in range(_DRAWS) if isinstance(made := draw(module, space, random, target), Candidate)), None
+    )
+    draws = () if first is None else first.draft().draws
+    for decisions in product(*map(_decisions, draws)) if first is not None else ():
+        yield Draft(space, tuple([drawn.with_decision(one) for drawn, one in zip(draws, decisions, strict=True)]))
+
+
+def _decisions(instruction: Instruction) -> list[Any]:
+    """Return all decisions of a draw, as far as one of them shows them: computed locations are those up to it, and one more."""
+    decision = instruction.decision
+    if instruction.primitive.name == "sample_categorical":
+        return list(range(len(instruction.arguments["candidates"])))
+    if isinstance(decision, int):
+        return list(range(-2, decision + 2))
+    if instruction.primitive.name != "sample_perfect_tile":
+        return [decision]
+    largest = instruction.arguments.get("max_innermost_factor", 16)
+    return [factors for factors in _tiles(prod(decision), len(decision)) if not 0 < largest < factors[-1]]
+
+
+def _tiles(extent: int, n: int) -> Iterator[tuple[int, ...]]:
+    """Yield all `n` factors whose product is `extent`."""
+    if n == 1:
+        yield (extent,)
+        return
+    low = [number for number in range(1, isqrt(extent) + 1) if extent % number == 0]
+    for first in sorted({*low, *(extent // number for number in low)}):
+        for rest in _tiles(extent // first, n - 1):
+            yield (first, *rest)
 
 
 def make(module: IRModule, draft: Draft, target: str) -> Candidate | str:

@@ -1,56 +1,51 @@
 """Evolutionary search over the schedules of the spaces of one workload (TVM: `EvolutionarySearch`).
 
-A cost model chooses among mutated candidates: LightGBM's regression trees where it is installed (extra `tune`), else ridge regression on
-products of two numbers.
+A cost model chooses among mutated candidates. The other strategies need none: "replay-trace" draws all candidates, and "grid" tries
+all decisions in their order.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Sequence
-from importlib import import_module
-from importlib.util import find_spec
-from itertools import combinations_with_replacement
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
 from random import Random
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ...ir.base import IRModule
 from ...ir.schedule.text import ScheduleText
-from .candidates import Candidate, Draft, draw, make, mutate
+from .candidates import Candidate, Draft, all_drafts, draw, make, mutate
+from .cost_model import Model, SpaceModels
 from .spaces import Space
 
+STRATEGIES = ("evolutionary", "replay-trace", "grid")
+"""Ways to choose the schedules to measure."""
 _POOL = 8
 """Mutated drafts for each candidate that is measured."""
 _PARENTS = 12
 """Number of the fastest candidates that are mutated."""
-_FRESH = 0.25
+FRESH = 0.25
 """Share of a batch that is drawn, and measured whatever the cost model expects."""
 _ATTEMPTS = 12
 """Attempts to complete a batch: draws may be refused or repeat earlier ones."""
-_LEAST = 8
-"""Number of measurements from which a model predicts."""
-_TREES = 24
-"""Number of measurements from which trees are used."""
-_PENALTY = 0.01
-"""Penalty of the squared weights of ridge regression."""
-_WORST = 64.0
-"""Relative time of slower schedules, and of those that failed."""
 
 
 class Search:
     """Proposes candidates and learns from their times. The same seed and times give the same proposals."""
 
-    def __init__(self, module: IRModule, spaces: tuple[Space, ...], target: str, seed: int) -> None:
+    def __init__(
+        self, module: IRModule, spaces: tuple[Space, ...], target: str, seed: int, strategy: str = "evolutionary", model: Model | None = None,
+        fresh: float = FRESH,
+    ) -> None:  # fmt: skip
+        """`strategy` is one of `STRATEGIES`, `model` the learned one if it is None, and `fresh` the share of a batch that is drawn."""
         self.module, self.target = module, target
-        self._spaces, self._random = spaces, Random(seed)
+        self._spaces, self._random, self._strategy, self._fresh = spaces, Random(seed), strategy, fresh
+        self._grid = self._all_drafts()
         self._seen: set[str] = set()
         self._suggested: list[Candidate] = []
         self._tried: set[tuple[str, tuple[Any, ...]]] = set()
         """The decisions of drafts that were applied, by space."""
-        self._models: defaultdict[str, CostModel] = defaultdict(CostModel)
+        self._model = model or SpaceModels()
         self.measured: list[tuple[float, Candidate]] = []
         """Candidates with their times, fastest first."""
         self.refusals: Counter[str] = Counter()
@@ -72,8 +67,9 @@ class Search:
         chosen, self._suggested = self._suggested[:count], self._suggested[count:]
         attempts = _ATTEMPTS
         while len(chosen) < count and attempts:
-            attempts -= 1
-            for option in self._options(count - len(chosen)):
+            options = self._options(count - len(chosen))
+            attempts = attempts - 1 if self._strategy != "grid" else len(options)
+            for option in options:
                 made = self._made(option)
                 if made is not None and made.key not in self._seen:
                     self._seen.add(made.key)
@@ -84,7 +80,7 @@ class Search:
 
     def learn(self, candidate: Candidate, time: float) -> None:
         """Take the time of a candidate relative to the baseline; infinity if it failed."""
-        self._models[candidate.space.name].add(candidate.draft().numbers(), time)
+        self._model.learn(candidate, time)
         if time < float("inf"):
             self.measured.append((time, candidate))
             self.measured.sort(key=lambda found: found[0])
@@ -95,11 +91,24 @@ class Search:
 
     def _options(self, count: int) -> list[Space | Draft]:
         """Return spaces to draw from, then drafts, the most promising first, for the rest of a batch."""
-        drafts = self._drafts(count * _POOL) if self.measured else []
-        fresh = max(round(count * _FRESH), count - len(drafts))
+        if self._strategy == "grid":
+            return list(islice(self._grid, count))
+        drafts = self._drafts(count * _POOL) if self.measured and self._strategy == "evolutionary" else []
+        fresh = max(round(count * self._fresh), count - len(drafts))
         spaces = [self._random.choice(self._spaces) for _ in range(fresh)]
-        ranked = sorted((self._predicted(draft), place) for place, draft in enumerate(drafts))
+        ranked = sorted((expected, place) for place, expected in enumerate(self._model.predict(drafts)))
         return [*spaces, *(drafts[place] for _, place in ranked)]
+
+    def _all_drafts(self) -> Iterator[Draft]:
+        """Yield all drafts of all spaces, in turn."""
+        left = [all_drafts(self.module, space, self._random, self.target) for space in self._spaces]
+        while left:
+            for drafts in list(left):
+                draft = next(drafts, None)
+                if draft is None:
+                    left.remove(drafts)
+                else:
+                    yield draft
 
     def _drafts(self, count: int) -> list[Draft]:
         """Return up to `count` mutations of the fastest candidates, none of which was tried before."""
@@ -125,63 +134,3 @@ class Search:
             self.refusals[made] += 1
             return None
         return made
-
-    def _predicted(self, draft: Draft) -> float:
-        found = self._models[draft.space.name].predict([draft.numbers()])
-        return 0.0 if found is None else found[0]
-
-
-# --- Cost model ----------------------------------------------------------------------------------------------------
-
-
-class CostModel:
-    """Predicts the logarithms of times from the drawn numbers of a search space."""
-
-    def __init__(self, has_trees: bool | None = None) -> None:
-        self._has_trees = find_spec("lightgbm") is not None if has_trees is None else has_trees
-        self._rows: list[tuple[float, ...]] = []
-        self._values: list[float] = []
-        self._weights: NDArray[np.floating[Any]] | None = None
-        self._trees: Any = None
-
-    def add(self, numbers: Sequence[float], time: float) -> None:
-        """Add a measurement: a relative time, infinity if it failed."""
-        self._rows.append(tuple(numbers))
-        self._values.append(float(np.log2(min(max(time, 1e-6), _WORST))))
-        self._weights = self._trees = None
-
-    def predict(self, rows: Sequence[Sequence[float]]) -> list[float] | None:
-        """Return the logarithms of the times of some schedules; None if too little is known."""
-        if len(self._rows) < _LEAST or not rows or not rows[0]:
-            return None
-        if self._has_trees and len(self._rows) >= _TREES:
-            self._trees = self._trees or self._fit_trees()
-            return self._trees.predict(np.asarray(rows, float)).tolist()
-        self._weights = self._fit_products() if self._weights is None else self._weights
-        return (_products(rows) @ self._weights).tolist()
-
-    def _fit_products(self) -> NDArray[np.floating[Any]]:
-        known = _products(self._rows)
-        matrix = known.T @ known + _PENALTY * np.eye(known.shape[1])
-        return np.linalg.solve(matrix, known.T @ np.asarray(self._values))
-
-    def _fit_trees(self) -> Any:
-        lightgbm: Any = import_module("lightgbm")
-        options = {
-            "objective": "regression",
-            "num_leaves": 15,
-            "min_data_in_leaf": 4,
-            "learning_rate": 0.1,
-            "verbose": -1,
-        }
-        known = lightgbm.Dataset(np.asarray(self._rows, float), np.asarray(self._values))
-        return lightgbm.train(
-            {**options, "num_threads": 1, "seed": 0, "deterministic": True}, known, num_boost_round=80
-        )
-
-
-def _products(rows: Sequence[Sequence[float]]) -> NDArray[np.float64]:
-    """Return a row of features for each row of numbers: 1, the numbers, and the products of two of them, scaled to [0, 1]."""
-    values = np.asarray(rows, float) / 10
-    pairs = [values[:, i] * values[:, j] for i, j in combinations_with_replacement(range(values.shape[1]), 2)]
-    return np.column_stack([np.ones(len(values)), values, *pairs])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,10 +16,11 @@ from ...ir.schedule.apply import draws
 from ...ir.schedule.text import ScheduleText, kind_of
 from ..target import Target
 from .candidates import Candidate
+from .cost_model import Model, SpaceModels
 from .database import FOREIGN, Database, Record
 from .protocol import Batch, Limits, Outcome, Workload, typical
 from .runner import Runner
-from .search import Search
+from .search import FRESH, Search
 from .spaces import FUNCTION, key_of, scheduled, spaces_of
 from .tasks import Task, rules_version, target_key
 from .use import read_schedule
@@ -45,6 +47,12 @@ class Plan(Struct, frozen=True):
     threads: int = 0
     sizes: dict[str, int] = {}
     limits: Limits = Limits()
+    strategy: str = "evolutionary"
+    """How schedules are chosen: one of `search.STRATEGIES`."""
+    fresh: float = FRESH
+    """Share of a batch of the evolutionary search that is drawn."""
+    in_turn: bool = False
+    """Whether tasks are served in turn instead of by what is expected of them (TVM: "round-robin")."""
 
 
 class TaskState(Struct, eq=False):
@@ -98,18 +106,24 @@ class Result(Struct, frozen=True, eq=False):
         return found
 
 
+Listener: TypeAlias = Callable[["Tuning", TaskState, Sequence[tuple[Candidate, Outcome]]], None]
+
+
 class Tuning:
     """A run over some tasks. `report` is called with all states whenever something changes."""
 
     def __init__(
         self, tasks: Sequence[Task], target: Target, plan: Plan, runner: Runner, database: Database,
-        report: Callable[[Sequence[TaskState]], None] = lambda states: None,
+        report: Callable[[Sequence[TaskState]], None] = lambda states: None, listen: Listener | None = None,
+        make_model: Callable[[Task], Model] = lambda task: SpaceModels(),
     ) -> None:  # fmt: skip
+        """`listen` is called with the outcomes of each batch; `make_model` makes the cost model of a task."""
         self.target, self.plan, self.runner, self.database, self.report = target, plan, runner, database, report
         self.states = [
             TaskState(task, is_estimated=target.is_device, outcomes=Counter(), reasons=Counter(), curve=[], moments=[])
             for task in tasks
         ]
+        self._listen, self._make_model = listen, make_model
         self._searches: dict[str, Search] = {}
         self._key = target_key(target, plan.threads)
         self._kind = kind_of(target.name) or "llvm"
@@ -158,7 +172,9 @@ class Tuning:
         if not any(draws(space.text) for space in spaces.found):
             state.stopped = "there is no space to search"
             return
-        search = Search(task.workload, spaces.found, self._kind, plan.seed)
+        search = Search(
+            task.workload, spaces.found, self._kind, plan.seed, plan.strategy, self._make_model(task), plan.fresh
+        )
         search.skip(baseline)
         self._suggest(task, search)
         self._searches[task.row.key] = search
@@ -199,8 +215,12 @@ class Tuning:
         return "all trials are done"
 
     def _next(self) -> TaskState | None:
-        """Return the task from which most is expected: by its time, its calls, and how much its last trials gained."""
+        """Return the task from which most is expected: by its time, its calls, and how much its last trials gained; or that with the fewest
+        trials.
+        """
         active = [state for state in self.states if not state.stopped]
+        if self.plan.in_turn:
+            return min(active, key=lambda state: state.trials, default=None)
         return max(active, key=self._expected, default=None)
 
     def _expected(self, state: TaskState) -> float:
@@ -219,9 +239,12 @@ class Tuning:
             refused = search.refusals.most_common(1)
             state.stopped = "no other schedule was found" + (f"; most draws: {refused[0][0]}" if refused else "")
             return 0
-        for candidate, outcome in self._measured(state.task, batch):
+        found = self._measured(state.task, batch)
+        for candidate, outcome in found:
             search.learn(candidate, outcome.ratio)
             self._count(state, outcome)
+        if self._listen is not None:
+            self._listen(self, state, found)
         if state.since_best >= self.plan.patience:
             state.stopped = f"no faster schedule in {state.since_best} trials"
         return len(batch)

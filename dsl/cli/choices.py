@@ -56,6 +56,12 @@ def database_actions() -> Iterable[str]:
     return ACTIONS
 
 
+def search_strategies() -> Iterable[str]:
+    from ...codegen.tuner.search import STRATEGIES
+
+    return STRATEGIES
+
+
 def thread_orders() -> Iterable[str]:
     from ...ir.interp.frame import ThreadOrder
 

@@ -72,6 +72,7 @@ def _plan(arguments: argparse.Namespace) -> Plan:
     return Plan(
         arguments.trials, arguments.time or float("inf"), patience=arguments.patience, seed=arguments.seed,
         threads=arguments.threads or 0, sizes=sizes, limits=Limits(arguments.timeout, arguments.memory),
+        strategy=arguments.strategy,
     )  # fmt: skip
 
 

@@ -39,6 +39,13 @@ def _add_tune(parser: argparse.ArgumentParser) -> None:
         help="stop the search of a function after N trials without a faster one (default: 192)",
     )
     parser.add_argument(
+        "--strategy",
+        choices=Choices(choices.search_strategies),
+        default="evolutionary",
+        help="how schedules are chosen: by mutating the fastest ones, by drawing all (replay-trace), or all in their order (grid) "
+        "(default: evolutionary)",
+    )
+    parser.add_argument(
         "--db", default=DATABASE, metavar="PATH", help=f"the database of measurements (default: {DATABASE})"
     )
     parser.add_argument(
@@ -69,6 +76,10 @@ def _add_tune(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="the seed of the search and of the arguments (default: 0)",
     )
+    _add_measurement(parser)
+
+
+def _add_measurement(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout", type=at_least(1), default=10, metavar="S", help="time limit of a trial in seconds (default: 10)"
     )

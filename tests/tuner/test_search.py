@@ -12,9 +12,9 @@ import tvms
 from msgspec.structs import replace
 from tvms.codegen.build import lower_program
 from tvms.codegen.tuner.candidates import Candidate, draw, make, mutate
+from tvms.codegen.tuner.cost_model import CostModel
 from tvms.codegen.tuner.database import Database
 from tvms.codegen.tuner.protocol import Batch, Outcome
-from tvms.codegen.tuner.search import CostModel
 from tvms.codegen.tuner.spaces import FUNCTION, own_schedules, spaces_of, workload_of
 from tvms.codegen.tuner.tasks import tasks_of
 from tvms.codegen.tuner.tuning import Plan, Tuning
