@@ -19,7 +19,8 @@ _REMOTE = (
 )
 _RUNTIMES = "TVM replaced the graph executor by Relax's virtual machine; use tvms.relax.VirtualMachine"
 _TUNING = "tune with 'tvms tune', which writes the best schedule into the text"
-_MEASURED = "meta_schedule.tune_tir builds, measures and searches itself; its arguments limit the trials"
+_CLUSTER = "'tvms tune --scheduler' measures on other machines, with dask; or derive a runner from meta_schedule.runner.PyRunner"
+_LEARNED = "every measurement is stored, and the cost model of the tuner learns from it"
 _PROCESSORS = "tvms tunes for processors; tvms.dlight schedules for GPUs"
 _POSTPROC = "the rules apply these steps themselves; give others in the S.schedule, or in space_generator.ScheduleFn"
 _SPACES = "a search space is an S.schedule that draws numbers: write it into the file, or see docs/tuning.md"
@@ -76,18 +77,23 @@ LEFT_OUT = {
     "ir.SourceName": "a span has its source: span.source",
     "ir.make_node": _ATTRS,
     "ir.register_intrin_lowering": _COMPILED,
-    "meta_schedule.builder": _MEASURED,
-    "meta_schedule.cost_model": _MEASURED,
+    "meta_schedule.cost_model.MLPModel": 'pass cost_model="xgb" to meta_schedule.tune_tir for the model of the tuner, or derive one from PyCostModel',
+    "meta_schedule.cost_model.XGBModel": 'pass cost_model="xgb" to meta_schedule.tune_tir for the model of the tuner, or derive one from PyCostModel',
+    "meta_schedule.feature_extractor": "the cost model of the tuner learns from the drawn numbers",
+    "meta_schedule.measure_callback.AddToDatabase": _LEARNED,
+    "meta_schedule.measure_callback.RemoveBuildArtifact": "the tuner removes the files that a builder made",
+    "meta_schedule.measure_callback.UpdateCostModel": _LEARNED,
     "meta_schedule.mutator.MutateParallel": "the outer loops of a schedule run in parallel as a whole; there is no number to change",
     "meta_schedule.postproc.DisallowAsyncStridedMemCopy": _HARDWARE,
     "meta_schedule.postproc.RewriteLayout": _POSTPROC,
     "meta_schedule.postproc.VerifyGPUCode": "tvms.compile says what a GPU cannot run",
     "meta_schedule.postproc.VerifyVTCMLimit": _HARDWARE,
-    "meta_schedule.runner": _MEASURED,
+    "meta_schedule.runner.RPCConfig": _CLUSTER,
+    "meta_schedule.runner.RPCRunner": _CLUSTER,
     "meta_schedule.schedule_rule.MultiLevelTilingTensorCore": _PROCESSORS,
     "meta_schedule.schedule_rule.MultiLevelTilingWideVector": _SPACES,
-    "meta_schedule.search_strategy": _MEASURED,
-    "meta_schedule.task_scheduler": _MEASURED,
+    "meta_schedule.search_strategy.PySearchStrategy": "a search is the tuner's own; drive it with SearchStrategy.generate_measure_candidates, or give a PyCostModel",
+    "meta_schedule.task_scheduler.PyTaskScheduler": 'pass task_scheduler="gradient" or "round-robin" to meta_schedule.tune_tir',
     "metal": _HARDWARE,
     "micro": _MICRO,
     "opencl": _HARDWARE,

@@ -25,6 +25,7 @@ from .mutator import Mutator
 from .postproc import Postproc
 from .schedule_rule import ApplyCustomRule, ScheduleRule
 from .sketches import as_space
+from .spaces import FUNCTION
 
 __all__ = ["PostOrderApply", "PySpaceGenerator", "ScheduleFn", "SpaceGenerator", "SpaceGeneratorUnion"]
 
@@ -162,32 +163,16 @@ def _inner_first(blocks: Sequence[tir.Block]) -> list[tir.Block]:
 
 
 def generated_spaces(generator: SpaceGenerator, workload: IRModule, target: Target) -> tuple[ScheduleText, ...]:
-    """Return the spaces of a generator for a workload as texts; a schedule that draws nothing is a space with one point."""
+    """Return the spaces of a generator for a workload as texts."""
     generator.target = target
+    return space_texts(generator.generate_design_space(workload))
+
+
+def space_texts(schedules: Sequence[Schedule]) -> tuple[ScheduleText, ...]:
+    """Return the spaces of samples as texts; a schedule that draws nothing is a space with one point."""
     found: list[ScheduleText] = []
-    for number, schedule in enumerate(generator.generate_design_space(workload)):
-        text = replace(as_space(schedule), name=f"space_{number}", function=next(iter(workload.functions)))
+    for number, schedule in enumerate(schedules):
+        text = replace(as_space(schedule), name=f"space_{number}", function=FUNCTION)
         point = Step("sample_categorical", ((1,),), {"probs": (1.0,)}, ("point",))
         found.append(text if draws(text) else replace(text, steps=(point, *text.steps)))
     return tuple(found)
-
-
-class TuneContext:
-    """A module, its target, and how its spaces are made (TVM: `TuneContext`)."""
-
-    def __init__(
-        self, mod: Any = None, *, target: Any = None, space_generator: SpaceGenerator | str | None = None, task_name: str = "main"
-    ) -> None:  # fmt: skip
-        from ...ir.programs import as_module
-
-        self.mod = as_module(mod, "main") if mod is not None else None
-        self.target = get_target(target if target is not None else "llvm")
-        self.space_generator = space_generator if isinstance(space_generator, SpaceGenerator) else PostOrderApply()
-        self.task_name = task_name
-
-    def generate_design_space(self) -> list[Schedule]:
-        """Return the schedules of the generator for the module."""
-        if self.mod is None:
-            raise ArgumentError([Diagnostic("E0702", "the TuneContext has no module", None, "pass mod=")])
-        self.space_generator.target = self.target
-        return self.space_generator.generate_design_space(self.mod)

@@ -28,6 +28,9 @@ class ArgInfo(Struct, frozen=True):
     dtype: str
     shape: tuple[int, ...]
 
+    def __repr__(self) -> str:
+        return f'TensorInfo("{self.dtype}", [{", ".join(map(str, self.shape))}])'
+
     def as_json(self) -> list[Any]:
         """Return it as a list for JSON."""
         return ["TENSOR", self.dtype, list(self.shape)]

@@ -15,7 +15,8 @@ from ....ir.programs import as_module
 from ....ir.sanitize import say
 from ....ir.schedule import Schedule, Trace
 from ..rule import ScheduleRule
-from ..space_generator import PostOrderApply, TuneContext
+from ..space_generator import PostOrderApply
+from ..tune_context import TuneContext
 
 __all__ = ["check_sketches", "generate_design_space", "get_rules", "print_sketches", "structural_equal_no_gs"]
 Decisions = Sequence[tuple[str, Any]]

@@ -1,0 +1,33 @@
+"""Calls of users' functions under a time limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import TypeVar
+
+_Result = TypeVar("_Result")
+
+
+def limited(call: Callable[[], _Result], seconds: float) -> _Result:
+    """Return the result of a call in a thread of its own, or raise its exception. Raises TimeoutError if it takes too long; it then goes on,
+    and nobody waits for it.
+    """
+    answers: SimpleQueue[tuple[bool, object]] = SimpleQueue()
+
+    def answer() -> None:
+        try:
+            answers.put((True, call()))
+        except BaseException as problem:
+            answers.put((False, problem))
+
+    Thread(target=answer, daemon=True).start()
+    try:
+        is_result, found = answers.get(timeout=seconds)
+    except Empty:
+        raise TimeoutError(f"it took more than {seconds:g} s") from None
+    if not is_result:
+        assert isinstance(found, BaseException)
+        raise found
+    return found  # type: ignore[return-value]

@@ -1,0 +1,136 @@
+"""The objects of TVM's tuner as parts of a tuning: a builder and a runner measure, and callbacks see what was measured."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...ir import script, tir
+from ...ir.base import IRModule
+from ...ir.diagnostics import TvmsError
+from ...ir.schedule import Schedule
+from ...ir.schedule.apply import apply_schedules
+from ..target import get_target
+from .candidates import Candidate
+from .protocol import Batch, Outcome, Workload, typical
+from .spaces import FUNCTION
+from .trial import failure
+from .tvm_builder import Builder, BuilderInput, BuilderResult, remove_build_dir
+from .tvm_records import ArgInfo
+from .tvm_runner import Runner, RunnerInput, RunnerResult
+
+__all__ = ["MeasureCallback", "MeasureCandidate", "PyMeasureCallback"]
+
+
+class MeasureCandidate(Struct, frozen=True, eq=False):
+    """A schedule to measure, and the arguments of its function (TVM: `MeasureCandidate`)."""
+
+    sch: Schedule
+    args_info: Sequence[ArgInfo]
+
+
+def measure_candidate(workload: IRModule, candidate: Candidate) -> MeasureCandidate:
+    """Return a candidate for a workload as TVM's tuner represents it."""
+    schedule = Schedule(workload)
+    candidate.trace.apply_to_schedule(schedule)
+    return MeasureCandidate(schedule, ArgInfo.from_prim_func(candidate.function))
+
+
+class MeasureCallback(ABC):
+    """What is called after each batch; subclasses define `apply` (TVM: `MeasureCallback`, `PyMeasureCallback`)."""
+
+    @abstractmethod
+    def apply(
+        self, task_scheduler: Any, task_id: int, measure_candidates: Sequence[MeasureCandidate], builder_results: Sequence[BuilderResult],
+        runner_results: Sequence[RunnerResult],
+    ) -> None:  # fmt: skip
+        """Take the results of the candidates of a task, by its number. `task_scheduler` is the `Tuning`, whose `states` tell what is known
+        about all tasks; the files of the builder are gone already.
+        """
+        ...
+
+    @staticmethod
+    def create(kind: str = "default") -> list[MeasureCallback]:
+        """Return no callbacks: every measurement is stored, and the cost model learns from it, without any."""
+        return []
+
+
+PyMeasureCallback = MeasureCallback
+
+
+def measured(
+    workload: IRModule, candidate: Candidate, outcome: Outcome
+) -> tuple[MeasureCandidate, BuilderResult, RunnerResult]:
+    """Return a candidate for a workload, and its outcome, as TVM's tuner represents them."""
+    given = measure_candidate(workload, candidate)
+    if outcome.status == "ok":
+        return given, BuilderResult("", None), RunnerResult(list(outcome.seconds), None)
+    reason = f"{outcome.status}: {outcome.message}"
+    if outcome.status in ("refused", "compile error"):
+        return given, BuilderResult(None, reason), RunnerResult(None, reason)
+    return given, BuilderResult("", None), RunnerResult(None, reason)
+
+
+class BuiltRunner:
+    """Measures with a builder and a runner. Results are not compared with those of the baseline, which is measured once."""
+
+    def __init__(self, builder: Builder, runner: Runner) -> None:
+        self._builder, self._runner = builder, runner
+        self._workloads: dict[str, Workload] = {}
+        self._references: dict[str, float] = {}
+
+    def open(self, workload: Workload) -> Outcome:
+        """See `runner.Runner`."""
+        self._workloads[workload.key] = workload
+        ((_, outcome),) = self._measured(workload, [workload.baseline])
+        if outcome.status == "ok":
+            self._references[workload.key] = typical(outcome.seconds)
+        return outcome
+
+    def measure(self, batch: Batch) -> Iterator[tuple[int, Outcome]]:
+        """See `runner.Runner`."""
+        reference = self._references[batch.key]
+        for number, outcome in self._measured(self._workloads[batch.key], batch.programs):
+            yield number, replace(outcome, reference=tuple([reference] * len(outcome.seconds)))
+
+    def close(self) -> None:
+        """See `runner.Runner`; the builder and the runner belong to the caller."""
+
+    def _measured(self, workload: Workload, programs: Sequence[str]) -> Iterator[tuple[int, Outcome]]:
+        target = get_target(workload.target)
+        inputs: dict[int, BuilderInput] = {}
+        for number, program in enumerate(programs):
+            try:
+                module = apply_schedules(script.parse(program, "candidate", workload.tensors), target.name)
+                inputs[number] = BuilderInput(replace(module, schedules={}), target)
+            except TvmsError as problem:
+                yield number, failure(problem)
+        results = dict(zip(inputs, self._builder.build(list(inputs.values())), strict=True))
+        for number, result in results.items():
+            if result.artifact_path is None:
+                yield number, Outcome("compile error", result.error_msg or "the builder gave no file")
+        paths = {number: result.artifact_path for number, result in results.items() if result.artifact_path is not None}
+        given = [RunnerInput(path, target.name, _arguments(inputs[number].mod)) for number, path in paths.items()]
+        try:
+            for number, future in zip(paths, self._runner.run(given), strict=True):
+                yield number, _outcome(future.result())
+        finally:
+            for path in paths.values():
+                remove_build_dir(path)
+
+
+def _arguments(module: IRModule) -> list[ArgInfo]:
+    function = module.functions[FUNCTION]
+    assert isinstance(function, tir.PrimFunc)
+    return ArgInfo.from_prim_func(function)
+
+
+def _outcome(result: RunnerResult) -> Outcome:
+    if result.run_secs:
+        return Outcome("ok", "", tuple([float(seconds) for seconds in result.run_secs]))
+    reason = result.error_msg or "the runner gave no times"
+    return Outcome("timeout" if "Timeout" in reason else "crash", reason)
