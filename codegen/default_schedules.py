@@ -36,7 +36,8 @@ def default_schedules(module: IRModule, target: Target) -> dict[str, DefaultSche
         recipe = _declined(f"it has the schedule '{own[name]}'") if name in own else None
         if recipe is None and target.arch:
             is_bound = has_threads(function)
-            recipe = _declined("it has thread bindings") if is_bound else derive_for_gpu(function, target.arch)
+            derived = _declined("it has thread bindings") if is_bound else None
+            recipe = derived or derive_for_gpu(function, target.arch, target.wgmma)
         elif recipe is None and name in called and not function.attrs.get("tir.noalias"):
             recipe = _declined("another function calls it, perhaps with arguments that overlap")
         elif recipe is None:

@@ -21,6 +21,7 @@ from tvms.codegen.gpu.kernel import BLOCK_TAGS, Kernel
 from tvms.codegen.gpu.launch import parameters
 from tvms.codegen.gpu.matrix_units import expand_copies
 from tvms.codegen.gpu.simulate import simulate
+from tvms.codegen.gpu.warpgroups import emulate_warpgroups
 from tvms.codegen.llvm.backend import optimize, to_object
 from tvms.codegen.llvm.faults import RECORD_WORDS
 from tvms.codegen.llvm.module import emit_module
@@ -240,7 +241,9 @@ class FakeGpu:
                 for axis in kernel.axes
             )
             target = get_target("cuda -simulate=random")
-            body = simulate(emulate_matrix_units(expand_copies(replace(kernel, axes=axes))), is_ascending=False)
+            body = simulate(
+                emulate_warpgroups(emulate_matrix_units(expand_copies(replace(kernel, axes=axes)))), is_ascending=False
+            )
             params: list[tir.Var] = []
             for param in parameters(kernel):
                 params.append(param if c_type(param.dtype) else tir.Var("float32", param.name))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import tvms
+from gpu.warpgroup_programs import LAYOUTS, array, one_product, product
 from tvms.codegen.gpu.driver import find_driver, why_missing
 from tvms.ir import tir
 from tvms.testing.oracle import first_difference, random_inputs
@@ -36,3 +38,43 @@ def test_samples(path: Path) -> None:
         for found, wanted in zip(arrays, expected, strict=True):
             difference = first_difference(found.numpy(), wanted)
             assert difference is None, difference
+
+
+# --- Hopper -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def hopper() -> str:
+    """Return the target of Hopper's tensor cores."""
+    if find_driver().arch != "sm_90":
+        pytest.skip("the GPU has no products of warpgroups")
+    return "cuda -arch=sm_90a -wgmma=1"
+
+
+def on_gpu(program: Any, target: str, args: list[Any], shape: tuple[int, ...]) -> Any:
+    """Return the float32 result of a function, its last argument."""
+    arrays = [tvms.nd.array(value, tvms.cuda()) for value in (*args, np.zeros(shape, np.float32))]
+    tvms.compile(program, target=target)["main"](*arrays)
+    return arrays[-1].numpy()
+
+
+@pytest.mark.parametrize("n", [8, 24, 64, 136, 256])
+@pytest.mark.parametrize("layouts", LAYOUTS, ids="-".join)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_tiles_of_warpgroups(hopper: str, n: int, layouts: tuple[str, str], dtype: str) -> None:
+    """The descriptor, the swizzle, the alignment of shared memory and the layout of the accumulator are those of the hardware."""
+    text, args, expected = one_product(n, dtype, layouts)
+    module = tvms.parse("I.ir_module Module:\n" + "\n".join(f"    {line}" for line in text.strip().split("\n")))
+    assert np.array_equal(on_gpu(module, hopper, args, (64, n)), expected)
+
+
+@pytest.mark.parametrize("size", [(128, 256, 64), (200, 328, 136), (512, 1024, 2048), (2048, 4096, 512)], ids=str)
+@pytest.mark.parametrize("layouts", ["nn", "nt", "tn", "tt"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_products_of_warpgroups(hopper: str, size: tuple[int, int, int], layouts: str, dtype: str) -> None:
+    m, n, k = size
+    a, b = array((m, k), dtype, 1), array((k, n), dtype, 2)
+    args = [np.ascontiguousarray(x.T if turn == "t" else x) for x, turn in zip((a, b), layouts, strict=True)]
+    program = tvms.parse(product(m, n, k, dtype, layouts))
+    found = on_gpu(program, hopper, args, (m, n))
+    assert np.array_equal(found, a.astype(np.float32) @ b.astype(np.float32))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 import tvms
+from gpu.warpgroup_programs import LAYOUTS, NUMPY, PTX, STEPS, array, one_product
 from tvms.codegen.build import Settings
 from tvms.codegen.gpu.ptxas import assemble, find_ptxas
 from tvms.codegen.gpu.races import find_races
@@ -15,16 +15,9 @@ from tvms.ir.base import IRModule
 from tvms.ir.interp import run
 from tvms.ir.warpgroups import Tile
 
-NUMPY: dict[str, Any] = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
-PTX = {"float16": "fp16", "bfloat16": "bf16"}
-
 
 def module(text: str) -> IRModule:
     return tvms.parse("I.ir_module Module:\n" + "\n".join(f"    {line}" for line in text.strip().split("\n")))
-
-
-def array(shape: tuple[int, ...], dtype: str, seed: int) -> Any:
-    return np.random.default_rng(seed).integers(-4, 5, shape).astype(NUMPY[dtype])
 
 
 def everywhere(program: IRModule, *args: Any) -> Any:
@@ -51,75 +44,14 @@ def assembled(program: IRModule) -> str:
 # --- Layouts ------------------------------------------------------------------------------------------------------
 
 
-def address(span: int, depth: int, is_deep: bool, leading: int, stride: int, start: int = 0) -> int:
-    """Return the byte address of an element by CUTLASS' canonical layouts for 128-byte swizzles, which count 16 bytes:
-    ((8, n), 2) : ((8, stride), 1) if k is contiguous, otherwise ((8, n), (8, k)) : ((1, leading), (8, stride)).
-    """
-    if is_deep:
-        lines = span % 8 * 8 + span // 8 * (stride // 16) + depth // 8
-        inner = depth % 8
-    else:
-        lines = span // 8 % 8 + span // 64 * (leading // 16) + depth % 8 * 8 + depth // 8 * (stride // 16)
-        inner = span % 8
-    whole = start + 16 * lines
-    bits = [whole >> i & 1 for i in range(20)]
-    for i in (4, 5, 6):
-        bits[i] ^= bits[i + 3]
-    return sum(bit << i for i, bit in enumerate(bits)) + 2 * inner
-
-
-ONE = """
-T.prim_func main(A: T.Buffer((1024,), "{dtype}"), B: T.Buffer(({size},), "{dtype}"), PA: T.Buffer((1024,), "int32"), PB: T.Buffer(({size},), "int32"), C: T.Buffer((64, {n}), "float32")):
-    tx = T.launch_thread("threadIdx.x", 128)
-    a = T.allocate([4096], "{dtype}", "shared")
-    b = T.allocate([16384], "{dtype}", "shared")
-    c = T.allocate([{count}], "float32", "local")
-    a_1 = T.Buffer((4096,), "{dtype}", data=a, scope="shared")
-    b_1 = T.Buffer((16384,), "{dtype}", data=b, scope="shared")
-    c_1 = T.Buffer(({count},), "float32", data=c, scope="local")
-    for i in range(8):
-        a_1[PA[tx + i * 128]] = A[tx + i * 128]
-    for i in range({n} // 8):
-        b_1[PB[tx + i * 128]] = B[tx + i * 128]
-    for i in range({count}):
-        c_1[i] = T.float32(2)
-    T.ptx_fence_proxy_async()
-    T.tvm_storage_sync("shared")
-    T.ptx_wgmma_fence()
-    T.ptx_wgmma_mma_async("float32", "m64n{n}k16", "{a_layout}", "{b_layout}", "{kind}", "{kind}", "fp32", a, {a_start}, b, {b_start}, c, 0, {a_leading}, {a_stride}, {b_leading}, {b_stride})
-    T.ptx_wgmma_commit_group()
-    T.ptx_wgmma_wait_group(0)
-    for i in range({count}):
-        C[tx // 32 * 16 + tx % 32 // 4 + i // 2 % 2 * 8, i // 4 * 8 + tx % 4 * 2 + i % 2] = c_1[i]
-"""
-"""One product of tiles whose elements lie where PA and PB say."""
-
-
 @pytest.mark.parametrize("n", [8, 24, 64, 136, 256])
-@pytest.mark.parametrize(("a_layout", "b_layout"), [("row", "col"), ("row", "row"), ("col", "col"), ("col", "row")])
-def test_factors_lie_where_the_canonical_layouts_say(n: int, a_layout: str, b_layout: str) -> None:
+@pytest.mark.parametrize("layouts", LAYOUTS, ids="-".join)
+def test_factors_lie_where_the_canonical_layouts_say(n: int, layouts: tuple[str, str]) -> None:
     dtype = "float16" if n % 16 else "bfloat16"
-    is_deep = a_layout == "row", b_layout == "col"
-    # Deep factors have 64 columns of which these are the second 16; others start at their second 16 rows.
-    starts = [32 if deep else 2048 for deep in is_deep]
-    a_leading, b_leading, stride = 0, 8192, 1024
-    if not is_deep[1] and n > 192:
-        starts[1] = 0
-    places = [
-        np.array([[address(s, k, deep, leading, stride, start) // 2 for k in range(16)] for s in range(span)], np.int32)
-        for span, deep, leading, start in zip((64, n), is_deep, (a_leading, b_leading), starts, strict=True)
-    ]
-    assert all(len(set(part.ravel().tolist())) == part.size for part in places)
-    text = ONE.format(
-        dtype=dtype, kind=PTX[dtype], n=n, size=n * 16, count=n // 2, a_layout=a_layout, b_layout=b_layout,
-        a_start=starts[0] // 2, b_start=starts[1] // 2, a_leading=a_leading, a_stride=stride, b_leading=b_leading, b_stride=stride,
-    )  # fmt: skip
-    a, b = array((64, 16), dtype, 1), array((n, 16), dtype, 2)
-    args = a.ravel(), b.ravel(), places[0].ravel(), places[1].ravel()
-    found = everywhere(module(text), *args, np.zeros((64, n), np.float32))
-    assert (found == a.astype(np.float32) @ b.astype(np.float32).T + 2).all()
+    text, args, expected = one_product(n, dtype, layouts)
+    assert (everywhere(module(text), *args, np.zeros((64, n), np.float32)) == expected).all()
     ptx = assembled(module(text))
-    turned = f"{int(not is_deep[0])}, {int(not is_deep[1])}"
+    turned = f"{int(layouts[0] == 'col')}, {int(layouts[1] == 'row')}"
     assert f"wgmma.mma_async.sync.aligned.m64n{n}k16.f32.{PTX[dtype].replace('fp', 'f')}" in ptx
     assert f"1, 1, 1, {turned};" in ptx
     assert ".shared .align 1024 " in ptx
@@ -135,37 +67,6 @@ def test_descriptors_have_the_fields_of_the_ptx_isa(leading: int, stride: int) -
 
 
 # --- A product through a pipeline ---------------------------------------------------------------------------------
-
-STEPS = """
-T.prim_func main(A: T.Buffer((128, 256), "{dtype}"), B: T.Buffer((256, 64), "{dtype}"), C: T.Buffer((128, 64), "float32")):
-    tx = T.launch_thread("threadIdx.x", 256)
-    a = T.allocate([{a_size}], "{dtype}", "shared.dyn")
-    b = T.allocate([{b_size}], "{dtype}", "shared.dyn")
-    c = T.allocate([32], "float32", "local")
-    c_1 = T.Buffer((32,), "float32", data=c, scope="local")
-    for i in range(32):
-        c_1[i] = T.float32(0)
-    for step in range(5):
-        if step < 4:
-            for i in range(4):
-                T.ptx_cp_async("{dtype}", a, step % 2 * 8192 + (tx + i * 256) * 8 - tx % 8 * 8 + T.bitwise_xor(tx % 8, (tx + i * 256) // 8 % 8) * 8, A.data, (tx + i * 256) // 8 * 256 + step * 64 + tx % 8 * 8, 16)
-            for i in range(2):
-                T.ptx_cp_async("{dtype}", b, step % 2 * 4096 + (tx + i * 256) * 8 - tx % 8 * 8 + T.bitwise_xor(tx % 8, (tx + i * 256) // 8 % 8) * 8, B.data, step * 4096 + (tx + i * 256) * 8, 16)
-        T.ptx_commit_group()
-        if step > 0:
-            T.ptx_wait_group(1)
-            T.ptx_fence_proxy_async()
-            T.tvm_storage_sync("shared")
-            T.ptx_wgmma_fence()
-            for k in range(4):
-                T.ptx_wgmma_mma_async("float32", "m64n64k16", "row", "row", "{kind}", "{kind}", "fp32", a, (step - 1) % 2 * 8192 + tx // 128 * 4096 + k * 16, b, (step - 1) % 2 * 4096 + k * 1024, c, 0, 0, 1024, 0, 1024)
-            T.ptx_wgmma_commit_group()
-            T.ptx_wgmma_wait_group(0)
-            T.tvm_storage_sync("shared")
-    for i in range(32):
-        C[tx // 32 * 16 + tx % 32 // 4 + i // 2 % 2 * 8, i // 4 * 8 + tx % 4 * 2 + i % 2] = c_1[i]
-"""
-"""Two warpgroups, four steps of 64, and two stages."""
 
 
 def steps(dtype: str = "float16", *changes: tuple[str, str]) -> IRModule:

@@ -1,5 +1,6 @@
 """Default schedules for GPUs, for functions without thread bindings.
 
+warpgroups      products of float16 and bfloat16 by warpgroups, if the target says so ("cuda -arch=sm_90a -wgmma=1")
 tensor_cores    products of float16 and bfloat16 on tensor cores
 tiles           products whose threads each compute a tile in registers
 transpose       copies that permute dimensions, through shared memory
@@ -32,12 +33,13 @@ from .several import choose_several
 from .tensor_cores import choose_tensor_cores
 from .tiles import choose_tiles
 from .transpose import choose_transpose
+from .warpgroups import choose_warpgroups
 
 _ONE_THREAD = "one thread"
 
 
-def rules_for(arch: str) -> Rules:
-    """Return the rules for an architecture ("sm_80")."""
+def rules_for(arch: str, has_warpgroups: bool = False) -> Rules:
+    """Return the rules for an architecture ("sm_80"); with `has_warpgroups`, also that of products by warpgroups."""
     number = ARCHITECTURES[arch].number
 
     def rule(name: str, step: str, choose: Callable[..., dict[str, Any]], *more: Any) -> Callable[[Nest], Choice]:
@@ -49,8 +51,11 @@ def rules_for(arch: str) -> Rules:
         "transpose": rule("transpose", "transpose_shared", choose_transpose),
         "columns": rule("columns", "warp_columns", choose_columns),
     }
+    if has_warpgroups:
+        single = {"warpgroups": rule("warpgroups", "warpgroup_tiles", choose_warpgroups), **single}
+    products = tuple([name for name in ("warpgroups", "tensor cores", "tiles") if name in single])
     return Rules(
-        single, ("tensor cores", "tiles"), (_rows, _elements), _alone, "single_thread", parts=lambda nest: choose_parts(_not_empty(nest)),
+        single, products, (_rows, _elements), _alone, "single_thread", parts=lambda nest: choose_parts(_not_empty(nest)),
     )  # fmt: skip
 
 
@@ -83,8 +88,8 @@ def _elements(group: Sequence[Nest], shared: int) -> Choice:
     )
 
 
-def derive_for_gpu(func: tir.PrimFunc, arch: str) -> Recipe:
-    """Bind all code of `func`, which has no thread bindings, to threads, and return how.
+def derive_for_gpu(func: tir.PrimFunc, arch: str, has_warpgroups: bool = False) -> Recipe:
+    """Bind all code of `func`, which has no thread bindings, to threads, and return how; `has_warpgroups` as in `rules_for`.
 
     The rules also choose the scopes of its buffers, unless it has fragments of tensor cores.
     """
@@ -95,14 +100,17 @@ def derive_for_gpu(func: tir.PrimFunc, arch: str) -> Recipe:
         schedule.apply("single_thread", **({"together": True} if is_root(root) else {}))
         return Recipe(function_in(schedule), (Decision("root", _ONE_THREAD, ()),), schedule)
     first = ("own_memory",) if needs_own_memory(root.block) else ()
-    return derive(func, rules_for(arch), first)
+    return derive(func, rules_for(arch, has_warpgroups), first)
 
 
-def bind_threads(func: tir.PrimFunc, arch: str) -> tuple[tir.PrimFunc, tuple[Decision, ...]]:
-    """Return `func`, which has no thread bindings, with all of its code in threads, and the decisions of the rules.
+def bind_threads(
+    func: tir.PrimFunc, arch: str, has_warpgroups: bool = False
+) -> tuple[tir.PrimFunc, tuple[Decision, ...]]:
+    """Return `func`, which has no thread bindings, with all of its code in threads, and the decisions of the rules
+    (`has_warpgroups` as in `rules_for`).
 
     Its arguments may not overlap then (`tir.noalias`).
     """
-    recipe = derive_for_gpu(func, arch)
+    recipe = derive_for_gpu(func, arch, has_warpgroups)
     attrs = {**recipe.function.attrs, "tir.noalias": tir.IntImm("bool", 1)}
     return replace(recipe.function, attrs=attrs), recipe.decisions

@@ -520,6 +520,14 @@ class PrimitiveMethods:
 
         Preserves: the result, bit for bit.
         """
+    def warpgroup_tiles(self, block: tvms.ir.schedule.handles.BlockRV | builtins.str, *, epilogue: collections.abc.Sequence[tvms.ir.schedule.handles.BlockRV | builtins.str] = ..., rows: builtins.int | tvms.ir.tir.PrimExpr, columns: builtins.int | tvms.ir.tir.PrimExpr) -> None:
+        """Compute a product of float16 or bfloat16 by warpgroups (sm_90a): each computes 64 × `columns` of a tile of a block.
+
+        `c[i, j] += a[i, k] * b[k, j]` becomes a kernel whose blocks copy parts of A and B to shared memory two steps of 64 ahead, in the
+        layout of the 128-byte swizzle, and multiply them with `wgmma`. The blocks of `epilogue` are element-wise.
+
+        Preserves: the result but for the order of summation: it is rounded to float32 in each step.
+        """
     def sblockize(self, target: tvms.ir.schedule.handles.LoopRV | collections.abc.Sequence[tvms.ir.schedule.handles.BlockRV | builtins.str], preserve_unit_iters: builtins.bool = True) -> tvms.ir.schedule.handles.BlockRV:
         """Turn the nest under a loop, or the adjacent nests of several blocks, into one block. The outer loops execute the
         new block, which contains the old blocks; `T.init` of a reduction moves to the new block, in its own loops. With

@@ -1,0 +1,233 @@
+"""Products of float16 and bfloat16 by warpgroups of Hopper's tensor cores: `wgmma` on tiles in shared memory.
+
+Each warpgroup computes 64 rows of a tile, all of its columns. A step multiplies `DEPTH` columns by as many rows:
+
+    wait for the copies of this step; fence.proxy.async; barrier
+    start the products of this step
+    start the copies of the step after the next one
+    wait for the products of the step before
+
+so that tensor cores always have the next products. The stage that copies overwrite was read two steps before: all
+warpgroups have waited for those products before the barrier. Both factors have the layout of the 128-byte swizzle
+(`ir.warpgroups`), in which neither copies nor products have bank conflicts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....ir import make, tir
+from ....ir.base import Op
+from ....ir.schedule.arguments import Block, Integer
+from ....ir.schedule.buffer_arguments import Blocks
+from ....ir.schedule.declaration import Knob, composite
+from ....ir.schedule.program import Program
+from ....ir.warpgroups import COMMIT, FENCE, LINE, PRODUCT, PROXY, ROW, ROWS, WAIT, WARPGROUP
+from ...lower.rewriter import sequence
+from ...rules.build import (
+    Index,
+    allocated,
+    ceil_divide,
+    constant,
+    lanes,
+    load,
+    loop,
+    new_buffer,
+    plus,
+    store,
+    times,
+)
+from ...rules.nest import Declined, Nest
+from ...rules.site import APPLIES, Site
+from ..allreduce import barrier
+from .grid import X, mixed, over, rest, unrolled, vectorized
+from .product import COPIED_BYTES, Factor, Product, read_product
+from .tensor_cores import PTX_TYPES
+
+STAGES, DEPTH = 4, ROW
+AHEAD = STAGES - 2
+"""How many steps before their products copies start."""
+PART = 16
+"""Depth of a product."""
+LEAST = 64
+"""Minimum number of rows and columns; with fewer, most of a tile would be empty."""
+MULTIPROCESSORS = 132
+"""Those of an H100 and an H200: a tile of 128 columns is chosen if wider ones are fewer."""
+_GROUP_BYTES = 8 * 2 * ROW
+"""Size of eight rows of 128 bytes."""
+
+
+def _read(nest: Nest) -> Product:
+    product = read_product(nest)
+    kind = product.a.dtype
+    if kind not in PTX_TYPES or product.b.dtype != kind or product.c.dtype not in ("float32", *PTX_TYPES):
+        raise Declined(f"warpgroups do not multiply '{kind}' and '{product.b.dtype}' into '{product.c.dtype}'")
+    for name, factor in (("first", product.a), ("second", product.b)):
+        if factor.width * 2 != COPIED_BYTES:
+            raise Declined(
+                f"the rows of the {name} factor are not proven to consist of aligned parts of {COPIED_BYTES} bytes"
+            )
+    return product
+
+
+def choose_warpgroups(nest: Nest) -> dict[str, Any]:
+    """Return the knobs of `warpgroup_tiles`; Declined if `nest` is not a suitable product."""
+    product = _read(nest)
+    sizes = [constant(size) for size in (product.m, product.n, product.k)]
+    if any(size is not None and size < LEAST for size in sizes):
+        raise Declined(f"a matrix has fewer than {LEAST} rows or columns")
+    m, n, _ = sizes
+    rows = ROWS if m is not None and m <= ROWS else 2 * ROWS
+    columns = 128 if n is None or n > ROWS else ROWS
+    is_large = m is None or n is None or -(-m // rows) * -(-n // 256) >= MULTIPROCESSORS
+    return {"rows": rows, "columns": 256 if is_large and (n is None or n > 128) else columns}
+
+
+@composite(
+    requires=(APPLIES,),
+    knobs={
+        "rows": Knob("the number of rows of the tile of a block, 64 for each warpgroup", 64, 128, is_power=True),
+        "columns": Knob("the number of columns of the tile of a block", 64, 256, is_power=True),
+    },
+)
+def warpgroup_tiles(program: Program, block: Block, *, epilogue: Blocks = (), rows: Integer, columns: Integer) -> None:
+    """Compute a product of float16 or bfloat16 by warpgroups (sm_90a): each computes 64 × `columns` of a tile of a block.
+
+    `c[i, j] += a[i, k] * b[k, j]` becomes a kernel whose blocks copy parts of A and B to shared memory two steps of 64 ahead, in the
+    layout of the 128-byte swizzle, and multiply them with `wgmma`. The blocks of `epilogue` are element-wise.
+
+    Preserves: the result but for the order of summation: it is rounded to float32 in each step.
+    """
+    site = Site(program, [block, *epilogue])
+    nest = site.with_epilogue()
+    kernel = site.build(lambda: _Kernel(_read(nest), rows, columns).run())
+    site.replace(kernel, {store.buffer for store in (nest.store, *nest.after[:-1])})
+
+
+class _Tile:
+    """The shared memory of a factor: `STAGES` tiles of `span` × `DEPTH` elements. A tile has rows of 64 elements of the depth, one for
+    each element of the span, or parts of 64 elements of the span, with a row for each element of the depth.
+    """
+
+    def __init__(self, name: str, factor: Factor, span: int) -> None:
+        self.factor, self.span = factor, span
+        self.memory = new_buffer(name, factor.dtype, [STAGES * span * DEPTH], "shared.dyn")
+
+    @property
+    def layout(self) -> tuple[int, int]:
+        """Return the leading and the stride byte offset of the matrix descriptor."""
+        return (0 if self.factor.is_deep else 2 * ROW * DEPTH), _GROUP_BYTES
+
+    def start(self, stage: tir.PrimExpr, span: tir.PrimExpr, depth: tir.PrimExpr) -> tir.PrimExpr:
+        """Return the position at which a part of a tile starts; `span` is a multiple of 64, and `depth` of 16."""
+        inner = depth if self.factor.is_deep else times(depth, ROW)
+        return plus(plus(times(stage, self.span * DEPTH), times(span, DEPTH)), inner)
+
+    def fetch(
+        self, stage: tir.PrimExpr, start: tir.PrimExpr, step: tir.PrimExpr, thread: tir.Var, threads: int
+    ) -> tir.Stmt:
+        """Return the copies of the tile of step `step`, whose span begins at `start`, 16 bytes at a time."""
+        of_row = (DEPTH if self.factor.is_deep else self.span) // LINE
+        whole = times(stage, self.span * DEPTH)
+
+        def copy(number: tir.Var) -> tir.Stmt:
+            place = plus(times(number, threads), thread)
+            row, line = over(place, of_row), rest(place, of_row)
+            inner = plus(times(row, ROW), times(mixed(rest(line, 8), rest(row, 8)), LINE))
+            target = plus(whole, plus(times(over(line, 8), ROW * DEPTH), inner))
+            span, depth = (row, times(line, LINE)) if self.factor.is_deep else (times(line, LINE), row)
+            return self._copy(target, plus(start, span), plus(times(step, DEPTH), depth))
+
+        return unrolled("copy", self.span * DEPTH // LINE // threads, copy)
+
+    def _copy(self, target: tir.PrimExpr, span: tir.PrimExpr, depth: tir.PrimExpr) -> tir.Stmt:
+        factor = self.factor
+        source = (factor.view.data, factor.place(span, depth))
+        args = (self.memory.data, target, *source, tir.IntImm("int32", COPIED_BYTES))
+        condition = factor.inside(span, depth, self.span)
+        return tir.Evaluate(tir.Call(factor.dtype, Op("tir.ptx_cp_async"), (*args, condition)))
+
+
+class _Kernel:
+    def __init__(self, product: Product, rows: int, columns: int) -> None:
+        self.product, self._tile, self._columns = product, (rows, columns), columns
+        self._threads = rows // ROWS * WARPGROUP
+        self._thread = tir.Var("int32", "tx")
+        self._left, self._right = _Tile("left", product.a, rows), _Tile("right", product.b, columns)
+        self._total = new_buffer("total", "float32", [columns // 2], "local")
+
+    def run(self) -> tir.Stmt:
+        """Return the kernel."""
+        return self.product.launch(self._tile, ((X, self._threads, self._thread),), self._body)
+
+    def _body(self, row: tir.PrimExpr, column: tir.PrimExpr) -> tir.Stmt:
+        zero = tir.FloatImm("float32", 0.0)
+        zeros = unrolled("i", self._columns // 8, lambda i: store(self._total, zero, lanes(times(i, 4), 4)))
+        ahead = [self._fetch(tir.IntImm("int32", i), tir.IntImm("int32", i), row, column) for i in range(AHEAD)]
+        count = make.cast(ceil_divide(self.product.k, DEPTH), "int32")
+        steps = loop("step", count, lambda step: self._step(step, row, column))
+        memory = [self._left.memory, self._right.memory, self._total]
+        return allocated(memory, [zeros, *ahead, steps, _call(WAIT, 0), self._store(row, column)])
+
+    def _fetch(self, stage: tir.PrimExpr, step: tir.PrimExpr, row: tir.PrimExpr, column: tir.PrimExpr) -> tir.Stmt:
+        """Begin the copies of a step, as one group."""
+        copies = [
+            self._left.fetch(stage, row, step, self._thread, self._threads),
+            self._right.fetch(stage, column, step, self._thread, self._threads),
+        ]
+        return sequence([*copies, _call("ptx_commit_group")])
+
+    def _step(self, step: tir.Var, row: tir.PrimExpr, column: tir.PrimExpr) -> tir.Stmt:
+        ahead = plus(step, AHEAD)
+        fetch = self._fetch(rest(ahead, STAGES), ahead, row, column)
+        products = unrolled("part", DEPTH // PART, lambda part: self._multiply(rest(step, STAGES), times(part, PART)))
+        arrive = [_call("ptx_wait_group", AHEAD - 1), _call(PROXY), barrier()]
+        return sequence([*arrive, _call(FENCE), products, _call(COMMIT), fetch, _call(WAIT, 1)])
+
+    def _multiply(self, stage: tir.PrimExpr, depth: tir.PrimExpr) -> tir.Stmt:
+        """Add the product of 64 × 16 and 16 × `columns` elements."""
+        kind, product = PTX_TYPES[self.product.a.dtype], self.product
+        layouts = "row" if product.a.is_deep else "col", "col" if product.b.is_deep else "row"
+        words = (f"m{ROWS}n{self._columns}k{PART}", *layouts, kind, kind, "fp32")
+        texts = [tir.StringImm("handle", word) for word in words]
+        zero = tir.IntImm("int32", 0)
+        left = self._left.start(stage, times(over(self._thread, WARPGROUP), ROWS), depth)
+        pointers = (self._left.memory.data, left, self._right.memory.data, self._right.start(stage, zero, depth))
+        distances = [tir.IntImm("int32", size) for size in (*self._left.layout, *self._right.layout)]
+        args = (*texts, *pointers, self._total.data, zero, *distances)
+        return tir.Evaluate(tir.Call("float32", Op(f"tir.{PRODUCT}"), args))
+
+    def _store(self, row: tir.PrimExpr, column: tir.PrimExpr) -> tir.Stmt:
+        """Store the result; a thread has pairs of adjacent elements, eight rows apart."""
+        warp, lane = over(self._thread, 32), rest(self._thread, 32)
+        top, left = plus(row, plus(times(warp, 16), over(lane, 4))), plus(column, times(rest(lane, 4), 2))
+        product, kind = self.product, self.product.c.dtype
+        kept = self._total if kind == "float32" else new_buffer("kept", kind, [2], "local")
+        is_pair = product.is_aligned(2)
+
+        def pair(j: tir.Var, half: int) -> tir.Stmt:
+            place = plus(times(j, 4), 2 * half)
+            at_row, at_column = plus(top, 8 * half), plus(left, times(j, 8))
+
+            def element(e: Index) -> list[tir.Stmt]:
+                value = load(self._total, plus(place, e))
+                rounded = [] if kind == "float32" else [store(kept, make.cast(value, kind), e)]
+                return [
+                    *rounded,
+                    *product.results(
+                        at_row, plus(at_column, e), load(kept, plus(place, e) if kind == "float32" else e)
+                    ),
+                ]
+
+            if is_pair:
+                whole = vectorized("e", 2, lambda e: sequence(element(e)))
+                return product.guarded(at_row, at_column, self._tile, [whole])
+            elements = [product.guarded(at_row, plus(at_column, e), self._tile, element(e)) for e in (0, 1)]
+            return sequence(elements)
+
+        body = unrolled("j", self._columns // 8, lambda j: sequence([pair(j, 0), pair(j, 1)]))
+        return body if kept is self._total else allocated([kept], body)
+
+
+def _call(name: str, *numbers: int) -> tir.Stmt:
+    return tir.Evaluate(tir.Call("void", Op(f"tir.{name}"), tuple([tir.IntImm("int32", value) for value in numbers])))
