@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import tir
-from ..base import Trivia
+from ..base import Node, Trivia
 from ..deep import deep
 from ..dtype import is_index
 from ..idioms import changes_no_byte
 from ..int_set import Interval
 from ..intern import is_pure_call
-from ..visit import rebuilt, walk
+from ..visit import distinct, is_larger, rebuilt, substitute, walk
 from .core import Simplifier
+
+_LARGEST_TRUTH = 100
+"""Maximum number of nodes of the value of a boolean variable whose own variables are expanded."""
 
 
 @deep
@@ -22,9 +26,11 @@ def simplify_statements(function: tir.PrimFunc) -> tir.PrimFunc:
     """Return `function` with simplified expressions, without unreachable statements and statements without effect.
 
     Facts used are the ranges of the enclosing loops and block axes, the values of `let` variables, and the enclosing
-    conditions that do not read memory (TVM: `tir.transform.Simplify`).
+    conditions that do not read memory. A variable whose value is a constant or another variable is replaced by it,
+    except in declarations of buffers (TVM: `tir.transform.Simplify`).
     """
-    body = _Visitor(Simplifier()).visit(function.body)
+    declared = {var for node in distinct(function.body) if isinstance(node, tir.Buffer) for var in walk(node)}
+    body = _Visitor(Simplifier(), _Lets(declared, {}, {})).visit(function.body)
     return function if body is function.body else replace(function, body=body)
 
 
@@ -39,6 +45,20 @@ def _is_lasting(condition: tir.PrimExpr) -> bool:
 def _has_init(body: tir.Stmt) -> bool:
     """Return whether a body has a `T.init`, which an empty reduction executes too (`ir.empty_reductions`)."""
     return any(isinstance(node, tir.Block) and node.init is not None for node in walk(body))
+
+
+def _is_trivial(value: tir.PrimExpr) -> bool:
+    return isinstance(value, tir.IntImm | tir.FloatImm | tir.Var) and value.dtype != "handle"
+
+
+class _Lets(Struct, frozen=True):
+    """The values of variables met so far, each defined once: trivial ones, which are inlined unless they are in `declared`,
+    and boolean ones, which prove conditions.
+    """
+
+    declared: set[Node]
+    inlined: dict[Node, Node]
+    truths: dict[Node, Node]
 
 
 def _nothing(statement: tir.Stmt) -> tir.Stmt:
@@ -61,16 +81,35 @@ def _with_comments(statement: tir.Stmt, trivia: Trivia | None) -> tir.Stmt:
 class _Visitor:
     """Simplifies the statements at one point of a function."""
 
-    def __init__(self, simplifier: Simplifier) -> None:
+    def __init__(self, simplifier: Simplifier, lets: _Lets) -> None:
         self.simplifier = simplifier
+        self.lets = lets
+
+    def run(self, expr: tir.PrimExpr) -> tir.PrimExpr:
+        """Return the normal form of `expr`."""
+        return self.simplifier.run(substitute(expr, self.lets.inlined) if self.lets.inlined else expr)
 
     def where(self, condition: tir.PrimExpr, holds: bool = True) -> _Visitor:
-        return _Visitor(self.simplifier.assuming(condition, holds)) if _is_lasting(condition) else self
+        if not _is_lasting(condition):
+            return self
+        inner = self.simplifier.assuming(condition, holds)
+        meaning = self._meaning(condition)
+        return _Visitor(inner if meaning is condition else inner.assuming(meaning, holds), self.lets)
 
     def within(self, variable: tir.Var, domain: tir.Range | Interval) -> _Visitor:
         inner = self.simplifier.inside()
         inner.bind(variable, domain)
-        return _Visitor(inner)
+        return _Visitor(inner, self.lets)
+
+    def condition(self, condition: tir.PrimExpr) -> tir.PrimExpr:
+        """Return the normal form of a condition: a constant if the values of its variables prove it."""
+        found = self.run(condition)
+        meaning = found if isinstance(found, tir.IntImm) else self._meaning(found)
+        proven = found if meaning is found else self.run(meaning)
+        return proven if isinstance(proven, tir.IntImm) else found
+
+    def _meaning(self, condition: tir.PrimExpr) -> tir.PrimExpr:
+        return substitute(condition, self.lets.truths) if self.lets.truths else condition
 
     def visit(self, statement: tir.Stmt) -> tir.Stmt:
         """Return the normal form of `statement`, the same object if nothing changes."""
@@ -80,7 +119,7 @@ class _Visitor:
             case tir.IfThenElse():
                 return self._visit_if(statement)
             case tir.AssertStmt():
-                condition = self.simplifier.run(statement.condition)
+                condition = self.condition(statement.condition)
                 if isinstance(condition, tir.IntImm) and condition.value:
                     return _with_comments(self.visit(statement.body), statement.trivia)
                 body = self.where(condition).visit(statement.body)
@@ -94,21 +133,21 @@ class _Visitor:
             case tir.BlockRealize():
                 return self._visit_realize(statement)
             case tir.AttrStmt(node=tir.IterVar() as axis, attr_key="thread_extent" | "virtual_thread"):
-                value = self.simplifier.run(statement.value)
+                value = self.run(statement.value)
                 domain = tir.Range(tir.IntImm(axis.var.dtype, 0), value)
                 return _changed(statement, value=value, body=self.within(axis.var, domain).visit(statement.body))
             case _:
                 return rebuilt(statement, self.visit_part)
 
     def _visit_for(self, loop: tir.For) -> tir.Stmt:
-        start, extent = self.simplifier.run(loop.min), self.simplifier.run(loop.extent)
+        start, extent = self.run(loop.min), self.run(loop.extent)
         if self.simplifier.bounds(extent).max <= 0:
             return _changed(loop, min=start, extent=extent) if _has_init(loop.body) else _nothing(loop)
         body = self.within(loop.loop_var, tir.Range(start, extent)).visit(loop.body)
         return _changed(loop, min=start, extent=extent, body=body)
 
     def _visit_if(self, choice: tir.IfThenElse) -> tir.Stmt:
-        condition = self.simplifier.run(choice.condition)
+        condition = self.condition(choice.condition)
         if isinstance(condition, tir.IntImm):
             taken = choice.then_case if condition.value else choice.else_case
             return _nothing(choice) if taken is None else _with_comments(self.visit(taken), choice.trivia)
@@ -119,10 +158,16 @@ class _Visitor:
         return _changed(choice, condition=condition, then_case=then_case, else_case=else_case)
 
     def _visit_let(self, let: tir.LetStmt) -> tir.Stmt:
-        value = self.simplifier.run(let.value)
+        value = self.run(let.value)
+        if _is_trivial(value) and let.var not in self.lets.declared:
+            self.lets.inlined[let.var] = value
+            return _with_comments(self.visit(let.body), let.trivia)
         inner = self
         if is_index(value.dtype) and _is_lasting(value):
             inner = self.within(let.var, Interval(value, value))
+        elif value.dtype == "bool" and _is_lasting(value):
+            meaning = self._meaning(value)
+            self.lets.truths[let.var] = value if is_larger(meaning, _LARGEST_TRUTH) else meaning
         return _changed(let, value=value, body=inner.visit(let.body))
 
     def _visit_sequence(self, sequence: tir.SeqStmt) -> tir.Stmt:
@@ -147,13 +192,13 @@ class _Visitor:
                 return new
 
     def _visit_realize(self, realize: tir.BlockRealize) -> tir.Stmt:
-        values = tuple([self.simplifier.run(iter_value) for iter_value in realize.iter_values])
-        predicate = self.simplifier.run(realize.predicate)
+        values = tuple([self.run(iter_value) for iter_value in realize.iter_values])
+        predicate = self.run(realize.predicate)
         inner = self.where(predicate)
         block = realize.block
         for axis in block.iter_vars:
             if axis.dom is not None:
-                domain = tir.Range(self.simplifier.run(axis.dom.min), self.simplifier.run(axis.dom.extent))
+                domain = tir.Range(self.run(axis.dom.min), self.run(axis.dom.extent))
                 inner = inner.within(axis.var, domain)
         body, init = inner.visit(block.body), None if block.init is None else inner.visit(block.init)
         parts = {
@@ -166,8 +211,8 @@ class _Visitor:
     def visit_part(self, part: Any) -> Any:
         """Return a part of a statement with its expressions and statements simplified."""
         match part:
-            case tir.PrimExpr() if not isinstance(part, tir.Var):
-                new = self.simplifier.run(part)
+            case tir.PrimExpr() if not isinstance(part, tir.Var) or part.dtype == "bool" or part in self.lets.inlined:
+                new = self.run(part)
                 return part if _same(part, new) else new
             case tir.Stmt():
                 return self.visit(part)

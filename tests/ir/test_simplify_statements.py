@@ -94,3 +94,71 @@ for i in range(n):
         T.writes(B[vi, 0])
         B[vi, 0] = A[vi, 0]"""
     assert simplified(body[1:]) == wanted[1:]
+
+
+def test_values_of_boolean_variables_prove_conditions() -> None:
+    body = """\
+for i in range(128):
+    inside = i < 100
+    also = inside and n < 5
+    if inside or i >= 100:
+        A[i, 0] = B[i, 0]
+    if i < 100:
+        if inside:
+            A[i, 1] = B[i, 1]
+    if also:
+        if i < 100 and n < 6:
+            A[i, 2] = B[i, 2]
+        if not inside:
+            A[i, 3] = B[i, 3]
+    if inside:
+        A[i, 4] = T.Select(inside, B[i, 4], B[i, 5])
+"""
+    assert (
+        simplified(body)
+        == """\
+for i in range(128):
+    inside: T.bool = i < 100
+    also: T.bool = inside and n < 5
+    A[i, 0] = B[i, 0]
+    if i < 100:
+        A[i, 1] = B[i, 1]
+    if also:
+        A[i, 2] = B[i, 2]
+    if inside:
+        A[i, 4] = B[i, 4]"""
+    )
+
+
+def test_variables_with_trivial_values_are_inlined() -> None:
+    body = """\
+# the number of rows
+rows: T.int32 = 4 + 6
+m: T.int32 = n
+k: T.int32 = rows * m
+C = T.decl_buffer((m,), "float32", data=A.data)
+for i in range(rows):
+    if i < 12 and rows == 10:
+        C[m - 1] = B[i, k]
+"""
+    assert (
+        simplified(body)
+        == """\
+# the number of rows
+m: T.int32 = n
+k: T.int32 = m * 10
+C = T.decl_buffer((m,), data=A.data)
+for i in range(10):
+    C[m - 1] = B[i, k]"""
+    )
+
+
+def test_long_chains_of_variables_take_linear_time() -> None:
+    lines = ["c0: T.bool = n < 5", *(f"c{k}: T.bool = c{k - 1} and c{k - 1}" for k in range(1, 200))]
+    lines += [
+        "v0: T.int32 = n",
+        *(f"v{k}: T.int32 = v{k - 1}" for k in range(1, 200)),
+        "if c199:",
+        "    A[v199, 0] = B[0, 0]",
+    ]
+    assert "A[n, 0] = B[0, 0]" in simplified("\n".join(lines) + "\n")
