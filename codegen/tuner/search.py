@@ -48,8 +48,10 @@ class Search:
         self._model = model or SpaceModels()
         self.measured: list[tuple[float, Candidate]] = []
         """Candidates with their times, fastest first."""
-        self.refusals: Counter[str] = Counter()
-        """Number of draws that were refused, by reason."""
+        self.refusals: Counter[tuple[str, str]] = Counter()
+        """Number of draws that were refused, by space and reason."""
+        self._useful: set[str] = set()
+        """The spaces of which a draw was not refused."""
 
     def skip(self, key: str) -> None:
         """Do not propose the program with this key."""
@@ -84,6 +86,14 @@ class Search:
         if time < float("inf"):
             self.measured.append((time, candidate))
             self.measured.sort(key=lambda found: found[0])
+
+    def refused_spaces(self) -> dict[str, str]:
+        """Return the spaces of which every draw was refused, by name, with the most common reason."""
+        found: dict[str, str] = {}
+        for (space, reason), _ in self.refusals.most_common():
+            if space not in self._useful:
+                found.setdefault(space, reason)
+        return found
 
     def best(self, count: int = 1) -> list[Candidate]:
         """Return the fastest candidates."""
@@ -131,6 +141,8 @@ class Search:
         else:
             made = draw(self.module, option, self._random, self.target)
         if isinstance(made, str):
-            self.refusals[made] += 1
+            space = option.space if isinstance(option, Draft) else option
+            self.refusals[space.name, made] += 1
             return None
+        self._useful.add(made.space.name)
         return made

@@ -72,6 +72,8 @@ class TaskState(Struct, eq=False):
     """Messages of failed trials."""
     stopped: str = ""
     """Why its search ended; empty while it goes on."""
+    refused: dict[str, str] = {}
+    """The spaces of the file of which every draw was refused, with the most common reason."""
     chosen: ScheduleText | None = None
     """The best schedule, for the function `main`; None if nothing is faster than the baseline."""
     curve: list[float] = []
@@ -237,7 +239,7 @@ class Tuning:
         batch = search.propose(count)
         if not batch:
             refused = search.refusals.most_common(1)
-            state.stopped = "no other schedule was found" + (f"; most draws: {refused[0][0]}" if refused else "")
+            state.stopped = "no other schedule was found" + (f"; most draws: {refused[0][0][1]}" if refused else "")
             return 0
         found = self._measured(state.task, batch)
         for candidate, outcome in found:
@@ -307,6 +309,8 @@ class Tuning:
 
     def _choose(self, state: TaskState) -> None:
         search = self._searches.get(state.task.row.key)
+        refused = search.refused_spaces() if search is not None else {}
+        state.refused = {text.name: refused[text.name] for text in state.task.own if text.name in refused}
         limit = 1 - RESOLUTION if state.is_estimated else 1
         if search is None or not search.measured or search.measured[0][0] >= limit:
             state.best, state.notes = 1.0, (state.notes[0], "")

@@ -125,6 +125,7 @@ def _show(arguments: argparse.Namespace, target: Target, result: Result) -> None
             for which, note in zip(("before", "best"), state.notes, strict=True)
             if note and state.baseline
         ]
+        rows += [("", f"space '{space}': every draw was refused: {reason}") for space, reason in state.refused.items()]
         if state.stopped:
             rows.append(("", state.stopped))
     rows += [(f"{name}:", f"not tuned: {reason}") for name, reason in result.left_out.items()]
@@ -148,7 +149,7 @@ def _summary(result: Result, texts: Mapping[str, ScheduleText]) -> dict[str, Any
     tasks = [
         {
             "functions": state.task.names, "calls": state.task.calls, "baseline": state.baseline, "best": state.time,
-            "trials": state.trials, "outcomes": dict(state.outcomes), "reasons": dict(state.reasons), "stopped": state.stopped,
+            "trials": state.trials, "outcomes": dict(state.outcomes), "reasons": dict(state.reasons), "refused": state.refused, "stopped": state.stopped,
             "curve": [rounded(value) for value in state.curve],
             **({"is_estimated": True, "notes": state.notes} if state.is_estimated else {}),
         }

@@ -42,6 +42,17 @@ def test_a_file_is_tuned_and_compiled_with_the_result(folder: Path, capsys: pyte
     np.testing.assert_allclose(c, a @ b, rtol=1e-4, atol=1e-5)
 
 
+def test_a_space_without_schedules_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A space of the file of which every draw is refused is named with the reason, although the default space has schedules."""
+    text = (folder / "a.tvms").read_text(encoding="utf-8")
+    (folder / "a.tvms").write_text(text.replace("S.vectorize(j1)", "S.vectorize(k)"), encoding="utf-8")
+    assert main(["tune", "a.tvms", "--trials", "8", "--threads", "1"]) == 0
+    assert (
+        "space 'space': every draw was refused: argument 1, 'loop' to vectorize: it is in 'vk' of"
+        in capsys.readouterr().out
+    )
+
+
 @pytest.mark.parametrize("name", ["curves.svg", "curves.png"])
 def test_the_curves_of_a_run_are_drawn(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The plot of the same run is the same file, but for the times; an earlier file is replaced."""

@@ -121,6 +121,6 @@ def _check_independent(loop: tir.For, realize: tir.BlockRealize, across_threads:
     allowed = (tir.IterVarType.DATA_PAR, *((tir.IterVarType.COMM_REDUCE,) if across_threads else ()))
     for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
         if axis.iter_type not in allowed and uses(value, [loop]):
-            reason = f"it is in '{axis.var.name}' of {name_of(realize)}, which is {axis.iter_type.value}"
+            reason = f"it is in '{axis.var.name}' of {name_of(realize)}, an axis of kind '{axis.iter_type.value}'"
             raise INDEPENDENT_ITERATIONS.refuse(reason, loop, realize.block)
     check_not_combined(realize, (loop,))
