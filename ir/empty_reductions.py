@@ -101,6 +101,22 @@ def loops_of_reduction(realize: tir.BlockRealize, loops: Sequence[tir.For]) -> l
     return found
 
 
+def axes_of_empty(realize: tir.BlockRealize, loops: _Loops) -> tuple[tir.IterVar, ...]:
+    """Return the spatial axes of a block that take all values of their domains if its reduction is empty, although the loops
+    to which they are bound then have no iterations.
+    """
+    reduced = loops_of_reduction(realize, loops)
+    if not reduced or not _may_be_empty(realize.block, loops, reduced):
+        return ()
+    return tuple(
+        [
+            axis
+            for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
+            if axis.iter_type is not tir.IterVarType.COMM_REDUCE and axis.dom is not None and uses(value, reduced)
+        ]
+    )
+
+
 def _start(realize: tir.BlockRealize, below: _Loops, reduced: Sequence[tir.For]) -> tir.Stmt:
     """Return the block that initializes the elements, inside the loops of `below` that are not `reduced`. An axis that is bound
     to a reduced loop, for instance after a fusion, gets its own loop.

@@ -84,7 +84,7 @@ def divide(program: Program, block: tir.Block, inside: tuple[tir.For, ...], keep
         raise DIVISIBLE.refuse(f"the predicate of {name_of(block)} uses a loop outside of its scope, {reason}", block)
     if block.init is not None:
         check_reduction(program, block, scope_root(program, block))
-        check_runs_once(realize, loops, inside or loops, [])
+        check_runs_once(realize, loops, inside or loops, _loops_of_reduction(realize, inside))
     axes, values = list[tir.IterVar](), list[tir.PrimExpr]()
     own, bindings = list[tir.IterVar](), list[tir.PrimExpr]()
     mapping: dict[tir.Var, Node] = {}
@@ -171,6 +171,30 @@ def _relaxed(
     return tuple(found)
 
 
+def _loops_of_reduction(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> list[tir.For]:
+    """Return the loops of reduction iterators that no other iterator uses."""
+    used = {
+        is_reduced: {
+            loop
+            for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
+            for loop in loops
+            if (axis.iter_type is COMM_REDUCE) is is_reduced and uses(value, [loop])
+        }
+        for is_reduced in (True, False)
+    }
+    return [loop for loop in loops if loop in used[True] - used[False]]
+
+
+def _loops_of(values: Sequence[tir.PrimExpr], loops: tuple[tir.For, ...]) -> list[tir.For]:
+    """Return the loops that `values` depend on, and those that their domains depend on."""
+    found: list[tir.For] = []
+    for loop in reversed(loops):
+        bounds = [bound for inner in found for bound in (inner.min, inner.extent)]
+        if any(uses(value, [loop]) for value in (*values, *bounds)):
+            found.insert(0, loop)
+    return found
+
+
 def _init(function: tir.PrimFunc, realize: tir.BlockRealize, init: tir.Stmt, loops: tuple[tir.For, ...]) -> tir.Stmt:
     """Return `init`, which runs at the start of reduction axes, in those loops of `realize` that it needs (TVM: `GenerateOuterInit`)."""
     block = realize.block
@@ -184,7 +208,7 @@ def _init(function: tir.PrimFunc, realize: tir.BlockRealize, init: tir.Stmt, loo
         for axis, value in zip(block.iter_vars, realize.iter_values, strict=True)
         if axis.iter_type is DATA_PAR and axis.var in used
     ]
-    kept = [loop for loop in loops if any(uses(value, [loop]) for _, value in pairs)]
+    kept = _loops_of([value for _, value in pairs], loops)
     dropped = [loop for loop in loops if loop not in kept]
     predicate = start_condition(realize, loops, kept, dropped)
     bare = tir.Block(tuple([axis for axis, _ in pairs]), (), block.writes, f"{block.name_hint}_init", init)

@@ -12,6 +12,7 @@ from ... import make, tir
 from ...analysis.regions import lies_in
 from ...base import Node
 from ...buffers import data_pointer
+from ...empty_reductions import axes_of_empty
 from ...equal import structural_equal
 from ...idioms import is_zero, sequence
 from ...int_set import cover, eval_set, from_range, intersect
@@ -120,7 +121,12 @@ def region_in(
     loops = program.loops_of(block)
     inner = loops[loops.index(place) + 1 :] if isinstance(place, tir.For) else loops
     intervals = {variable: from_range(domain.min, domain.extent) for variable, domain in domains_of(inner).items()}
-    bound = bound_region(region, bindings_of(program.realize_of(block)))
+    bindings = bindings_of(program.realize_of(block))
+    for axis in axes_of_empty(program.realize_of(block), loops):
+        assert axis.dom is not None
+        del bindings[axis.var]
+        intervals[axis.var] = from_range(axis.dom.min, axis.dom.extent)
+    bound = bound_region(region, bindings)
     spans = [eval_set(from_range(range_.min, range_.extent), intervals) for range_ in bound]
     shape = region.buffer.shape
     box = evaluable_box(program, place, [cover(span, size) for span, size in zip(spans, shape, strict=True)], shape)
