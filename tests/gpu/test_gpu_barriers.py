@@ -176,3 +176,11 @@ T.prim_func main(B: T.Buffer((8,), "int32")):
 """
     with pytest.raises(tvms.TvmsError, match=r"E0613.*synchronize here, inside of an expression"):
         tvms.compile(tvms.parse(text), target="cuda -simulate=each")
+
+
+def test_checked_indices_need_no_barrier_more() -> None:
+    """With `bounds="check"`, indices are calls, whose values are known: threads below 32 add what those above wrote."""
+    halved = "threads:\n    if tx < 32:\n        S[tx] = S[tx] + S[tx + 32]\n"
+    module = program(f"{WRITE}{halved}threads:\n    B[bx, tx] = S[tx % 32]")
+    checked = tvms.compile(module, target="cuda -simulate=each", bounds="check")
+    assert_equivalent(module, module, execute_after=lambda _, name: checked[name])
