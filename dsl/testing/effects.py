@@ -123,8 +123,8 @@ def _bind(step: Step) -> str | None:
 def _annotate(step: Step) -> str | None:
     notes, key = step.node(step.given["block_or_loop"]).annotations, step.given["ann_key"]
     value = getattr(notes.get(key), "value", notes.get(key))
-    old = getattr(step.before.notes.get(key), "value", step.before.notes.get(key))  # which stays
-    return None if value == (step.given["ann_val"] if old is None else old) else f"the annotation is {value!r}"
+    expected = step.before.notes.get(key, step.given["ann_val"])  # an annotation that exists stays
+    return None if value == getattr(expected, "value", expected) else f"the annotation is {value!r}"
 
 
 def _unannotate(step: Step) -> str | None:
