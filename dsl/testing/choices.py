@@ -30,6 +30,14 @@ def drawn(make: Callable[[Choices], _T]) -> st.SearchStrategy[_T]:
     return example()
 
 
+def weighted(*options: tuple[int, st.SearchStrategy[_T]]) -> st.SearchStrategy[_T]:
+    """Return a strategy that draws from one of `options`, each as often as its weight says. (`st.one_of` drops strategies that
+    are repeated.)
+    """
+    places = [place for place, (weight, _) in enumerate(options) for _ in range(weight)]
+    return drawn(lambda choose: choose.draw(options[choose.pick(places)][1]))
+
+
 class Choices:
     """The choices that make one example. Generators are plain functions of it; `st.composite` turns them into strategies."""
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ...ir import relax, tir
 from ...ir.base import BaseFunc, IRModule
 from ..load import parse
-from .choices import Choices
+from .choices import Choices, weighted
 from .cooperation import cooperative_programs
 from .graphs import graph_text
 from .known_programs import known_kernels, known_programs
@@ -76,9 +76,8 @@ def all_modules() -> st.SearchStrategy[IRModule]:
     functions whose views may be wrong, which the verifier may refuse.
     """
     written = st.deferred(lambda: st.sampled_from((*known_programs(), *known_kernels())))
-    return st.one_of(
-        modules(), modules(), network_modules(), thread_programs() | cooperative_programs(), _views(), written
-    )
+    threads = weighted((1, thread_programs()), (1, cooperative_programs()))
+    return weighted((2, modules()), (1, network_modules()), (1, threads), (1, _views()), (1, written))
 
 
 @st.composite

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tvms
-from hypothesis import Phase, find, given, settings
+from hypothesis import Phase, find, given, seed, settings
 from hypothesis import strategies as st
 from tvms.ir import relax, tir
 from tvms.ir.base import IRModule
@@ -19,6 +19,8 @@ from tvms.ir.dtype import int_range
 from tvms.ir.interp.expressions import compile_expr
 from tvms.ir.visit import walk
 from tvms.testing import assert_equivalent, expressions, graph_functions, modules, prim_funcs
+from tvms.testing.campaign import BACKEND
+from tvms.testing.choices import weighted
 from tvms.testing.expressions import variables
 from tvms.testing.features import FEATURES, features_of
 from tvms.testing.scheduling import SUITS
@@ -218,3 +220,16 @@ def test_a_failing_example_shrinks_to_few_loops() -> None:
     smallest = find(prim_funcs(max_blocks=1), has_reduction)
     assert sum(isinstance(node, tir.For) for node in walk(smallest)) <= 3
     assert len(str(smallest).splitlines()) <= 12
+
+
+def test_options_are_drawn_as_often_as_their_weights_say() -> None:
+    found: list[str] = []
+
+    @seed(1)
+    @settings(max_examples=300, database=None, backend=BACKEND, phases=[Phase.generate])
+    @given(weighted((9, st.just("often")), (1, st.just("rarely"))))
+    def draw(option: str) -> None:
+        found.append(option)
+
+    draw()
+    assert 240 < found.count("often") < 295

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from ....ir.base import IRModule, Source
 from ...load import parse_source
 from ..aliases import aliases
+from ..choices import weighted
 from ..constructs import LOOP_LEVEL
 from ..oracle import Execute, ExecuteAll, as_module, assert_equivalent, profiles
 from ..prim_funcs import prim_funcs
@@ -24,7 +25,8 @@ def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
     formulas = prim_funcs(stages=("formulas",), max_blocks=1, symbolic=False).map(as_module)
     without_blocks = prim_funcs(stages=("statements",), max_blocks=1).map(as_module)
     pipelines = prim_funcs(features={"software pipeline"}, max_blocks=2).map(as_module)
-    drawn = st.one_of(*[prim_funcs().map(as_module), formulas, without_blocks, aliases()] * 3, pipelines)
+    blocks = prim_funcs().map(as_module)
+    drawn = weighted((3, blocks), (3, formulas), (3, without_blocks), (3, aliases()), (1, pipelines))
     programs = drawn if file is None else programs_in(file)
     return st.tuples(programs, st.integers(0, 1000))
 

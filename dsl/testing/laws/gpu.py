@@ -7,8 +7,12 @@ from typing import TypeAlias
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from ....ir import tir
 from ....ir.base import IRModule, Source
+from ....ir.jumps import BREAK, CONTINUE
+from ....ir.visit import walk
 from ...load import parse_source
+from ..choices import weighted
 from ..cooperation import cooperative_programs
 from ..known_programs import known_kernels
 from ..oracle import Execute, as_module, assert_equivalent, profiles
@@ -23,13 +27,18 @@ _Example: TypeAlias = tuple[IRModule, int]
 
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
-    unbound = prim_funcs(max_blocks=2, without={"thread loop"}).map(as_module)  # the compiler binds them
-    drawn = st.one_of(
-        *[thread_programs(), cooperative_programs(), unbound] * 2,
-        shared_reductions(),
-        st.deferred(lambda: st.sampled_from(known_kernels())),
+    functions = prim_funcs(max_blocks=2, without={"thread loop"}).filter(_has_no_jump)
+    unbound = functions.map(as_module)  # the compiler binds them
+    known = st.deferred(lambda: st.sampled_from(known_kernels()))
+    drawn = weighted(
+        (2, thread_programs()), (2, cooperative_programs()), (2, unbound), (1, shared_reductions()), (1, known)
     )
     return st.tuples(drawn if file is None else programs_in(file), st.integers(0, 1000))
+
+
+def _has_no_jump(function: tir.PrimFunc) -> bool:
+    """Return whether no loop is left early: the compiler binds no loop of such a function."""
+    return not any(isinstance(node, tir.Call) and node.op in (BREAK, CONTINUE) for node in walk(function))
 
 
 def _check(example: _Example, execute: Execute) -> None:

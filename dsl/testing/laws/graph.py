@@ -17,6 +17,7 @@ from ....ir.diagnostics import TvmsError
 from ....ir.passes.transform import get_pass
 from ...load import parse_source
 from ..calls import call_functions
+from ..choices import weighted
 from ..data import copies, random_inputs
 from ..graphs import graph_functions
 from ..networks import network_modules
@@ -36,9 +37,9 @@ _Example: TypeAlias = tuple[IRModule, int]
 
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
-    functions = st.one_of(graph_functions(), call_functions(), *[operator_functions()] * 4)
-    modules = st.one_of(*[functions.map(as_module)] * 6, network_modules(), network_modules())
-    modules = st.one_of(*[modules] * 7, unproven_sizes())
+    functions = weighted((1, graph_functions()), (1, call_functions()), (4, operator_functions()))
+    modules = weighted((6, functions.map(as_module)), (2, network_modules()))
+    modules = weighted((7, modules), (1, unproven_sizes()))
     return st.tuples(modules if file is None else programs_in(file), st.integers(0, 99))
 
 

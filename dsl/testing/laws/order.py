@@ -20,6 +20,7 @@ from ....ir.equal import structural_equal
 from ....ir.verify import verify
 from ....ir.visit import walk
 from ...load import parse_source
+from ..choices import weighted
 from ..oracle import Execute, as_module, assert_equivalent
 from ..prim_funcs import prim_funcs
 from ..shuffled import run_once, shuffled
@@ -50,7 +51,7 @@ class Example(Struct):
 def _examples(file: Source | None) -> st.SearchStrategy[Example]:
     disordered = prim_funcs(["int32"], 2, without=_OTHERWISE, stages=["disordered"])
     others = prim_funcs(["int32"], 2, max_extent=6, without=_OTHERWISE)
-    functions = st.one_of(disordered, disordered, disordered, others).map(as_module)
+    functions = weighted((3, disordered), (1, others)).map(as_module)
     modules = functions if file is None else programs_in(file, is_loop_level=True)
     return st.builds(Example, modules, st.integers(0, 999))
 

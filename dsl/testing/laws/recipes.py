@@ -22,6 +22,7 @@ from ....ir.schedule.declaration import COMPOSITES, Knob
 from ....ir.schedule.text import ScheduleText, Statement, Step
 from ....ir.verify import verify
 from ...load import parse, parse_source
+from ..choices import weighted
 from ..computations import computations
 from ..oracle import as_module, assert_equivalent, profiles
 from ..prim_funcs import prim_funcs
@@ -46,7 +47,11 @@ _SMALL = 16
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
     known = computations()
-    programs = (known | known | prim_funcs().map(as_module)) if file is None else programs_in(file, is_loop_level=True)
+    programs = (
+        weighted((2, known), (1, prim_funcs().map(as_module)))
+        if file is None
+        else programs_in(file, is_loop_level=True)
+    )
     return st.tuples(programs, st.integers(0, 100_000))
 
 

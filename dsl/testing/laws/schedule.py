@@ -21,7 +21,7 @@ from ....ir.software_pipeline import ORDER, STAGE
 from ....ir.verify import verify
 from ....ir.visit import walk
 from ...load import parse, parse_source
-from ..choices import Choices
+from ..choices import Choices, weighted
 from ..effects import Step, check_effect, operands
 from ..matrix import REFUSED, cells, features_of_step
 from ..oracle import Execute, as_module, assert_equivalent, interpreted, profiles
@@ -68,7 +68,7 @@ FAULTY = "program that faults"
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
     others = prim_funcs(max_blocks=2).map(lambda function: (as_module(function), ()))
     suited = schedulable().map(lambda both: (as_module(both[0]), both[1]))
-    modules = st.one_of(suited, suited, suited, suited, others) if file is None else programs_in(file, is_loop_level=True).map(lambda module: (module, ()))  # fmt: skip
+    modules = weighted((4, suited), (1, others)) if file is None else programs_in(file, is_loop_level=True).map(lambda module: (module, ()))  # fmt: skip
     return _drawn(modules, file)
 
 
