@@ -8,7 +8,7 @@ LAWS = {
     "arguments": "every argument of a form or an operator counts: another value gives another program, or an error",
     "format": "the formatter changes no program, loses no comment, and does not change formatted text",
     "hosts": "formatted, converted and migrated in place, programs, notebooks and pages change in their definitions only",
-    "simplify": "a simplified expression has the same value, and is in normal form",
+    "simplify": "a simplified expression has the same value, a simplified function computes the same, and both are in normal form",
     "analysis": "bounds, remainders and maps of iterators that an analysis finds hold at every point",
     "texts": "operators on texts and sequences have their defining properties",
     "merge": "a merge has the edits of both sides, and conflicts only where both touch one statement",

@@ -1,4 +1,6 @@
-"""A simplified expression has the same value, and simplifying it again does not change it."""
+"""A simplified expression has the same value, a simplified function computes the same, and simplifying either again does not
+change it.
+"""
 
 from __future__ import annotations
 
@@ -13,25 +15,31 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from ....ir import make, tir
-from ....ir.base import Source
+from ....ir.base import IRModule, Source
 from ....ir.diagnostics import TvmsError, error
 from ....ir.dtype import is_int, lanes_of, with_lanes
 from ....ir.equal import structural_equal
 from ....ir.intern import has_effects
-from ....ir.simplify import simplify
+from ....ir.passes.transform import map_functions
+from ....ir.simplify import simplify, simplify_statements
 from ....ir.variables import free_variables
 from ....ir.visit import walk
 from ...load import parse_source
-from ..choices import Choices
+from ..aliases import aliases
+from ..choices import Choices, weighted
 from ..constructs import constructs_of
 from ..expressions import DTYPES, Leaves, expression, index_expression, leaves_of, variables
-from ..oracle import Execute, first_difference
+from ..oracle import Execute, as_module, assert_equivalent, first_difference, profiles
+from ..prim_funcs import prim_funcs
 from .law import Law
 
+_EXPRESSIONS = 40
+"""Number of expressions that are drawn for each function."""
 POINTS = 64
 """Maximum number of points at which an expression is evaluated."""
 
 
+_STATEMENTS = "# simplify the statements"
 _RANGE = re.compile(r"(\w+) in \[(-?\d+), (-?\d+)\]")
 
 
@@ -46,6 +54,16 @@ class Expression(Struct, frozen=True):
         lanes = lanes_of(self.expr.dtype)
         head = f'T.prim_func main(A: T.Buffer(({lanes},), "{with_lanes(self.expr.dtype, 1)}"){scalars}):'
         return f"# {where}\n{head}\n    A[{f'0:{lanes}' if lanes > 1 else 0}] = {self.expr}"
+
+
+class Statements(Struct, frozen=True):
+    """A loop function whose statements are simplified, and the seed of its inputs."""
+
+    module: IRModule
+    seed: int = 0
+
+    def __str__(self) -> str:
+        return f"{_STATEMENTS}\n{self.module}"
 
 
 @st.composite
@@ -90,13 +108,18 @@ def _vector(choose: Choices, leaves: Leaves, size: int, lanes: int) -> tir.PrimE
     return a
 
 
-def _examples(file: Source | None) -> st.SearchStrategy[Expression]:
-    return expressions() if file is None else st.sampled_from(expressions_in(file))
+def _examples(file: Source | None) -> st.SearchStrategy[Expression | Statements]:
+    if file is not None:
+        return st.sampled_from([_read(file)] if file.text.startswith(_STATEMENTS) else expressions_in(file))
+    without_blocks = prim_funcs(stages=("statements",), max_blocks=1, max_extent=6).map(as_module)
+    modules = weighted((3, without_blocks), (1, prim_funcs(max_blocks=2, max_extent=6).map(as_module)), (1, aliases()))
+    whole = st.builds(Statements, modules, st.integers(0, 1000))
+    return weighted((_EXPRESSIONS, expressions()), (1, whole))
 
 
-def _read(file: Source) -> Expression:
-    """Return the first expression of a file."""
-    return expressions_in(file)[0]
+def _read(file: Source) -> Expression | Statements:
+    """Return the function of a file that begins with `_STATEMENTS`, or the first expression of another file."""
+    return Statements(parse_source(file)) if _STATEMENTS in file.text else expressions_in(file)[0]
 
 
 def expressions_in(file: Source) -> list[Expression]:
@@ -139,7 +162,27 @@ def points(ranges: dict[tir.Var, range]) -> Iterator[dict[tir.Var, int]]:
         yield {var: chosen.choice(values) for var, values in ranges.items()}
 
 
-def _check(example: Expression, execute: Execute) -> None:
+def _check(example: Expression | Statements, execute: Execute) -> None:
+    if isinstance(example, Expression):
+        _check_expression(example)
+    else:
+        _check_statements(example)
+
+
+def _check_statements(example: Statements) -> None:
+    module, seed = example.module, example.seed
+    simple = _simplified(module)
+    again = _simplified(simple)
+    assert structural_equal(simple, again), f"becomes\n{simple}\nand that becomes\n{again}"
+    if simple is not module:
+        assert_equivalent(module, simple, seed=seed, profiles=profiles(seed), integers=(-8, 9))
+
+
+def _simplified(module: IRModule) -> IRModule:
+    return map_functions(module, tir.PrimFunc, simplify_statements)
+
+
+def _check_expression(example: Expression) -> None:
     import numpy as np
 
     from ....ir.interp.expressions import compile_expr
@@ -165,13 +208,14 @@ def _check(example: Expression, execute: Execute) -> None:
         assert difference is None, f"becomes {simple}, which is {found}, not {expected}, where {place}"
 
 
-def _constructs(example: Expression) -> Iterable[str]:
-    return constructs_of(example.expr)
+def _constructs(example: Expression | Statements) -> Iterable[str]:
+    return constructs_of(*([example.expr] if isinstance(example, Expression) else example.module.functions.values()))
 
 
-LAW = Law(
-    _examples, _check, read=_read, constructs=_constructs,
-    expected=frozenset(
-        ["Add", "Sub", "Mul", "Div", "Mod", "FloorDiv", "FloorMod", "Min", "Max", "EQ", "NE", "LT", "LE", "GT", "GE", "And", "Or", "Not", "Select", "Cast", "Let", "Call", "Ramp", "Broadcast"]
-    ),
+_OPERATIONS = (
+    "Add", "Sub", "Mul", "Div", "Mod", "FloorDiv", "FloorMod", "Min", "Max", "EQ", "NE", "LT", "LE", "GT", "GE", "And", "Or",
+    "Not", "Select", "Cast", "Let", "Call", "Ramp", "Broadcast",
 )  # fmt: skip
+LAW = Law(
+    _examples, _check, read=_read, constructs=_constructs, expected=frozenset([*_OPERATIONS, "LetStmt", "IfThenElse"])
+)
