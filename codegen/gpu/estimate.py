@@ -167,7 +167,7 @@ class _Model:
         traffic = Traffic(
             self._kernel, self._values, work.definitions, min(self._blocks, self._resident * figures.multiprocessors)
         )
-        l2 = dram = lines = 0.0
+        l2, dram, lines = 0.0, 0.0, work.lines * warps
         cache = figures.l1_size * 1024 - shared * self._resident
         footprints: dict[tir.Var, float] = {}
         for access in work.accesses:

@@ -20,6 +20,8 @@ from ...ir.equal import structural_hash
 from ...ir.kinds import ForKind
 from ...ir.matrix_units import name_of, number, product_of
 from ...ir.visit import children, walk
+from ...ir.warpgroups import DEPTH, PRODUCT, ROWS, WARPGROUP, warpgroup_product_of
+from .architectures import WARP
 from .kernel import SYNC, Kernel, scope_of
 from .transactions import UNKNOWN_SIZE, Place, Transactions, places_of, transactions_of
 
@@ -32,6 +34,9 @@ _AT_ONCE = 4
 """Number of iterations of an innermost loop without barriers whose loads are issued before one is waited for: compilers unroll it."""
 _LOOP_INSTRUCTIONS = 2
 """Instructions of an iteration of a loop besides its body."""
+_WARPGROUP_GAIN = 2048 / 1270
+"""Multiply-adds of `wgmma` for each of `mma.sync` in the same time (`figures.FIGURES`)."""
+_TRANSACTION_BYTES = 128
 _PLAIN = ("tir.if_then_else", "tir.likely", "tir.reinterpret", "tir.address_of", "tir.tvm_access_ptr")
 
 
@@ -49,7 +54,8 @@ class Access(Struct, frozen=True, eq=False):
 
 class Work(Struct, frozen=True, eq=False):
     """The work of a kernel. `operations` is the number of instructions of each thread on floats, by the bits of their type; `tensor` the
-    number of multiply-adds of a warp on tensor cores; `other` that of other instructions of a thread. `waits` is the number of times that a
+    number of multiply-adds of a warp on tensor cores, in those of `mma.sync`; `lines` the number of transactions of a warp by which
+    products of warpgroups read shared memory; `other` that of other instructions of a thread. `waits` is the number of times that a
     thread waits for loads of global memory, one after the other, and `shared_waits` for those of shared memory. `barriers` is the number of
     barriers, `trips` that of iterations of the longest loop, and `definitions` are the statements that define variables.
     """
@@ -57,6 +63,7 @@ class Work(Struct, frozen=True, eq=False):
     accesses: tuple[Access, ...]
     operations: Mapping[int, float]
     tensor: float
+    lines: float
     other: float
     waits: float
     shared_waits: float
@@ -94,7 +101,7 @@ class _Counter:
         self._definitions: list[tir.LetStmt] = []
         self._accesses: list[Access] = []
         self._operations: defaultdict[int, float] = defaultdict(float)
-        self._tensor = self._other = self._waits = self._shared_waits = self._barriers = 0.0
+        self._tensor = self._lines = self._other = self._waits = self._shared_waits = self._barriers = 0.0
         self._pending = 0
         """Groups of asynchronous copies that may be pending at a wait."""
 
@@ -104,7 +111,7 @@ class _Counter:
         self._wait(before, 1.0)
         trips = max((count for _, count in self._all_loops()), default=1)
         return Work(
-            tuple(self._accesses), dict(self._operations), self._tensor, self._other, self._waits, self._shared_waits, self._barriers, trips, tuple(self._definitions),
+            tuple(self._accesses), dict(self._operations), self._tensor, self._lines, self._other, self._waits, self._shared_waits, self._barriers, trips, tuple(self._definitions),
         )  # fmt: skip
 
     def _all_loops(self) -> list[tuple[tir.For, int]]:
@@ -212,6 +219,10 @@ class _Counter:
             self._tensor += times * product.m * product.n * product.k
         elif name == "tvm_mma_sync":
             self._tensor += times * 16 * 16 * 16
+        elif name == PRODUCT:
+            part, of_group = times * WARP / WARPGROUP, warpgroup_product_of(call)
+            self._tensor += part * ROWS * of_group.n * DEPTH / _WARPGROUP_GAIN
+            self._lines += part * (ROWS + of_group.n) * DEPTH * 2 / _TRANSACTION_BYTES
         elif name in ("ptx_cp_async", "ptx_ldmatrix"):
             self._access(call)
         elif is_float(call.dtype) and f"tir.{name}" not in _PLAIN:
