@@ -1,7 +1,11 @@
-"""Products of warpgroups: their checks, and the loops that compute them one after the other without `wgmma`."""
+"""Products of warpgroups: their checks, and the loops that compute them without `wgmma`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from math import prod
+
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ...ir import make, tir
@@ -11,6 +15,7 @@ from ...ir.idioms import NOTHING
 from ...ir.matrix_units import name_of, number
 from ...ir.visit import walk
 from ...ir.warpgroups import (
+    COMMIT,
     DEPTH,
     FENCE,
     LINE,
@@ -23,6 +28,7 @@ from ...ir.warpgroups import (
     warpgroup_calls,
     warpgroup_product_of,
 )
+from ..lower.rewriter import sequence
 from .kernel import Kernel
 from .matrix_units import TRUE, ZERO, Calls, MemoryRange, loop, over, place_of, plus, rest, times
 
@@ -74,35 +80,106 @@ def position(place: MemoryRange, tile: Tile, span: tir.PrimExpr, depth: tir.Prim
 
 
 def emulate_warpgroups(kernel: Kernel) -> Kernel:
-    """Return a lowered kernel without products of warpgroups: each thread computes its own elements at once."""
-    return replace(kernel, body=_Emulator(kernel).rewrite(kernel.body))
+    """Return a lowered kernel without products of warpgroups: each thread computes its own elements at once, but keeps the results
+    until it waits for them. Meanwhile the elements of the accumulator are NaN.
+    """
+    return replace(kernel, body=_Emulator(kernel).emulated()) if warpgroup_calls(kernel.body) else kernel
+
+
+class _Results(Struct, frozen=True):
+    """The results of the products on an accumulator of `size` elements: the values, and the number of the group of the last
+    product on each element, 0 if none is pending.
+    """
+
+    size: int
+    target: MemoryRange
+    values: MemoryRange
+    groups: MemoryRange
 
 
 class _Emulator(Calls):
     def __init__(self, kernel: Kernel) -> None:
-        super().__init__(kernel, {**dict.fromkeys(OPERATORS, lambda call: NOTHING), PRODUCT: self._product})
+        rules: dict[str, Callable[[tir.Call], tir.Stmt]] = dict.fromkeys(OPERATORS, lambda call: NOTHING)
+        super().__init__(kernel, {**rules, PRODUCT: self._product, COMMIT: self._commit, WAIT: self._wait})
+        self._rules[tir.Allocate] = self._allocate
+        self._accumulators = {call.args[10] for call in warpgroup_calls(kernel.body)}
+        self._results: dict[object, _Results] = {}
+        self._committed = _local("committed", "int64")
+        """The number of groups."""
+
+    def emulated(self) -> tir.Stmt:
+        """Return the body of the kernel."""
+        body = self.rewrite(self._kernel.body)
+        return _allocated(self._committed, 1, [self._committed.store(ZERO, ZERO), body])
+
+    def _allocate(self, stmt: tir.Allocate) -> tir.Stmt:
+        """Add memory for the results behind the allocation of an accumulator."""
+        if stmt.buffer_var not in self._accumulators:
+            return self.rebuild(stmt)
+        size = prod(extent.value for extent in stmt.extents if isinstance(extent, tir.IntImm))
+        target = MemoryRange(stmt.buffer_var, "float32", ZERO)
+        results = _Results(size, target, _local("results", "float32"), _local("groups", "int64"))
+        self._results[stmt.buffer_var] = results
+        none = loop(size, lambda i: results.groups.store(i, ZERO))
+        body = _allocated(results.values, size, [none, self.rewrite(stmt.body)])
+        return replace(stmt, body=_allocated(results.groups, size, [body]))
+
+    def _commit(self, call: tir.Call) -> tir.Stmt:
+        return self._committed.store(ZERO, plus(self._committed.load(ZERO), 1))
+
+    def _wait(self, call: tir.Call) -> tir.Stmt:
+        """Store the results of all groups but the last ones."""
+        complete = plus(self._committed.load(ZERO), -number(call, 0))
+
+        def of(results: _Results) -> tir.Stmt:
+            def element(i: tir.PrimExpr) -> tir.Stmt:
+                group = results.groups.load(i)
+                is_complete = make.logical_and(make.less(ZERO, group), make.less_equal(group, complete))
+                done = [results.target.store(i, results.values.load(i)), results.groups.store(i, ZERO)]
+                return tir.IfThenElse(is_complete, sequence(done))
+
+            return loop(results.size, element)
+
+        return sequence([of(results) for results in self._results.values()])
 
     def _product(self, call: tir.Call) -> tir.Stmt:
         product = warpgroup_product_of(call)
         a, b = (place_of(call.args[at], call.args[at + 1], product.dtype) for at in (6, 8))
-        c = place_of(call.args[10], call.args[11], "float32")
-        lane = rest(self._thread, WARPGROUP)
-        # Memory of the allocation, whose elements `position` counts.
+        # `position` counts the elements of the allocations.
         left, right = (MemoryRange(place.buffer.data, product.dtype, ZERO) for place in (a, b))
-        total = MemoryRange(
-            tir.Var("handle", "sum", tir.PointerType(tir.PrimType("float32"), "local")), "float32", ZERO
+        c, lane, total = (
+            place_of(call.args[10], call.args[11], "float32"),
+            rest(self._thread, WARPGROUP),
+            _local("sum", "float32"),
         )
+        results = self._results[call.args[10]]
 
         def element(i: tir.PrimExpr) -> list[tir.Stmt]:
             row = plus(times(over(lane, 32), 16), over(rest(lane, 32), 4), times(rest(over(i, 2), 2), 8))
             column = plus(times(over(i, 4), 8), times(rest(lane, 4), 2), rest(i, 2))
+            at = c.at(i)
 
             def term(k: tir.PrimExpr) -> tir.Stmt:
                 x, y = left.load(position(a, product.a, row, k)), right.load(position(b, product.b, column, k))
                 value = make.mul(make.cast(x, "float32"), make.cast(y, "float32"))
                 return total.store(ZERO, make.add(total.load(ZERO), value))
 
-            return [total.store(ZERO, c.load(i)), loop(DEPTH, term), c.store(i, total.load(ZERO))]
+            is_first = make.equal(results.groups.load(at), ZERO)
+            start = make.if_then_else(is_first, results.target.load(at), results.values.load(at))
+            pending = [
+                results.values.store(at, total.load(ZERO)),
+                results.target.store(at, tir.FloatImm("float32", float("nan"))),
+            ]
+            group = results.groups.store(at, plus(self._committed.load(ZERO), 1))
+            return [total.store(ZERO, start), loop(DEPTH, term), *pending, group]
 
-        body = loop(product.count, element)
-        return tir.Allocate(total.buffer.data, "float32", (tir.IntImm("int64", 1),), TRUE, body)
+        return _allocated(total, 1, [loop(product.count, element)])
+
+
+def _local(name: str, dtype: str) -> MemoryRange:
+    """Return local memory, which `_allocated` allocates."""
+    return MemoryRange(tir.Var("handle", name, tir.PointerType(tir.PrimType(dtype), "local")), dtype, ZERO)
+
+
+def _allocated(place: MemoryRange, size: int, body: Sequence[tir.Stmt]) -> tir.Stmt:
+    return tir.Allocate(place.buffer.data, place.buffer.dtype, (tir.IntImm("int64", size),), TRUE, sequence(body))

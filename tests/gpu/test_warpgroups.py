@@ -138,6 +138,8 @@ def test_accumulators_are_uninitialized_until_they_are_waited_for() -> None:
     with pytest.raises(tvms.TvmsError) as caught:
         run(early, "main", arguments("float16"), track=True)
     assert caught.value.diagnostics[0].code == "E0710"
+    tvms.compile(early, target="cuda -simulate=ascending", level=0)["main"](*(given := arguments("float16")))
+    assert np.isnan(given[-1]).all()
     stored = steps("float16", (WAIT, "            c_1[0] = T.float32(1)\n" + WAIT))
     with pytest.raises(tvms.TvmsError) as caught:
         run(stored, "main", arguments("float16"))
