@@ -432,6 +432,36 @@ def test_data_of_64_bits_are_not_narrowed() -> None:
             tir.transform.ForceNarrowIndexToInt32()(module(body))
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        "T.clz(i)", "T.clz(i - T.int64(2)) + 1", "T.popcount(i - T.int64(3))", "T.clz(T.cast(i, 'int64') + T.int64(1))",
+        "T.bitwise_not(i) + T.shift_right(i, T.int64(1))", "T.if_then_else(i < T.int64(2), T.popcount(~i), i)",
+        "T.Cast('int64', T.reinterpret('float64', i) > T.float64(0))",
+    ],
+)  # fmt: skip
+def test_intrinsics_that_count_bits_keep_their_operands(value: str) -> None:
+    text = f"""T.prim_func main(A: T.Buffer((T.int64(4),), "int32"), B: T.Buffer((T.int64(4),), "int32")):
+    for i in range(T.int64(4)):
+        A[i] = T.cast({value}, "int32")
+        T.call_extern("int32", "labs", i)
+    B[T.ramp(T.int64(0), T.int64(1), 4)] = T.cast(T.broadcast(T.int64(7), 4), "int32x4")
+"""
+    given = tvms.parse(text)
+    narrow = tir.transform.ForceNarrowIndexToInt32()(given)
+    assert tvms.verify(narrow) == ()
+    assert "range(4)" in str(narrow)
+    assert 'T.call_extern("int32", "labs", T.Cast("int64", i))' in str(narrow)
+    results = []
+    for module in (given, narrow):
+        a, b = np.zeros(4, "int32"), np.zeros(4, "int32")
+        without_call = str(module).replace('T.call_extern("int32", "labs", ', "T.evaluate(")
+        tvms.interpret(tvms.parse(without_call), "main", [a, b])
+        results += [a, b]
+    np.testing.assert_array_equal(results[0], results[2])
+    np.testing.assert_array_equal(results[1], results[3])
+
+
 def test_repeated_definitions_are_renamed() -> None:
     x = tir.Var("x", "int32")
     A = tir.decl_buffer((4,), "int32", "A")
