@@ -35,6 +35,7 @@ from .narrow_data_type import narrow_data_types
 from .narrow_index import narrow_indices
 from .own_variables import rename_repeated_definitions
 from .rewriter import Rewriter
+from .undefined_stores import remove_undefined_stores
 from .unify_threads import unify_threads
 
 __all__ = ["HoistedConditionals", "HoistedLetBindings", "apply_default_schedule", "prim_func_pass"]
@@ -63,15 +64,6 @@ def remove_assumptions(func: tir.PrimFunc) -> tir.PrimFunc:
         return NOTHING if _is_call(stmt.value, "tir.assume") else stmt
 
     return replace(func, body=Rewriter({tir.Evaluate: evaluated}).rewrite(func.body))
-
-
-def remove_undefined_stores(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` without stores of `T.undef()`, which allow any value (TVM: `RemoveStoreUndef`)."""
-
-    def store(stmt: tir.BufferStore) -> tir.Stmt:
-        return NOTHING if _is_call(stmt.value, "tir.undef") else stmt
-
-    return replace(func, body=Rewriter({tir.BufferStore: store}).rewrite(func.body))
 
 
 def rewrite_unsafe_selects(func: tir.PrimFunc) -> tir.PrimFunc:

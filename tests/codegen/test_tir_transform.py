@@ -109,9 +109,19 @@ CASES = {
         """
         A[0] = T.undef()
         A[1] = x
+        A[2] = x + T.undef(dtype="int32") * 2
+        v: T.int32 = T.undef()
+        w: T.int32 = v + 1
+        if x < 3:
+            A[3] = w
+        A[4] = T.call_extern("int32", "rand") + v
         """,
         """
         A[1] = x
+        v: T.int32 = T.undef()
+        if x < 3:
+            T.evaluate(0)
+        A[4] = T.call_extern("int32", "rand") + v
         """,
     ),
     "UnifyThreadBinding": (
@@ -460,6 +470,16 @@ def test_intrinsics_that_count_bits_keep_their_operands(value: str) -> None:
         results += [a, b]
     np.testing.assert_array_equal(results[0], results[2])
     np.testing.assert_array_equal(results[1], results[3])
+
+
+@pytest.mark.parametrize(
+    ("body", "buffer"), [("v: T.int32 = T.undef()\nA[v] = 5", "A"), ("A[0] = B[T.undef(dtype='int32') + 1]", "B")]
+)
+def test_undefined_indices_are_refused(body: str, buffer: str) -> None:
+    with pytest.raises(tvms.TvmsError) as caught:
+        tir.transform.RemoveStoreUndef()(module(body))
+    found = [(diagnostic.code, diagnostic.message) for diagnostic in caught.value.diagnostics]
+    assert found == [("E0906", f"an index of '{buffer}' is undefined")]
 
 
 def test_repeated_definitions_are_renamed() -> None:
