@@ -20,6 +20,13 @@ from ...ir.promote import largest
 from ...ir.visit import substitute, walk
 from .choices import Choices
 
+
+def _index_map(dtype: str) -> tir.IndexMap:
+    """Return the map of an index to that of a block of four, and the place in it."""
+    index, four = tir.Var(dtype, "i"), tir.IntImm(dtype, 4)
+    return tir.IndexMap((index,), (tir.FloorDiv(dtype, index, four), tir.FloorMod(dtype, index, four)))
+
+
 MOST = 3
 """Maximum number of details of a program."""
 NOTES = (
@@ -35,6 +42,7 @@ NOTES = (
     (),
     2**40,
     ((1, "b"), {"c": (False,)}),
+    *[_index_map(dtype) for dtype in ("int64", "int32")],
 )
 """Values of annotations and attributes."""
 FLOATS = (
@@ -108,6 +116,17 @@ def _constant(choose: Choices, node: tir.FloatImm) -> Node:
     return replace(node, value=math.copysign(most, value) if most < abs(value) < math.inf else value)
 
 
+def _elements(choose: Choices, node: relax.Constant) -> Node | None:
+    """Set all elements of a float constant to a special value."""
+    import numpy as np
+
+    kind = getattr(getattr(node.data, "dtype", None), "name", "")
+    if kind not in ("float16", "float32", "float64") or node.name is not None:
+        return None
+    value = choose.pick((float("nan"), float("inf"), float("-inf"), -0.0, 0.1))
+    return replace(node, data=np.full(node.data.shape, value, node.data.dtype))
+
+
 def _operand(choose: Choices, node: tir.BinaryOp) -> Node | None:
     """Replace the right operand of an integer operation by a constant at the limits of its dtype."""
     dtype = node.b.dtype
@@ -148,6 +167,7 @@ DETAILS: dict[type[Node], Sequence[Detail]] = {
     ),
     tir.AssertStmt: (_explained,),
     relax.PrimValue: (_set("value", *PRIMITIVES),),
+    relax.Constant: (_elements,),
     tir.FloatImm: (_constant,),
     tir.BinaryOp: (_operand,),
 }  # fmt: skip

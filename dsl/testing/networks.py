@@ -118,9 +118,7 @@ def products(graph: Graph) -> None:
             graph.lines.append(f"{total} = R.add({a.name}, {b.name})")
             graph.bind(f"R.matmul({x.name}, {total})", (rows, width), "float32")
         case 3:
-            graph.bind(f"R.matmul({x.name}, {a.name})", (rows, width), "float32")
-            graph.bind(f"R.matmul({x.name}, {b.name})", (rows, width), "float32")
-            graph.bind(f"R.subtract({graph.values[-2].name}, {graph.values[-1].name})", (rows, width), "float32")
+            _parallel_products(graph, x, (a, b), (rows, width))
         case 4:
             columns = graph.choose.fresh("lv")
             graph.lines.append(f'{columns} = R.take({a.name}, R.arange(0, {width}, 1, "int64"), axis=1)')
@@ -129,6 +127,22 @@ def products(graph: Graph) -> None:
             parts = [graph.choose.fresh("lv") for _ in range(2)]
             graph.lines += [f"{part} = R.permute_dims({w.name})" for part, w in zip(parts, (a, b), strict=True)]
             graph.bind(f"R.concat(({', '.join(parts)}), axis=0)", (2 * width, inner), "float32")
+
+
+def _parallel_products(graph: Graph, x: Value, weights: tuple[Value, Value], shape: tuple[int | str, ...]) -> None:
+    """Add two products of `x`, perhaps with an activation each, and their difference. Other values may use the products."""
+    for weight in weights:
+        graph.bind(f"R.matmul({x.name}, {weight.name})", shape, "float32")
+    found = graph.values[-2:]
+    if graph.choose.rarely(2):
+        name = graph.choose.pick(("nn.relu", "nn.gelu", "nn.silu"))
+        for product in found:
+            graph.bind(f"R.{name}({product.name})", shape, "float32")
+    found += graph.values[-2:]
+    first, second = (found[-2], found[-1]) if graph.choose.number(0, 2) else (found[-2], graph.choose.pick(found))
+    graph.bind(f"R.subtract({first.name}, {second.name})", shape, "float32")
+    if graph.choose.rarely(3):
+        graph.bind(f"R.maximum({graph.values[-1].name}, {found[0].name})", shape, "float32")
 
 
 def _condition(graph: Graph, x: Value) -> str:
