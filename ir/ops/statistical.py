@@ -135,23 +135,63 @@ def _infer_scan(a: Inference) -> StructInfo:
     return result
 
 
+_PART = 64
+"""Length of the parts of a scan."""
+
+
 def _scan(reducer: Callable[..., Any]) -> Callable[[Any], te.Tensor]:
-    """Reduce, for each result, the elements up to it: quadratic, but without sequential dependences."""
+    """Reduce the elements up to each result: those of its part, and the parts before it. No step depends on another, and each result takes
+    few steps.
+    """
 
     def meaning(a: Any) -> te.Tensor:
         data = topi.reshape(a.data, [d.product(a.data.dims)]) if a.axis is None else a.data
         axis = 0 if a.axis is None else a.axis % data.ndim
-        dtype: str = a.result.dtype
-        k = te.reduce_axis((te.const(0, "int64"), data.dims[axis]), "k")
-
-        def value(*ax: tir.PrimExpr) -> Any:
-            included = k < ax[axis] if a.exclusive else k <= ax[axis]
-            item = te.cast(data(*ax[:axis], k, *ax[axis + 1 :]), dtype)
-            return reducer(te.if_then_else(included, item, te.const(int(reducer is te.prod), dtype)), axis=k)
-
-        return te.compute(data.dims, value, "T_scan")
+        return _scanned(topi.cast(data, a.result.dtype), axis, reducer, a.exclusive)
 
     return meaning
+
+
+def _scanned(
+    data: te.Tensor, axis: int, reducer: Callable[..., Any], is_exclusive: bool, are_totals: bool = False
+) -> te.Tensor:
+    """Return the scan of a tensor along an axis. A long one is divided into parts, whose totals are scanned in the same way; a symbolic one
+    is divided once.
+    """
+    size, identity = data.dims[axis], te.const(int(reducer is te.prod), data.dtype)
+    if size.value <= 2 * _PART if isinstance(size, tir.IntImm) else are_totals:
+        k = te.reduce_axis((te.const(0, "int64"), size), "k")
+
+        def short(*ax: tir.PrimExpr) -> Any:
+            included = k < ax[axis] if is_exclusive else k <= ax[axis]
+            return reducer(te.if_then_else(included, data(*ax[:axis], k, *ax[axis + 1 :]), identity), axis=k)
+
+        return te.compute(data.dims, short, "T_scan")
+    before, after = data.dims[:axis], data.dims[axis + 1 :]
+    part, count = te.const(_PART, "int64"), d.ceildiv(size, _PART)
+    k = te.reduce_axis((te.const(0, "int64"), part), "k")
+
+    def within(*ax: tir.PrimExpr) -> Any:
+        *outer, number, place = *ax[:axis], ax[axis], ax[axis + 1]
+        included = te.all(k <= place, number * part + k < size)
+        return reducer(te.if_then_else(included, data(*outer, number * part + k, *ax[axis + 2 :]), identity), axis=k)
+
+    scans = te.compute((*before, count, part, *after), within, "T_part")
+    totals = te.compute(
+        (*before, count, *after), lambda *ax: scans(*ax[: axis + 1], part - 1, *ax[axis + 1 :]), "T_total"
+    )
+    starts = _scanned(totals, axis, reducer, True, are_totals=True)
+
+    def joined(*ax: tir.PrimExpr) -> Any:
+        number, place, rest = ax[axis] // part, ax[axis] % part, ax[axis + 1 :]
+        start = starts(*ax[:axis], number, *rest)
+        if is_exclusive:
+            own = te.if_then_else(place > 0, scans(*ax[:axis], number, te.max(place - 1, 0), *rest), identity)
+        else:
+            own = scans(*ax[:axis], number, place, *rest)
+        return start * own if reducer is te.prod else start + own
+
+    return te.compute(data.dims, joined, "T_scan")
 
 
 def _numpy_scan(name: str, identity: int) -> Oracle:
