@@ -2,15 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from . import make, tir
+from .base import Op
 from .visit import rewrite
 
 _INDEX_DTYPES = ("int32", "int64")
+
+SAME_IN_ANY_WIDTH = {
+    f"tir.{name}"
+    for name in (
+        "if_then_else", "likely", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "shift_left", "shift_right",
+    )
+}  # fmt: skip
+"""Intrinsics that compute the same in int32 and int64 if their operands and results fit; `T.clz`, for example, does not."""
+
+_OWN_DTYPE = Op("tir.reinterpret")
+"""Marks an operand that keeps its dtype while variables in it get another one."""
+
+
+def with_marked_operands(expr: tir.PrimExpr) -> tir.PrimExpr:
+    """Return `expr` with marked operands in calls that depend on the width of their operands."""
+
+    def marked(node: Any) -> Any:
+        match node:
+            case tir.Call(op=Op(name=name)) if name not in SAME_IN_ANY_WIDTH and any(map(_is_index, node.args)):
+                return replace(node, args=tuple(_marked(arg) if _is_index(arg) else arg for arg in node.args))
+            case _:
+                return None
+
+    return rewrite(expr, marked)
+
+
+def _is_index(arg: object) -> TypeGuard[tir.PrimExpr]:
+    return isinstance(arg, tir.PrimExpr) and arg.dtype in _INDEX_DTYPES and not isinstance(arg, tir.IntImm)
+
+
+def _marked(arg: tir.PrimExpr) -> tir.PrimExpr:
+    return tir.Call(arg.dtype, _OWN_DTYPE, (arg,))
 
 
 class IndexDtype(Struct):
@@ -31,7 +64,7 @@ class IndexDtype(Struct):
         def turn(node: Any) -> Any:
             return self.variable(node) if isinstance(node, tir.Var) else self.fit(node)
 
-        return expr if self.dtype is None else self._cast(rewrite(expr, turn))
+        return expr if self.dtype is None else self._cast(rewrite(with_marked_operands(expr), turn))
 
     def domain(self, domain: tir.Range) -> tir.Range:
         return tir.Range(self.index(domain.min), self.index(domain.extent))
@@ -57,8 +90,19 @@ class IndexDtype(Struct):
                 return make.select(node.condition, then, otherwise)
             case tir.Call(op=op, args=(condition, then, otherwise)) if getattr(op, "name", "") == "tir.if_then_else":
                 return self._if_then_else(node, condition, then, otherwise)
+            case tir.Call(op=op, args=(tir.PrimExpr() as value,)) if op == _OWN_DTYPE and node.dtype in _INDEX_DTYPES:
+                return make.cast(value, node.dtype) if value.dtype in _INDEX_DTYPES else None
+            case tir.Call(op=Op(name=name)) if name in SAME_IN_ANY_WIDTH and node.dtype in _INDEX_DTYPES:
+                return self._of_one_dtype(node)
             case _:
                 return None
+
+    def _of_one_dtype(self, call: tir.Call) -> tir.Call | None:
+        dtypes = {arg.dtype for arg in call.args if isinstance(arg, tir.PrimExpr)}
+        if dtypes == {call.dtype} or self.dtype is None:
+            return None
+        args = tuple(self._cast(arg) if isinstance(arg, tir.PrimExpr) else arg for arg in call.args)
+        return replace(call, dtype=self.dtype, args=args)
 
     def _if_then_else(self, node: tir.Call, condition: Any, then: Any, otherwise: Any) -> tir.PrimExpr | None:
         if not self._is_mixed(then, otherwise) and node.dtype == then.dtype:

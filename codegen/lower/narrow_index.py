@@ -11,17 +11,11 @@ from ...ir import make, tir
 from ...ir.base import Op
 from ...ir.diagnostics import error
 from ...ir.dtype import parse_dtype, with_lanes_of
+from ...ir.index_dtype import SAME_IN_ANY_WIDTH
 from ...ir.visit import walk
 from .rewriter import Rewriter
 
 _LIMIT = 2**31
-_NARROWED = {
-    f"tir.{name}"
-    for name in (
-        "if_then_else", "likely", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "shift_left", "shift_right",
-    )
-}  # fmt: skip
-"""Intrinsics that compute the same in int32 if their operands and results fit."""
 
 
 def narrow_indices(func: tir.PrimFunc) -> tir.PrimFunc:
@@ -76,7 +70,7 @@ class _Narrower(Rewriter):
         return replace(rebuilt, dtype=with_lanes_of("int32", node.dtype)) if _is_wide(node.dtype) else rebuilt
 
     def _call(self, node: tir.Call) -> tir.PrimExpr:
-        if not isinstance(node.op, Op) or node.op.name in _NARROWED:
+        if not isinstance(node.op, Op) or node.op.name in SAME_IN_ANY_WIDTH:
             return self._operation(node)
         call = self._kept(node)
         return make.cast(call, with_lanes_of("int32", node.dtype)) if _is_wide(node.dtype) else call

@@ -13,7 +13,7 @@ from ..access import detect_regions, full_region
 from ..base import Node
 from ..buffers import decl_buffer
 from ..idioms import is_one
-from ..index_dtype import IndexDtype
+from ..index_dtype import IndexDtype, with_marked_operands
 from ..visit import rewrite, substitute
 from .expr import operand
 from .extern import ExternOp
@@ -208,7 +208,8 @@ def _lower(expr: tir.PrimExpr, renamed: dict[tir.Var, tir.Var], state: _State) -
             return renamed.get(node, state.indices.variables.get(node))
         return state.indices.fit(node)
 
-    return make.cast(rewrite(expr, lower), expr.dtype)
+    given = expr if state.indices.dtype is None else with_marked_operands(expr)
+    return make.cast(rewrite(given, lower), expr.dtype)
 
 
 def _update(

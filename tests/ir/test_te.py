@@ -200,3 +200,25 @@ def test_the_identity_and_the_combiner_of_a_reducer_may_use_axes_and_tensors() -
     result = np.zeros(3, "float32")
     run(tvms.IRModule({"main": function}), "main", [values, starts, result])
     np.testing.assert_array_equal(result, starts + np.arange(3) * values.sum(axis=1))
+
+
+@pytest.mark.parametrize("override", [None, "int32", "int64"])
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (lambda i: api.clz(i), [32, 31, 30, 30]),
+        (lambda i: api.popcount(i - 3) + i, [31, 32, 34, 3]),
+        (lambda i: api.popcount(i.astype("int64") - 3).astype("int32"), [63, 63, 64, 0]),
+        (lambda i: (i & 1) + (i << 2) + (i >> 1) + ~i, [-1, 3, 6, 10]),
+        (lambda i: te.if_then_else(i < 2, api.clz(i + 1), i), [31, 30, 2, 3]),
+    ],
+)
+def test_the_dtype_of_indices_changes_no_bit_count(override: str | None, value: Any, expected: list[int]) -> None:
+    x = te.placeholder((4,), "int32", "x")
+    func = te.create_prim_func([x, te.compute((4,), lambda i: x[i] + value(i), "y")], index_dtype_override=override)
+    module = tvms.IRModule({"main": func})
+    assert tvms.verify(module) == ()
+    assert "reinterpret" not in str(func)
+    result = np.zeros(4, "int32")
+    tvms.interpret(module, "main", [np.zeros(4, "int32"), result])
+    np.testing.assert_array_equal(result, expected)

@@ -202,7 +202,8 @@ def FoldConstant(evaluate: collections.abc.Callable[[tvms.ir.base.IRModule, buil
 def ForceNarrowIndexToInt32() -> tvms.ir.passes.transform.Pass:
     """Return `func` with int32 variables and constants in place of all of int64. Sums and products must fit int32.
 
-    Raises TvmsError E0906 if a buffer holds int64, or a constant does not fit int32.
+    Other calls, such as `T.clz`, still get operands of int64. Raises TvmsError E0906 if a buffer holds int64, or a constant
+    does not fit int32.
     """
 from tvms.ir.passes.catalogue import FunctionPass as FunctionPass
 def FuseOps(fuse_opt_level: builtins.int = -1) -> tvms.ir.passes.transform.Pass:
@@ -403,7 +404,10 @@ def RemovePurityChecking() -> tvms.ir.passes.transform.Pass:
 def RemoveRedundantReshape() -> tvms.ir.passes.transform.Pass:
     """Merge consecutive reshapes into one, and remove reshapes that do not change the shape."""
 def RemoveStoreUndef() -> tvms.ir.passes.transform.Pass:
-    """Return `func` without stores of `T.undef()`, which allow any value (TVM: `RemoveStoreUndef`)."""
+    """Return `func` without stores of values computed from `T.undef()`, which allow any value.
+
+    Stores of expressions with other effects stay. Raises TvmsError E0906 if an index is computed from `T.undef()`.
+    """
 def RemoveUnusedOutputs() -> tvms.ir.passes.transform.Pass:
     """Remove fields of results of private functions that no caller uses; a single field is returned without a tuple."""
 def RemoveUnusedParameters() -> tvms.ir.passes.transform.Pass:
@@ -440,7 +444,8 @@ def Simplify() -> tvms.ir.passes.transform.Pass:
     """Return `function` with simplified expressions, without unreachable statements and statements without effect.
 
     Facts used are the ranges of the enclosing loops and block axes, the values of `let` variables, and the enclosing
-    conditions that do not read memory (TVM: `tir.transform.Simplify`).
+    conditions that do not read memory. A variable whose value is a constant or another variable is replaced by it,
+    except in declarations of buffers (TVM: `tir.transform.Simplify`).
     """
 def SimplifyDivisions(domains: collections.abc.Mapping[tvms.ir.tir.Var, tvms.ir.tir.Range] = ...) -> tvms.ir.passes.transform.Pass:
     """Return `func` with simplified divisions in indices; `domains` are those of variables that no loop binds."""

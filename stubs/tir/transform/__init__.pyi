@@ -21,7 +21,6 @@ from tvms.codegen.lower.passes import lowering as lowering
 from tvms.codegen.lower.passes import narrow as narrow
 from tvms.codegen.lower.passes import prim_func_pass as prim_func_pass
 from tvms.codegen.lower.passes import remove_assumptions as remove_assumptions
-from tvms.codegen.lower.passes import remove_undefined_stores as remove_undefined_stores
 from tvms.codegen.lower.passes import rewrite_unsafe_selects as rewrite_unsafe_selects
 from tvms.codegen.lower.passes import skip_asserts as skip_asserts
 from tvms.tir.transform import function_pass as function_pass
