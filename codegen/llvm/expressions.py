@@ -337,6 +337,9 @@ class ExpressionEmitter(ABC):
         self.check_predicate(expr)
         address, align = self.contiguous_address(expr), self.alignment(expr)
         if address is not None and expr.predicate is None:
+            if expr in self.module.exchanged and not is_vector(expr.dtype) and align >= element_bytes(expr.dtype):
+                value = self.builder.load_atomic(address, "unordered", align, typ=memory_type(expr.dtype))
+                return self.from_memory(value, expr.dtype)
             return self.read(address, expr.dtype, align)
         if address is not None and expr.predicate is not None:
             return self._read_where(address, expr, expr.predicate, align)

@@ -1,7 +1,26 @@
-"""Masked loads and stores of vectors."""
+"""Masked loads and stores of vectors, and loads that LLVM 22 may move behind a store to the same memory.
+
+If a loop becomes vectors, a branch that loads an element and then stores to it becomes a masked load and a masked store. The loaded
+values are combined by a `select` behind the store with those of the iterations that do not take the branch; `InstCombine`
+replaces both by one masked load there, which reads what was stored:
+
+    for i in range(64):
+        if G[i] == 0:
+            t: T.float32 = C[i]     the load
+            C[i] = R[i]
+            R[i] = t
+
+Loops with loads that are atomic (unordered, which costs nothing on its own) do not become vectors. Branches that contain loops cannot
+become masks, and memory at constant indices is in registers.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from ...ir import tir
+from ...ir.base import Node
+from ...ir.visit import children, post_order, walk
 from . import vectors
 from .api import Builder, LLVMType, Value, ir
 from .operators import number, type_suffix
@@ -63,3 +82,50 @@ def declared(builder: Builder, symbol: str, result: object, params: list[object]
     """Return the declaration of an LLVM intrinsic."""
     found = builder.module.globals.get(symbol)
     return found or ir.Function(builder.module, ir.FunctionType(result, params), symbol)
+
+
+# --- Loads that must stay before a store ---------------------------------------------------------------------------
+
+_LOOPS = (tir.For, tir.While)
+
+
+def exchanged_loads(body: tir.Stmt) -> frozenset[tir.BufferLoad]:
+    """Return the loads in branches inside of loops whose memory is stored to later in the branch, and whose values are stored to
+    other memory or bound to a variable.
+    """
+    found: set[tir.BufferLoad] = set()
+    for branch in _branches(body):
+        nodes = list(walk(branch))
+        last = {node.buffer.data: at for at, node in enumerate(nodes) if isinstance(node, tir.BufferStore)}
+        kept: dict[tir.BufferLoad, bool] = {}
+        for at, node in enumerate(nodes):
+            if not isinstance(node, tir.BufferStore | tir.LetStmt | tir.Let):
+                continue
+            target = node.buffer.data if isinstance(node, tir.BufferStore) else None
+            for load in walk(node.value):
+                if (
+                    isinstance(load, tir.BufferLoad)
+                    and load.buffer.data is not target
+                    and last.get(load.buffer.data, 0) > at
+                ):
+                    kept[load] = not all(isinstance(index, tir.IntImm) for index in load.indices)
+        found.update(load for load, is_exchanged in kept.items() if is_exchanged)
+    return frozenset(found)
+
+
+def _branches(body: tir.Stmt) -> Iterator[tir.IfThenElse]:
+    """Yield the outermost conditional statements without loops that are inside of loops."""
+    looping = {node for node in post_order(body) if isinstance(node, _LOOPS)}
+    if not looping:
+        return
+    around: set[Node] = set()  # statements that contain loops
+    for node in post_order(body):
+        if isinstance(node, tir.Stmt) and (node in looping or any(child in around for child in children(node))):
+            around.add(node)
+    stack: list[tuple[Node, bool]] = [(body, False)]
+    while stack:
+        node, is_inside = stack.pop()
+        if isinstance(node, tir.IfThenElse) and is_inside and node not in around:
+            yield node
+        elif isinstance(node, tir.Stmt):
+            stack += [(child, is_inside or isinstance(node, _LOOPS)) for child in children(node)]

@@ -22,6 +22,7 @@ from .casts import HALF_CONVERSIONS
 from .expressions import RECORD_POINTER
 from .faults import Fault, emit_record
 from .intrinsics import CPU
+from .masks import exchanged_loads
 from .nvptx_intrinsics import SIMULATED
 from .operators import number
 from .parallel import KernelEmitter
@@ -147,6 +148,7 @@ def emit_kernel(module: LLVMModule, name: str, function: tir.PrimFunc) -> Value:
         if is_alone and value.type == POINTER:
             value.add_attribute("noalias")
             emitter.alone.append(value)
+    module.exchanged = exchanged_loads(function.body)
     emitter.run(function.body)
     if not emitter.builder.block.is_terminated:
         if results is not None:  # a path without T.ret

@@ -49,6 +49,8 @@ class LLVMModule:
         """Whether a maximum that propagates NaN takes several instructions."""
         self.faults: list[Fault] = [] if faults is None else faults
         self.lines = None if source is None else DebugLines(self.module, source)
+        self.exchanged: frozenset[tir.BufferLoad] = frozenset()
+        """The loads of the current function that LLVM must not move (`masks`)."""
         self._functions: dict[str, Value] = {}
 
     def declare(self, name: str) -> Value:
