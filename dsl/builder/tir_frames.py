@@ -108,10 +108,13 @@ class Body:
         self._parts: list[tuple[str, Trivia]] = []
         self._items: list[tir.Stmt | tuple[Wrap, Span, Trivia | None]] = []
         self._comments: list[str] = []
+        self._nothing: tuple[tir.Stmt, int] | None = None
+        """The last `T.evaluate(0)`, and the number of comments kept before it."""
 
     def add(self, statement: tir.Stmt) -> None:
-        """Append a statement with the comments kept for it; of `T.evaluate(0)` only the comments remain."""
+        """Append a statement with the comments kept for it; of `T.evaluate(0)` beside others only the comments remain."""
         if isinstance(statement, tir.Evaluate) and is_zero(statement.value):
+            self._nothing = statement, len(self._comments)
             return self.keep(statement.trivia)
         if self._comments:
             statement = replace(statement, trivia=self._joined(statement.trivia))
@@ -135,6 +138,11 @@ class Body:
 
     def close(self) -> tuple[tir.Stmt, Trivia | None]:
         """Return the body as one statement, and the comments that belong to none of its statements."""
+        if not self._items and self._nothing is not None:
+            nothing, count = self._nothing
+            self._comments, after = self._comments[:count], self._comments[count + len(comments_of(nothing.trivia)) :]
+            self._items.append(replace(nothing, trivia=self._joined(nothing.trivia)))
+            self._comments = after
         stack: list[tir.Stmt] = []
         for item in reversed(self._items):
             if isinstance(item, tir.Stmt):

@@ -143,9 +143,6 @@ def _explained(choose: Choices, node: tir.AssertStmt) -> Node:
 
 
 def _commented(choose: Choices, node: Commented) -> Node | None:
-    if isinstance(node, tir.Evaluate) and isinstance(node.value, tir.IntImm):
-        return None  # TVM's dialects move the comment of the only statement of a block to the end of the block, if it does nothing
-
     def some(most: int) -> tuple[str, ...]:
         return tuple([choose.pick(_COMMENTS) for _ in range(choose.number(0, most))])
 

@@ -107,3 +107,10 @@ def test_a_factor_beside_an_offset_of_zero(dialect: str) -> None:
     text = 'T.prim_func f(a: T.handle):\n    A = T.match_buffer(a, (4,), "float32", elem_offset=0, offset_factor=8)\n    T.evaluate(A[0])\n'
     module = parse_text(text)
     assert structural_equal(parse_text(module.script(dialect)), module), module.script(dialect)
+
+
+@pytest.mark.parametrize("dialect", ["tvms", "tvm-0.21", "tvm-0.27"])
+def test_comments_stay_at_the_only_statement_of_a_body_that_does_nothing(dialect: str) -> None:
+    body = "    for i in range(4):\n        # first\n        T.evaluate(0)  # second\n        # third\n"
+    module = parse_text(f'T.prim_func main(A: T.Buffer((4,), "float32")):\n{body}')
+    assert module.script(dialect).endswith(body.rstrip())
