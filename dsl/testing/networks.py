@@ -30,7 +30,7 @@ def image(graph: Graph) -> Value:
 def convolution(graph: Graph) -> None:
     """Add a 2-D convolution that keeps the size."""
     x = image(graph)
-    channels, (_, inputs, height, width) = graph.choose.number(1, 3), x.shape
+    channels, (_, inputs, height, width) = graph.choose.pick((1, 2, 3, 8)), x.shape
     w = graph.parameter((channels, inputs, 3, 3), "float32")
     graph.bind(
         f"R.nn.conv2d({x.name}, {w.name}, padding=[1, 1, 1, 1])", (x.shape[0], channels, height, width), "float32"
@@ -39,6 +39,11 @@ def convolution(graph: Graph) -> None:
         shape = graph.choose.pick(((1, channels, 1, 1), (channels, 1, 1), (width,)))
         bias = graph.parameter(shape, "float32")
         graph.bind(f"R.add({graph.values[-2].name}, {bias.name})", (x.shape[0], channels, height, width), "float32")
+    if channels == 8 and graph.choose.rarely(2):
+        place = graph.choose.pick((4, 2, 6))
+        part = graph.choose.fresh("lv")
+        graph.lines.append(f"{part} = R.split({graph.values[-1].name}, [{place}], axis=1)")
+        graph.bind(f"{part}[1]", (x.shape[0], 8 - place, height, width), "float32")
 
 
 def pooling(graph: Graph) -> None:

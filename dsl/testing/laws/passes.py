@@ -51,6 +51,7 @@ def _is_of_lowering(name: str) -> bool:
 
 VARIANTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "ConvertLayout to NHWC": ("ConvertLayout", {"desired_layouts": {"relax.nn.conv2d": ("NHWC", "OHWI")}}),
+    "ConvertLayout to NCHW4c": ("ConvertLayout", {"desired_layouts": {"relax.nn.conv2d": ("NCHW4c", "OIHW4o")}}),
     "StaticPlanBlockMemory packed": ("StaticPlanBlockMemory", {"pack": True}),
     "TopologicalSort breadth-first": ("TopologicalSort", {"order": "breadth-first"}),
     "TopologicalSort from-outputs": ("TopologicalSort", {"direction": "from-outputs"}),
@@ -73,7 +74,7 @@ SUBJECTS: tuple[tuple[Operator, tuple[str, ...]], ...] = (
         "ReorderTakeAfterMatmul", "ToMixedPrecision",
     )),
     (batch_norm, tuple(TRAINING)),
-    (convolution, ("ConvertLayout to NHWC",)),
+    (convolution, ("ConvertLayout to NHWC", "ConvertLayout to NCHW4c")),
     (overwriting, ("TopologicalSort", "TopologicalSort breadth-first", "TopologicalSort from-outputs", "EliminateCommonSubexpr")),
 )  # fmt: skip
 """Passes that have an effect only on certain operators, with the generator of these operators."""
