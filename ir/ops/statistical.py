@@ -147,7 +147,8 @@ def _scan(reducer: Callable[..., Any]) -> Callable[[Any], te.Tensor]:
     def meaning(a: Any) -> te.Tensor:
         data = topi.reshape(a.data, [d.product(a.data.dims)]) if a.axis is None else a.data
         axis = 0 if a.axis is None else a.axis % data.ndim
-        return _scanned(topi.cast(data, a.result.dtype), axis, reducer, a.exclusive)
+        data = data if data.dtype == a.result.dtype else topi.cast(data, a.result.dtype)
+        return _scanned(data, axis, reducer, a.exclusive)
 
     return meaning
 

@@ -138,6 +138,8 @@ def _check(group: Sequence[Nest], shared: int) -> None:
             raise Declined("the elements of a row are not contiguous")
         if shared and any(step_along(read, nest.axes[shared - 1].var) == 1 for read in along):
             raise Declined("neighboring rows are also contiguous")
+        if shared and all(step_along(read, nest.axes[shared - 1].var) == 0 for read in along):
+            raise Declined("neighboring rows have the same elements")
 
 
 def combined_value(nest: Nest) -> tir.PrimExpr:
