@@ -18,9 +18,10 @@ from . import preparation as preparation  # declares its steps
 from .bands import choose_bands
 from .nest import Nest
 from .processor import rules_for_nests
-from .recipe import Choice, Decision, Recipe, Rules, derive
+from .recipe import Recipe, derive
+from .rules import Choice, Decision, Division, Rules
 
-__all__ = ["Choice", "Decision", "Recipe", "Rules", "apply_rules", "derive", "rules_for"]
+__all__ = ["Choice", "Decision", "Division", "Recipe", "Rules", "apply_rules", "derive", "rules_for"]
 
 
 def rules_for(machine: Machine) -> Rules:

@@ -12,8 +12,8 @@ from .convolution import choose_convolution
 from .gemv import choose_gemv
 from .matmul import choose_matmul
 from .nest import Nest
-from .recipe import Choice, Rules
 from .rows import choose_rows
+from .rules import Choice, Rules
 from .transpose import choose_transpose
 
 

@@ -17,6 +17,8 @@ from msgspec.structs import replace
 from ...ir import tir
 from ...ir.base import Attrs
 from ...ir.schedule import BlockRV, Schedule, ScheduleError
+from ...ir.schedule.analysis.reductions import reduction_of
+from ...ir.schedule.conditions import Refused
 from ...ir.schedule.program import child_blocks
 from ...ir.schedule.text import ScheduleText
 from ...ir.schedule.tree import walk_statements
@@ -25,6 +27,7 @@ from .bands import accesses_of, has_plain_epilogue, is_product, runs_of
 from .epilogue import with_epilogue
 from .fusion import Producers, flattened, shared_axes
 from .nest import Declined, Nest, separated
+from .rules import Choice, Decision, Division, Rules
 from .site import nest_at, nest_of
 
 MOST_TOGETHER = 32
@@ -32,49 +35,6 @@ MOST_TOGETHER = 32
 MOST_NAMED = 16
 """Maximum number of blocks that are looked up by name, one by one."""
 Users = Mapping[tir.Buffer, set[Nest]]
-
-
-class Choice(Struct, frozen=True):
-    """What a rule chose: a composite step, with its knobs."""
-
-    rule: str
-    step: str
-    knobs: Mapping[str, Any]
-
-
-class Rules(Struct, frozen=True):
-    """The rules for a kind of machine. Each raises Declined with a reason if it does not apply.
-
-    - `single`: the rules for single blocks, in the order in which they are tried; those in `with_epilogue` can also
-      compute the element-wise operations that follow;
-    - `rows`: the rules for all others, consecutive nests that share a number of outer axes;
-    - `alone`: the rule for a statement that is not a nest;
-    - `bands`: the rule for nests that share rows, given the buffers that only they access;
-    - `parts`: the number of parts into which the sum of a nest is divided before all other rules, 1 for none;
-    - `last`: the step that schedules what no rule did, "" for none; rules choose it by a step without a name.
-    """
-
-    single: Mapping[str, Callable[[Nest], Choice]]
-    with_epilogue: tuple[str, ...]
-    rows: tuple[Callable[[Sequence[Nest], int], Choice], ...]
-    alone: Callable[[tir.Stmt], Choice]
-    last: str = ""
-    bands: Callable[[Sequence[Nest], set[tir.Buffer]], Choice] | None = None
-    parts: Callable[[Nest], int] | None = None
-
-
-class Decision(Struct, frozen=True):
-    """The decision about one block or several merged ones: the rule that was applied, or None, and the reasons
-    why others declined.
-    """
-
-    block: str
-    rule: str | None
-    declined: tuple[tuple[str, str], ...]
-
-    def __str__(self) -> str:
-        reasons = "; ".join(f"{rule}: {reason}" for rule, reason in self.declined)
-        return f"block '{self.block}': {self.rule or 'not scheduled'}" + (f" ({reasons})" if reasons else "")
 
 
 class Recipe(Struct, frozen=True, eq=False):
@@ -208,19 +168,21 @@ class _Scheduler:
                 made = self.schedule.apply("fission", self._blocks[block])
                 self._blocks.update({self.schedule.get(handle): handle for handle in made})
 
-    def _divide(self, parts_of: Callable[[Nest], int]) -> None:
-        """Divide the sums of nests into parts that are summed by a block of their own."""
+    def _divide(self, division_of: Callable[[Nest], Division | None]) -> None:
+        """Divide reductions into parts that are combined by a block of their own."""
         for part in self._parts():
             try:
                 nest, handle = nest_at(self.schedule.program(), part), self._handle(part)
-                count = parts_of(nest)
-            except Declined:
+                division = division_of(nest)
+                reduction_of(self.schedule.get(handle))
+            except (Declined, Refused):
                 continue
-            if count > 1:
-                (place,) = [number for number, axis in enumerate(nest.axes) if axis.is_reduced]
-                loop = self.schedule.apply("get_loops", handle)[place]
-                outer, _ = self.schedule.apply("split", loop, factors=[count, None])
-                made = self.schedule.apply("rfactor", outer, 0)
+            if division is not None:
+                loops = self.schedule.apply("get_loops", handle)
+                outer, _ = self.schedule.apply("split", loops[division.place], factors=[division.count, None])
+                if division.is_outermost and division.place:
+                    self.schedule.apply("reorder", outer, *loops[: division.place])
+                made = self.schedule.apply("rfactor", outer, division.factor_axis)
                 self._blocks.update({self.schedule.get(found): found for found in (made, handle)})
 
     def _alone(self, part: tir.Stmt, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""Products with few results and a long sum: the default schedule divides the sum among more blocks."""
+"""Products and other reductions with few results and many terms: the default schedule divides the terms among more blocks."""
 
 from __future__ import annotations
 
@@ -104,3 +104,82 @@ def test_divided_sums_are_estimated_to_be_faster(dtype: str, arch: str) -> None:
         assert all(kernel.usage is not None and not kernel.usage.spill_bytes for kernel in found.kernels)
         times.append(found.seconds)
     assert times[0] < times[1] / 2
+
+
+FORMS = {
+    "whole": ("i, k in T.grid({m}, {n})", '"RR", [i, k]', "B[()]", "A[vi, vk]", "({m}, {n})", "()"),
+    "rows": ("i, k in T.grid({m}, {n})", '"SR", [i, k]', "B[vi]", "A[vi, vk]", "({m}, {n})", "({m},)"),
+    "columns": ("i, k in T.grid({m}, {n})", '"SR", [i, k]', "B[vi]", "A[vk, vi]", "({n}, {m})", "({m},)"),
+}
+"""The loops, axes, result, element and shapes of reductions over m × n elements."""
+OPERATIONS = {
+    "sum": ("{a} + {b}", "T.{dtype}(0)"),
+    "max": ("T.max({a}, {b})", 'T.min_value("{dtype}")'),
+    "min": ("T.min({a}, {b})", 'T.max_value("{dtype}")'),
+    "limited": ("T.max({a}, {b})", "T.{dtype}(2)"),
+}
+
+
+def reduction(form: str, m: int, n: int, operation: str = "sum", dtype: str = "float32") -> IRModule:
+    loops, axes, result, element, source, target = (part.format(m=m, n=n) for part in FORMS[form])
+    update, start = OPERATIONS[operation]
+    return tvms.parse(f"""#tvms 1
+I.ir_module M:
+    T.prim_func f(A: T.Buffer({source}, "{dtype}"), B: T.Buffer({target}, "{dtype}")):
+        for {loops}:
+            with T.block("block"):
+                vi, vk = T.axis.remap({axes})
+                with T.init():
+                    {result} = {start.format(dtype=dtype)}
+                {result} = {update.format(a=result, b=element)}
+""")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize("operation", ["sum", "max", "min"])
+@pytest.mark.parametrize(("form", "m", "n"), [("whole", 480, 512), ("rows", 2, 98304), ("columns", 40, 49152)])
+def test_parts_of_reductions_are_combined(form: str, m: int, n: int, operation: str, dtype: str) -> None:
+    module = reduction(form, m, n, operation, dtype)
+    assert parts_of(module) > 1
+    shape = (n, m) if form == "columns" else (m, n)
+    a = np.random.default_rng(1).integers(-4, 5, shape).astype(dtype)
+    b = np.zeros(() if form == "whole" else (m,), dtype)
+    tvms.compile(module, "cuda -arch=sm_80 -simulate=each")["f"](a, b)
+    axis = None if form == "whole" else 0 if form == "columns" else 1
+    np.testing.assert_array_equal(b, getattr(a, operation)(axis=axis))
+
+
+@pytest.mark.parametrize(
+    ("form", "m", "n", "operation", "dtype", "is_divided"),
+    [
+        ("whole", 4096, 4096, "sum", "float32", True),
+        ("rows", 8, 1 << 20, "sum", "float32", True),
+        ("rows", 8, 1 << 20, "max", "float16", True),
+        ("rows", 8, 1 << 20, "sum", "float16", False),
+        ("rows", 8, 1 << 20, "limited", "float32", False),
+        ("rows", 8, (1 << 20) + 7, "sum", "float32", False),
+        ("rows", 4096, 4096, "sum", "float32", False),
+        ("rows", 16, 8192, "sum", "float32", False),
+        ("whole", 64, 64, "sum", "float32", False),
+        ("columns", 64, 1 << 20, "sum", "float32", True),
+        ("columns", 4096, 4096, "sum", "float32", False),
+    ],
+)
+def test_a_reduction_is_divided_if_that_pays_off(
+    form: str, m: int, n: int, operation: str, dtype: str, is_divided: bool
+) -> None:
+    """Not if there are enough rows, few elements, or no suitable divisor, if float16 would round the parts, or without a neutral start."""
+    assert (parts_of(reduction(form, m, n, operation, dtype)) > 1) == is_divided
+
+
+def test_divided_reductions_are_estimated_to_be_faster() -> None:
+    target = get_target("cuda -arch=sm_80")
+    for form, m, n, step in (("whole", 4096, 4096, "block_rows"), ("columns", 64, 1 << 20, "warp_columns")):
+        module = reduction(form, m, n)
+        knobs = "shared=0, threads=256" if step == "block_rows" else "parts=16"
+        text = f'\n    S.schedule one(f):\n        block = S.get_block("block")\n        S.{step}(block, {knobs})\n'
+        found = [
+            estimate(build_program(prepare(program, target), target, Settings()), target).seconds
+            for program in (module, tvms.parse(module.script() + text))
+        ]
+        assert found[0] < found[1] / 10

@@ -6,6 +6,7 @@ tiles           products whose threads each compute a tile in registers
 transpose       copies that permute dimensions, through shared memory
 columns         column reductions with too few results for a thread each: each warp reduces a part of the column
 rows            consecutive nests that share rows: a block per row, reductions by all of its threads
+parts           long reductions with few results: parts that another kernel combines, before all other rules
 several         reductions to several values, such as argmax: a block of threads for each result, or a thread
 elements        everything else: a thread per element, a warp per row sum, one thread for other code
 
@@ -27,7 +28,7 @@ from ...rules.recipe import function_in
 from ..architectures import ARCHITECTURES
 from .columns import choose_columns
 from .elements import choose_elements, is_root, needs_own_memory
-from .product import choose_parts
+from .parts import choose_parts
 from .rows import choose_rows
 from .several import choose_several
 from .tensor_cores import choose_tensor_cores

@@ -14,10 +14,8 @@ depend on the order of blocks:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import ceil
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ....ir import make, tir
 from ....ir.analysis.modular_set import modular_set
@@ -41,7 +39,6 @@ from ...rules.build import (
 from ...rules.contraction import Offsets, Operand, extent_of, joined, read_contraction
 from ...rules.epilogue import Epilogue, epilogue_of
 from ...rules.nest import Axis, Declined, Nest
-from ..figures import FIGURES, LAUNCH
 from .grid import all_of, blocks, bound, unravel
 
 NARROW = ("float16", "bfloat16")
@@ -201,44 +198,3 @@ def _covering(size: int | None, sizes: Sequence[int]) -> int:
 def _start(view: tir.Buffer) -> tir.PrimExpr:
     """Return the offset of the first element of `view`."""
     return tir.IntImm("int64", 0) if view.elem_offset is None else view.elem_offset
-
-
-# --- Parts of a sum ----------------------------------------------------------------------------------------------
-
-_SIZES = (128, 64, 32)
-"""Rows and columns of tiles, largest first."""
-_LEAST_DEPTH = 512
-"""Minimum length of a part."""
-_MOST_PARTS = 64
-_GAIN = 0.75
-"""Time relative to that of one part from which a division pays off."""
-_FIGURES = FIGURES["sm_80"]
-"""The GPU of the model, whatever the target is, so that a schedule text serves all of them."""
-
-
-def choose_parts(nest: Nest) -> int:
-    """Return the number of parts of the sum of a product; Declined if it is not a product with one constant sum of float32 or float64.
-
-    A model decides: waves of blocks, times the steps of a block, times the cycles of a step for a tile, plus the launch and the
-    memory of the second kernel.
-    """
-    if nest.store.buffer.dtype not in ("float32", "float64") or len(nest.reduced) != 1:
-        raise Declined("its sum is not one of float32")
-    product = read_product(nest)
-    m, n, k = (constant(size) for size in (product.m, product.n, product.k))
-    if m is None or n is None or k is None or product.outer:
-        raise Declined("its sizes are not constant, or it has batches")
-    counts = [1 << bits for bits in range(_MOST_PARTS.bit_length())]
-    fitting = [parts for parts in counts if k % parts == 0 and (parts == 1 or k // parts >= _LEAST_DEPTH)]
-    seconds = {parts: _seconds(product, parts, m, n, k) for parts in fitting}
-    best = min(fitting, key=lambda parts: seconds[parts])
-    return best if seconds[best] < _GAIN * seconds[1] else 1
-
-
-def _seconds(product: Product, parts: int, m: int, n: int, k: int) -> float:
-    batch = [Axis(tir.Var("int32", "part"), tir.IntImm("int32", parts), False)] if parts > 1 else []
-    rows, columns = choose_tile(replace(product, outer=batch), _SIZES)
-    blocks = ceil(m / rows) * ceil(n / columns) * parts
-    cycles = rows * columns / _FIGURES.float32 + (rows + columns) / 8
-    own = ceil(blocks / _FIGURES.multiprocessors) * (k // parts) * cycles * 1e-9 / _FIGURES.clock
-    return own + (LAUNCH + 8 * parts * m * n / (_FIGURES.bandwidth * 1e9) if parts > 1 else 0.0)
