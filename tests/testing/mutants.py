@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent))
 from blind_bugs import BLIND
+from drawn_bugs import DRAWN
 from outside_bugs import OUTSIDE
 from planted_bugs import MUTANTS, Mutant
 from random_bugs import RANDOM
@@ -30,9 +31,11 @@ from sampled_bugs import SAMPLED
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "testing.md"
-LISTS = {"planted": MUTANTS, "outside": OUTSIDE, "blind": BLIND, "random": RANDOM, "sampled": SAMPLED}
+LISTS = {
+    "planted": MUTANTS, "outside": OUTSIDE, "blind": BLIND, "random": RANDOM, "sampled": SAMPLED, "drawn": DRAWN,
+}  # fmt: skip
 """Lists of bugs, by the name of their table."""
-BUGS = (*MUTANTS, *OUTSIDE, *BLIND, *RANDOM, *SAMPLED)
+BUGS = (*MUTANTS, *OUTSIDE, *BLIND, *RANDOM, *SAMPLED, *DRAWN)
 SECONDS = 60.0
 """Processor time within which a bug must be found, in seconds."""
 SEED = 2
