@@ -71,7 +71,7 @@ TOGETHER = (
 SUBJECTS: tuple[tuple[Operator, tuple[str, ...]], ...] = (
     (products, (
         "AdjustMatmulOrder", "CombineParallelMatmul", "ExpandMatmulOfSum", "ReorderPermuteDimsAfterConcat",
-        "ReorderTakeAfterMatmul", "ToMixedPrecision",
+        "ReorderTakeAfterMatmul",
     )),
     (batch_norm, tuple(TRAINING)),
     (convolution, ("ConvertLayout to NHWC", "ConvertLayout to NCHW4c")),
