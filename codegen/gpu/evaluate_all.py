@@ -42,7 +42,7 @@ def evaluate_all(expr: tir.PrimExpr, values: Mapping[tir.Var, Values]) -> Values
         case tir.Call(op=Op(name="tir.if_then_else")):
             return _applied(np.where, expr.args, values)
         case tir.Call(op=Op(name="tir.likely" | "tir.checked_index" | "tir.checked_position")):
-            return evaluate_all(expr.args[0], values)
+            return _applied(np.asarray, expr.args[:1], values)
         case tir.Call(op=Op(name=name)) if name in _CALLS:
             return _applied(_CALLS[name], expr.args, values)
         case tir.BinaryOp() if type(expr) in _OPERATIONS:
