@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from numbers import Integral
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -28,6 +29,7 @@ from ...ir.programs import as_module
 from ...ir.schedule import Schedule
 from ...ir.schedule.apply import apply_schedules
 from ..current_target import default_target
+from ..runtime.specs import kind_of
 from ..target import Target, TargetLike, get_target
 from ..tuned import with_tuned
 from . import runner as runners
@@ -43,7 +45,7 @@ from .space_generator import PySpaceGenerator, SpaceGenerator, generated_spaces
 from .tasks import Task, check_tunable, tasks_of
 from .tune_context import SearchStrategy, TuneContext
 from .tuning import Plan, TaskState, Tuning
-from .tvm_builder import Builder, LocalBuilder, PyBuilder, remove_build_dir
+from .tvm_builder import Builder, LocalBuilder, PyBuilder, checked_number, remove_build_dir
 from .tvm_cost_model import CostModel, PyCostModel, as_model
 from .tvm_measuring import BuiltRunner, MeasureCallback, MeasureCandidate, PyMeasureCallback, measured
 from .tvm_records import FAILED, ArgInfo, TuningRecord
@@ -192,14 +194,23 @@ def tune_tasks(
     first, found = tasks[0], list[Task]()
     check_tunable(first.target)
     for context, weight in zip(tasks, task_weights, strict=True):
-        (task,) = tasks_of(context.workload(), context.target)[0]
-        task = replace(task, names=(context.task_name,), calls=max(round(weight), 1))
+        calls = max(round(checked_number("task_weights", weight, 0)), 1)
+        task = replace(_task_of(context), names=(context.task_name,), calls=calls)
         found.append(_with_space(task, context.space_generator if context.has_generator else "", context.target))
     plan = _plan(
         max_trials_global, max_trials_per_task, num_trials_per_iter, first.search_strategy, task_scheduler, first.seed
     )
     parts = _Parts(builder, runner, database, cost_model, measure_callbacks)
     return _tuned(found, {}, first.target, plan, work_dir, parts)
+
+
+def _task_of(context: TuneContext) -> Task:
+    kept, left_out = tasks_of(context.workload(), context.target)
+    if kept:
+        return kept[0]
+    (why,) = left_out.values()
+    reason = f"the task '{context.task_name}' cannot be tuned: {why}"
+    raise ArgumentValueError([Diagnostic("E0702", reason, None, "leave it out")])
 
 
 class _Parts(Struct, frozen=True, eq=False):
@@ -214,6 +225,7 @@ def _tuned(
     tasks: Sequence[Task], left_out: dict[str, str], target: Target, plan: Plan, work_dir: str | PathLike[str], parts: _Parts
 ) -> Database | tvm_database.Database:  # fmt: skip
     """Run a tuning with the parts that a program gave."""
+    _check(parts)
     runner, limits = _runner(parts.builder, parts.runner)
     callbacks = parts.measure_callbacks
     callbacks = (
@@ -248,6 +260,25 @@ def _tuned(
     return other
 
 
+def _check(parts: _Parts) -> None:
+    """Raise ArgumentError E0702 for an object that is not of the class of its part."""
+    callbacks = parts.measure_callbacks
+    given: list[tuple[str, object, type[object]]] = [
+        ("builder", parts.builder, Builder),
+        ("runner", parts.runner, Runner),
+        ("cost_model", parts.cost_model or "xgb", CostModel),
+        *[
+            ("measure_callbacks", one, MeasureCallback)
+            for one in (callbacks if isinstance(callbacks, list | tuple) else [callbacks or "none"])
+        ],
+    ]
+    for name, part, kind in given:
+        if not isinstance(part, kind | str):
+            reason = f"argument '{name}': expected a {kind.__name__}, got {kind_of(part)}"
+            help = f"pass an object of a class that is derived from {kind.__name__}"
+            raise ArgumentError([Diagnostic("E0702", reason, None, help)])
+
+
 def _runner(builder: Builder | str, runner: Runner | str) -> tuple[runners.Runner, Limits]:
     """Return what measures, and its limits: the tuner's own unless the program gave a builder or a runner with functions of its own."""
     build = Builder.create(builder) if isinstance(builder, str) else builder
@@ -266,7 +297,9 @@ def _plan(
     task_scheduler: TaskScheduler | str,
     seed: int,
 ) -> Plan:
-    given = TaskScheduler.create(task_scheduler) if isinstance(task_scheduler, str) else task_scheduler
+    given = task_scheduler if isinstance(task_scheduler, TaskScheduler) else TaskScheduler.create(task_scheduler)
+    trials = checked_number("max_trials_global", trials, 0, Integral)
+    batch = checked_number("num_trials_per_iter", batch, 1, Integral)
     return Plan(
         trials, batch=batch, patience=per_task or trials, seed=seed, strategy=strategy.kind, fresh=strategy.fresh,
         in_turn=given.kind == "round-robin",

@@ -6,6 +6,9 @@ import shutil
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from numbers import Integral, Real
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ from ...ir.functions import get_global_func, register_func
 from ...ir.passes.transform import get_pass
 from ..machine import core_count
 from ..runtime.executable import compile
+from ..runtime.specs import kind_of
 from ..target import Target, get_target
 from .limited import limited
 from .protocol import Build, Jobs, Limits, Outcome
@@ -26,6 +30,8 @@ from .runner import WorkerProcess
 __all__ = ["Builder", "BuilderInput", "BuilderResult", "LocalBuilder", "PyBuilder", "create"]
 SUFFIX = ".tvmso"
 """Suffix of the files of compiled modules."""
+_PREFIX = "tvms-build-"
+"""Prefix of the names of folders for such files."""
 
 
 class BuilderInput(Struct, frozen=True, eq=False):
@@ -76,9 +82,9 @@ class LocalBuilder(Builder):
         self, *, max_workers: int | None = None, timeout_sec: float = 30.0, f_build: Callable[..., Any] | str | None = None,
         f_export: Callable[..., Any] | str | None = None, initializer: Callable[[], None] | None = None,
     ) -> None:  # fmt: skip
-        """`timeout_sec` limits each build. Raises a ValueError, E0702, if no function is registered under a name."""
-        self.max_workers = max_workers or core_count()
-        self.timeout_sec = timeout_sec
+        """`timeout_sec` limits each build. Raises a ValueError, E0702, if no function is registered under a name, or for other numbers."""
+        self.max_workers = checked_number("max_workers", max_workers or core_count(), 1, Integral)
+        self.timeout_sec = checked_number("timeout_sec", timeout_sec, 0)
         if initializer is not None:
             initializer()
         self.f_build, self.f_export = registered(f_build, "f_build"), registered(f_export, "f_export")
@@ -121,7 +127,10 @@ class LocalBuilder(Builder):
                 if self.f_build is not None
                 else compile(_bound(given), target, cache=None)
             )
-            return str(export(built))
+            path: object = export(built)
+            if not isinstance(path, str | PathLike):
+                raise TypeError(f"f_export returned {kind_of(path)} instead of the path of a file")
+            return str(path)  # type: ignore[reportUnknownArgumentType]
 
         try:
             return BuilderResult(limited(made, self.timeout_sec), None)
@@ -143,10 +152,26 @@ def registered(function: Callable[..., Any] | str | None, name: str) -> Callable
     return found
 
 
+def checked_number(name: str, value: Any, least: int, kind: type[Real] = Real) -> Any:
+    """Return the number of an argument. Raises a ValueError, E0702, if it is not of a kind, or less than `least`."""
+    if isinstance(value, kind) and float(value) >= least:
+        return int(value) if isinstance(value, Integral) else float(value)
+    expected = f"{'an integer' if kind is Integral else 'a number'} of at least {least}"
+    reason = f"argument '{name}': expected {expected}, got {value!r}"
+    raise ArgumentValueError([Diagnostic("E0702", reason, None, f"pass {expected}")])
+
+
 @register_func("meta_schedule.remove_build_dir")
 def remove_build_dir(artifact_path: str) -> None:
-    """Remove the folder of a file that a builder made (TVM: `meta_schedule.utils.remove_build_dir`)."""
-    shutil.rmtree(Path(artifact_path).parent, ignore_errors=True)
+    """Remove a file that a builder made, and its folder if that is one of `LocalBuilder` (TVM: `meta_schedule.utils.remove_build_dir`,
+    which removes any folder).
+    """
+    path = Path(artifact_path)
+    if path.parent.name.startswith(_PREFIX):
+        shutil.rmtree(path.parent, ignore_errors=True)
+        return
+    with suppress(OSError):
+        path.unlink()
 
 
 def _bound(given: BuilderInput) -> IRModule:
@@ -160,7 +185,7 @@ def _exported(executable: Any) -> str:
 
 
 def _new_file() -> str:
-    return str(Path(tempfile.mkdtemp(prefix="tvms-build-")) / f"module{SUFFIX}")
+    return str(Path(tempfile.mkdtemp(prefix=_PREFIX)) / f"module{SUFFIX}")
 
 
 def _failed(reason: str) -> BuilderResult:

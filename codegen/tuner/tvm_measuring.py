@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any
+from math import inf
+from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ...ir import script, tir
 from ...ir.base import IRModule
-from ...ir.diagnostics import TvmsError
+from ...ir.diagnostics import ArgumentError, Diagnostic, TvmsError
 from ...ir.schedule import Schedule
 from ...ir.schedule.apply import apply_schedules
+from ..runtime.specs import kind_of
 from ..target import get_target
 from .candidates import Candidate
 from .protocol import Batch, Outcome, Workload, typical
@@ -21,9 +23,10 @@ from .spaces import FUNCTION
 from .trial import failure
 from .tvm_builder import Builder, BuilderInput, BuilderResult, remove_build_dir
 from .tvm_records import ArgInfo
-from .tvm_runner import Runner, RunnerInput, RunnerResult
+from .tvm_runner import PyRunnerFuture, Runner, RunnerInput, RunnerResult
 
 __all__ = ["MeasureCallback", "MeasureCandidate", "PyMeasureCallback"]
+_Result = TypeVar("_Result")
 
 
 class MeasureCandidate(Struct, frozen=True, eq=False):
@@ -109,15 +112,18 @@ class BuiltRunner:
                 inputs[number] = BuilderInput(replace(module, schedules={}), target)
             except TvmsError as problem:
                 yield number, failure(problem)
-        results = dict(zip(inputs, self._builder.build(list(inputs.values())), strict=True))
+        built = _all_of(BuilderResult, self._builder.build(list(inputs.values())), len(inputs), self._builder)
+        results = dict(zip(inputs, built, strict=True))
         for number, result in results.items():
             if result.artifact_path is None:
                 yield number, Outcome("compile error", result.error_msg or "the builder gave no file")
         paths = {number: result.artifact_path for number, result in results.items() if result.artifact_path is not None}
         given = [RunnerInput(path, target.name, _arguments(inputs[number].mod)) for number, path in paths.items()]
         try:
-            for number, future in zip(paths, self._runner.run(given), strict=True):
-                yield number, _outcome(future.result())
+            futures = _all_of(PyRunnerFuture, self._runner.run(given), len(given), self._runner)
+            for number, future in zip(paths, futures, strict=True):
+                (result,) = _all_of(RunnerResult, [future.result()], 1, future)
+                yield number, _outcome(result)
         finally:
             for path in paths.values():
                 remove_build_dir(path)
@@ -129,8 +135,21 @@ def _arguments(module: IRModule) -> list[ArgInfo]:
     return ArgInfo.from_prim_func(function)
 
 
+def _all_of(kind: type[_Result], given: object, count: int, giver: object) -> list[_Result]:
+    """Return what a builder, a runner or a future of a program gives. Raises ArgumentError E0702 if it is not `count` objects of a kind."""
+    found: list[Any] = [*given] if isinstance(given, list | tuple) else [given]  # type: ignore[reportUnknownVariableType]
+    wrong = [kind_of(one) for one in found if not isinstance(one, kind)]
+    if not wrong and len(found) == count:
+        return found
+    reason = f"{kind_of(giver)} gave {wrong[0] if wrong else len(found)} instead of {count} {kind.__name__}"
+    raise ArgumentError([Diagnostic("E0702", reason, None, f"give a {kind.__name__} for each input, in their order")])
+
+
 def _outcome(result: RunnerResult) -> Outcome:
     if result.run_secs:
-        return Outcome("ok", "", tuple([float(seconds) for seconds in result.run_secs]))
+        seconds = tuple([float(seconds) for seconds in result.run_secs])
+        if all(0 < one < inf for one in seconds):
+            return Outcome("ok", "", seconds)
+        return Outcome("crash", f"the runner gave times that are not positive: {', '.join(map(str, seconds))}")
     reason = result.error_msg or "the runner gave no times"
     return Outcome("timeout" if "Timeout" in reason else "crash", reason)

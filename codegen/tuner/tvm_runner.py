@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from numbers import Integral
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -12,11 +13,12 @@ from msgspec import Struct
 from ...ir.diagnostics import ArgumentError, Diagnostic
 from ..device import device
 from ..runtime.executable import load_module
+from ..runtime.specs import kind_of
 from .jobs import random_sets, time_calls
 from .limited import limited
 from .protocol import Call, Jobs, Limits, Outcome
 from .runner import WorkerProcess
-from .tvm_builder import registered
+from .tvm_builder import checked_number, registered
 from .tvm_records import ArgInfo
 
 __all__ = [
@@ -126,10 +128,12 @@ class LocalRunner(Runner):
         f_cleanup: Callable[..., Any] | str | None = None, initializer: Callable[[], None] | None = None,
     ) -> None:  # fmt: skip
         """`timeout_sec` limits each run, `cooldown_sec` are waited after it, and `alloc_repeat` is the number of sets of arguments. Raises a
-        ValueError, E0702, if no function is registered under a name.
+        ValueError, E0702, if no function is registered under a name, or for other numbers.
         """
-        self.timeout_sec, self.cooldown_sec, self.alloc_repeat = timeout_sec, cooldown_sec, alloc_repeat
-        self.evaluator_config = evaluator_config or EvaluatorConfig()
+        self.timeout_sec = checked_number("timeout_sec", timeout_sec, 0)
+        self.cooldown_sec = checked_number("cooldown_sec", cooldown_sec, 0)
+        self.alloc_repeat = checked_number("alloc_repeat", alloc_repeat, 1, Integral)
+        self.evaluator_config = _checked_config(evaluator_config)
         if initializer is not None:
             initializer()
         self.f_alloc_argument = registered(f_alloc_argument, "f_alloc_argument")
@@ -191,6 +195,20 @@ class LocalRunner(Runner):
         finally:
             if self.f_cleanup is not None:
                 self.f_cleanup()
+
+
+def _checked_config(given: object) -> EvaluatorConfig:
+    if given is None:
+        return EvaluatorConfig()
+    if not isinstance(given, EvaluatorConfig):
+        reason = f"argument 'evaluator_config': expected an EvaluatorConfig, got {kind_of(given)}"
+        raise ArgumentError([Diagnostic("E0702", reason, None, "pass EvaluatorConfig(number=3, repeat=1)")])
+    return EvaluatorConfig(
+        checked_number("number", given.number, 1, Integral),
+        checked_number("repeat", given.repeat, 1, Integral),
+        checked_number("min_repeat_ms", given.min_repeat_ms, 0),
+        bool(given.enable_cpu_cache_flush),
+    )
 
 
 def default_alloc_argument(device: Any, args_info: Sequence[Any], alloc_repeat: int) -> list[list[Any]]:

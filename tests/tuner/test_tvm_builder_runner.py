@@ -216,6 +216,72 @@ def test_contexts_are_tuned_with_weights(tmp_path: Path) -> None:
             )
 
 
+def test_files_of_the_program_are_removed_alone(tmp_path: Path) -> None:
+    """Not the folder where a program keeps them, nor the current one."""
+    (tmp_path / "other").touch()
+
+    def export(executable: Any) -> Path:
+        executable.export_library(tmp_path / "module.tvmso")
+        return tmp_path / "module.tvmso"
+
+    builder = LocalBuilder(f_export=export)
+    runner = LocalRunner(evaluator_config=ONCE)
+    ms.tune_tir(MODULE, "llvm", tmp_path / "work", 1, builder=builder, runner=runner)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "work"]
+    ms.remove_build_dir("None")
+    assert Path.cwd().exists()
+
+
+class Gives(ms.builder.PyBuilder, ms.runner.PyRunner):  # type: ignore[reportIncompatibleMethodOverride]
+    """A builder and a runner that give something else."""
+
+    def __init__(self, given: Any) -> None:
+        self.given = given
+
+    def build(self, build_inputs: Any) -> Any:
+        """See `Builder`."""
+        return self.given
+
+    def run(self, runner_inputs: Any) -> Any:
+        """See `Runner`."""
+        return self.given
+
+
+def _future(result: Any) -> list[PyRunnerFuture]:
+    return [ms.runner.RunnerFuture(lambda: True, lambda: result)]
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"builder": Gives(None)}, "Gives gave NoneType instead of 1 BuilderResult"),
+        ({"builder": Gives([])}, "Gives gave 0 instead of 1 BuilderResult"),
+        ({"builder": Gives(["module.tvmso"])}, "Gives gave str instead of 1 BuilderResult"),
+        ({"runner": Gives([])}, "Gives gave 0 instead of 1 PyRunnerFuture"),
+        ({"runner": Gives([RunnerResult([1.0], None)])}, "Gives gave RunnerResult instead of 1 PyRunnerFuture"),
+        ({"runner": Gives(_future([1.0]))}, "RunnerFuture gave list instead of 1 RunnerResult"),
+        ({"builder": LocalBuilder}, "argument 'builder': expected a Builder, got ABCMeta"),
+        ({"runner": 3}, "argument 'runner': expected a Runner, got int"),
+        ({"cost_model": 3}, "argument 'cost_model': expected a CostModel, got int"),
+        ({"measure_callbacks": [print]}, "argument 'measure_callbacks': expected a MeasureCallback, got builtin_function_or_method"),
+        ({"num_trials_per_iter": 0}, "argument 'num_trials_per_iter': expected an integer of at least 1, got 0"),
+        ({"max_trials_global": 1.5}, "argument 'max_trials_global': expected an integer of at least 0, got 1.5"),
+    ],
+)  # fmt: skip
+def test_parts_that_give_something_else_are_named(tmp_path: Path, parts: dict[str, Any], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match="E0702") as caught:
+        ms.tune_tir(MODULE, "llvm", tmp_path, parts.pop("max_trials_global", 1), **parts)
+    assert caught.value.diagnostics[0].message == message  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])
+def test_times_are_positive(tmp_path: Path, seconds: float) -> None:
+    """A runner that gives others does not measure the baseline, and nothing is stored."""
+    runner = Gives(_future(RunnerResult([seconds], None)))
+    database = ms.tune_tir(MODULE, "llvm", tmp_path, 1, runner=runner, database="memory")
+    assert len(database) == 0  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("kind", ["evolutionary", "replay-trace", "replay-func", "grid"])
 def test_a_strategy_is_driven_by_hand(kind: str) -> None:
     """All schedules of a space are proposed once, in batches; then there are none."""
@@ -278,9 +344,57 @@ def test_random_models_are_stored(tmp_path: Path) -> None:
         ),
         (partial(ms.search_strategy.ReplayTrace().pre_tuning, 1, 1, []), "ReplayTrace has no context"),
         (ms.TuneContext(target="llvm").workload, "the TuneContext needs a module with one loop function"),
+        (
+            partial(LocalRunner, evaluator_config=(1, 1, 0)),  # type: ignore[reportArgumentType]
+            "argument 'evaluator_config': expected an EvaluatorConfig, got tuple",
+        ),
     ],
 )
 def test_mistakes_are_named(call: Any, message: str) -> None:
     with pytest.raises(TypeError, match="E0702") as caught:
         call()
     assert caught.value.diagnostics[0].message == message  # type: ignore[attr-defined]
+
+
+SYMBOLIC = tvms.parse("""#tvms 1
+T.prim_func main(a: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (n,), "float32")
+    for i in range(n):
+        with T.block("one"):
+            vi = T.axis.spatial(n, i)
+            A[vi] = T.float32(1)
+""")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (partial(LocalBuilder, max_workers="2"), "argument 'max_workers': expected an integer of at least 1, got '2'"),  # type: ignore[reportArgumentType]
+        (partial(LocalBuilder, timeout_sec=-1), "argument 'timeout_sec': expected a number of at least 0, got -1"),
+        (partial(LocalRunner, evaluator_config=ONCE._replace(number=0)), "argument 'number': expected an integer of at least 1, got 0"),
+        (partial(LocalRunner, evaluator_config=ONCE._replace(repeat=1.5)), "argument 'repeat': expected an integer of at least 1, got 1.5"),
+        (partial(LocalRunner, alloc_repeat=0), "argument 'alloc_repeat': expected an integer of at least 1, got 0"),
+        (
+            partial(ms.tune_tasks, tasks=[ms.TuneContext(MODULE, target="llvm")], task_weights=[float("nan")]),
+            "argument 'task_weights': expected a number of at least 0, got nan",
+        ),
+        (
+            partial(ms.tune_tasks, tasks=[ms.TuneContext(SYMBOLIC, target="llvm")], task_weights=[1]),
+            "the task 'main' cannot be tuned: its sizes are symbolic; give them with --dim n=N",
+        ),
+    ],
+)  # fmt: skip
+def test_wrong_numbers_are_named(tmp_path: Path, call: Any, message: str) -> None:
+    arguments = {"work_dir": tmp_path, "max_trials_global": 1} if call.func is ms.tune_tasks else {}
+    with pytest.raises(ValueError, match="E0702") as caught:
+        call(**arguments)
+    assert caught.value.diagnostics[0].message == message  # type: ignore[attr-defined]
+
+
+def test_an_exporter_returns_a_path() -> None:
+    def export(executable: Any) -> None: ...
+
+    (failed,) = LocalBuilder(f_export=export).build([BuilderInput(MODULE, "llvm")])
+    reason = "f_export returned NoneType instead of the path of a file"
+    assert failed == BuilderResult(None, f"LocalBuilder: An exception occurred\n{reason}")
