@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -40,7 +41,9 @@ class WorkerProcess:
     def close(self) -> None:
         """End the process."""
         if self.process is not None:
-            self.process.kill()
+            if self.process.poll() is None:
+                with suppress(OSError):  # it may have ended just now
+                    os.killpg(self.process.pid, signal.SIGKILL)  # with its forks
             self.process.wait()
             for stream in (self.process.stdin, self.process.stdout):
                 if stream is not None:
@@ -54,18 +57,25 @@ class WorkerProcess:
         return None if stream is None else receive(stream, Outcome)
 
     def ask_all(self, request: Batch | Jobs, count: int) -> Iterator[tuple[int, Outcome]]:
-        """Yield the outcomes of the `count` parts of a request with their positions; the process is gone if it ended."""
+        """Yield the outcomes of the `count` parts of a request with their positions; the process is gone if it ended, and is ended if not all
+        outcomes are taken, so that the next request does not get the others.
+        """
         left = set(range(count))
-        stream = self._send(request)
-        while left:
-            found = receive(stream, tuple[int, Outcome]) if stream is not None else None
-            if found is None:
+        try:
+            stream = self._send(request)
+            while left:
+                found = receive(stream, tuple[int, Outcome]) if stream is not None else None
+                if found is None:
+                    self.close()
+                    for number in sorted(left):
+                        yield number, Outcome("crash", "the worker ended")
+                    return
+                left.discard(found[0])
+                yield found
+        except BaseException:
+            if left:
                 self.close()
-                for number in sorted(left):
-                    yield number, Outcome("crash", "the worker ended")
-                return
-            left.discard(found[0])
-            yield found
+            raise
 
     def _send(self, request: Workload | Batch | Jobs) -> Any:
         process = self.process or self._start()

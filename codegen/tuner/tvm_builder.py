@@ -108,9 +108,14 @@ class LocalBuilder(Builder):
             except TvmsError as problem:
                 results[number] = _failed(str(problem))
         request = Jobs(tuple(jobs.values()), Limits(self.timeout_sec), self.max_workers)
-        for place, outcome in self._worker.ask_all(request, len(jobs)) if jobs else ():
-            number = list(jobs)[place]
-            results[number] = self._result(jobs[number].path, outcome)
+        try:
+            for place, outcome in self._worker.ask_all(request, len(jobs)) if jobs else ():
+                number = list(jobs)[place]
+                results[number] = self._result(jobs[number].path, outcome)
+        except BaseException:  # such as Ctrl-C
+            for job in jobs.values():
+                remove_build_dir(job.path)
+            raise
         return [results[number] for number in range(len(build_inputs))]
 
     def _result(self, path: str, outcome: Outcome) -> BuilderResult:

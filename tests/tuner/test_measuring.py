@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import os
+import time
+from collections.abc import Generator, Iterator
 from itertools import cycle
+from pathlib import Path
+from typing import Any
 
 import pytest
-from tvms.codegen.tuner.protocol import Batch, Limits, Workload
-from tvms.codegen.tuner.runner import LocalRunner
+import tvms
+from tvms.codegen.tuner.protocol import Batch, Build, Jobs, Limits, Workload
+from tvms.codegen.tuner.runner import LocalRunner, WorkerProcess
 from tvms.codegen.tuner.trial import Call, timed
+from tvms.meta_schedule.builder import BuilderInput, LocalBuilder
 
 HEAD = """I.ir_module Workload:
     T.prim_func main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
@@ -115,3 +121,43 @@ def test_slow_candidates_are_measured_shortly(monkeypatch: pytest.MonkeyPatch) -
     assert repetitions(takes(4e-3), 1.0) >= 5
     assert repetitions(takes(4e-3), 0.5) == 3
     assert repetitions(takes(6e-3, 4e-3), 1.0) >= 5  # one of the first repetitions was disturbed
+
+
+def _builds(folder: Path, *names: str) -> Jobs:
+    return Jobs(tuple([Build("#tvms 1\n" + GOOD, b"", "llvm", str(folder / name)) for name in names]), Limits(60), 1)
+
+
+def test_outcomes_that_nobody_took_do_not_answer_the_next_request(tmp_path: Path) -> None:
+    """Ctrl-C during a request, and then another one: the worker ends with its forks, and a new one answers."""
+    worker = WorkerProcess()
+    outcomes = worker.ask_all(_builds(tmp_path, "a", "b", "c"), 3)
+    assert next(outcomes)[1].status == "ok"
+    assert worker.process is not None
+    group = worker.process.pid
+    outcomes.close()  # type: ignore[reportAttributeAccessIssue]
+    assert worker.process is None
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            break
+        time.sleep(0.02)
+    else:
+        pytest.fail("a process of the worker goes on")
+    ((number, outcome),) = worker.ask_all(_builds(tmp_path, "d"), 1)
+    assert (number, outcome.status, (tmp_path / "d").exists()) == (0, "ok", True)
+    worker.close()
+
+
+def test_an_interrupted_builder_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> Iterator[Any]:
+        assert len(list(tmp_path.iterdir())) == 2
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    builder = LocalBuilder()
+    monkeypatch.setattr(builder._worker, "ask_all", interrupted)  # type: ignore[reportPrivateUsage]
+    with pytest.raises(KeyboardInterrupt):
+        builder.build([BuilderInput(tvms.parse("#tvms 1\n" + GOOD), "llvm")] * 2)
+    assert not list(tmp_path.iterdir())
