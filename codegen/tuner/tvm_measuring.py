@@ -56,6 +56,9 @@ class MeasureCallback(ABC):
         """
         ...
 
+    def __str__(self) -> str:
+        return f"meta_schedule.{type(self).__name__}({id(self):#x})"
+
     @staticmethod
     def create(kind: str = "default") -> list[MeasureCallback]:
         """Return no callbacks: every measurement is stored, and the cost model learns from it, without any."""
