@@ -99,7 +99,7 @@ def remainder(s: Simplifier, dividend: Sum, divisor: int, dtype: str) -> Sum:
             return rest.shifted(-(bounds.min // divisor) * divisor)
         less = lessen(s, rest, divisor)
         rest = less if s.fits(less, dtype) else rest
-    lessened = None if rest is dividend else s.to_expr(rest, dtype)
+    lessened = s.to_expr(rest, dtype) if rest is not dividend and is_index(dtype) else None
     if lessened is not None:  # terms may meet that the parts of the remainder kept apart
         rest = s.sum(s.visit(lessened))
     bounds = s.bounds_of_sum(rest)

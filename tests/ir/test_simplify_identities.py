@@ -228,6 +228,14 @@ def test_remainders_that_are_given_meet() -> None:
     assert str(simplify((f % 15), given=given)) == "8"
 
 
+def test_remainders_of_sums_that_wrap_stay() -> None:
+    """`3 + j` is -8 for 5 in int4, so that its remainder is not `j - 3`."""
+    j = tir.Var("int4", "j")
+    three, six = (tir.IntImm("int4", value) for value in (3, 6))
+    remainder = tir.FloorMod("int4", tir.Add("int4", three, j), six)
+    assert str(simplify(remainder, {j: tir.Range(three, six)})) == "(j + T.int4(3)) % T.int4(6)"
+
+
 def test_calls_with_effects_stay() -> None:
     called = make.call("tir.call_extern", (tir.StringImm("handle", "f"), (i + 0)), "int32")
     both = tir.Sub("int32", called, called)
