@@ -40,10 +40,11 @@ def _add_tune(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--strategy",
+        metavar="STRATEGY",
         choices=Choices(choices.search_strategies),
         default="evolutionary",
-        help="how schedules are chosen: by mutating the fastest ones, by drawing all (replay-trace), or all in their order (grid) "
-        "(default: evolutionary)",
+        help="how schedules are chosen: by mutating the fastest ones (evolutionary), by drawing all (replay-trace), or all in their order "
+        "(grid) (default: evolutionary)",
     )
     parser.add_argument(
         "--db", default=DATABASE, metavar="PATH", help=f"the database of measurements (default: {DATABASE})"
