@@ -84,33 +84,37 @@ class Contraction(Struct, frozen=True, eq=False):
         return "batch" if is_enough(outer, machine) else inner
 
 
-def read_contraction(nest: Nest, narrow: Sequence[str] = (), few: int = FEW, takes_bytes: bool = False) -> Contraction:
+def read_contraction(
+    nest: Nest, narrow: Sequence[str] = (), few: int = FEW, byte_pairs: tuple[tuple[str, str], ...] = ()
+) -> Contraction:
     """Return the contraction that `nest` computes; Declined if it is not one, or has fewer steps than `few`. The
-    dtypes `narrow` are also accepted, and factors that are widened from them to the dtype of the result. If
-    `takes_bytes`, so are unsigned times signed bytes that are summed in int32.
+    dtypes `narrow` are also accepted, and factors that are widened from them to the dtype of the result, and products of bytes that are
+    summed in int32 if the dtypes of the factors, in alphabetical order, are among `byte_pairs`.
     """
-    takes_bytes = takes_bytes and nest.store.buffer.dtype == "int32"
-    found = _contraction_or_reason(nest, tuple(narrow), few, takes_bytes)
+    pairs = byte_pairs if nest.store.buffer.dtype == "int32" else ()
+    found = _contraction_or_reason(nest, tuple(narrow), few, pairs)
     if isinstance(found, str):
         raise Declined(found)
     return found
 
 
 @lru_cache(maxsize=32)
-def _contraction_or_reason(nest: Nest, narrow: tuple[str, ...], few: int, takes_bytes: bool) -> Contraction | str:
+def _contraction_or_reason(
+    nest: Nest, narrow: tuple[str, ...], few: int, byte_pairs: tuple[tuple[str, str], ...]
+) -> Contraction | str:
     """Return the contraction, or why there is none: several rules ask, and then the step."""
     try:
-        return _contraction(nest, narrow, few, takes_bytes)
+        return _contraction(nest, narrow, few, byte_pairs)
     except Declined as problem:
         return str(problem)
 
 
-def _contraction(nest: Nest, narrow: Sequence[str], few: int, takes_bytes: bool) -> Contraction:
+def _contraction(nest: Nest, narrow: Sequence[str], few: int, byte_pairs: Sequence[tuple[str, str]]) -> Contraction:
     nest = _without_units(nest)
     if {axis.var for axis in nest.spatial} != set(plain_steps(nest.store, nest.axes)):
         raise Declined("a spatial axis does not occur in the indices of the result")
     nest = _split_quotients(nest)
-    c, a, b = _operands(nest, narrow, takes_bytes)
+    c, a, b = _operands(nest, narrow, byte_pairs)
     batch, rows, columns, depth = _kinds(nest, a, b)
     if not rows and not columns:
         raise Declined("it is a product of vectors")
@@ -124,12 +128,17 @@ def _contraction(nest: Nest, narrow: Sequence[str], few: int, takes_bytes: bool)
 
 
 BYTE_DTYPES = ("int8", "uint8")
+SIGNED_BY_UNSIGNED = (BYTE_DTYPES,)
+ANY_BYTES = (BYTE_DTYPES, ("int8", "int8"), ("uint8", "uint8"))
+"""Dtypes of the factors of products of bytes."""
 
 
-def _operands(nest: Nest, narrow: Sequence[str], takes_bytes: bool) -> tuple[Operand, Operand, Operand]:
+def _operands(
+    nest: Nest, narrow: Sequence[str], byte_pairs: Sequence[tuple[str, str]]
+) -> tuple[Operand, Operand, Operand]:
     """Return the result and the two factors."""
     store, value = nest.store, nest.store.value
-    is_of_bytes = takes_bytes and store.buffer.dtype == "int32"
+    is_of_bytes = bool(byte_pairs)
     if not (isinstance(nest.init, tir.IntImm if is_of_bytes else tir.FloatImm) and nest.init.value == 0):
         raise Declined("it is not a sum that starts from zero")
     if not isinstance(value, tir.Add):
@@ -142,7 +151,7 @@ def _operands(nest: Nest, narrow: Sequence[str], takes_bytes: bool) -> tuple[Ope
         raise Declined("a factor is not an element of a buffer")
     taken = ("float32", "float64", *narrow)
     if is_of_bytes:
-        if sorted((left.dtype, right.dtype)) != [*BYTE_DTYPES]:
+        if tuple(sorted((left.dtype, right.dtype))) not in byte_pairs:
             raise Declined("its factors are not unsigned and signed bytes")
     elif any(dtype not in taken for dtype in (store.buffer.dtype, left.dtype, right.dtype)):
         raise Declined(f"its dtype is not {', '.join(taken[:-1])} or {taken[-1]}")

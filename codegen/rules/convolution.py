@@ -51,7 +51,17 @@ from .build import (
     vector_loop,
     view,
 )  # fmt: skip
-from .contraction import BYTE_DTYPES, Contraction, Offsets, Operand, extent_of, joined, loops_around, read_contraction
+from .contraction import (
+    BYTE_DTYPES,
+    SIGNED_BY_UNSIGNED,
+    Contraction,
+    Offsets,
+    Operand,
+    extent_of,
+    joined,
+    loops_around,
+    read_contraction,
+)
 from .epilogue import epilogue_of
 from .gemm import Product, Tiling, emit_product
 from .matmul import known_size
@@ -96,7 +106,7 @@ class _Convolution(Struct, frozen=True, eq=False):
 
 
 def _read(nest: Nest, takes_bytes: bool) -> _Convolution:
-    read = read_contraction(nest, takes_bytes=takes_bytes)
+    read = read_contraction(nest, byte_pairs=SIGNED_BY_UNSIGNED if takes_bytes else ())
     if not read.rows:
         raise Declined("every weight is used for one result only")
     columns, more_columns = joined(read.columns, (read.c,))

@@ -21,7 +21,17 @@ from ...ir.schedule.declaration import Knob, composite
 from ...ir.schedule.program import Program
 from ..machine import Machine
 from .build import Index, ceil_divide, constant, view
-from .contraction import BYTE_DTYPES, Contraction, Offsets, Operand, extent_of, joined, loops_around, read_contraction
+from .contraction import (
+    BYTE_DTYPES,
+    SIGNED_BY_UNSIGNED,
+    Contraction,
+    Offsets,
+    Operand,
+    extent_of,
+    joined,
+    loops_around,
+    read_contraction,
+)
 from .epilogue import epilogue_of
 from .gemm import Product, Tiling, emit_product
 from .gemv import PARTS, ROWS, Streams, emit_rows
@@ -60,7 +70,7 @@ class _Matmul(Struct, frozen=True, eq=False):
 
 
 def _read(nest: Nest, lanes: int, takes_bytes: bool) -> _Matmul:
-    read = read_contraction(nest, takes_bytes=takes_bytes)
+    read = read_contraction(nest, byte_pairs=SIGNED_BY_UNSIGNED if takes_bytes else ())
     a, b, c = read.a, read.b, read.c
     k, more_depth = joined(read.depth, (a, b))
     is_packed = has_panels(read, k, lanes)

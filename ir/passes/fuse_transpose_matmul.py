@@ -91,13 +91,13 @@ class _TransposeFuser(BindingRewriter):
         """Return the binding of a product of `x` and the transposed `w`, as a loop function if their shapes allow it."""
         infos = [infer_struct_info(value) for value in (x, w, call)]
         tensors = [info for info in infos if isinstance(info, relax.TensorStructInfo)]
-        p, q, dtypes = dims_of(tensors[0]), dims_of(tensors[1]), {info.dtype for info in tensors}
-        if p is None or q is None or len(dtypes) != 1 or not 2 <= len(q) <= len(p):
+        p, q, kinds = dims_of(tensors[0]), dims_of(tensors[1]), [info.dtype for info in tensors]
+        if p is None or q is None or kinds[0] != kinds[1] or "void" in kinds or not 2 <= len(q) <= len(p):
             return binding
         batch = zip(p[len(p) - len(q) : -2], q[:-2], strict=True)
         if not d.is_equal(p[-1], q[-1]) or not all(d.is_equal(*sizes) for sizes in batch):
             return binding
-        lowered = call_te(_product_of_rows, (x, w), {})
+        lowered = call_te(_product_of_rows, (x, w), {"dtype": kinds[2]})
         name = self._table.add(lowered.function, numbered("NT_matmul"))
         return replace(binding, value=replace(lowered.call(GlobalVar(name)), span=call.span))
 
@@ -131,13 +131,13 @@ def _swaps_last_axes(call: relax.Call) -> bool:
     return ndim >= 2 and order == [*range(ndim - 2), ndim - 1, ndim - 2]
 
 
-def _product_of_rows(x: te.Tensor, w: te.Tensor) -> te.Tensor:
-    """Return the matrix product of `x` and `w` with its last two axes swapped; `x` may have more batch dimensions."""
+def _product_of_rows(x: te.Tensor, w: te.Tensor, dtype: str) -> te.Tensor:
+    """Return the matrix product of `x` and `w` with its last two axes swapped, summed in `dtype`; `x` may have more batch dimensions."""
     k = te.reduce_axis((te.const(0, "int64"), x.dims[-1]), "k")
 
     def element(*i: tir.PrimExpr) -> tir.PrimExpr:
         batch = i[len(i) - w.ndim : -2]
-        return te.sum(x(*i[:-1], k.var) * w(*batch, i[-1], k.var), axis=k)
+        return te.sum(te.cast(x(*i[:-1], k.var), dtype) * te.cast(w(*batch, i[-1], k.var), dtype), axis=k)
 
     return te.compute((*x.dims[:-1], w.dims[-2]), element, "NT_matmul")
 

@@ -36,7 +36,7 @@ from ...rules.build import (
     times,
     when,
 )
-from ...rules.contraction import Offsets, Operand, extent_of, joined, read_contraction
+from ...rules.contraction import ANY_BYTES, Offsets, Operand, extent_of, joined, read_contraction
 from ...rules.epilogue import Epilogue, epilogue_of
 from ...rules.nest import Axis, Declined, Nest
 from .grid import all_of, blocks, bound, unravel
@@ -140,9 +140,11 @@ class Product(Struct, frozen=True):
 Body = Callable[[tir.PrimExpr, tir.PrimExpr], tir.Stmt]
 
 
-def read_product(nest: Nest) -> Product:
-    """Return the product that `nest` computes; Declined if it is not a product, or too small."""
-    read = read_contraction(nest, NARROW, FEW)
+def read_product(nest: Nest, takes_bytes: bool = False) -> Product:
+    """Return the product that `nest` computes; Declined if it is not a product, or too small. If `takes_bytes`, so are products of bytes
+    that are summed in int32.
+    """
+    read = read_contraction(nest, NARROW, FEW, ANY_BYTES if takes_bytes else ())
     m, more_rows = joined(read.rows, (read.c, read.a)) if read.rows else ([], [])
     n, more_columns = joined(read.columns, (read.c, read.b))
     k, more_depth = joined(read.depth, (read.a, read.b))

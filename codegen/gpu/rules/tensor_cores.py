@@ -1,7 +1,8 @@
-"""Products of float16 and bfloat16 on tensor cores: `mma.sync` on registers that `ldmatrix` loads from shared
+"""Products of float16, bfloat16 and bytes on tensor cores: `mma.sync` on registers that `ldmatrix` loads from shared
 memory.
 
-Four warps compute a tile, a quarter each. A step multiplies `DEPTH` columns by as many rows. While the warps compute one step,
+Four warps compute a tile, a quarter each. A step multiplies `DEPTH` columns by as many rows, twice as many of bytes, which are moved
+and multiplied in pairs, like elements of 16 bits. While the warps compute one step,
 `cp.async` copies the operands of the next steps to shared memory, which holds those of `STAGES` steps. Lines of 16 bytes are
 swizzled: line `c` of row `r` is at `c ^ r`. Eight threads then read eight lines of a row or of a column without bank
 conflicts. (CUTLASS: "Efficient GEMM in CUDA", Swizzled layouts.)
@@ -13,6 +14,7 @@ from typing import Any
 
 from ....ir import make, tir
 from ....ir.base import Op
+from ....ir.dtype import parse_dtype
 from ....ir.schedule.arguments import Block, Integer
 from ....ir.schedule.buffer_arguments import Blocks
 from ....ir.schedule.declaration import Knob, composite
@@ -31,34 +33,38 @@ from ...rules.build import (
     store,
     times,
 )
+from ...rules.contraction import BYTE_DTYPES
 from ...rules.nest import Declined, Nest
 from ...rules.site import APPLIES, Site
 from ..allreduce import barrier
 from ..architectures import FIRST_WITH_COPIES, WARP
 from .grid import X, Y, Z, mixed, over, rest, unrolled, vectorized
-from .product import TILE_KNOBS, Factor, Product, choose_tile, read_product
+from .product import NARROW, TILE_KNOBS, Factor, Product, choose_tile, read_product
 
 STAGES, DEPTH = 3, 32
 TILES = (128, 64, 32)
 SIDE = 2
 """Warps of a block along each side of its tile."""
 THREADS = SIDE * SIDE * WARP
-LINE = 8
-"""Number of elements in 16 bytes."""
+LINE_BYTES = 16
 LEAST = 8
 """Minimum number of rows and columns; with fewer, most of a tile would be empty."""
-PTX_TYPES = {"float16": "fp16", "bfloat16": "bf16"}
-FIRST = {"float16": 75, "bfloat16": 80}
+PTX_TYPES = {"float16": "fp16", "bfloat16": "bf16", "int8": "int8", "uint8": "uint8"}
+FIRST = {"float16": 75, "bfloat16": 80, "int8": 80, "uint8": 80}
 """The first architecture whose tensor cores support each dtype."""
 
 
 def _read(nest: Nest, arch: int) -> Product:
-    product = read_product(nest)
-    kind = product.a.dtype
-    if kind not in FIRST or product.b.dtype != kind or product.c.dtype not in ("float32", *FIRST):
-        raise Declined(f"tensor cores do not multiply '{kind}' and '{product.b.dtype}' into '{product.c.dtype}'")
+    product = read_product(nest, takes_bytes=True)
+    kind, result = product.a.dtype, product.c.dtype
+    is_of_bytes = kind in BYTE_DTYPES
+    is_known = kind in FIRST and (is_of_bytes or (product.b.dtype == kind and result in ("float32", *NARROW)))
+    if not is_known:
+        raise Declined(f"tensor cores do not multiply '{kind}' and '{product.b.dtype}' into '{result}'")
     if arch < FIRST[kind]:
         raise Declined(f"tensor cores multiply '{kind}' from sm_{FIRST[kind]} on; the target is sm_{arch}")
+    if is_of_bytes and not all(factor.is_deep and factor.width >= 4 for factor in (product.a, product.b)):
+        raise Declined("bytes are only loaded in aligned groups of 4 along the sum")
     return product
 
 
@@ -84,13 +90,13 @@ def tensor_core_tiles(
     columns: Integer,
     arch: Integer,
 ) -> None:
-    """Compute a product of float16 or bfloat16 on tensor cores: four warps compute a tile of `rows` × `columns`.
+    """Compute a product of float16, bfloat16 or bytes on tensor cores: four warps compute a tile of `rows` × `columns`.
 
     `c[i, j] += a[i, k] * b[k, j]` becomes a kernel whose blocks copy parts of A and B to shared memory three steps of 32 ahead
     (asynchronously from sm_80 on), load fragments with `ldmatrix`, and multiply them with `mma.sync`. The blocks of `epilogue`
     are element-wise.
 
-    Preserves: the result but for the order of summation: it is rounded to float32 in each step.
+    Preserves: the result but for the order of summation: it is rounded to float32 in each step. Sums of bytes are exact.
     """
     site = Site(program, [block, *epilogue])
     nest = site.with_epilogue()
@@ -102,19 +108,22 @@ class _Tile:
     """The shared memory of a factor: `STAGES` tiles of `span` × `DEPTH` elements."""
 
     def __init__(self, name: str, factor: Factor, span: int, is_asynchronous: bool) -> None:
+        size = parse_dtype(factor.dtype).bytes
         self.factor, self.span = factor, span
-        self._rows, self._columns = (span, DEPTH) if factor.is_deep else (DEPTH, span)
-        self.memory = new_buffer(name, factor.dtype, [STAGES * span * DEPTH], "shared")
-        self._bytes = factor.width * 2
+        self._pair, self._line = 2 // size, LINE_BYTES // size
+        self._depth = DEPTH * self._pair
+        self._rows, self._columns = (span, self._depth) if factor.is_deep else (self._depth, span)
+        self.memory = new_buffer(name, factor.dtype, [STAGES * span * self._depth], "shared")
+        self._bytes = factor.width * size
         self._is_asynchronous = is_asynchronous and self._bytes > 2
 
     def place(self, stage: tir.PrimExpr, row: tir.PrimExpr, column: tir.PrimExpr) -> tir.PrimExpr:
         """Return the position of an element."""
-        lines = self._columns // LINE
-        turned = rest(over(row, 2), lines) if lines < LINE else rest(row, LINE)
-        line = mixed(over(column, LINE), turned)
-        start = plus(times(stage, self.span * DEPTH), times(row, self._columns))
-        return plus(start, plus(times(line, LINE), rest(column, LINE)))
+        lines, length = self._columns // self._line, self._line
+        turned = rest(over(row, 2), lines) if lines < 8 else rest(row, 8)
+        line = mixed(over(column, length), turned)
+        start = plus(times(stage, self.span * self._depth), times(row, self._columns))
+        return plus(start, plus(times(line, length), rest(column, length)))
 
     def fetch(self, stage: tir.PrimExpr, start: tir.PrimExpr, step: tir.PrimExpr, thread: tir.PrimExpr) -> tir.Stmt:
         """Return the copies of the tile of step `step`, whose span begins at `start`."""
@@ -124,9 +133,9 @@ class _Tile:
             place = plus(times(number, THREADS), thread)
             row, column = over(place, of_row), times(rest(place, of_row), width)
             span, depth = (row, column) if self.factor.is_deep else (column, row)
-            return self._copy(self.place(stage, row, column), plus(start, span), plus(times(step, DEPTH), depth))
+            return self._copy(self.place(stage, row, column), plus(start, span), plus(times(step, self._depth), depth))
 
-        return unrolled("copy", self.span * DEPTH // width // THREADS, copy)
+        return unrolled("copy", self.span * self._depth // width // THREADS, copy)
 
     def _copy(self, target: tir.PrimExpr, span: tir.PrimExpr, depth: tir.PrimExpr) -> tir.Stmt:
         factor = self.factor
@@ -147,14 +156,14 @@ class _Tile:
         to: tir.Buffer,
         at: tir.PrimExpr,
     ) -> tir.Stmt:
-        """Return the load of 16 × 16 elements as four matrices of 8 × 8, in the order of the product: for the left
+        """Return the load of 16 × 16 elements, or pairs of bytes, as four matrices of 8 × 8, in the order of the product: for the left
         factor along rows first, for the right one along the depth first.
         """
         low, high = times(rest(over(lane, 8), 2), 8), times(over(lane, 16), 8)
         along, deep = (low, high) if is_left else (high, low)
         eight = rest(lane, 8)
         if self.factor.is_deep:
-            row, column = plus(span, plus(along, eight)), plus(depth, deep)
+            row, column = plus(span, plus(along, eight)), plus(depth, times(deep, self._pair))
         else:
             row, column = plus(plus(deep, eight), depth), plus(span, along)
         transposed = tir.IntImm("bool", int(not self.factor.is_deep))
@@ -170,15 +179,17 @@ class _Kernel:
         """Number of 16 × 16 tiles of a warp."""
         self._lane, self._ty, self._tz = (tir.Var("int32", name) for name in ("tx", "ty", "tz"))
         self._thread = plus(times(plus(times(self._tz, SIDE), self._ty), WARP), self._lane)
-        self._depth = 16 if arch >= 80 else 8
+        self._is_of_bytes = product.a.dtype in BYTE_DTYPES
+        self._pair = 2 if self._is_of_bytes else 1
+        self._depth = (16 if arch >= 80 else 8) * self._pair
         is_asynchronous = arch >= FIRST_WITH_COPIES
         self._left = _Tile("left", product.a, self._tile[0], is_asynchronous)
         self._right = _Tile("right", product.b, self._tile[1], is_asynchronous)
-        kind, count = product.a.dtype, self._rows * self._columns
-        self._total = new_buffer("total", "float32", [count * 8], "local")
-        self._a, self._b = (
-            new_buffer(name, kind, [size * 8], "local") for name, size in (("a", self._rows), ("b", self._columns))
+        self._total = new_buffer(
+            "total", "int32" if self._is_of_bytes else "float32", [self._rows * self._columns * 8], "local"
         )
+        self._a = new_buffer("a", product.a.dtype, [self._rows * 8 * self._pair], "local")
+        self._b = new_buffer("b", product.b.dtype, [self._columns * 8 * self._pair], "local")
 
     def run(self) -> tir.Stmt:
         """Return the kernel."""
@@ -186,11 +197,13 @@ class _Kernel:
         return self.product.launch(self._tile, threads, self._body)
 
     def _body(self, row: tir.PrimExpr, column: tir.PrimExpr) -> tir.Stmt:
-        zero = tir.FloatImm("float32", 0.0)
+        zero = make.const(0, self._total.dtype)
         zeros = unrolled("i", self._rows * self._columns * 2, lambda i: store(self._total, zero, lanes(times(i, 4), 4)))
         ahead = [self._fetch(tir.IntImm("int32", i), tir.IntImm("int32", i), row, column) for i in range(STAGES - 1)]
         steps = loop(
-            "step", make.cast(ceil_divide(self.product.k, DEPTH), "int32"), lambda step: self._step(step, row, column)
+            "step",
+            make.cast(ceil_divide(self.product.k, DEPTH * self._pair), "int32"),
+            lambda step: self._step(step, row, column),
         )
         memory = [self._left.memory, self._right.memory, self._total, self._a, self._b]
         return allocated(memory, [zeros, *ahead, steps, self._store(row, column)])
@@ -209,7 +222,7 @@ class _Kernel:
         ahead = plus(step, STAGES - 1)
         fetch = self._fetch(make.floormod(ahead, make.const(STAGES, "int32")), ahead, row, column)
         stage = make.floormod(step, make.const(STAGES, "int32"))
-        multiply = unrolled("part", DEPTH // 16, lambda part: self._multiply(stage, times(part, 16)))
+        multiply = unrolled("part", DEPTH // 16, lambda part: self._multiply(stage, times(part, 16 * self._pair)))
         return sequence([tir.Evaluate(waited), barrier(), fetch, multiply])
 
     def _multiply(self, stage: tir.PrimExpr, depth: tir.PrimExpr) -> tir.Stmt:
@@ -217,28 +230,28 @@ class _Kernel:
 
         def load_left(i: tir.Var) -> tir.Stmt:
             span = plus(top, times(i, 16))
-            return self._left.fragments(stage, span, depth, self._lane, True, self._a, times(i, 8))
+            return self._left.fragments(stage, span, depth, self._lane, True, self._a, times(i, 8 * self._pair))
 
         def load_right(j: tir.Var) -> tir.Stmt:
             span = plus(left, times(j, 16))
-            return self._right.fragments(stage, span, depth, self._lane, False, self._b, times(j, 8))
+            return self._right.fragments(stage, span, depth, self._lane, False, self._b, times(j, 8 * self._pair))
 
         products = unrolled("i", self._rows, lambda i: unrolled("j", self._columns * 2, lambda j: self._mma(i, j)))
         loads = [unrolled("i", self._rows, load_left), unrolled("j", self._columns, load_right)]
         return sequence([*loads, products])
 
     def _mma(self, i: tir.Var, j: tir.Var) -> tir.Stmt:
-        """Add the product of 16 × 16 and 16 × 8 elements, in one step or two."""
-        kind = PTX_TYPES[self.product.a.dtype]
-        words = (f"m16n8k{self._depth}", "row", "col", kind, kind, "fp32")
+        """Add the product of 16 × 16 and 16 × 8 elements or pairs, in one step or two."""
+        left, right = (PTX_TYPES[factor.dtype] for factor in (self.product.a, self.product.b))
+        words = (f"m16n8k{self._depth}", "row", "col", left, right, "int32" if self._is_of_bytes else "fp32")
         total = times(plus(times(i, self._columns * 2), j), 4)
         parts: list[tir.Stmt] = []
-        for part in range(16 // self._depth):
-            a, b = plus(times(i, 8), part * 4), plus(times(j, 4), part * 2)
+        for part in range(16 * self._pair // self._depth):
+            a, b = plus(times(i, 8 * self._pair), part * 4), plus(times(j, 4 * self._pair), part * 2)
             pointers = (self._a.data, a, self._b.data, b, self._total.data, total)
             texts = [tir.StringImm("handle", word) for word in words]
             args = (*texts, *pointers, tir.IntImm("bool", 0))
-            parts.append(tir.Evaluate(tir.Call("float32", Op("tir.ptx_mma"), args)))
+            parts.append(tir.Evaluate(tir.Call(self._total.dtype, Op("tir.ptx_mma"), args)))
         return sequence(parts)
 
     def _store(self, row: tir.PrimExpr, column: tir.PrimExpr) -> tir.Stmt:
@@ -246,7 +259,8 @@ class _Kernel:
         top = plus(plus(row, times(self._tz, self._rows * 16)), over(self._lane, 4))
         left = plus(plus(column, times(self._ty, self._columns * 16)), times(rest(self._lane, 4), 2))
         product, kind = self.product, self.product.c.dtype
-        kept = self._total if kind == "float32" else new_buffer("kept", kind, [2], "local")
+        is_same = kind == self._total.dtype
+        kept = self._total if is_same else new_buffer("kept", kind, [2], "local")
         is_pair = product.is_aligned(2)
 
         def pair(i: tir.Var, j: tir.Var, half: int) -> tir.Stmt:
@@ -254,10 +268,8 @@ class _Kernel:
             at_row, at_column = plus(top, plus(times(i, 16), 8 * half)), plus(left, times(j, 8))
 
             def element(e: Index) -> list[tir.Stmt]:
-                where = plus(place, e) if kind == "float32" else e
-                rounded = (
-                    [] if kind == "float32" else [store(kept, make.cast(load(self._total, plus(place, e)), kind), e)]
-                )
+                where = plus(place, e) if is_same else e
+                rounded = [] if is_same else [store(kept, make.cast(load(self._total, plus(place, e)), kind), e)]
                 return [*rounded, *product.results(at_row, plus(at_column, e), load(kept, where))]
 
             if is_pair:
