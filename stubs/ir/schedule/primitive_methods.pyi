@@ -496,13 +496,13 @@ class PrimitiveMethods:
         Preserves: the result, since several threads only share a reduction that is the same in any order; but for the order of sums.
         """
     def tensor_core_tiles(self, block: tvms.ir.schedule.handles.BlockRV | builtins.str, *, epilogue: collections.abc.Sequence[tvms.ir.schedule.handles.BlockRV | builtins.str] = ..., rows: builtins.int | tvms.ir.tir.PrimExpr, columns: builtins.int | tvms.ir.tir.PrimExpr, arch: builtins.int | tvms.ir.tir.PrimExpr) -> None:
-        """Compute a product of float16 or bfloat16 on tensor cores: four warps compute a tile of `rows` × `columns`.
+        """Compute a product of float16, bfloat16 or bytes on tensor cores: four warps compute a tile of `rows` × `columns`.
 
         `c[i, j] += a[i, k] * b[k, j]` becomes a kernel whose blocks copy parts of A and B to shared memory three steps of 32 ahead
         (asynchronously from sm_80 on), load fragments with `ldmatrix`, and multiply them with `mma.sync`. The blocks of `epilogue`
         are element-wise.
 
-        Preserves: the result but for the order of summation: it is rounded to float32 in each step.
+        Preserves: the result but for the order of summation: it is rounded to float32 in each step. Sums of bytes are exact.
         """
     def thread_tiles(self, block: tvms.ir.schedule.handles.BlockRV | builtins.str, *, epilogue: collections.abc.Sequence[tvms.ir.schedule.handles.BlockRV | builtins.str] = ..., rows: builtins.int | tvms.ir.tir.PrimExpr, columns: builtins.int | tvms.ir.tir.PrimExpr) -> None:
         """Compute a matrix product without tensor cores: 16 × 16 threads compute a tile of `rows` × `columns`.

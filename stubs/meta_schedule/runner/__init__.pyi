@@ -11,3 +11,4 @@ from tvms.codegen.tuner.tvm_runner import RunnerResult as RunnerResult
 from tvms.codegen.tuner.tvm_runner import create as create
 from tvms.codegen.tuner.tvm_runner import default_alloc_argument as default_alloc_argument
 from tvms.codegen.tuner.tvm_runner import default_run_evaluator as default_run_evaluator
+from tvms.meta_schedule.runner import config as config

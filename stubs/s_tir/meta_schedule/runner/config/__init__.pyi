@@ -1,0 +1,3 @@
+"""`tvms.s_tir.meta_schedule.runner.config`. Generated from the declarations; do not edit."""
+
+from tvms.meta_schedule.runner import *
