@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from .. import te, tir
 from ..base import StructInfo
-from ..dtype import is_float, sum_dtype
+from ..dtype import is_float, parse_dtype, sum_dtype
 from ..numpy_dtype import converted
 from ..te import topi
 from . import dims as d
@@ -46,6 +46,16 @@ def _oracle(name: str) -> Oracle:
     return lambda np, a: np.asarray(getattr(np, name)(a.x, axis=_axis(a), keepdims=a.keepdims)).astype(a.result_dtype)
 
 
+def _moment(name: str) -> Oracle:
+    """Return the oracle by NumPy, in float32 for floats of fewer bits."""
+
+    def oracle(np: Any, a: Any) -> Any:
+        x = a.x.astype("float32") if _is_narrow(str(a.x.dtype)) else a.x
+        return np.asarray(getattr(np, name)(x, axis=_axis(a), keepdims=a.keepdims)).astype(a.result_dtype)
+
+    return oracle
+
+
 def _extreme(name: str, limit: Callable[[str], tir.PrimExpr]) -> Oracle:
     """Return the oracle by NumPy; the result for no elements is the identity of the reduction."""
 
@@ -75,9 +85,13 @@ def _in_dtype(x: te.Tensor, dtype: str) -> te.Tensor:
     return x if x.dtype == dtype else topi.elementwise(x, lambda item: te.cast(item, dtype))
 
 
+def _is_narrow(dtype: str) -> bool:
+    return is_float(dtype) and parse_dtype(dtype).bits < 32
+
+
 def mean(x: te.Tensor, axis: Any, keepdims: bool) -> te.Tensor:
-    """Return the mean over `axis`; that of integers is rounded towards 0."""
-    wide = _in_dtype(x, sum_dtype(x.dtype))
+    """Return the mean over `axis`; that of integers is rounded towards 0. Elements of fewer than 32 bits are added in float32."""
+    wide = _in_dtype(x, "float32" if _is_narrow(x.dtype) else sum_dtype(x.dtype))
     total = topi.reduce(wide, axis, keepdims, te.sum)
     return _in_dtype(topi.divide(total, te.cast(topi.count(x, axis), wide.dtype)), x.dtype)
 
@@ -88,12 +102,13 @@ def _variance(x: te.Tensor, axis: Any, keepdims: bool) -> te.Tensor:
 
 
 def _in_floats(meaning: Callable[[te.Tensor, Any, bool], te.Tensor]) -> Callable[[te.Tensor, Any, bool], te.Tensor]:
-    """Return `meaning`, computed in float64 for integers and rounded towards 0."""
+    """Return `meaning`, computed in float64 for integers and rounded towards 0, and in float32 for floats of fewer bits."""
 
     def computed(x: te.Tensor, axis: Any, keepdims: bool) -> te.Tensor:
-        if is_float(x.dtype):
+        if is_float(x.dtype) and not _is_narrow(x.dtype):
             return meaning(x, axis, keepdims)
-        return _in_dtype(meaning(_in_dtype(x, "float64"), axis, keepdims), x.dtype)
+        wide = "float32" if is_float(x.dtype) else "float64"
+        return _in_dtype(meaning(_in_dtype(x, wide), axis, keepdims), x.dtype)
 
     return computed
 
@@ -114,12 +129,12 @@ _reduction(
     "the minimum",
     " For no elements it is the maximum of the dtype.",
 )
-_reduction("mean", mean, _oracle("mean"), "the mean")
-_reduction("variance", _in_floats(_variance), _oracle("var"), "the variance")
+_reduction("mean", mean, _moment("mean"), "the mean")
+_reduction("variance", _in_floats(_variance), _moment("var"), "the variance")
 _reduction(
     "std",
     _in_floats(lambda x, axis, keepdims: topi.elementwise(_variance(x, axis, keepdims), te.sqrt)),
-    _oracle("std"),
+    _moment("std"),
     "the standard deviation",
 )
 
