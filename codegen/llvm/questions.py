@@ -10,6 +10,6 @@ binding: Any = _binding
 
 
 def llvm_version_major(allow_none: bool = False) -> int:
-    """Return the major version of LLVM. There always is one, so `allow_none` has no effect."""
+    """Return the major version of LLVM. LLVM is always present, so `allow_none` has no effect."""
     del allow_none
     return binding.llvm_version_info[0]

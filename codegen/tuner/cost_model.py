@@ -1,4 +1,4 @@
-"""Cost models of a search: what is expected of schedules that were not measured.
+"""Cost models of a search, which predict the times of schedules that were not measured.
 
 The learned one uses LightGBM's regression trees where it is installed (extra `tune`), else ridge regression on products of two numbers.
 """

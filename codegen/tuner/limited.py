@@ -11,8 +11,8 @@ _Result = TypeVar("_Result")
 
 
 def limited(call: Callable[[], _Result], seconds: float) -> _Result:
-    """Return the result of a call in a thread of its own, or raise its exception. Raises TimeoutError if it takes too long; it then goes on,
-    and nobody waits for it.
+    """Run a call in its own thread, and return its result or raise its exception. Raises TimeoutError if it takes too long; the thread is not
+    stopped, and its result is ignored.
     """
     answers: SimpleQueue[tuple[bool, object]] = SimpleQueue()
 

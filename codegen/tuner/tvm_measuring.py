@@ -51,8 +51,8 @@ class MeasureCallback(ABC):
         self, task_scheduler: Any, task_id: int, measure_candidates: Sequence[MeasureCandidate], builder_results: Sequence[BuilderResult],
         runner_results: Sequence[RunnerResult],
     ) -> None:  # fmt: skip
-        """Take the results of the candidates of a task, by its number. `task_scheduler` is the `Tuning`, whose `states` tell what is known
-        about all tasks; the files of the builder are gone already.
+        """Receive the results of a batch of candidates of task `task_id`. `task_scheduler` is the `Tuning`; its `states` describe all
+        tasks. The files of the builder have already been removed.
         """
         ...
 

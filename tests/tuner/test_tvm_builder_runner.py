@@ -92,7 +92,7 @@ def _built() -> str:
 
 
 def test_functions_of_the_program_take_part() -> None:
-    """Functions, and names that an initializer registers; what they raise is the reason of the failure."""
+    """Functions may be passed directly or by a registered name; if one raises, its message becomes `error_msg`."""
     calls: list[str] = []
 
     def initializer() -> None:

@@ -90,7 +90,8 @@ def _elements(group: Sequence[Nest], shared: int) -> Choice:
 
 
 def derive_for_gpu(func: tir.PrimFunc, arch: str, has_warpgroups: bool = False) -> Recipe:
-    """Bind all code of `func`, which has no thread bindings, to threads, and return how; `has_warpgroups` as in `rules_for`.
+    """Return the default schedule of `func`, a function without thread bindings; it binds all code to threads. See `rules_for` for
+    `has_warpgroups`.
 
     The rules also choose the scopes of its buffers, unless it has fragments of tensor cores.
     """
@@ -107,8 +108,8 @@ def derive_for_gpu(func: tir.PrimFunc, arch: str, has_warpgroups: bool = False) 
 def bind_threads(
     func: tir.PrimFunc, arch: str, has_warpgroups: bool = False
 ) -> tuple[tir.PrimFunc, tuple[Decision, ...]]:
-    """Return `func`, which has no thread bindings, with all of its code in threads, and the decisions of the rules
-    (`has_warpgroups` as in `rules_for`).
+    """Apply the default schedule to `func`, a function without thread bindings; return the result and the decisions of the rules. See
+    `rules_for` for `has_warpgroups`.
 
     Its arguments may not overlap then (`tir.noalias`).
     """

@@ -46,8 +46,8 @@ _BLOCK_BANDWIDTH = 40e9
 
 
 def choose_parts(nest: Nest) -> Division | None:
-    """Return how a reduction is divided, None if it is not; Declined if it is neither a product nor a reduction of rows or columns, its
-    sizes are not constant, or its results are rounded more than its values.
+    """Return how a reduction is divided, None if it is not. Declined if it is neither a product nor a reduction of rows or columns, if its
+    sizes are not constant, or if float16 or bfloat16 would round its parts.
     """
     if len(nest.reduced) == 1:
         with suppress(Declined):
