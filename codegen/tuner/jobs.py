@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import select
 import time
 from collections import deque
@@ -15,14 +14,13 @@ import numpy as np
 from msgspec import Struct
 
 from ...ir import script
-from ...ir.diagnostics import TvmsError
 from ..runtime.executable import Executable, compile, load_module
 from ..runtime.timing import Evaluator
 from .forks import forked, read_until
 from .inputs import random_array
-from .protocol import Build, Call, Jobs, Limits, Outcome, write_all
+from .protocol import Build, Call, Jobs, Limits, Outcome
 from .spaces import FUNCTION
-from .trial import failure, restrict
+from .trial import answer
 
 _FLUSHED = 256 << 20
 """Bytes that are written to empty the caches."""
@@ -62,18 +60,7 @@ def _warm_up() -> None:
 
 
 def _run(job: Build | Call, limits: Limits, tell: int) -> NoReturn:
-    """Do a job in this process, a fork of the worker, write its outcome to the pipe, and exit."""
-    restrict(limits)
-    try:
-        outcome = _build(job) if isinstance(job, Build) else _call(job)
-    except TvmsError as problem:
-        outcome = failure(problem)
-    except MemoryError:
-        outcome = Outcome("out of memory", f"more than {limits.memory} MiB are needed")
-    except BaseException as problem:  # whatever happens is the outcome of this job
-        outcome = Outcome("crash", f"{type(problem).__name__}: {problem}")
-    write_all(tell, msgspec.msgpack.encode(outcome))
-    os._exit(0)
+    answer(lambda: _build(job) if isinstance(job, Build) else _call(job), limits, tell)
 
 
 def _build(job: Build) -> Outcome:

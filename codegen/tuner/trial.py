@@ -85,25 +85,31 @@ def run_trial(program: str, prepared: Prepared, effort: float, best: float, go: 
 
     `best` is the time of the best candidate so far relative to the baseline. An estimate is written at once, without READY.
     """
-    outcome = Outcome("crash", "the process of the trial failed")
-    try:
-        restrict(prepared.workload.limits)
+
+    def trial() -> Outcome:
         if is_estimated(prepared.workload):
             outcome = estimated(program, prepared.workload, prepared.seconds)
             if effort > 1 and prepared.expected and outcome.status == "ok":
-                outcome = (
-                    compared(results_of(simulated(program, prepared.workload), prepared.arguments), prepared) or outcome
-                )
-        else:
-            call = build(program, prepared.workload)
-            write_all(tell, READY)
-            if os.read(go, 1):
-                outcome = measure(call, prepared, effort, best)
+                results = results_of(simulated(program, prepared.workload), prepared.arguments)
+                outcome = compared(results, prepared) or outcome
+            return outcome
+        call = build(program, prepared.workload)
+        write_all(tell, READY)
+        return measure(call, prepared, effort, best) if os.read(go, 1) else Outcome("crash", "the worker ended")
+
+    answer(trial, prepared.workload.limits, tell)
+
+
+def answer(work: Callable[[], Outcome], limits: Limits, tell: int) -> NoReturn:
+    """Do some work under limits in this process, a fork of the worker, write its outcome to the pipe `tell`, and exit."""
+    try:
+        restrict(limits)
+        outcome = work()
     except TvmsError as problem:
         outcome = failure(problem)
     except MemoryError:
-        outcome = Outcome("out of memory", f"more than {prepared.workload.limits.memory} MiB are needed")
-    except BaseException as problem:  # whatever happens is the outcome of this trial
+        outcome = Outcome("out of memory", f"more than {limits.memory} MiB are needed")
+    except BaseException as problem:  # whatever happens is the outcome
         outcome = Outcome("crash", f"{type(problem).__name__}: {problem}")
     write_all(tell, msgspec.msgpack.encode(outcome))
     os._exit(0)
