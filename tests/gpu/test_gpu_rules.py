@@ -11,6 +11,7 @@ import tvms
 from tvms.codegen.gpu.architectures import MOST_EXTENT
 from tvms.codegen.gpu.ptxas import assemble, find_ptxas
 from tvms.codegen.gpu.rules import grid
+from tvms.codegen.gpu.rules.product import group_of
 from tvms.ir import tir
 from tvms.ir.interp import run
 from tvms.testing.oracle import random_inputs
@@ -200,6 +201,19 @@ def test_large_products_stay_in_registers(kind: str, arch: str, registers: int, 
     assert (usage.stack_bytes, usage.spill_bytes) == (0, 0)
     assert usage.registers <= registers
     assert usage.shared_bytes <= shared
+
+
+def test_blocks_that_run_together_share_rows_and_columns() -> None:
+    """Of 24 × 36 tiles, 132 blocks compute about 12 × 11, not four rows."""
+    check_product(product((1536, 2304, 8), "float32", "float32"), "sm_80", "tiles")
+    ptx = tvms.emit(tvms.parse(product((8192, 8192, 64), "float16", "float32")), "ptx", "cuda -arch=sm_80")
+    assert "%ctaid.x" in str(ptx)
+    assert "%ctaid.y" not in str(ptx)
+
+
+@pytest.mark.parametrize(("rows", "columns", "expected"), [(64, 64, 8), (24, 36, 12), (37, 99, 37), (4, 33, 0), (8, 8, 0)])
+def test_groups_of_rows(rows: int, columns: int, expected: int) -> None:
+    assert group_of(rows, columns, (128, 128)) == expected
 
 
 TRANSPOSED = """T.prim_func main(A: T.Buffer(({m}, {n}), "float32"), B: T.Buffer(({n}, {m}), "float32")):

@@ -26,6 +26,7 @@ from ...rules.build import (
     below,
     ceil_divide,
     constant,
+    divide,
     if_then_else,
     index,
     is_multiple,
@@ -49,6 +50,9 @@ COPIED_BYTES = 16
 ENOUGH_BLOCKS = 80
 """Number of blocks that keeps a GPU busy; tiles are made smaller to reach it."""
 
+
+_AT_ONCE = 132
+"""Number of blocks that run together: one for each multiprocessor of an H100."""
 
 TILE_KNOBS = {
     "rows": Knob("the number of rows of the tile of a block of threads", 32, 128, is_power=True),
@@ -128,13 +132,45 @@ class Product(Struct, frozen=True):
         return when(tir.IntImm("bool", 1) if condition is None else condition, body)
 
     def launch(self, tile: tuple[int, int], threads: Sequence[tuple[str, int, tir.Var]], body: Body) -> tir.Stmt:
-        """Return the kernel whose blocks each compute a tile by `body`, a function of the first row and column."""
-        bx, by = tir.Var("int32", "bx"), tir.Var("int32", "by")
-        statement = body(times(by, tile[0]), times(bx, tile[1]))
+        """Return the kernel whose blocks each compute a tile by `body`, a function of the first row and column. Blocks that run at the
+        same time compute a compact part of C, so that they read few rows of A and columns of B (`group_of`).
+        """
+        rows, columns = (ceil_divide(size, part) for size, part in zip((self.m, self.n), tile, strict=True))
+        by, bx = tir.Var("int32", "by"), tir.Var("int32", "bx")
+        grid, place = [(rows, by), (columns, bx)], (by, bx)
+        group = 0 if self.outer else group_of(constant(rows), constant(columns), tile)
+        if group:
+            block = tir.Var("int32", "block")
+            counts = (divide(rows, group), columns, index(group))
+            outer, column, inner = unravel(block, [Axis(tir.Var("int32", ""), count, False) for count in counts]).values()
+            grid, place = [(times(columns, rows), block)], (plus(times(outer, group), inner), column)
+        statement = body(times(place[0], tile[0]), times(place[1], tile[1]))
         for tag, count, var in reversed(threads):
             statement = bound(tag, count, var, statement)
-        grid = [(ceil_divide(self.m, tile[0]), by), (ceil_divide(self.n, tile[1]), bx)]
         return blocks([(extent_of(self.outer), self.batch), *grid] if self.outer else grid, statement)
+
+
+def group_of(rows: int | None, columns: int | None, tile: tuple[int, int]) -> int:
+    """Return how many rows of tiles blocks compute column by column, one group of rows after the other: the divisor of `rows` for which
+    the `_AT_ONCE` blocks that run together read the fewest rows and columns. 0 if this is to compute row by row, or if sizes are symbolic.
+
+    Tiles of `rows` × `columns` are counted; a group of 4 × 3 tiles is computed in the order
+
+        0 4  8
+        1 5  9
+        2 6 10
+        3 7 11
+    """
+    if rows is None or columns is None or rows * columns <= _AT_ONCE:
+        return 0
+
+    def read(group: int) -> int:
+        width = min(columns, -(-_AT_ONCE // group))
+        height = min(rows, max(group, -(-_AT_ONCE // width)))
+        return height * tile[0] + width * tile[1]
+
+    best = min((group for group in range(1, min(rows, _AT_ONCE) + 1) if rows % group == 0), key=read)
+    return best if best > 1 else 0
 
 
 Body = Callable[[tir.PrimExpr, tir.PrimExpr], tir.Stmt]
