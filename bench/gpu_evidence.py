@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +35,15 @@ LONGEST = 90
 
 def part_names() -> list[str]:
     """Return the names of all parts, in the order in which they run."""
+    return list(_parts())
+
+
+def _parts() -> dict[str, Callable[[Any], Iterator[dict[str, Any]]]]:
+    """Return the parts by name."""
+    from gpu_evidence_operators import PARTS as MORE
     from gpu_evidence_parts import PARTS
 
-    return list(PARTS)
+    return PARTS | MORE
 
 
 def run_part(command: Sequence[str], log: Path, seconds: float) -> str:
@@ -105,12 +111,12 @@ def _shown(value: object) -> str:
 
 def do_part(name: str, folder: Path, is_simulated: bool) -> int:
     """Run one part in this process, and write its rows after each; return 1 if it fails."""
-    from gpu_evidence_parts import PARTS, Machine
+    from gpu_evidence_parts import Machine
 
     rows: list[dict[str, Any]] = []
     machine = Machine(is_simulated, folder / name)
     try:
-        for row in PARTS[name](machine):
+        for row in _parts()[name](machine):
             rows.append(row)
             (folder / f"{name}.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
     except Exception:  # the report shows it

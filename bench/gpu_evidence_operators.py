@@ -1,0 +1,92 @@
+"""More parts of `bench/gpu_evidence.py`: operators of graphs, products of bytes, and a network, beside torch where it is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tvms
+from gpu_evidence_parts import Machine, Row, is_close, on_host
+from msgspec import Struct
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+GRAPH = """I.ir_module Module:
+    R.function main({parameters}):
+        y = {call}
+        return y
+"""
+
+
+class Operator(Struct, frozen=True):
+    """A call of an operator: the shapes of its arguments in terms of `n`, its text, and what it computes in NumPy and in torch."""
+
+    shapes: tuple[tuple[int, ...], ...]
+    call: str
+    expected: Callable[..., Any]
+    torch: str
+    dtype: str = "float32"
+
+
+def _operators(n: int) -> dict[str, Operator]:
+    return {
+        "sum of a matrix": Operator(((n, n),), "R.sum(x)", lambda x: x.sum(), "x.sum()"),
+        "sums of columns": Operator(((n * 256, 64),), "R.sum(x, axis=[0])", lambda x: x.sum(0), "x.sum(0)"),
+        "sums of rows": Operator(((n, n),), "R.sum(x, axis=[1])", lambda x: x.sum(1), "x.sum(1)"),
+        "argmax of rows": Operator(((n, n),), "R.argmax(x, axis=1)", lambda x: x.argmax(1), "x.argmax(1)"),
+        "argmax of columns": Operator(((n, n),), "R.argmax(x, axis=0)", lambda x: x.argmax(0), "x.argmax(0)"),
+        "running sums": Operator(((n, n),), "R.cumsum(x, axis=1)", lambda x: x.cumsum(1), "x.cumsum(1)"),
+        "product of bytes": Operator(
+            ((n, n), (n, n)), 'R.matmul(x, R.permute_dims(y), out_dtype="int32")',
+            lambda x, y: x.astype(np.float32) @ y.astype(np.float32).T, "torch._int_mm(x, y.t())", "int8",
+        ),
+    }  # fmt: skip
+
+
+def operators(machine: Machine) -> Iterator[Row]:
+    """Measure operators on 4096 × 4096 elements; arguments are small whole numbers."""
+    random = np.random.default_rng(0)
+    for name, operator in _operators(machine.size(4096)).items():
+        arrays = [random.integers(-8, 8, shape).astype(operator.dtype) for shape in operator.shapes]
+        names = "xy"[: len(arrays)]
+        tensors = [f"{x}: R.Tensor({shape}, '{operator.dtype}')" for x, shape in zip(names, operator.shapes, strict=True)]
+        text = GRAPH.format(parameters=", ".join(tensors).replace("'", '"'), call=operator.call)
+        main, given = machine.compile(text)["main"], machine.arrays(*arrays)
+        found = on_host(main(*given))
+        spent = machine.milliseconds(lambda main=main, given=given: main(*given))
+        row = {"operator": name, "shape": str(operator.shapes[0]), "ms": spent, **_beside_torch(machine, operator, arrays)}
+        is_right = is_close(np.asarray(found), np.asarray(operator.expected(*(array.astype("f8") for array in arrays))))
+        yield {**row, "correct": is_right}
+
+
+def _beside_torch(machine: Machine, operator: Operator, arrays: list[Any]) -> Row:
+    """Return the time of the operator in torch."""
+    if machine.is_simulated or not find_spec("torch"):
+        return {}
+    torch: Any = __import__("torch")
+    values = dict(zip("xy", [torch.from_numpy(array).cuda() for array in arrays], strict=False)) | {"torch": torch}
+    code = compile(operator.torch, operator.torch, "eval")
+    return {"torch ms": machine.milliseconds(lambda: eval(code, values))}
+
+
+def resnet18(machine: Machine) -> Iterator[Row]:
+    """Run ResNet-18 for one image, with weights on the GPU, and compare with the code for processors."""
+    if machine.is_simulated:
+        return
+    module = tvms.load(SAMPLES / "12_resnet18.tvms")
+    random = np.random.default_rng(0)
+    arrays = []
+    for parameter in module["main"].params:
+        shape = [int(extent.value) for extent in parameter.struct_info.shape]
+        fan_in = int(np.prod(shape[1:])) or 1
+        arrays.append((random.standard_normal(shape) / np.sqrt(fan_in)).astype(np.float32))
+    main, given = tvms.compile(module, target=machine.target)["main"], machine.arrays(*arrays)
+    found = on_host(main(*given))
+    spent = machine.milliseconds(lambda: main(*given))
+    expected = tvms.compile(module)["main"](*arrays)
+    yield {"network": "ResNet-18, one image", "ms": spent, "correct": is_close(found, np.asarray(expected))}
+
+
+PARTS: dict[str, Callable[[Machine], Iterator[Row]]] = {"operators": operators, "ResNet-18": resnet18}
