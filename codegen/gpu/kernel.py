@@ -9,7 +9,7 @@ from ...ir import exchanges, tir
 from ...ir.base import Node, Op
 from ...ir.diagnostics import TvmsError, error
 from ...ir.matrix_units import name_of
-from ...ir.visit import walk
+from ...ir.visit import children, walk
 from ...ir.warpgroups import OPERATORS as OF_WARPGROUPS
 from .architectures import MOST_EXTENT, MOST_THREADS
 
@@ -34,11 +34,14 @@ class Axis(Node, frozen=True, eq=False):
 
 
 class Kernel(Node, frozen=True, eq=False):
-    """The code of every thread; `axes` lists blocks before threads, the slowest first."""
+    """The code of every thread; `axes` lists blocks before threads, the slowest first. If `is_alone`, memory that is written is reached
+    through one parameter only (`tir.noalias`).
+    """
 
     name: str
     axes: tuple[Axis, ...]
     body: tir.Stmt
+    is_alone: bool = False
 
     @property
     def blocks(self) -> tuple[Axis, ...]:
@@ -124,3 +127,22 @@ def is_apart(stmt: tir.Stmt) -> bool:
     """
     nodes = (node for node in walk(stmt) if isinstance(node, tir.Allocate))
     return not has_exchange(stmt) and all(scope_of(node.buffer_var) == "local" for node in nodes)
+
+
+def constant_memory(kernel: Kernel) -> set[tir.Var]:
+    """Return the pointers through which the kernel only loads, if no other pointer can change what they point to."""
+    if not kernel.is_alone:
+        return set()
+    loaded: set[tir.Var] = set()
+    others: set[Node] = set()
+    for node in walk(kernel.body):
+        match node:
+            case tir.BufferLoad():
+                loaded.add(node.buffer.data)
+            case tir.BufferStore():
+                others.add(node.buffer.data)
+            case tir.Buffer():
+                pass
+            case _:
+                others.update(child for child in children(node) if isinstance(child, tir.Var))
+    return loaded - others

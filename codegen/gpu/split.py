@@ -82,13 +82,13 @@ def split_kernels(func: tir.PrimFunc, name: str) -> tir.PrimFunc:
 
     Raises TvmsError: E0611 for impossible launches, E0612 for code that cannot be divided between host and GPU.
     """
-    return replace(func, body=_Splitter(name).rewrite(func.body))
+    return replace(func, body=_Splitter(name, bool(func.attrs.get("tir.noalias"))).rewrite(func.body))
 
 
 class _Splitter(Rewriter):
     """Rewrites the host part."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, is_alone: bool) -> None:
         super().__init__(
             {
                 tir.For: self._for, tir.Allocate: self._allocate, tir.BufferStore: self._outside,
@@ -96,7 +96,7 @@ class _Splitter(Rewriter):
                 tir.DeclBuffer: lambda stmt: self.rewrite(stmt.body),
             }
         )  # fmt: skip
-        self._name, self._count = name, 0
+        self._name, self._is_alone, self._count = name, is_alone, 0
         self._inner: list[tir.Allocate] = []
 
     def _for(self, stmt: tir.For) -> tir.Stmt:
@@ -139,7 +139,7 @@ class _Splitter(Rewriter):
             self._name if not self._count else f"{self._name}.{self._count}"
         )  # unique: no function name contains a dot
         self._count += 1
-        return Launch(Kernel(name, axes, body), span=stmt.span)
+        return Launch(Kernel(name, axes, body, self._is_alone), span=stmt.span)
 
 
 def _is_check(value: tir.PrimExpr) -> bool:

@@ -25,7 +25,7 @@ from ...ir.visit import walk
 from ...ir.warpgroups import warpgroup_calls
 from ..gpu.architectures import ARCHITECTURES, LOCAL_BYTES, PARAMETER_BYTES, STATIC_SHARED_BYTES
 from ..gpu.dynamic_memory import DYNAMIC, dynamic_bytes, dynamic_offsets, shared_alignment
-from ..gpu.kernel import THREAD_TAGS, Kernel, scope_of, size_of
+from ..gpu.kernel import THREAD_TAGS, Kernel, constant_memory, scope_of, size_of
 from ..gpu.launch import parameter_bytes
 from ..names import local_name, mangle
 from ..target import Target
@@ -81,9 +81,12 @@ class DeviceModule(LLVMModule):
         function.calling_convention = "ptx_kernel"
         emitter = DeviceEmitter(self, function, kernel)
         emitter.locate(kernel.body)
+        constant = constant_memory(kernel)
         for param, value in zip(params, function.args, strict=False):
             value.name = local_name(param.name)
             emitter.values[param] = value
+            if param in constant:
+                value.add_attribute("noalias")
         for axis in kernel.axes:
             emitter.values[axis.var] = emitter.special_register(axis.tag)
         emitter.run(kernel.body)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import tvms
 from tvms.codegen import aot
+from tvms.codegen.build import Settings
 from tvms.codegen.gpu.ptxas import assemble, find_ptxas
 from tvms.ir import tir
 from tvms.ir.interp import run
@@ -191,6 +192,24 @@ def test_vectors_are_one_access() -> None:
     ptx = tvms.emit(MODULES["vectors, and a warp's memory"], "ptx", "cuda -arch=sm_80")
     assert isinstance(ptx, str)
     assert "ld.global.v4.b32" in ptx or "ld.global.v2.b64" in ptx
+
+
+CONSTANT = """T.prim_func main(A: T.Buffer((256,), "float32"), B: T.Buffer((256,), "float32"), C: T.Buffer((256,), "float32")):
+    T.func_attr({"tir.noalias": %s})
+    bx = T.launch_thread("blockIdx.x", 4)
+    tx = T.launch_thread("threadIdx.x", 64)
+    C[bx * 64 + tx] = A[bx * 64 + tx] + B[bx * 64 + tx]
+    B[bx * 64 + tx] = T.float32(0)
+"""
+
+
+def test_memory_that_a_kernel_only_reads_is_constant() -> None:
+    """The copy of a pointer may be used to write, and other arguments may overlap unless the function says that none does."""
+    copied = '    p: T.handle("float32", "global") = A.data\n    A_1 = T.Buffer((256,), data=p)\n    A_1[0] = T.float32(1)\n'
+    for text, expected in ((CONSTANT % 1, 1), (CONSTANT % 0, 0), (CONSTANT % 1 + copied, 0)):
+        ptx = str(tvms.emit(tvms.parse(text), "ptx", "cuda -arch=sm_80", Settings(bounds="trust")))
+        assert ptx.count("ld.global.nc") == expected
+        assert ptx.count("ld.global") == 2
 
 
 def test_what_is_compiled_can_be_printed_and_read_back() -> None:
