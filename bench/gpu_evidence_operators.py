@@ -51,12 +51,19 @@ def operators(machine: Machine) -> Iterator[Row]:
     for name, operator in _operators(machine.size(4096)).items():
         arrays = [random.integers(-8, 8, shape).astype(operator.dtype) for shape in operator.shapes]
         names = "xy"[: len(arrays)]
-        tensors = [f"{x}: R.Tensor({shape}, '{operator.dtype}')" for x, shape in zip(names, operator.shapes, strict=True)]
+        tensors = [
+            f"{x}: R.Tensor({shape}, '{operator.dtype}')" for x, shape in zip(names, operator.shapes, strict=True)
+        ]
         text = GRAPH.format(parameters=", ".join(tensors).replace("'", '"'), call=operator.call)
         main, given = machine.compile(text)["main"], machine.arrays(*arrays)
         found = on_host(main(*given))
         spent = machine.milliseconds(lambda main=main, given=given: main(*given))
-        row = {"operator": name, "shape": str(operator.shapes[0]), "ms": spent, **_beside_torch(machine, operator, arrays)}
+        row = {
+            "operator": name,
+            "shape": str(operator.shapes[0]),
+            "ms": spent,
+            **_beside_torch(machine, operator, arrays),
+        }
         is_right = is_close(np.asarray(found), np.asarray(operator.expected(*(array.astype("f8") for array in arrays))))
         yield {**row, "correct": is_right}
 

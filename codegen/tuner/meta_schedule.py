@@ -11,7 +11,7 @@ make schedule texts, and with postprocessors (`postproc`). A program may give it
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from numbers import Integral
 from os import PathLike
@@ -119,6 +119,8 @@ class RoundRobin(TaskScheduler):
     kind: ClassVar[str] = "round-robin"
 
 
+_CALLBACKS = ("default", "none")
+"""Texts for `measure_callbacks`: both mean none besides the tuner's own storing and learning."""
 _KINDS: dict[str, type[TaskScheduler]] = {"gradient": GradientBased, "round-robin": RoundRobin}
 
 
@@ -136,21 +138,22 @@ def tune_tir(
     cost_model: CostModel | str = "xgb",
     measure_callbacks: MeasureCallback | Sequence[MeasureCallback] | str = "default",
     task_scheduler: TaskScheduler | str = "gradient",
-    space: SpaceGenerator | str = "post-order-apply",
+    space: SpaceGenerator | Callable[[Schedule], Any] | str = "post-order-apply",
     strategy: SearchStrategy | str = "evolutionary",
     num_tuning_cores: int | str = "physical",
     seed: int | None = None,
     num_threads: int = 0,
-    special_space: Mapping[str, SpaceGenerator | str | None] | None = None,
+    special_space: Mapping[str, SpaceGenerator | Callable[[Schedule], Any] | str | None] | None = None,
 ) -> Database | tvm_database.Database:
     """Tune the loop functions of a module, and return the database with the measurements (TVM: `meta_schedule.tune_tir`).
 
     `max_trials_global` counts the trials of all functions, `max_trials_per_task` those of one without a faster schedule after
     which its search ends. `space` makes the spaces beside the default schedules, and `special_space` the spaces of single functions by name
-    (None: the function is left out); a text means the tuner's own. `num_threads` is the number of threads of a parallel loop (0: all
-    cores). Functions that cannot be tuned are left out.
+    (None: the function is left out); "post-order-apply" means the tuner's own, and a function is a `ScheduleFn`. `num_threads` is the number
+    of threads of a parallel loop (0: all cores). Functions that cannot be tuned are left out; if none remains, that is an
+    ArgumentValueError E0702.
 
-    The tuner's own builder and runner ("local", or objects without functions of their own, whose time limits count) check the results of
+    The tuner's own builder and runner ("local", or objects of these classes without functions of their own, whose time limits count) check the results of
     each schedule, and time it in turn with the schedule without tuning; others are trusted. `cost_model` may be "xgb" (the tuner's own),
     "random" or a `CostModel`, `task_scheduler` a `TaskScheduler` or its kind ("gradient", "round-robin"), and `strategy` a `SearchStrategy` or its kind. If `database` is
     an object of `meta_schedule.database`, or "memory", it gets the measurements too, and is returned. `num_tuning_cores` is not used.
@@ -196,7 +199,7 @@ def tune_tasks(
     for context, weight in zip(tasks, task_weights, strict=True):
         calls = max(round(checked_number("task_weights", weight, 0)), 1)
         task = replace(_task_of(context), names=(context.task_name,), calls=calls)
-        found.append(_with_space(task, context.space_generator if context.has_generator else "", context.target))
+        found.append(_with_space(task, context.space_generator if context.has_generator else None, context.target))
     plan = _plan(
         max_trials_global, max_trials_per_task, num_trials_per_iter, first.search_strategy, task_scheduler, first.seed
     )
@@ -226,6 +229,10 @@ def _tuned(
 ) -> Database | tvm_database.Database:  # fmt: skip
     """Run a tuning with the parts that a program gave."""
     _check(parts)
+    if not tasks:
+        whys = "; ".join(f"'{name}': {why}" for name, why in left_out.items()) or "the module has no loop functions"
+        help = "give a loop function with constant sizes, or a graph function that calls operators"
+        raise ArgumentValueError([Diagnostic("E0702", f"there is nothing to tune: {whys}", None, help)])
     runner, limits = _runner(parts.builder, parts.runner)
     callbacks = parts.measure_callbacks
     callbacks = (
@@ -262,19 +269,18 @@ def _tuned(
 
 def _check(parts: _Parts) -> None:
     """Raise ArgumentError E0702 for an object that is not of the class of its part."""
-    callbacks = parts.measure_callbacks
+    callbacks = parts.measure_callbacks or "none"
+    several = () if callbacks in _CALLBACKS else callbacks if isinstance(callbacks, list | tuple) else (callbacks,)
     given: list[tuple[str, object, type[object]]] = [
-        ("builder", parts.builder, Builder),
-        ("runner", parts.runner, Runner),
-        ("cost_model", parts.cost_model or "xgb", CostModel),
-        *[
-            ("measure_callbacks", one, MeasureCallback)
-            for one in (callbacks if isinstance(callbacks, list | tuple) else [callbacks or "none"])
-        ],
+        *[("builder", parts.builder, Builder)] * (not isinstance(parts.builder, str)),
+        *[("runner", parts.runner, Runner)] * (not isinstance(parts.runner, str)),
+        *[("cost_model", parts.cost_model, CostModel)] * (not isinstance(parts.cost_model, str | None)),
+        *[("measure_callbacks", one, MeasureCallback) for one in several],
     ]
     for name, part, kind in given:
-        if not isinstance(part, kind | str):
-            reason = f"argument '{name}': expected a {kind.__name__}, got {kind_of(part)}"
+        if not isinstance(part, kind):
+            got = repr(part) if isinstance(part, str) else kind_of(part)
+            reason = f"argument '{name}': expected a {kind.__name__}, got {got}"
             help = f"pass an object of a class that is derived from {kind.__name__}"
             raise ArgumentError([Diagnostic("E0702", reason, None, help)])
 
@@ -283,7 +289,8 @@ def _runner(builder: Builder | str, runner: Runner | str) -> tuple[runners.Runne
     """Return what measures, and its limits: the tuner's own unless the program gave a builder or a runner with functions of its own."""
     build = Builder.create(builder) if isinstance(builder, str) else builder
     run = Runner.create(runner) if isinstance(runner, str) else runner
-    if not (isinstance(build, LocalBuilder) and build.is_plain and isinstance(run, LocalRunner) and run.is_plain):
+    is_own = type(build) is LocalBuilder and build.is_plain and type(run) is LocalRunner and run.is_plain
+    if not isinstance(build, LocalBuilder) or not isinstance(run, LocalRunner) or not is_own:
         return BuiltRunner(build, run), Limits()
     given = [part.timeout_sec for part, name in ((build, builder), (run, runner)) if not isinstance(name, str)]
     return runners.LocalRunner(), Limits(min(given)) if given else Limits()
@@ -306,10 +313,11 @@ def _plan(
     )  # fmt: skip
 
 
-def _with_space(task: Task, space: SpaceGenerator | str | None, target: Target) -> Task:
-    if not isinstance(space, SpaceGenerator):
+def _with_space(task: Task, space: SpaceGenerator | Callable[[Schedule], Any] | str | None, target: Target) -> Task:
+    if space is None or space == "post-order-apply":  # the spaces of the tuner
         return task
-    return replace(task, own=generated_spaces(space, task.workload, target), complete=space.complete)
+    generator = space if isinstance(space, SpaceGenerator) else SpaceGenerator.create(space)
+    return replace(task, own=generated_spaces(generator, task.workload, target), complete=generator.complete)
 
 
 def _record(

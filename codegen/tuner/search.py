@@ -6,9 +6,11 @@ all decisions in their order.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
+from math import inf
 from random import Random
 from typing import Any
 
@@ -64,11 +66,13 @@ class Search:
             self._seen.add(made.key)
             self._suggested.append(made)
 
-    def propose(self, count: int) -> list[Candidate]:
-        """Return up to `count` candidates that were not proposed before; fewer if no others are found."""
+    def propose(self, count: int, until: float = inf) -> list[Candidate]:
+        """Return up to `count` candidates that were not proposed before; fewer if no others are found until a moment, in seconds of
+        `time.monotonic`.
+        """
         chosen, self._suggested = self._suggested[:count], self._suggested[count:]
         attempts = _ATTEMPTS
-        while len(chosen) < count and attempts:
+        while len(chosen) < count and attempts and time.monotonic() < until:
             options = self._options(count - len(chosen))
             attempts = attempts - 1 if self._strategy != "grid" else len(options)
             for option in options:

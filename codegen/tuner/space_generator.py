@@ -27,7 +27,7 @@ from .schedule_rule import ApplyCustomRule, ScheduleRule
 from .sketches import as_space
 from .spaces import FUNCTION
 
-__all__ = ["PostOrderApply", "PySpaceGenerator", "ScheduleFn", "SpaceGenerator", "SpaceGeneratorUnion"]
+__all__ = ["PostOrderApply", "PySpaceGenerator", "ScheduleFn", "SpaceGenerator", "SpaceGeneratorUnion", "create"]
 
 
 class SpaceGenerator(ABC):
@@ -64,12 +64,29 @@ class SpaceGenerator(ABC):
                 raise ArgumentError([Diagnostic("E0702", reason, None, f"derive a class from {kind.__name__}")])
             setattr(self, name, value)
 
+    @staticmethod
+    def create(kind: str | Callable[[Schedule], Any] = "post-order-apply", *args: Any, **kwargs: Any) -> SpaceGenerator:
+        """Return the generator of a kind: "post-order-apply", "union", or a function that applies primitives. Raises ArgumentError E0702 for
+        others.
+        """
+        if callable(kind):
+            return ScheduleFn(kind, *args, **kwargs)
+        kinds: dict[str, Callable[..., SpaceGenerator]] = {
+            "post-order-apply": PostOrderApply,
+            "union": SpaceGeneratorUnion,
+        }
+        if kind not in kinds:
+            reason = f"argument 'kind' to SpaceGenerator.create: expected 'post-order-apply', 'union' or a function, got {kind!r}"
+            raise ArgumentError([Diagnostic("E0702", reason, None, "derive your own generator from PySpaceGenerator")])
+        return kinds[kind](*args, **kwargs)
+
     def clone(self) -> SpaceGenerator:
         """Return the generator itself, which searches can share."""
         return self
 
 
 PySpaceGenerator = SpaceGenerator
+create = SpaceGenerator.create
 _PARTS = ("sch_rules", "postprocs", "mutator_probs")
 
 

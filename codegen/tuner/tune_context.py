@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from ...ir import tir
@@ -15,7 +15,7 @@ from ..machine import core_count
 from ..target import get_target
 from .candidates import Candidate
 from .search import FRESH, Search
-from .space_generator import PostOrderApply, SpaceGenerator, space_texts
+from .space_generator import SpaceGenerator, space_texts
 from .spaces import Space, workload_of
 from .tvm_cost_model import as_model
 from .tvm_measuring import MeasureCandidate, measure_candidate
@@ -151,7 +151,7 @@ class TuneContext:
     """A module, its target, and how it is searched (TVM: `TuneContext`)."""
 
     def __init__(
-        self, mod: Any = None, *, target: Any = None, space_generator: SpaceGenerator | str | None = None,
+        self, mod: Any = None, *, target: Any = None, space_generator: SpaceGenerator | Callable[[Schedule], Any] | str | None = None,
         search_strategy: SearchStrategy | str | None = None, task_name: str = "main", rand_state: int = -1, num_threads: int | str | None = None,
         **parts: Any,
     ) -> None:  # fmt: skip
@@ -160,12 +160,13 @@ class TuneContext:
         """
         self.mod = as_module(mod, "main") if mod is not None else None
         self.target = get_target(target if target is not None else "llvm")
-        self.space_generator = space_generator if isinstance(space_generator, SpaceGenerator) else PostOrderApply()
+        chosen = space_generator or "post-order-apply"
+        self.space_generator = chosen if isinstance(chosen, SpaceGenerator) else SpaceGenerator.create(chosen)
         self.space_generator.target = self.target
         given = search_strategy or "evolutionary"
         self.search_strategy = given if isinstance(given, SearchStrategy) else SearchStrategy.create(given)
         self.search_strategy.context = self
-        self.has_generator = isinstance(space_generator, SpaceGenerator)
+        self.has_generator = not isinstance(chosen, str)
         """Whether the program gave a generator: else the spaces are the tuner's own."""
         self.task_name, self.seed = task_name, max(rand_state, 0)
         self.num_threads = num_threads if isinstance(num_threads, int) else core_count()
@@ -179,8 +180,8 @@ class TuneContext:
         """Return the module of the loop function of the context, as tasks have it. Raises ArgumentError E0702 if there is none, or more."""
         functions = [] if self.mod is None else [f for f in self.mod.functions.values() if isinstance(f, tir.PrimFunc)]
         if len(functions) != 1:
-            reason = "the TuneContext needs a module with one loop function"
-            raise ArgumentError([Diagnostic("E0702", reason, None, "pass mod=")])
+            reason = f"the TuneContext needs a module with one loop function, got {'no module' if self.mod is None else len(functions)}"
+            raise ArgumentError([Diagnostic("E0702", reason, None, "pass mod=, and a context for each loop function")])
         return workload_of(functions[0])
 
     def generate_design_space(self) -> list[Schedule]:

@@ -236,7 +236,9 @@ class Tuning:
     def _step(self, state: TaskState, count: int) -> int:
         """Measure a batch of a task; return the number of trials."""
         search = self._searches[state.task.row.key]
-        batch = search.propose(count)
+        batch = search.propose(count, self._start + self.plan.seconds)
+        if not batch and self._seconds() > self.plan.seconds:
+            return 0
         if not batch:
             refused = search.refusals.most_common(1)
             state.stopped = "no other schedule was found" + (f"; most draws: {refused[0][0][1]}" if refused else "")

@@ -41,6 +41,12 @@ class BuilderInput(Struct, frozen=True, eq=False):
     target: Target | str
     params: Mapping[str, Any] | None = None
 
+    def __post_init__(self) -> None:
+        """Raises ArgumentError E0702 for other kinds of objects."""
+        checked_kind("mod", self.mod, IRModule)
+        checked_kind("target", self.target, Target | str)
+        checked_kind("params", self.params, Mapping | None)
+
 
 class BuilderResult(Struct, frozen=True):
     """The file of a compiled module, or why there is none (TVM: `BuilderResult`)."""
@@ -164,6 +170,15 @@ def checked_number(name: str, value: Any, least: int, kind: type[Real] = Real) -
     expected = f"{'an integer' if kind is Integral else 'a number'} of at least {least}"
     reason = f"argument '{name}': expected {expected}, got {value!r}"
     raise ArgumentValueError([Diagnostic("E0702", reason, None, f"pass {expected}")])
+
+
+def checked_kind(name: str, value: object, kind: Any) -> None:
+    """Raise ArgumentError E0702 unless the value of an argument is of a kind, a class or a union of classes."""
+    if not isinstance(value, kind):
+        kinds = [part.__name__.replace("NoneType", "None") for part in getattr(kind, "__args__", (kind,))]
+        expected = " or ".join([", ".join(kinds[:-1]), kinds[-1]] if len(kinds) > 1 else kinds)
+        reason = f"argument '{name}': expected {expected}, got {kind_of(value)}"
+        raise ArgumentError([Diagnostic("E0702", reason, None, f"pass {expected}")])
 
 
 @register_func("meta_schedule.remove_build_dir")

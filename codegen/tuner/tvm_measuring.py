@@ -115,7 +115,14 @@ class BuiltRunner:
                 inputs[number] = BuilderInput(replace(module, schedules={}), target)
             except TvmsError as problem:
                 yield number, failure(problem)
-        built = _all_of(BuilderResult, self._builder.build(list(inputs.values())), len(inputs), self._builder)
+        made: object = self._builder.build(list(inputs.values()))
+        try:
+            built = _all_of(BuilderResult, made, len(inputs), self._builder)
+        except ArgumentError:
+            for result in made if isinstance(made, list | tuple) else ():
+                if isinstance(result, BuilderResult) and result.artifact_path is not None:
+                    remove_build_dir(result.artifact_path)
+            raise
         results = dict(zip(inputs, built, strict=True))
         for number, result in results.items():
             if result.artifact_path is None:

@@ -18,7 +18,7 @@ from .jobs import random_sets, time_calls
 from .limited import limited
 from .protocol import Call, Jobs, Limits, Outcome
 from .runner import WorkerProcess
-from .tvm_builder import checked_number, registered
+from .tvm_builder import checked_kind, checked_number, registered
 from .tvm_records import ArgInfo
 
 __all__ = [
@@ -50,6 +50,15 @@ class RunnerInput(Struct, frozen=True):
     artifact_path: str
     device_type: str
     args_info: Sequence[ArgInfo]
+
+    def __post_init__(self) -> None:
+        """Raises ArgumentError E0702 for other kinds of objects, and as `tvms.device` does for the name of no device."""
+        checked_kind("artifact_path", self.artifact_path, str)
+        checked_kind("device_type", self.device_type, str)
+        checked_kind("args_info", self.args_info, list | tuple)
+        for info in self.args_info:
+            checked_kind("args_info", info, ArgInfo)
+        device(self.device_type)
 
 
 class RunnerResult(Struct, frozen=True):

@@ -205,7 +205,9 @@ CONSTANT = """T.prim_func main(A: T.Buffer((256,), "float32"), B: T.Buffer((256,
 
 def test_memory_that_a_kernel_only_reads_is_constant() -> None:
     """The copy of a pointer may be used to write, and other arguments may overlap unless the function says that none does."""
-    copied = '    p: T.handle("float32", "global") = A.data\n    A_1 = T.Buffer((256,), data=p)\n    A_1[0] = T.float32(1)\n'
+    copied = (
+        '    p: T.handle("float32", "global") = A.data\n    A_1 = T.Buffer((256,), data=p)\n    A_1[0] = T.float32(1)\n'
+    )
     for text, expected in ((CONSTANT % 1, 1), (CONSTANT % 0, 0), (CONSTANT % 1 + copied, 0)):
         ptx = str(tvms.emit(tvms.parse(text), "ptx", "cuda -arch=sm_80", Settings(bounds="trust")))
         assert ptx.count("ld.global.nc") == expected

@@ -211,7 +211,9 @@ def test_blocks_that_run_together_share_rows_and_columns() -> None:
     assert "%ctaid.y" not in str(ptx)
 
 
-@pytest.mark.parametrize(("rows", "columns", "expected"), [(64, 64, 8), (24, 36, 12), (37, 99, 37), (4, 33, 0), (8, 8, 0)])
+@pytest.mark.parametrize(
+    ("rows", "columns", "expected"), [(64, 64, 8), (24, 36, 12), (37, 99, 37), (4, 33, 0), (8, 8, 0)]
+)
 def test_groups_of_rows(rows: int, columns: int, expected: int) -> None:
     assert group_of(rows, columns, (128, 128)) == expected
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Sequence
 from functools import partial
@@ -264,6 +265,13 @@ def _future(result: Any) -> list[PyRunnerFuture]:
         ({"runner": 3}, "argument 'runner': expected a Runner, got int"),
         ({"cost_model": 3}, "argument 'cost_model': expected a CostModel, got int"),
         ({"measure_callbacks": [print]}, "argument 'measure_callbacks': expected a MeasureCallback, got builtin_function_or_method"),
+        ({"measure_callbacks": "print"}, "argument 'measure_callbacks': expected a MeasureCallback, got 'print'"),
+        ({"measure_callbacks": ["default"]}, "argument 'measure_callbacks': expected a MeasureCallback, got 'default'"),
+        (
+            {"space": "all"},
+            "argument 'kind' to SpaceGenerator.create: expected 'post-order-apply', 'union' or a function, got 'all'",
+        ),
+        ({"special_space": {"matmul": None}}, "there is nothing to tune: 'matmul': special_space says so"),
         ({"num_trials_per_iter": 0}, "argument 'num_trials_per_iter': expected an integer of at least 1, got 0"),
         ({"max_trials_global": 1.5}, "argument 'max_trials_global': expected an integer of at least 0, got 1.5"),
     ],
@@ -343,7 +351,20 @@ def test_random_models_are_stored(tmp_path: Path) -> None:
             "unknown argument 'population' to EvolutionarySearch",
         ),
         (partial(ms.search_strategy.ReplayTrace().pre_tuning, 1, 1, []), "ReplayTrace has no context"),
-        (ms.TuneContext(target="llvm").workload, "the TuneContext needs a module with one loop function"),
+        (
+            ms.TuneContext(target="llvm").workload,
+            "the TuneContext needs a module with one loop function, got no module",
+        ),
+        (
+            ms.TuneContext(tvms.IRModule({"a": MODULE["matmul"], "b": MODULE["matmul"]})).workload,
+            "the TuneContext needs a module with one loop function, got 2",
+        ),
+        (partial(BuilderInput, "main", "llvm"), "argument 'mod': expected IRModule, got str"),
+        (partial(BuilderInput, MODULE, 3), "argument 'target': expected Target or str, got int"),
+        (partial(BuilderInput, MODULE, "llvm", [1]), "argument 'params': expected Mapping or None, got list"),
+        (partial(RunnerInput, None, "llvm", []), "argument 'artifact_path': expected str, got NoneType"),
+        (partial(RunnerInput, "a.tvmso", 1, []), "argument 'device_type': expected str, got int"),
+        (partial(RunnerInput, "a.tvmso", "llvm", [3]), "argument 'args_info': expected ArgInfo, got int"),
         (
             partial(LocalRunner, evaluator_config=(1, 1, 0)),  # type: ignore[reportArgumentType]
             "argument 'evaluator_config': expected an EvaluatorConfig, got tuple",
@@ -398,3 +419,61 @@ def test_an_exporter_returns_a_path() -> None:
     (failed,) = LocalBuilder(f_export=export).build([BuilderInput(MODULE, "llvm")])
     reason = "f_export returned NoneType instead of the path of a file"
     assert failed == BuilderResult(None, f"LocalBuilder: An exception occurred\n{reason}")
+
+
+def test_a_runner_names_a_device() -> None:
+    with pytest.raises(tvms.TvmsError, match="unknown kind of device 'tpu'") as caught:
+        RunnerInput("a.tvmso", "tpu", [])
+    assert caught.value.diagnostics[0].code == "E0721"
+
+
+def test_functions_of_the_program_do_not_end_it() -> None:
+    (failed,) = LocalBuilder(f_export=lambda executable: sys.exit(3)).build([BuilderInput(MODULE, "llvm")])
+    assert failed == BuilderResult(None, "LocalBuilder: An exception occurred\nit called sys.exit(3)")
+
+
+def test_files_of_too_many_results_are_removed(tmp_path: Path) -> None:
+    class Twice(LocalBuilder):
+        def build(self, build_inputs: Any) -> list[BuilderResult]:
+            self.made = [*super().build(build_inputs), *super().build(build_inputs)]
+            return self.made
+
+    builder = Twice()
+    with pytest.raises(TypeError, match="Twice gave 2 instead of 1 BuilderResult"):
+        ms.tune_tir(MODULE, "llvm", tmp_path, 1, builder=builder)
+    assert len(builder.made) == 2
+    assert not any(Path(result.artifact_path or "").parent.exists() for result in builder.made)
+
+
+def test_a_grid_of_refused_schedules_ends_in_time() -> None:
+    """Of 2^41 drafts the first half is refused."""
+    text = MATMUL + "\n".join(
+        [
+            "    S.schedule wide(matmul):",
+            '        block = S.get_block("matmul")',
+            "        i, j, k = S.get_loops(block)",
+        ]
+        + [f"        x{n} = S.sample_categorical([0, 2], [0.5, 0.5])" for n in range(41)]
+        + ["        S.split(i, factors=[None, x0])"]
+    )
+    schedule = replace(module(text).schedules["wide"], function=FUNCTION)
+    search = Search(workload_of(MODULE["matmul"]), (Space("wide", schedule),), "llvm", 0, "grid")
+    start = time.monotonic()
+    assert search.propose(4, start + 1) == []
+    assert time.monotonic() - start < 60
+    assert search.refusals.total() > 1
+
+
+def test_functions_are_spaces(tmp_path: Path) -> None:
+    called: list[str] = []
+
+    def unrolled(schedule: tvms.Schedule) -> None:
+        called.append("unrolled")
+        schedule.unroll(schedule.get_loops(schedule.get_block("matmul"))[2])
+
+    ms.tune_tir(MODULE, "llvm", tmp_path, 1, space=unrolled)
+    assert called
+    generator = ms.space_generator.create(unrolled)
+    assert isinstance(generator, ms.space_generator.ScheduleFn)
+    assert isinstance(ms.space_generator.create("union", [generator]), ms.space_generator.SpaceGeneratorUnion)
+    assert ms.TuneContext(MODULE, space_generator=unrolled).has_generator

@@ -142,7 +142,9 @@ class Product(Struct, frozen=True):
         if group:
             block = tir.Var("int32", "block")
             counts = (divide(rows, group), columns, index(group))
-            outer, column, inner = unravel(block, [Axis(tir.Var("int32", ""), count, False) for count in counts]).values()
+            outer, column, inner = unravel(
+                block, [Axis(tir.Var("int32", ""), count, False) for count in counts]
+            ).values()
             grid, place = [(times(columns, rows), block)], (plus(times(outer, group), inner), column)
         statement = body(times(place[0], tile[0]), times(place[1], tile[1]))
         for tag, count, var in reversed(threads):
