@@ -115,11 +115,11 @@ class BuiltRunner:
                 inputs[number] = BuilderInput(replace(module, schedules={}), target)
             except TvmsError as problem:
                 yield number, failure(problem)
-        made: object = self._builder.build(list(inputs.values()))
+        made: Any = self._builder.build(list(inputs.values()))  # a builder of the user may give anything
         try:
             built = _all_of(BuilderResult, made, len(inputs), self._builder)
         except ArgumentError:
-            for result in made if isinstance(made, list | tuple) else ():
+            for result in made if isinstance(made, list | tuple) else ():  # type: ignore[reportUnknownVariableType]
                 if isinstance(result, BuilderResult) and result.artifact_path is not None:
                     remove_build_dir(result.artifact_path)
             raise
