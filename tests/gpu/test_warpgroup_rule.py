@@ -134,8 +134,8 @@ def test_the_schedule_is_a_text() -> None:
     module = tvms.parse(product(4096, 4096, 4096))
     text = default_schedules(module, get_target(TARGET))["main"].text
     assert text is not None
-    assert "S.warpgroup_tiles(C, warpgroups=2, columns=256)" in str(text)
-    chosen = f'{product(64, 64, 64)}\n    S.schedule chosen(main, target="cuda"):\n        S.warpgroup_tiles(S.get_block("C"), warpgroups=1, columns=64)\n'
+    assert "S.warpgroup_tiles(C, rows=128, columns=256)" in str(text)
+    chosen = f'{product(64, 64, 64)}\n    S.schedule chosen(main, target="cuda"):\n        S.warpgroup_tiles(S.get_block("C"), rows=64, columns=64)\n'
     args, expected = inputs(64, 64, 64, "float16", "nn")
     executable = tvms.compile(tvms.parse(chosen), target="cuda -arch=sm_90a -simulate=each")
     executable["main"](*args, found := np.zeros_like(expected))
@@ -154,7 +154,7 @@ DECLINED = {
 @pytest.mark.parametrize("name", DECLINED)
 def test_other_products_are_declined(name: str) -> None:
     text, reason = DECLINED[name]
-    own = "\n    S.schedule chosen(main):\n        S.warpgroup_tiles(S.get_block('C'), warpgroups=1, columns=64)\n"
+    own = "\n    S.schedule chosen(main):\n        S.warpgroup_tiles(S.get_block('C'), rows=64, columns=64)\n"
     with pytest.raises(tvms.TvmsError) as caught:
         tvms.emit(tvms.parse(text + own), "ptx", TARGET)
     assert reason in caught.value.diagnostics[0].message

@@ -27,19 +27,15 @@ from ...lower.rewriter import sequence
 from ...rules.build import (
     Index,
     allocated,
-    below,
     ceil_divide,
     constant,
-    divide,
     lanes,
     load,
     loop,
-    minus,
     new_buffer,
     plus,
     store,
     times,
-    when,
 )
 from ...rules.nest import Declined, Nest
 from ...rules.site import APPLIES, Site
@@ -84,17 +80,17 @@ def choose_warpgroups(nest: Nest) -> dict[str, Any]:
     rows = ROWS if m is not None and m <= ROWS else 2 * ROWS
     columns = 128 if n is None or n > ROWS else ROWS
     is_large = m is None or n is None or -(-m // rows) * -(-n // 256) >= MULTIPROCESSORS
-    return {"warpgroups": rows // ROWS, "columns": 256 if is_large and (n is None or n > 128) else columns}
+    return {"rows": rows, "columns": 256 if is_large and (n is None or n > 128) else columns}
 
 
 @composite(
     requires=(APPLIES,),
     knobs={
-        "warpgroups": Knob("the number of warpgroups of a block; each computes 64 rows of its tile", 1, 3),
+        "rows": Knob("the number of rows of the tile of a block, 64 for each warpgroup", 64, 128, is_power=True),
         "columns": Knob("the number of columns of the tile of a block", 64, 256, is_power=True),
     },
 )
-def warpgroup_tiles(program: Program, block: Block, *, epilogue: Blocks = (), warpgroups: Integer, columns: Integer) -> None:
+def warpgroup_tiles(program: Program, block: Block, *, epilogue: Blocks = (), rows: Integer, columns: Integer) -> None:
     """Compute a product of float16 or bfloat16 by warpgroups (sm_90a): each computes 64 × `columns` of a tile of a block.
 
     `c[i, j] += a[i, k] * b[k, j]` becomes a kernel whose blocks copy parts of A and B to shared memory two steps of 64 ahead, in the
@@ -104,7 +100,7 @@ def warpgroup_tiles(program: Program, block: Block, *, epilogue: Blocks = (), wa
     """
     site = Site(program, [block, *epilogue])
     nest = site.with_epilogue()
-    kernel = site.build(lambda: _Kernel(_read(nest), warpgroups * ROWS, columns).run())
+    kernel = site.build(lambda: _Kernel(_read(nest), rows, columns).run())
     site.replace(kernel, {store.buffer for store in (nest.store, *nest.after[:-1])})
 
 
@@ -131,20 +127,18 @@ class _Tile:
         self, stage: tir.PrimExpr, start: tir.PrimExpr, step: tir.PrimExpr, thread: tir.Var, threads: int
     ) -> tir.Stmt:
         """Return the copies of the tile of step `step`, whose span begins at `start`, 16 bytes at a time."""
-        count, of_row = self.span * DEPTH // LINE, (DEPTH if self.factor.is_deep else self.span) // LINE
-        begin, is_power = times(stage, self.span * DEPTH), not of_row & (of_row - 1)
+        of_row = (DEPTH if self.factor.is_deep else self.span) // LINE
+        whole = times(stage, self.span * DEPTH)
 
         def copy(number: tir.Var) -> tir.Stmt:
             place = plus(times(number, threads), thread)
-            row = over(place, of_row) if is_power else divide(place, of_row)
-            line = rest(place, of_row) if is_power else minus(place, times(row, of_row))
+            row, line = over(place, of_row), rest(place, of_row)
             inner = plus(times(row, ROW), times(mixed(rest(line, 8), rest(row, 8)), LINE))
-            target = plus(begin, plus(times(over(line, 8), ROW * DEPTH), inner))
+            target = plus(whole, plus(times(over(line, 8), ROW * DEPTH), inner))
             span, depth = (row, times(line, LINE)) if self.factor.is_deep else (times(line, LINE), row)
-            whole = self._copy(target, plus(start, span), plus(times(step, DEPTH), depth))
-            return whole if count % threads == 0 else when(below(place, count), [whole])
+            return self._copy(target, plus(start, span), plus(times(step, DEPTH), depth))
 
-        return unrolled("copy", -(-count // threads), copy)
+        return unrolled("copy", self.span * DEPTH // LINE // threads, copy)
 
     def _copy(self, target: tir.PrimExpr, span: tir.PrimExpr, depth: tir.PrimExpr) -> tir.Stmt:
         factor = self.factor
