@@ -128,13 +128,15 @@ class _Tile:
     ) -> tir.Stmt:
         """Return the copies of the tile of step `step`, whose span begins at `start`, 16 bytes at a time."""
         of_row = (DEPTH if self.factor.is_deep else self.span) // LINE
-        whole = times(stage, self.span * DEPTH)
+        rows = threads // of_row  # of a copy of all threads
+        first, line = over(thread, of_row), rest(thread, of_row)
 
         def copy(number: tir.Var) -> tir.Stmt:
-            place = plus(times(number, threads), thread)
-            row, line = over(place, of_row), rest(place, of_row)
-            inner = plus(times(row, ROW), times(mixed(rest(line, 8), rest(row, 8)), LINE))
-            target = plus(whole, plus(times(over(line, 8), ROW * DEPTH), inner))
+            row = plus(times(number, rows), first)
+            swizzle = rest(first, 8) if rows % 8 == 0 else rest(row, 8)
+            # Constant distances between the copies of a thread become parts of its instructions.
+            inner = plus(plus(times(first, ROW), times(mixed(rest(line, 8), swizzle), LINE)), times(number, rows * ROW))
+            target = plus(plus(times(stage, self.span * DEPTH), times(over(line, 8), ROW * DEPTH)), inner)
             span, depth = (row, times(line, LINE)) if self.factor.is_deep else (times(line, LINE), row)
             return self._copy(target, plus(start, span), plus(times(step, DEPTH), depth))
 
@@ -142,7 +144,8 @@ class _Tile:
 
     def _copy(self, target: tir.PrimExpr, span: tir.PrimExpr, depth: tir.PrimExpr) -> tir.Stmt:
         factor = self.factor
-        source = (factor.view.data, factor.place(span, depth))
+        wide = make.cast(span, "int64"), make.cast(depth, "int64")
+        source = (factor.view.data, factor.place(*wide))
         args = (self.memory.data, target, *source, tir.IntImm("int32", COPIED_BYTES))
         condition = factor.inside(span, depth, self.span)
         return tir.Evaluate(tir.Call(factor.dtype, Op("tir.ptx_cp_async"), (*args, condition)))
