@@ -12,7 +12,7 @@ from math import prod
 from msgspec.structs import replace
 
 from ...ir import tir
-from ...ir.matrix_units import is_fragment_scope
+from ...ir.matrix_units import is_fragment_scope, name_of
 from ...ir.visit import walk
 from ...ir.warpgroups import warpgroup_calls
 from ..lower.rewriter import Rewriter
@@ -52,13 +52,20 @@ class _Marker(Rewriter):
             places: tuple[object, ...] = ()
             if isinstance(node, tir.BufferLoad | tir.BufferStore) and node.buffer.data in self._private:
                 places = node.indices
-            elif isinstance(node, tir.Call) and any(arg in self._private for arg in node.args):
-                places = node.args
+            elif isinstance(node, tir.Call):
+                places = self._offsets(node)
             if any(
                 part is loop.loop_var for place in places if isinstance(place, tir.PrimExpr) for part in walk(place)
             ):
                 return True
         return False
+
+    def _offsets(self, call: tir.Call) -> tuple[object, ...]:
+        """Return the arguments of a call that may be positions in local memory: in the operators of PTX, they follow its pointer."""
+        places = [at for at, arg in enumerate(call.args) if arg in self._private]
+        if places and name_of(call).startswith(("ptx_", "mma_")):
+            return tuple([call.args[at + 1] for at in places if at + 1 < len(call.args)])
+        return call.args if places else ()
 
 
 def _fits_registers(stmt: tir.Allocate) -> bool:

@@ -155,6 +155,16 @@ class DeviceEmitter(KernelEmitter):
         symbol = f"llvm.nvvm.read.ptx.sreg.{_REGISTERS[register]}.{axis}"
         return self.builder.call(self.module.c_function(symbol, I32, []), [])
 
+    def note_loop(self, loop: tir.For, back: Value) -> None:
+        """Keep loops with products of warpgroups: unrolled ones have more instructions than the cache of a multiprocessor holds."""
+        if not warpgroup_calls(loop.body):
+            return
+        module = self.builder.module
+        disabled = module.add_metadata(["llvm.loop.unroll.disable"])
+        note = ir.values.MDValue(module, (), str(len(module.metadata)))
+        note.operands = (note, disabled)  # LLVM identifies loops by metadata that refer to themselves
+        back.set_metadata("llvm.loop", note)
+
     def leave(self, status: Value) -> None:
         """Store the status and end this thread. If several threads fail, the last store remains."""
         self._noting.add(self._kernel.name)

@@ -178,8 +178,11 @@ class StatementEmitter(ExpressionEmitter):
             builder.position_at_end(following)
         if not builder.block.is_terminated:
             index.add_incoming(builder.add(index, number(index.type, 1), flags=never_wraps), builder.block)
-            builder.branch(header)
+            self.note_loop(stmt, builder.branch(header))
         builder.position_at_end(after)
+
+    def note_loop(self, loop: tir.For, back: Value) -> None:
+        """Tell LLVM about a loop, whose last instruction is the branch `back`."""
 
     def _body(self, body: tir.Stmt, following: Value, end: Value) -> None:
         """Emit the body of a loop; `following` starts the next iteration, `end` follows the loop."""
