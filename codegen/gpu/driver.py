@@ -193,19 +193,23 @@ class Driver:
 
     # --- Errors
 
-    @contextmanager
-    def _calls(self, what: str, span: Span | None = None) -> Generator[None]:
+    def _calls(self, what: str, span: Span | None = None) -> _Calls:
         """Make the context current, and raise errors of the driver as E0727."""
+        return _Calls(self, what, span)
+
+    def enter(self) -> None:
+        """Make the context current, and destroy what was dropped."""
+        self._cuda.enter()
         try:
-            self._cuda.enter()
-            try:
-                while self._dropped:
-                    self._cuda.destroy(self._dropped.popleft())
-                yield
-            finally:
-                self._cuda.leave()
-        except CudaError as problem:
-            raise self._fault(str(problem), what, span) from None
+            while self._dropped:
+                self._cuda.destroy(self._dropped.popleft())
+        except BaseException:
+            self._cuda.leave()
+            raise
+
+    def leave(self) -> None:
+        """Make the context current that was before `enter`."""
+        self._cuda.leave()
 
     def _wait_for_all(self) -> None:
         others = list(self._others)
@@ -214,7 +218,7 @@ class Driver:
         for number in others:
             self._others.pop(number, None)
 
-    def _fault(self, problem: str, what: str, span: Span | None) -> TvmsError:
+    def fault(self, problem: str, what: str, span: Span | None) -> TvmsError:
         """Return the error for a failure of the driver: of a kernel that runs, if waiting for the GPU fails as well."""
         try:
             self._cuda.enter()
@@ -239,6 +243,29 @@ class Driver:
         return Diagnostic(
             "E0727", message, span, help=f"set CUDA_LAUNCH_BLOCKING=1 to learn which one; {help}", notes=notes
         )
+
+
+class _Calls:
+    """Calls of the driver in a `with` statement; this is cheaper than a generator."""
+
+    __slots__ = ("_driver", "_span", "_what")
+
+    def __init__(self, driver: Driver, what: str, span: Span | None) -> None:
+        self._driver, self._what, self._span = driver, what, span
+
+    def __enter__(self) -> None:
+        try:
+            self._driver.enter()
+        except CudaError as problem:
+            raise self._driver.fault(str(problem), self._what, self._span) from None
+
+    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: object) -> None:
+        try:
+            self._driver.leave()
+        except CudaError as failed:
+            problem = problem or failed
+        if isinstance(problem, CudaError):
+            raise self._driver.fault(str(problem), self._what, self._span) from None
 
 
 _drivers: list[Driver] = []

@@ -77,6 +77,15 @@ class DeviceEntry:
         written = {var for kernel in kernels for var in written_variables(kernel.body)}
         self._buffers = [source.buffer_map.get(param) for param in source.params]
         self.parameters = tuple(self._parameter(param, source, written) for param in source.params)
+        is_array = [isinstance(spec, DeviceSpec) for spec, _ in self.parameters]
+        self._order = sorted(range(len(is_array)), key=is_array.__getitem__)
+        """Numbers first, since they may be sizes of arrays."""
+        may_overlap = not source.attrs.get("tir.noalias")
+        self._alone = [
+            i for i, (spec, _) in enumerate(self.parameters)
+            if isinstance(spec, DeviceSpec) and spec.is_written and not may_overlap
+        ]  # fmt: skip
+        """The arrays that are written, and overlap no other one."""
         self._starts = compile_starts(source, [place for _, place in self.parameters], self._slots)
         pointers = [None if buffer is None else buffer.data for buffer in self._buffers]
         self._pointers = [None if data is None else self._slots.setdefault(data, len(self._slots)) for data in pointers]
@@ -101,15 +110,14 @@ class DeviceEntry:
     def __call__(self, *args: Any, **named: Any) -> None:
         """Call with arrays and numbers, by position or by name.
 
-        Raises TvmsError: E0701 to E0706 if an argument does not fit, E0721 if there is no GPU, E0611 if the
-        arrays need more blocks than can be launched.
+        Raises TvmsError: E0701 to E0706 if an argument does not fit, E0719 if one that is written overlaps another although the function
+        is `tir.noalias`, E0721 if there is no GPU, E0611 if the arrays need more blocks than can be launched.
         """
         if named or len(args) != len(self.parameters):
             args = bind_names(self.name, [place.argument for _, place in self.parameters], args, named)
         frame: list[Any] = [None] * len(self._slots)
-        order = sorted(range(len(args)), key=lambda i: isinstance(self.parameters[i][0], DeviceSpec))
         arrays: dict[int, DeviceArray] = {}
-        for i in order:
+        for i in self._order:
             spec, place = self.parameters[i]
             value = spec.check(args[i], place, frame)
             slot = self._pointers[i]
@@ -119,6 +127,8 @@ class DeviceEntry:
             spec, place = self.parameters[i]
             if isinstance(spec, DeviceSpec):
                 spec.check_deferred(array, place, frame)
+        if self._alone:
+            self._check_overlap(arrays)
         if self._starts:
             frame = check_starts(self._starts, frame)
         functions, status = self._loaded.ready()
@@ -128,6 +138,16 @@ class DeviceEntry:
             spec = self.parameters[i][0]
             if isinstance(spec, DeviceSpec) and spec.is_written:
                 array.tell_origin()
+
+    def _check_overlap(self, arrays: dict[int, DeviceArray]) -> None:
+        """Raise E0719 if an array that is written overlaps another one."""
+        spans = {i: (array.address, array.address + array.nbytes) for i, array in arrays.items()}
+        for i in self._alone:
+            start, end = spans[i]
+            for other, (first, last) in spans.items():
+                if first < end and start < last and other != i:
+                    reason = f"the function writes it, but it overlaps argument '{self.parameters[other][1].argument}' in memory"
+                    raise self.parameters[i][1].fault("E0719", reason, "pass arrays that do not overlap, or drop tir.noalias from the function")
 
 
 def place_of(kernel: Kernel) -> Span | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from struct import Struct
 from typing import Any
 
 from ...ir import tir
@@ -10,6 +11,9 @@ from ...ir.dtype import element_bytes
 from ...ir.numpy_dtype import numpy_dtype
 from ...ir.visit import walk
 from .kernel import Kernel
+
+_FORMATS = {"int32": "i", "int64": "q", "uint64": "Q"}
+"""The formats of integers in `struct`."""
 
 
 def parameters(kernel: Kernel) -> tuple[tir.Var, ...]:
@@ -44,11 +48,17 @@ class ParameterPacker:
         ends = _ends(sizes)
         starts = [end - size for end, size in zip(ends, sizes, strict=True)]
         self._gaps = [bytes(start - before) for start, before in zip(starts, [0, *ends], strict=False)]
-        self._types = [numpy_dtype("uint64" if var.dtype == "handle" else var.dtype).type for var in params]
-        self._types.append(numpy_dtype("uint64").type)
+        dtypes = [*("uint64" if var.dtype == "handle" else var.dtype for var in params), "uint64"]
+        self._types = [numpy_dtype(dtype).type for dtype in dtypes]
+        gaps = [f"{len(gap)}x" * bool(gap) for gap in self._gaps]
+        formats = [_FORMATS.get(dtype, "") for dtype in dtypes]
+        self._whole = Struct("<" + "".join(map("".join, zip(gaps, formats, strict=True)))) if all(formats) else None
+        """Packs all values at once, if each is an integer."""
 
     def pack(self, values: Sequence[Any]) -> bytes:
         """Return the bytes of `values`, which are in the order of the parameters."""
+        if self._whole is not None:
+            return self._whole.pack(*values)
         parts = zip(self._gaps, self._types, values, strict=True)
         return b"".join([gap + kind(value).tobytes() for gap, kind, value in parts])
 
