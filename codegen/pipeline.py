@@ -18,8 +18,10 @@ FOLDING = ("FoldBatchnormToConv2D", "FoldConstant")
 """Normalizations that become part of constant weights; `FoldConstant` computes these."""
 FUSION = ("AnnotateTIROpPattern", "FuseOps", "FuseTIR")
 """Fusion, for modules of operators; modules that call kernels directly are already fused as intended."""
-PROCESSOR = ("FuseTransposeMatmul", "DeadCodeElimination", "PackWeights", "AbstractSizes", "MergeEqualFunctions")
-"""Passes for processors, whose products accept factors of any layout."""
+LAYOUTS = ("FuseTransposeMatmul", "DeadCodeElimination")
+"""Products accept factors of any layout."""
+PROCESSOR = ("PackWeights", "AbstractSizes", "MergeEqualFunctions")
+"""Passes for processors only."""
 
 
 @deep
@@ -36,7 +38,7 @@ def lower_graphs(module: IRModule, target: Target, lines: bool = False) -> IRMod
     legal = get_pass("LegalizeOps")(module)
     fused = _with_positions_of_calls(legal) if lines else legal
     is_processor = not target.arch
-    names = [*(FUSION if legal is not module else ()), *(PROCESSOR if is_processor else ())]
+    names = [*(FUSION if legal is not module else ()), *LAYOUTS, *(PROCESSOR if is_processor else ())]
     options = {"PackWeights": {"columns": 2 * target.processor.vector_bytes // 4}} if is_processor else {}
     return Sequential([get_pass(name, **options.get(name, {})) for name in names])(fused)
 

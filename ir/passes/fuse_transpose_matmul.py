@@ -177,7 +177,7 @@ def _is_factor(function: tir.PrimFunc, position: int) -> bool:
 def _factors(body: tir.Stmt) -> Sequence[Node]:
     match body:
         case tir.BufferStore(value=tir.Add(b=tir.Mul(a=a, b=b))):
-            return (a, b)
+            return [factor.value if isinstance(factor, tir.Cast) else factor for factor in (a, b)]
         case _:
             return ()
 
