@@ -301,21 +301,6 @@ def products(kind: str) -> Callable[[Machine], Iterator[Row]]:
     return measure
 
 
-def warpgroups(kind: str) -> Callable[[Machine], Iterator[Row]]:
-    """Return the part that measures the same products by `mma.sync` and by `wgmma`, which only Hopper has."""
-
-    def measure(machine: Machine) -> Iterator[Row]:
-        if not machine.is_simulated and find_driver().arch != "sm_90":
-            yield {"skipped": f"{find_driver().arch} has no wgmma"}
-            return
-        for name, option in (("wgmma", " -wgmma=1"), ("mma.sync", "")):
-            machine.target = f"cuda -arch=sm_90a{option}{' -simulate=random' * machine.is_simulated}"
-            for row in products(kind)(machine):
-                yield {"by": name, **row}
-
-    return measure
-
-
 def _by_torch(machine: Machine, spent: float, a: Any, b: Any) -> Row:
     """Return the time of the product in torch, and the part of its rate that was reached."""
     if machine.is_simulated or not find_spec("torch"):
@@ -373,6 +358,6 @@ PARTS: dict[str, Callable[[Machine], Iterator[Row]]] = {
     "machine": machine_facts, "features": features, "scalars": scalars, "bounds faults": bounds_faults, "threads": threads, "streams": streams,
     "tensors": tensors, "graphs": graphs, "copy rate": copy_rate, "float32 products": products("float32"),
     "float16 products": products("float16"), "bfloat16 products": products("bfloat16"),
-    "float16 warpgroups": warpgroups("float16"), "bfloat16 warpgroups": warpgroups("bfloat16"), "softmax": rows("softmax", _softmax),
+    "softmax": rows("softmax", _softmax),
     "layer norm": rows("layer_norm", _layer_norm), "transpose": rows("transpose", lambda arrays: arrays[0].T),
 }  # fmt: skip

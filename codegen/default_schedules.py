@@ -37,7 +37,7 @@ def default_schedules(module: IRModule, target: Target) -> dict[str, DefaultSche
         if recipe is None and target.arch:
             is_bound = has_threads(function)
             derived = _declined("it has thread bindings") if is_bound else None
-            recipe = derived or derive_for_gpu(function, target.arch, target.wgmma)
+            recipe = derived or derive_for_gpu(function, target.arch)
         elif recipe is None and name in called and not function.attrs.get("tir.noalias"):
             recipe = _declined("another function calls it, perhaps with arguments that overlap")
         elif recipe is None:

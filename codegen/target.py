@@ -9,7 +9,7 @@
 "cuda"                                              PTX for any GPU since 2018
 "cuda -arch=sm_80"                                  PTX for that compute capability, and newer GPUs
 "cuda -arch=sm_90 -simulate=random"                 the same kernels on the processor, threads in random order between barriers
-"cuda -arch=sm_90a -wgmma=1"                        default schedules multiply by warpgroups
+"cuda -arch=sm_90a"                                 PTX for H100 and H200 alone, whose products use warpgroups
 "cuda -simulate=each"                               simulation in each order, whose results must be the same
 "nvidia/nvidia-a100"                                a GPU by TVM's tag
 "aws/cpu/c5.9xlarge"                                a processor by TVM's tag
@@ -30,7 +30,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..ir.diagnostics import TvmsError, error
-from ..ir.warpgroups import ARCHITECTURE as WITH_WARPGROUPS
 from .gpu.architectures import ARCHITECTURES, DEFAULT, MODELS
 from .gpu.orders import ORDERS
 from .llvm.api import binding
@@ -101,7 +100,7 @@ class Target(Struct, frozen=True, eq=False):
     processor, in that order ("ascending", "descending", "random", or "each"). `threads` is the number of
     threads of parallel loops (0: the default), and `level` the maximum optimization level, unless a call says
     otherwise. `fast_math` are the fast-math flags for sums, products and quotients of floats in the program,
-    by LLVM's names; none by default. With `wgmma`, default schedules for sm_90a multiply by warpgroups.
+    by LLVM's names; none by default.
     """
 
     name: str
@@ -113,14 +112,12 @@ class Target(Struct, frozen=True, eq=False):
     threads: int = 0
     level: int = 3
     fast_math: tuple[str, ...] = ()
-    wgmma: bool = False
 
     @property
     def options(self) -> dict[str, str | int]:
         """Return the options of the target, by TVM's names."""
         if self.arch:
-            more = ({"wgmma": 1} if self.wgmma else {}) | ({"simulate": self.order} if self.order else {})
-            return {"arch": self.arch, **more}
+            return {"arch": self.arch, **({"simulate": self.order} if self.order else {})}
         said = {"mtriple": self.triple, "mcpu": self.cpu, "mattr": self.features, "num-cores": self.threads}
         said |= {"opt-level": self.level} if self.level < 3 else {}
         return {name: value for name, value in said.items() if value or name == "opt-level"} | {
@@ -332,30 +329,25 @@ _ARCHITECTURE_OPTIONS, _GPU_IGNORED = ("arch", "mcpu"), (
 def _gpu(kind: str, options: Mapping[str, str]) -> Target:
     """Return the GPU of that kind with these options; TvmsError E0601 for an unknown option or architecture."""
     kind, arch, order = ("cuda", MODELS[kind], "") if kind in MODELS else (kind, DEFAULT, "")
-    wgmma = options.get("wgmma", "0") or "1"
     for name, value in options.items():
         if name in _ARCHITECTURE_OPTIONS:
             arch = value
         elif name == "simulate":
             order = value or ORDERS[0]
-        elif name not in ("wgmma", *_GPU_IGNORED):
+        elif name not in _GPU_IGNORED:
             raise _unknown_of(kind, f"option '-{name}'", "-arch=sm_80, -simulate=random")
     if arch not in ARCHITECTURES:
         raise _unknown_of(kind, f"architecture '{arch}'", ", ".join(ARCHITECTURES))
     if order and order not in ORDERS:
         raise _unknown_of(kind, f"order of threads '{order}'", ", ".join(ORDERS))
-    if wgmma not in ("0", "1"):
-        raise _unknown_of(kind, f"value '{wgmma}' of -wgmma", "-wgmma=0, -wgmma=1")
-    if wgmma == "1" and arch != WITH_WARPGROUPS:
-        raise _unknown_of(kind, f"-wgmma on '{arch}'", f"-arch={WITH_WARPGROUPS} -wgmma=1")
-    return _gpu_of(kind, arch, order, wgmma == "1")
+    return _gpu_of(kind, arch, order)
 
 
 @cache
-def _gpu_of(kind: str, arch: str, order: str, wgmma: bool) -> Target:
+def _gpu_of(kind: str, arch: str, order: str) -> Target:
     if order:
-        return Target(kind, arch=arch, order=order, wgmma=wgmma)
-    return Target(kind, _TRIPLE, arch, ARCHITECTURES[arch].features, arch=arch, wgmma=wgmma)
+        return Target(kind, arch=arch, order=order)
+    return Target(kind, _TRIPLE, arch, ARCHITECTURES[arch].features, arch=arch)
 
 
 def _unknown_of(kind: str, what: str, known: str) -> TvmsError:

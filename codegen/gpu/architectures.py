@@ -71,6 +71,13 @@ ARCHITECTURES: dict[str, Architecture] = {
     )
 }
 
+
+def arch_of(major: int, minor: int) -> str:
+    """Return the architecture of a GPU of a compute capability: with the instructions that only its generation has, if they are known."""
+    name = f"sm_{major}{minor}"
+    return f"{name}a" if f"{name}a" in ARCHITECTURES else name
+
+
 FIRST_WITH_COPIES = 80
 """The first architecture with asynchronous copies to shared memory; on older ones the thread copies
 synchronously.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
+from .architectures import arch_of
 from .cuda import CudaError
 
 END, BUFFER_POINTER, BUFFER_SIZE = 0, 1, 2
@@ -28,7 +29,7 @@ class BindingsCuda:
         major = self._call("cuDeviceGetAttribute", attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device)
         minor = self._call("cuDeviceGetAttribute", attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device)
         name = self._call("cuDeviceGetName", 256, device)
-        self.name, self.arch = name.split(b"\0")[0].decode(), f"sm_{major}{minor}"
+        self.name, self.arch = name.split(b"\0")[0].decode(), arch_of(major, minor)
 
     def enter(self) -> None:
         self._call("cuCtxPushCurrent", self._context)

@@ -147,7 +147,9 @@ class DeviceEntry:
             for other, (first, last) in spans.items():
                 if first < end and start < last and other != i:
                     reason = f"the function writes it, but it overlaps argument '{self.parameters[other][1].argument}' in memory"
-                    raise self.parameters[i][1].fault("E0719", reason, "pass arrays that do not overlap, or drop tir.noalias from the function")
+                    raise self.parameters[i][1].fault(
+                        "E0719", reason, "pass arrays that do not overlap, or drop tir.noalias from the function"
+                    )
 
 
 def place_of(kernel: Kernel) -> Span | None:

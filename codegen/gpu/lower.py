@@ -138,7 +138,7 @@ def lower_for_gpu(
     else:
         _, safety = guard_indices(lower_blocks(func), bounds)
         is_proven = not safety.checked and not has_pointer_accesses(func)
-        func, decisions = bind_threads(func, target.arch, target.wgmma)
+        func, decisions = bind_threads(func, target.arch)
         lowered, _ = lower_to_kernels(func, name, bounds, is_proven)
     return flatten_signature(with_kernels(lowered, lambda kernel: _for_target(kernel, target))), decisions, safety
 

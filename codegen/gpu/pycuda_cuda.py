@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .architectures import arch_of
 from .cuda import CudaError
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class PycudaCuda:
         device = self._cuda.Device(0)
         self._context: Any = device.retain_primary_context()
         major, minor = device.compute_capability()
-        self.name, self.arch = str(device.name()), f"sm_{major}{minor}"
+        self.name, self.arch = str(device.name()), arch_of(major, minor)
         self._memory: dict[int, Any] = {}
         self._streams: dict[int, Any] = {}
         """Streams by number: own ones, and substitutes for streams of other libraries."""

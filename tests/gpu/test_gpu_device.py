@@ -46,9 +46,9 @@ def test_samples(path: Path) -> None:
 @pytest.fixture
 def hopper() -> str:
     """Return the target of Hopper's tensor cores."""
-    if find_driver().arch != "sm_90":
+    if find_driver().arch != "sm_90a":
         pytest.skip("the GPU has no products of warpgroups")
-    return "cuda -arch=sm_90a -wgmma=1"
+    return "cuda -arch=sm_90a"
 
 
 def on_gpu(program: Any, target: str, args: list[Any], shape: tuple[int, ...]) -> Any:

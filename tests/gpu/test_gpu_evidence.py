@@ -46,7 +46,7 @@ def test_results_are_tables(tmp_path: Path) -> None:
 
 
 def test_simulated_parts(tmp_path: Path) -> None:
-    only = ["machine", "features", "bounds faults", "float16 warpgroups", "transpose", "operators"]
+    only = ["machine", "features", "bounds faults", "float16 products", "transpose", "operators"]
     command = [sys.executable, str(BENCH / "gpu_evidence.py"), "--simulate", "--out", str(tmp_path), "--only", *only]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,6 +1,6 @@
 """Default schedules for GPUs, for functions without thread bindings.
 
-warpgroups      products of float16 and bfloat16 by warpgroups, if the target says so ("cuda -arch=sm_90a -wgmma=1")
+warpgroups      products of float16 and bfloat16 by warpgroups, on sm_90a
 tensor_cores    products of float16 and bfloat16 on tensor cores
 tiles           products whose threads each compute a tile in registers
 transpose       copies that permute dimensions, through shared memory
@@ -18,10 +18,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from msgspec.structs import replace
-
 from ....ir import tir
 from ....ir.schedule import Schedule
+from ....ir.warpgroups import ARCHITECTURE as WITH_WARPGROUPS
 from ...rules import Choice, Decision, Recipe, Rules, derive
 from ...rules.nest import Declined, Nest
 from ...rules.recipe import function_in
@@ -39,8 +38,8 @@ from .warpgroups import choose_warpgroups
 _ONE_THREAD = "one thread"
 
 
-def rules_for(arch: str, has_warpgroups: bool = False) -> Rules:
-    """Return the rules for an architecture ("sm_80"); with `has_warpgroups`, also that of products by warpgroups."""
+def rules_for(arch: str) -> Rules:
+    """Return the rules for an architecture ("sm_80")."""
     number = ARCHITECTURES[arch].number
 
     def rule(name: str, step: str, choose: Callable[..., dict[str, Any]], *more: Any) -> Callable[[Nest], Choice]:
@@ -52,7 +51,7 @@ def rules_for(arch: str, has_warpgroups: bool = False) -> Rules:
         "transpose": rule("transpose", "transpose_shared", choose_transpose),
         "columns": rule("columns", "warp_columns", choose_columns),
     }
-    if has_warpgroups:
+    if arch == WITH_WARPGROUPS:
         single = {"warpgroups": rule("warpgroups", "warpgroup_tiles", choose_warpgroups), **single}
     products = tuple([name for name in ("warpgroups", "tensor cores", "tiles") if name in single])
     return Rules(
@@ -89,9 +88,8 @@ def _elements(group: Sequence[Nest], shared: int) -> Choice:
     )
 
 
-def derive_for_gpu(func: tir.PrimFunc, arch: str, has_warpgroups: bool = False) -> Recipe:
-    """Return the default schedule of `func`, a function without thread bindings; it binds all code to threads. See `rules_for` for
-    `has_warpgroups`.
+def derive_for_gpu(func: tir.PrimFunc, arch: str) -> Recipe:
+    """Return the default schedule of `func`, a function without thread bindings; it binds all code to threads.
 
     The rules also choose the scopes of its buffers, unless it has fragments of tensor cores.
     """
@@ -102,17 +100,13 @@ def derive_for_gpu(func: tir.PrimFunc, arch: str, has_warpgroups: bool = False) 
         schedule.apply("single_thread", **({"together": True} if is_root(root) else {}))
         return Recipe(function_in(schedule), (Decision("root", _ONE_THREAD, ()),), schedule)
     first = ("own_memory",) if needs_own_memory(root.block) else ()
-    return derive(func, rules_for(arch, has_warpgroups), first)
+    return derive(func, rules_for(arch), first)
 
 
-def bind_threads(
-    func: tir.PrimFunc, arch: str, has_warpgroups: bool = False
-) -> tuple[tir.PrimFunc, tuple[Decision, ...]]:
-    """Apply the default schedule to `func`, a function without thread bindings; return the result and the decisions of the rules. See
-    `rules_for` for `has_warpgroups`.
+def bind_threads(func: tir.PrimFunc, arch: str) -> tuple[tir.PrimFunc, tuple[Decision, ...]]:
+    """Apply the default schedule to `func`, a function without thread bindings; return the result and the decisions of the rules.
 
-    Its arguments may not overlap then (`tir.noalias`).
+    Its arguments may not overlap then, except that element-wise kernels may write what they read.
     """
-    recipe = derive_for_gpu(func, arch, has_warpgroups)
-    attrs = {**recipe.function.attrs, "tir.noalias": tir.IntImm("bool", 1)}
-    return replace(recipe.function, attrs=attrs), recipe.decisions
+    recipe = derive_for_gpu(func, arch)
+    return recipe.function, recipe.decisions
