@@ -117,7 +117,7 @@ def _steps(stmt: tir.BlockRealize, inner: Sequence[tir.For], threads: Sequence[t
     own = [_scalar(f"{element.buffer.name}_partial", element.dtype) for element in combine.elements]
     totals = [_scalar(f"{element.buffer.name}_total", element.dtype) for element in combine.elements]
     mine = tuple([_value(part, block) for part in own])
-    value = _stored(own, combine.together(mine, combine.values), block)
+    value = _combined(own, mine, combine, block)
     first = replace(stmt, block=replace(block, init=None, body=value, reads=(), writes=()))
     for loop in reversed(inner):
         first = replace(loop, body=first)
@@ -144,6 +144,45 @@ def _steps(stmt: tir.BlockRealize, inner: Sequence[tir.For], threads: Sequence[t
 
 def _value(part: tir.Buffer, block: tir.Block) -> tir.BufferLoad:
     return tir.BufferLoad(part.dtype, part, (_ZERO,), span=block.body.span)
+
+
+def _combined(own: Sequence[tir.Buffer], mine: Values, combine: _Combiner, block: tir.Block) -> tir.Stmt:
+    """Return the statement that combines the values of `own` memory, `mine`, with new ones.
+
+    Values that are needed in any case are computed in advance: choices among them need no branches then, which would keep the loads of
+    later iterations waiting.
+    """
+    if len(own) == 1:
+        return _stored(own, combine.together(mine, combine.values), block)
+    before = tuple([tir.Var(part.dtype, f"own_{part.name}") for part in own])
+    news = tuple([tir.Var(value.dtype, f"new_{part.name}") for part, value in zip(own, combine.values, strict=True)])
+    results = combine.together(before, news)
+    needed = set(before).union(*map(_needed, results))
+    bound = dict(zip((*before, *news), (*mine, *combine.values), strict=True))
+    late = {var: value for var, value in bound.items() if var not in needed}
+    body = _stored(own, tuple([substitute(result, late) for result in results]), block)
+    for var in reversed([var for var in bound if var in needed]):
+        body = tir.LetStmt(var, bound[var], body)
+    return body
+
+
+def _needed(expr: tir.PrimExpr) -> set[tir.Var]:
+    """Return the variables that `expr` needs in any case, whatever its comparisons and choices give."""
+    match expr:
+        case tir.Var():
+            return {expr}
+        case tir.And() | tir.Or():
+            return _needed(expr.a)
+        case tir.Select():
+            return _needed(expr.condition) | (_needed(expr.true_value) & _needed(expr.false_value))
+        case tir.BinaryOp():
+            return _needed(expr.a) | _needed(expr.b)
+        case tir.Cast():
+            return _needed(expr.value)
+        case tir.Not():
+            return _needed(expr.a)
+        case _:
+            return set()
 
 
 def _stored(parts: Sequence[tir.Buffer], values: Values, block: tir.Block) -> tir.Stmt:
