@@ -9,9 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 import tvms
+from tvms.codegen.build import Settings, prepare
+from tvms.codegen.default_schedules import default_schedules
+from tvms.codegen.gpu.estimate import estimate
+from tvms.codegen.gpu.program import build_program
+from tvms.codegen.target import get_target
 from tvms.ir import interp
 from tvms.ir.base import IRModule
 from tvms.ir.schedule import Schedule
+from tvms.ir.schedule.apply import apply_schedules
 
 EACH = "cuda -arch=sm_80 -simulate=each"
 SHARED = """
@@ -39,6 +45,11 @@ LOWEST_LEAST = {
     "first": "int32", "init": "-1", "start": 'T.max_value("{dtype}")',
     "update": "T.Select(V[vi] < A[vi, vk] or V[vi] == A[vi, vk] and I[vi] < vk, I[vi], vk)",
     "value": "T.Select(V[vi] < A[vi, vk], V[vi], A[vi, vk])",
+}  # fmt: skip
+LOWEST_GREATEST = {
+    "first": "int32", "init": "-1", "start": 'T.min_value("{dtype}")',
+    "update": "T.Select(V[vi] > A[vi, vk] or V[vi] == A[vi, vk] and I[vi] < vk, I[vi], vk)",
+    "value": "T.Select(V[vi] > A[vi, vk], V[vi], A[vi, vk])",
 }  # fmt: skip
 SUMS = {
     "first": "float32", "init": "T.float32(0)", "start": "T.{dtype}(0)", "update": 'I[vi] + T.Cast("float32", A[vi, vk])',
@@ -122,6 +133,7 @@ I.ir_module M:
     [
         ((5, 300), 1, "float32"), ((3, 300), 1, "float16"), ((300, 40), 0, "float32"), ((4, 70, 3), 1, "float32"),
         ((9, 300), 1, "int32"), ((1, 70), 1, "float32"), ((6, 5), 1, "float32"), ((500,), 0, "float32"),
+        ((131, 70), 0, "float32"), ((3, 100, 45), 1, "float32"), ((200, 33), 0, "float16"), ((64, 2600), 0, "int32"),
     ],
 )  # fmt: skip
 def test_the_default_rule_for_argmax(operator: str, shape: tuple[int, ...], axis: int, dtype: str) -> None:
@@ -135,6 +147,116 @@ def test_the_default_rule_for_argmax(operator: str, shape: tuple[int, ...], axis
     found = tvms.relax.VirtualMachine(tvms.compile(module, EACH), tvms.cpu())["main"](x)
     np.testing.assert_array_equal(
         np.asarray(found.numpy() if hasattr(found, "numpy") else found), getattr(np, operator)(x, axis=axis)
+    )
+
+
+def test_symbolic_columns_are_shared() -> None:
+    module = tvms.parse(GRAPH.format(shape='("n", "m")', axis=0, dtype="float32", operator="argmax"))
+    machine = tvms.relax.VirtualMachine(tvms.compile(module, EACH), tvms.cpu())
+    for shape in ((70, 33), (300, 5)):
+        x = np.random.default_rng(0).integers(-4, 4, shape).astype(np.float32)
+        np.testing.assert_array_equal(machine["main"](x).numpy(), np.argmax(x, axis=0))
+
+
+COLUMNS = """#tvms 1
+I.ir_module M:
+    T.prim_func f(A: T.Buffer((2, {m}, {n}), "{dtype}"), I: T.Buffer((2, {n}), "{first}"), V: T.Buffer((2, {n}), "{dtype}")):
+        for h, i, k in T.grid(2, {n}, {m}):
+            with T.block("both"):
+                vh, vi, vk = T.axis.remap("SSR", [h, i, k])
+                with T.init():
+                    I[vh, vi] = {init}
+                    V[vh, vi] = {start}
+                v_i: T.{first} = {update}
+                v_v: T.{dtype} = {value}
+                I[vh, vi] = v_i
+                V[vh, vi] = v_v
+"""
+COLUMN_SCHEDULE = """
+    S.schedule columns(f):
+        both = S.get_block("both")
+        S.several_results(both, threads={threads}, columns={columns})
+"""
+
+
+def columns_of(form: dict[str, str], dtype: str, m: int, n: int) -> str:
+    text = COLUMNS
+    for name, part in form.items():
+        text = text.replace(f"{{{name}}}", part.replace("vi, vk]", "vh, vk, vi]").replace("[vi]", "[vh, vi]"))
+    return text.replace("{dtype}", dtype).format(m=m, n=n)
+
+
+@pytest.mark.parametrize(("form", "dtype"), [(LOWEST_GREATEST, "int32"), (LOWEST_LEAST, "int32"), (SUMS, "float32")])
+@pytest.mark.parametrize(
+    ("m", "n", "threads", "columns"),
+    [(96, 64, 32, 32), (70, 37, 16, 8), (131, 33, 4, 32), (5, 3, 8, 2), (300, 9, 128, 4)],
+)
+def test_a_block_reduces_neighboring_columns(
+    form: dict[str, str], dtype: str, m: int, n: int, threads: int, columns: int
+) -> None:
+    """Of equal values, the first one wins as in the loops without a schedule, also if the scheduled loops run in order."""
+    text = columns_of(form, dtype, m, n)
+    plain, scheduled = tvms.parse(text), tvms.parse(text + COLUMN_SCHEDULE.format(threads=threads, columns=columns))
+    random = np.random.default_rng(m)
+    a = random.integers(-2, 3, (2, m, n)).astype(dtype)
+    a[:, :, 0] = a[:, :1, 0]
+    arguments = [a, np.zeros((2, n), form["first"]), np.zeros((2, n), dtype)]
+    expected = check(plain, arguments)
+    for right, mine in zip(expected, check(scheduled, arguments), strict=True):
+        np.testing.assert_array_equal(mine, right)
+    in_order = [value.copy() for value in arguments]
+    interp.run(apply_schedules(scheduled, "cuda"), "f", in_order)
+    for right, mine in zip(expected, in_order, strict=True):
+        np.testing.assert_array_equal(mine, right)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "m", "n", "knobs"),
+    [
+        ("int32", 4096, 4096, "threads=32, columns=32"), ("int32", 65536, 64, "threads=128, columns=8"),
+        ("int16", 65536, 64, "threads=64, columns=16"), ("int32", 64, 30000, "threads=8, columns=32"),
+        ("int32", 4096, 4, "threads=256"), ("int32", 40, 4096, "threads=1"), ("int32", 128, 1 << 18, "threads=1"),
+    ],
+)  # fmt: skip
+def test_the_default_rule_divides_columns(dtype: str, m: int, n: int, knobs: str) -> None:
+    """Narrow blocks, of at least 32 contiguous bytes, for few results, and fewer threads for many or short columns; none where each
+    result can have a thread or the columns are too short.
+    """
+    module = tvms.parse(columns_of(LOWEST_GREATEST, dtype, m, n))
+    text = default_schedules(module, get_target("cuda -arch=sm_80"))["f"].text
+    assert text is not None
+    assert f"S.several_results(both, {knobs})" in text.script()
+
+
+def test_divided_columns_are_estimated_to_be_faster() -> None:
+    target, seconds = get_target("cuda -arch=sm_80"), []
+    for schedule in ("", COLUMN_SCHEDULE.format(threads=1, columns=1), COLUMN_SCHEDULE.format(threads=256, columns=1)):
+        module = tvms.parse(columns_of(LOWEST_GREATEST, "int32", 4096, 4096) + schedule)
+        seconds.append(estimate(build_program(prepare(module, target), target, Settings()), target).seconds)
+    assert seconds[0] < min(seconds[1:]) / 2
+
+
+@pytest.mark.parametrize("operator", ["argmax", "argmin"])
+def test_threads_combine_without_branches(operator: str) -> None:
+    """The loop of a thread has no branch but its end, so that elements of later iterations are loaded in advance."""
+    module = tvms.parse(GRAPH.format(shape=(16384, 16384), axis=0, dtype="float32", operator=operator))
+    target = get_target("cuda -arch=sm_80")
+    code = build_program(prepare(module, target), target, Settings()).llvm
+    loop, end, _ = code.partition("@llvm.nvvm.")[2].partition("store i64")
+    assert end
+    assert loop.count("load float, ptr addrspace(1)") > 1
+    assert loop.count("br i1") == 1
+
+
+def test_a_block_has_no_more_than_1024_threads() -> None:
+    text = columns_of(SUMS, "float32", 64, 64) + COLUMN_SCHEDULE.format(threads=64, columns=32)
+    with pytest.raises(tvms.TvmsError) as caught:
+        tvms.compile(tvms.parse(text), EACH)
+    first = caught.value.diagnostics[0]
+    assert (first.code, first.message, first.help) == (
+        "E0594",
+        "argument 3, 'columns' to several_results: block 'both' can be computed with at most 16 columns of 64 threads, got 32",
+        "choose a value in the range",
     )
 
 

@@ -3,6 +3,9 @@
 for i, k in T.grid(n, 1000):                     for i in blocks:
     I[i], V[i] = the better of                       for ko in range(4), tx in 256 threads:  k = ko * 256 + tx
         (I[i], V[i]) and (k, A[i, k])      →             the better of two pairs; the threads combine theirs at the end
+
+Where neighboring results belong to neighboring columns, as in an argmax along axis 0, a block of threads has several of them, so that
+the reads of a warp are neighbors: its threads are `tx in 32, ty in 32`, for `i = bx * 32 + tx` and `k = ko * 32 + ty`.
 """
 
 from __future__ import annotations
@@ -17,23 +20,32 @@ from msgspec.structs import replace
 
 from ....ir import make, tir
 from ....ir.analysis.update import Update, is_choice, key_of
+from ....ir.dtype import parse_dtype
 from ....ir.equal import structural_equal
 from ....ir.schedule.analysis.reductions import Reduction, reduction_of
 from ....ir.schedule.arguments import Block, Integer
-from ....ir.schedule.conditions import Refused
+from ....ir.schedule.conditions import KNOB, Refused, name_of
 from ....ir.schedule.declaration import Knob, composite
 from ....ir.schedule.program import Program
 from ....ir.visit import walk
+from ...rules.build import below, ceil_divide, is_multiple, plus, times
 from ...rules.nest import Axis, Declined, axes_of, check_own_elements, check_plain, plain_loops
 from ...rules.site import APPLIES, Site
 from ...rules.strides import step_along
-from ..architectures import WARP
+from ..architectures import MOST_THREADS, WARP
+from ..transactions import SECTOR_BYTES
 from .elements import THREADS
-from .grid import BLOCK_X, X, bound, unravel
+from .grid import BLOCK_X, X, Y, all_of, bound, unravel
+from .product import ENOUGH_BLOCKS
 
-_MOST_THREADS = 256
+_MOST_OF_ROW = 256
+"""Greatest number of threads for a result whose elements are contiguous; also the assumed size of a symbolic axis."""
 _MANY = 40_960
 """Number of results that occupy a GPU with a thread for each."""
+_RESIDENT = 1 << 18
+"""Number of threads that a large GPU executes at a time."""
+_FEWEST_THREADS = 8
+"""Number of threads for each result that share columns at least."""
 
 
 class _Tuples(Struct, frozen=True, eq=False):
@@ -57,38 +69,63 @@ class _Tuples(Struct, frozen=True, eq=False):
 def choose_several(stmt: tir.Stmt) -> dict[str, Any]:
     """Return the knobs of `several_results`; Declined if `stmt` is not a reduction to several values."""
     found = _read(stmt)
-    last = found.reduced[-1]
-    count = prod(axis.size or _MOST_THREADS for axis in found.spatial)
-    depth = last.size or _MOST_THREADS
-    neighbors = found.spatial[-1:]
-    is_contiguous = any(step_along(load, last.var) == 1 for load in found.loads)
-    are_columns = not is_contiguous and any(
-        step_along(load, axis.var) == 1 for axis in neighbors for load in found.loads
-    )
-    if not found.has_any_order or depth < 2 * WARP or (are_columns and count >= WARP) or count >= _MANY:
+    count = prod(axis.size or _MOST_OF_ROW for axis in found.spatial)
+    depth = found.reduced[-1].size or _MOST_OF_ROW
+    bytes_read = _bytes_of_columns(found) if count >= WARP else 0
+    if not found.has_any_order or depth < 2 * WARP or count >= (_RESIDENT if bytes_read else _MANY):
         return {"threads": 1}
-    return {"threads": max(WARP, min(_MOST_THREADS, 1 << (depth // 2).bit_length() - 1))}
+    if not bytes_read:
+        return {"threads": max(WARP, min(_MOST_OF_ROW, _power(depth // 2)))}
+    columns = WARP
+    while columns * bytes_read > SECTOR_BYTES and count < ENOUGH_BLOCKS * columns:
+        columns //= 2
+    useful = min(depth // 4, max(_FEWEST_THREADS, _RESIDENT // count))
+    return {"threads": min(MOST_THREADS // columns, _power(useful)), "columns": columns}
+
+
+def _bytes_of_columns(found: _Tuples) -> int:
+    """Return the bytes of the least element that neighboring results read from neighboring columns; 0 if they do not."""
+    own, last = found.reduced[-1].var, found.spatial[-1].var
+    read = [load for load in found.loads if step_along(load, last) != 0]
+    if any(step_along(load, own) == 1 for load in read):
+        return 0
+    return min((parse_dtype(load.dtype).bytes for load in read if step_along(load, last) == 1), default=0)
+
+
+def _power(number: int) -> int:
+    """Return the greatest power of two that is at most `number`."""
+    return 1 << number.bit_length() - 1
 
 
 @composite(
     requires=(APPLIES,),
-    knobs={"threads": Knob("the number of threads that compute a result together", 1, 1024, is_power=True)},
-)
-def several_results(program: Program, block: Block, *, threads: Integer) -> None:
+    knobs={
+        "threads": Knob("the number of threads that compute a result together", 1, 1024, is_power=True),
+        "columns": Knob(
+            "the number of neighboring results of a block, if several threads compute each; at most 1024 threads in all",
+            1, 32, is_power=True,
+        ),
+    },
+)  # fmt: skip
+def several_results(program: Program, block: Block, *, threads: Integer, columns: Integer = 1) -> None:
     """Compute a reduction to several values, such as an argmax, with `threads` threads for each result.
 
     `for i, k: c[i], d[i] = f((c[i], d[i]), a[i, k])` becomes a kernel with a block of threads for each i, whose threads reduce every
-    `threads`-th element, and combine their values at the end. With one thread for each result, it reduces in order.
+    `threads`-th element, and combine their values at the end. With `columns`, a block computes that many neighboring results, and its
+    reads are coalesced if they are columns: `a[k, i]`. With one thread for each result, it reduces in order.
 
     Preserves: the result, since several threads only share a reduction that is the same in any order; but for the order of sums.
     """
+    if threads * columns > MOST_THREADS:
+        most = f"at most {MOST_THREADS // threads} columns of {threads} threads"
+        raise KNOB.refuse(f"{name_of(block)} can be computed with {most}, got {columns}", argument="columns")
     site = Site(program, [block])
 
     def kernel() -> tir.Stmt:
         found = _read(site.parts[0])
         if threads > 1 and not found.has_any_order:
             raise Declined("the result of its reduction depends on the order")
-        return _together(found, threads) if threads > 1 else _apart(found)
+        return _together(found, threads, columns) if threads > 1 else _apart(found)
 
     site.replace(site.build(kernel))
 
@@ -150,23 +187,30 @@ def _count(axes: list[Axis]) -> tir.PrimExpr:
     return reduce(make.mul, [make.cast(axis.extent, "int64") for axis in axes], tir.IntImm("int64", 1))
 
 
-def _together(found: _Tuples, threads: int) -> tir.Stmt:
-    """Return the kernel with a block of threads for each result."""
-    bx, tx = tir.Var("int64", "bx"), tir.Var("int64", "tx")
+def _together(found: _Tuples, threads: int, columns: int) -> tir.Stmt:
+    """Return the kernel with a block of threads for `columns` results, `threads` for each.
+
+    The threads of a result are the innermost loop, so that the loops reduce in order.
+    """
+    bx, column, member = tir.Var("int64", "bx"), tir.Var("int64", "tx"), tir.Var("int64", "ty" if columns > 1 else "tx")
     *outer, last = found.reduced
     loops = {axis.var: tir.Var(axis.var.dtype, axis.var.name) for axis in outer}
-    step, size = tir.Var("int64", f"{last.var.name}_step"), tir.IntImm("int64", threads)
-    extent = make.cast(last.extent, "int64")
-    place = make.add(make.mul(step, size), tx)
-    is_ragged = last.size is None or last.size % threads != 0
-    values = {**unravel(bx, found.spatial), **loops, last.var: make.cast(place, last.var.dtype)}
-    predicate = make.less(place, extent) if is_ragged else tir.IntImm("bool", 1)
+    step = tir.Var("int64", f"{last.var.name}_step")
+    count, extent = _count(found.spatial), make.cast(last.extent, "int64")
+    number = plus(times(bx, columns), column) if columns > 1 else bx
+    place = make.add(make.mul(step, tir.IntImm("int64", threads)), member)
+    values = {**unravel(number, found.spatial), **loops, last.var: make.cast(place, last.var.dtype)}
+    bounds = ((number, count, columns), (place, extent, threads))
+    inside = all_of([below(index, size) for index, size, part in bounds if not is_multiple(size, part)])
+    predicate = tir.IntImm("bool", 1) if inside is None else inside
     realize = replace(found.realize, iter_values=_values(found, values), predicate=predicate)
-    stmt: tir.Stmt = bound(X, threads, tx, realize)
-    stmt = _loop(step, make.floordiv(make.add(extent, tir.IntImm("int64", threads - 1)), size), stmt)
+    stmt: tir.Stmt = bound(Y if columns > 1 else X, threads, member, realize)
+    stmt = _loop(step, ceil_divide(extent, threads), stmt)
     for axis in reversed(outer):
         stmt = _loop(loops[axis.var], axis.extent, stmt)
-    return bound(BLOCK_X, _count(found.spatial), bx, stmt)
+    if columns > 1:
+        stmt = bound(X, columns, column, stmt)
+    return bound(BLOCK_X, ceil_divide(count, columns), bx, stmt)
 
 
 def _apart(found: _Tuples) -> tir.Stmt:

@@ -487,11 +487,12 @@ class PrimitiveMethods:
 
         Preserves: the result, bit for bit.
         """
-    def several_results(self, block: tvms.ir.schedule.handles.BlockRV | builtins.str, *, threads: builtins.int | tvms.ir.tir.PrimExpr) -> None:
+    def several_results(self, block: tvms.ir.schedule.handles.BlockRV | builtins.str, *, threads: builtins.int | tvms.ir.tir.PrimExpr, columns: builtins.int | tvms.ir.tir.PrimExpr = 1) -> None:
         """Compute a reduction to several values, such as an argmax, with `threads` threads for each result.
 
         `for i, k: c[i], d[i] = f((c[i], d[i]), a[i, k])` becomes a kernel with a block of threads for each i, whose threads reduce every
-        `threads`-th element, and combine their values at the end. With one thread for each result, it reduces in order.
+        `threads`-th element, and combine their values at the end. With `columns`, a block computes that many neighboring results, and its
+        reads are coalesced if they are columns: `a[k, i]`. With one thread for each result, it reduces in order.
 
         Preserves: the result, since several threads only share a reduction that is the same in any order; but for the order of sums.
         """
@@ -520,7 +521,7 @@ class PrimitiveMethods:
 
         Preserves: the result, bit for bit.
         """
-    def warpgroup_tiles(self, block: tvms.ir.schedule.handles.BlockRV | builtins.str, *, epilogue: collections.abc.Sequence[tvms.ir.schedule.handles.BlockRV | builtins.str] = ..., rows: builtins.int | tvms.ir.tir.PrimExpr, columns: builtins.int | tvms.ir.tir.PrimExpr) -> None:
+    def warpgroup_tiles(self, block: tvms.ir.schedule.handles.BlockRV | builtins.str, *, epilogue: collections.abc.Sequence[tvms.ir.schedule.handles.BlockRV | builtins.str] = ..., warpgroups: builtins.int | tvms.ir.tir.PrimExpr, columns: builtins.int | tvms.ir.tir.PrimExpr) -> None:
         """Compute a product of float16 or bfloat16 by warpgroups (sm_90a): each computes 64 × `columns` of a tile of a block.
 
         `c[i, j] += a[i, k] * b[k, j]` becomes a kernel whose blocks copy parts of A and B to shared memory two steps of 64 ahead, in the
