@@ -40,7 +40,7 @@ def _fused(a: Value, b: Value, c: Value) -> Value:
     try:
         near = float(total)
     except OverflowError:
-        near = math.copysign(math.inf, total)
+        near = math.inf if total > 0 else -math.inf
     if a.dtype.itemsize < 8 and math.isfinite(near) and Fraction(near) != total and _last_bit(near) == 0:
         # round to odd, so that the second rounding sees no false tie
         near = math.nextafter(near, math.copysign(math.inf, total - Fraction(near)))

@@ -181,6 +181,12 @@ def test_fma_rounds_once() -> None:
     assert result[0] == -(2.0**-60)
 
 
+def test_fma_overflows_to_infinity() -> None:
+    a, b, c = (np.array(x, "float64") for x in ([1.7e308, -1.7e308], [3.0, 3.0], [1.0, 1.0]))
+    result = elementwise(lambda *x: intrinsic("fma", *x), "float64", a, b, c, dtypes=["float64"] * 3)
+    np.testing.assert_array_equal(result, [np.inf, -np.inf])
+
+
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_bits(dtype: str, random: np.random.Generator) -> None:
     a, b = samples(dtype, random), samples(dtype, random)
