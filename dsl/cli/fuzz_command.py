@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -26,11 +27,12 @@ SECONDS_BETWEEN_LINES = 5.0
 """Seconds between lines of progress, if there is no bar."""
 
 if TYPE_CHECKING:
-    from ...ir.schedule.text import ScheduleText
+    from ...codegen.rules import Decision
     from ..testing.campaign import Batch, Failure, Total
     from ..testing.laws.artifacts import Damage
     from ..testing.laws.lowering import Lowering
-    from ..testing.laws.recipes import Defaults
+    from ..testing.laws.recipes import Defaults, Derived
+    from ..testing.matrix import Decided
 
 
 def compiled(module: IRModule | Damage | Lowering | Defaults, entry: str) -> Any:
@@ -203,6 +205,10 @@ def _conclude(arguments: argparse.Namespace, total: Total, failure: Failure | No
         say("  " + ", ".join(f"{total.constructs.get(name, 0)} {name}" for name in law.counted))
     if arguments.counts:
         _print_counts(total)
+    if arguments.coverage:
+        from ..testing.coverage import coverage_of
+
+        say("\n".join(["", *coverage_of(arguments.law, total.constructs)]))
     if failure:
         path = _save(arguments, failure)
         _show_failure(failure)
@@ -249,21 +255,41 @@ def _input_file(path: str, argument: str) -> str:
     return f"{path.removesuffix('.tvms')}.{argument}.npy"
 
 
-def _default_schedules(defaults: Defaults) -> list[tuple[ScheduleText, tir.PrimFunc]]:
-    """Return the default schedules of the function `main` for a processor and for a GPU, with the scheduled functions."""
+def _default_schedules(defaults: Defaults) -> list[Derived]:
+    """Return the default schedules of the function `main` for a processor and for a GPU."""
     from ...codegen.gpu.rules import derive_for_gpu
     from ...codegen.gpu.split import has_threads
     from ...codegen.machine import Machine
     from ...codegen.rules import derive, rules_for
+    from ..testing.laws.recipes import Derived
 
     function, number = defaults.module.functions["main"], defaults.number
     assert isinstance(function, tir.PrimFunc)
     vectors, threads = ((16, 16), (32, 16), (64, 32))[number % 3], (1, 2, 64)[number // 3 % 3]
-    machine = Machine(*vectors, 32 << 10, 512 << 10, threads, has_fma=number % 2 == 0, has_byte_dots=vectors[0] > 16)
-    found = [derive(function, rules_for(machine))]
+    caches = (1 << 10, 1 << 10) if number % 4 == 3 else (32 << 10, 512 << 10)
+    machine = Machine(*vectors, *caches, threads, has_fma=number % 2 == 0, has_byte_dots=vectors[0] > 16)
+    found = {"processor": derive(function, rules_for(machine))}
     if not has_threads(function):
-        found.append(derive_for_gpu(function, ("sm_75", "sm_80")[number % 2]))
-    return [(recipe.text("main", "default"), recipe.function) for recipe in found if recipe.schedule is not None]
+        found["GPU"] = derive_for_gpu(function, ("sm_75", "sm_80")[number % 2])
+    return [
+        Derived(
+            kind, tuple(_last_decisions(recipe.decisions)),
+            None if recipe.schedule is None else recipe.text("main", "default"), recipe.function,
+        )
+        for kind, recipe in found.items()
+    ]  # fmt: skip
+
+
+def _last_decisions(decisions: Iterable[Decision]) -> Iterator[Decided]:
+    """Yield the decisions that no other rule follows. Rules whose names say a number of elements are one."""
+    from ..testing.matrix import Decided
+
+    for decision in decisions:
+        rule = decision.rule and re.sub(r"\d+ elements", "several elements", decision.rule).replace(
+            "single_thread", "one thread"
+        )
+        if rule or (decision.declined and decision.declined[0][0] in ("all", "rows")):
+            yield Decided(tuple(decision.block.split(", ")), rule)
 
 
 _LAST = "FlattenSignature"

@@ -243,6 +243,11 @@ def _add_fuzz(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--state", metavar="FILE", help="store the progress in this file, and continue from it")
     parser.add_argument("--counts", action="store_true", help="print how often each construct or primitive occurred")
     parser.add_argument(
+        "--coverage",
+        action="store_true",
+        help="print a table of what the examples contain, and what they lack without a reason",
+    )
+    parser.add_argument(
         "--save",
         metavar="DIR",
         default="tests/cases/regressions",

@@ -123,6 +123,23 @@ def _run_batch(
     return batch
 
 
+def drawn_batch(name: str, seed: int, number: int, size: int, prepare: Callable[[Any], object] | None = None) -> Batch:
+    """Return the counts of the batch that `run_batch` checks, without checking it; `prepare` is called on each example first."""
+    law, batch, met = find_law(name), Batch(number), Counter[str]()
+
+    def count(example: Any) -> None:
+        batch.checked += 1
+        if prepare:
+            prepare(example)
+        found = law.constructs(example)
+        met.update(found if law.counts_all else set(found))
+
+    with _rare_collections():
+        _given(law.examples(None), count, seed * 1_000_003 + number, size)
+    batch.constructs = dict(met)
+    return batch
+
+
 @contextmanager
 def _rare_collections() -> Generator[None]:
     """Let the garbage collector run rarely: examples are trees without cycles, and searching them takes an eighth of the time."""

@@ -164,6 +164,38 @@ def _formula(choose: Choices) -> str:
     return _function({"A": (kind, sizes), "B": (kind, sizes)}, {"P": (kind, sizes)}, [first, last])
 
 
+def _mixed_product(choose: Choices) -> str:
+    """Return a product of halves that is summed in another dtype, as tensor cores do it."""
+    kind, result = choose.pick(("float16", "bfloat16")), choose.pick(("float32", ""))
+    m, n, k = choose.number(16, 20), choose.number(16, 20), choose.pick((16, 17, 24))
+    a, b = ("A[i, k]", "B[k, j]") if not result else (f'T.Cast("{result}", A[i, k])', f'T.Cast("{result}", B[k, j])')
+    result = result or kind
+    sum_ = _Block("product", (("i", m), ("j", n), ("K", k)), "C[i, j]", f"C[i, j] + {a} * {b}", f"T.{result}(0)")
+    return _function({"A": (kind, (m, k)), "B": (kind, (k, n)), "C": (result, (m, n))}, {}, [sum_])
+
+
+def _extremum(choose: Choices) -> str:
+    """Return a search for the place of the greatest or least element of each row; ties go to the lower place."""
+    n, m, sign = choose.number(1, 4), choose.number(17, 70), choose.pick((">", "<"))
+    kind, start = choose.pick(("float32", "int32")), choose.pick(("min_value", "max_value"))
+    nan, number = "V[i] != V[i]", "A[i, k] == A[i, k]"
+    earlier = (
+        f'V[i] {sign} A[i, k] or {nan} and {number} or (V[i] {sign}= A[i, k] or {nan}) and I[i] < T.Cast("int64", k)'
+    )
+    return f"""T.prim_func main(A: T.Buffer(({n}, {m}), "{kind}"), I: T.Buffer(({n},), "int64"), V: T.Buffer(({n},), "{kind}")):
+    for i0, k0 in T.grid({n}, {m}):
+        with T.block("extremum"):
+            i, k = T.axis.remap("SR", [i0, k0])
+            with T.init():
+                I[i] = T.int64(-1)
+                V[i] = T.{start}("{kind}")
+            place: T.int64 = T.Select({earlier}, I[i], T.Cast("int64", k))
+            value: T.{kind} = T.Select(V[i] {sign}= A[i, k] or {nan}, V[i], A[i, k])
+            I[i] = place
+            V[i] = value
+"""
+
+
 _KINDS: tuple[Callable[[Choices], str], ...] = (
-    _product, _product, _product, _matrix_vector, _convolution, _transpose, _softmax, _columns, _formula,
+    _product, _product, _product, _matrix_vector, _convolution, _transpose, _softmax, _columns, _formula, _mixed_product, _extremum,
 )  # fmt: skip

@@ -187,7 +187,8 @@ def _binary(make_binary: Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]) -
 
 def _choice(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
     make_choice = choose.pick((make.if_then_else, make.select))
-    return make_choice(grow("bool"), grow(dtype), grow(dtype))
+    condition = make.call("tir.likely", (grow("bool"),), "bool") if choose.rarely(8) else grow("bool")
+    return make_choice(condition, grow(dtype), grow(dtype))
 
 
 def _cast(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
@@ -250,7 +251,9 @@ def _complement(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
 
 
 def _counted(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
-    return make.cast(make.call("tir.popcount", (grow("int32"),), "int32"), dtype)
+    name = choose.pick(("popcount", "clz", "q_multiply_shift"))
+    more = (grow("int32"), make.const(31), make.const(choose.number(-2, 4))) if name == "q_multiply_shift" else ()
+    return make.cast(make.call(f"tir.{name}", (grow("int32"), *more), "int32"), dtype)
 
 
 def _absolute(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
@@ -266,7 +269,7 @@ def _quotient(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
 
 
 def _rounded(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
-    rounding = choose.pick(("tir.floor", "tir.ceil", "tir.trunc"))
+    rounding = choose.pick(("tir.floor", "tir.ceil", "tir.trunc", "tir.round", "tir.nearbyint"))
     return make.call(rounding, (grow(dtype),), dtype)
 
 

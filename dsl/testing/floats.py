@@ -31,7 +31,7 @@ FUNCTIONS = (
     "exp", "exp2", "exp10", "log", "log2", "log10", "log1p", "tanh", "sigmoid", "erf", "sin", "cos", "tan", "sinh", "cosh", "asin",
     "acos", "atan", "asinh", "acosh", "atanh", "rsqrt",
 )  # fmt: skip
-FUNCTIONS_OF_TWO = ("pow", "atan2", "hypot")
+FUNCTIONS_OF_TWO = ("pow", "atan2", "hypot", "copysign", "nextafter", "fmod")
 UNARY = (
     "abs", "ceil", "floor", "round", "trunc", "negative", "sign", "sqrt", "rsqrt", "square", "exp", "log", "sigmoid", "tanh", "erf",
     "sin", "cos", "atan", "nn.relu", "nn.relu6", "nn.leakyrelu", "nn.silu", "nn.gelu", "nn.selu", "nn.softplus", "isnan", "isinf", "isfinite",
@@ -245,6 +245,11 @@ def _functions(choose: Choices) -> Program:
     values = [f"T.{choose.pick(FUNCTIONS)}({formula.leaf()})" for _ in range(choose.number(2, 4))]
     if choose.rarely(5) and dtype in ("float32", "float64"):
         values.append(f"T.{choose.pick(FUNCTIONS_OF_TWO)}({formula.leaf()}, {formula.leaf()})")
+    if choose.rarely(8):
+        values.append(f"T.ldexp({formula.leaf()}, {choose.number(-30, 30)})")
+    if choose.rarely(8) and dtype in ("float32", "float64"):
+        leaves = ", ".join([formula.leaf() for _ in range(3)])
+        values.append(f'T.call_intrin("{dtype}", "tir.fma", {leaves})')
     return Program(_loops(dtype, values, _size(choose)), "function", is_exact=False, is_simulated=choose.rarely(4))
 
 

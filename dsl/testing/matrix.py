@@ -1,15 +1,20 @@
-"""Tables of how often each primitive was applied to, and refused on, a nest with each feature."""
+"""Tables of how often each primitive, and each rule of default schedules, was applied to, and refused on, a nest with each
+feature.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from ...ir import tir
+from ...ir.base import IRModule
 from ...ir.schedule import LoopRV, Schedule
 from ...ir.schedule.tree import walk_statements
 from ...ir.visit import walk
-from .features import FEATURES, around, features_among
+from .features import FEATURES, around, features_among, features_of
 
 _SIGN = " × "
 _COLUMNS = 8
@@ -28,15 +33,48 @@ def is_cell(name: str) -> bool:
     return _SIGN in name
 
 
-def tables(counts: Mapping[str, int]) -> list[str]:
-    """Return the lines of the matrix in Markdown, a few features per table. A cell is "applied / refused", counted over
-    the steps whose arguments name a nest with the feature.
+RULES: Mapping[str, tuple[str, ...]] = {
+    "processor": ("bands", "matmul", "gemv", "convolution", "transpose", "rows", "argument"),
+    "GPU": (
+        "tensor cores", "tiles", "transpose", "columns", "a block for each row", "a thread for each element", "a thread for several elements",
+        "several results", "one thread",
+    ),
+}  # fmt: skip
+"""The rules of default schedules for each kind of machine, in the order in which they are tried."""
+
+
+class Decided(Struct, frozen=True):
+    """The last decision of the rules about some blocks."""
+
+    blocks: tuple[str, ...]
+    rule: str | None
+    """The rule that was applied; None if the blocks are not scheduled."""
+
+
+def rule_cells(module: IRModule, kind: str, decisions: Iterable[Decided]) -> Iterator[str]:
+    """Yield the cells that the decisions about the function `main` count in: applied for a rule that was applied, and refused for
+    the rules before it. A decision about code without a name of its own counts for the features of the whole function.
+    """
+    function = module.functions["main"]
+    assert isinstance(function, tir.PrimFunc)
+    for decided in decisions:
+        names = {name for name in decided.blocks if name}
+        features = _features_around(function, set(), names) if names else features_of(function)
+        for rule in RULES[kind]:
+            yield from cells(f"{kind}: {rule}", features, is_refused=rule != decided.rule)
+            if rule == decided.rule:
+                break
+
+
+def tables(counts: Mapping[str, int], what: str = "primitive") -> list[str]:
+    """Return the lines of the matrix in Markdown, a few features per table; `what` is the title of the rows. A cell is "applied /
+    refused", counted over the steps whose arguments name a nest with the feature.
     """
     names = sorted({name.partition(_SIGN)[0] for name in counts if is_cell(name)})
     lines: list[str] = []
     for start in range(0, len(FEATURES), _COLUMNS):
         columns = list(FEATURES)[start : start + _COLUMNS]
-        lines += ["", f"| primitive | {' | '.join(columns)} |", "| --- |" + " ---: |" * len(columns)]
+        lines += ["", f"| {what} | {' | '.join(columns)} |", "| --- |" + " ---: |" * len(columns)]
         lines += [f"| `{name}` | {' | '.join([_cell(counts, name, column) for column in columns])} |" for name in names]
     return lines[1:]
 
@@ -59,13 +97,20 @@ def features_of_step(schedule: Schedule, given: Mapping[str, Any]) -> frozenset[
                 asked.add(schedule.get(item))
             elif isinstance(item, str):
                 names.add(item)
+    return _features_around(function, asked, names)
+
+
+def _features_around(function: tir.PrimFunc, asked: set[tir.Stmt], names: set[str]) -> frozenset[str]:
+    """Return the features of the nests that contain some statements, or blocks with some names."""
     body = function.body
     root = body.block if isinstance(body, tir.BlockRealize) else None
     parts = _parts(body if root is None else root.body)
     own = [part for part in parts if any(_is_asked(stmt, asked, names) for stmt in walk_statements(part))]
+    context = around(function, walk(function)) if own else None
     found: set[str] = set()
     for part in own:
-        found |= features_among(walk(part), around(function, walk(function)))
+        assert context is not None
+        found |= features_among(walk(part), context)
     return frozenset(found)
 
 

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+from tvms.codegen.gpu.rules import rules_for as gpu_rules_for
+from tvms.codegen.machine import Machine
+from tvms.codegen.rules import rules_for
 from tvms.dsl.load import parse
 from tvms.ir.base import Op
 from tvms.ir.ops.registry import relax_ops
+from tvms.ir.ops.tir import INTRINSICS
 from tvms.ir.visit import walk
 from tvms.testing.coverage import (
     GRAPH_LAWS,
+    INTRINSIC_LAWS,
+    INTRINSIC_REASONS,
     LAW_REASONS,
     LOOP_LAWS,
     OPERATOR_REASONS,
     PRIMITIVE_REASONS,
     REASONS,
+    RULE_REASONS,
     SCHEDULE_REASONS,
     SHORT_FORMS,
     Gap,
+    coverage_of,
     form_table,
     forms,
     gaps,
 )
 from tvms.testing.features import FEATURES
 from tvms.testing.laws import LAWS
+from tvms.testing.matrix import RULES
 from tvms.testing.operator_calls import CALLS, DTYPES, result_of
 from tvms.testing.steps import CHANGING
 
@@ -47,6 +56,39 @@ def test_a_primitive_without_a_feature_needs_a_reason() -> None:
     assert gaps({"schedule": {**met, "split × while": 0}}) == []
 
 
+def test_an_intrinsic_that_no_law_meets_needs_a_reason() -> None:
+    met = {law: {**dict.fromkeys(ROWS, 1), **{f"op:{name}": 1 for name in INTRINSICS}} for law in INTRINSIC_LAWS}
+    without = {law: {row: count for row, count in counts.items() if row != "op:tir.clz"} for law, counts in met.items()}
+    intrinsics = [gap for gap in gaps(without) if gap.row.startswith("tir.")]
+    assert [str(gap) for gap in intrinsics] == ["any law never met tir.clz"]
+    assert not [gap for gap in gaps(met) if gap.row.startswith("tir.")]
+
+
+def test_a_rule_without_a_feature_needs_a_reason() -> None:
+    cells = [f"{kind}: {rule}" for kind, rules in RULES.items() for rule in rules]
+    met = dict.fromkeys([*cells, *[f"{cell} × {feature}" for cell in cells for feature in FEATURES], *ROWS], 1)
+    assert gaps({"recipes": met}) == []
+    assert gaps({"recipes": {**met, "GPU: tiles × late loop": 0}}) == [Gap("recipes", "GPU: tiles × late loop")]
+    assert gaps({"recipes": {**met, "GPU: tiles × late loop": 0, "GPU: tiles × late loop, refused": 1}}) == []
+    assert gaps({"recipes": {**met, "GPU: tiles": 0, "processor: bands": 0}}) == [Gap("recipes", "GPU: tiles")]
+
+
+def test_rules_have_the_names_and_order_of_the_compiler() -> None:
+    processor, gpu = (
+        tuple(rules.single)
+        for rules in (rules_for(Machine(32, 16, 32 << 10, 512 << 10, 2, True)), gpu_rules_for("sm_80"))
+    )
+    assert RULES["processor"][1 : 1 + len(processor)] == processor
+    assert RULES["GPU"][: len(gpu)] == gpu
+
+
+def test_the_coverage_of_a_law_names_its_gaps() -> None:
+    lines = coverage_of("codegen", {**dict.fromkeys(ROWS, 3), "For": 0})
+    assert "| `While` | 3 |" in lines
+    assert lines[-2:] == ["", "- `For`"]
+    assert coverage_of("format", {}) == ["law 'format' fills no table: its examples are not programs of the IR"]
+
+
 def test_reasons_are_about_what_exists() -> None:
     known = ROWS | {row.rpartition(".")[0] for row in ROWS}
     assert set(REASONS) <= known
@@ -54,6 +96,8 @@ def test_reasons_are_about_what_exists() -> None:
     assert {law for law, _ in LAW_REASONS} | set(LOOP_LAWS) | set(GRAPH_LAWS) <= set(LAWS)
     assert set(SCHEDULE_REASONS) <= set(FEATURES)
     assert set(PRIMITIVE_REASONS) <= set(CHANGING)
+    assert {f"tir.{name}" for name in INTRINSIC_REASONS} <= set(INTRINSICS)
+    assert all(what in (*FEATURES, *RULES[kind]) for kind, what in RULE_REASONS)
     assert {f"relax.{name}" for name in OPERATOR_REASONS} <= set(relax_ops())
     assert {f"relax.{name}" for name in CALLS}.isdisjoint(f"relax.{name}" for name in OPERATOR_REASONS)
 

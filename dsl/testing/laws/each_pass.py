@@ -20,7 +20,7 @@ from ..networks import network_modules
 from ..oracle import Call, Execute, interpreted
 from ..overwriting import overwriting
 from ..smaller import programs_in
-from .law import Law
+from .law import Law, module_constructs
 from .passes import COMPLETE, SUBJECTS, TOGETHER, assert_printed, assert_same, fitting, has_steps, made
 
 _SAMPLE = 4
@@ -136,7 +136,7 @@ def _once(call: Call) -> Call:
 
 
 def _constructs(example: _Example) -> Iterable[str]:
-    return [name for chain in example.chains for name in chain]
+    return (*[name for chain in example.chains for name in chain], *module_constructs(example.module))
 
 
 def _read(source: Source) -> _Example:

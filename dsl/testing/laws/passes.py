@@ -21,7 +21,7 @@ from ..networks import batch_norm, convolution, network_modules, products
 from ..oracle import Execute, assert_equivalent, profiles
 from ..overwriting import overwriting
 from ..smaller import programs_in
-from .law import Law
+from .law import Law, module_constructs
 
 TRAINING = {"DecomposeOpsForInference": False, "DecomposeOpsForTraining": True}
 """Whether batch normalization is in training mode, for passes that assume one."""
@@ -166,7 +166,7 @@ def assert_same(before: IRModule, after: IRModule, names: Iterable[str], steps: 
 
 
 def _constructs(example: _Example) -> Iterable[str]:
-    return example.names
+    return (*example.names, *module_constructs(example.module))
 
 
 def _read(source: Source) -> _Example:

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from hypothesis import strategies as st
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ....ir import tir
@@ -24,6 +24,7 @@ from ....ir.verify import verify
 from ...load import parse, parse_source
 from ..choices import weighted
 from ..computations import computations
+from ..matrix import Decided, rule_cells
 from ..oracle import as_module, assert_equivalent, profiles
 from ..prim_funcs import prim_funcs
 from ..smaller import programs_in
@@ -37,8 +38,26 @@ class Defaults(Struct, frozen=True):
     number: int
 
 
-_Example = tuple[IRModule, int]
-"""A module, and a number that selects the machine, the edits and the inputs."""
+class Derived(Struct, frozen=True):
+    """A default schedule that `execute` returns for `Defaults`."""
+
+    kind: str
+    """The kind of machine, a key of `RULES`."""
+    decisions: tuple[Decided, ...]
+    text: ScheduleText | None
+    """None if nothing is scheduled."""
+    function: tir.PrimFunc
+    """The scheduled function."""
+
+
+class _Example(Struct):
+    module: IRModule
+    number: int
+    """Selects the machine, the edits and the inputs."""
+    met: list[str] = field(default_factory=list[str])
+    """Cells of rules that the last check met."""
+
+
 _OTHERS = frozenset({"E0595", "E0594"})
 """Refusals of knobs that do not fit each other, or the block."""
 _SMALL = 16
@@ -52,13 +71,13 @@ def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
         if file is None
         else programs_in(file, is_loop_level=True)
     )
-    return st.tuples(programs, st.integers(0, 100_000))
+    return st.builds(_Example, programs, st.integers(0, 100_000))
 
 
 def _check(example: _Example, execute: Any) -> None:
-    """Check the texts that `execute` returns for `Defaults`, each with the function that it leads to; edit one of them."""
-    module, number = example
-    found: list[tuple[ScheduleText, tir.PrimFunc]] = execute(Defaults(module, number), "main")
+    """Check the schedules that `execute` returns for `Defaults`, each with the function that it leads to; edit one of them."""
+    module, number = example.module, example.number
+    found = [(schedule.text, schedule.function) for schedule in derive(example, execute) if schedule.text is not None]
     for place, (text, function) in enumerate(found):
         whole = parse(str(replace(module, schedules={text.name: text})), "recipe.tvms")
         (read,) = whole.schedules.values()
@@ -77,6 +96,15 @@ def _check(example: _Example, execute: Any) -> None:
                 continue
             raise
         _compare(module, after, number, edited)
+
+
+def derive(example: _Example, execute: Any) -> list[Derived]:
+    """Return the default schedules of an example, which keeps the cells of rules that they met."""
+    derived: list[Derived] = execute(Defaults(example.module, example.number), "main")
+    example.met = [
+        cell for schedule in derived for cell in rule_cells(example.module, schedule.kind, schedule.decisions)
+    ]
+    return derived
 
 
 def _replayed(module: IRModule, text: ScheduleText) -> IRModule:
@@ -125,7 +153,7 @@ def _other(knob: Knob, value: Any, random: Random) -> Any:
 LAW = Law(
     _examples,
     _check,
-    show=lambda example: str(example[0]),
-    read=lambda source: (parse_source(source), 0),
-    constructs=lambda example: module_constructs(example[0]),
+    show=lambda example: str(example.module),
+    read=lambda source: _Example(parse_source(source), 0),
+    constructs=lambda example: (*module_constructs(example.module), *example.met),
 )

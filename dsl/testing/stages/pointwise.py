@@ -67,8 +67,9 @@ def _stored(kernel: Kernel, store: tir.BufferStore, axes: Sequence[Axis]) -> tir
         variable = tir.Var(dtype, kernel.choose.fresh("t"))
         return tir.LetStmt(variable, store.value, tir.BufferStore(store.buffer, variable, store.indices))
     if axes and kernel.wants("assertion", 12):
+        kind, parts = kernel.choose.pick((("", ()), ("ValueError", ("a size", " is wrong"))))
         message = tir.StringImm("handle", "a size is wrong")
-        return tir.AssertStmt(make.less_equal(kernel.const(0), axes[0].var), message, store)
+        return tir.AssertStmt(make.less_equal(kernel.const(0), axes[0].var), message, store, kind, parts)
     return store
 
 
