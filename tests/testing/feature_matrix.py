@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from tvms.testing.campaign import BATCH, State, drawn_batch
@@ -47,14 +48,18 @@ def draw(folder: Path, count: int) -> None:
     from tvms.dsl.cli.fuzz_command import compiled
     from tvms.testing.laws.recipes import derive
 
+    def prepare(example: Any) -> None:
+        derive(example, compiled)
+
     folder.mkdir(parents=True, exist_ok=True)
     for law in dict.fromkeys((*INTRINSIC_LAWS, *GRAPH_LAWS)):
         state = State(law, count, SEED)
         if (folder / f"{law}.json").exists():
             continue
         for number, start in enumerate(range(0, count, BATCH)):
-            prepare = (lambda example: derive(example, compiled)) if law == "recipes" else None
-            state.total.add(drawn_batch(law, SEED, number, min(BATCH, count - start), prepare))
+            state.total.add(
+                drawn_batch(law, SEED, number, min(BATCH, count - start), prepare if law == "recipes" else None)
+            )
         state.write(folder / f"{law}.json")
 
 
