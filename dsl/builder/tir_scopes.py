@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from msgspec.structs import replace
+
 from ...ir import make, tir
 from ...ir.base import Op, Span, Trivia
 from ...ir.equal import structural_equal
@@ -219,23 +221,32 @@ def let(site: FormUse, v: Var, value: PrimExpr, body: PrimExpr | None = None) ->
 # --- Threads --------------------------------------------------------------------------------------------------
 
 
+ITERATORS = {
+    "DataPar": tir.IterVarType.DATA_PAR, "CommReduce": tir.IterVarType.COMM_REDUCE,
+    "Ordered": tir.IterVarType.ORDERED, "DimInfo": tir.IterVarType.OPAQUE, "Opaque": tir.IterVarType.OPAQUE,
+    "ThreadIndex": tir.IterVarType.THREAD_INDEX, "Unrolled": tir.IterVarType.UNROLLED,
+    "Vectorized": tir.IterVarType.VECTORIZED, "Parallelized": tir.IterVarType.PARALLELIZED,
+    "Tensorized": tir.IterVarType.TENSORIZED,
+}  # fmt: skip
+"""Kinds of iterators, by the names that `T.iter_var` takes."""
+
+
 @form("T.iter_var")
 def iter_var(site: FormUse, v: Any, dom: Any, iter_type: Text, thread_tag: Text) -> tir.IterVar:
     """`T.iter_var(tx, T.Range(0, 128), "ThreadIndex", "threadIdx.x")`: an iterator, for `T.attr`."""
-    kinds = {
-        "DataPar": tir.IterVarType.DATA_PAR, "CommReduce": tir.IterVarType.COMM_REDUCE,
-        "Ordered": tir.IterVarType.ORDERED, "DimInfo": tir.IterVarType.OPAQUE, "Opaque": tir.IterVarType.OPAQUE,
-        "ThreadIndex": tir.IterVarType.THREAD_INDEX, "Unrolled": tir.IterVarType.UNROLLED,
-        "Vectorized": tir.IterVarType.VECTORIZED, "Parallelized": tir.IterVarType.PARALLELIZED,
-        "Tensorized": tir.IterVarType.TENSORIZED,
-    }  # fmt: skip
-    if iter_type not in kinds:
-        message = f"argument 3, 'iter_type' to T.iter_var: expected one of {', '.join(kinds)}, got '{iter_type}'"
+    if iter_type not in ITERATORS:
+        message = f"argument 3, 'iter_type' to T.iter_var: expected one of {', '.join(ITERATORS)}, got '{iter_type}'"
         raise site.error("E0202", message, node=site.argument("iter_type", 2))
     if not isinstance(v, tir.Var | str) or not isinstance(dom, tir.Range | None):
         raise site.error("E0202", "T.iter_var: expected a variable or its name, and a range or None")
     var = tir.Var("int32", v, span=site.span) if isinstance(v, str) else v
-    return tir.IterVar(dom, var, kinds[iter_type], thread_tag, span=site.span)
+    return replace(iterator(var, dom, iter_type, thread_tag), span=site.span)
+
+
+def iterator(v: tir.Var | str, dom: tir.Range | None, iter_type: str, thread_tag: str) -> tir.IterVar:
+    """Return the node of `T.iter_var`, also for calls in Python; the name of a variable becomes one of int32."""
+    var = tir.Var("int32", v) if isinstance(v, str) else v
+    return tir.IterVar(dom, var, ITERATORS[iter_type], thread_tag)
 
 
 @form("T.env_thread")

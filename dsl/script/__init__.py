@@ -332,6 +332,7 @@ _VALUES = {
     "R.prim_value": "relax.PrimValue",
     "R.shape": "relax.ShapeExpr",
     "R.str": "relax.StringImm",
+    "T.iter_var": "dsl.builder.tir_scopes.iterator",
 }
 """Forms that are values, and the functions of `tvms` that make them."""
 ir, tir, relax = Dialect("I", "I"), Dialect("T", "T"), Dialect("R", "R")

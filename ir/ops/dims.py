@@ -201,6 +201,17 @@ def add(a: tir.PrimExpr, b: tir.PrimExpr | int) -> tir.PrimExpr:
     return simplify(tir.Add("int64", a, as_dim(b)))
 
 
+def written_sum(a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
+    """Return `a + b` with the terms in this order, as TVM writes the size of joined tensors; like terms are collected."""
+    atoms, written = _Atoms(), tir.Add("int64", a, b)
+    count = len(_polynomial(a, atoms)) + len(_polynomial(b, atoms))
+    return (
+        written
+        if 0 not in (value_of(a), value_of(b)) and len(_polynomial(written, atoms)) == count
+        else simplify(written)
+    )
+
+
 def subtract(a: tir.PrimExpr, b: tir.PrimExpr | int) -> tir.PrimExpr:
     """Return `a - b`, simplified."""
     return simplify(tir.Sub("int64", a, as_dim(b)))
@@ -227,6 +238,13 @@ def minimum(a: tir.PrimExpr, b: tir.PrimExpr | int) -> tir.PrimExpr:
 
 def maximum(a: tir.PrimExpr, b: tir.PrimExpr | int) -> tir.PrimExpr:
     return simplify(tir.Max("int64", a, as_dim(b)))
+
+
+def size(length: tir.PrimExpr) -> tir.PrimExpr:
+    """Return `max(length, 0)`, or the length if it is not negative because it is a sum or a minimum of sizes."""
+    terms = (length.a, length.b) if isinstance(length, tir.Min) else (length,)
+    bounds = [least(term) for term in terms]
+    return length if all(bound is not None and bound >= 0 for bound in bounds) else maximum(length, 0)
 
 
 def product(dims: Sequence[tir.PrimExpr]) -> tir.PrimExpr:

@@ -47,7 +47,7 @@ def _infer_concat(a: Inference) -> StructInfo:
         return tensor_info(None, dtype, ndim, device)
     total = shapes[0][axis]
     for shape in shapes[1:]:
-        total = d.add(total, shape[axis])
+        total = d.written_sum(total, shape[axis])
     return tensor_info([*shapes[0][:axis], total, *shapes[0][axis + 1 :]], dtype, ndim, device)
 
 
@@ -146,9 +146,15 @@ def _pieces(length: tir.PrimExpr, parts: int | tuple[int, ...]) -> list[tuple[ti
             return [(d.dim(start), d.dim(end - start)) for start, end in pairwise(ends)]
         starts = [d.multiply(size, number) for number in range(parts)]
         return [(start, size) for start in starts[:-1]] + [(starts[-1], d.subtract(length, starts[-1]))]
-    ends = [d.minimum(d.dim(max(index, 0)), length) for index in parts]
-    begins = [d.dim(0), *ends]
-    return [(begin, d.maximum(d.subtract(end, begin), 0)) for begin, end in zip(begins, [*ends, length], strict=True)]
+    begins = [0, *[max(index, 0) for index in parts]]
+    ends = [*[_at_most(index, length) for index in begins[1:]], length]
+    return [(_at_most(begin, length), d.size(d.subtract(end, begin))) for begin, end in zip(begins, ends, strict=True)]
+
+
+def _at_most(index: int, length: tir.PrimExpr) -> tir.PrimExpr:
+    """Return `min(index, length)`, which is `index` where the length is at least that."""
+    shortest = d.least(length)
+    return d.dim(index) if shortest is not None and index <= shortest else d.minimum(d.dim(index), length)
 
 
 def _split(a: Any) -> tuple[te.Tensor, ...]:

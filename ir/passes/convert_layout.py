@@ -15,7 +15,7 @@ from ..ops.layouts import parse_layout
 from ..ops.registry import find
 from ..visit import substitute, walk
 from .layout_orders import Order, identity, is_plain, rearranged
-from .layout_rules import Plan, concat, convolution, find_rule, rank_of
+from .layout_rules import RESIZING, Plan, concat, convolution, find_rule, rank_of, resizing
 from .rewriter import ValueRewriter, forgotten
 from .transform import declare_pass, map_functions
 
@@ -33,7 +33,7 @@ def convert_layout(
     In `{"relax.nn.conv2d": ["NHWC", "OHWI"]}`, a third layout would be that of the result; the default is that of the
     data. Following operators keep the layout if they can; otherwise `R.permute_dims` converts it back. Only dataflow
     blocks are changed. Layouts may split axes, as in `["NCHW4c", "OIHW4o"]`, by `R.layout_transform`, if the axes are
-    known to be multiples of the block size. `layout_cb` gives the desired layouts of each call, instead of
+    known to be multiples of the block size. Resizing of images has one layout. `layout_cb` gives the desired layouts of each call, instead of
     `desired_layouts`.
 
     Raises TvmsError: E0902 if a layout is not valid for its operator.
@@ -55,14 +55,16 @@ def convert_layout(
 def _check(name: str, layouts: Sequence[str]) -> None:
     op = find(name)
     known = {} if op is None else {param.name: param.default for param in op.params}
-    if "kernel_layout" not in known or "transpose" in name:
-        help = "layouts of relax.nn.conv1d, relax.nn.conv2d and relax.nn.conv3d can be changed"
+    is_resizing = name in RESIZING
+    if not is_resizing and ("kernel_layout" not in known or "transpose" in name):
+        help = "layouts of relax.nn.conv1d, relax.nn.conv2d, relax.nn.conv3d and of the operators of R.image can be changed"
         raise error("E0902", f"pass 'ConvertLayout': the layout of '{name}' cannot be changed", help=help)
-    originals = (known["data_layout"], known["kernel_layout"], known["data_layout"])
-    if len(layouts) not in (2, 3) or not all(_is_layout(*pair) for pair in zip(layouts, originals, strict=False)):
-        wanted = (
-            f"give layouts of data and weights, such as ['{originals[0]}', '{originals[1]}'], with the same letters"
-        )
+    originals = ["layout"] if is_resizing else ["data_layout", "kernel_layout", "data_layout"]
+    originals = [known[original] for original in originals]
+    lengths = (1,) if is_resizing else (2, 3)
+    if len(layouts) not in lengths or not all(_is_layout(*pair) for pair in zip(layouts, originals, strict=False)):
+        what, example = ("a layout", originals) if is_resizing else ("layouts of data and weights", originals[:2])
+        wanted = f"give {what}, such as {example}, with the same letters"
         raise error("E0902", f"pass 'ConvertLayout': {list(layouts)} are not layouts of '{name}'", help=wanted)
 
 
@@ -163,7 +165,7 @@ class _Converter(ValueRewriter):
     def _plan(self, call: relax.Call, op: Op) -> Plan | None:
         desired = self._desired(call)
         if op.name in desired:
-            return convolution(call, desired[op.name])
+            return (resizing if op.name in RESIZING else convolution)(call, desired[op.name])
         orders = [self._order(arg) for arg in call.args]
         rule = find_rule(op, orders)
         return None if rule is None else rule(call, orders)

@@ -69,6 +69,15 @@ def convolution(call: relax.Call, desired: Sequence[str]) -> Plan | None:
     return Plan(tuple(args), attrs, (result,)) if all(fits(*value) for value in values) else None
 
 
+def resizing(call: relax.Call, desired: Sequence[str]) -> Plan | None:
+    """Return the plan of an operator on images with the `desired` layout; None if a block size does not divide its axis."""
+    order = _order(call.attrs["layout"], desired[0])
+    if order is None or not fits(call.args[0], order) or not fits(call, order):
+        return None
+    others = (None,) * (len(call.args) - 1)
+    return Plan((order, *others), {**call.attrs, "layout": desired[0]}, (order,))
+
+
 def _order(old: str, new: str) -> Order | None:
     """Return the order between two layouts; None if the first one has split axes."""
     layout = parse_layout(new)
@@ -222,13 +231,14 @@ _PLAIN_ONLY = frozenset(
     + [f"relax.nn.{name}" for name in ("softmax", "log_softmax", "prelu", "batch_norm")]
 )
 """Operators whose rules do not support split axes."""
+RESIZING = ("relax.image.resize2d", "relax.image.resize3d")
 _RULES: Mapping[str, Rule] = {
     **dict.fromkeys(
         [f"relax.nn.{kind}_pool{n}d" for kind in ("max", "avg", "adaptive_avg") for n in (1, 2, 3)], _with_layout
     ),
     **dict.fromkeys(("relax.nn.softmax", "relax.nn.log_softmax", "relax.nn.prelu"), _along_axis),
     **dict.fromkeys([f"relax.{name}" for name in ("sum", "mean", "max", "min", "prod", "variance", "std")], _reduction),
-    **dict.fromkeys(("relax.image.resize2d", "relax.image.resize3d"), _with_layout),
+    **dict.fromkeys(RESIZING, _with_layout),
     "relax.nn.batch_norm": _batch_norm,
     "relax.nn.layer_norm": _layer_norm,
     "relax.expand_dims": _expand_dims,

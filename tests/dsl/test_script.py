@@ -344,3 +344,11 @@ def test_comments_for_tools_are_not_of_the_program() -> None:
     assert "E501" not in text
     assert "# A comment of the program, not of a tool" in text
     assert "# the result" in text
+
+
+def test_iterators_outside_of_texts_are_nodes() -> None:
+    thread = tir.Var("tx", "int32")
+    axis = T.iter_var(thread, tvms.ir.Range(0, 128), "ThreadIndex", "threadIdx.x")
+    assert isinstance(axis, tir.IterVar)
+    assert (axis.var, axis.thread_tag, axis.iter_type) == (thread, "threadIdx.x", tvms.ir.tir.IterVarType.THREAD_INDEX)
+    assert T.iter_var("i", None, "DataPar", "").var.name == "i"

@@ -14,6 +14,7 @@ from tvms.ir.ops import dims
 from tvms.ir.ops.binding import bind
 from tvms.ir.ops.inference import tensor_info
 from tvms.ir.ops.registry import get_op
+from tvms.ir.script import script
 
 N, M = tir.Var("int64", "n"), tir.Var("int64", "m")
 
@@ -191,6 +192,25 @@ def test_branches_keep_what_they_share() -> None:
 )
 def test_dimensions_are_simplified(expr: tir.PrimExpr, expected: str) -> None:
     assert dims.show_one(dims.simplify(expr)) == expected
+
+
+@pytest.mark.parametrize(("parts", "expected"), [
+    ([640], "R.Shape([640, M])"), ([600], "R.Shape([600, M + 40])"),
+    ([700], "R.Shape([T.min(700, M + 640), T.max(M - 60, 0)])"),
+    ([0, 5], "R.Shape([0, 5, M + 635])"), ([9, 5], "R.Shape([9, 0, M + 635])"),
+])  # fmt: skip
+def test_parts_of_a_joined_axis(parts: list[int], expected: str) -> None:
+    """As in TVM, the size of joined tensors has its terms in their order, and sizes are known not to be negative."""
+    size = tir.Var("int64", "M")
+    x, y = (
+        relax.Var(name, struct_info=relax.TensorStructInfo(relax.ShapeExpr((dim,)), "float32", 1))
+        for name, dim in (("x", tir.IntImm("int64", 640)), ("y", size))
+    )
+    joined = tvms.relax.op.concat([x, y], axis=0)
+    assert script(joined.struct_info, "tvms") == 'R.Tensor((640 + M,), "float32")'
+    sizes = [field.shape.values[0] for field in tvms.relax.op.split(joined, parts, axis=0).struct_info.fields]
+    assert script(relax.ShapeStructInfo(tuple(sizes), len(sizes)), "tvms") == expected
+    assert script(tvms.relax.op.concat([y, x, y], axis=0).struct_info, "tvms") == 'R.Tensor((M * 2 + 640,), "float32")'
 
 
 def test_shapes_in_variables_are_kept_where_they_do_not_change() -> None:

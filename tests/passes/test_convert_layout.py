@@ -102,3 +102,37 @@ I.ir_module Module:
     args[0] = args[0][:, :, :4]
     with pytest.raises(tvms.TvmsError, match="E0705"):
         tvms.interpret(new, "main", args)
+
+
+@pytest.mark.parametrize("layout", ["NHWC", "NWHC", "NCHW4c"])
+def test_resizing_of_images_in_a_wanted_layout(layout: str) -> None:
+    module = tvms.parse("""\
+I.ir_module Module:
+    R.function main(x: R.Tensor((2, 4, 5, 6), "float32")):
+        with R.dataflow():
+            a = R.image.resize2d(x, (7, 12))
+            y = R.nn.relu(a)
+            R.output(y)
+        return y
+""")
+    new = get_pass("ConvertLayout", {"relax.image.resize2d": [layout]})(module)
+    assert not tvms.verify(new)
+    assert f'layout="{layout}"' in new.script()
+    x = np.random.default_rng(0).standard_normal((2, 4, 5, 6)).astype("float32")
+    np.testing.assert_allclose(
+        tvms.interpret(new, "main", [x]), tvms.interpret(module, "main", [x]), rtol=1e-5, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize(("name", "layouts", "message", "help"), [
+    ("relax.image.resize2d", ["NHWC", "OHWI"], "['NHWC', 'OHWI'] are not layouts of 'relax.image.resize2d'",
+     "give a layout, such as ['NCHW'], with the same letters"),
+    ("relax.nn.conv2d", ["NHWC"], "['NHWC'] are not layouts of 'relax.nn.conv2d'",
+     "give layouts of data and weights, such as ['NCHW', 'OIHW'], with the same letters"),
+    ("relax.add", ["NHWC"], "the layout of 'relax.add' cannot be changed",
+     "layouts of relax.nn.conv1d, relax.nn.conv2d, relax.nn.conv3d and of the operators of R.image can be changed"),
+])  # fmt: skip
+def test_layouts_that_are_refused(name: str, layouts: list[str], message: str, help: str) -> None:
+    with pytest.raises(tvms.TvmsError) as caught:
+        get_pass("ConvertLayout", {name: layouts})(tvms.parse(TEXT.format(expression="c")))
+    assert str(caught.value) == f"error[E0902]: pass 'ConvertLayout': {message}\n  = help: {help}"

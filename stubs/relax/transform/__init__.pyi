@@ -107,7 +107,7 @@ def ConvertLayout(desired_layouts: collections.abc.Mapping[builtins.str, collect
     In `{"relax.nn.conv2d": ["NHWC", "OHWI"]}`, a third layout would be that of the result; the default is that of the
     data. Following operators keep the layout if they can; otherwise `R.permute_dims` converts it back. Only dataflow
     blocks are changed. Layouts may split axes, as in `["NCHW4c", "OIHW4o"]`, by `R.layout_transform`, if the axes are
-    known to be multiples of the block size. `layout_cb` gives the desired layouts of each call, instead of
+    known to be multiples of the block size. Resizing of images has one layout. `layout_cb` gives the desired layouts of each call, instead of
     `desired_layouts`.
 
     Raises TvmsError: E0902 if a layout is not valid for its operator.
