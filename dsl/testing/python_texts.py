@@ -24,6 +24,8 @@ _DIVISORS = ("2", "3", "-2", "4", "-3", "0x5")
 _BINARY = ("+", "-", "*", "+", "-", "&", "|", "^", "<<", ">>", "//", "%")
 _LOWER = ("&", "|", "^", "<<", ">>")
 """Operators that do not bind more strongly than a shift."""
+_BITS = frozenset("&|^")
+"""Operators that are refused between two comparisons, unless parentheses are around them."""
 _ORDERS = ("<", "<=", ">", ">=", "==", "!=")
 _LOOPS = ("T.serial", "T.unroll", "T.parallel", "T.vectorized")
 """Loops of any kind; the interpreter executes them in order."""
@@ -169,9 +171,10 @@ class _Writer:
         return " ".join(parts)
 
     def comparison(self, size: int) -> str:
-        compared = self.value(size - 1)
-        for _ in range(self.choose.pick((1, 1, 2))):
-            compared += f" {self.choose.pick(_ORDERS)} {self.value(size - 1)}"
+        compared, *others = [self.value(size - 1) for _ in range(self.choose.pick((2, 2, 3)))]
+        for value in others:
+            is_bare = value is not others[-1] and not _BITS.isdisjoint(value)
+            compared += f" {self.choose.pick(_ORDERS)} {f'({value})' if is_bare else value}"
         return f"not {compared}" if self.choose.rarely(4) else compared
 
 
