@@ -177,10 +177,10 @@ def call(graph: Graph) -> None:
         binary(graph)
         return
     x = graph.operand(lambda value: value.dtype == "float32", (4,))
-    if x.dtype == "float32":
-        info = 'R.Tensor((4,), "float32")'
-        name = graph.choose.pick(graph.functions)
-        graph.bind(f"R.call_tir(cls.{name}, ({x.name},), out_sinfo={info})", (4,), "float32")
+    x = x if x.dtype == "float32" else graph.parameter((4,), "float32")
+    info = 'R.Tensor((4,), "float32")'
+    name = graph.choose.pick(graph.functions)
+    graph.bind(f"R.call_tir(cls.{name}, ({x.name},), out_sinfo={info})", (4,), "float32")
 
 
 def matched(graph: Graph) -> None:

@@ -12,7 +12,7 @@ from ...ir.diagnostics import error
 from ..load import parse
 from .choices import Choices
 from .graph import DEFAULT, Graph, GraphOptions, Operator, Shape, Value
-from .graph_operators import OPERATOR_KINDS, OPERATORS, unary
+from .graph_operators import OPERATOR_KINDS, OPERATORS, call, unary
 from .options import check_names
 
 
@@ -30,7 +30,8 @@ def graph_text(
     graph = Graph(choose, functions, options)
     graph.callees = callees
     for _ in range(choose.number(0 if pattern else 1, 2 if pattern else 5)):
-        choose.pick(operators)(graph)
+        operator = call if functions and choose.rarely(4) else choose.pick(operators)
+        operator(graph)
     kept: list[Value] = []
     if pattern is not None:
         kept.append(_contained(graph, pattern))

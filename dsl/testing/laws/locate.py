@@ -2,11 +2,13 @@
 
 One expression of a valid text is broken: an undefined name, an unknown form, an extra index, an unclosed bracket, an
 invalid number or escape, a positional argument after a named one; or the line of one is indented wrongly. The position of
-the first error must be that expression or indentation.
+the error must be that expression or indentation, and nothing else is reported: one mistake is one error, also in a function
+that others call. Only tabs among spaces are told of each line that they are compared with.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
@@ -92,6 +94,18 @@ def _late_positional(text: str, node: Any) -> tuple[str, str, int, int] | None:
     return f"{text[:end]}, 0{text[end:]}", "E0008", end + 2, end + 3
 
 
+def _broken_head(text: str, node: Any) -> tuple[str, str, int, int] | None:
+    """Break the head of a function that `node` names. What is wrong with its callers is not known then."""
+    if (
+        not isinstance(node, syntax.Attribute)
+        or not isinstance(node.value, syntax.Name)
+        or node.value.id not in ("cls", "Module")
+    ):
+        return None
+    head = re.search(rf"^ *\S+ {re.escape(node.attr)}\(", text, re.MULTILINE)
+    return head and (f"{text[: head.end()]}={text[head.end() :]}", "E0008", head.end(), head.end() + 1)
+
+
 def _tabs(text: str, node: Any) -> tuple[str, str, int, int] | None:
     start, width = _indentation(text, node)
     if width == 0 or width % 8:
@@ -116,8 +130,8 @@ def _indentation(text: str, node: Any) -> tuple[int, int]:
 
 
 _MISTAKES: tuple[_Mistake, ...] = (
-    _unknown_name, _unknown_form, _index_too_many, _open_bracket, _invalid_number, _invalid_escape, _late_positional, _tabs,
-    _short_indentation,
+    _unknown_name, _unknown_form, _index_too_many, _open_bracket, _invalid_number, _invalid_escape, _late_positional,
+    _broken_head, _tabs, _short_indentation,
 )  # fmt: skip
 
 
@@ -165,6 +179,9 @@ def _check(example: _Example, execute: Execute) -> None:
     wanted = f"{example.code} at {(example.start, example.end)}"
     is_there = [example.start <= span.start and span.end <= example.end + 1 for span in places]
     assert any(is_there), f"reported: {told}; expected {wanted}"
+    assert len(found) == 1 or {diagnostic.code for diagnostic in found} == {"E0007"}, (
+        f"reported: {told}; expected only {wanted}"
+    )
 
 
 def _constructs(example: _Example) -> Iterable[str]:
