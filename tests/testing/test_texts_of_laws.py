@@ -16,6 +16,7 @@ from tvms.ir.visit import walk
 from tvms.testing.choices import Choices, drawn
 from tvms.testing.details import detailed, details_of
 from tvms.testing.floats import Program
+from tvms.testing.laws import locate
 from tvms.testing.python_texts import PythonText, python_text
 
 FEW = settings(max_examples=30, derandomize=True, deadline=None, database=None, phases=[Phase.generate])
@@ -43,6 +44,22 @@ def test_kinds_with_optional_fields_have_details(kind: type[msgspec.Struct]) -> 
 @given(drawn(python_text))
 def test_a_written_text_is_read_again(example: PythonText) -> None:
     assert PythonText.read(str(example)) == example
+
+
+@FEW
+@given(drawn(python_text))
+def test_a_written_text_is_valid(example: PythonText) -> None:
+    assert parse_source(Source("a.tvms", example.text))
+
+
+def test_a_second_error_breaks_the_law_of_positions() -> None:
+    text = 'T.prim_func f(A: T.Buffer((4,), "float32")):\n    A[0] = nowhere\n    A[1] = nothing\n'
+    start = text.index("nowhere")
+    with pytest.raises(AssertionError) as caught:
+        locate.LAW.check(locate._Example(text, "E0101", start, start + 7), tvms.compile)
+    told = f"E0101 at {(start, start + 7)}"
+    second = text.index("nothing")
+    assert str(caught.value) == f"reported: {told}, E0101 at {(second, second + 7)}; expected only {told}"
 
 
 def test_python_is_the_oracle_of_ranges_and_precedence() -> None:
