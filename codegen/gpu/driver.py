@@ -21,6 +21,7 @@ from ...ir.diagnostics import Diagnostic, Note, TvmsError, error
 from .cuda import Cuda, CudaError, open_cuda
 from .pool import Pool
 from .streams import DeviceStream, stream_number
+from .tensor_maps import Matrix, encode
 
 Array = np.ndarray[Any, Any]
 
@@ -143,6 +144,11 @@ class Driver:
             self._cuda.launch(function.handle, grid, block, parameters, stream, function.shared)
             self._launched.pop(function.name, None)
             self._launched[function.name] = function.span
+
+    def encode(self, matrix: Matrix, function: Function) -> bytes:
+        """Return the tensor map of a matrix that `function` copies from; E0727 if the copy engine cannot read it."""
+        with self._calls(f"describe an array for kernel '{function.name}'", function.span):
+            return encode(matrix)
 
     # --- Streams
 

@@ -12,11 +12,13 @@ from ...ir import tir
 from ...ir.base import Op
 from ...ir.diagnostics import error
 from ...ir.dtype import element_bytes
+from ...ir.tensor_copies import TensorMap, tensor_maps
 from ..runtime.sizes import Frame, Size, Slots, compile_size
 from .architectures import MOST_EXTENT
 from .driver import Driver, Function
 from .kernel import BLOCK_TAGS, THREAD_TAGS, Kernel, Launch, size_of
 from .launch import ParameterPacker, parameters
+from .tensor_maps import Matrix
 
 
 class Running(Struct):
@@ -153,16 +155,28 @@ class _Compiler:
         sizes = {axis.tag: size_of(axis) for axis in kernel.threads}
         block = tuple(sizes.get(tag, 1) for tag in reversed(THREAD_TAGS))
         params = parameters(kernel)
-        slots, packer = [self._known(var) for var in params], ParameterPacker(params)
+        maps = [self._tensor_map(tensor) for tensor in tensor_maps(kernel.body)]
+        slots, packer = [self._known(var) for var in params], ParameterPacker(params, len(maps))
 
         def run(running: Running) -> None:
             blocks = grid(running.frame)
             if 0 not in blocks:
                 values = [running.frame[slot] for slot in slots]
                 function = running.functions[kernel.name]
-                running.driver.launch(function, blocks, block, packer.pack([*values, running.status]))
+                described = [running.driver.encode(matrix(running.frame), function) for matrix in maps]
+                running.driver.launch(function, blocks, block, packer.pack([*values, *described, running.status]))
 
         return run
+
+    def _tensor_map(self, tensor: TensorMap) -> Callable[[Frame], Matrix]:
+        """Return a function that computes the address and the sizes of a matrix."""
+        slot, sizes = self._known(tensor.data), [self._size(size) for size in tensor.sizes]
+
+        def matrix(frame: Frame) -> Matrix:
+            rows, columns, stride = (size(frame) for size in sizes)
+            return Matrix(frame[slot], tensor.dtype, rows, columns, stride, tensor.box_rows)
+
+        return matrix
 
 
 def _grid(kernel: Kernel, slots: Slots) -> Callable[[Frame], tuple[int, ...]]:

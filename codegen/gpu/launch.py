@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from struct import Struct
 from typing import Any
 
+import numpy as np
+
 from ...ir import tir
 from ...ir.dtype import element_bytes
 from ...ir.numpy_dtype import numpy_dtype
 from ...ir.visit import walk
 from .kernel import Kernel
+from .tensor_maps import MAP_ALIGNMENT, MAP_BYTES
 
 _FORMATS = {"int32": "i", "int64": "q", "uint64": "Q"}
 """The formats of integers in `struct`."""
@@ -35,21 +38,21 @@ def parameters(kernel: Kernel) -> tuple[tir.Var, ...]:
     return tuple(var for var in used if var not in defined)
 
 
-def parameter_bytes(params: Sequence[tir.Var]) -> int:
-    """Return the total size of `params` in bytes, each aligned to its size, followed by the address of the status."""
-    return _ends(_sizes(params))[-1]
+def parameter_bytes(params: Sequence[tir.Var], maps: int = 0) -> int:
+    """Return the total size of `params` in bytes, each aligned to its size, followed by tensor maps and the address of the status."""
+    return _ends(_sizes(params, maps))[-1]
 
 
 class ParameterPacker:
-    """Writes the parameters of a kernel, and the address of the status, as the bytes that a launch passes."""
+    """Writes the parameters of a kernel, tensor maps, and the address of the status, as the bytes that a launch passes."""
 
-    def __init__(self, params: Sequence[tir.Var]) -> None:
-        sizes = _sizes(params)
+    def __init__(self, params: Sequence[tir.Var], maps: int = 0) -> None:
+        sizes = _sizes(params, maps)
         ends = _ends(sizes)
         starts = [end - size for end, size in zip(ends, sizes, strict=True)]
         self._gaps = [bytes(start - before) for start, before in zip(starts, [0, *ends], strict=False)]
-        dtypes = [*("uint64" if var.dtype == "handle" else var.dtype for var in params), "uint64"]
-        self._types = [numpy_dtype(dtype).type for dtype in dtypes]
+        dtypes = [*("uint64" if var.dtype == "handle" else var.dtype for var in params), *[""] * maps, "uint64"]
+        self._types = [numpy_dtype(dtype).type if dtype else np.void for dtype in dtypes]
         gaps = [f"{len(gap)}x" * bool(gap) for gap in self._gaps]
         formats = [_FORMATS.get(dtype, "") for dtype in dtypes]
         self._whole = Struct("<" + "".join(map("".join, zip(gaps, formats, strict=True)))) if all(formats) else None
@@ -63,13 +66,15 @@ class ParameterPacker:
         return b"".join([gap + kind(value).tobytes() for gap, kind, value in parts])
 
 
-def _sizes(params: Sequence[tir.Var]) -> list[int]:
-    return [8 if param.dtype == "handle" else element_bytes(param.dtype) for param in params] + [8]
+def _sizes(params: Sequence[tir.Var], maps: int) -> list[int]:
+    sizes = [8 if param.dtype == "handle" else element_bytes(param.dtype) for param in params]
+    return [*sizes, *[MAP_BYTES] * maps, 8]
 
 
 def _ends(sizes: Sequence[int]) -> list[int]:
-    """Return the offsets behind consecutive values that are aligned to their sizes."""
+    """Return the offsets behind consecutive values that are aligned to their sizes, up to that of tensor maps."""
     ends = [0]
     for size in sizes:
-        ends.append(-(-ends[-1] // size) * size + size)
+        part = min(size, MAP_ALIGNMENT)
+        ends.append(-(-ends[-1] // part) * part + size)
     return ends[1:]

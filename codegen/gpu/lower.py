@@ -41,6 +41,7 @@ from .registers import keep_in_registers
 from .rules import bind_threads
 from .simulate import simulate
 from .split import has_threads, means_threads, split_kernels, threads_as_loops
+from .tensor_copies import check_tensor_copies, emulate_tensor_copies
 from .warp_memory import place_warp_memory
 from .warpgroups import check_warpgroups, emulate_warpgroups
 
@@ -89,6 +90,7 @@ def lower_to_kernels(
         kernel = place_warp_memory(expand_plain(kernel))
         check_matrix_units(kernel)
         check_warpgroups(kernel)
+        check_tensor_copies(kernel)
         return kernel
 
     func = with_kernels(split_kernels(func, name), lambda kernel: Launch(lowered(kernel)))
@@ -148,4 +150,9 @@ def _for_target(kernel: Kernel, target: Target) -> tir.Stmt:
     if not target.order:
         has_copies = ARCHITECTURES[target.arch].number >= FIRST_WITH_COPIES
         return Launch(keep_in_registers(copy_asynchronously(kernel) if has_copies else expand_copies(kernel)))
-    return simulate(emulate_warpgroups(emulate_matrix_units(expand_copies(kernel))), target.order == "ascending")
+    return simulate(without_units(kernel), target.order == "ascending")
+
+
+def without_units(kernel: Kernel) -> Kernel:
+    """Return `kernel` with loops of the threads instead of tensor cores, asynchronous copies and barriers in shared memory."""
+    return emulate_warpgroups(emulate_matrix_units(expand_copies(emulate_tensor_copies(kernel))))

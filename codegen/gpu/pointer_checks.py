@@ -32,6 +32,7 @@ from ...ir.matrix_units import (
     product_of,
     texts,
 )
+from ...ir.tensor_copies import COPY, tensor_map_of
 from ...ir.visit import walk
 from ...ir.warpgroups import PRODUCT, ROW, warpgroup_product_of
 from ..lower.bounds import CHECKED_POSITION, Bounds, Safety
@@ -42,7 +43,7 @@ from .matrix_units import ZERO, MemoryRange, over, place_of, plus, rest, times
 from .places import domains_of
 from .warp_memory import lane_number
 
-_OPERATORS = ("ptx_cp_async", "ptx_mma", "ptx_ldmatrix", "mma_fill", "mma_store", PRODUCT, *WHOLE_WARP)
+_OPERATORS = ("ptx_cp_async", "ptx_mma", "ptx_ldmatrix", "mma_fill", "mma_store", PRODUCT, COPY, *WHOLE_WARP)
 _Corner: TypeAlias = tuple[MemoryRange, tir.PrimExpr, int, tir.PrimExpr]
 """An element that an operator reaches: element `index + row * stride` of a place."""
 
@@ -82,7 +83,7 @@ class _Checker(Rewriter):
             "ptx_cp_async": self._copy, "ptx_mma": self._mma, "ptx_ldmatrix": self._ldmatrix, "mma_fill": self._mma_fill,
             "mma_store": self._mma_store, "tvm_fill_fragment": self._fill, "tvm_load_matrix_sync": self._move,
             "tvm_store_matrix_sync": self._move, "tvm_mma_sync": self._mma_sync,
-            PRODUCT: self._of_warpgroup,
+            PRODUCT: self._of_warpgroup, COPY: self._box,
         }  # fmt: skip
 
     def _allocate(self, stmt: tir.Allocate) -> tir.Stmt:
@@ -182,6 +183,16 @@ class _Checker(Rewriter):
             whole = MemoryRange(start.buffer.data, product.dtype, ZERO)
             yield whole, times(over(start.at(0), ROW), ROW), 0, ZERO
             yield whole, plus(times(over(start.at(tile.end), ROW), ROW), ROW - 1), 0, ZERO
+
+    def _box(self, call: tir.Call) -> Iterator[_Corner]:
+        """Yield the ends of the box in shared memory, and of the whole matrix."""
+        tensor = tensor_map_of(call)
+        yield from self._row(place_of(call.args[0], call.args[1], call.dtype), tensor.box_rows * tensor.columns)
+        rows, columns, stride = (make.cast(size, "int64") for size in tensor.sizes)
+        is_empty = make.logical_or(make.equal(rows, ZERO), make.equal(columns, ZERO))
+        last = plus(make.mul(plus(rows, -1), stride), columns, -1)
+        source = place_of(tensor.data, ZERO, call.dtype)
+        yield source, make.if_then_else(is_empty, ZERO, last), 0, ZERO
 
     def _ldmatrix(self, call: tir.Call) -> Iterator[_Corner]:
         """Yield the ends of the elements of a thread and of the row that it addresses, which only the first

@@ -28,16 +28,19 @@ from ...ir.interp.frame import Access, Frame, Observer, Reach, ThreadOrder
 from ...ir.interp.memory import Pointer, View
 from ...ir.interp.threads import thread_number
 from ...ir.matrix_units import WHOLE_WARP, is_fragment_scope, name_of
+from ...ir.tensor_copies import COPY
 from ...ir.visit import walk
 from .architectures import DEFAULT, WARP
 from .kernel import SYNC
 from .lower import lower_to_kernels, with_threads
 from .rules import bind_threads
 from .split import has_threads
-from .warpgroup_order import WarpgroupOrder, is_product
+from .warpgroup_order import WarpgroupOrder, is_box, is_product
 
 _WHOLE_WARP = (*WHOLE_WARP, "ptx_ldmatrix")
 """The operators whose accesses all threads of a warp make together."""
+_NEVER = 1 << 62
+"""More barriers than there are."""
 _DOES: dict[Reach, str] = {"read": "reads", "write": "writes", "update": "atomically changes"}
 
 
@@ -199,6 +202,9 @@ class _Detector(Observer):
         if is_whole and thread % WARP > 1:
             return  # all threads of the warp do the same, and any other thread differs from one of two
         copy = (block, thread, id(memory), start)
+        if name_of(call) == COPY and memory.scope != "global":
+            self._copied(self._event(call, "write", frame), kind, memory, places, _name_in(frame, memory))
+            return
         event = self._event(call, kind, frame, is_whole)
         if is_product(call):
             self._read_by_product(copy, event, memory, places, _name_in(frame, memory))
@@ -210,6 +216,12 @@ class _Detector(Observer):
             event = replace(event, began=self._copies.pop(copy, event.barriers))
         for place in places:
             self._note(event, memory, place, (_name_in(frame, memory), place // size))
+
+    def _copied(self, event: _AccessEvent, kind: Reach, memory: Any, places: range, name: str) -> None:
+        """Note a copy of a box: it conflicts with everything from its begin to the wait for its barrier, and with nothing behind."""
+        event = replace(event, barriers=_NEVER) if kind == "begin" else replace(event, barriers=-1, began=_NEVER)
+        for place in places:
+            self._note(event, memory, place, (name, place // places.step))
 
     def _read_by_product(
         self, key: tuple[int, int, int, int], event: _AccessEvent, memory: Any, places: range, name: str
@@ -246,6 +258,7 @@ class _Detector(Observer):
             element.write is not None
             and event.kind == "read"
             and is_product(event.node)
+            and not is_box(element.write.node)
             and not element.write.meets(event)
         ):
             self.order.check_proxy(element.write, event, named)

@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeAlias
 from ...ir import tir
 from ...ir.base import Node
 from ...ir.diagnostics import Diagnostic, Note
+from ...ir.tensor_copies import COPY
 from ...ir.warpgroups import FENCE, PRODUCT, PROXY, WAIT
 
 _Who: TypeAlias = tuple[int, int]
@@ -110,3 +111,8 @@ class WarpgroupOrder:
 def is_product(node: object) -> bool:
     """Return whether `node` is a product of a warpgroup."""
     return isinstance(node, tir.Call) and getattr(node.op, "name", "") == f"tir.{PRODUCT}"
+
+
+def is_box(node: object) -> bool:
+    """Return whether `node` is a copy of a box, which products see without a fence."""
+    return isinstance(node, tir.Call) and getattr(node.op, "name", "") == f"tir.{COPY}"

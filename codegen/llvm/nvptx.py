@@ -21,12 +21,15 @@ from ...ir.base import Source
 from ...ir.diagnostics import Diagnostic, TvmsError, error
 from ...ir.dtype import element_bytes, lanes_of, with_lanes
 from ...ir.matrix_units import Fragment, fragments_in, is_fragment_scope
+from ...ir.tensor_copies import TensorMap, tensor_maps
 from ...ir.visit import walk
 from ...ir.warpgroups import warpgroup_calls
 from ..gpu.architectures import ARCHITECTURES, LOCAL_BYTES, PARAMETER_BYTES, STATIC_SHARED_BYTES
 from ..gpu.dynamic_memory import DYNAMIC, dynamic_bytes, dynamic_offsets, shared_alignment
 from ..gpu.kernel import THREAD_TAGS, Kernel, constant_memory, scope_of, size_of
 from ..gpu.launch import parameter_bytes
+from ..gpu.tensor_copies import BARRIER_BYTES, barrier_count
+from ..gpu.tensor_maps import MAP_BYTES
 from ..names import local_name, mangle
 from ..target import Target
 from .api import LLVMType, Value, ir
@@ -37,6 +40,7 @@ from .nvptx_intrinsics import NVPTX
 from .operators import number
 from .parallel import KernelEmitter
 from .shared import LLVMModule
+from .tensor_copies import map_parameter
 from .types import I32, I64, POINTER, register_type
 
 SHARED_SPACE = 3
@@ -73,11 +77,15 @@ class DeviceModule(LLVMModule):
     def emit_device(self, kernel: Kernel, params: Sequence[tir.Var]) -> None:
         """Emit the entry of `kernel`, with `params` and the address of the fault status."""
         types = [register_type(param.dtype, param.span) for param in params]
-        size = parameter_bytes(params)
+        maps = tensor_maps(kernel.body)
+        size = parameter_bytes(params, len(maps))
         if size > PARAMETER_BYTES:
             reason = f"kernel '{kernel.name}' has arguments of {size} bytes; the limit is {PARAMETER_BYTES}"
             raise error("E0614", reason, params[-1].span or kernel.body.span, "pass fewer arrays")
-        function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), [*types, POINTER]), mangle(kernel.name))
+        of_maps = [ir.PointerType(ir.ArrayType(ir.IntType(8), MAP_BYTES)) for _ in maps]
+        function = ir.Function(
+            self.module, ir.FunctionType(ir.VoidType(), [*types, *of_maps, POINTER]), mangle(kernel.name)
+        )
         function.calling_convention = "ptx_kernel"
         emitter = DeviceEmitter(self, function, kernel)
         emitter.locate(kernel.body)
@@ -87,6 +95,10 @@ class DeviceModule(LLVMModule):
             emitter.values[param] = value
             if param in constant:
                 value.add_attribute("noalias")
+        described = list(zip(maps, function.args[len(params) : -1], strict=True))
+        for _, value in described:
+            map_parameter(value)
+        emitter.tensor_maps = described
         for axis in kernel.axes:
             emitter.values[axis.var] = emitter.special_register(axis.tag)
         emitter.run(kernel.body)
@@ -132,6 +144,7 @@ class DeviceEmitter(KernelEmitter):
         self._noting = module.noting
         self.builder = _FusingBuilder(self.builder.block)
         self._kernel, self._shared_bytes, self._local_bytes = kernel, 0, 0
+        self.tensor_maps: list[tuple[TensorMap, Value]] = []
         self._dynamic, self._alignment = dynamic_offsets(kernel), shared_alignment(kernel)
 
     @cached_property
@@ -148,6 +161,13 @@ class DeviceEmitter(KernelEmitter):
             stmt.buffer_var: [part.value for part in stmt.extents if isinstance(part, tir.IntImm)] for stmt in found
         }
         return {data: prod(size) for data, size in sizes.items()}
+
+    @cached_property
+    def barriers(self) -> Value:
+        """Return the barriers in shared memory."""
+        size = BARRIER_BYTES * barrier_count(self._kernel)
+        self._shared_bytes += size
+        return self._shared_variable(size)
 
     def special_register(self, tag: str) -> Value:
         """Return the index of this thread or block along an axis."""
@@ -228,12 +248,15 @@ class DeviceEmitter(KernelEmitter):
         return self.stack_memory(ir.ArrayType(ir.IntType(8), size), WIDEST_ACCESS)
 
     def _shared(self, size: int) -> Value:
+        return self.builder.addrspacecast(self._shared_variable(size), POINTER)
+
+    def _shared_variable(self, size: int) -> Value:
         module, kind = self.builder.module, ir.ArrayType(ir.IntType(8), size)
         name = module.get_unique_name(f"{self.function.name}_shared")
         variable = ir.GlobalVariable(module, kind, name, addrspace=SHARED_SPACE)
         variable.linkage, variable.align = "internal", self._alignment
         variable.initializer = ir.Constant(kind, ir.Undefined)
-        return self.builder.addrspacecast(variable, POINTER)
+        return variable
 
     def _of_launch(self, offset: int) -> Value:
         """Return the address at `offset` in dynamic shared memory, whose size the launch gives."""

@@ -18,6 +18,7 @@ from .expressions import ExpressionEmitter, scalar_of
 from .intrinsics import ANY, Intrinsic, Table
 from .matrix_units import MATRIX_UNITS, call_symbol
 from .operators import kind_of, number
+from .tensor_copies import TENSOR_COPIES
 from .types import I32, I64, POINTER
 from .warpgroups import WARPGROUPS
 
@@ -222,6 +223,7 @@ NVPTX: Table = {
     "tir.check": ANY["tir.check"],
     **MATRIX_UNITS,
     **WARPGROUPS,
+    **TENSOR_COPIES,
 }
 """The intrinsics of a GPU. Nothing else may reach LLVM, which aborts the process on intrinsics that NVPTX does not
 have.

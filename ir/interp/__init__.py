@@ -28,6 +28,7 @@ from . import addresses as _addresses  # imported to register the evaluators of 
 from . import calls as _calls
 from . import graph_calls as _graph_calls
 from . import matrix_units as _matrix_units
+from . import tensor_copies as _tensor_copies
 from . import warpgroups as _warpgroups
 from .frame import Observer, ThreadOrder, Tier, World
 from .graph import module_function
@@ -37,7 +38,7 @@ from .scalars import Value
 from .trap import Trap
 
 __all__ = ["Observer", "Recorder", "Trap", "call_prim_func", "run"]
-_ = _addresses, _calls, _graph_calls, _matrix_units, _warpgroups
+_ = _addresses, _calls, _graph_calls, _matrix_units, _tensor_copies, _warpgroups
 
 
 @deep

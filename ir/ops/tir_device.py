@@ -101,9 +101,20 @@ ROWS = (
     ),
     Intrinsic("ptx_arrive_barrier", "barrier_id:index", "void", "opaque", "PTX's `mbarrier.arrive`."),
     Intrinsic(
-        "ptx_arrive_barrier_expect_tx", "barrier_id:index byte_count:index", "void", "opaque", "PTX's `mbarrier.arrive.expect_tx`."
+        "ptx_arrive_barrier_expect_tx", "barrier_id:index byte_count:index predicate:condition=None", "void", "opaque",
+        "PTX's `mbarrier.arrive.expect_tx`; does nothing if predicate is false.",
     ),
-    Intrinsic("ptx_wait_barrier", "barrier_id:index", "void", "opaque", "Wait for a barrier."),
+    Intrinsic(
+        "ptx_wait_barrier", "barrier_id:index parity:index=0", "void", "opaque",
+        "PTX's `mbarrier.try_wait.parity`: all threads of a block wait until the phase of that parity is complete.",
+    ),
+    Intrinsic(
+        "ptx_cp_async_bulk_tensor",
+        "shared_ptr:handle shared_offset:index global_ptr:handle rows:index columns:index stride:index row:index column:index "
+        "box_rows:constant barrier_id:index predicate:condition=None",
+        "first", "opaque",
+        "PTX's `cp.async.bulk.tensor.2d`: start a copy of rows of 128 bytes of a matrix to shared memory, in the layout of the 128-byte swizzle, if predicate is true.",
+    ),
     Intrinsic("dma_copy", "*args:any", "int32", "opaque", "Start a DMA copy.", in_script=False),
     Intrinsic("dma_wait", "*args:any", "int32", "opaque", "Wait for DMA copies.", in_script=False),
     Intrinsic("dma_start_group", "*args:any", "int32", "opaque", "Begin a group of DMA copies.", in_script=False),

@@ -14,6 +14,7 @@ from gpu.fake_pycuda import FakeLibrary, pycuda
 from tvms.codegen.gpu.bindings_cuda import BindingsCuda
 from tvms.codegen.gpu.driver import Driver, use_driver
 from tvms.codegen.gpu.pycuda_cuda import PycudaCuda
+from tvms.codegen.gpu.tensor_maps import use_encoder
 
 
 def _open(package: str, gpu: FakeGpu, monkeypatch: pytest.MonkeyPatch) -> Driver:
@@ -39,11 +40,13 @@ def open_gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., tuple[Fa
         gpu = FakeGpu(memory_limit)
         driver = _open(package, gpu, monkeypatch)
         use_driver(driver)
+        use_encoder(gpu.encode)
         gpus.append(gpu)
         return gpu, driver
 
     yield make
     use_driver(None)
+    use_encoder(None)
     for gpu in gpus:
         gpu.check_end()
 

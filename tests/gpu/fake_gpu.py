@@ -16,12 +16,10 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 from tvms.codegen.gpu.architectures import MOST_EXTENT, MOST_THREADS
-from tvms.codegen.gpu.emulate import emulate_matrix_units
 from tvms.codegen.gpu.kernel import BLOCK_TAGS, Kernel
 from tvms.codegen.gpu.launch import parameters
-from tvms.codegen.gpu.matrix_units import expand_copies
+from tvms.codegen.gpu.lower import without_units
 from tvms.codegen.gpu.simulate import simulate
-from tvms.codegen.gpu.warpgroups import emulate_warpgroups
 from tvms.codegen.llvm.backend import optimize, to_object
 from tvms.codegen.llvm.faults import RECORD_WORDS
 from tvms.codegen.llvm.module import emit_module
@@ -68,9 +66,10 @@ class Function:
         entry = ptx.partition(f".entry {symbol}(")[2].partition(")")[0]
         offset = 0
         self.layout: list[tuple[int, int]] = []
-        for _, bits, count in _PARAMETER.findall(entry):
+        for aligned, bits, count in _PARAMETER.findall(entry):
             size = int(bits) // 8 * int(count or 1)
-            offset = -(-offset // size) * size + size
+            part = int(aligned or size)
+            offset = -(-offset // part) * part + size
             self.layout.append((offset - size, size))
 
 
@@ -241,9 +240,7 @@ class FakeGpu:
                 for axis in kernel.axes
             )
             target = get_target("cuda -simulate=random")
-            body = simulate(
-                emulate_warpgroups(emulate_matrix_units(expand_copies(replace(kernel, axes=axes)))), is_ascending=False
-            )
+            body = simulate(without_units(replace(kernel, axes=axes)), is_ascending=False)
             params: list[tir.Var] = []
             for param in parameters(kernel):
                 params.append(param if c_type(param.dtype) else tir.Var("float32", param.name))
@@ -255,6 +252,27 @@ class FakeGpu:
             call = ctypes.CFUNCTYPE(ctypes.c_int32, *types)
             self._made[kernel, grid] = call(library.addresses["kernel"]), emitted.faults, library
         return self._made[kernel, grid][:2]
+
+    def encode(
+        self,
+        target: Any,
+        kind: int,
+        rank: int,
+        address: Any,
+        sizes: Any,
+        strides: Any,
+        box: Any,
+        steps: Any,
+        *rest: int,
+    ) -> int:
+        """Describe a matrix as `cuTensorMapEncodeTiled` does, which refuses what the copy engine cannot read."""
+        size = {6: 2, 9: 2, 7: 4}[kind]
+        is_valid = rank == 2 and target.value % 64 == 0 and address.value % 16 == 0 and tuple(rest) == (0, 3, 3, 0)
+        is_valid &= strides[0] % 16 == 0 and strides[0] < 1 << 40 and all(1 <= extent <= 1 << 32 for extent in sizes)
+        is_valid &= all(1 <= extent <= 256 for extent in box) and box[0] * size <= 128 and list(steps) == [1, 1]
+        ctypes.memset(target.value, 0xAB, 128)
+        self.asked.append(("encode", list(sizes), strides[0], list(box)))
+        return 0 if is_valid else 1
 
     # --- Streams
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tvms
+from gpu.tensor_copy_programs import BOXES, box
 from gpu.warpgroup_programs import LAYOUTS, array, one_product, product
 from tvms.codegen.gpu.driver import find_driver, why_missing
 from tvms.ir import tir
@@ -68,13 +69,27 @@ def test_tiles_of_warpgroups(hopper: str, n: int, layouts: tuple[str, str], dtyp
     assert np.array_equal(on_gpu(module, hopper, args, (64, n)), expected)
 
 
+@pytest.mark.parametrize("case", BOXES, ids=str)
+def test_boxes(hopper: str, case: Any) -> None:
+    """Tensor maps, the swizzle, zeros outside of the matrix, and the bytes that a barrier counts are those of the hardware."""
+    text, args, expected = box(*case)
+    module = tvms.parse("I.ir_module Module:\n" + "\n".join(f"    {line}" for line in text.strip().split("\n")))
+    arrays = [tvms.nd.array(value, tvms.cuda()) for value in (*args, np.ones_like(expected))]
+    tvms.compile(module, target=hopper)["main"](*arrays)
+    assert np.array_equal(arrays[-1].numpy(), expected)
+
+
+@pytest.mark.parametrize("copies", ["threads", "boxes"])
 @pytest.mark.parametrize("size", [(128, 256, 64), (200, 328, 136), (512, 1024, 2048), (2048, 4096, 512)], ids=str)
 @pytest.mark.parametrize("layouts", ["nn", "nt", "tn", "tt"])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_products_of_warpgroups(hopper: str, size: tuple[int, int, int], layouts: str, dtype: str) -> None:
+def test_products_of_warpgroups(hopper: str, size: tuple[int, int, int], layouts: str, dtype: str, copies: str) -> None:
     m, n, k = size
     a, b = array((m, k), dtype, 1), array((k, n), dtype, 2)
     args = [np.ascontiguousarray(x.T if turn == "t" else x) for x, turn in zip((a, b), layouts, strict=True)]
-    program = tvms.parse(product(m, n, k, dtype, layouts))
+    chosen = f'S.warpgroup_tiles(S.get_block("C"), rows=128, columns=256, copies="{copies}")'
+    program = tvms.parse(
+        f'{product(m, n, k, dtype, layouts)}\n    S.schedule chosen(main, target="cuda"):\n        {chosen}\n'
+    )
     found = on_gpu(program, hopper, args, (m, n))
     assert np.array_equal(found, a.astype(np.float32) @ b.astype(np.float32))

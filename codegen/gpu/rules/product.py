@@ -74,6 +74,17 @@ class Factor(Struct, frozen=True):
     def dtype(self) -> str:
         return self.view.dtype
 
+    @property
+    def is_whole(self) -> bool:
+        """Return whether the matrix is that of its buffer: it starts at its begin, and no rows of it are the same."""
+        return constant(_start(self.view)) == 0 and constant(self.sizes[2]) != 0
+
+    @property
+    def sizes(self) -> tuple[Index, Index, Index]:
+        """Return the numbers of rows and of contiguous columns, and the distance between rows."""
+        (span, depth), (of_span, of_depth) = self.view.shape, self.view.strides
+        return (span, depth, of_span) if self.is_deep else (depth, span, of_depth)
+
     def place(self, span: Index, depth: Index) -> tir.PrimExpr:
         """Return the position of an element in the memory of the buffer."""
         first, second = self.view.strides

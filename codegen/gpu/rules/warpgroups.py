@@ -2,13 +2,15 @@
 
 Each warpgroup computes 64 rows of a tile, all of its columns. A step multiplies `DEPTH` columns by as many rows:
 
-    wait for the copies of this step; fence.proxy.async; barrier
+    wait for the copies of this step; barrier
     start the products of this step
     start the copies of the step after the next one
     wait for the products of the step before
 
 so that tensor cores always have the next products. The stage that copies overwrite was read two steps before: all
-warpgroups have waited for those products before the barrier. Both factors have the layout of the 128-byte swizzle
+warpgroups have waited for those products before the barrier. The copy engine copies boxes at the request of one thread, with zeros
+beyond the ends of matrices, and completes a barrier in shared memory for each stage (`ir.tensor_copies`); or all threads copy 16
+bytes at a time (`cp.async`), and call `fence.proxy.async` before the barrier. Both factors have the layout of the 128-byte swizzle
 (`ir.warpgroups`), in which neither copies nor products have bank conflicts.
 """
 
@@ -18,17 +20,21 @@ from typing import Any
 
 from ....ir import make, tir
 from ....ir.base import Op
-from ....ir.schedule.arguments import Block, Integer
+from ....ir.schedule.arguments import Block, Integer, Text
 from ....ir.schedule.buffer_arguments import Blocks
 from ....ir.schedule.declaration import Knob, composite
 from ....ir.schedule.program import Program
+from ....ir.tensor_copies import COPY, CREATE, EXPECT, INIT
+from ....ir.tensor_copies import WAIT as WAIT_BARRIER
 from ....ir.warpgroups import COMMIT, FENCE, LINE, PRODUCT, PROXY, ROW, ROWS, WAIT, WARPGROUP
 from ...lower.rewriter import sequence
 from ...rules.build import (
     Index,
     allocated,
+    below,
     ceil_divide,
     constant,
+    index,
     lanes,
     load,
     loop,
@@ -36,6 +42,7 @@ from ...rules.build import (
     plus,
     store,
     times,
+    when,
 )
 from ...rules.nest import Declined, Nest
 from ...rules.site import APPLIES, Site
@@ -44,6 +51,8 @@ from .grid import X, mixed, over, rest, unrolled, vectorized
 from .product import COPIED_BYTES, Factor, Product, read_product
 from .tensor_cores import PTX_TYPES
 
+THREADS, BOXES = "threads", "boxes"
+"""What the knob `copies` chooses."""
 STAGES, DEPTH = 4, ROW
 AHEAD = STAGES - 2
 """How many steps before their products copies start."""
@@ -83,14 +92,24 @@ def choose_warpgroups(nest: Nest) -> dict[str, Any]:
     return {"rows": rows, "columns": 256 if is_large and (n is None or n > 128) else columns}
 
 
+def _takes_boxes(product: Product) -> bool:
+    """Return whether the copy engine can copy both factors: they start where their buffers do."""
+    return all(factor.is_whole for factor in (product.a, product.b))
+
+
 @composite(
     requires=(APPLIES,),
     knobs={
         "rows": Knob("the number of rows of the tile of a block, 64 for each warpgroup", 64, 128, is_power=True),
         "columns": Knob("the number of columns of the tile of a block", 64, 256, is_power=True),
+        "copies": Knob(
+            "what copies: the copy engine boxes, or all threads 16 bytes at a time", choices=(THREADS, BOXES)
+        ),
     },
 )
-def warpgroup_tiles(program: Program, block: Block, *, epilogue: Blocks = (), rows: Integer, columns: Integer) -> None:
+def warpgroup_tiles(
+    program: Program, block: Block, *, epilogue: Blocks = (), rows: Integer, columns: Integer, copies: Text = THREADS
+) -> None:
     """Compute a product of float16 or bfloat16 by warpgroups (sm_90a): each computes 64 × `columns` of a tile of a block.
 
     `c[i, j] += a[i, k] * b[k, j]` becomes a kernel whose blocks copy parts of A and B to shared memory two steps of 64 ahead, in the
@@ -100,7 +119,7 @@ def warpgroup_tiles(program: Program, block: Block, *, epilogue: Blocks = (), ro
     """
     site = Site(program, [block, *epilogue])
     nest = site.with_epilogue()
-    kernel = site.build(lambda: _Kernel(_read(nest), rows, columns).run())
+    kernel = site.build(lambda: _Kernel(_read(nest), rows, columns, copies == BOXES).run())
     site.replace(kernel, {store.buffer for store in (nest.store, *nest.after[:-1])})
 
 
@@ -142,6 +161,26 @@ class _Tile:
 
         return unrolled("copy", self.span * DEPTH // LINE // threads, copy)
 
+    def boxes(self, stage: tir.PrimExpr, start: tir.PrimExpr, step: tir.PrimExpr, condition: tir.PrimExpr) -> tir.Stmt:
+        """Return the copies of the tile of step `step`, whose span begins at `start`, by the copy engine under a condition."""
+        whole, depth = times(stage, self.span * DEPTH), times(step, DEPTH)
+        if self.factor.is_deep:
+            return self._box(stage, whole, (start, depth), self.span, condition)
+        copies = [
+            self._box(stage, plus(whole, part * ROW * DEPTH), (depth, plus(start, part * ROW)), DEPTH, condition)
+            for part in range(self.span // ROW)
+        ]
+        return sequence(copies)
+
+    def _box(
+        self, stage: tir.PrimExpr, target: tir.PrimExpr, place: tuple[Index, Index], rows: int, condition: tir.PrimExpr
+    ) -> tir.Stmt:
+        factor = self.factor
+        sizes = [make.cast(index(size), "int64") for size in factor.sizes]
+        source, from_place = factor.view.data, [make.cast(index(part), "int32") for part in place]
+        args = (self.memory.data, target, source, *sizes, *from_place, tir.IntImm("int32", rows), stage, condition)
+        return tir.Evaluate(tir.Call(factor.dtype, Op(f"tir.{COPY}"), args))
+
     def _copy(self, target: tir.PrimExpr, span: tir.PrimExpr, depth: tir.PrimExpr) -> tir.Stmt:
         factor = self.factor
         wide = make.cast(span, "int64"), make.cast(depth, "int64")
@@ -152,7 +191,10 @@ class _Tile:
 
 
 class _Kernel:
-    def __init__(self, product: Product, rows: int, columns: int) -> None:
+    def __init__(self, product: Product, rows: int, columns: int, has_boxes: bool) -> None:
+        if has_boxes and not _takes_boxes(product):
+            raise Declined("the copy engine cannot copy a factor, which does not start where its buffer does")
+        self._has_boxes = has_boxes
         self.product, self._tile, self._columns = product, (rows, columns), columns
         self._threads = rows // ROWS * WARPGROUP
         self._thread = tir.Var("int32", "tx")
@@ -166,11 +208,12 @@ class _Kernel:
     def _body(self, row: tir.PrimExpr, column: tir.PrimExpr) -> tir.Stmt:
         zero = tir.FloatImm("float32", 0.0)
         zeros = unrolled("i", self._columns // 8, lambda i: store(self._total, zero, lanes(times(i, 4), 4)))
-        ahead = [self._fetch(tir.IntImm("int32", i), tir.IntImm("int32", i), row, column) for i in range(AHEAD)]
         count = make.cast(ceil_divide(self.product.k, DEPTH), "int32")
+        fetch = self._fetch_boxes if self._has_boxes else self._fetch
+        ahead = [fetch(tir.IntImm("int32", i), tir.IntImm("int32", i), row, column) for i in range(AHEAD)]
         steps = loop("step", count, lambda step: self._step(step, row, column))
         memory = [self._left.memory, self._right.memory, self._total]
-        return allocated(memory, [zeros, *ahead, steps, _call(WAIT, 0), self._store(row, column)])
+        return allocated(memory, [*self._barriers(), zeros, *ahead, steps, _call(WAIT, 0), self._store(row, column)])
 
     def _fetch(self, stage: tir.PrimExpr, step: tir.PrimExpr, row: tir.PrimExpr, column: tir.PrimExpr) -> tir.Stmt:
         """Begin the copies of a step, as one group."""
@@ -180,11 +223,38 @@ class _Kernel:
         ]
         return sequence([*copies, _call("ptx_commit_group")])
 
+    def _barriers(self) -> list[tir.Stmt]:
+        """Return the statements that make a barrier for the copies of each stage."""
+        if not self._has_boxes:
+            return []
+        made = when(self._is_first, [_call(INIT, i, 1) for i in range(STAGES)])
+        return [_call(CREATE, STAGES), made, barrier()]
+
+    @property
+    def _is_first(self) -> tir.PrimExpr:
+        """Return whether this is the first thread."""
+        return make.equal(self._thread, tir.IntImm("int32", 0))
+
+    def _fetch_boxes(
+        self, stage: tir.PrimExpr, step: tir.PrimExpr, row: tir.PrimExpr, column: tir.PrimExpr
+    ) -> tir.Stmt:
+        """Begin the copies of a step, if there is one."""
+        bytes = (self._left.span + self._right.span) * DEPTH * 2
+        count = make.cast(ceil_divide(self.product.k, DEPTH), "int32")
+        is_copied = make.logical_and(self._is_first, below(step, count))
+        copies = [
+            part.boxes(stage, start, step, is_copied) for part, start in ((self._left, row), (self._right, column))
+        ]
+        return sequence([_call(EXPECT, stage, bytes, is_copied), *copies])
+
     def _step(self, step: tir.Var, row: tir.PrimExpr, column: tir.PrimExpr) -> tir.Stmt:
         ahead = plus(step, AHEAD)
-        fetch = self._fetch(rest(ahead, STAGES), ahead, row, column)
+        fetch = (self._fetch_boxes if self._has_boxes else self._fetch)(rest(ahead, STAGES), ahead, row, column)
         products = unrolled("part", DEPTH // PART, lambda part: self._multiply(rest(step, STAGES), times(part, PART)))
-        arrive = [_call("ptx_wait_group", AHEAD - 1), _call(PROXY), barrier()]
+        if self._has_boxes:
+            arrive = [_call(WAIT_BARRIER, rest(step, STAGES), rest(over(step, STAGES), 2)), barrier()]
+        else:
+            arrive = [_call("ptx_wait_group", AHEAD - 1), _call(PROXY), barrier()]
         return sequence([*arrive, _call(FENCE), products, _call(COMMIT), fetch, _call(WAIT, 1)])
 
     def _multiply(self, stage: tir.PrimExpr, depth: tir.PrimExpr) -> tir.Stmt:
@@ -232,5 +302,5 @@ class _Kernel:
         return body if kept is self._total else allocated([kept], body)
 
 
-def _call(name: str, *numbers: int) -> tir.Stmt:
-    return tir.Evaluate(tir.Call("void", Op(f"tir.{name}"), tuple([tir.IntImm("int32", value) for value in numbers])))
+def _call(name: str, *numbers: Index) -> tir.Stmt:
+    return tir.Evaluate(tir.Call("void", Op(f"tir.{name}"), tuple([index(value, "int32") for value in numbers])))

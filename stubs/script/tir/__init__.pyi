@@ -468,10 +468,12 @@ def ptx_init_barrier_thread_count(barrier_id: tvms.ir.tir.PrimExpr | builtins.in
     """PTX's `mbarrier.init`."""
 def ptx_arrive_barrier(barrier_id: tvms.ir.tir.PrimExpr | builtins.int) -> tvms.ir.tir.PrimExpr:
     """PTX's `mbarrier.arrive`."""
-def ptx_arrive_barrier_expect_tx(barrier_id: tvms.ir.tir.PrimExpr | builtins.int, byte_count: tvms.ir.tir.PrimExpr | builtins.int) -> tvms.ir.tir.PrimExpr:
-    """PTX's `mbarrier.arrive.expect_tx`."""
-def ptx_wait_barrier(barrier_id: tvms.ir.tir.PrimExpr | builtins.int) -> tvms.ir.tir.PrimExpr:
-    """Wait for a barrier."""
+def ptx_arrive_barrier_expect_tx(barrier_id: tvms.ir.tir.PrimExpr | builtins.int, byte_count: tvms.ir.tir.PrimExpr | builtins.int, predicate: typing.Any = None) -> tvms.ir.tir.PrimExpr:
+    """PTX's `mbarrier.arrive.expect_tx`; does nothing if predicate is false."""
+def ptx_wait_barrier(barrier_id: tvms.ir.tir.PrimExpr | builtins.int, parity: tvms.ir.tir.PrimExpr | builtins.int = 0) -> tvms.ir.tir.PrimExpr:
+    """PTX's `mbarrier.try_wait.parity`: all threads of a block wait until the phase of that parity is complete."""
+def ptx_cp_async_bulk_tensor(dtype: typing.Any, shared_ptr: typing.Any, shared_offset: tvms.ir.tir.PrimExpr | builtins.int, global_ptr: typing.Any, rows: tvms.ir.tir.PrimExpr | builtins.int, columns: tvms.ir.tir.PrimExpr | builtins.int, stride: tvms.ir.tir.PrimExpr | builtins.int, row: tvms.ir.tir.PrimExpr | builtins.int, column: tvms.ir.tir.PrimExpr | builtins.int, box_rows: typing.Any, barrier_id: tvms.ir.tir.PrimExpr | builtins.int, predicate: typing.Any = None) -> tvms.ir.tir.PrimExpr:
+    """PTX's `cp.async.bulk.tensor.2d`: start a copy of rows of 128 bytes of a matrix to shared memory, in the layout of the 128-byte swizzle, if predicate is true."""
 def dma_copy(*args: typing.Any) -> tvms.ir.tir.PrimExpr:
     """Start a DMA copy."""
 def dma_wait(*args: typing.Any) -> tvms.ir.tir.PrimExpr:
