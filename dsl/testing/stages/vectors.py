@@ -31,8 +31,10 @@ def counted(kernel: Kernel, last: bool) -> tir.Stmt:
 
 
 def _vector(kernel: Kernel, dtype: str, lanes: int, depth: int) -> tir.PrimExpr:
-    """Return a vector: a broadcast, a load, a combination of vectors, or a lane-wise select."""
+    """Return a vector: a broadcast, a load, a ramp, a combination of vectors, or a lane-wise select."""
     kind = kernel.choose.number(0, 3) if depth else kernel.choose.number(0, 1)
+    if dtype == "int32" and kernel.choose.rarely(4):
+        return make.ramp(kernel.value(dtype, (), 1), kernel.value(dtype, (), 1), lanes)
     if kind == 0:
         return make.broadcast(kernel.value(dtype, (), 1), lanes)
     if kind == 1:
