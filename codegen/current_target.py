@@ -65,7 +65,13 @@ class Target(str):
     host: Target | None
 
     def __new__(cls, target: TargetLike, host: TargetLike | None = None) -> Target:
-        """Parse a target; `host` is the processor that launches its kernels, for which the schedule may differ."""
+        """Parse a target; `host` is the processor that launches its kernels, for which the schedule may differ.
+
+        A dictionary may also state it under "host".
+        """
+        if isinstance(target, Mapping) and "host" in target:
+            host = host or target["host"]
+            target = {name: value for name, value in target.items() if name != "host"}
         is_foreign = isinstance(target, str) and target.partition(" ")[0] in (*FOREIGN_KINDS, *FOREIGN_TAGS)
         made = super().__new__(cls, str(target) if is_foreign else get_target(target).text)
         made.host = None if host is None else Target(host)

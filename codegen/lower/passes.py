@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import update_wrapper
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
 from ...ir import tir
-from ...ir.base import IRModule, Op
+from ...ir.base import IRModule, Op, Target, target_attributes
 from ...ir.deep import deep
 from ...ir.dtype import is_vector
 from ...ir.idioms import NOTHING
@@ -247,11 +247,33 @@ def keep_where(mod: IRModule, fcond: Callable[[tir.PrimFunc], bool]) -> IRModule
 
 @declare_pass("BindTarget")
 def bind_target(mod: IRModule, target: TargetLike) -> IRModule:
-    """Set the target of each loop function that has none (TVM: `tir.transform.BindTarget`)."""
-    text = get_target(target).text
-    return map_functions(
-        mod, tir.PrimFunc, lambda function: replace(function, attrs={"target": text, **function.attrs})
-    )
+    """Set the target of each loop function that has none (TVM: `tir.transform.BindTarget`).
+
+    A host function gets the host of `target`, or "llvm", and is no longer marked. If `target` has a host, functions with a
+    global symbol state it as well, those with a target of their own included.
+    """
+    text, host = get_target(target).text, getattr(target, "host", None)
+
+    def bind(function: tir.PrimFunc) -> tir.PrimFunc:
+        is_marked = _is_set(function.attrs.get("tir.is_host_func"))
+        attrs = {name: value for name, value in function.attrs.items() if name != "tir.is_host_func"}
+        bound = attrs.get("target", str(host or "llvm") if is_marked else text)
+        is_own = is_marked and "target" not in attrs
+        if host is not None and "global_symbol" in attrs and not is_own:
+            bound = _with_host(bound, host)
+        return replace(function, attrs={"target": bound} | attrs | {"target": bound})
+
+    return map_functions(mod, tir.PrimFunc, bind)
+
+
+def _is_set(value: Any) -> bool:
+    return bool(value.value if isinstance(value, tir.IntImm) else value)
+
+
+def _with_host(target: Any, host: str) -> Any:
+    """Return `target` with that host, unless it has one."""
+    attrs = target.attrs if isinstance(target, Target) else target_attributes(str(target))
+    return target if "host" in attrs else Target({**attrs, "host": target_attributes(host)})
 
 
 @declare_pass("AnnotateEntryFunc")

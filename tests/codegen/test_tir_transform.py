@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tvms
 from tvms import tir
+from tvms.codegen.dlight.base import target_of
 from tvms.ir.base import IRModule
 from tvms.ir.interp import run
 from tvms.ir.programs import as_module
@@ -414,6 +415,66 @@ def test_passes_on_whole_modules() -> None:
     assert tir.transform.Apply(lambda function: function.with_attr("seen", 1))(mod)["main"].attrs["seen"] == 1
     with pytest.raises(AttributeError, match="unknown pass 'Nothing'"):
         _ = tir.transform.Nothing
+
+
+BIND = """
+I.ir_module Module:
+    T.prim_func exposed(x: T.int32):
+        T.func_attr({"global_symbol": "exposed"})
+        T.evaluate(x)
+    T.prim_func(private=True) internal(x: T.int32):
+        T.evaluate(x)
+    T.prim_func own(x: T.int32):
+        T.func_attr({"global_symbol": "own", "target": T.target("nvptx")})
+        T.evaluate(x)
+    T.prim_func complete(x: T.int32):
+        T.func_attr({"global_symbol": "complete", "target": T.target("cuda", host="llvm -opt-level=1")})
+        T.evaluate(x)
+    T.prim_func launches(x: T.int32):
+        T.func_attr({"global_symbol": "launches", "tir.is_host_func": True})
+        T.evaluate(x)
+    T.prim_func(private=True) unmarked(x: T.int32):
+        T.func_attr({"tir.is_host_func": False})
+        T.evaluate(x)
+"""
+
+
+def bound_targets(target: tvms.target.Target) -> dict[str, str]:
+    """The attribute "target" of each function of `BIND` as text, after its targets are bound."""
+    bound = tir.transform.BindTarget(target)(tvms.parse(f"#tvms 1\n{BIND}"))
+    assert not any("tir.is_host_func" in function.attrs for function in bound.functions.values())
+    return {
+        name: str(bound[name].attrs["target"])
+        for name in ("exposed", "internal", "own", "complete", "launches", "unmarked")
+    }
+
+
+def test_functions_that_are_called_from_outside_state_the_host() -> None:
+    found = bound_targets(tvms.target.Target("cuda -arch=sm_80", host="llvm -opt-level=0"))
+    host = '"host": {"kind": "llvm", "opt-level": 0}'
+    assert found == {
+        "exposed": f'T.target({{"arch": "sm_80", {host}, "kind": "cuda"}})',
+        "internal": "cuda -arch=sm_80",
+        "own": f'T.target({{{host}, "kind": "nvptx"}})',
+        "complete": 'T.target({"host": {"kind": "llvm", "opt-level": 1}, "kind": "cuda"})',
+        "launches": "llvm -opt-level=0",
+        "unmarked": "cuda -arch=sm_80",
+    }
+
+
+def test_targets_read_their_host_from_dictionaries() -> None:
+    target = tvms.target.Target({"kind": "cuda", "arch": "sm_80", "host": {"kind": "llvm", "opt-level": 1}})
+    assert (target, target.host) == ("cuda -arch=sm_80", "llvm -opt-level=1")
+    bound = tir.transform.BindTarget(tvms.target.Target("cuda -arch=sm_80", host="llvm"))(module("A[0] = x"))
+    own = target_of(bound["main"])
+    assert (own, own.host) == ("cuda -arch=sm_80", "llvm")
+
+
+def test_host_functions_are_for_the_processor_if_no_host_is_given() -> None:
+    found = bound_targets(tvms.target.Target("cuda -arch=sm_80"))
+    assert (found["exposed"], found["own"], found["launches"]) == (
+        "cuda -arch=sm_80", 'T.target({"kind": "nvptx"})', "llvm",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,11 @@ def BindSymbolicVars(binding_map: collections.abc.Mapping[builtins.str | tvms.ir
     Raises TvmsError: E0905 if the module has no such function, E0906 if no such function has the dimension.
     """
 def BindTarget(target: builtins.str | tvms.codegen.target.Target | collections.abc.Mapping[builtins.str, typing.Any]) -> tvms.ir.passes.transform.Pass:
-    """Set the target of each loop function that has none (TVM: `tir.transform.BindTarget`)."""
+    """Set the target of each loop function that has none (TVM: `tir.transform.BindTarget`).
+
+    A host function gets the host of `target`, or "llvm", and is no longer marked. If `target` has a host, functions with a
+    global symbol state it as well, those with a target of their own included.
+    """
 def BundleModelParams(param_tuple_name: builtins.str = 'model_params') -> tvms.ir.passes.transform.Pass:
     """Bundle the parameters after the first `num_input` into one tuple, in functions that have this attribute.
 
