@@ -78,6 +78,34 @@ def _beside_torch(machine: Machine, operator: Operator, arrays: list[Any]) -> Ro
     return {"torch ms": machine.milliseconds(lambda: eval(code, values))}
 
 
+def attention(machine: Machine) -> Iterator[Row]:
+    """Measure attention of 16 heads in float16; 32 rows of each head are compared with NumPy."""
+    random = np.random.default_rng(0)
+    for length, width in ((1024, 64), (4096, 64), (1024, 128), (4096, 128)):
+        shape = (1, machine.size(length), 1 if machine.is_simulated else 16, width)
+        arrays = [random.standard_normal(shape, np.float32).astype(np.float16) for _ in "qkv"]
+        parameters = ", ".join(f'{name}: R.Tensor({shape}, "float16")' for name in "qkv")
+        text = GRAPH.format(parameters=parameters, call="R.nn.attention(q, k, v)")
+        main, given = machine.compile(text)["main"], machine.arrays(*arrays)
+        found = on_host(main(*given))[0, :32]
+        spent = machine.milliseconds(lambda main=main, given=given: main(*given))
+        q, k, v = (np.moveaxis(array[0].astype(np.float32), 1, 0) for array in arrays)
+        power = np.exp(q[:, :32] @ k.swapaxes(1, 2) / np.sqrt(width))
+        expected = np.moveaxis(power / power.sum(2, keepdims=True) @ v, 0, 1)
+        row = {"length": shape[1], "heads": shape[2], "width": width, "ms": spent}
+        row["TFLOP/s"] = 4e-9 * shape[1] ** 2 * shape[2] * width / spent
+        yield {**row, **_attention_by_torch(machine, arrays), "correct": is_close(found, expected, "float16")}
+
+
+def _attention_by_torch(machine: Machine, arrays: list[Any]) -> Row:
+    """Return the time of torch's own choice of a backend."""
+    if machine.is_simulated or not find_spec("torch"):
+        return {}
+    torch: Any = __import__("torch")
+    tensors = [torch.from_numpy(array).cuda().transpose(1, 2).contiguous() for array in arrays]
+    return {"torch ms": machine.milliseconds(lambda: torch.nn.functional.scaled_dot_product_attention(*tensors))}
+
+
 def resnet18(machine: Machine) -> Iterator[Row]:
     """Run ResNet-18 for one image, with weights on the GPU, and compare with the code for processors."""
     if machine.is_simulated:
@@ -96,4 +124,6 @@ def resnet18(machine: Machine) -> Iterator[Row]:
     yield {"network": "ResNet-18, one image", "ms": spent, "correct": is_close(found, np.asarray(expected))}
 
 
-PARTS: dict[str, Callable[[Machine], Iterator[Row]]] = {"operators": operators, "ResNet-18": resnet18}
+PARTS: dict[str, Callable[[Machine], Iterator[Row]]] = {
+    "operators": operators, "attention": attention, "ResNet-18": resnet18,
+}  # fmt: skip

@@ -6,12 +6,15 @@ from msgspec.structs import replace
 
 from ..ir import relax, tir
 from ..ir.base import BaseFunc, GlobalVar, IRModule, Op, Span
+from ..ir.building.block_builder import BlockBuilder
 from ..ir.deep import deep
+from ..ir.ops.attention import attended, scale_of_one_kernel
 from ..ir.passes.fold_constant import fold_constant
 from ..ir.passes.transform import Sequential, get_pass, map_functions
 from ..ir.run_time_checks import with_checked_results
 from ..ir.schedule.analysis.origins import with_positions
 from ..ir.visit import walk
+from .gpu.architectures import ARCHITECTURES, FIRST_WITH_COPIES
 from .target import Target
 
 FOLDING = ("FoldBatchnormToConv2D", "FoldConstant")
@@ -35,12 +38,20 @@ def lower_graphs(module: IRModule, target: Target, lines: bool = False) -> IRMod
     module = map_functions(module, relax.Function, with_checked_results)
     folded = get_pass(FOLDING[0])(module)
     module = module if folded is module else get_pass(FOLDING[1])(folded)
-    legal = get_pass("LegalizeOps")(module)
+    has_copies = target.arch and ARCHITECTURES[target.arch].number >= FIRST_WITH_COPIES
+    custom = {"relax.nn.attention": _in_one_kernel} if has_copies else {}
+    legal = get_pass("LegalizeOps", customize_legalize_map=custom)(module)
     fused = _with_positions_of_calls(legal) if lines else legal
     is_processor = not target.arch
     names = [*(FUSION if legal is not module else ()), *LAYOUTS, *(PROCESSOR if is_processor else ())]
     options = {"PackWeights": {"columns": 2 * target.processor.vector_bytes // 4}} if is_processor else {}
     return Sequential([get_pass(name, **options.get(name, {})) for name in names])(fused)
+
+
+def _in_one_kernel(builder: BlockBuilder, call: relax.Call) -> relax.Expr:
+    """Return an attention as the function that GPUs compute in one kernel, if they can; otherwise the call."""
+    scale = scale_of_one_kernel(call)
+    return call if scale is None else builder.call_te(attended, *call.args, scale)
 
 
 def pack_constants(module: IRModule) -> IRModule:

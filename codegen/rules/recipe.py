@@ -133,6 +133,8 @@ class _Scheduler:
     def run(self) -> None:
         """Schedule all blocks; consecutive nests are considered together."""
         self._find_blocks()
+        if self._whole():
+            return
         self._separate()
         if self.rules.parts is not None:
             self._divide(self.rules.parts)
@@ -160,6 +162,18 @@ class _Scheduler:
         self._segment(nests, foreign, users)
         if self.rules.last and self._is_left:
             self.schedule.apply(self.rules.last)
+
+    def _whole(self) -> bool:
+        """Schedule all blocks by one rule; return whether it applied."""
+        if self.rules.whole is None:
+            return False
+        try:
+            choice = self.rules.whole(function_in(self.schedule))
+            self._apply(choice, [*self._blocks.values()])
+        except Declined:
+            return False
+        self.decisions.append(Decision(", ".join([block.name_hint for block in self._blocks]), choice.rule, ()))
+        return True
 
     def _separate(self) -> None:
         """Split reductions to several buffers."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from math import sqrt
+from math import prod, sqrt
 from typing import Any, TypeAlias
 
-from .. import te, tir
+from .. import relax, te, tir
 from ..base import StructInfo
 from ..te import topi
 from . import dims as d
@@ -96,6 +96,62 @@ def _attend(
     weights = softmax(scores, -1) if seen is None else _masked(scores, seen)
     result = _batch_matmul(weights, flat(value), False)
     return topi.transpose(topi.reshape(result, [batch, heads, length, result.dims[2]]), [0, 2, 1, 3])
+
+
+SCALED = "T_scaled"
+WIDTHS = (64, 128)
+"""Sizes of heads for which one kernel computes attention."""
+
+
+def attended(query: te.Tensor, key: te.Tensor, value: te.Tensor, scale: float) -> te.Tensor:
+    """Return the attention of each head in float32, rounded at the end, by sums over the dimensions as they are in memory."""
+    batch, length, heads, width = query.dims
+    group = d.floordiv(heads, key.dims[2])
+    j, top, part, column = (
+        te.reduce_axis((te.const(0, "int64"), size), name)
+        for size, name in ((width, "k"), (key.dims[1], "m"), (key.dims[1], "s"), (key.dims[1], "j"))
+    )
+
+    def wide(value: tir.PrimExpr) -> tir.PrimExpr:
+        return te.cast(value, "float32")
+
+    def score(b: tir.PrimExpr, h: tir.PrimExpr, i: tir.PrimExpr, s: tir.PrimExpr) -> tir.PrimExpr:
+        return te.sum(wide(query(b, i, h, j)) * wide(key(b, s, h // group, j)), axis=j)
+
+    def weighted(b: tir.PrimExpr, i: tir.PrimExpr, h: tir.PrimExpr, w: tir.PrimExpr) -> tir.PrimExpr:
+        return te.sum(power(b, h, i, column) * wide(value(b, column, h // group, w)), axis=column)
+
+    def rounded(b: tir.PrimExpr, i: tir.PrimExpr, h: tir.PrimExpr, w: tir.PrimExpr) -> tir.PrimExpr:
+        return te.cast(whole(b, i, h, w) / total(b, h, i), query.dtype)
+
+    shape = (batch, heads, length, key.dims[1])
+    scores = te.compute(shape, score, "T_scores")
+    scaled = te.compute(shape, lambda *i: scores(*i) * te.const(scale, "float32"), SCALED)
+    most = te.compute(shape[:3], lambda *i: te.max(scaled(*i, top), axis=top), "T_most")
+    power = te.compute(shape, lambda *i: te.exp(scaled(*i) - most(*i[:3])), "T_power")
+    total = te.compute(shape[:3], lambda *i: te.sum(power(*i, part), axis=part), "T_total")
+    whole = te.compute(query.dims, weighted, "T_weighted")
+    return te.compute(query.dims, rounded, "T_attention")
+
+
+def scale_of_one_kernel(call: relax.Call) -> float | None:
+    """Return the scale of an attention that one kernel of a GPU can compute: without masks and bias, of float16 or bfloat16, with
+    constant sizes; None for others.
+    """
+    infos = [arg.struct_info for arg in call.args[:3]]
+    shapes = [dims_of(info) if isinstance(info, relax.TensorStructInfo) else None for info in infos]
+    dtypes = {info.dtype for info in infos if isinstance(info, relax.TensorStructInfo)}
+    sizes = [[d.value_of(size) for size in shape] for shape in shapes if shape is not None and len(shape) == 4]
+    known = [[size for size in shape if size] for shape in sizes]
+    if len(known) != 3 or any(len(shape) != 4 for shape in known) or dtypes not in ({"float16"}, {"bfloat16"}):
+        return None
+    query, key, value = known
+    width = query[3]
+    is_plain = len(call.args) == 3 and call.attrs.get("causal_mask") is None
+    if not is_plain or width not in WIDTHS or value != key or max(prod(query), prod(key)) >= 2**31:
+        return None
+    scale = call.attrs.get("scale")
+    return 1 / sqrt(width) if scale is None else float(getattr(scale, "value", scale))
 
 
 def _shared(x: te.Tensor, heads: tir.PrimExpr) -> te.Tensor:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import tvms
 from gpu.tensor_copy_programs import BOXES, box
+from gpu.test_attention_rule import Sizes, error, inputs, program
 from gpu.warpgroup_programs import LAYOUTS, array, one_product, product
 from tvms.codegen.gpu.driver import find_driver, why_missing
 from tvms.ir import tir
@@ -93,3 +94,17 @@ def test_products_of_warpgroups(hopper: str, size: tuple[int, int, int], layouts
     )
     found = on_gpu(program, hopper, args, (m, n))
     assert np.array_equal(found, a.astype(np.float32) @ b.astype(np.float32))
+
+
+# --- Attention ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "sizes", [(1, 1000, 1000, 4, 4, 64), (2, 128, 777, 4, 2, 128), (1, 1, 2048, 8, 1, 64)], ids=str
+)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_attention(sizes: Sizes, dtype: str) -> None:
+    args, expected = inputs(sizes, dtype, 1.0)
+    arrays = [tvms.nd.array(value, tvms.cuda()) for value in (*args, np.zeros(expected.shape, args[0].dtype))]
+    tvms.compile(program(sizes, dtype), target=f"cuda -arch={find_driver().arch}")["main"](*arrays)
+    assert error(arrays[-1].numpy(), expected, 1.0) <= 1

@@ -1,5 +1,6 @@
 """Default schedules for GPUs, for functions without thread bindings.
 
+attention       attention of float16 and bfloat16 in one kernel
 warpgroups      products of float16 and bfloat16 by warpgroups, on sm_90a
 tensor_cores    products of float16 and bfloat16 on tensor cores
 tiles           products whose threads each compute a tile in registers
@@ -25,6 +26,7 @@ from ...rules import Choice, Decision, Recipe, Rules, derive
 from ...rules.nest import Declined, Nest
 from ...rules.recipe import function_in
 from ..architectures import ARCHITECTURES
+from .attention import read_attention
 from .columns import choose_columns
 from .elements import choose_elements, is_root, needs_own_memory
 from .parts import choose_parts
@@ -56,7 +58,13 @@ def rules_for(arch: str) -> Rules:
     products = tuple([name for name in ("warpgroups", "tensor cores", "tiles") if name in single])
     return Rules(
         single, products, (_rows, _elements), _alone, "single_thread", parts=lambda nest: choose_parts(_not_empty(nest)),
+        whole=lambda function: _attention(function, number),
     )  # fmt: skip
+
+
+def _attention(function: tir.PrimFunc, arch: int) -> Choice:
+    read_attention(function, arch)
+    return Choice("attention", "flash_attention", {"arch": arch})
 
 
 def _not_empty(nest: Nest) -> Nest:

@@ -449,6 +449,22 @@ class PrimitiveMethods:
 
         Preserves: the result, bit for bit; a value is computed as often as it is read.
         """
+    def tensor_core_tiles(self, block: tvms.ir.schedule.handles.BlockRV | builtins.str, *, epilogue: collections.abc.Sequence[tvms.ir.schedule.handles.BlockRV | builtins.str] = ..., rows: builtins.int | tvms.ir.tir.PrimExpr, columns: builtins.int | tvms.ir.tir.PrimExpr, arch: builtins.int | tvms.ir.tir.PrimExpr) -> None:
+        """Compute a product of float16, bfloat16 or bytes on tensor cores: four warps compute a tile of `rows` × `columns`.
+
+        `c[i, j] += a[i, k] * b[k, j]` becomes a kernel whose blocks copy parts of A and B to shared memory three steps of 32 ahead
+        (asynchronously from sm_80 on), load fragments with `ldmatrix`, and multiply them with `mma.sync`. The blocks of `epilogue`
+        are element-wise.
+
+        Preserves: the result but for the order of summation: it is rounded to float32 in each step. Sums of bytes are exact.
+        """
+    def flash_attention(self, *blocks: tvms.ir.schedule.handles.BlockRV | builtins.str, arch: builtins.int | tvms.ir.tir.PrimExpr) -> None:
+        """Compute attention in one kernel on tensor cores: scores, softmax and weighted sum of float16 or bfloat16, for heads of 64 or 128.
+
+        The blocks are those of the whole function, as `R.nn.attention` is lowered for GPUs.
+
+        Preserves: the result but for rounding: weights are rounded to the dtype of the values, and sums are computed in another order.
+        """
     def block_rows(self, *blocks: tvms.ir.schedule.handles.BlockRV | builtins.str, shared: builtins.int | tvms.ir.tir.PrimExpr = 0, threads: builtins.int | tvms.ir.tir.PrimExpr) -> None:
         """Compute consecutive blocks row by row: a block of `threads` threads computes a row of all of them.
 
@@ -495,15 +511,6 @@ class PrimitiveMethods:
         reads are coalesced if they are columns: `a[k, i]`. With one thread for each result, it reduces in order.
 
         Preserves: the result, since several threads only share a reduction that is the same in any order; but for the order of sums.
-        """
-    def tensor_core_tiles(self, block: tvms.ir.schedule.handles.BlockRV | builtins.str, *, epilogue: collections.abc.Sequence[tvms.ir.schedule.handles.BlockRV | builtins.str] = ..., rows: builtins.int | tvms.ir.tir.PrimExpr, columns: builtins.int | tvms.ir.tir.PrimExpr, arch: builtins.int | tvms.ir.tir.PrimExpr) -> None:
-        """Compute a product of float16, bfloat16 or bytes on tensor cores: four warps compute a tile of `rows` × `columns`.
-
-        `c[i, j] += a[i, k] * b[k, j]` becomes a kernel whose blocks copy parts of A and B to shared memory three steps of 32 ahead
-        (asynchronously from sm_80 on), load fragments with `ldmatrix`, and multiply them with `mma.sync`. The blocks of `epilogue`
-        are element-wise.
-
-        Preserves: the result but for the order of summation: it is rounded to float32 in each step. Sums of bytes are exact.
         """
     def thread_tiles(self, block: tvms.ir.schedule.handles.BlockRV | builtins.str, *, epilogue: collections.abc.Sequence[tvms.ir.schedule.handles.BlockRV | builtins.str] = ..., rows: builtins.int | tvms.ir.tir.PrimExpr, columns: builtins.int | tvms.ir.tir.PrimExpr) -> None:
         """Compute a matrix product without tensor cores: 16 × 16 threads compute a tile of `rows` × `columns`.
