@@ -93,7 +93,7 @@ class Site:
 
         Comments move above the kernel.
         """
-        used = {node.data for node in walk(kernel) if isinstance(node, tir.Buffer)} if unused else set[tir.Var]()
+        used = _memory(kernel) if unused else frozenset[tir.Var]()
         comments = tuple([comment for part in self.parts for comment in comments_in(part)])
         members = set(self.parts[1:])
         kernel = with_origins(kernel, self.parts)
@@ -135,12 +135,13 @@ def _nest_or_reason(part: tir.Stmt) -> Nest | str:
 
 
 def memory_in(program: Program, part: tir.Stmt) -> frozenset[tir.Var]:
-    """Return the memory of the buffers that a statement of the program accesses."""
+    """Return the memory that a statement of the program accesses, by buffers or by pointers, as asynchronous copies do."""
     return program.note(part, "memory", _memory)
 
 
 def _memory(part: tir.Stmt) -> frozenset[tir.Var]:
-    return frozenset([node.data for node in walk(part) if isinstance(node, tir.Buffer)])
+    pointers = (node for node in walk(part) if isinstance(node, tir.Var) and node.dtype == "handle")
+    return frozenset([*pointers, *(node.data for node in walk(part) if isinstance(node, tir.Buffer))])
 
 
 def working_function(program: Program) -> tuple[str, tir.PrimFunc]:

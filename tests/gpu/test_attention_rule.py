@@ -113,6 +113,21 @@ def test_operators_are_one_kernel(call: str, arch: str, is_one_kernel: bool) -> 
         assert error(np.asarray(simulated["main"](*args)), expected, 1.0) <= 1
 
 
+@pytest.mark.parametrize("arch", ["sm_75", "sm_80"])
+def test_masked_attention_keeps_its_weights(arch: str) -> None:
+    """The kernel of the second product reads them by asynchronous copies, so that they are in global memory."""
+    names = ", ".join(f'{name}: R.Tensor((1, 40, 2, 64), "float16")' for name in "qkv")
+    call = 'R.nn.attention(q, k, v, causal_mask="TopLeft")'
+    module = tvms.parse(f"I.ir_module Module:\n    R.function main({names}):\n        y = {call}\n        return y\n")
+    args, _ = inputs((1, 40, 40, 2, 2, 64), "float16", 1.0)
+    found = np.asarray(tvms.compile(module, target=f"cuda -arch={arch} -simulate=each", level=0)["main"](*args))
+    q, k, v = (np.moveaxis(x.astype(np.float32), 2, 1) for x in args)
+    scores = np.where(np.tri(40, dtype=bool), q @ np.swapaxes(k, -1, -2) / 8, -np.inf)
+    power = np.exp(scores - scores.max(-1, keepdims=True))
+    expected = np.moveaxis(power / power.sum(-1, keepdims=True) @ v, 1, 2)
+    np.testing.assert_allclose(found.astype(np.float32), expected, atol=2e-2)
+
+
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
 @pytest.mark.parametrize("width", [64, 128])
 def test_kernels_assemble_without_spills(arch: str, width: int) -> None:
