@@ -306,7 +306,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "n bytes": ('T.ptx_cp_async("float32", c, 0, A.data, 0, n)', "E0443"),
     "n groups": ("T.ptx_wait_group(n)", "E0606"),
     "a sparse product": ('T.ptx_mma_sp("float32", "m16n8k16", "row", "col", "fp16", "fp16", "fp32", a, 0, a, 0, c, 0, a, 0, 0, False)', "E0602"),
-    "a barrier of memory": ("T.ptx_init_barrier_thread_count(0, 32)", "E0602"),
+    "a barrier that is not created": ("T.ptx_init_barrier_thread_count(0, 32)", "E0606"),
 }  # fmt: skip
 
 
