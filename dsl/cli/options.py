@@ -245,7 +245,7 @@ def _add_fuzz(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--coverage",
         action="store_true",
-        help="print a table of what the examples contain, and what they lack without a reason",
+        help="print a table of the parts of programs that the examples contain, and of those that they lack without a reason",
     )
     parser.add_argument(
         "--save",
