@@ -69,9 +69,12 @@ def _encoder() -> Callable[..., int]:
 
 @cache
 def _of_driver() -> Callable[..., int]:
-    """Return the function of CUDA's driver; pycuda has no other way to it."""
-    library = ctypes.CDLL("nvcuda.dll" if hasattr(ctypes, "WinDLL") else "libcuda.so.1")
-    function: Any = library.cuTensorMapEncodeTiled
+    """Load `cuTensorMapEncodeTiled` from the driver library, since pycuda does not wrap it; CudaError if the driver is too old."""
+    try:
+        library = ctypes.CDLL("nvcuda.dll" if hasattr(ctypes, "WinDLL") else "libcuda.so.1")
+        function: Any = library.cuTensorMapEncodeTiled
+    except (OSError, AttributeError) as problem:
+        raise CudaError(f"cuTensorMapEncodeTiled, of CUDA 12 and newer, cannot be loaded: {problem}") from None
     function.restype = ctypes.c_int
     pointer, word = ctypes.c_void_p, ctypes.c_uint32
     function.argtypes = [pointer, word, word, *[pointer] * 5, *[word] * 4]

@@ -58,7 +58,7 @@ def _barrier(frame: Frame, call: tir.Call, number: int, is_new: bool = False) ->
     """Return a barrier of the block; E0712 if it does not exist, or is not initialized."""
     barriers: list[_Barrier] = frame.shared.get(_Barrier, [])
     if not 0 <= number < len(barriers):
-        reason = f"there is no barrier {number}; the block has created {len(barriers)}"
+        reason = f"barrier {number} does not exist: the block created {len(barriers)}"
         raise fault("E0712", reason, call, f"call T.{CREATE}({number + 1}) before")
     if not (is_new or barriers[number].count):
         raise fault("E0712", f"barrier {number} is not initialized", call, f"call T.{INIT}({number}, …) before")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import tvms
 from gpu.tensor_copy_programs import BOXES, STEPS, box
 from gpu.warpgroup_programs import array, product
 from tvms.codegen.build import Settings
+from tvms.codegen.gpu import tensor_maps
+from tvms.codegen.gpu.cuda import CudaError
 from tvms.codegen.gpu.launch import ParameterPacker
 from tvms.codegen.gpu.ptxas import assemble, find_ptxas
 from tvms.codegen.gpu.races import find_races
@@ -84,7 +87,7 @@ WRONG: dict[str, tuple[tuple[str, str], str]] = {
     "nobody arrives": ((FIRST, ""), "barrier 0 is waited for in vain: 1 of 1 threads have not arrived, and -8192 bytes are missing"),
     "too many bytes": ((FIRST, FIRST.replace("8192", "8208")), "barrier 0 is waited for in vain: 0 of 1 threads have not arrived, and 16 bytes are missing"),
     "another parity": ((WAIT, WAIT.replace("step // 2 % 2", "(step // 2 + 1) % 2")), "T.ptx_cp_async_bulk_tensor"),
-    "no such barrier": (("T.create_barriers(2)", "T.create_barriers(1)"), "there is no barrier 1; the block has created 1"),
+    "no such barrier": (("T.create_barriers(2)", "T.create_barriers(1)"), "barrier 1 does not exist: the block created 1"),
     "not initialized": (("range(2)", "range(1)"), "barrier 1 is not initialized"),
     "a target between groups": (("s, 0, A", "s, 8, A"), "the target of T.ptx_cp_async_bulk_tensor starts at byte 16"),
     "some threads wait": ((WAIT, "        if tx < 64:\n    " + WAIT), "only 64 of 128 threads reach this barrier"),
@@ -168,6 +171,14 @@ def test_tensor_maps_are_described_as_the_driver_wants() -> None:
             encode(Matrix(4096, "float16", 4, 7, 7, 64))
     finally:
         use_encoder(None)
+
+
+def test_a_driver_without_tensor_maps_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drivers before CUDA 12 lack the function; machines without a GPU have no driver."""
+    tensor_maps._of_driver.cache_clear()
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: SimpleNamespace())
+    with pytest.raises(CudaError, match="cuTensorMapEncodeTiled, of CUDA 12 and newer, cannot be loaded"):
+        encode(Matrix(4096, "float16", 4, 8, 8, 64))
 
 
 def test_tensor_maps_are_aligned_among_parameters() -> None:
