@@ -97,7 +97,7 @@ INTRINSIC_REASONS: dict[str, str] = {
     "q_multiply_shift_per_axis": "`q_multiply_shift`, which is drawn, is computed by it",
     **dict.fromkeys(
         ("thread_return", "ptx_wgmma_mma_async", "ptx_wgmma_fence", "ptx_wgmma_commit_group", "ptx_wgmma_wait_group", "ptx_fence_proxy_async",
-         "ptx_cp_async_bulk", "ptx_cp_async_barrier", "create_barriers", "ptx_init_barrier_thread_count", "ptx_arrive_barrier",
+         "ptx_cp_async_bulk", "ptx_cp_async_bulk_tensor", "ptx_cp_async_barrier", "create_barriers", "ptx_init_barrier_thread_count", "ptx_arrive_barrier",
          "ptx_arrive_barrier_expect_tx", "ptx_wait_barrier"), "of whole kernels that somebody wrote; tests/gpu has cases",
     ),
     **dict.fromkeys(
