@@ -14,7 +14,7 @@ from ...ir.diagnostics import TvmsError
 from ...ir.visit import walk
 from ..lower.signature import size_variables, written_variables
 from ..names import mangle
-from ..runtime.prim_entry import bind_names
+from ..runtime.prim_entry import bind_names, overlapping
 from ..runtime.sizes import Slots
 from ..runtime.specs import ArgumentContext, ScalarSpec, entry_repr
 from ..runtime.starts import check_starts, compile_starts
@@ -80,12 +80,9 @@ class DeviceEntry:
         is_array = [isinstance(spec, DeviceSpec) for spec, _ in self.parameters]
         self._order = sorted(range(len(is_array)), key=is_array.__getitem__)
         """Numbers first, since they may be sizes of arrays."""
-        may_overlap = not source.attrs.get("tir.noalias")
-        self._alone = [
-            i for i, (spec, _) in enumerate(self.parameters)
-            if isinstance(spec, DeviceSpec) and spec.is_written and not may_overlap
-        ]  # fmt: skip
-        """The arrays that are written, and overlap no other one."""
+        arrays = enumerate(self.parameters) if source.attrs.get("tir.noalias") else ()
+        self._alone = [i for i, (spec, _) in arrays if isinstance(spec, DeviceSpec) and spec.is_written]
+        """The written arrays, which must not overlap any other."""
         self._starts = compile_starts(source, [place for _, place in self.parameters], self._slots)
         pointers = [None if buffer is None else buffer.data for buffer in self._buffers]
         self._pointers = [None if data is None else self._slots.setdefault(data, len(self._slots)) for data in pointers]
@@ -146,10 +143,7 @@ class DeviceEntry:
             start, end = spans[i]
             for other, (first, last) in spans.items():
                 if first < end and start < last and other != i:
-                    reason = f"the function writes it, but it overlaps argument '{self.parameters[other][1].argument}' in memory"
-                    raise self.parameters[i][1].fault(
-                        "E0719", reason, "pass arrays that do not overlap, or drop tir.noalias from the function"
-                    )
+                    raise overlapping(self.parameters[i][1], self.parameters[other][1])
 
 
 def place_of(kernel: Kernel) -> Span | None:

@@ -187,9 +187,14 @@ class PrimEntry:
     def _call_overlapping(self, values: list[Any], index: int, other: int) -> Any:
         if self._for_overlapping is not None:
             return self._for_overlapping()(*values)
-        message = f"the function writes it, but it overlaps argument '{self.parameters[other][1].argument}' in memory"
-        help = "pass arrays that do not overlap, or drop tir.noalias from the function"
-        raise self.parameters[index][1].fault("E0719", message, help)
+        raise overlapping(self.parameters[index][1], self.parameters[other][1])
+
+
+def overlapping(written: ArgumentContext, other: ArgumentContext) -> TvmsError:
+    """Return the error for an array that a `tir.noalias` function writes although it overlaps another argument."""
+    message = f"the function writes it, but it overlaps argument '{other.argument}' in memory"
+    help = "pass arrays that do not overlap, or drop tir.noalias from the function"
+    return written.fault("E0719", message, help)
 
 
 def _span_of(array: Array) -> int:

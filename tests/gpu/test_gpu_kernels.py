@@ -276,6 +276,31 @@ def test_streams_and_events(driver: Any) -> None:
     )
 
 
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_arrays_that_overlap(driver: Any, is_alone: bool) -> None:
+    text = f"""
+T.prim_func main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    T.func_attr({{"tir.noalias": {is_alone}}})
+    for i in T.thread_binding(64, "threadIdx.x"):
+        B[i] = A[i] + T.float32(1)
+"""
+    executable = tvms.compile(tvms.parse(text), target="cuda")
+    driver.show(executable)
+    a = tvms.nd.array(np.zeros(64, "f4"), tvms.cuda())
+    if not is_alone:
+        executable["main"](a, a)
+        assert (a.numpy() == 1).all()
+        return
+    with pytest.raises(tvms.TvmsError) as caught:
+        executable["main"](a, a)
+    (problem,) = caught.value.diagnostics
+    assert (problem.code, problem.message, problem.help) == (
+        "E0719",
+        "argument 'B' of 'main': the function writes it, but it overlaps argument 'A' in memory",
+        "pass arrays that do not overlap, or drop tir.noalias from the function",
+    )
+
+
 def test_arrays_with_gaps(driver: Any) -> None:
     text = """
 T.prim_func main(a: T.handle, b: T.handle):
