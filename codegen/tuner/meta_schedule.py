@@ -271,14 +271,14 @@ def _check(parts: _Parts) -> None:
     """Raise ArgumentError E0702 for an object that is not of the class of its part."""
     callbacks = parts.measure_callbacks or "none"
     several = () if callbacks in _CALLBACKS else callbacks if isinstance(callbacks, list | tuple) else (callbacks,)
-    given: list[tuple[str, object, type[object]]] = [
-        *[("builder", parts.builder, Builder)] * (not isinstance(parts.builder, str)),
-        *[("runner", parts.runner, Runner)] * (not isinstance(parts.runner, str)),
-        *[("cost_model", parts.cost_model, CostModel)] * (not isinstance(parts.cost_model, str | None)),
-        *[("measure_callbacks", one, MeasureCallback) for one in several],
+    given: list[tuple[str, object, type[object], bool]] = [
+        ("builder", parts.builder, Builder, True),
+        ("runner", parts.runner, Runner, True),
+        ("cost_model", parts.cost_model or "xgb", CostModel, True),
+        *[("measure_callbacks", one, MeasureCallback, False) for one in several],
     ]
-    for name, part, kind in given:
-        if not isinstance(part, kind):
+    for name, part, kind, may_be_name in given:
+        if not isinstance(part, kind) and not (may_be_name and isinstance(part, str)):
             got = repr(part) if isinstance(part, str) else kind_of(part)
             reason = f"argument '{name}': expected a {kind.__name__}, got {got}"
             help = f"pass an object of a class that is derived from {kind.__name__}"
