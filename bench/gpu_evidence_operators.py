@@ -1,4 +1,4 @@
-"""More parts of `bench/gpu_evidence.py`: operators of graphs, products of bytes, and a network, beside torch where it is installed."""
+"""More parts of `bench/gpu_evidence.py`: graph operators, int8 products, attention and ResNet-18, compared with torch if it is installed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GRAPH = """I.ir_module Module:
 
 
 class Operator(Struct, frozen=True):
-    """A call of an operator: the shapes of its arguments in terms of `n`, its text, and what it computes in NumPy and in torch."""
+    """An operator call with arguments of the given shapes, and the same computation in NumPy and in torch."""
 
     shapes: tuple[tuple[int, ...], ...]
     call: str

@@ -130,7 +130,7 @@ def is_apart(stmt: tir.Stmt) -> bool:
 
 
 def constant_memory(kernel: Kernel) -> set[tir.Var]:
-    """Return the pointers through which the kernel only loads, if no other pointer can change what they point to."""
+    """Return the pointers whose memory no thread writes while the kernel runs."""
     if not kernel.is_alone:
         return set()
     loaded: set[tir.Var] = set()

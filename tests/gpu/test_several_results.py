@@ -238,7 +238,7 @@ def test_divided_columns_are_estimated_to_be_faster() -> None:
 
 @pytest.mark.parametrize("operator", ["argmax", "argmin"])
 def test_threads_combine_without_branches(operator: str) -> None:
-    """The loop of a thread has no branch but its end, so that elements of later iterations are loaded in advance."""
+    """The loop body has no branches, so that elements of later iterations can be loaded ahead."""
     module = tvms.parse(GRAPH.format(shape=(16384, 16384), axis=0, dtype="float32", operator=operator))
     target = get_target("cuda -arch=sm_80")
     code = build_program(prepare(module, target), target, Settings()).llvm

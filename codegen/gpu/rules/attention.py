@@ -261,7 +261,7 @@ class Kernel:
             return sequence([store(self.scores, value, i), store(self.sum, more, row_of(i))])
 
         def shift(r: tir.Var) -> tir.PrimExpr:
-            """Return what is subtracted from scores: not the maximum if that is -inf, since -inf - -inf is NaN."""
+            """Return the value to subtract from scores: the maximum, or 0 if that is -inf, because -inf minus -inf is NaN."""
             is_least = make.equal(load(self.found, r), make.const(float("-inf"), "float32"))
             return make.select(is_least, make.const(0.0, "float32"), load(self.found, r))
 
