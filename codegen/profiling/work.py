@@ -60,6 +60,20 @@ def _known(expr: tir.PrimExpr, sizes: Mapping[str, int]) -> int | None:
     return value.value if isinstance(value, tir.IntImm) else None
 
 
+def longest_reduction(function: tir.PrimFunc, sizes: Mapping[str, int]) -> int:
+    """Return how many values are combined to one result at most, as far as sizes are known: 1 without reductions."""
+
+    def combined(block: tir.Block) -> int:
+        extents = [
+            _known(iter_var.dom.extent, sizes) if iter_var.dom else None
+            for iter_var in block.iter_vars
+            if iter_var.iter_type is not tir.IterVarType.DATA_PAR
+        ]
+        return prod(extent or 1 for extent in extents)
+
+    return max((combined(node) for node in walk(function.body) if isinstance(node, tir.Block)), default=1)
+
+
 @deep
 def count_operations(function: tir.PrimFunc, sizes: Mapping[str, int]) -> int:
     """Return the number of floating-point operations of a loop function; 0 if the extent of a loop is unknown.

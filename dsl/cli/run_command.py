@@ -156,5 +156,6 @@ def run(arguments: argparse.Namespace) -> int:
     table.show(f"{arguments.file}: {entry}", inputs, results, summary)
     if arguments.verify and not arguments.interpret:
         checked = Reference(module, entry, arguments.thread_order, arguments.seed, arguments.verify == "full")
-        return compare_results(results, _call(checked, function, params, values)[0], checked)
+        expected, _ = _call(checked, function, params, values)
+        return compare_results(results, expected, checked, {var.name: size for var, size in sizes.items()})
     return 0

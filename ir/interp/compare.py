@@ -8,6 +8,8 @@ import numpy as np
 
 TOLERANCE = {"float64": 1e-10, "float32": 1e-5, "float16": 5e-3, "bfloat16": 5e-2}
 """Largest accepted `difference`, by dtype; other floats use that of bfloat16."""
+LONG = 1 << 14
+"""Number of terms from which the accepted difference of a sum grows."""
 
 
 def difference(result: Any, reference: Any) -> float:
@@ -46,12 +48,16 @@ def _largest(result: np.ndarray, reference: np.ndarray, scale: float) -> float:
     a, b = result.astype(np.float64), reference.astype(np.float64)
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     relative = np.where(same, 0.0, np.abs(a - b) / np.maximum(scale, np.abs(b)))
-    return float(np.nan_to_num(relative, nan=np.inf).max())
+    return float(np.nan_to_num(relative, nan=np.inf, posinf=np.inf).max())
 
 
-def tolerance(value: np.ndarray) -> float:
-    """Return the accepted difference for a value."""
+def tolerance(value: np.ndarray, terms: int = 1) -> float:
+    """Return the accepted difference for a value that is a sum of up to `terms` terms, in whatever order they are added.
+
+    Rounding errors of n additions grow with the square root of n (Higham and Mary, "A new approach to probabilistic rounding error
+    analysis", 2019); so does the tolerance for more than `LONG` terms.
+    """
     dtype = str(value.dtype)
-    if dtype in TOLERANCE:
-        return TOLERANCE[dtype]
-    return TOLERANCE["bfloat16"] if "float" in dtype else 0.0
+    if dtype not in TOLERANCE and "float" not in dtype:
+        return 0.0
+    return TOLERANCE.get(dtype, TOLERANCE["bfloat16"]) * max(1.0, terms / LONG) ** 0.5

@@ -118,6 +118,50 @@ def test_long_sums_may_cancel() -> None:
     assert verification.difference(expected + np.float32(0.05), expected) > 1e-5
 
 
+@pytest.mark.parametrize(("shape", "option"), [("(4096, 4096)", []), ('("n", 4096)', ["--dim", "n=4096"])])
+def test_a_sum_of_many_terms_may_differ_more(
+    shape: str, option: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The default schedule adds 2^24 terms in another order than NumPy."""
+    path = tmp_path / "sum.tvms"
+    path.write_text(
+        f"""#tvms 1
+I.ir_module Module:
+    R.function main(x: R.Tensor({shape}, "float32")):
+        with R.dataflow():
+            y = R.sum(x)
+            R.output(y)
+        return y
+""",
+        encoding="utf-8",
+    )
+    assert main(["run", str(path), "--verify", *option]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].endswith("in 'y' (allowed 0.00032)")
+
+
+def test_wrong_sums_of_many_terms_are_found(capsys: pytest.CaptureFixture[str]) -> None:
+    text = """T.prim_func main(A: T.Buffer(("n",), "float32"), B: T.Buffer((1,), "float32")):
+    for i in range(n):
+        with T.block("sum"):
+            vi = T.axis.reduce(n, i)
+            with T.init():
+                B[0] = T.float32(0)
+            B[0] = B[0] + A[vi]
+"""
+    reference = verification.Reference(tvms.parse(text), "main", "ascending", 0, False)
+    right = {"B": np.array([100], "float32")}
+    wrong = {"B": np.array([100.01], "float32")}
+    for terms, code in ((1 << 14, 1), (1 << 22, 0)):
+        assert verification.compare_results(wrong, right, reference, {"n": terms}) == code
+    wrong["B"][0] = np.inf
+    assert verification.compare_results(wrong, right, reference, {"n": 1 << 24}) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "verify: DIFFERS from the interpreter; largest difference 0.0001 in 'B' (allowed 1e-05)",
+        "verify: agrees with the interpreter; largest difference 0.0001 in 'B' (allowed 0.00016)",
+        "verify: DIFFERS from the interpreter; largest difference inf in 'B' (allowed 1e-05)",
+    ]
+
+
 def test_only_what_an_entry_needs_is_compiled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (
         PAD_AND_SUM.replace("main", "other")
