@@ -179,7 +179,9 @@ def _floordiv(a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
     monomial, factor = _without(monomial, common), factor // scale
     whole = {} if monomial else {term: number // factor for term, number in dividend.items() if number % factor == 0}
     part = {term: number for term, number in dividend.items() if term not in whole}
-    if part:
+    if not monomial and [*part] == [()]:
+        whole |= {(): part[()] // factor} if part[()] // factor else {}
+    elif part:
         quotient = tir.FloorDiv("int64", _render(part, atoms), _term(monomial, factor, atoms))
         whole[(atoms.number(quotient),)] = 1
     return _render(whole, atoms)
@@ -263,6 +265,12 @@ def split_factor(a: tir.PrimExpr) -> tuple[object, tir.PrimExpr, int]:
     keys = [key_of(node) for node in atoms.nodes]
     key = frozenset((frozenset(Counter(keys[n] for n in monomial).items()), value) for monomial, value in unit.items())
     return key, _render(unit, atoms), factor
+
+
+def is_multiple(a: tir.PrimExpr, by: int) -> bool:
+    """Return whether `a` is known to be a multiple of `by`."""
+    known = value_of(a)
+    return (split_factor(a)[2] if known is None else known) % by == 0
 
 
 def as_dim(value: tir.PrimExpr | int) -> tir.PrimExpr:

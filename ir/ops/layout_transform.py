@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping, Sequence
 from math import lcm
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
+
+from msgspec import Struct
 
 from .. import te, tir
 from ..base import StructInfo
 from ..dtype import is_int
 from ..index_dtype import IndexDtype
-from ..visit import walk
+from ..visit import substitute, walk
 from . import dims as d
 from .inference import Inference, dims_of, same_as_first, tensor_info
 from .registry import Param, RelaxOp, register
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 def _int64(index_map: tir.IndexMap) -> tir.IndexMap:
@@ -26,13 +26,37 @@ def _int64(index_map: tir.IndexMap) -> tir.IndexMap:
     return tir.IndexMap(tuple(indices.variable(var) for var in index_map.initial_indices), final)
 
 
-def _whole_sizes(index_map: tir.IndexMap, sizes: Sequence[int]) -> dict[tir.Var, int]:
-    """Return the size of each dimension, rounded up to a multiple of its divisors in the map."""
-    whole: dict[tir.Var, int] = {}
+class _Domain(Struct, frozen=True):
+    """The sizes of the dimensions of a map, rounded up to multiples of their divisors in the map.
+
+    A symbolic size that must be rounded up is `count * unit`, where the variable `count` stands for the number of blocks in `counts`.
+    """
+
+    sizes: Mapping[tir.Var, tir.PrimExpr]
+    counts: Mapping[tir.Var, tir.PrimExpr]
+
+    @property
+    def ranges(self) -> dict[tir.Var, tir.Range]:
+        return {var: tir.Range(d.dim(0), size) for var, size in self.sizes.items()}
+
+
+def _domain(index_map: tir.IndexMap, sizes: Sequence[tir.PrimExpr]) -> _Domain:
+    """Return the domain of a map for a tensor with these sizes."""
+    whole: dict[tir.Var, tir.PrimExpr] = {}
+    counts: dict[tir.Var, tir.PrimExpr] = {}
     for var, size in zip(index_map.initial_indices, sizes, strict=True):
         unit = lcm(1, *(by for index in index_map.final_indices for by in _divisors(index, var)))
-        whole[var] = -(-size // unit) * unit
-    return whole
+        known = d.value_of(size)
+        if known is not None:
+            whole[var] = d.dim(-(-known // unit) * unit)
+        elif d.is_multiple(size, unit):
+            whole[var] = size
+        else:
+            count = tir.Var("int64", var.name)
+            below = tir.FloorMod("int64", size, d.dim(-unit))
+            counts[count] = tir.FloorDiv("int64", tir.Sub("int64", size, below), d.dim(unit))
+            whole[var] = d.multiply(count, unit)
+    return _Domain(whole, counts)
 
 
 def _divisors(index: tir.PrimExpr, var: tir.Var) -> list[int]:
@@ -45,15 +69,43 @@ def _divisors(index: tir.PrimExpr, var: tir.Var) -> list[int]:
     ]
 
 
-def _map_shape(index_map: tir.IndexMap, whole: Mapping[tir.Var, int]) -> list[tir.PrimExpr]:
-    """Return the shape of the result: the maximum of each index plus one."""
+def _map_shape(index_map: tir.IndexMap, domain: _Domain) -> list[tir.PrimExpr] | None:
+    """Return the shape of the result: the maximum of each index plus one; None if a symbolic one is not found."""
     from ..analysis.const_bounds import const_bounds
 
-    return [d.dim(const_bounds(index, _domains(whole)).max + 1) for index in index_map.final_indices]
+    is_known = all(isinstance(size, tir.IntImm) for size in domain.sizes.values())
+    shape: list[tir.PrimExpr] = []
+    for index in index_map.final_indices:
+        extent = _extent(index, domain.sizes)
+        if extent is None and is_known:
+            extent = d.dim(const_bounds(index, domain.ranges).max + 1)
+        if extent is None:
+            return None
+        shape.append(substitute(extent, domain.counts))
+    return shape
 
 
-def _domains(whole: Mapping[tir.Var, int]) -> dict[tir.Var, tir.Range]:
-    return {var: tir.Range(d.dim(0), d.dim(size)) for var, size in whole.items()}
+def _extent(index: tir.PrimExpr, sizes: Mapping[tir.Var, tir.PrimExpr]) -> tir.PrimExpr | None:
+    """Return the maximum of a sum of multiples, quotients and remainders of variables, plus one; None for other expressions."""
+    if index in sizes:
+        return sizes[index]  # type: ignore[reportArgumentType]
+    if isinstance(index, tir.IntImm):
+        return d.dim(index.value + 1) if index.value >= 0 else None
+    if not isinstance(index, tir.Add | tir.Mul | tir.FloorDiv | tir.FloorMod):
+        return None
+    one, other = _extent(index.a, sizes), _extent(index.b, sizes)
+    if one is None or other is None:
+        return None
+    if isinstance(index, tir.Add):
+        return d.subtract(d.add(one, other), 1)
+    by = d.value_of(index.b)
+    if isinstance(index, tir.Mul):
+        return d.add(d.multiply(d.subtract(one, 1), d.subtract(other, 1)), 1)
+    if not by:
+        return None
+    if isinstance(index, tir.FloorDiv):
+        return d.ceildiv(one, by)
+    return d.dim(by) if d.is_multiple(one, by) else d.minimum(one, by)
 
 
 def _complete(values: dict[str, Any]) -> None:
@@ -79,44 +131,38 @@ def _infer(a: Inference) -> StructInfo:
         raise a.fail("E0323", f"maps {len(index_map.initial_indices)} dimensions, but 'x' has {info.ndim}")
     if is_int(info.dtype) and isinstance(_pad_value(a.call.attrs.get("pad_value")), float):
         raise a.fail("E0324", f"cannot fill a tensor of dtype {info.dtype} with {a.attr('pad_value')}")
-    sizes = [d.value_of(dim) for dim in dims_of(info) or ()]
-    known = [size for size in sizes if size is not None]
-    if len(known) != len(index_map.initial_indices):
-        return tensor_info(None, info.dtype, len(index_map.final_indices), info.vdevice)
-    own = _int64(index_map)
-    return tensor_info(_map_shape(own, _whole_sizes(own, known)), info.dtype, -1, info.vdevice)
+    sizes, own = dims_of(info), _int64(index_map)
+    shape = None if sizes is None else _map_shape(own, _domain(own, sizes))
+    return tensor_info(shape, info.dtype, len(index_map.final_indices), info.vdevice)
 
 
-def _inverse(
-    index_map: tir.IndexMap, whole: Mapping[tir.Var, int], place: Sequence[tir.PrimExpr]
-) -> list[tir.PrimExpr] | None:
+def _inverse(index_map: tir.IndexMap, domain: _Domain, place: Sequence[tir.PrimExpr]) -> list[tir.PrimExpr] | None:
     """Return the indices that are mapped to `place`; None if the map is not built from splits and fusions."""
     from ..analysis.iter_map import detect_iter_map
     from ..analysis.iter_map_use import inverse_affine_iter_map
 
-    found = detect_iter_map(index_map.final_indices, _domains(whole), check_level="bijective")
+    found = detect_iter_map(index_map.final_indices, domain.ranges, check_level="bijective")
     if not found.is_detected:
         return None
     values = inverse_affine_iter_map(found.indices, place)
-    return [values.get(var, d.dim(0)) for var in index_map.initial_indices]
+    return [substitute(values.get(var, d.dim(0)), domain.counts) for var in index_map.initial_indices]
 
 
 def _compute(a: Any) -> te.Tensor | None:
-    sizes = [d.value_of(dim) for dim in a.x.dims]
-    known = [size for size in sizes if size is not None]
-    if not isinstance(a.index_map, tir.IndexMap) or len(known) != a.x.ndim:
+    if not isinstance(a.index_map, tir.IndexMap):
         return None
     index_map = _int64(a.index_map)
-    whole = _whole_sizes(index_map, known)
+    domain = _domain(index_map, a.x.dims)
     probe = [te.var("i", "int64") for _ in index_map.final_indices]
-    if _inverse(index_map, whole, probe) is None:
+    if _map_shape(index_map, domain) is None or _inverse(index_map, domain, probe) is None:
         return None
+    sizes = zip(index_map.initial_indices, a.x.dims, strict=True)
+    short = [n for n, (var, size) in enumerate(sizes) if not d.is_equal(domain.sizes[var], size)]
 
     def value(*i: tir.PrimExpr) -> tir.PrimExpr:
-        source = _inverse(index_map, whole, i)
+        source = _inverse(index_map, domain, i)
         assert source is not None
-        short = [n for n, size in enumerate(known) if whole[index_map.initial_indices[n]] != size]
-        inside = [source[n] < te.const(known[n], "int64") for n in short]
+        inside = [source[n] < a.x.dims[n] for n in short]
         fill = te.const(_pad_value(a.pad_value), a.x.dtype)
         return te.if_then_else(te.all(*inside), a.x(*source), fill) if inside else a.x(*source)
 
@@ -134,8 +180,8 @@ def _numpy(np: Any, a: Any) -> Any:
     transposed = _transposed(a.x, index_map)
     if transposed is not None:
         return np.ascontiguousarray(transposed)
-    shape = [d.value_of(dim) for dim in _map_shape(index_map, _whole_sizes(index_map, a.x.shape))]
-    result = np.full(shape, _pad_value(a.pad_value), a.x.dtype)
+    shape = _map_shape(index_map, _domain(index_map, [d.dim(size) for size in a.x.shape])) or ()
+    result = np.full([d.value_of(dim) for dim in shape], _pad_value(a.pad_value), a.x.dtype)
     for place in np.ndindex(*a.x.shape):
         at = dict(zip(index_map.initial_indices, place, strict=True))
         result[tuple(evaluate(index, at) for index in index_map.final_indices)] = a.x[place]
