@@ -14,9 +14,10 @@ from ..diagnostics import error
 from ..ops.layouts import parse_layout
 from ..ops.registry import find
 from ..visit import substitute, walk
-from .layout_orders import Order, identity, is_plain, rearranged
-from .layout_rules import RESIZING, Plan, concat, convolution, find_rule, rank_of, resizing
-from .rewriter import ValueRewriter, forgotten
+from .layout_moves import concat
+from .layout_orders import Order, Plan, identity, is_plain, rank_of, rearranged
+from .layout_rules import RESIZING, convolution, find_rule, resizing
+from .rewriter import Refiner, ValueRewriter, forgotten
 from .transform import declare_pass, map_functions
 
 LayoutCallback = Callable[[relax.Call], Mapping[str, Sequence[str]]]
@@ -49,7 +50,11 @@ def convert_layout(
             _check(name, list(layouts))
         return wanted
 
-    return map_functions(mod, relax.Function, lambda function: _Converter(function, desired).function(function))
+    def converted(function: relax.Function) -> relax.Function:
+        refined = Refiner(function).function(function)
+        return _Converter(refined, desired).function(refined)
+
+    return map_functions(mod, relax.Function, converted)
 
 
 def _check(name: str, layouts: Sequence[str]) -> None:

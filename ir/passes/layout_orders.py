@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TypeAlias, TypeGuard
 
 from msgspec import Struct
 
 from .. import make, relax, tir
+from ..base import Attrs
 from ..building.values import apply
 from ..infer import infer_struct_info
 from ..ops import dims as d
@@ -30,6 +31,20 @@ Plain: TypeAlias = tuple[int, ...]
 """Axis order without split axes."""
 
 
+class Plan(Struct, frozen=True):
+    """Conversion of a call: the axis orders of its tensor arguments, its attributes, and the orders of its results."""
+
+    args: tuple[Order | None, ...]
+    attrs: Attrs
+    results: tuple[Order | None, ...]
+    replaced: Mapping[int, relax.Expr] = {}
+    """Arguments that are replaced, by number."""
+
+
+Rule: TypeAlias = Callable[[relax.Call, Sequence[Order | None]], Plan | None]
+"""Function from a call and the orders of its arguments to its plan; None if it requires the original orders."""
+
+
 def is_plain(order: Order) -> TypeGuard[Plain]:
     """Return whether no axis is split."""
     return all(isinstance(part, int) for part in order)
@@ -45,18 +60,33 @@ def between(old: str, new: Layout) -> Order:
     return tuple([Inner(old.index(name), size) if size else old.index(name) for name, size in new.parts])
 
 
+def rank_of(expr: relax.Expr) -> int | None:
+    """Return the rank of a tensor, or None."""
+    info = infer_struct_info(expr)
+    return info.ndim if isinstance(info, relax.TensorStructInfo) and info.ndim >= 0 else None
+
+
+def rank_in(order: Order) -> int:
+    """Return the rank of the tensor in its original layout."""
+    return sum(isinstance(part, int) for part in order)
+
+
+def changed(orders: Sequence[Order | None]) -> Order | None:
+    """Return the first order that is not the identity, or else the first order."""
+    known = [order for order in orders if order is not None]
+    return next((order for order in known if order != identity(len(order))), known[0] if known else None)
+
+
 def fits(value: relax.Expr, order: Order) -> bool:
-    """Return whether no axis is split, or all sizes are known and the split axes are multiples of their block sizes."""
+    """Return whether all split axes of `order` are known to be multiples of their block sizes."""
     return all(is_multiple(value, part.axis, part.size) for part in order if isinstance(part, Inner))
 
 
 def is_multiple(value: relax.Expr, axis: int, size: int) -> bool:
-    """Return whether all sizes of a tensor are known, and that of an axis is a multiple of `size`."""
+    """Return whether the size of an axis of a tensor is known to be a multiple of `size`."""
     info = infer_struct_info(value)
     dims = dims_of(info) if isinstance(info, relax.TensorStructInfo) else None
-    sizes = [d.value_of(dim) for dim in dims or ()]
-    known = sizes[axis] if None not in sizes and sizes else None
-    return known is not None and known % size == 0
+    return dims is not None and d.is_multiple(dims[axis], size)
 
 
 def axis_of(part: int | Inner) -> int:

@@ -2,43 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
-
-from .. import relax, tir
-from ..base import Attrs, Op
-from ..infer import infer_struct_info
-from ..ops import dims as d
+from .. import relax
+from ..base import Op
 from ..ops.layouts import parse_layout
 from ..ops.registry import families
-from .layout_orders import Order, axis_of, between, block_of, fits, identity, is_multiple, is_plain, without
-
-
-class Plan(Struct, frozen=True):
-    """Conversion of a call: the axis orders of its tensor arguments, its attributes, and the orders of its results."""
-
-    args: tuple[Order | None, ...]
-    attrs: Attrs
-    results: tuple[Order | None, ...]
-    replaced: Mapping[int, relax.Expr] = {}
-    """Arguments that are replaced, by number."""
-
-
-Rule: TypeAlias = Callable[[relax.Call, Sequence[Order | None]], Plan | None]
-"""Function from a call and the orders of its arguments to its plan; None if it requires the original orders."""
-
-
-def rank_of(expr: relax.Expr) -> int | None:
-    """Return the rank of a tensor, or None."""
-    info = infer_struct_info(expr)
-    return info.ndim if isinstance(info, relax.TensorStructInfo) and info.ndim >= 0 else None
-
-
-def rank_in(order: Order) -> int:
-    """Return the rank of the tensor in its original layout."""
-    return sum(isinstance(part, int) for part in order)
+from .layout_moves import MOVES, PLAIN_MOVES
+from .layout_orders import (
+    Order,
+    Plan,
+    Rule,
+    axis_of,
+    between,
+    block_of,
+    changed,
+    fits,
+    identity,
+    is_plain,
+    rank_in,
+    rank_of,
+    without,
+)  # fmt: skip
 
 
 def find_rule(op: Op, orders: Sequence[Order | None]) -> Rule | None:
@@ -94,18 +79,19 @@ def _binary(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
     rank = max((other for other in ranks if other is not None), default=0)
     if any(number not in (0, rank) for number in ranks):
         return None
-    order = _changed([other for other, own in zip(orders, ranks, strict=True) if own == rank])
-    if order is not None and not all(
-        fits(arg, order) for arg, own in zip(call.args, ranks, strict=True) if own == rank
-    ):
+    whole = [(arg, other) for arg, other, own in zip(call.args, orders, ranks, strict=True) if own == rank]
+    order = changed([other for _, other in whole])
+    if order is not None and not all(fits(arg, order) for arg, _ in whole):
         return None
     return Plan(tuple([order if own == rank else () for own in ranks]), call.attrs, (order,))
 
 
-def _changed(orders: Sequence[Order | None]) -> Order | None:
-    """Return the first order that is not the identity, or else the first order."""
-    known = [order for order in orders if order is not None]
-    return next((order for order in known if order != identity(len(order))), known[0] if known else None)
+def _fma(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
+    """Return the plan of `x * y + z`, whose operands get the order that most of them have."""
+    order = orders[1] if orders[1] == orders[2] else orders[0]
+    if order is None or None in orders or not all(fits(arg, order) for arg in call.args):
+        return None
+    return Plan((order,) * 3, call.attrs, (order,))
 
 
 def _with_layout(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
@@ -122,16 +108,27 @@ def _with_layout(call: relax.Call, orders: Sequence[Order | None]) -> Plan | Non
 
 
 def _along_axis(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
+    """Return the plan of an operator along an axis, whose other operands are vectors along this axis."""
     order = orders[0]
     if order is None:
         return None
     attrs = {**call.attrs, "axis": order.index(call.attrs["axis"] % len(order))}
-    return Plan((order,), attrs, (order,))
+    return Plan((order, *[(0,)] * (len(orders) - 1)), attrs, (order,))
 
 
 def _batch_norm(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
     plan = _along_axis(call, orders)
-    return plan and Plan((*plan.args, *[(0,)] * 4), plan.attrs, (*plan.results, (0,), (0,)))
+    return plan and Plan(plan.args, plan.attrs, (*plan.results, (0,), (0,)))
+
+
+def _group_norm(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
+    """Return the plan of a normalization whose scale and shift are those of the channels."""
+    order = orders[0]
+    if order is None:
+        return None
+    axes = tuple([order.index(axis % len(order)) for axis in call.attrs["axes"]])
+    channel = order.index(call.attrs["channel_axis"] % len(order))
+    return Plan((order, (0,), (0,)), {**call.attrs, "axes": axes, "channel_axis": channel}, (order,))
 
 
 def _layer_norm(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
@@ -144,7 +141,7 @@ def _layer_norm(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None
     if places != sorted(places) or any(block_of(order, axis) > 1 for axis in axes):
         return None
     own = identity(len(axes))
-    return Plan((order, own, own), {**call.attrs, "axes": tuple(places)}, (order,))
+    return Plan((order, *[own] * (len(orders) - 1)), {**call.attrs, "axes": tuple(places)}, (order,))
 
 
 def _reduction(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
@@ -160,98 +157,25 @@ def _reduction(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
     return Plan((order,), attrs, (order if keeps else without(order, reduced),))
 
 
-def _expand_dims(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
-    """Return the plan of an insertion of axes, at the same places of the new layout."""
-    order = orders[0]
-    if order is None:
-        return None
-    rank = len(order) + len(call.attrs["axis"])
-    inserted = {axis % rank for axis in call.attrs["axis"]}
-    others = [axis for axis in range(rank) if axis not in inserted]
-    rest = iter(order)
-    result = tuple([place if place in inserted else others[axis_of(next(rest))] for place in range(rank)])
-    return Plan((order,), call.attrs, (result,))
-
-
-def _squeeze(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
-    order, axes = orders[0], call.attrs["axis"]
-    if order is None or axes is None:
-        return None
-    removed = {axis % len(order) for axis in axes}
-    places = tuple(sorted(order.index(axis) for axis in removed))
-    return Plan((order,), {**call.attrs, "axis": places}, (without(order, removed),))
-
-
-def _strided_slice(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
-    order, axes = orders[0], call.args[1]
-    if order is None or not isinstance(axes, relax.Tuple):
-        return None
-    known = [
-        axis.value.value if isinstance(axis, relax.PrimValue) and isinstance(axis.value, tir.IntImm) else None
-        for axis in axes.fields
-    ]
-    places = [order.index(axis % len(order)) for axis in known if axis is not None]
-    if len(places) != len(known):
-        return None
-    new = [relax.PrimValue(tir.IntImm("int64", place), struct_info=None) for place in places]
-    return Plan((order, *orders[1:]), call.attrs, (order,), {1: relax.Tuple(tuple(new))})
-
-
-def _split(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
-    """Return the plan of a split; along an axis that is split in blocks, into parts of whole blocks."""
-    order, info = orders[0], infer_struct_info(call)
-    if order is None or not isinstance(info, relax.TupleStructInfo):
-        return None
-    axis, sections = call.attrs["axis"] % rank_in(order), call.attrs["indices_or_sections"]
-    block = block_of(order, axis)
-    if block > 1 and isinstance(sections, int):
-        if not is_multiple(call.args[0], axis, block * sections):
-            return None
-    elif block > 1:
-        starts = [d.value_of(start) if isinstance(start, tir.PrimExpr) else int(start) for start in sections]
-        if not all(start is not None and start % block == 0 for start in starts):
-            return None
-        sections = tuple([start // block for start in starts if start is not None])
-    attrs = {**call.attrs, "indices_or_sections": sections, "axis": order.index(axis)}
-    return Plan((order,), attrs, (order,) * len(info.fields))
-
-
-def _permute_dims(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
-    """Return the plan of a permutation, which includes the conversion of its operand."""
-    order = orders[0]
-    if order is None or order == identity(len(order)):
-        return None
-    axes = call.attrs["axes"] or tuple(reversed(range(len(order))))
-    attrs = {**call.attrs, "axes": tuple([order.index(axis % len(order)) for axis in axes])}
-    return Plan((order,), attrs, (identity(len(order)),))
-
-
+RESIZING = ("relax.image.resize2d", "relax.image.resize3d")
 _PLAIN_ONLY = frozenset(
-    [f"relax.{name}" for name in ("expand_dims", "squeeze", "strided_slice", "permute_dims")]
-    + [f"relax.nn.{name}" for name in ("softmax", "log_softmax", "prelu", "batch_norm")]
+    [*PLAIN_MOVES, *RESIZING]
+    + [f"relax.nn.{name}" for name in ("softmax", "log_softmax", "prelu", "batch_norm", "group_norm", "instance_norm")]
 )
 """Operators whose rules do not support split axes."""
-RESIZING = ("relax.image.resize2d", "relax.image.resize3d")
 _RULES: Mapping[str, Rule] = {
+    **MOVES,
     **dict.fromkeys(
         [f"relax.nn.{kind}_pool{n}d" for kind in ("max", "avg", "adaptive_avg") for n in (1, 2, 3)], _with_layout
     ),
     **dict.fromkeys(("relax.nn.softmax", "relax.nn.log_softmax", "relax.nn.prelu"), _along_axis),
     **dict.fromkeys([f"relax.{name}" for name in ("sum", "mean", "max", "min", "prod", "variance", "std")], _reduction),
     **dict.fromkeys(RESIZING, _with_layout),
+    "relax.astype": _unary,
+    "relax.ewise_fma": _fma,
     "relax.nn.batch_norm": _batch_norm,
+    "relax.nn.group_norm": _group_norm,
+    "relax.nn.instance_norm": _group_norm,
     "relax.nn.layer_norm": _layer_norm,
-    "relax.expand_dims": _expand_dims,
-    "relax.squeeze": _squeeze,
-    "relax.strided_slice": _strided_slice,
-    "relax.split": _split,
-    "relax.permute_dims": _permute_dims,
+    "relax.nn.rms_norm": _layer_norm,
 }
-
-
-def concat(call: relax.Call, parts: Sequence[relax.Expr], orders: Sequence[Order | None]) -> tuple[Order, Any] | None:
-    """Return the common order of all operands of a concatenation, and its attributes."""
-    order = _changed(orders)
-    if call.attrs["axis"] is None or order is None or None in orders or not all(fits(part, order) for part in parts):
-        return None
-    return order, {**call.attrs, "axis": order.index(call.attrs["axis"] % rank_in(order))}

@@ -151,6 +151,37 @@ class ValueRewriter(BindingRewriter):
         return replace(binding, value=value, var=var)
 
 
+class Refiner(ValueRewriter):
+    """Gives the variables of operators in dataflow blocks the struct info of their values, if that is more precise."""
+
+    def function(self, function: relax.Function) -> relax.Function:
+        """Return a function with refined variables, and a result of the type of its value."""
+        new = super().function(function)
+        info, value = new.ret_struct_info, infer_struct_info(new.body.body)
+        if info is not None and contradiction(info, value) is not None:
+            new = replace(new, ret_struct_info=None)
+        return new if new is function and new.ret_struct_info is info else refined_result(new)
+
+    def value(self, binding: relax.Binding) -> relax.Expr:
+        """Return a call without struct info, to infer it again, if that is more precise than the type of its variable."""
+        value = binding.value
+        is_call = isinstance(value, relax.Call) and isinstance(value.op, Op) and isinstance(binding, relax.VarBinding)
+        if not self.in_dataflow or not is_call or refined_variable(binding.var, value) is binding.var:
+            return value
+        return forgotten(value)
+
+    def rebound(self, binding: relax.Binding, value: relax.Expr) -> relax.Binding:
+        """Return a binding of a more precise value."""
+        if isinstance(binding, relax.MatchCast):
+            return super().rebound(binding, value)
+        var = refined_variable(binding.var, value)
+        if var is binding.var:
+            return super().rebound(binding, value)
+        self.replaced[binding.var] = var
+        self._is_retyped = True
+        return replace(binding, var=var, value=value)
+
+
 def refined_variable(var: relax.Var, value: relax.Expr) -> relax.Var:
     """Return a variable with the struct info of its value, if that is more precise."""
     info = infer_struct_info(forgotten(value))
