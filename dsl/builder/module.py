@@ -353,7 +353,7 @@ class ModuleBuilder:
             value = opener(context, head)
             known = value.name if isinstance(value, Form) else None
             if known not in (_MODULE, _PRIM_FUNC, _FUNCTION, *SCHEDULES, *MACROS):
-                help = "use T.prim_func, R.function, T.macro, S.schedule or I.ir_module"
+                help = "use T.prim_func, R.function, T.macro, R.macro, S.schedule or I.ir_module"
                 raise context.error("E0107", f"{describe(value)} does not open a definition", head, help)
         except Failed:
             context.scope.define(definition.name, POISON)

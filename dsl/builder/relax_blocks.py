@@ -6,7 +6,7 @@ Blocks are never empty, and adjacent blocks differ in kind.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -91,6 +91,10 @@ class BlockBuilder:
         """Number of bindings that were added."""
         self._taken = taken
         self._sequences: list[_Sequence] = []
+
+    def reserve(self, names: Iterable[str]) -> None:
+        """Keep nested values from getting one of `names`."""
+        self._taken.update(names)
 
     @property
     def in_dataflow(self) -> bool:

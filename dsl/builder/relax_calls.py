@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -41,6 +41,15 @@ class MatchCastRequest(Struct, frozen=True):
 
     value: relax.Expr
     struct_info: StructInfo
+
+
+class GraphMacro(Struct, frozen=True, eq=False):
+    """A macro of graph functions; `expand` adds its bindings to the open block and returns its value."""
+
+    kind: ClassVar[str] = "a macro of graph functions"
+
+    name: str
+    expand: Callable[[BlockBuilder, syntax.Call], Any]
 
 
 def _call(builder: BlockBuilder, node: syntax.Call) -> Any:
@@ -144,6 +153,8 @@ def _call_value(builder: BlockBuilder, node: syntax.Call) -> Any:
     callee = values.operand(builder, node.func)
     if isinstance(callee, Namespace):  # `relax.op.add` of the Python program
         return _call_named(builder, callee.name, node)
+    if isinstance(callee, GraphMacro):
+        return callee.expand(builder, node)
     if not isinstance(callee, GlobalVar | relax.Var | relax.ExternFunc):
         if isinstance(callee, Form | Closure | Method):
             return expressions.evaluate_call(context, node)

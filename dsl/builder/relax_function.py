@@ -17,6 +17,7 @@ from ..comments import with_comments
 from . import expressions, relax_statements
 from . import relax_values as values
 from .context import Context, Failed, target_names
+from .macros import define_macro, is_macro
 from .relax_annotations import struct_info
 from .relax_arguments import bind, parameters
 from .relax_bindings import Target, new_var
@@ -106,8 +107,10 @@ def build_function(
 
 
 def build_local_function(builder: BlockBuilder, definition: syntax.Definition, leaves: bool) -> None:
-    """Bind a nested function to a variable of its name; it may call itself."""
+    """Bind a nested function to a variable of its name; it may call itself. A nested macro only defines its name."""
     context = builder.context
+    if definition.head is not None and is_macro(expressions.opener(context, definition.head)):
+        return define_macro(context, definition)
     if definition.head is None or values.dotted(builder, _callee(definition.head)) != "R.function":
         help = "write R.function before it"
         raise context.error("E0207", "only graph functions can be nested in a graph function", definition, help)
@@ -115,13 +118,13 @@ def build_local_function(builder: BlockBuilder, definition: syntax.Definition, l
     target = Target(definition.name, place, leaves)
     if definition.name not in names_in(definition):
         bind_value(builder, target, build_function(context, definition, is_local=True))
-        return
+        return None
     symbols: dict[str, tir.Var] = {}
     info = declare_function(context, definition, symbols)
     var = new_var(builder, target, info or relax.ObjectStructInfo())
     context.scope.define(definition.name, var)
     function = build_function(context, definition, True, symbols)
-    builder.append(relax.VarBinding(var, function, span=function.span))
+    return builder.append(relax.VarBinding(var, function, span=function.span))
 
 
 def _signature(

@@ -43,7 +43,16 @@ _DECLARED_WITH = {"tir_function": "module", "macros": "module"}
 
 Role = Literal["definition", "type", "form"]
 _TYPES = ("tir_literals", "relax_annotations")
-_DEFINITIONS = ("I.ir_module", "T.prim_func", "R.function", "S.schedule", "S.function", "T.macro", "T.inline")
+_DEFINITIONS = (
+    "I.ir_module",
+    "T.prim_func",
+    "R.function",
+    "S.schedule",
+    "S.function",
+    "T.macro",
+    "T.inline",
+    "R.macro",
+)
 
 
 class Entry(Struct, frozen=True):

@@ -84,12 +84,14 @@ _DEFINES = {
     "R.function": ("Callable[..., Any]", "tvms.ir.relax.Function"),
     "T.macro": ("Callable[..., Any]", "Callable[..., Any]"),
     "T.inline": ("Callable[..., Any]", "Callable[..., Any]"),
+    "R.macro": ("Callable[..., Any]", "Callable[..., Any]"),
 }
 """Forms that are decorators: what they take and return."""
 
 _OPTIONS = {
     "T.macro": "hygienic: bool = True",
     "T.inline": "hygienic: bool = True",
+    "R.macro": "hygienic: bool = True",
     "I.ir_module": "check_well_formed: bool = True",
 }
 _SETS = """

@@ -23,6 +23,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import IntEnum
+from functools import partial
 from importlib import import_module
 from inspect import isfunction
 from types import FrameType
@@ -67,8 +68,8 @@ class Dialect:
             return Dialect
         if path == "R.rewriter":
             return _rewriter
-        if path in ("T.macro", "T.inline"):
-            return _macro
+        if path in ("T.macro", "T.inline", "R.macro"):
+            return partial(_macro, self.letter)
         return _opener if path in _OPENERS else Dialect(self.letter, path)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -236,6 +237,7 @@ def _host_value(value: Any) -> Any:
 def _value(value: Any) -> Any:
     """Return a Python value as a value of the builders; NotImplemented if there is no equivalent."""
     from ..builder.forms import NAMESPACES, Namespace
+    from ..builder.macros import Captured
 
     if isinstance(value, Dialect):
         found: Any = NAMESPACES[value.letter]
@@ -247,6 +249,9 @@ def _value(value: Any) -> Any:
     operator: Any = getattr(value, "operator", None) if callable(value) else None
     if isinstance(operator, str):
         return _value(Dialect("R", f"R.{operator}"))
+    if isinstance(value, Macro):
+        around = {name: known for name, known in value.names.items() if not isinstance(known, Macro)}
+        return Captured(_values(value.source.text, around, True))
     value = plain_nodes(value)
     if isinstance(value, IntEnum):
         return int(value)
@@ -289,13 +294,12 @@ def _opener(definition: Any = None, *, check_well_formed: bool = True, **options
     return open_definition if definition is None else open_definition(definition)
 
 
-def _macro(definition: Any = None, *, hygienic: bool = True) -> Any:
+def _macro(letter: str, definition: Any = None, **options: Any) -> Any:
     """Keep a function as a macro, as a decorator with or without arguments; the text says whether it is hygienic."""
-    del hygienic
     names = _names_around(sys._getframe(1))  # type: ignore[reportPrivateUsage]
 
     def keep(definition: Any) -> Macro:
-        return Macro(definition.__name__, _source_of(definition), names)
+        return Macro(definition.__name__, letter, _source_of(definition), names)
 
     return keep if definition is None else keep(definition)
 
@@ -339,26 +343,25 @@ ir, tir, relax = Dialect("I", "I"), Dialect("T", "T"), Dialect("R", "R")
 tirx = tir
 """Name of `tir` in TVM 0.27."""
 ir_module = _opener
-
-
-# --- Macros
+_USERS = {"T": "T.prim_func", "R": "R.function"}
 
 
 class Macro(Struct, frozen=True, eq=False):
-    """A function decorated with `@T.macro`, whose text joins those of the definitions that use it: its source with the lines of its
-    file, and the names around it.
-    """
+    """A function decorated with `@T.macro` or `@R.macro`, whose text joins those of the definitions that use it."""
 
     name: str
+    letter: str
     source: Source
+    """Its text, with the lines of its file."""
     names: Mapping[str, Any]
+    """The names around it."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise TypeError(f"'{self.name}' is a macro: use it as a statement of a function decorated with T.prim_func")
+        raise TypeError(f"'{self.name}' is a macro: use it in a function decorated with {_USERS[self.letter]}")
 
 
 def with_macros(source: Source, names: Mapping[str, Any]) -> tuple[Source, dict[str, Any]]:
-    """Return `source` with the texts of the macros that it uses, and `names` with those that the macros use, without the macros.
+    """Return `source` with the texts of the macros that it uses, and `names` with those that the macros use.
 
     A macro of the same file keeps its lines if they are above the definition; others come first.
     """
@@ -377,8 +380,7 @@ def with_macros(source: Source, names: Mapping[str, Any]) -> tuple[Source, dict[
             lines[start : len(text)] = text[start:]
         else:
             before += text[start:]
-    merged = {name: value for name, value in {**found, **names}.items() if not isinstance(value, Macro)}
-    return Source(source.name, "\n".join([*before, *lines])), merged
+    return Source(source.name, "\n".join([*before, *lines])), {**found, **names}
 
 
 def _used(source: Source, names: Mapping[str, Any]) -> list[Macro]:

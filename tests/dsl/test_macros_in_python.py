@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import tvms
 from tvms.script import from_source
+from tvms.script import relax as R
 from tvms.script import tir as T
 
 STEP = 2
@@ -63,7 +64,75 @@ def test_errors_in_macros_are_placed_in_the_file() -> None:
 
 
 def test_a_macro_is_not_a_function() -> None:
-    with pytest.raises(
-        TypeError, match=r"^'store' is a macro: use it as a statement of a function decorated with T\.prim_func$"
-    ):
+    with pytest.raises(TypeError, match=r"^'store' is a macro: use it in a function decorated with T\.prim_func$"):
         store(1, 2)
+
+
+shift = 1
+
+
+@R.macro
+def shifted(x: Any, k: Any = 1) -> Any:
+    y = R.add(x, R.const(float(shift * k), "float32"))
+    return y  # noqa: RET504
+
+
+@R.macro(hygienic=False)
+def shifted_here(x: Any) -> Any:
+    return R.add(shifted(x), R.const(float(shift), "float32"))
+
+
+shift = 2
+
+
+def test_a_macro_of_graph_functions_keeps_the_values_around_its_definition() -> None:
+    @R.function
+    def f(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        z = shifted_here(shifted(x, k=3))
+        return z  # noqa: RET504
+
+    same(
+        f,
+        """R.function f(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+    y = R.add(x, R.const(3.0, "float32"))
+    y1 = R.add(y, R.const(1.0, "float32"))
+    z = R.add(y1, R.const(2.0, "float32"))
+    return z""",
+    )
+
+
+def test_a_macro_of_loop_functions_keeps_the_values_around_its_definition() -> None:
+    at = 1
+
+    @T.macro
+    def first(A: Any) -> None:
+        A[at] = T.float32(1)
+
+    @T.macro(hygienic=False)
+    def second(A: Any) -> None:
+        A[at] = T.float32(2)
+
+    at = 3
+
+    @T.prim_func
+    def f(A: T.Buffer((8,), "float32")) -> None:
+        first(A)
+        second(A)
+
+    same(f, "T.prim_func f(A: T.Buffer((8,), 'float32')):\n    A[1] = T.float32(1)\n    A[3] = T.float32(2)")
+
+
+def test_names_of_a_macro_are_not_defined_after_it() -> None:
+    with pytest.raises(tvms.TvmsError) as caught:
+
+        @R.function
+        def f(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+            z = shifted(x)  # noqa: F841
+            return y  # noqa: F821  # type: ignore[reportUndefinedVariable]
+
+    assert [found.code for found in caught.value.diagnostics] == ["E0101"]
+
+
+def test_a_macro_of_graph_functions_is_not_a_function() -> None:
+    with pytest.raises(TypeError, match=r"^'shifted' is a macro: use it in a function decorated with R\.function$"):
+        shifted(1)

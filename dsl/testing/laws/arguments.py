@@ -47,6 +47,7 @@ IGNORED = {
     "T.prim_func": "options of a decorator in Python",
     "T.macro": "options of a decorator in Python",
     "T.inline": "options of a decorator in Python",
+    "R.macro": "options of a decorator in Python",
     "T.handle.storage_scope": "it counts only with a dtype",
     "T.var.name": "the name that the variable is assigned to counts",
     "T.axis.remap.dtype": "an axis has the dtype of its loop",

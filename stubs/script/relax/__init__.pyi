@@ -47,6 +47,12 @@ def output(*variables: typing.Any) -> None:
 def func_attr(attrs: typing.Any) -> None:
     """`R.func_attr({"key": value})`: attributes of the function."""
 @typing.overload
+def macro(definition: collections.abc.Callable[..., typing.Any], /) -> collections.abc.Callable[..., typing.Any]:
+    """`R.macro f(x):` opens a macro of graph functions: bindings and a return, whose value replaces each call `f(…)`."""
+@typing.overload
+def macro(*, hygienic: builtins.bool = True) -> collections.abc.Callable[[collections.abc.Callable[..., typing.Any]], collections.abc.Callable[..., typing.Any]]:
+    """`R.macro f(x):` opens a macro of graph functions: bindings and a return, whose value replaces each call `f(…)`."""
+@typing.overload
 def function(definition: collections.abc.Callable[..., typing.Any], /) -> tvms.ir.relax.Function:
     """`R.function(private=True) f(…):` opens a graph function."""
 @typing.overload

@@ -176,6 +176,69 @@ def FloatImm(dtype: builtins.str, value: typing.Any) -> tvms.ir.tir.PrimExpr:
     """`T.FloatImm("float16", 0.5)`: a constant."""
 def StringImm(value: builtins.str) -> typing.Any:
     """`T.StringImm("text")`: a string as an expression."""
+def serial(start: tvms.ir.tir.PrimExpr | builtins.float, stop: tvms.ir.tir.PrimExpr | builtins.float | None = None, step: builtins.int | tvms.ir.tir.PrimExpr = 1, *, annotations: typing.Any = None, unroll: typing.Any = None, dtype: builtins.str | None = None) -> collections.abc.Iterator[tvms.ir.tir.Var]:
+    """A loop whose iterations run in order. `unroll` is the annotation "pragma_unroll", `dtype` that of the variable."""
+def parallel(start: tvms.ir.tir.PrimExpr | builtins.float, stop: tvms.ir.tir.PrimExpr | builtins.float | None = None, step: builtins.int | tvms.ir.tir.PrimExpr = 1, *, annotations: typing.Any = None) -> collections.abc.Iterator[tvms.ir.tir.Var]:
+    """A loop whose iterations run in threads."""
+def vectorized(start: tvms.ir.tir.PrimExpr | builtins.float, stop: tvms.ir.tir.PrimExpr | builtins.float | None = None, step: builtins.int | tvms.ir.tir.PrimExpr = 1, *, annotations: typing.Any = None) -> collections.abc.Iterator[tvms.ir.tir.Var]:
+    """A loop whose iterations are the lanes of vectors."""
+def unroll(start: tvms.ir.tir.PrimExpr | builtins.float, stop: tvms.ir.tir.PrimExpr | builtins.float | None = None, step: builtins.int | tvms.ir.tir.PrimExpr = 1, *, annotations: typing.Any = None) -> collections.abc.Iterator[tvms.ir.tir.Var]:
+    """A loop that is unrolled."""
+def thread_binding(start: tvms.ir.tir.PrimExpr | builtins.float, stop: typing.Any = None, thread: builtins.str | None = None, *, annotations: typing.Any = None) -> collections.abc.Iterator[tvms.ir.tir.Var]:
+    """A loop whose iterations are threads: `T.thread_binding(128, thread="threadIdx.x")`."""
+def grid(*extents: typing.Any, dtype: builtins.str | None = None) -> typing.Any:
+    """A nest of serial loops from zero, or from the begin of a pair to its end: `for i, j in T.grid(128, (2, 128)):`"""
+def block(name: builtins.str = '', no_realize: builtins.bool = False) -> contextlib.AbstractContextManager[None]:
+    """`with T.block("name"):`, a part of the computation that is scheduled as a whole."""
+def sblock(name: builtins.str = '', no_realize: builtins.bool = False) -> contextlib.AbstractContextManager[None]:
+    """`with T.block("name"):`, a part of the computation that is scheduled as a whole."""
+def init() -> contextlib.AbstractContextManager[None]:
+    """`with T.init():`, what the block does before its first reduction step."""
+def where(predicate: typing.Any) -> None:
+    """`T.where(predicate)`: the block runs only if the predicate holds."""
+def reads(*buffer_slices: typing.Any) -> None:
+    """`T.reads(A[i], B[0:16])`: all that the block reads."""
+def writes(*buffer_slices: typing.Any) -> None:
+    """`T.writes(C[i])`: all that the block writes."""
+def block_attr(attrs: typing.Any) -> None:
+    """`T.block_attr({"key": value})`: attributes of the block; several calls are merged."""
+def sblock_attr(attrs: typing.Any) -> None:
+    """`T.block_attr({"key": value})`: attributes of the block; several calls are merged."""
+class axis:
+    """Forms `T.axis.*`."""
+    @builtins.staticmethod
+    def spatial(dom: typing.Any, binding: tvms.ir.tir.PrimExpr | builtins.float, dtype: builtins.str = 'int32') -> tvms.ir.tir.Var:
+        """An axis whose iterations are independent."""
+    @builtins.staticmethod
+    def S(dom: typing.Any, binding: tvms.ir.tir.PrimExpr | builtins.float, dtype: builtins.str = 'int32') -> tvms.ir.tir.Var:
+        """An axis whose iterations are independent."""
+    @builtins.staticmethod
+    def reduce(dom: typing.Any, binding: tvms.ir.tir.PrimExpr | builtins.float, dtype: builtins.str = 'int32') -> tvms.ir.tir.Var:
+        """An axis over which a result is accumulated."""
+    @builtins.staticmethod
+    def R(dom: typing.Any, binding: tvms.ir.tir.PrimExpr | builtins.float, dtype: builtins.str = 'int32') -> tvms.ir.tir.Var:
+        """An axis over which a result is accumulated."""
+    @builtins.staticmethod
+    def scan(dom: typing.Any, binding: tvms.ir.tir.PrimExpr | builtins.float, dtype: builtins.str = 'int32') -> tvms.ir.tir.Var:
+        """An axis whose iterations run in order."""
+    @builtins.staticmethod
+    def opaque(dom: typing.Any, binding: tvms.ir.tir.PrimExpr | builtins.float, dtype: builtins.str = 'int32') -> tvms.ir.tir.Var:
+        """An axis without known properties."""
+    @builtins.staticmethod
+    def remap(kinds: builtins.str, bindings: typing.Any, dtype: builtins.str = 'int32') -> typing.Any:
+        """`vi, vk = T.axis.remap("SR", [i, k])`: an axis for each loop variable, spatial or reduction."""
+@typing.overload
+def macro(definition: collections.abc.Callable[..., typing.Any], /) -> collections.abc.Callable[..., typing.Any]:
+    """`T.macro f(A, i):` opens a macro, whose statements replace each statement `f(…)`."""
+@typing.overload
+def macro(*, hygienic: builtins.bool = True) -> collections.abc.Callable[[collections.abc.Callable[..., typing.Any]], collections.abc.Callable[..., typing.Any]]:
+    """`T.macro f(A, i):` opens a macro, whose statements replace each statement `f(…)`."""
+@typing.overload
+def inline(definition: collections.abc.Callable[..., typing.Any], /) -> collections.abc.Callable[..., typing.Any]:
+    """`T.macro f(A, i):` opens a macro, whose statements replace each statement `f(…)`."""
+@typing.overload
+def inline(*, hygienic: builtins.bool = True) -> collections.abc.Callable[[collections.abc.Callable[..., typing.Any]], collections.abc.Callable[..., typing.Any]]:
+    """`T.macro f(A, i):` opens a macro, whose statements replace each statement `f(…)`."""
 def exp(x: tvms.ir.tir.PrimExpr | builtins.float) -> tvms.ir.tir.PrimExpr:
     """e to the power of x."""
 def exp2(x: tvms.ir.tir.PrimExpr | builtins.float) -> tvms.ir.tir.PrimExpr:
@@ -598,18 +661,6 @@ class metal:
     @builtins.staticmethod
     def simdgroup_multiply_accumulate(d: typing.Any, index_d: tvms.ir.tir.PrimExpr | builtins.int, a: typing.Any, index_a: tvms.ir.tir.PrimExpr | builtins.int, b: typing.Any, index_b: tvms.ir.tir.PrimExpr | builtins.int, c: typing.Any, index_c: tvms.ir.tir.PrimExpr | builtins.int) -> tvms.ir.tir.PrimExpr:
         """d = a @ b + c, on matrices of a SIMD group."""
-def serial(start: tvms.ir.tir.PrimExpr | builtins.float, stop: tvms.ir.tir.PrimExpr | builtins.float | None = None, step: builtins.int | tvms.ir.tir.PrimExpr = 1, *, annotations: typing.Any = None, unroll: typing.Any = None, dtype: builtins.str | None = None) -> collections.abc.Iterator[tvms.ir.tir.Var]:
-    """A loop whose iterations run in order. `unroll` is the annotation "pragma_unroll", `dtype` that of the variable."""
-def parallel(start: tvms.ir.tir.PrimExpr | builtins.float, stop: tvms.ir.tir.PrimExpr | builtins.float | None = None, step: builtins.int | tvms.ir.tir.PrimExpr = 1, *, annotations: typing.Any = None) -> collections.abc.Iterator[tvms.ir.tir.Var]:
-    """A loop whose iterations run in threads."""
-def vectorized(start: tvms.ir.tir.PrimExpr | builtins.float, stop: tvms.ir.tir.PrimExpr | builtins.float | None = None, step: builtins.int | tvms.ir.tir.PrimExpr = 1, *, annotations: typing.Any = None) -> collections.abc.Iterator[tvms.ir.tir.Var]:
-    """A loop whose iterations are the lanes of vectors."""
-def unroll(start: tvms.ir.tir.PrimExpr | builtins.float, stop: tvms.ir.tir.PrimExpr | builtins.float | None = None, step: builtins.int | tvms.ir.tir.PrimExpr = 1, *, annotations: typing.Any = None) -> collections.abc.Iterator[tvms.ir.tir.Var]:
-    """A loop that is unrolled."""
-def thread_binding(start: tvms.ir.tir.PrimExpr | builtins.float, stop: typing.Any = None, thread: builtins.str | None = None, *, annotations: typing.Any = None) -> collections.abc.Iterator[tvms.ir.tir.Var]:
-    """A loop whose iterations are threads: `T.thread_binding(128, thread="threadIdx.x")`."""
-def grid(*extents: typing.Any, dtype: builtins.str | None = None) -> typing.Any:
-    """A nest of serial loops from zero, or from the begin of a pair to its end: `for i, j in T.grid(128, (2, 128)):`"""
 def Add(a: typing.Any, b: typing.Any, *, dtype: typing.Any = None) -> tvms.ir.tir.PrimExpr:
     """The plain node `Add`: operands are promoted, nothing is folded."""
 def Sub(a: typing.Any, b: typing.Any, *, dtype: typing.Any = None) -> tvms.ir.tir.PrimExpr:
@@ -674,45 +725,6 @@ def comm_reducer(combiner: typing.Any, identity: typing.Any) -> typing.Any:
     """`T.comm_reducer(lambda x, y: x + y, [T.float32(0)])`: how threads combine values, and the identity element."""
 def index_map(mapping: typing.Any, *, inverse_index_map: typing.Any = None, index_dtype: builtins.str = 'int64') -> typing.Any:
     """`T.index_map(lambda i, j: (i // 16, j, i % 16))`: the position of each element in a new layout."""
-def block(name: builtins.str = '', no_realize: builtins.bool = False) -> contextlib.AbstractContextManager[None]:
-    """`with T.block("name"):`, a part of the computation that is scheduled as a whole."""
-def sblock(name: builtins.str = '', no_realize: builtins.bool = False) -> contextlib.AbstractContextManager[None]:
-    """`with T.block("name"):`, a part of the computation that is scheduled as a whole."""
-def init() -> contextlib.AbstractContextManager[None]:
-    """`with T.init():`, what the block does before its first reduction step."""
-def where(predicate: typing.Any) -> None:
-    """`T.where(predicate)`: the block runs only if the predicate holds."""
-def reads(*buffer_slices: typing.Any) -> None:
-    """`T.reads(A[i], B[0:16])`: all that the block reads."""
-def writes(*buffer_slices: typing.Any) -> None:
-    """`T.writes(C[i])`: all that the block writes."""
-def block_attr(attrs: typing.Any) -> None:
-    """`T.block_attr({"key": value})`: attributes of the block; several calls are merged."""
-def sblock_attr(attrs: typing.Any) -> None:
-    """`T.block_attr({"key": value})`: attributes of the block; several calls are merged."""
-class axis:
-    """Forms `T.axis.*`."""
-    @builtins.staticmethod
-    def spatial(dom: typing.Any, binding: tvms.ir.tir.PrimExpr | builtins.float, dtype: builtins.str = 'int32') -> tvms.ir.tir.Var:
-        """An axis whose iterations are independent."""
-    @builtins.staticmethod
-    def S(dom: typing.Any, binding: tvms.ir.tir.PrimExpr | builtins.float, dtype: builtins.str = 'int32') -> tvms.ir.tir.Var:
-        """An axis whose iterations are independent."""
-    @builtins.staticmethod
-    def reduce(dom: typing.Any, binding: tvms.ir.tir.PrimExpr | builtins.float, dtype: builtins.str = 'int32') -> tvms.ir.tir.Var:
-        """An axis over which a result is accumulated."""
-    @builtins.staticmethod
-    def R(dom: typing.Any, binding: tvms.ir.tir.PrimExpr | builtins.float, dtype: builtins.str = 'int32') -> tvms.ir.tir.Var:
-        """An axis over which a result is accumulated."""
-    @builtins.staticmethod
-    def scan(dom: typing.Any, binding: tvms.ir.tir.PrimExpr | builtins.float, dtype: builtins.str = 'int32') -> tvms.ir.tir.Var:
-        """An axis whose iterations run in order."""
-    @builtins.staticmethod
-    def opaque(dom: typing.Any, binding: tvms.ir.tir.PrimExpr | builtins.float, dtype: builtins.str = 'int32') -> tvms.ir.tir.Var:
-        """An axis without known properties."""
-    @builtins.staticmethod
-    def remap(kinds: builtins.str, bindings: typing.Any, dtype: builtins.str = 'int32') -> typing.Any:
-        """`vi, vk = T.axis.remap("SR", [i, k])`: an axis for each loop variable, spatial or reduction."""
 def func_attr(attrs: typing.Any) -> None:
     """`T.func_attr({"tir.noalias": True})`: attributes of the function."""
 def evaluate(value: typing.Any) -> typing.Any:
@@ -747,18 +759,6 @@ def env_thread(thread_tag: builtins.str, dtype: builtins.str = 'int32') -> tvms.
     """`tx = T.env_thread("threadIdx.x")`: a thread index, launched later."""
 def launch_thread(thread: typing.Any, extent: tvms.ir.tir.PrimExpr | builtins.float) -> typing.Any:
     """`with T.launch_thread("blockIdx.x", 128) as bx:`, or `T.launch_thread(tx, 128)` of an env_thread."""
-@typing.overload
-def macro(definition: collections.abc.Callable[..., typing.Any], /) -> collections.abc.Callable[..., typing.Any]:
-    """`T.macro f(A, i):` opens a macro, whose statements replace each statement `f(…)`."""
-@typing.overload
-def macro(*, hygienic: builtins.bool = True) -> collections.abc.Callable[[collections.abc.Callable[..., typing.Any]], collections.abc.Callable[..., typing.Any]]:
-    """`T.macro f(A, i):` opens a macro, whose statements replace each statement `f(…)`."""
-@typing.overload
-def inline(definition: collections.abc.Callable[..., typing.Any], /) -> collections.abc.Callable[..., typing.Any]:
-    """`T.macro f(A, i):` opens a macro, whose statements replace each statement `f(…)`."""
-@typing.overload
-def inline(*, hygienic: builtins.bool = True) -> collections.abc.Callable[[collections.abc.Callable[..., typing.Any]], collections.abc.Callable[..., typing.Any]]:
-    """`T.macro f(A, i):` opens a macro, whose statements replace each statement `f(…)`."""
 @typing.overload
 def prim_func(definition: collections.abc.Callable[..., typing.Any], /) -> tvms.ir.tir.PrimFunc:
     """`T.prim_func(private=True) f(…):` opens a loop function."""
