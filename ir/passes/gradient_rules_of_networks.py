@@ -76,16 +76,14 @@ def _pool2d(kind: str) -> Rule:
 
 
 def _conv2d(call: relax.Call, y: relax.Var, g: relax.Expr) -> Sequence[Any]:
-    """Return the gradients of a convolution in layout NCHW with one group.
+    """Return the gradients of a convolution in layout NCHW.
 
     That of the data is a transposed convolution, that of the weights a convolution of the data with the gradient.
     """
     attrs = call.attrs
     layouts = attrs["data_layout"], attrs["kernel_layout"], attrs["out_layout"]
-    if layouts != ("NCHW", "OIHW", "NCHW") or attrs["groups"] != 1:
-        raise error(
-            "E0908", "the gradient of R.nn.conv2d is only supported for the layouts NCHW and OIHW and one group"
-        )
+    if layouts != ("NCHW", "OIHW", "NCHW"):
+        raise error("E0908", "the gradient of R.nn.conv2d is only supported for the layouts NCHW and OIHW")
     data, weight = call.args
     sizes = [[d.value_of(dim) for dim in shape_of(value).values[2:]] for value in (data, weight, y)]
     if any(size is None for members in sizes for size in members):
@@ -97,15 +95,25 @@ def _conv2d(call: relax.Call, y: relax.Var, g: relax.Expr) -> Sequence[Any]:
     missing = [inputs[n] - ((outputs[n] - 1) * strides[n] - around[n] + spans[n]) for n in (0, 1)]
     of_data = apply(
         "nn.conv2d_transpose", g, weight, strides=strides, padding=padding, output_padding=missing, dilation=dilation,
-        data_layout="NCHW", kernel_layout="IOHW", out_layout="NCHW",
+        groups=attrs["groups"], data_layout="NCHW", kernel_layout="IOHW", out_layout="NCHW",
     )  # fmt: skip
-    turned = [apply("permute_dims", expr, axes=[1, 0, 2, 3]) for expr in (data, g)]
-    of_weight = apply("nn.conv2d", *turned, strides=dilation, padding=padding, dilation=strides)
+    turned = [_channels_first(data, attrs["groups"]), apply("permute_dims", g, axes=[1, 0, 2, 3])]
+    of_weight = apply("nn.conv2d", *turned, strides=dilation, padding=padding, dilation=strides, groups=attrs["groups"])
     of_weight = apply("permute_dims", of_weight, axes=[1, 0, 2, 3])
     begin = [0, 0]
     if [d.value_of(dim) for dim in shape_of(of_weight).values[2:]] != windows:
         of_weight = apply("strided_slice", of_weight, axes=[2, 3], begin=begin, end=windows)
     return [of_data, of_weight]
+
+
+def _channels_first(data: relax.Expr, groups: int) -> relax.Expr:
+    """Return data (N, groups · C, H, W) as (C, groups · N, H, W)."""
+    if groups == 1:
+        return apply("permute_dims", data, axes=[1, 0, 2, 3])
+    batch, channels, *image = shape_of(data).values
+    split = apply("reshape", data, (batch, groups, d.floordiv(channels, groups), *image))
+    turned = apply("permute_dims", split, axes=[2, 1, 0, 3, 4])
+    return apply("reshape", turned, (d.floordiv(channels, groups), d.multiply(batch, groups), *image))
 
 
 NETWORK_RULES: Mapping[str, Rule] = {

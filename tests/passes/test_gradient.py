@@ -13,7 +13,17 @@ from tvms.ir.passes.gradient import find_rule
 from tvms.ir.passes.transform import get_pass
 from tvms.relax.analysis import udchain
 
-SHAPES = {"x": (2, 3), "y": (2, 3), "v": (3,), "w": (3, 4), "b": (2, 2, 3), "i": (1, 2, 5, 4), "k": (3, 2, 3, 2)}
+SHAPES = {
+    "x": (2, 3),
+    "y": (2, 3),
+    "v": (3,),
+    "w": (3, 4),
+    "b": (2, 2, 3),
+    "i": (1, 2, 5, 4),
+    "k": (3, 2, 3, 2),
+    "j": (2, 4, 5, 4),
+    "u": (6, 2, 3, 2),
+}
 """Parameters of the functions; each uses some."""
 
 EXPRESSIONS = """
@@ -84,6 +94,8 @@ R.nn.cross_entropy_with_logits(x, y)
 R.nn.nll_loss(R.nn.log_softmax(x), R.const([2, 0], "int64"))
 R.nn.conv2d(i, k)
 R.nn.conv2d(i, k, strides=[2, 1], padding=[1, 0, 2, 1], dilation=[1, 2])
+R.nn.conv2d(j, u, groups=2)
+R.nn.conv2d(j, u, strides=[2, 1], padding=[1, 0, 2, 1], dilation=[1, 2], groups=2)
 R.nn.max_pool2d(i, pool_size=[2, 2], strides=[2, 1], padding=[1, 0, 0, 1])
 R.nn.avg_pool2d(i, pool_size=[3, 2], padding=[1, 1, 1, 1], count_include_pad=True)
 """.strip().splitlines()
