@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from msgspec import Struct
@@ -69,7 +69,7 @@ class _Combiner(ValueRewriter):
         self._uses = Counter(node for node in walk(function) if isinstance(node, relax.Var))
 
     def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
-        """Find the groups of a block before it is rewritten; each is computed at its first product."""
+        """Find the groups of a block before it is rewritten; each is computed at its first result."""
         if isinstance(block, relax.DataflowBlock):
             self._find(block)
         return super().block(block)
@@ -85,9 +85,9 @@ class _Combiner(ValueRewriter):
                 if known in groups:
                     names.add(binding.var)
         values = {binding.var: binding.value for binding in block.bindings}
-        for key, found in groups.items():
+        for found in groups.values():
             members = _with_one_symbolic(found)
-            sums = self._sums(block, members, defined_since[key])
+            sums = self._sums(block, members)
             biases = [_right(binding) for binding in sums]
             left, rights = _left(members[0]), [_right(binding) for binding in members]
             if len(members) > 1 and (self._check is None or self._check(left, rights, biases, values)):
@@ -110,10 +110,11 @@ class _Combiner(ValueRewriter):
         is_whole = len(kinds) == 1 and all(self._uses[result.var] == 2 for result in results)
         return [item[0] for item in found if item is not None] if is_whole else []
 
-    def _sums(
-        self, block: relax.DataflowBlock, members: Sequence[relax.Binding], late: Set[relax.Expr]
-    ) -> list[relax.Binding]:
-        """Return the addition of a vector to each product, or none if one has another use or is not added to a vector."""
+    def _sums(self, block: relax.DataflowBlock, members: Sequence[relax.Binding]) -> list[relax.Binding]:
+        """Return the addition of a vector to each product.
+
+        Returns none if a product has another use or is not added to a vector, or if a vector is defined after the first sum.
+        """
         sums = {
             binding.value.args[0]: binding
             for binding in block.bindings
@@ -125,40 +126,41 @@ class _Combiner(ValueRewriter):
         is_whole = all(
             binding is not None
             and self._uses[member.var] == 2
-            and _right(binding) not in late
             and _is_bias(_right(binding), member)
             for member, binding in zip(members, found, strict=True)
         )
-        return [binding for binding in found if binding is not None] if is_whole else []
+        own = [binding for binding in found if binding is not None]
+        places = {binding.var: place for place, binding in enumerate(block.bindings)}
+        first = min([places[binding.var] for binding in own], default=0)
+        is_early = all(places.get(_right(binding), -1) < first for binding in own)  # type: ignore[reportArgumentType]
+        return own if is_whole and is_early else []
 
     def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
-        """Drop what is replaced, and compute the group at its first product; comments move to the parts of the result."""
+        """Drop what is replaced, and compute the group at its first result; comments move to the parts of the result."""
         group = self._groups.get(binding.var)
         follower = None if group is None else group.follower(binding.var)
         if group is None or follower is None:
             trivia = joined(self._trivia.pop(binding.var, None), binding.trivia)
             return super().binding(binding if trivia is binding.trivia else replace(binding, trivia=trivia))
         self._trivia[follower] = joined(self._trivia.pop(binding.var, None), binding.trivia)
-        with self.collecting(self.in_dataflow) as new:
-            if binding.var is group.products[0].var:
-                self._compute(binding, group)
-        return new
+        return ()
 
     def value(self, binding: relax.Binding) -> relax.Expr:
-        """Return a part of the product of a group, which is computed on first use."""
+        """Return a part of the product of a group, which is computed at its first result."""
         group = self._groups.get(binding.var)
         if group is not None and binding.var not in self._parts:
-            self._compute(binding, group)
+            self._compute(group)
         return self._parts.get(binding.var, binding.value)
 
-    def _compute(self, first: relax.Binding, group: _Group) -> None:
+    def _compute(self, group: _Group) -> None:
+        first = group.products[0]
         assert isinstance(first.value, relax.Call)
         rights = [self.use(_right(member)) for member in group.products]
         widths = [_width(member) or 0 for member in group.products]
         factors = apply("concat", rights, axis=len(_dims(rights[0])) - 1)
         info = infer_struct_info(first.value)
         assert isinstance(info, relax.TensorStructInfo)
-        product = apply("matmul", first.value.args[0], factors, out_dtype=info.dtype)
+        product = apply("matmul", self.use(first.value.args[0]), factors, out_dtype=info.dtype)
         if group.sums:
             product = apply(
                 "add", product, apply("concat", [self.use(_right(binding)) for binding in group.sums], axis=0)
