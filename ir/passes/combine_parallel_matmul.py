@@ -124,9 +124,7 @@ class _Combiner(ValueRewriter):
         }
         found = [sums.get(member.var) for member in members]
         is_whole = all(
-            binding is not None
-            and self._uses[member.var] == 2
-            and _is_bias(_right(binding), member)
+            binding is not None and self._uses[member.var] == 2 and _is_bias(_right(binding), member)
             for member, binding in zip(members, found, strict=True)
         )
         own = [binding for binding in found if binding is not None]

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from .. import relax, tir
 from ..base import IRModule, Op
 from ..deep import deep
 from ..ops import dims as d
-from .allocation import Tensor, find_tensors
+from ..ops.inference import dims_of
+from .allocation import DYNAMIC_OUTPUT, Tensor, find_tensors
 from .rewriter import ValueRewriter
 from .transform import declare_pass, map_functions
 
@@ -28,19 +30,34 @@ def static_plan_block_memory(mod: IRModule, pack: bool = False) -> IRModule:
 
     Only tensors that are passed to loop functions and packed functions of the same block are planned, and no results of
     the function. Tensors of symbolic size share storages of equal size, or have the upper bounds in the attribute
-    `tir_var_upper_bound`. Run it after CallTIRRewrite. With `pack`, all tensors of known size in a block of the
+    `tir_var_upper_bound`. Results of symbolic size get storages of their own if the function has the attribute
+    `relax.memory_plan_dynamic_func_output`, which is removed. Run it after CallTIRRewrite. With `pack`, all tensors of known size in a block of the
     function's body share one storage at different offsets, which is hardly larger than the live tensors.
     """
     return map_functions(mod, relax.Function, lambda function: _plan(function, mod, pack))
 
 
 def _plan(function: relax.Function, mod: IRModule, pack: bool) -> relax.Function:
-    tensors = {call: tensor for call, tensor in find_tensors(function, mod).items() if not tensor.escapes}
+    found = find_tensors(function, mod)
+    tensors = {call: tensor for call, tensor in found.items() if not tensor.escapes}
     places = _packed(function.body, tensors) if pack else {}
     planner = _Planner({call: tensor for call, tensor in tensors.items() if call not in places})
     planner.sequence(function.body)
     places |= {call: (storage, 0) for call, storage in planner.storages.items()}
+    if function.attrs.get(DYNAMIC_OUTPUT):
+        places |= {call: slot for call, tensor in found.items() if (slot := _of_its_own(call, tensor)) is not None}
+        attrs = {name: value for name, value in function.attrs.items() if name != DYNAMIC_OUTPUT}
+        function = replace(function, attrs=attrs)
     return _StorageAssigner(function, places).function(function) if places else function
+
+
+def _of_its_own(call: relax.Call, tensor: Tensor) -> StorageSlot | None:
+    """Return a storage for a tensor that is not planned; None for a planned one, and for a tensor of known size."""
+    info = call.struct_info
+    dims = dims_of(info) if isinstance(info, relax.TensorStructInfo) else None
+    if not tensor.escapes or dims is None or all(d.value_of(dim) is not None for dim in dims):
+        return None
+    return _Storage(tensor.written_size, tensor.dtype, tensor.scope), 0
 
 
 class _Storage(Struct, eq=False):
