@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -79,31 +80,44 @@ def _beside_torch(machine: Machine, operator: Operator, arrays: list[Any]) -> Ro
 
 
 def attention(machine: Machine) -> Iterator[Row]:
-    """Measure attention of 16 heads in float16; 32 rows of each head are compared with NumPy."""
+    """Measure attention of 16 heads in float16, also with a causal mask; 32 rows of each head are compared with NumPy."""
     random = np.random.default_rng(0)
-    for length, width in ((1024, 64), (4096, 64), (1024, 128), (4096, 128)):
+    for length, width, is_causal in product((1024, 4096), (64, 128), (False, True)):
         shape = (1, machine.size(length), 1 if machine.is_simulated else 16, width)
         arrays = [random.standard_normal(shape, np.float32).astype(np.float16) for _ in "qkv"]
         parameters = ", ".join(f'{name}: R.Tensor({shape}, "float16")' for name in "qkv")
-        text = GRAPH.format(parameters=parameters, call="R.nn.attention(q, k, v)")
+        mask = ', causal_mask="TopLeft"' if is_causal else ""
+        text = GRAPH.format(parameters=parameters, call=f"R.nn.attention(q, k, v{mask})")
         main, given = machine.compile(text)["main"], machine.arrays(*arrays)
         found = on_host(main(*given))[0, :32]
         spent = machine.milliseconds(lambda main=main, given=given: main(*given))
         q, k, v = (np.moveaxis(array[0].astype(np.float32), 1, 0) for array in arrays)
         power = np.exp(q[:, :32] @ k.swapaxes(1, 2) / np.sqrt(width))
+        power *= np.tri(*power.shape[1:]) if is_causal else 1
         expected = np.moveaxis(power / power.sum(2, keepdims=True) @ v, 0, 1)
-        row = {"length": shape[1], "heads": shape[2], "width": width, "ms": spent}
-        row["TFLOP/s"] = 4e-9 * shape[1] ** 2 * shape[2] * width / spent
-        yield {**row, **_attention_by_torch(machine, arrays), "correct": is_close(found, expected, "float16")}
+        row = {
+            "length": shape[1],
+            "heads": shape[2],
+            "width": width,
+            "mask": "causal" if is_causal else "none",
+            "ms": spent,
+        }
+        row["TFLOP/s"] = (2e-9 if is_causal else 4e-9) * shape[1] ** 2 * shape[2] * width / spent
+        yield {
+            **row,
+            **_attention_by_torch(machine, arrays, is_causal),
+            "correct": is_close(found, expected, "float16"),
+        }
 
 
-def _attention_by_torch(machine: Machine, arrays: list[Any]) -> Row:
+def _attention_by_torch(machine: Machine, arrays: list[Any], is_causal: bool) -> Row:
     """Return the time of torch's own choice of a backend."""
     if machine.is_simulated or not find_spec("torch"):
         return {}
     torch: Any = __import__("torch")
     tensors = [torch.from_numpy(array).cuda().transpose(1, 2).contiguous() for array in arrays]
-    return {"torch ms": machine.milliseconds(lambda: torch.nn.functional.scaled_dot_product_attention(*tensors))}
+    compute = torch.nn.functional.scaled_dot_product_attention
+    return {"torch ms": machine.milliseconds(lambda: compute(*tensors, is_causal=is_causal))}
 
 
 def resnet18(machine: Machine) -> Iterator[Row]:

@@ -8,7 +8,7 @@ from ..ir import relax, tir
 from ..ir.base import BaseFunc, GlobalVar, IRModule, Op, Span
 from ..ir.building.block_builder import BlockBuilder
 from ..ir.deep import deep
-from ..ir.ops.attention import attended, scale_of_one_kernel
+from ..ir.ops.attention import attended, for_one_kernel
 from ..ir.passes.fold_constant import fold_constant
 from ..ir.passes.transform import Sequential, get_pass, map_functions
 from ..ir.run_time_checks import with_checked_results
@@ -50,8 +50,8 @@ def lower_graphs(module: IRModule, target: Target, lines: bool = False) -> IRMod
 
 def _in_one_kernel(builder: BlockBuilder, call: relax.Call) -> relax.Expr:
     """Return an attention as the function that GPUs compute in one kernel, if they can; otherwise the call."""
-    scale = scale_of_one_kernel(call)
-    return call if scale is None else builder.call_te(attended, *call.args, scale)
+    numbers = for_one_kernel(call)
+    return call if numbers is None else builder.call_te(attended, *call.args, *numbers)
 
 
 def pack_constants(module: IRModule) -> IRModule:

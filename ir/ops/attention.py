@@ -103,8 +103,11 @@ WIDTHS = (64, 128)
 """Sizes of heads for which one kernel computes attention."""
 
 
-def attended(query: te.Tensor, key: te.Tensor, value: te.Tensor, scale: float) -> te.Tensor:
-    """Return the attention of each head in float32, rounded at the end, by sums over the dimensions as they are in memory."""
+def attended(query: te.Tensor, key: te.Tensor, value: te.Tensor, scale: float, offset: int | None = None) -> te.Tensor:
+    """Return the attention of each head in float32, rounded at the end, by sums over the dimensions as they are in memory.
+
+    With an `offset`, row i attends to keys up to i + offset; it is 0 if there are none.
+    """
     batch, length, heads, width = query.dims
     group = d.floordiv(heads, key.dims[2])
     j, top, part, column = (
@@ -115,6 +118,9 @@ def attended(query: te.Tensor, key: te.Tensor, value: te.Tensor, scale: float) -
     def wide(value: tir.PrimExpr) -> tir.PrimExpr:
         return te.cast(value, "float32")
 
+    def seen(i: tir.PrimExpr, s: tir.PrimExpr | tir.IterVar, value: tir.PrimExpr, otherwise: float) -> tir.PrimExpr:
+        return value if offset is None else te.if_then_else(s <= i + offset, value, te.const(otherwise, "float32"))
+
     def score(b: tir.PrimExpr, h: tir.PrimExpr, i: tir.PrimExpr, s: tir.PrimExpr) -> tir.PrimExpr:
         return te.sum(wide(query(b, i, h, j)) * wide(key(b, s, h // group, j)), axis=j)
 
@@ -122,21 +128,28 @@ def attended(query: te.Tensor, key: te.Tensor, value: te.Tensor, scale: float) -
         return te.sum(power(b, h, i, column) * wide(value(b, column, h // group, w)), axis=column)
 
     def rounded(b: tir.PrimExpr, i: tir.PrimExpr, h: tir.PrimExpr, w: tir.PrimExpr) -> tir.PrimExpr:
-        return te.cast(whole(b, i, h, w) / total(b, h, i), query.dtype)
+        value = whole(b, i, h, w) / total(b, h, i)
+        return te.cast(value if offset is None or offset >= 0 else seen(i, te.const(0, "int64"), value, 0), query.dtype)
+
+    def greatest(b: tir.PrimExpr, h: tir.PrimExpr, i: tir.PrimExpr) -> tir.PrimExpr:
+        return te.max(seen(i, top, scaled(b, h, i, top), float("-inf")), axis=top)
+
+    def exponential(b: tir.PrimExpr, h: tir.PrimExpr, i: tir.PrimExpr, s: tir.PrimExpr) -> tir.PrimExpr:
+        return seen(i, s, te.exp(scaled(b, h, i, s) - most(b, h, i)), 0)
 
     shape = (batch, heads, length, key.dims[1])
     scores = te.compute(shape, score, "T_scores")
     scaled = te.compute(shape, lambda *i: scores(*i) * te.const(scale, "float32"), SCALED)
-    most = te.compute(shape[:3], lambda *i: te.max(scaled(*i, top), axis=top), "T_most")
-    power = te.compute(shape, lambda *i: te.exp(scaled(*i) - most(*i[:3])), "T_power")
+    most = te.compute(shape[:3], greatest, "T_most")
+    power = te.compute(shape, exponential, "T_power")
     total = te.compute(shape[:3], lambda *i: te.sum(power(*i, part), axis=part), "T_total")
     whole = te.compute(query.dims, weighted, "T_weighted")
     return te.compute(query.dims, rounded, "T_attention")
 
 
-def scale_of_one_kernel(call: relax.Call) -> float | None:
-    """Return the scale of an attention that one kernel of a GPU can compute: without masks and bias, of float16 or bfloat16, with
-    constant sizes; None for others.
+def for_one_kernel(call: relax.Call) -> tuple[float, int | None] | None:
+    """Return `scale` and `offset` of `attended` for an attention that one kernel of a GPU can compute: without bias and window, of
+    float16 or bfloat16, with constant sizes; None for others.
     """
     infos = [arg.struct_info for arg in call.args[:3]]
     shapes = [dims_of(info) if isinstance(info, relax.TensorStructInfo) else None for info in infos]
@@ -147,11 +160,12 @@ def scale_of_one_kernel(call: relax.Call) -> float | None:
         return None
     query, key, value = known
     width = query[3]
-    is_plain = len(call.args) == 3 and call.attrs.get("causal_mask") is None
+    is_plain = len(call.args) == 3 and call.attrs.get("window_size") is None
     if not is_plain or width not in WIDTHS or value != key or max(prod(query), prod(key)) >= 2**31:
         return None
-    scale = call.attrs.get("scale")
-    return 1 / sqrt(width) if scale is None else float(getattr(scale, "value", scale))
+    scale, mask = call.attrs.get("scale"), call.attrs.get("causal_mask")
+    offset = {"TopLeft": 0, "BottomRight": key[1] - query[1]}[mask] if mask is not None else None
+    return 1 / sqrt(width) if scale is None else float(getattr(scale, "value", scale)), offset
 
 
 def _shared(x: te.Tensor, heads: tir.PrimExpr) -> te.Tensor:

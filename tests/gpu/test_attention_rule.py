@@ -24,15 +24,16 @@ NUMPY: dict[str, Any] = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
 Sizes = tuple[int, int, int, int, int, int]
 
 
-def program(sizes: Sizes, dtype: str) -> IRModule:
+def program(sizes: Sizes, dtype: str, offset: int | None = None) -> IRModule:
     """Return the attention of (batch, rows, columns, heads, heads of keys, width)."""
     batch, rows, columns, heads, groups, width = sizes
     query = te.placeholder((batch, rows, heads, width), dtype, "Q")
     key, value = (te.placeholder((batch, columns, groups, width), dtype, name) for name in "KV")
-    return IRModule({"main": te.create_prim_func([query, key, value, attended(query, key, value, width**-0.5)])})
+    result = attended(query, key, value, width**-0.5, offset)
+    return IRModule({"main": te.create_prim_func([query, key, value, result])})
 
 
-def inputs(sizes: Sizes, dtype: str, factor: float) -> tuple[list[Any], Any]:
+def inputs(sizes: Sizes, dtype: str, factor: float, offset: int | None = None) -> tuple[list[Any], Any]:
     """Return the query, key and value, and their attention in float32."""
     batch, rows, columns, heads, groups, width = sizes
     random = np.random.default_rng(rows + columns)
@@ -41,8 +42,10 @@ def inputs(sizes: Sizes, dtype: str, factor: float) -> tuple[list[Any], Any]:
     q, k, v = (np.moveaxis(x.astype(np.float32), 2, 1) for x in args)
     k, v = (np.repeat(x, heads // groups, 1) for x in (k, v))
     scores = q @ np.swapaxes(k, -1, -2) / width**0.5
-    power = np.exp(scores - scores.max(-1, keepdims=True))
-    return args, np.moveaxis(power / power.sum(-1, keepdims=True) @ v, 1, 2)
+    seen = np.ones((rows, columns), bool) if offset is None else np.tri(rows, columns, offset, dtype=bool)
+    power = np.where(seen, np.exp(scores - scores.max(-1, keepdims=True, where=seen, initial=-np.inf)), 0)
+    total = power.sum(-1, keepdims=True)
+    return args, np.moveaxis(power / np.where(total == 0, 1, total) @ v, 1, 2)
 
 
 def error(found: Any, expected: Any, factor: float) -> float:
@@ -66,6 +69,30 @@ def test_simulation_and_numpy_agree(sizes: Sizes, dtype: str, factor: float, ord
     assert [decision.rule for decision in simulated.decisions["main"]] == ["attention"]
     simulated["main"](*args, found := np.zeros(expected.shape, NUMPY[dtype]))
     assert error(found, expected, factor) <= 1
+
+
+@pytest.mark.parametrize(
+    ("sizes", "offset", "order"),
+    [
+        ((1, 70, 70, 1, 1, 64), 0, "each"),
+        ((1, 64, 128, 2, 1, 64), 64, "each"),
+        ((1, 40, 130, 1, 1, 128), 90, "ascending"),
+        ((1, 130, 40, 2, 2, 64), 0, "descending"),
+        ((1, 200, 70, 1, 1, 64), -130, "each"),
+    ],
+)
+def test_causal_masks(sizes: Sizes, offset: int, order: str) -> None:
+    """Whole tiles behind the mask are not computed; with a negative offset, some rows and blocks attend to nothing."""
+    args, expected = inputs(sizes, "float16", 3.0, offset)
+    interpreted = np.zeros(expected.shape, np.float16)
+    module = program(sizes, "float16", offset)
+    if sizes[1] * sizes[2] < 5000:
+        run(module, "main", [*args, interpreted])
+        assert error(interpreted, expected, 3.0) <= 1
+    simulated = tvms.compile(module, target=f"{TARGET} -simulate={order}", level=0)
+    assert [decision.rule for decision in simulated.decisions["main"]] == ["attention"]
+    simulated["main"](*args, found := np.zeros(expected.shape, np.float16))
+    assert error(found, expected, 3.0) <= 1
 
 
 def test_keys_of_a_whole_tile_may_have_no_weight() -> None:
@@ -95,29 +122,33 @@ def test_interpreter_and_numpy_agree_without_races() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "arch", "is_one_kernel"),
+    ("options", "arch", "is_one_kernel", "offset"),
     [
-        ("R.nn.attention(q, k, v)", "sm_80", True),
-        ("R.nn.attention(q, k, v, scale=T.float32(0.5))", "sm_90a", True),
-        ("R.nn.attention(q, k, v)", "sm_75", False),
+        ("", "sm_80", True, None),
+        (", scale=T.float32(0.125)", "sm_90a", True, None),
+        (', causal_mask="TopLeft"', "sm_80", True, 0),
+        (', causal_mask="BottomRight"', "sm_80", True, 20),
+        (', causal_mask="TopLeft", window_size=90', "sm_80", False, 0),
+        ("", "sm_75", False, None),
     ],
 )
-def test_operators_are_one_kernel(call: str, arch: str, is_one_kernel: bool) -> None:
-    names = ", ".join(f'{name}: R.Tensor((1, 70, 2, 64), "float16")' for name in "qkv")
+def test_operators_are_one_kernel(options: str, arch: str, is_one_kernel: bool, offset: int | None) -> None:
+    shapes = {"q": (1, 50, 2, 64), "k": (1, 70, 2, 64), "v": (1, 70, 2, 64)}
+    names = ", ".join(f'{name}: R.Tensor({shape}, "float16")' for name, shape in shapes.items())
+    call = f"R.nn.attention(q, k, v{options})"
     module = tvms.parse(f"I.ir_module Module:\n    R.function main({names}):\n        y = {call}\n        return y\n")
     simulated = tvms.compile(module, target=f"cuda -arch={arch} -simulate=ascending", level=0)
     rules = [decision.rule for decisions in simulated.decisions.values() for decision in decisions]
     assert ("attention" in rules) == is_one_kernel
-    args, expected = inputs((1, 70, 70, 2, 2, 64), "float16", 1.0)
-    if call == "R.nn.attention(q, k, v)":
-        assert error(np.asarray(simulated["main"](*args)), expected, 1.0) <= 1
+    args, expected = inputs((1, 50, 70, 2, 2, 64), "float16", 1.0, offset)
+    assert error(np.asarray(simulated["main"](*args)), expected, 1.0) <= 4
 
 
 @pytest.mark.parametrize("arch", ["sm_75", "sm_80"])
 def test_masked_attention_keeps_its_weights(arch: str) -> None:
     """The kernel of the second product reads them by asynchronous copies, so that they are in global memory."""
     names = ", ".join(f'{name}: R.Tensor((1, 40, 2, 64), "float16")' for name in "qkv")
-    call = 'R.nn.attention(q, k, v, causal_mask="TopLeft")'
+    call = 'R.nn.attention(q, k, v, causal_mask="TopLeft", window_size=40)'
     module = tvms.parse(f"I.ir_module Module:\n    R.function main({names}):\n        y = {call}\n        return y\n")
     args, _ = inputs((1, 40, 40, 2, 2, 64), "float16", 1.0)
     found = np.asarray(tvms.compile(module, target=f"cuda -arch={arch} -simulate=each", level=0)["main"](*args))
@@ -130,11 +161,10 @@ def test_masked_attention_keeps_its_weights(arch: str) -> None:
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
 @pytest.mark.parametrize("width", [64, 128])
-def test_kernels_assemble_without_spills(arch: str, width: int) -> None:
-    ptx, tool = (
-        str(tvms.emit(program((1, 1000, 1000, 16, 4, width), "float16"), "ptx", f"cuda -arch={arch}")),
-        find_ptxas(),
-    )
+@pytest.mark.parametrize("offset", [None, 0, -100])
+def test_kernels_assemble_without_spills(arch: str, width: int, offset: int | None) -> None:
+    module, tool = program((1, 1000, 1000 + min(offset or 0, 0), 16, 4, width), "float16", offset), find_ptxas()
+    ptx = str(tvms.emit(module, "ptx", f"cuda -arch={arch}"))
     assert ptx.count(".entry") == 1
     assert "st.local" not in ptx
     if tool is not None:

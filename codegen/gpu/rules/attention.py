@@ -34,6 +34,7 @@ from ...rules.build import (
     if_then_else,
     is_multiple,
     lanes,
+    least,
     load,
     loop,
     most,
@@ -68,6 +69,8 @@ class Attention(Struct, frozen=True):
     sizes: tuple[int, int, int, int, int, int]
     """Batches, rows, columns, heads, heads of keys and values, width."""
     scale: float
+    offset: int | None
+    """Row i attends to columns up to i + offset; None: to all."""
 
 
 class Kernel:
@@ -94,7 +97,14 @@ class Kernel:
             new_buffer(name, "float32", [2], "local") for name in ("top", "sum", "found", "factor")
         )
         self.own = [self.a, self.b, self.weights, self.scores, self.total, self.top, self.sum, self.found, self.factor]
-        self.row = plus(plus(times(self.bx, TILE), times(self.warp, 16)), over(self.lane, 4))
+        self.first = plus(times(self.bx, TILE), times(self.warp, 16))
+        """The first row of the warp."""
+        self.row = plus(self.first, over(self.lane, 4))
+        self.end: tir.PrimExpr = tir.IntImm("int32", self.columns)
+        """The end of the columns to which rows of the block attend."""
+        if attention.offset is not None:
+            end = least(plus(times(self.bx, TILE), TILE + attention.offset), self.end)
+            self.end = end if attention.offset >= 0 else most(end, 0)
 
     def run(self) -> tir.Stmt:
         """Return the kernel."""
@@ -106,7 +116,7 @@ class Kernel:
             _each(self.top, 2, lambda i: least),
             _each(self.sum, 2, lambda i: zero),
         ]
-        steps = loop("step", ceil_divide(tir.IntImm("int32", self.columns), TILE), self._step)
+        steps = loop("step", ceil_divide(self.end, TILE), self._step)
         body = allocated([self.keys, self.values, *self.own], [*first, steps, self._store()])
         body = bound(Y, WARPS, self.warp, bound(X, WARP, self.lane, body))
         batch = self.attention.sizes[0]
@@ -153,14 +163,10 @@ class Kernel:
                 place = plus(times(number, THREADS), self.thread)
                 row, column = over(place, of_row), times(rest(place, of_row), LINE)
                 at = plus(times(step, TILE), row)
-                args = (
-                    memory.data,
-                    self._place(stage, row, column),
-                    source.data,
-                    self._global(source, at, head, column, False),
-                )
-                size = tir.IntImm("int32", LINE * 2)
-                return tir.Evaluate(tir.Call(self.kind, Op("tir.ptx_cp_async"), (*args, size, below(at, self.columns))))
+                target = (memory.data, self._place(stage, row, column))
+                origin = (source.data, self._global(source, at, head, column, False))
+                args = (*target, *origin, tir.IntImm("int32", LINE * 2), below(at, self.end))
+                return tir.Evaluate(tir.Call(self.kind, Op("tir.ptx_cp_async"), args))
 
             return unrolled("copy", TILE * self.width // LINE // THREADS, copy)
 
@@ -202,14 +208,8 @@ class Kernel:
 
         def product(half: int) -> tir.Stmt:
             start = at if isinstance(at, tir.PrimExpr) else tir.IntImm("int32", at)
-            pointers = (
-                left.data,
-                start,
-                self.b.data,
-                tir.IntImm("int32", 4 * half),
-                result.data,
-                times(plus(tile, half), 4),
-            )
+            factors = (left.data, start, self.b.data, tir.IntImm("int32", 4 * half))
+            pointers = (*factors, result.data, times(plus(tile, half), 4))
             return tir.Evaluate(tir.Call("float32", Op("tir.ptx_mma"), (*words, *pointers, tir.IntImm("bool", 0))))
 
         return sequence([product(0), product(1)])
@@ -233,24 +233,31 @@ class Kernel:
         return unrolled("k", TILE // 16, part)
 
     def _scale(self, step: tir.Var) -> tir.Stmt:
-        """Scale scores to powers of two, and mask those of columns beyond the end."""
-        scale = make.const(self.attention.scale * log2(e), "float32")
+        """Scale scores to powers of two, and mask those that do not count, if the tile has any for the warp."""
+        scale, offset = make.const(self.attention.scale * log2(e), "float32"), self.attention.offset
+        start = times(step, TILE)
 
-        def value(i: tir.Var) -> tir.PrimExpr:
-            scaled = make.mul(load(self.scores, i), scale)
-            if is_multiple(self.columns, TILE):
-                return scaled
+        def scaled(i: tir.Var) -> tir.PrimExpr:
+            return make.mul(load(self.scores, i), scale)
+
+        def masked(i: tir.Var) -> tir.PrimExpr:
             quad = plus(times(rest(self.lane, 4), 2), rest(i, 2))
-            column = plus(plus(times(step, TILE), times(over(i, 4), 8)), quad)
-            return make.select(below(column, self.columns), scaled, make.const(float("-inf"), "float32"))
+            column = plus(plus(start, times(over(i, 4), 8)), quad)
+            counts = below(column, self.columns)
+            if offset is not None:
+                counts = make.logical_and(counts, below(column, plus(plus(self.row, times(row_of(i), 8)), offset + 1)))
+            return make.select(counts, scaled(i), make.const(float("-inf"), "float32"))
 
-        return _each(self.scores, TILE // 2, value)
+        if offset is None and is_multiple(self.columns, TILE):
+            return _each(self.scores, TILE // 2, scaled)
+        end: tir.PrimExpr = tir.IntImm("int32", self.columns)
+        if offset is not None:
+            end = least(plus(self.first, offset + 1), end)
+        is_whole = below(plus(start, TILE - 1), end)
+        return tir.IfThenElse(is_whole, *(_each(self.scores, TILE // 2, value) for value in (scaled, masked)))
 
     def _soften(self) -> tir.Stmt:
         """Replace scores by weights; scale the sum and the result so far to the new maximum."""
-
-        def row_of(i: tir.PrimExpr) -> tir.PrimExpr:
-            return rest(over(i, 2), 2)
 
         def greatest(i: tir.Var) -> tir.Stmt:
             return store(self.found, most(load(self.found, row_of(i)), load(self.scores, i)), row_of(i))
@@ -300,7 +307,7 @@ class Kernel:
 
     def _store(self) -> tir.Stmt:
         result = _flat(self.attention.result)
-        quad = times(rest(self.lane, 4), 2)
+        quad, offset = times(rest(self.lane, 4), 2), self.attention.offset
 
         def pair(j: tir.Var, half: int) -> tir.Stmt:
             row = plus(self.row, 8 * half)
@@ -308,6 +315,8 @@ class Kernel:
 
             def element(i: tir.Var) -> tir.Stmt:
                 value = make.div(load(self.total, plus(plus(times(j, 4), 2 * half), i)), load(self.sum, half))
+                if offset is not None and offset < 0:  # rows that attend to no column
+                    value = make.select(below(row, -offset), make.const(0.0, "float32"), value)
                 return store(result, make.cast(value, self.kind), plus(place, i))
 
             whole = vectorized("i", 2, element)
@@ -315,6 +324,11 @@ class Kernel:
 
         stores = unrolled("j", self.width // 8, lambda j: sequence([pair(j, 0), pair(j, 1)]))
         return sequence([*self._across(self.sum, make.add), stores])
+
+
+def row_of(i: tir.PrimExpr) -> tir.PrimExpr:
+    """Return which of the two rows of a thread element `i` of accumulators belongs to."""
+    return rest(over(i, 2), 2)
 
 
 def _flat(buffer: tir.Buffer) -> tir.Buffer:
@@ -360,12 +374,15 @@ def read_attention(function: tir.PrimFunc, arch: int) -> Attention:
     (batch, rows, heads, width), (_, columns, groups, _) = shapes
     scale = scales[0].value
     places = [te.placeholder(buffer.shape, buffer.dtype, buffer.name) for buffer in (query, key, value)]
-    wanted = te.create_prim_func([*places, attended(places[0], places[1], places[2], scale)])
-    if not structural_equal(wanted.body, function.body, True):
+    for offset in (None, 0, columns - rows):
+        wanted = te.create_prim_func([*places, attended(places[0], places[1], places[2], scale, offset)])
+        if structural_equal(wanted.body, function.body, True):
+            break
+    else:
         raise Declined("it is not an attention")
     if width not in WIDTHS:
         raise Declined(f"a head has {width} elements")
-    return Attention(query, key, value, result, (batch, rows, columns, heads, groups, width), scale)
+    return Attention(query, key, value, result, (batch, rows, columns, heads, groups, width), scale, offset)
 
 
 @composite(requires=(APPLIES,), knobs={"arch": Knob("the first architecture that can run it, 80 for sm_80", 80, 121)})
@@ -374,7 +391,8 @@ def flash_attention(program: Program, *blocks: Block, arch: Integer) -> None:
 
     The blocks are those of the whole function, as `R.nn.attention` is lowered for GPUs.
 
-    Preserves: the result but for rounding: weights are rounded to the dtype of the values, and sums are computed in another order.
+    Preserves: the result but for rounding: weights are rounded to the dtype of the values, and sums are computed in another order. With
+    a causal mask, values of keys to which no row of a tile attends are not read, so that NaN and infinity there have no effect.
     """
     site = Site(program, blocks)
     _, function = working_function(program)

@@ -463,7 +463,8 @@ class PrimitiveMethods:
 
         The blocks are those of the whole function, as `R.nn.attention` is lowered for GPUs.
 
-        Preserves: the result but for rounding: weights are rounded to the dtype of the values, and sums are computed in another order.
+        Preserves: the result but for rounding: weights are rounded to the dtype of the values, and sums are computed in another order. With
+        a causal mask, values of keys to which no row of a tile attends are not read, so that NaN and infinity there have no effect.
         """
     def block_rows(self, *blocks: tvms.ir.schedule.handles.BlockRV | builtins.str, shared: builtins.int | tvms.ir.tir.PrimExpr = 0, threads: builtins.int | tvms.ir.tir.PrimExpr) -> None:
         """Compute consecutive blocks row by row: a block of `threads` threads computes a row of all of them.
