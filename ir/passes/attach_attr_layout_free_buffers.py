@@ -68,9 +68,14 @@ class _Attacher(ValueRewriter):
 def _with_own_names(function: tir.PrimFunc, free: tuple[int, ...]) -> tir.PrimFunc:
     """Return a private copy of `function` with the attribute, with its own variables and buffers."""
     attrs = {name: value for name, value in function.attrs.items() if name != "global_symbol"}
+    return own_copy(replace(function, attrs={**attrs, LAYOUT_FREE: free}))
+
+
+def own_copy(function: tir.PrimFunc) -> tir.PrimFunc:
+    """Return a copy of `function` with its own variables and buffers."""
     copies = {
         defined_variable: replace(defined_variable)
         for node in walk(function)
         for defined_variable in defined_variables(node)
     }
-    return substitute(replace(function, attrs={**attrs, LAYOUT_FREE: free}), copies)
+    return substitute(function, copies)

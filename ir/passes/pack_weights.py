@@ -1,4 +1,4 @@
-"""Store weights of products as the panels in which kernels read them (TVM: `SplitLayoutRewritePreproc`).
+"""Store weights of products as the panels in which kernels read them (compare `SplitLayoutRewritePreproc`).
 
     lv = R.call_tir(cls.matmul, (x, w), …)        lv = R.layout_transform(w, index_map=lambda k, j: (j // 32, k, j % 32))
                                                   lv1 = R.call_tir(cls.matmul_packed, (x, lv), …)

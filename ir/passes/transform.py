@@ -299,6 +299,7 @@ _FILES = (
     "optimize_layout_transform",
     "compute_prim_value",
     "attach_attr_layout_free_buffers",
+    "split_layout_rewrite_preproc",
     "attach_extern_modules",
     "update_vdevice",
     "realize_vdevice",
