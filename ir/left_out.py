@@ -271,7 +271,6 @@ LEFT_OUT = {
     "tir.transform.SplitHostDevice": _COMPILED,
     "tir.transform.ThreadSync": _COMPILED,
     "tir.transform.TransformMmaBufferLayout": _COMPILED,
-    "tir.transform.UseAssumeToReduceBranches": _PROOFS,
     "tir.transform.VerifyMemory": "'tvms check', and tvms.verify, check accesses of memory",
     "tir.transform.VerifyVTCMLimit": _HARDWARE,
     "topi.binary_search": "it writes statements for topi.searchsorted; call that",

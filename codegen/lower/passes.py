@@ -25,6 +25,7 @@ from ...ir.simplify.statements import simplify_statements
 from ...ir.visit import rewrite, walk
 from ..target import TargetLike, get_target
 from . import BLOCK_STEPS, LOOP_STEPS, ORDER, Step, guard_blocks
+from .assumed_values import reduce_branches
 from .bounds import Bounds, guard_indices
 from .common import eliminate_common_subexpressions
 from .compact import compact_buffers
@@ -96,6 +97,7 @@ _SINGLE_RULES: dict[str, Callable[[tir.PrimFunc], tir.PrimFunc]] = {
     "RemoveStoreUndef": remove_undefined_stores,
     "RewriteUnsafeSelect": rewrite_unsafe_selects,
     "UnifyThreadBinding": unify_threads,
+    "UseAssumeToReduceBranches": reduce_branches,
     "ForceNarrowIndexToInt32": narrow_indices,
 }
 """The steps by pass name."""
