@@ -457,6 +457,12 @@ def SkipAssert() -> tvms.ir.passes.transform.Pass:
     """Return `func` without assertions (TVM: `SkipAssert`)."""
 def SmallFloatComputeLegalize() -> tvms.ir.passes.transform.Pass:
     """Return `func` with all arithmetic on small floats computed in float32."""
+def SplitLayoutRewritePreproc() -> tvms.ir.passes.transform.Pass:
+    """Split loop functions with blocks annotated `meta_schedule.layout_rewrite_preproc` in two.
+
+    `<name>_weight_prepack` computes the rearranged weights, `<name>_prepacked` the results from them. A function is kept if anything else
+    reads such a weight, or if a statement at the root has other blocks as well.
+    """
 def StartEmptyReductions() -> tvms.ir.passes.transform.Pass:
     """Return `func` with a statement before each possibly empty reduction that executes its `T.init` if it is empty."""
 def StaticPlanBlockMemory(pack: builtins.bool = False) -> tvms.ir.passes.transform.Pass:
@@ -464,7 +470,8 @@ def StaticPlanBlockMemory(pack: builtins.bool = False) -> tvms.ir.passes.transfo
 
     Only tensors that are passed to loop functions and packed functions of the same block are planned, and no results of
     the function. Tensors of symbolic size share storages of equal size, or have the upper bounds in the attribute
-    `tir_var_upper_bound`. Run it after CallTIRRewrite. With `pack`, all tensors of known size in a block of the
+    `tir_var_upper_bound`. Results of symbolic size get storages of their own if the function has the attribute
+    `relax.memory_plan_dynamic_func_output`, which is removed. Run it after CallTIRRewrite. With `pack`, all tensors of known size in a block of the
     function's body share one storage at different offsets, which is hardly larger than the live tensors.
     """
 def StorageRewrite() -> tvms.ir.passes.transform.Pass:
@@ -501,6 +508,12 @@ def UpdateVDevice(new_vdevice: tvms.ir.base.VDevice, index: builtins.int) -> tvm
     """Replace the device with the given `index` by `new_vdevice`.
 
     Raises TvmsError E0902 if the module has no such device.
+    """
+def UseAssumeToReduceBranches() -> tvms.ir.passes.transform.Pass:
+    """Return `func` with one side of `T.if_then_else` for those whose sides are equal wherever the condition selects the other.
+
+    The assumptions are blocks with `T.assume(condition or A[i] == value)` for all elements of a parameter that is not written. The
+    kept side must read parameters only, and must be valid for all indices.
     """
 def VMShapeLower(emit_err_ctx: builtins.bool = True) -> tvms.ir.passes.transform.Pass:
     """Replace sizes in graph functions by calls that check types, and that match, compute and make shapes.
