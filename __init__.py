@@ -115,6 +115,7 @@ _ALIASES = {
     "tvms.contrib": "tvms.ir.api.contrib",
     "tvms.contrib.cblas": "tvms.ir.api.contrib.cblas",
     "tvms.contrib.cc": "tvms.ir.api.contrib.cc",
+    "tvms.contrib.tvmjs": "tvms.ir.api.contrib.tvmjs",
     "tvms.contrib.utils": "tvms.ir.api.contrib.utils",
     "tvms.dlight": "tvms.codegen.dlight",
     "tvms.error": "tvms.ir.api.error",
@@ -285,10 +286,11 @@ def __getattr__(name: str) -> Any:
     return value
 
 
-def _array(value: Any) -> Any:
+def _array(value: Any, place: Any = None) -> Any:
+    from .codegen.device import device
     from .codegen.runtime.ndarray import array
 
-    return array(value)
+    return array(value, device(*place) if isinstance(place, tuple) else place)
 
 
 def _composite_steps() -> None:

@@ -65,7 +65,6 @@ LEFT_OUT = {
     "contrib.rocm": _HARDWARE,
     "contrib.rpc": _REMOTE,
     "contrib.tflite_runtime": "tvms imports ONNX and PyTorch models; convert the model to ONNX",
-    "contrib.tvmjs": _HARDWARE,
     "contrib.xcode": _HARDWARE,
     "driver.tvmc": "use the command 'tvms' (import, opt, compile, run, bench)",
     "exec": _REMOTE,

@@ -85,8 +85,13 @@ class Executable:
         return tuple(self._entries)
 
     def __getitem__(self, name: str) -> Entry:
-        """Return the function `name`; TvmsError E0102 if there is none."""
+        """Return the function `name`; TvmsError E0102 if there is none.
+
+        `exe["as_text"]` and `exe["as_python"]` are the methods of these names, unless functions have them (TVM: loaded modules).
+        """
         if name not in self._entries:
+            if name in ("as_text", "as_python"):
+                return getattr(self, name)
             help = f"functions are: {', '.join(self._entries)}"
             raise error("E0102", f"the module has no function '{name}'", None, help)
         return self._entries[name]

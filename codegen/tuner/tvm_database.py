@@ -27,7 +27,7 @@ from .tvm_records import ArgInfo, TensorInfo, TuningRecord, Workload, no_row
 
 __all__ = [
     "ArgInfo", "Database", "JSONDatabase", "MemoryDatabase", "OrderedUnionDatabase", "PyDatabase", "ScheduleFnDatabase", "TensorInfo",
-    "TuningRecord", "UnionDatabase", "Workload",
+    "TuningRecord", "UnionDatabase", "Workload", "create",
 ]  # fmt: skip
 _EQUALITIES = ("structural", "ignore-ndarray", "ignore-tensor", "anchor-block")
 _Row = TypeVar("_Row")
@@ -133,6 +133,7 @@ class Database(ABC):
 
 
 PyDatabase = Database
+create = Database.create
 
 
 class MemoryDatabase(Database):

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...ir import relax
-from ...ir.base import Metadata, Op
+from ...ir.base import Metadata, Op, StructInfo
 from ...ir.diagnostics import count
 from ...ir.ops.binding import as_expr
 from ...ir.ops.registry import relax_ops
@@ -33,6 +33,7 @@ _TENSOR_FIELDS = {
     "ndim": "tensor_ndim", "byte_offset": "tensor_byte_offset", "elem_offset": "tensor_elem_offset",
 }  # fmt: skip
 _INDEXED_TENSOR_FIELDS = {"shape": "tensor_shape_i", "strides": "tensor_stride_i"}
+_STRUCT_INFO_FIELDS = ("shape", "dtype", "ndim", "values", "fields", "value")
 _DTYPE_FIELDS = {"type_code": "tensor_dtype_code", "bits": "tensor_dtype_bits", "lanes": "tensor_dtype_lanes"}
 
 
@@ -166,7 +167,7 @@ def _as_constant(value: Any, other: Any) -> str:
 
 
 def _attribute(builder: BlockBuilder, node: syntax.Attribute) -> Any:
-    """Return `R.Tensor`, `Module.f`, or an attribute of a value: `x.struct_info`, `x.ndim`."""
+    """Return `R.Tensor`, `Module.f`, or an attribute of a value: `x.struct_info`, `x.struct_info.shape`, `x.ndim`."""
     context = builder.context
     name = dotted(builder, node)
     if name is not None and name.startswith("R."):
@@ -182,6 +183,12 @@ def _attribute(builder: BlockBuilder, node: syntax.Attribute) -> Any:
     value = operand(builder, owner)
     if isinstance(value, ModuleReference):
         return context.global_var(node.attr, node)
+    if isinstance(value, StructInfo):
+        known = [name for name in _STRUCT_INFO_FIELDS if hasattr(value, name)]
+        if node.attr not in known:
+            help = f"it has: {', '.join(known)}" if known else None
+            raise context.error("E0103", f"{describe(value)} has no attribute '{node.attr}'", node, help)
+        return getattr(value, node.attr)
     if not isinstance(value, relax.Expr):
         return expressions.evaluate(context, node)
     if node.attr in ("struct_info", "ty"):
@@ -198,7 +205,7 @@ def _attribute(builder: BlockBuilder, node: syntax.Attribute) -> Any:
 
 
 def _subscript(builder: BlockBuilder, node: syntax.Subscript) -> Any:
-    """Return `t[0]` of a tuple, `x.shape[i]` of a tensor, or `metadata["relax.expr.Constant"][0]`."""
+    """Return `t[0]` of a tuple, `x.shape[i]` of a tensor, `x.struct_info.shape[0]`, or `metadata["relax.expr.Constant"][0]`."""
     context, owner = builder.context, node.value
     metadata = _metadata(node)
     if metadata is not None:
@@ -210,6 +217,9 @@ def _subscript(builder: BlockBuilder, node: syntax.Subscript) -> Any:
             operator = f"inspect.{_INDEXED_TENSOR_FIELDS[owner.attr]}"
             return operator_call(builder, operator, node, value, to_expr(builder, index, node.indices[0]))
     value = operand(builder, owner)
+    if value is None and isinstance(owner, syntax.Attribute):
+        help = "declare it, or take R.shape_of(…)" if owner.attr == "shape" else None
+        raise context.error("E0202", f"'{owner.attr}' is not known, so it has no elements", node, help)
     if not isinstance(value, relax.Expr) and not isinstance(value, tuple):
         return expressions.evaluate(context, node)
     if not isinstance(index, int):
@@ -225,7 +235,7 @@ def is_tuple(value: Any) -> TypeGuard[tuple[Any, ...]]:
 
 def tuple_item(builder: BlockBuilder, value: Any, index: int, node: syntax.Expr) -> Any:
     """Return element `index` of a tuple; raise E0304 if it has no such element."""
-    fields = tuple_fields(value)
+    fields: Any = value.values if isinstance(value, relax.ShapeExpr) else tuple_fields(value)
     if fields is None:
         help = "take elements of a tensor with R.strided_slice(…) or R.take(…)"
         raise builder.context.error("E0304", "only a tuple can be indexed", node, help)
@@ -233,7 +243,7 @@ def tuple_item(builder: BlockBuilder, value: Any, index: int, node: syntax.Expr)
         raise builder.context.error(
             "E0304", f"index {index} is out of range for a tuple of {count(len(fields), 'element')}", node
         )
-    if isinstance(value, tuple | relax.Tuple):
+    if isinstance(value, tuple | relax.Tuple | relax.ShapeExpr):
         return fields[index]
     info = fields[index]
     return relax.TupleGetItem(value, index % len(fields), struct_info=info, span=builder.context.span(node))

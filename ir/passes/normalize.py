@@ -12,7 +12,7 @@ from ..building.nested_bodies import unnested
 from ..building.values import normal_call, with_written_arguments
 from ..deep import deep
 from .flatten import flatten
-from .rewriter import ValueRewriter, commented_bindings
+from .rewriter import ValueRewriter, commented_bindings, refined_result
 from .transform import declare_pass, map_functions
 
 
@@ -27,8 +27,8 @@ def normalize(mod: IRModule) -> IRModule:
 
 
 def normalized(function: relax.Function) -> relax.Function:
-    """Return `function` in normal form."""
-    return _Normalizer(function).function(function)
+    """Return `function` in normal form, and its result with the struct info of the body if that is more precise."""
+    return refined_result(_Normalizer(function).function(function))
 
 
 class _Normalizer(ValueRewriter):

@@ -25,7 +25,7 @@ def normalize_global_var(mod: IRModule) -> IRModule:
             raise error("E0910", reason, function.span, "give every public function a different symbol")
         if symbol is not None:
             names[name] = str(symbol)
-    taken = {*names.values(), *mod.functions}
+    taken = {*names.values(), *(mod.functions.keys() - names.keys())}
     for name in mod.functions:
         if name not in names:
             names[name] = unused_name(name, taken) if name in names.values() else name

@@ -205,6 +205,17 @@ def test_all_is_visited_in_the_order_of_execution() -> None:
     assert [name for name in calls.found if name not in ("y_then", "y_else")][: len(names)] == names
 
 
+def test_a_dimension_in_a_computed_size_is_not_defined() -> None:
+    m, n, k, p = (tvms.tir.Var(name, "int64") for name in "mnkp")
+    x = relax.Var("x", relax.TensorStructInfo((m, m + n)))
+    s = relax.Var("s", relax.ShapeStructInfo((k,)))
+    y = relax.Var("y", relax.TensorStructInfo((m, p)))
+    block = relax.BindingBlock([relax.MatchCast(y, x, y.struct_info)])
+    function = relax.Function([x, s], relax.SeqExpr([block], y))
+    assert [var.name for var in defined_symbolic_vars(function)] == ["m", "k", "p"]
+    assert free_symbolic_vars(function) == [n]
+
+
 def test_questions_about_a_function() -> None:
     function = main_of(module)
     block = function.body.blocks[0]

@@ -15,6 +15,31 @@ from tvms.topi import testing as topi_testing
 SEED = random.randrange(2**32)
 
 
+class Scaled(nn.Module):
+    define_subroutine = True
+
+    def __init__(self) -> None:
+        self.scale = nn.Parameter((4,), name="scale")
+        self.activation = nn.ReLU()
+
+    def forward(self, input: Any) -> Any:
+        return self.activation(relax.op.multiply(input, self.scale))
+
+
+def test_a_module_of_graph_values_is_a_subroutine() -> None:
+    builder = relax.BlockBuilder()
+    model, data = Scaled(), nn.Placeholder((2, 4), name="data")
+    with builder.function("main", [data, *model.parameters()]):
+        result = model(model(data))
+        assert isinstance(result, relax.Var)
+        builder.emit_func_output(result)
+    module = builder.get()
+    assert sorted(module.functions) == ["main", "relu", "scaled"]
+    x, scale = np.float32([[-1, 2, -3, 4]] * 2), np.float32([1, 2, 3, -4])
+    expected = np.maximum(np.maximum(x * scale, 0) * scale, 0)
+    np.testing.assert_array_equal(tvms.compile(module)["main"](x, scale), expected)
+
+
 def test_modules_of_graph_values_compute_a_network() -> None:
     print(f"TVMS_SEED={SEED}")
     builder = relax.BlockBuilder()

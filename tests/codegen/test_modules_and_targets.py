@@ -43,6 +43,9 @@ def test_a_saved_module_has_its_tensors(tmp_path: Path) -> None:
     assert isinstance(loaded, tvms.runtime.Module)
     assert (loaded["main"](x) == 3).all()
     assert (relax.VirtualMachine(loaded, tvms.cpu())["main"](x).numpy() == 3).all()
+    compiled = tvms.compile(module)
+    assert loaded["as_text"]() == compiled.as_text()
+    assert loaded["as_python"]() == compiled.as_python()
 
 
 def test_what_cannot_be_loaded_or_saved_is_said(tmp_path: Path) -> None:

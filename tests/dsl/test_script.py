@@ -352,3 +352,22 @@ def test_iterators_outside_of_texts_are_nodes() -> None:
     assert isinstance(axis, tir.IterVar)
     assert (axis.var, axis.thread_tag, axis.iter_type) == (thread, "threadIdx.x", tvms.ir.tir.IterVarType.THREAD_INDEX)
     assert T.iter_var("i", None, "DataPar", "").var.name == "i"
+
+
+def test_a_function_calls_a_function_of_another_module() -> None:
+    @I.ir_module
+    class Other:
+        @R.function(private=True)
+        def twice(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+            return R.add(x, x)
+
+    twice = Other.get_global_var("twice")
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        return twice(x)
+
+    Other["main"] = main
+    assert not tvms.verify(Other)
+    x = np.arange(4, dtype="float32")
+    np.testing.assert_array_equal(tvms.interpret(Other, "main", [x]), 2 * x)

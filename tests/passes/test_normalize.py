@@ -55,3 +55,12 @@ def test_variables_get_struct_info() -> None:
     (binding,) = after["main"].body.blocks[0].bindings
     assert str(binding.var.struct_info) == 'R.Tensor((), "int32")'
     assert after["main"].body.body is binding.var
+
+
+def test_the_result_gets_the_struct_info_of_the_body() -> None:
+    x, y = relax.Var("x", relax.TensorStructInfo((3,), "float32")), relax.Var("y")
+    block = relax.BindingBlock([relax.VarBinding(y, relax.op.add(x, x))])
+    result = relax.TensorStructInfo(None, "float32", ndim=1)
+    function = relax.Function([x], relax.SeqExpr([block], y), result)
+    after = relax.transform.Normalize()(tvms.IRModule.from_expr(function))["main"]
+    assert tvms.structural_equal(after.ret_struct_info, x.struct_info)

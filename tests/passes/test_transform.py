@@ -212,6 +212,8 @@ def test_public_functions_get_their_symbols_for_names() -> None:
     assert list(after.functions) == ["f1", "f"]
     assert "= Module.f1()" in after.script()
     assert not tvms.verify(after)
+    free = replace(mod, functions={"f": mod["f"], "f1": outer})
+    assert list(get_pass("NormalizeGlobalVar")(free).functions) == ["f1", "f"]
     with pytest.raises(tvms.TvmsError) as raised:
         get_pass("NormalizeGlobalVar")(tvms.IRModule({"first": outer, "main": outer}))
     assert str(raised.value).startswith("error[E0910]: 'main' and another function have the symbol 'f'\n")

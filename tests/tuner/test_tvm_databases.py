@@ -127,6 +127,6 @@ def test_a_function_can_be_a_database(module: tvms.IRModule) -> None:
         schedule.split(j, factors=[None, 4])
         return True
 
-    database = databases.Database.create(parts)
+    database = databases.create(parts)
     assert structural_equal(database.query_ir_module(module, "llvm"), schedule_of(module, 4).mod)
     assert database.query_schedule(tvms.parse("#tvms 1\n" + ADD), "llvm") is None

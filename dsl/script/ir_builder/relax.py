@@ -12,6 +12,7 @@ from ....ir import relax
 from ....ir.api import relax as api
 from ....ir.base import Attrs, Node, StructInfo
 from ....ir.building.block_builder import BlockBuilder
+from ....ir.passes.rewriter import refined_result
 from ....ir.visit import substitute
 from .base import IRBuilder, Opened
 
@@ -57,7 +58,7 @@ def function(is_pure: bool = True, is_private: bool = False) -> Opened:
         made: Any = substitute(state.builder.get()["main"], state.outputs)
         attrs = state.attrs if is_private or not state.name else {**state.attrs, "global_symbol": state.name}
         returned = state.returned or made.ret_struct_info
-        program.finish(state.name or "main", replace(made, attrs=attrs, ret_struct_info=returned))
+        program.finish(state.name or "main", refined_result(replace(made, attrs=attrs, ret_struct_info=returned)))
 
     return Opened(enter, leave)
 

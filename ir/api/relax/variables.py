@@ -44,19 +44,28 @@ def all_global_vars(expr: Node) -> list[GlobalVar]:
 
 
 def defined_symbolic_vars(func: relax.Function) -> list[tir.Var]:
-    """Return the symbolic dimensions that a function defines, in its parameters and by `R.match_cast`."""
-    found = (
-        defined_variable
-        for node in walk(func)
-        for defined_variable in defined_variables(node)
-        if isinstance(defined_variable, tir.Var)
-    )
+    """Return the symbolic dimensions that a function defines, in its parameters and by `R.match_cast`: those that are a size of their
+    own. A dimension that is only in a computed size, as `n` in `R.Tensor(("m", "m + n"))`, is used there.
+    """
+    found: list[tir.Var] = []
+    for node in walk(func):
+        infos = [node.struct_info] if isinstance(node, relax.MatchCast) else []
+        infos += [param.struct_info for param in node.params] if isinstance(node, relax.Function) else []
+        for part in (part for info in infos if info is not None for part in walk(info)):
+            values = part.values if isinstance(part, relax.ShapeExpr | relax.ShapeStructInfo) else None
+            values = (part.value,) if isinstance(part, relax.PrimStructInfo) else values
+            found += [value for value in values or () if isinstance(value, tir.Var)]
     return list(dict.fromkeys(found))
 
 
 def free_symbolic_vars(func: relax.Function) -> list[tir.Var]:
-    """Return the free symbolic dimensions of a function."""
-    return [variable for variable in free_variables(func) if isinstance(variable, tir.Var)]
+    """Return the symbolic dimensions that a function uses and does not define."""
+    defined = {*defined_symbolic_vars(func)}
+    for node in walk(func):
+        if not isinstance(node, relax.Function | relax.MatchCast):
+            defined.update(variable for variable in defined_variables(node) if isinstance(variable, tir.Var))
+    used = (node for node in walk(func) if isinstance(node, tir.Var))
+    return [variable for variable in dict.fromkeys(used) if variable not in defined]
 
 
 def get_var2val(func: relax.Function) -> dict[relax.Var, relax.Expr]:

@@ -11,3 +11,4 @@ from tvms.codegen.tuner.tvm_database import TensorInfo as TensorInfo
 from tvms.codegen.tuner.tvm_database import TuningRecord as TuningRecord
 from tvms.codegen.tuner.tvm_database import UnionDatabase as UnionDatabase
 from tvms.codegen.tuner.tvm_database import Workload as Workload
+from tvms.codegen.tuner.tvm_database import create as create

@@ -46,7 +46,10 @@ def AttachAttrLayoutFreeBuffers() -> tvms.ir.passes.transform.Pass:
 def AttachExternModules(ext_mods: collections.abc.Sequence[typing.Any]) -> tvms.ir.passes.transform.Pass:
     """Load external modules, such as `nn.SourceModule`, and register their functions by symbol."""
 def AttachGlobalSymbol() -> tvms.ir.passes.transform.Pass:
-    """Set the attribute `global_symbol` of every function to its name in the module, which makes it public."""
+    """Set the attribute `global_symbol` of every function to its name in the module, which makes it public.
+
+    If the module has the attribute `system_lib_prefix`, it comes before the names of loop functions.
+    """
 def BindParams(func_name: builtins.str, params: collections.abc.Mapping[builtins.str | tvms.ir.relax.Var, typing.Any]) -> tvms.ir.passes.transform.Pass:
     """Replace parameters of function `func_name` by constants: `params` maps names, or variables, to arrays.
 
