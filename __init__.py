@@ -287,10 +287,10 @@ def __getattr__(name: str) -> Any:
 
 
 def _array(value: Any, place: Any = None) -> Any:
-    from .codegen.device import device
+    from .codegen.device import Device, device
     from .codegen.runtime.ndarray import array
 
-    return array(value, device(*place) if isinstance(place, tuple) else place)
+    return array(value, place if place is None or isinstance(place, Device) else device(*place))
 
 
 def _composite_steps() -> None:

@@ -3,6 +3,7 @@
 from tvms.dsl.script import BaseFunc as BaseFunc
 from tvms.dsl.script import Constructor as Constructor
 from tvms.dsl.script import Dialect as Dialect
+from tvms.dsl.script import GlobalVar as GlobalVar
 from tvms.dsl.script import HostValue as HostValue
 from tvms.dsl.script import IRModule as IRModule
 from tvms.dsl.script import Macro as Macro
