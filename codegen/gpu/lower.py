@@ -79,9 +79,10 @@ def lower_to_kernels(
 
     def lowered(kernel: Kernel) -> Kernel:
         nonlocal safety
+        domains = {axis.var: tir.Range(make.const(0, axis.var.dtype), axis.extent) for axis in kernel.axes}
+        kernel = replace(kernel, body=simplify_divisions(tir.PrimFunc((), kernel.body), domains).body)
         kernel = resolve_places(compact_memory(kernel, is_in_order, aligned))
         kernel = lower_allreduce(insert_barriers(kernel) if is_in_order else kernel)
-        domains = {axis.var: tir.Range(make.const(0, axis.var.dtype), axis.extent) for axis in kernel.axes}
         body = simplify_divisions(tir.PrimFunc((), kernel.body), domains)
         for step in STEPS:
             body = step(body)

@@ -5,14 +5,14 @@ variables.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import prod
+from math import lcm, prod
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
 from ...ir import tir
-from ...ir.visit import walk
+from ...ir.visit import children, walk
 from .evaluate_all import evaluate_all
 
 _MOST = 1 << 16
@@ -83,6 +83,9 @@ def _accessed_elements(place: GuardedElement, fixed: Sequence[tir.Var], domains:
     used = variables(place.indices)
     names = list(dict.fromkeys([*domains.threads, *fixed, *used]))
     sizes = [known.get(var, (0, 0))[1] for var in names]
+    for number, var in enumerate(names):
+        if var in domains.others and var not in variables(place.conditions):
+            sizes[number] = min(sizes[number], lcm(*(_period(index, var) for index in place.indices)) or sizes[number])
     if any(size < 1 for size in sizes) or prod(sizes) > _MOST:
         return None
     grid = np.indices(sizes).reshape(len(sizes), -1)
@@ -100,3 +103,23 @@ def _accessed_elements(place: GuardedElement, fixed: Sequence[tir.Var], domains:
     threads = len(domains.threads)
     owners = np.asarray(np.ravel_multi_index(tuple(grid[:threads]), sizes[:threads]))
     return _AccessedElements(whole[:, held], owners[held], all(condition is not None for condition in conditions))
+
+
+def _period(expr: tir.PrimExpr, var: tir.Var) -> int:
+    """Return after how many steps of `var` the values of `expr` repeat: 1 if they do not depend on it; 0 if unknown."""
+    match expr:
+        case tir.FloorMod(a=dividend, b=tir.IntImm(value=divisor)) if divisor > 0 and _is_polynomial(dividend, var):
+            return divisor
+        case tir.Var():
+            return 0 if expr is var else 1
+        case tir.BufferLoad():
+            return 0
+        case _:
+            return lcm(1, *(_period(child, var) for child in children(expr) if isinstance(child, tir.PrimExpr)))
+
+
+def _is_polynomial(expr: tir.PrimExpr, var: tir.Var) -> bool:
+    """Return whether `expr` consists of sums and products of `var` and of parts without it."""
+    if isinstance(expr, tir.Add | tir.Sub | tir.Mul):
+        return _is_polynomial(expr.a, var) and _is_polynomial(expr.b, var)
+    return expr is var or var not in variables((expr,))

@@ -62,6 +62,14 @@ KERNELS: dict[str, tuple[int, str]] = {
     "steps of a loop that do not meet": (
         0, "for k in range(3):\n    threads:\n        S[tx] = A[bx, tx]\n    threads:\n        B[bx, tx] = S[tx]",
     ),
+    "one's own element of halves that alternate, in many steps": (
+        0, "for k in range(5000):\n    threads:\n        if tx < 32:\n            S[(k * 3 + 1) % 2 * 32 + tx] = A[bx, tx]\n"
+        "    threads:\n        if tx < 32:\n            B[bx, tx] = S[(k + 1) % 2 * 32 + tx]",
+    ),
+    "halves that alternate, in many steps": (
+        2, "for k in range(5000):\n    threads:\n        if tx < 32:\n            S[k % 2 * 32 + tx] = A[bx, tx]\n"
+        "    threads:\n        if tx < 32:\n            B[bx, tx] = S[(k + 1) % 2 * 32 + 31 - tx]",
+    ),
     "an element that differs from block to block": (
         2, "threads:\n    S[tx] = A[bx, tx]\nthreads:\n    if tx == 0:\n        S[bx] = T.float32(7)\nthreads:\n    B[bx, tx] = S[tx]",
     ),
