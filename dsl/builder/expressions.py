@@ -14,7 +14,7 @@ from ...ir.base import GlobalVar, Metadata, Span
 from ...ir.buffers import elem_offset_of
 from ...ir.diagnostics import TvmsError
 from ...ir.dtype import is_dtype
-from ...ir.schedule.text import Element, Name, Result, Spread
+from ...ir.schedule.text import Element, Name, Part, Result, Spread
 from ...ir.signature import describe
 from ...ir.spelling import did_you_mean
 from .. import syntax
@@ -30,7 +30,7 @@ from .tir_methods import BUFFER_METHODS, EXPRESSION_METHODS
 
 __all__ = ["binary", "build_expr", "evaluate", "evaluate_call", "to_expr", "unary"]
 
-_OF_SCHEDULES = (Name, Element, Result)
+_OF_SCHEDULES = (Name, Element, Part, Result)
 """Values of schedules, which may be lists."""
 
 binary = operators.binary
@@ -208,6 +208,8 @@ def _subscript(context: Context, node: syntax.Subscript) -> Any:
     of_tiles = _tile_name(owner)
     if of_tiles is not None:
         return tile.subscript(context, of_tiles, evaluate_indices(context, node), node)
+    if isinstance(owner, _OF_SCHEDULES) and len(node.indices) == 1 and isinstance(node.indices[0], syntax.Slice):
+        return _part(context, owner, node, node.indices[0])
     keys, _ = evaluate_all(context, node.indices)
     key = keys[0] if len(keys) == 1 else tuple(keys)
     if isinstance(owner, host.HostValue):
@@ -227,6 +229,18 @@ def _subscript(context: Context, node: syntax.Subscript) -> Any:
     if isinstance(owner, tir.PrimExpr):
         raise no_buffer(context, owner, node.value)
     raise context.error("E0205", f"{describe(owner)} has no such element", node)
+
+
+def _part(context: Context, owner: tir.PrimExpr, node: syntax.Subscript, part: syntax.Slice) -> Part:
+    if part.step is not None:
+        raise context.error(
+            "E0207", "a step is not allowed here", part.step, "write one position before ':', and one after it"
+        )
+    start, stop = (None if bound is None else evaluate(context, bound) for bound in (part.lower, part.upper))
+    for bound, place in ((start, part.lower), (stop, part.upper)):
+        if place is not None and not isinstance(bound, int | tir.PrimExpr):
+            raise context.error("E0202", f"expected a number, got {describe(bound)}", place)
+    return Part("int32", owner, start, stop, span=context.span(node))
 
 
 def evaluate_indices(context: Context, node: syntax.Subscript) -> list[Any]:

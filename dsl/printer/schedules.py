@@ -13,6 +13,7 @@ from ...ir.schedule.text import (
     Element,
     ForEach,
     Name,
+    Part,
     Result,
     ScheduleFunction,
     ScheduleText,
@@ -33,7 +34,18 @@ def _name(printer: Printer, node: Name, level: int) -> str:
 
 @prints(Element)
 def _element(printer: Printer, node: Element, level: int) -> str:
-    return f"{printer.expr(node.owner)}[{printer.value(node.index) if isinstance(node.index, int) else printer.expr(node.index)}]"
+    return f"{printer.expr(node.owner)}[{_position(printer, node.index)}]"
+
+
+def _position(printer: Printer, index: tir.PrimExpr | int | None) -> str:
+    if index is None:
+        return ""
+    return printer.value(index) if isinstance(index, int) else printer.expr(index)
+
+
+@prints(Part)
+def _part(printer: Printer, node: Part, level: int) -> str:
+    return f"{printer.expr(node.owner)}[{_position(printer, node.start)}:{_position(printer, node.stop)}]"
 
 
 @prints(Spread)

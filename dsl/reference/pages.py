@@ -199,7 +199,7 @@ S.schedule tiled(matmul, bm=4, bn=8, target="llvm"):
 
 - **Parameters** (`bm=4`) are numbers, strings, flags or lists. `tvms schedule`, `compile`, `run` and `bench` set them with
   `-D bm=8`, or `-D tiled.bm=8` for one of several schedules; in Python, `with_parameters(module, {"bm": 8})`.
-- **Names** denote blocks, loops, numbers, strings and lists: `outer, inner = …`, `loops = S.get_loops("C")`, `loops[-1]`,
+- **Names** denote blocks, loops, numbers, strings and lists: `outer, inner = …`, `loops = S.get_loops("C")`, `loops[-1]`, `loops[2:]`,
   `S.fuse(*loops)`. Calls may be nested, and numbers computed.
 - **`for`** runs over a list, or `range` of constants; **`if`**, `elif` and `else` test numbers, strings and flags, such as
   `S.get_extent(loop)`, `S.get_dtype(block)` and `S.get_target()`. A name that both branches bind can be used below.

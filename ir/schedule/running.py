@@ -23,6 +23,7 @@ from .text import (
     Element,
     ForEach,
     Name,
+    Part,
     Result,
     ScheduleFunction,
     ScheduleText,
@@ -33,7 +34,7 @@ from .text import (
 )
 
 _MAX_STEPS = 100_000
-_OWN = (Name, Element, Result, TextComparison)
+_OWN = (Name, Element, Part, Result, TextComparison)
 """Values of a schedule in expressions."""
 
 
@@ -166,6 +167,8 @@ class Runner:
                 return self.step(value.step)
             case Element():
                 return self._element(value)
+            case Part():
+                return self._part(value)
             case tuple():
                 return tuple([element for item in value for element in self._spread(item)])  # type: ignore[reportUnknownVariableType]
             case dict():
@@ -196,11 +199,22 @@ class Runner:
             raise error("E0598", f"expected a list after '*', got {_described(values)}", item.span, "write a list")
         return list(cast("Sequence[Any]", values))
 
-    def _element(self, node: Element) -> Any:
-        owner, index = self.value(node.owner), self.value(node.index)
+    def _items(self, node: Element | Part) -> Sequence[Any]:
+        owner = self.value(node.owner)
         if not isinstance(owner, list | tuple):
             raise error("E0598", f"expected a list before '[', got {_described(owner)}", node.span, "index a list")
-        items = cast("Sequence[Any]", owner)
+        return cast("Sequence[Any]", owner)
+
+    def _part(self, node: Part) -> Any:
+        items, bounds = self._items(node), (self.value(node.start), self.value(node.stop))
+        for bound in bounds:
+            if not isinstance(bound, int | None):
+                reason = f"expected a number before or after ':', got {_described(bound)}"
+                raise error("E0598", reason, node.span, "count from 0, or from -1 at the end")
+        return items[slice(*bounds)]
+
+    def _element(self, node: Element) -> Any:
+        items, index = self._items(node), self.value(node.index)
         if not isinstance(index, int) or not -len(items) <= index < len(items):
             reason = f"the list has {len(items)} elements, and no element {index}"
             raise error("E0598", reason, node.span, "count from 0, or from -1 at the end")

@@ -32,6 +32,14 @@ class Element(tir.PrimExpr, frozen=True, eq=False):
     index: tir.PrimExpr | int
 
 
+class Part(tir.PrimExpr, frozen=True, eq=False):
+    """List of the elements of a list from one position to another: `loops[2:]`, `S.get_loops("C")[:-1]`."""
+
+    owner: tir.PrimExpr
+    start: tir.PrimExpr | int | None
+    stop: tir.PrimExpr | int | None
+
+
 class Result(tir.PrimExpr, frozen=True, eq=False):
     """Result of a call inside of an expression: `S.get_extent(i) % 4 == 0`."""
 

@@ -171,6 +171,26 @@ S.schedule s(matmul):
     assert extents(schedule) == [32 * 16 * 64]
 
 
+PARTS = """
+S.schedule s(matmul, n=1):
+    loops = S.get_loops("C")
+    for loop in loops[n + 1:]:
+        S.unroll(loop)
+    S.fuse(*loops[:-1][0:9])
+    (last,) = S.get_loops("C")[-1:]
+    S.annotate(last, ann_key="hint", ann_val=n)
+"""
+
+
+def test_parts_of_lists_are_lists() -> None:
+    assert extents(replayed(PARTS)) == [32 * 16, 64]
+    assert kinds(replayed(PARTS)) == "SU"
+    module = tvms.parse(MATMUL + PARTS)
+    assert str(module) + "\n" == MATMUL + PARTS.lstrip("\n")
+    assert first_difference(module, tvms.parse(str(module)), map_free_vars=True) is None
+    assert format_text(MATMUL + PARTS.lstrip("\n")) == MATMUL + PARTS.lstrip("\n")
+
+
 def test_parameters_are_of_the_kind_of_their_defaults() -> None:
     module = tvms.parse(MATMUL + "S.schedule s(matmul, n=4, m=None):\n    pass\n")
     assert with_parameters(module, {"n": 8, "s.m": "x"}).schedules["s"].parameters == {"n": 8, "m": "x"}
@@ -227,6 +247,26 @@ error[E0598]: expected a list before '[', got 3
  13 |     S.unroll(n[0])
     |              ^^^^
     = help: index a list""",
+    ),
+    "a part from a loop on": (
+        'S.schedule s(matmul):\n    loops = S.get_loops("C")\n    S.fuse(*loops[loops[0]:])\n',
+        """\
+error[E0598]: expected a number before or after ':', got a loop
+   --> s.tvms:14:13
+    |
+ 14 |     S.fuse(*loops[loops[0]:])
+    |             ^^^^^^^^^^^^^^^^
+    = help: count from 0, or from -1 at the end""",
+    ),
+    "a part with steps": (
+        'S.schedule s(matmul):\n    S.fuse(*S.get_loops("C")[::2])\n',
+        """\
+error[E0207]: a step is not allowed here
+   --> s.tvms:13:32
+    |
+ 13 |     S.fuse(*S.get_loops("C")[::2])
+    |                                ^
+    = help: write one position before ':', and one after it""",
     ),
     "a loop over no list": (
         "S.schedule s(matmul, n=3):\n    for x in n:\n        pass\n",
