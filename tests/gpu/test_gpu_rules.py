@@ -115,6 +115,28 @@ def test_rows() -> None:
         assert str(executable.decisions[name][-1].rule).endswith(f"for each {rule}")
 
 
+@pytest.mark.parametrize("shape", [(1, 2048), (3, 1, 2048), (1, 4, 2048), (4, 1, 1, 2048)])
+def test_axes_of_one_element_do_not_make_rows_columns(shape: tuple[int, ...]) -> None:
+    """Such as those of sums that keep their dimensions."""
+    loops, rest = ", ".join("ijk"[: len(shape) - 1]), ", ".join("abc"[: len(shape) - 1])
+    read = ", ".join(name for name, size in zip("abc", shape[:-1], strict=False) if size > 1) or "0"
+    inner = tuple(size for size in shape[:-1] if size > 1) or (1,)
+    text = f"""
+T.prim_func main(A: T.Buffer({(*inner, shape[-1])}, "float32"), S: T.Buffer({shape[:-1]}, "float32")):
+    for {loops}, r in T.grid{shape}:
+        with T.block("sum"):
+            {rest}, d = T.axis.remap("{"S" * (len(shape) - 1)}R", [{loops}, r])
+            with T.init():
+                S[{rest}] = T.float32(0)
+            S[{rest}] = S[{rest}] + A[{read}, d]
+"""
+    executable = tvms.compile(tvms.parse(text), target="cuda -simulate=each", level=0)
+    assert {decision.rule for decision in executable.decisions["main"]} - {None} == {"a block for each row"}
+    a, found = np.random.default_rng(0).integers(-9, 9, (*inner, shape[-1])).astype("f4"), np.zeros(shape[:-1], "f4")
+    executable["main"](a, found)
+    assert np.array_equal(found, a.sum(-1).reshape(shape[:-1]))
+
+
 COLUMNS = """
 T.prim_func main(A: T.Buffer((70, 3, 50), "float32"), x: T.Buffer((70,), "float32"), B: T.Buffer((3, 50), "float32"), C: T.Buffer((3, 50), "float32")):
     for i, j, k in T.grid(3, 50, 70):

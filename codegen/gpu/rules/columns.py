@@ -113,6 +113,7 @@ def _check(nest: Nest) -> None:
         raise Declined("it is not a column reduction")
     combined_value(nest)
     last = nest.spatial[-1].var
-    steps = [step_along(access, last) for access in (nest.store, *nest.loads())]
+    others = [load for load in nest.loads() if load.buffer is not nest.store.buffer]
+    steps = [step_along(access, last) for access in (nest.store, *others)]
     if set(steps) - {0, 1} or steps[0] != 1 or 1 not in steps[1:]:
         raise Declined("neighboring results do not belong to neighboring columns")

@@ -130,15 +130,16 @@ def _check(group: Sequence[Nest], shared: int) -> None:
         raise Declined("it has no reduction")
     for nest in reductions:
         combined_value(nest)
+        outer = [axis.var for axis in nest.axes[:shared] if axis.size != 1][-1:]
         inner = nest.axes[shared:]
         if any(not axis.is_reduced for axis in inner):
             raise Declined("a row is reduced to more than one element")
         along = [read for read in nest.loads() if step_along(read, inner[-1].var)]
         if not any(step_along(read, inner[-1].var) == 1 for read in along):
             raise Declined("the elements of a row are not contiguous")
-        if shared and any(step_along(read, nest.axes[shared - 1].var) == 1 for read in along):
+        if any(step_along(read, var) == 1 for read in along for var in outer):
             raise Declined("neighboring rows are also contiguous")
-        if shared and all(step_along(read, nest.axes[shared - 1].var) == 0 for read in along):
+        if outer and all(step_along(read, var) == 0 for read in along for var in outer):
             raise Declined("neighboring rows have the same elements")
 
 
