@@ -28,6 +28,13 @@ ROUNDS = 7
 PAGE = 4096
 
 
+def attention(q: np.ndarray, k: np.ndarray, v: np.ndarray, r: np.ndarray) -> None:
+    """Store the attention of each head."""
+    scores = q @ k.swapaxes(1, 2)
+    np.exp((scores - scores.max(2, keepdims=True)) * np.float32(0.125), out=scores)
+    np.divide(scores @ v, scores.sum(2, keepdims=True), out=r)
+
+
 def depthwise(x: np.ndarray, w: np.ndarray, y: np.ndarray) -> None:
     """Store a depthwise convolution."""
     rows, columns = y.shape[1:]
@@ -68,6 +75,7 @@ def layer_norm(a: np.ndarray, scale: np.ndarray, shift: np.ndarray, b: np.ndarra
 
 
 PEERS: dict[str, Callable[..., object]] = {
+    "attention": attention,
     "gemm": lambda a, b, c: np.matmul(a, b, out=c),
     "gemv": lambda a, x, y: np.matmul(a, x, out=y),
     "conv2d": convolution,
