@@ -1,10 +1,13 @@
 """Speed of hand-written schedules (samples/schedules), compared with the default rules and with NumPy.
 
     python bench/handwritten.py [name …]
+    python bench/handwritten.py --gpu [name …]
 
 Each program is compiled with its schedule and without it. All run alternately in one process on one thread, measured
 in processor time; each ratio is the median of the ratios of rounds. A ratio above 1 is slower than the default rule, or than
 NumPy. Before that, the results are compared.
+
+With `--gpu`, the times of the schedules for GPUs are estimated (docs/tuning.md), for an A100; nothing is measured.
 """
 
 from __future__ import annotations
@@ -22,6 +25,10 @@ import numpy as np
 import tvms
 from msgspec.structs import replace
 from peers.torch_calls import seconds
+from tvms.codegen.build import Settings, prepare
+from tvms.codegen.gpu.estimate import Estimate, estimate
+from tvms.codegen.gpu.program import build_program
+from tvms.codegen.target import get_target
 
 SCHEDULES = Path(__file__).parent.parent / "samples" / "schedules"
 ROUNDS = 7
@@ -120,12 +127,32 @@ def measure(path: Path) -> None:
     print(f"{path.stem:<24} {mine * 1e3:10.3f} {ratios[0]:10.2f} {ratios[1]:10.2f}", flush=True)
 
 
+def estimated(module: tvms.IRModule) -> Estimate:
+    """Return the estimate for a program, scheduled by its schedule or by the default rules."""
+    target = get_target("cuda -arch=sm_80")
+    return estimate(build_program(prepare(module, target), target, Settings()), target)
+
+
+def show_estimate(path: Path) -> None:
+    """Print the estimates for a program with its schedule and without it."""
+    module = tvms.load(path)
+    mine, default = estimated(module), estimated(replace(module, schedules={}))
+    print(
+        f"{path.stem:<24} {mine.seconds * 1e6:10.1f} {mine.seconds / default.seconds:10.2f}   {mine.kernels[0]}",
+        flush=True,
+    )
+
+
 def main() -> None:
     """Measure the samples, or those whose names start with an argument."""
-    print(f"{'one thread':<24} {'ms':>10} {'x default':>10} {'x NumPy':>10}")
+    names = [name for name in sys.argv[1:] if name != "--gpu"]
+    is_gpu = "--gpu" in sys.argv
+    print(f"{'estimated' if is_gpu else 'one thread':<24} {'us' if is_gpu else 'ms':>10} {'x default':>10}", end="")
+    print("" if is_gpu else f" {'x NumPy':>10}")
     for path in sorted(SCHEDULES.glob("*.tvms")):
-        if not sys.argv[1:] or path.stem.startswith(tuple(sys.argv[1:])):
-            measure(path)
+        is_wanted = ('target="cuda"' in path.read_text()) is is_gpu
+        if is_wanted and (not names or path.stem.startswith(tuple(names))):
+            (show_estimate if is_gpu else measure)(path)
 
 
 if __name__ == "__main__":

@@ -83,6 +83,12 @@ def test_the_front_page_leads_to_each_page() -> None:
     assert [name_of(path) for path in wanted if path not in linked] == []
 
 
+def test_the_library_of_schedules_is_listed() -> None:
+    text = (DOCS / "schedule-library.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `(\w+)` \|", text, re.M)
+    assert sorted(listed) == sorted(path.stem for path in (ROOT / "samples" / "schedules").glob("*.tvms"))
+
+
 def test_each_code_has_an_anchor_and_an_example() -> None:
     text = (DOCS / "diagnostics.md").read_text(encoding="utf-8")
     assert re.findall(r'^### <a id="(e\d{4})"></a>', text, re.M) == [code.lower() for code in sorted(CODES)]
