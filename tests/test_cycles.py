@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -49,6 +50,7 @@ def module_of(path: Path) -> str:
     return ".".join(("tvms", *(parts[:-1] if parts[-1] == "__init__" else parts)))
 
 
+@cache
 def import_graph() -> Graph:
     """Return the modules that each module imports, with the lines; the public package itself is left out."""
     modules = {module_of(path): path for path in SOURCES}

@@ -58,8 +58,9 @@ def functions_in(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]
     return (node for node in ast.walk(tree_of(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
-def imports_in(path: Path) -> Iterator[tuple[str, bool, int]]:
-    """Yield what a file imports, as absolute names: `tvms.ir.tir`, whether at import time, and the line."""
+@cache
+def imports_in(path: Path) -> tuple[tuple[str, bool, int], ...]:
+    """Return what a file imports, as absolute names: `tvms.ir.tir`, whether at import time, and the line."""
 
     def visit(node: ast.AST, at_import: bool) -> Iterator[tuple[str, bool, int]]:
         for child in ast.iter_child_nodes(node):
@@ -73,7 +74,7 @@ def imports_in(path: Path) -> Iterator[tuple[str, bool, int]]:
             else:
                 yield from visit(child, now)
 
-    yield from visit(tree_of(path), True)
+    return tuple(visit(tree_of(path), True))
 
 
 def absolute(path: Path, node: ast.ImportFrom) -> list[str]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import tvms
 
+PLACES = ((0, 0), (1, 1), (-1, 1), (None, 1))
+"""The axis of a scan, and the dimension that gets the size."""
 SIZES = (0, 1, 63, 64, 65, 127, 128, 129, 200, 64 * 128, 64 * 129 + 5)
 
 
@@ -29,24 +33,40 @@ def _expected(name: str, x: np.ndarray, axis: int | None, is_exclusive: bool) ->
     return result
 
 
+def _compiled(name: str, shape: str, axis: int | None, is_exclusive: bool) -> Any:
+    module = tvms.parse(_scan(name, shape, str(axis), "float32" if name == "cumsum" else "int32", is_exclusive))
+    return tvms.compile(module)["main"]
+
+
+def _input(name: str, shape: list[int]) -> np.ndarray:
+    random = np.random.default_rng(shape)
+    if name == "cumsum":
+        return random.integers(-8, 8, shape).astype("float32")
+    return random.choice([-1, 1, 2, 3], shape).astype("int32")
+
+
 @pytest.mark.parametrize("is_exclusive", [False, True])
-@pytest.mark.parametrize("is_symbolic", [False, True])
-@pytest.mark.parametrize("size", SIZES)
-def test_parts_of_scans(size: int, is_symbolic: bool, is_exclusive: bool) -> None:
-    """Along each axis, and of flattened tensors; constant and symbolic sizes, also those between parts."""
-    random = np.random.default_rng(size)
-    for axis, place in ((0, 0), (1, 1), (-1, 1), (None, 1)):
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+@pytest.mark.parametrize(("axis", "place"), PLACES)
+def test_parts_of_scans_of_symbolic_sizes(axis: int | None, place: int, name: str, is_exclusive: bool) -> None:
+    """Along each axis, and of flattened tensors; also sizes between parts."""
+    main = _compiled(name, '("n", 3)' if place == 0 else '(2, "n")', axis, is_exclusive)
+    for size in SIZES:
+        x = _input(name, [size, 3] if place == 0 else [2, size])
+        np.testing.assert_array_equal(np.asarray(main(x)), _expected(name, x, axis, is_exclusive))
+
+
+@pytest.mark.parametrize("is_exclusive", [False, True])
+@pytest.mark.parametrize(("number", "size"), list(enumerate(SIZES)))
+def test_parts_of_scans(number: int, size: int, is_exclusive: bool) -> None:
+    """The same for constant sizes; axes alternate between them."""
+    for name, turn in (("cumsum", 0), ("cumprod", 1)):
+        axis, place = PLACES[(number + turn) % len(PLACES)]
         shape = [2, 3] if size < 1000 else [1, 2]
         shape[place] = size
-        letters = [str(extent) for extent in shape]
-        letters[place] = '"n"' if is_symbolic else str(size)
-        for name, dtype, x in (
-            ("cumsum", "float32", random.integers(-8, 8, shape).astype("float32")),
-            ("cumprod", "int32", random.choice([-1, 1, 2, 3], shape).astype("int32")),
-        ):
-            module = tvms.parse(_scan(name, f"({', '.join(letters)})", str(axis), dtype, is_exclusive))
-            found = np.asarray(tvms.compile(module)["main"](x))
-            np.testing.assert_array_equal(found, _expected(name, x, axis, is_exclusive))
+        x = _input(name, shape)
+        found = np.asarray(_compiled(name, str(tuple(shape)), axis, is_exclusive)(x))
+        np.testing.assert_array_equal(found, _expected(name, x, axis, is_exclusive))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float16", "float64"])
