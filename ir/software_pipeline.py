@@ -8,20 +8,23 @@ them. Schedules check the annotations when they are set and after every later st
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from typing import Any, TypeGuard
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from . import tir
 from .access import detect_regions
+from .base import Op
 from .idioms import sequence
 from .jumps import has_jump
 from .local_stage import local_stage_of
 from .visit import walk
 
 STAGE, ORDER, ASYNC = "software_pipeline_stage", "software_pipeline_order", "software_pipeline_async_stages"
+_CHECK = Op("tir.check")
 _KINDS = (tir.ForKind.SERIAL, tir.ForKind.UNROLLED)
 
 
@@ -55,6 +58,12 @@ class Body(Struct, frozen=True, eq=False):
     buffers: tuple[tir.Buffer, ...]
     statements: tuple[tir.Stmt, ...]
 
+    @property
+    def checks(self) -> Iterator[tir.Evaluate]:
+        """The checks before the first statement."""
+        first = self.statements[0] if self.statements else None
+        return takewhile(_is_check, first.seq if isinstance(first, tir.SeqStmt) else ())
+
 
 def is_pipeline(loop: tir.For | tir.Block) -> bool:
     """Whether annotations of a loop request a software pipeline."""
@@ -67,7 +76,7 @@ def _has_both(loop: tir.For) -> bool:
 
 def body_of(loop: tir.For) -> Body:
     """Return the statements of a loop body. An unconditional block is replaced by its own statements if it is the whole body or
-    one of several statements; a block with a predicate is one statement.
+    one of several statements; a block with a predicate is one statement. Checks (`T.check`) belong to the statement after them.
     """
     buffers, statements, body = list[tir.Buffer](), list[tir.Stmt](), loop.body
     if isinstance(body, tir.BlockRealize) and runs_always(body):
@@ -86,7 +95,23 @@ def body_of(loop: tir.For) -> Body:
             statements += nested.statements
         else:
             statements.append(stmt)
-    return Body(tuple(buffers), tuple(statements))
+    return Body(tuple(buffers), _with_checks(statements))
+
+
+def _with_checks(statements: Sequence[tir.Stmt]) -> tuple[tir.Stmt, ...]:
+    """Return statements with the checks between them joined to the next one; the lowering has inserted them."""
+    found, checks = list[tir.Stmt](), list[tir.Stmt]()
+    for stmt in statements:
+        if _is_check(stmt):
+            checks.append(stmt)
+        else:
+            found.append(sequence([*checks, stmt]) if checks else stmt)
+            checks.clear()
+    return (*found, *checks)
+
+
+def _is_check(stmt: tir.Stmt) -> TypeGuard[tir.Evaluate]:
+    return isinstance(stmt, tir.Evaluate) and isinstance(stmt.value, tir.Call) and stmt.value.op == _CHECK
 
 
 def _nested(loop: tir.For) -> Body | None:
@@ -190,7 +215,8 @@ def number_of(value: object) -> int | None:
 def as_block(stmt: tir.Stmt, buffers: Sequence[tir.Buffer] = ()) -> tir.Block:
     """Return `stmt` as a block that allocates `buffers` and declares its other reads and writes."""
     if isinstance(stmt, tir.BlockRealize) and runs_always(stmt):
-        return stmt.block
+        own = (*stmt.block.alloc_buffers, *buffers)
+        return replace(stmt.block, alloc_buffers=own) if buffers else stmt.block
     block = tir.Block((), (), (), "", stmt, alloc_buffers=tuple(buffers))
     own = {buffer for node in walk(block) if isinstance(node, tir.Block) for buffer in node.alloc_buffers}
     used = dict.fromkeys(node for node in walk(stmt) if isinstance(node, tir.Buffer) and node not in own)

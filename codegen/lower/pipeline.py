@@ -16,7 +16,7 @@ in the prologue and epilogue, `n` is 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 
 from msgspec.structs import replace
@@ -32,6 +32,7 @@ from ...ir.software_pipeline import (
     ASYNC,
     ORDER,
     STAGE,
+    Body,
     NotPipelined,
     Part,
     as_block,
@@ -68,10 +69,14 @@ class _Injector(Rewriter):
     def __init__(self, func: tir.PrimFunc) -> None:
         super().__init__({tir.For: self._for})
         blocks = [node for node in walk(func.body) if isinstance(node, tir.Block)]
+        self._around = 0
+        """Number of pipelines around the statement."""
         self._twice = {_double_buffer(block) for block in blocks if "double_buffer_scope" in block.annotations}
 
     def _for(self, stmt: tir.For) -> tir.Stmt:
+        self._around += is_pipeline(stmt)
         loop = self.rebuild(stmt)
+        self._around -= is_pipeline(stmt)
         if not is_pipeline(loop):
             return loop
         try:
@@ -82,7 +87,22 @@ class _Injector(Rewriter):
             raise error("E0616", problem.reason, loop.span, problem.remedy) from None
         kept = {key: value for key, value in loop.annotations.items() if key not in (STAGE, ORDER, ASYNC)}
         later = async_stages(loop)
-        return _Pipeline(replace(loop, annotations=kept), parts, body.buffers, self._twice, later).build()
+        pipeline = _Pipeline(replace(loop, annotations=kept), parts, body.buffers, self._twice, later).build()
+        checks = list(_checks(loop, body))
+        if not checks:
+            return pipeline
+        checked = sequence([*checks, pipeline])
+        is_entered = simplify(make.greater(loop.extent, make.const(0, loop.extent.dtype)))
+        return checked if self._around else tir.IfThenElse(is_entered, checked)
+
+
+def _checks(loop: tir.For, body: Body) -> Iterator[tir.Stmt]:
+    """Yield the checks at the beginning of an iteration that are the same in all of them, such as those of the sizes of its
+    buffers, which are allocated before the pipeline.
+    """
+    for check in body.checks:
+        if not any(node is loop.loop_var or isinstance(node, tir.BufferLoad) for node in walk(check)):
+            yield check
 
 
 def _double_buffer(block: tir.Block) -> tir.Buffer:

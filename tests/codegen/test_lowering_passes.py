@@ -409,3 +409,37 @@ def test_flat_buffers_end_after_the_last_element(random: np.random.Generator) ->
         steps = strides or [int(np.prod(shape[place + 1 :])) for place in range(len(shape))]
         reach = sum(max((size - 1) * step, 0) for size, step in zip(shape, steps, strict=True))
         assert str(flat.shape[0]) == f"T.int64({offset + (reach + 1 if all(shape) else 0)})", view
+
+
+PIPELINE_OF_UNKNOWN_SIZES = """
+T.prim_func main(A: T.Buffer((3, 4)), Y: T.Buffer((3, 4)), k: T.int32, n: T.int32):
+    for i in T.serial(k, annotations={"software_pipeline_stage": [0, 1], "software_pipeline_order": [0, 1]}):
+        with T.block("step"):
+            vi = T.axis.opaque(k, i)
+            T.reads(A[0:3, 0:4])
+            T.writes(Y[0:3, 0:4])
+            M = T.alloc_buffer((n,))
+            for j in range(n):
+                with T.block("load"):
+                    vj = T.axis.spatial(n, j)
+                    M[vj] = A[vi, vj] + T.float32(1)
+            for j in range(n):
+                with T.block("store"):
+                    vj = T.axis.spatial(n, j)
+                    Y[vi, vj] = M[vj]
+"""
+
+
+@pytest.mark.parametrize(("k", "n", "code"), [(3, 4, ""), (2, -1, "E0717"), (0, -1, ""), (1, 0, ""), (0, 3, "")])
+def test_memory_of_a_pipeline_is_checked_before_it_is_allocated(k: int, n: int, code: str) -> None:
+    """Only if there is an iteration, as the interpreter does."""
+    module = tvms.parse(PIPELINE_OF_UNKNOWN_SIZES)
+    for call in (tvms.compile(module)["main"], lambda *args: run(module, "main", args)):
+        a, y = np.ones((3, 4), np.float32), np.zeros((3, 4), np.float32)
+        if code:
+            with pytest.raises(tvms.TvmsError) as caught:
+                call(a, y, k, n)
+            assert caught.value.diagnostics[0].code == code
+        else:
+            call(a, y, k, n)
+            assert y.sum() == 2 * k * n

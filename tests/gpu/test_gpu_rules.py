@@ -14,6 +14,7 @@ from tvms.codegen.gpu.rules import grid
 from tvms.codegen.gpu.rules.product import group_of
 from tvms.ir import tir
 from tvms.ir.interp import run
+from tvms.ir.verify import verify
 from tvms.testing.oracle import random_inputs
 
 NUMPY: dict[str, Any] = {"bfloat16": ml_dtypes.bfloat16}
@@ -371,3 +372,15 @@ def test_loops_without_iterations_compile(name: str, sizes: tuple[int, int, int]
     for a, b in zip(found, wanted, strict=True):
         np.testing.assert_array_equal(a, b)
     assert "visible .entry" in str(tvms.emit(module, "ptx", "cuda -arch=sm_90"))
+
+
+@pytest.mark.parametrize("turned", ["", "A", "B", "AB"])
+@pytest.mark.parametrize(
+    ("rule", "knobs"),
+    [("tensor_core_tiles", {"arch": 75}), ("tensor_core_tiles", {"arch": 80}), ("thread_tiles", {})],
+)
+def test_kernels_of_products_are_valid_in_any_layout(rule: str, knobs: dict[str, int], turned: str) -> None:
+    """Only the last index of an access may be a vector, whichever dimension of a factor is contiguous."""
+    schedule = tvms.Schedule(tvms.parse(product((32, 32, 32), "float16", "float32", turned)))
+    getattr(schedule, rule)(schedule.get_block("matmul"), rows=32, columns=32, **knobs)
+    assert not [problem.message for problem in verify(schedule.mod)]

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ....ir import make, tir
 from ....ir.analysis.modular_set import modular_set
@@ -98,10 +99,16 @@ class Factor(Struct, frozen=True):
         is_deep = below(depth, columns)
         return is_deep if is_multiple(rows, tile) else make.logical_and(is_deep, below(span, rows))
 
+    def _load(self, span: Index, depth: Index) -> tir.BufferLoad:
+        """Return `width` elements. Only the last index of an access may be a vector, so the contiguous dimension is the last one."""
+        if self.is_deep or self.width == 1:
+            return load(self.view, span, lanes(depth, self.width))
+        turned = replace(self.view, shape=self.view.shape[::-1], strides=self.view.strides[::-1])
+        return load(turned, depth, lanes(span, self.width))
+
     def read(self, span: Index, depth: Index, tile: int) -> tir.PrimExpr:
         """Return `width` elements, or zeros beyond the end of the matrix."""
-        places = (span, lanes(depth, self.width)) if self.is_deep else (lanes(span, self.width), depth)
-        value, condition = load(self.view, *places), self.inside(span, depth, tile)
+        value, condition = self._load(span, depth), self.inside(span, depth, tile)
         zero = tir.FloatImm(self.dtype, 0.0)
         empty = zero if self.width == 1 else tir.Broadcast(value.dtype, zero, tir.IntImm("int32", self.width))
         return if_then_else(condition, value, empty)
