@@ -88,8 +88,9 @@ def _stages_for(feature: str, stages: Sequence[str], options: Options) -> list[s
 def is_allowed(stage: str, options: Options, room: int) -> bool:
     """Return whether a function that may have `room` more blocks may contain `stage`."""
     is_small = BLOCKS.get(stage, 1) <= room and SIZES.get(stage, 1) <= options.max_extent
-    if stage == "argmax" and not any(dtype.startswith("int") for dtype in options.dtypes):
-        return False  # places begin at -1, and no number differs from itself
+    signed = ("int8", "int16", *([] if "large integer" in options.without else ["int32", "int64"]))
+    if stage == "argmax" and not set(signed) & set(options.dtypes):
+        return False  # places begin at -1, values at the least integer, and no number differs from itself
     return is_small and options.without.isdisjoint((*ALWAYS.get(stage, ()), *OFTEN.get(stage, ())))
 
 

@@ -31,6 +31,7 @@ SUITS: dict[str, tuple[tuple[str, ...], ...]] = {
     "staged": (("cache_read",), ("transform_layout",), ("blockize",)),
     "relay": (("compute_inline",), ("reverse_compute_inline",), ("compute_at",), ("reverse_compute_at",), ("cache_index",)),
     "together": (("merge",), ("merge",), ("compute_inline",), ("blockize",), ("rolling_buffer",)),
+    "pipelined": (("annotate",), ("split",), ("cache_read",), ("compute_at",), ("unroll",)),
     "rewritten": (("compute_at",), ("reindex_cache_write",), ("read_at",), ("write_at",)),
     "padded": (("decompose_padding",), ("decompose_padding",), ("transform_layout",)),
     "windowed": (("compute_at", "rolling_buffer"), ("compute_at",), ("split", "compute_at", "rolling_buffer"), ("reindex_cache_write",)),

@@ -9,6 +9,7 @@ from ....ir import tir
 from ..kernels import Kernel
 from .chains import padded, relay, rewritten, stream, tiled, together, windowed
 from .disordered import disordered
+from .pipelines import pipelined
 from .pointwise import elementwise, formulas, guarded, update
 from .recurrences import scan, wavefront
 from .reductions import argmax, matmul, quotients, reduction, tiles, triangle
@@ -36,6 +37,7 @@ STAGES: dict[str, Stage] = {
     "relay": relay,
     "stream": stream,
     "together": together,
+    "pipelined": pipelined,
     "rewritten": rewritten,
     "padded": padded,
     "windowed": windowed,
@@ -53,6 +55,7 @@ BLOCKS = {
     "nested": 2,
     "relay": 2,
     "together": 2,
+    "pipelined": 2,
     "rewritten": 2,
     "windowed": 2,
     "stream": 2,
@@ -65,7 +68,7 @@ SIZES = {"padded": 3, "windowed": 3, "tiled": 14}
 ALWAYS: dict[str, tuple[str, ...]] = {
     "reduction": ("reduction",), "matmul": ("reduction",), "scan": ("scan", "dependence"), "wavefront": ("scan", "dependence"),
     "update": ("in place",), "triangle": ("computed extent",), "nested": ("nested blocks",),
-    "together": ("shared loop",), "rewritten": ("rewritten",), "windowed": ("reduction",),
+    "together": ("shared loop",), "pipelined": ("software pipeline",), "rewritten": ("rewritten",), "windowed": ("reduction",),
     "tiled": ("shared loop", "reduction", "split axis"), "tiles": ("reduction",),
     "argmax": ("reduction", "first extremum", "outputs", "init of several", "variables", "let in reduction"),
     "quotients": ("reduction", "divisor"),
@@ -73,6 +76,7 @@ ALWAYS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Features that a stage always has."""
 OFTEN: dict[str, tuple[str, ...]] = {
+    "pipelined": ("shared loop",),
     "statements": (
         "branch", "variables", "late loop", "extent 0", "extent 1", "computed extent", "unrolled loop", "vectorized loop",
     ),

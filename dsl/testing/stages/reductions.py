@@ -110,7 +110,10 @@ def _variables_of(
 
 def argmax(kernel: Kernel, last: bool) -> tir.Stmt:
     """Find the first greatest or least integer along one or two axes, and its place."""
-    dtype, shape, steps = kernel.dtype("int8", "int32", "int64", "int16"), kernel.shape(0, 1), kernel.shape(1, 2)
+    dtype = kernel.dtype(
+        *(("int8", "int32", "int64", "int16") if kernel.allows("large integer") else ("int8", "int16"))
+    )
+    shape, steps = kernel.shape(0, 1), kernel.shape(1, 2)
     is_greatest = bool(kernel.choose.number(0, 1))
     better, worst = (make.greater_equal, make.min_value) if is_greatest else (make.less_equal, make.max_value)
     axes = [*kernel.axes(shape), *kernel.axes(steps, REDUCE)]
