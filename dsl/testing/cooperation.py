@@ -59,7 +59,7 @@ class _Writer:
             elif kind <= 8:
                 lines += self._loop(depth)
             else:
-                condition = self.choose.pick(("bx == 0", *(f"{name} % 2 == 1" for name in self.loops)))
+                condition = self.choose.pick(("bx == 0", "bx != 1", *(f"{name} % 2 == 1" for name in self.loops)))
                 lines += [f"if {condition}:", *_inside(self._phases(1, depth + 1))]
         return lines
 

@@ -17,6 +17,7 @@ _KINDS = {
     "vectorized loop": tir.ForKind.VECTORIZED,
 }  # fmt: skip
 _THREADS = ("blockIdx.x", "threadIdx.x", "blockIdx.y", "threadIdx.y")
+_VIRTUAL = "vthread.x"
 
 
 class _Loop(Struct, frozen=True):
@@ -209,7 +210,10 @@ def _wrap(kernel: Kernel, loops: Sequence[_Loop], body: tir.Stmt, in_order: bool
         binding = None
         if kind is tir.ForKind.THREAD_BINDING:
             variable = tir.Var(kernel.index, "")
-            binding = tir.IterVar(None, variable, tir.IterVarType.THREAD_INDEX, threads.pop())
+            is_virtual = _VIRTUAL not in used and kernel.choose.rarely(4)
+            tag = _VIRTUAL if is_virtual else threads.pop()
+            used.add(tag)
+            binding = tir.IterVar(None, variable, tir.IterVarType.THREAD_INDEX, tag)
         notes = kernel.choose.pick((*NOTES, _PRAGMA)) if kernel.wants("loop annotation", 14) else {}
         body = tir.For(loop.var, kernel.const(loop.start), loop.extent, kind, body, binding, notes)
     return body

@@ -34,6 +34,11 @@ class _Writer:
         self.is_warps = choose.pick((False, True))
         self.x, self.y = choose.pick(WARPS if self.is_warps else SIZES)
         self.count = self.x * self.y
+        self.virtual = choose.pick((0, 0, 2, 3))
+        """Number of virtual threads, each of which has shared memory of its own; 0 if there are none."""
+        row = f"bx * {self.virtual} + vx" if self.virtual else "bx"
+        self.own = f"[{row}, t]"
+        """Indices of the element of this thread in A and B."""
         self.readable: list[str] = []
         """Shared buffers that all threads may read in this phase."""
         self.loops: list[str] = []
@@ -44,14 +49,18 @@ class _Writer:
     def function(self) -> str:
         """Return the text of the function."""
         found = "L[0] + L[1] * T.float32(0.5) + L[2] * T.float32(0.25)"
-        body = "\n".join([*self._phases(self.choose.number(1, 4), 0), f"B[bx, t] = {found} + {self._value(2)}"])
+        end = ['T.tvm_storage_sync("shared")'] if self.virtual else []
+        lines = [*self._phases(self.choose.number(1, 4), 0), f"B{self.own} = {found} + {self._value(2)}", *end]
+        body, rows = "\n".join(lines), BLOCKS * max(self.virtual, 1)
         own = f"ty * {self.x} + tx" if self.y > 1 else "tx"
+        launch_virtual = f'vx = T.launch_thread("vthread", {self.virtual})\n' if self.virtual else ""
         launch_y = f'ty = T.launch_thread("threadIdx.y", {self.y})\n' if self.y > 1 else ""
         return (
-            f'T.prim_func main(A: T.Buffer(({BLOCKS}, {self.count}), "float32"), '
-            f'B: T.Buffer(({BLOCKS}, {self.count}), "float32"), N: T.Buffer((3,), "int32")):\n'
+            f'T.prim_func main(A: T.Buffer(({rows}, {self.count}), "float32"), '
+            f'B: T.Buffer(({rows}, {self.count}), "float32"), N: T.Buffer((3,), "int32")):\n'
             + indent(
                 f'bx = T.launch_thread("blockIdx.x", {BLOCKS})\n'
+                f"{launch_virtual}"
                 f'S_data = T.allocate([{self.count}], "float32", "shared")\n'
                 f'R_data = T.allocate([{self.count}], "float32", "shared")\n'
                 f'{launch_y}tx = T.launch_thread("threadIdx.x", {self.x})\n'
@@ -60,7 +69,7 @@ class _Writer:
                 f'R = T.Buffer(({self.count},), data=R_data, scope="shared")\n'
                 'L = T.Buffer((3,), data=L_data, scope="local")\n'
                 f"t: T.int32 = {own}\n"
-                "for i in range(3):\n    L[i] = A[bx, t] + T.Cast(\"float32\", i)\n"
+                f"for i in range(3):\n    L[i] = A{self.own} + T.Cast(\"float32\", i)\n"
                 f"{body}",
                 "    ",
             )
@@ -142,7 +151,7 @@ class _Writer:
                 self.choose.pick(("5", "tx % 7") if not kind else ("1", "4", "2", "7")),
             )
             width = self.choose.pick((16, 32, 8))
-            call = f"T.tvm_warp_shuffle{kind}({_EVERY}, A[bx, t] + {self._value(1)}, {operand}, {width}, 32)"
+            call = f"T.tvm_warp_shuffle{kind}({_EVERY}, A{self.own} + {self._value(1)}, {operand}, {width}, 32)"
             lines += [f"{name}: T.float32 = {call}", self._note(name)]
         return ["if t < 32:", *_inside(lines)] if self.choose.rarely(3) else lines
 
@@ -202,14 +211,23 @@ class _Writer:
         return [self._note(f"T.if_then_else({self._condition()}, {self._value(1)}, {self._value(1)})")]
 
     def _condition(self) -> str:
-        return self.choose.pick(("t % 2 == 0", "tx > 1", "A[bx, t] > T.float32(0)", f"t < {self.count // 2}"))
+        return self.choose.pick(
+            (
+                "t % 2 == 0",
+                "tx > 1",
+                "t != 3",
+                "vx == 1" if self.virtual else "bx == 1",
+                f"A{self.own} > T.float32(0)",
+                f"t < {self.count // 2}",
+            )
+        )
 
     def _value(self, depth: int) -> str:
         kind = self.choose.number(0, 5 if depth else 3)
         if kind == 0:
             return f"L[{self.choose.number(0, 2)}]"
         if kind == 1:
-            return "A[bx, t]"
+            return f"A{self.own}"
         if kind == 2 and self.readable:
             other = self.choose.pick((f"{self.count - 1} - t", f"(t * 5 + 3) % {self.count}", "t", "0"))
             return f"{self.choose.pick(self.readable)}[{other}]"

@@ -246,20 +246,21 @@ def _declare(stmt: tir.DeclBuffer) -> Statement:
 
 @meaning_of(tir.AttrStmt)
 def _attribute(stmt: tir.AttrStmt) -> Statement:
-    """Thread blocks run sequentially, the threads of one block concurrently; other attributes are hints."""
+    """Thread blocks and virtual threads run sequentially, the threads of one block concurrently; other attributes are hints."""
     if stmt.attr_key == "reduce_scope":
         return _reduce_scope(stmt)
     if stmt.attr_key not in ("thread_extent", "virtual_thread"):
         return compile_stmt(stmt.body)
     axis: tir.IterVar = stmt.node
     extent, body = compile_expr(stmt.value), compile_stmt(stmt.body)
-    if not axis.thread_tag.startswith("blockIdx"):
+    is_block = axis.thread_tag.startswith("blockIdx")
+    if not is_block and not axis.thread_tag.startswith("vthread"):
         return compile_fork(axis.var, axis.thread_tag, lambda frame: 0, extent, body)
 
     def run(frame: Frame) -> Iterator[Node]:
         for value in range(extent(frame)):
             frame[axis.var] = value
-            frame.shared = {}
+            frame.shared = {} if is_block else frame.shared
             with suppress(Leave):
                 yield from body(frame)
 

@@ -68,10 +68,10 @@ def has_barrier(node: Node) -> bool:
 
 def runs_together(loop: tir.For) -> bool:
     """Whether the iterations of a loop bound to threads run concurrently: they synchronize or share a fragment. Thread blocks
-    do not.
+    do not, and virtual threads are iterations of a thread.
     """
     tag = "" if loop.thread_binding is None else loop.thread_binding.thread_tag
-    if not tag or tag.startswith("blockIdx"):
+    if not tag or tag.startswith(("blockIdx", "vthread")):
         return False
     return has_barrier(loop.body) or (tag == "threadIdx.x" and next(whole_warp_calls(loop.body), None) is not None)
 

@@ -17,7 +17,8 @@ _MOST = 4
 
 def pipelined(kernel: Kernel, last: bool) -> tir.Stmt:
     """Compute the iterations of a loop in parts that communicate through memory of an iteration. Each part belongs to a stage of
-    the pipeline; the last one writes a row of the result, or updates all of it, so that the order of iterations matters.
+    the pipeline; the last one, and perhaps others, write a row of a result, or update all of it, so that the order of iterations
+    matters.
     """
     count = kernel.choose.number(2, min(_MOST, max(kernel.free, 2)))
     may_nest = kernel.free > count and kernel.allows("nested blocks", "own memory") and not kernel.pending
@@ -37,12 +38,12 @@ def pipelined(kernel: Kernel, last: bool) -> tir.Stmt:
         kernel.allocated += parts.memory
         kernel.met("shared loop")
     if size_of(rows) != 0:
-        kernel.readable.append(parts.target)
+        kernel.readable += parts.targets
     return tir.For(loop, kernel.const(start), rows, tir.ForKind.SERIAL, body, annotations=_notes(kernel, count))
 
 
 class _Parts:
-    """The parts of an iteration, the memory through which they communicate, and the result."""
+    """The parts of an iteration, the memory through which they communicate, and the results."""
 
     def __init__(
         self, kernel: Kernel, rows: tir.PrimExpr, columns: Sequence[tir.PrimExpr], where: str, is_update: bool
@@ -51,7 +52,7 @@ class _Parts:
         self.row = self._row()
         self.source, self.memory = kernel.source(), list[tir.Buffer]()
         self.dtype = self.source.dtype
-        self.target = kernel.parameter("Y", self.dtype, tuple(columns) if is_update else (rows, *columns))
+        self.targets = list[tir.Buffer]()
 
     def _row(self) -> Axis:
         """Return the axis of the iteration. Iterations that reuse memory are in order."""
@@ -64,8 +65,10 @@ class _Parts:
         self.row = self.row if self.where == "own" else self._row()
         value, place = self._value(columns), indices_of(columns)
         known, outer = tuple(self.memory), () if self.where == "own" else (index,)
-        if is_end:
-            target = self.target
+        if is_end or (self.memory and kernel.choose.rarely(3)):
+            shape = tuple(self.columns) if self.is_update else (self.rows, *self.columns)
+            target = kernel.parameter("Y", self.dtype, shape)
+            self.targets.append(target)
             if self.is_update:
                 value = make.sub(value, tir.BufferLoad(self.dtype, target, place))
             else:
