@@ -72,6 +72,8 @@ class Bounds:
         limits = {name: _limit(name, value, function) for name, value in given.items()}
         variables = [node for param in function.params for node in walk(param) if isinstance(node, tir.Var)]
         self._domains = {var: limits[var.name] for var in variables if var.name in limits}
+        self.limits = {var: const_bounds(var, self._domains).max for var in self._domains}
+        """The bounds by variable."""
         declared = [getattr(name, "value", name) for name in function.attrs.get(NON_NEGATIVE, ())]
         self._sizes = {var for var in variables if var.name in declared}
 

@@ -19,7 +19,8 @@ from ..make import less
 from ..ops import dims as d
 from ..ops.inference import dims_of
 from ..purity import inplace_arguments
-from ..visit import walk
+from ..visit import substitute, walk
+from .allocation import Bounds
 from .dead_code import remove_unused_bindings
 from .lift_transform_params import known_from_weights
 from .rewriter import ValueRewriter
@@ -27,10 +28,11 @@ from .transform import declare_pass, map_functions
 
 
 class Values:
-    """Values of variables, and the variables that depend only on weights (attribute `num_input`)."""
+    """Values of variables, the variables that depend only on weights (attribute `num_input`), and the maxima of sizes."""
 
-    def __init__(self, early: Set[Node]) -> None:
+    def __init__(self, early: Set[Node], limits: Mapping[tir.Var, int]) -> None:
         self.bound: dict[relax.Var, relax.Expr] = {}
+        self.limits = limits
         self._early = early
 
     def call(self, expr: relax.Expr, name: str) -> relax.Call | None:
@@ -62,7 +64,7 @@ class _MatmulReplacer(ValueRewriter):
     def __init__(self, function: relax.Function, mod: IRModule, name: str, rule: Rule) -> None:
         super().__init__(function)
         self._name, self._rule = name, rule
-        self._values = Values(known_from_weights(function, mod))
+        self._values = Values(known_from_weights(function, mod), Bounds(function).limits)
 
     def value(self, binding: relax.Binding) -> relax.Expr:
         """Return the replacement of a call."""
@@ -81,7 +83,8 @@ class _MatmulReplacer(ValueRewriter):
 def adjust_matmul_order(mod: IRModule) -> IRModule:
     """Reassociate products of three matrices to take fewer multiplications, or to combine two weights.
 
-    Weights are values that depend only on the parameters after the first `num_input`. Results are rounded differently.
+    Weights are values that depend only on the parameters after the first `num_input`. Symbolic sizes are at least 1, and at most the
+    bounds in the attribute `tir_var_upper_bound`. Results are rounded differently.
     An infinite operand or an overflow may give NaN where the original product does not, and vice versa.
     """
     return _apply(mod, "matmul", _in_order)
@@ -168,8 +171,19 @@ def _is_better(a: relax.Expr, b: relax.Expr, c: relax.Expr, values: Values, left
     left = d.product([rows, width, d.add(d.multiply(inner, some), d.multiply(columns, both))])
     right = d.product([inner, columns, d.add(d.multiply(width, others), d.multiply(rows, both))])
     fewer, more = (left, right) if left_first else (right, left)
-    sizes = {node: Interval(d.dim(1), None) for node in (*walk(left), *walk(right)) if isinstance(node, tir.Var)}
-    return prove(less(fewer, more), sizes).verdict is Verdict.PROVEN
+    return _is_positive(d.subtract(more, fewer), values.limits)
+
+
+def _is_positive(count: tir.PrimExpr, limits: Mapping[tir.Var, int]) -> bool:
+    """Return whether a count is proven positive for all sizes: at both ends of each size with a maximum in which it is linear."""
+    used = dict.fromkeys(node for node in walk(count) if isinstance(node, tir.Var))
+    for size in used:
+        later = [substitute(count, {size: d.add(size, step)}) for step in (0, 1, 2)]
+        if size in limits and d.is_equal(d.add(later[0], later[2]), d.multiply(later[1], 2)):
+            ends = [d.simplify(substitute(count, {size: d.dim(end)})) for end in (1, limits[size])]
+            return all(_is_positive(end, limits) for end in ends)
+    sizes = {size: Interval(d.dim(1), d.dim(limits[size]) if size in limits else None) for size in used}
+    return prove(less(d.dim(0), count), sizes).verdict is Verdict.PROVEN
 
 
 def _matrices(dims: d.Dims, *columns: tir.PrimExpr) -> tuple[int, tir.PrimExpr, tir.PrimExpr]:
