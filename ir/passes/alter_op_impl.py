@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, cast
 
 from msgspec.structs import replace
 
-from .. import relax, tir
+from .. import relax, te, tir
 from ..base import GlobalVar, IRModule, Op, StructInfo
 from ..building.values import apply, plain_nodes
 from ..deep import deep
@@ -40,8 +40,8 @@ def alter_op_impl(
     """Call `op_impl_map[name]` instead of each function whose attribute `operator_name` is that name.
 
     `op_buffer_transforms[name]` lists the layouts of its buffers, inputs before outputs. Operands are converted by
-    `R.layout_transform`, and results are converted back. `op_buffer_axis_separators` are the axis separators of the new
-    layouts, `op_buffer_input_axis_separators` those of the old ones.
+    `R.layout_transform`, and results are converted back; a function `remove_pad` removes their padding. `op_buffer_axis_separators` are the
+    axis separators of what the layout transform of each buffer returns, `op_buffer_input_axis_separators` those of its operand.
 
     Raises TvmsError: E0902 if an implementation is not a loop function, if the numbers of layouts and buffers differ,
     or if a layout cannot be inverted.
@@ -102,7 +102,7 @@ class _Options:
         return [None if item is None else _index_map(item, info) for item, info in zip(given, infos, strict=True)]
 
     def separators(self, operator: str, position: int) -> dict[str, tuple[int, ...] | None]:
-        """Return the attributes of a layout transform that specify the axis separators."""
+        """Return the attributes of the layout transform of a buffer that specify axis separators."""
         own, of_input = self._separators.get(operator), self._input_separators.get(operator)
         return {
             "axis_separators": tuple(own[position]) if own else (),
@@ -111,12 +111,14 @@ class _Options:
 
 
 def _index_map(given: Any, info: StructInfo) -> tir.IndexMap:
+    given = given[0] if isinstance(given, tuple | list) else given  # of IndexMap.from_func_with_separators
     if isinstance(given, tir.IndexMap):
         return given
     names = list(inspect.signature(given).parameters)
     variables = [tir.Var("int64", name) for name in names]
     result = given(*variables)
-    indices = plain_nodes(result if isinstance(result, tuple | list) else (result,))
+    given_indices = result if isinstance(result, tuple | list) else (result,)
+    indices = plain_nodes([index for index in given_indices if not isinstance(index, str)])  # "axis_separator"
     assert isinstance(info, relax.TensorStructInfo)
     if len(names) != info.ndim:
         reason = f"expected a layout of {info.ndim} indices, got {len(names)}"
@@ -158,7 +160,7 @@ class _Alterer(ValueRewriter):
             for at in range(len(outputs))
         ]
         restored = [
-            _restored(item, info, layout, options.separators(operator, count + at))
+            _restored(item, info, layout, options.separators(operator, count + at), options.table)
             for at, (item, info, layout) in enumerate(zip(items, outputs, layouts[count:], strict=True))
         ]
         return relax.Tuple(tuple(restored)) if isinstance(result, relax.TupleStructInfo) else restored[0]
@@ -182,7 +184,11 @@ def _mapped(info: StructInfo, layout: tir.IndexMap | None) -> StructInfo:
 
 
 def _restored(
-    value: relax.Expr, info: StructInfo, layout: tir.IndexMap | None, separators: Mapping[str, Any]
+    value: relax.Expr,
+    info: StructInfo,
+    layout: tir.IndexMap | None,
+    separators: Mapping[str, Any],
+    table: FunctionTable,
 ) -> relax.Expr:
     """Return a result in its original layout, without padding."""
     assert isinstance(info, relax.TensorStructInfo)
@@ -194,12 +200,17 @@ def _restored(
         help = "give an injective layout"
         raise error("E0902", f"pass 'AlterOpImpl': the layout of {info} cannot be inverted", help=help)
     backward = tir.IndexMap(undone.places, undone.elements)
-    swapped = {
-        "axis_separators": separators["input_axis_separators"],
-        "input_axis_separators": separators["axis_separators"],
-    }
-    result = apply("layout_transform", value, index_map=backward, **swapped)
+    result = apply("layout_transform", value, index_map=backward, **separators)
     if not undone.has_padding:
         return result
-    axes = list(range(len(dims)))
-    return apply("strided_slice", result, axes=axes, begin=[0] * len(dims), end=list(dims))
+    function = GlobalVar(table.add(_remove_pad(len(dims), info.dtype), numbered("remove_pad")))
+    return relax.Call(Op("relax.call_tir"), (function, relax.Tuple((result,))), {}, (info,), struct_info=info)
+
+
+def _remove_pad(rank: int, dtype: str) -> tir.PrimFunc:
+    """Return a function that copies the first elements along each dimension, of sizes that its buffers determine."""
+    padded, sizes = ([te.var(f"{letter}{axis}", "int64") for axis in range(rank)] for letter in "pi")
+    source = te.placeholder(padded, dtype, "input")
+    function = te.create_prim_func([source, te.compute(sizes, lambda *indices: source(*indices), "output")])
+    attrs = {name: value for name, value in function.attrs.items() if name != "global_symbol"}
+    return replace(function, attrs={**attrs, OPERATOR_NAME: "remove_pad"})

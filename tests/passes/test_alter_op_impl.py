@@ -51,9 +51,23 @@ def test_operands_are_laid_out_and_results_laid_back(size: int) -> None:
     text = result.script()
     assert text.count("R.layout_transform(") == 6
     assert text.count("R.call_tir(Module.relax_add_replacement") == 2
+    assert text.count("R.call_tir(Module.remove_pad") == (0 if size == 16 else 2)
     assert tvms.structural_equal(tvms.parse(text), result)
     assert_equivalent(module, result)
     assert_equivalent(module, get_pass("LegalizeOps")(result))
+
+
+def test_layouts_with_separators() -> None:
+    """Each layout transform has the separators that are given for its buffer."""
+    given = tvms.tir.IndexMap.from_func_with_separators(lambda i: (i // 4, tvms.tir.IndexMap.AXIS_SEPARATOR, i % 4))
+    layouts, own = [given, given, given], [given[1], given[1], []]
+    module = tvms.parse(PROGRAM.replace("SIZE", "14"))
+    options = {"relax.add": layouts}, {"relax.add": own}, {"relax.add": [[], [], given[1]]}
+    result = get_pass("AlterOpImpl", {"relax.add": tvms.parse(TILED)["add"]}, *options)(module)
+    lines = [line for line in result.script().splitlines() if "R.layout_transform(" in line]
+    assert [", axis_separators=[1])" in line for line in lines] == [True, True, False] * 2
+    assert [", input_axis_separators=[1])" in line for line in lines] == [False, False, True] * 2
+    assert_equivalent(module, result)
 
 
 def test_a_function_of_the_same_layout_takes_the_place() -> None:
