@@ -2,41 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from msgspec.structs import replace
 
 from .. import relax, tir
-from ..base import GlobalVar, IRModule, Node
-from ..visit import rewrite
+from ..base import IRModule
+from ..diagnostics import error
+from .calls import with_names
 from .transform import declare_pass
+
+PREFIX = "system_lib_prefix"
+"""Attribute of a module with the prefix of the symbols of its loop functions."""
 
 
 @declare_pass("AttachGlobalSymbol")
 def attach_global_symbol(mod: IRModule) -> IRModule:
     """Set the attribute `global_symbol` of every function to its name in the module, which makes it public.
 
-    If the module has the attribute `system_lib_prefix`, it comes before the names of loop functions.
+    If the module has the attribute `system_lib_prefix`, loop functions are renamed, so that their names start with it.
+
+    Raises TvmsError E0906 if another function has the new name of a loop function.
     """
-    prefix = mod.attrs.get("system_lib_prefix", "")
+    given = mod.attrs.get(PREFIX, "")
+    prefix = str(getattr(given, "value", given))
+    loops = [name for name, function in mod.functions.items() if isinstance(function, tir.PrimFunc)]
     names = {
-        name: f"{prefix if isinstance(function, tir.PrimFunc) else ''}{name}"
-        for name, function in mod.functions.items()
+        name: f"{prefix}{name}"
+        for name in loops
+        if prefix and (not name.startswith(prefix) or name.removeprefix(prefix) in loops)
     }
+    taken = next((name for name, new in names.items() if new in mod.functions and new not in names), None)
+    if taken is not None:
+        reason = f"loop function '{taken}' gets the name of another function, '{names[taken]}'"
+        raise error("E0906", reason, mod.functions[taken].span, f"rename one of them, or change '{PREFIX}'")
+    named = with_names(mod, names) if names else mod
     functions = {
-        names[name]: replace(function, attrs={**function.attrs, "global_symbol": names[name]})
-        if isinstance(function, relax.Function | tir.PrimFunc) and function.attrs.get("global_symbol") != names[name]
+        name: replace(function, attrs={**function.attrs, "global_symbol": name})
+        if isinstance(function, relax.Function | tir.PrimFunc) and function.attrs.get("global_symbol") != name
         else function
-        for name, function in mod.functions.items()
+        for name, function in named.functions.items()
     }
-    return _renamed(replace(mod, functions=functions), names) if prefix else replace(mod, functions=functions)
-
-
-def _renamed(mod: IRModule, names: Mapping[str, str]) -> IRModule:
-    """Return a module whose references have new names."""
-
-    def reference(node: Node) -> Node | None:
-        return replace(node, name_hint=names[node.name_hint]) if isinstance(node, GlobalVar) else None
-
-    functions = {name: rewrite(function, reference) for name, function in mod.functions.items()}
-    return replace(mod, functions=functions)
+    return replace(named, functions=functions)

@@ -7,13 +7,14 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from .. import relax
+from .. import relax, tir
 from ..base import IRModule, Op
 from ..building.values import apply
 from ..deep import deep
 from ..diagnostics import error
 from ..infer import infer_struct_info
-from .rewriter import ValueRewriter
+from ..visit import substitute, walk
+from .rewriter import ValueRewriter, forgotten, refined_variable
 from .transform import declare_pass, map_functions
 
 Rule: TypeAlias = Callable[[relax.Call, int], relax.Expr]
@@ -25,11 +26,11 @@ Rule: TypeAlias = Callable[[relax.Call, int], relax.Expr]
 def decompose_ops_for_inference(mod: IRModule, func_name: str | None = None) -> IRModule:
     """Decompose batch normalization using its moving mean and variance, regardless of its attribute `training`.
 
-    Applies to function `func_name`, or to all functions.
+    `R.tensor_to_shape` becomes a call of "vm.builtin.tensor_to_shape", whose sizes are bound to variables. Applies to function `func_name`, or to all functions.
 
     Raises TvmsError E0905 if the function does not exist.
     """
-    return _decompose(mod, func_name, {"relax.nn.batch_norm": _batch_norm})
+    return _decompose(mod, func_name, {"relax.nn.batch_norm": _batch_norm}, names_sizes=True)
 
 
 @declare_pass("DecomposeOpsForTraining")
@@ -45,29 +46,61 @@ def decompose_ops_for_training(mod: IRModule, func_name: str | None = None) -> I
     return _decompose(mod, func_name, rules)
 
 
-def _decompose(mod: IRModule, func_name: str | None, rules: Mapping[str, Rule]) -> IRModule:
+def _decompose(mod: IRModule, func_name: str | None, rules: Mapping[str, Rule], names_sizes: bool = False) -> IRModule:
+    def decomposed(function: relax.Function) -> relax.Function:
+        changed = _Decomposer(function, rules, names_sizes).function(function)
+        return function if changed is function else _with_known_sizes(changed)
+
     if func_name is None:
-        return map_functions(mod, relax.Function, lambda function: _Decomposer(function, rules).function(function))
+        return map_functions(mod, relax.Function, decomposed)
     function = mod.functions.get(func_name)
     if not isinstance(function, relax.Function):
         known = ", ".join(name for name, func in mod.functions.items() if isinstance(func, relax.Function))
         raise error("E0905", f"the module has no graph function '{func_name}'", help=f"it has {known}")
-    return replace(mod, functions={**mod.functions, func_name: _Decomposer(function, rules).function(function)})
+    return replace(mod, functions={**mod.functions, func_name: decomposed(function)})
+
+
+def _with_known_sizes(function: relax.Function) -> relax.Function:
+    """Return a function whose variables of shapes, and of tensors of these shapes, have the sizes of their values."""
+    bindings = [node for node in walk(function) if isinstance(node, relax.VarBinding)]
+    shapes = {binding.var: binding.value for binding in bindings if isinstance(binding.value, relax.ShapeExpr)}
+    refined = {var: refined_variable(var, value) for var, value in shapes.items()}
+    for var in [binding.var for binding in bindings]:
+        info = var.struct_info
+        if isinstance(info, relax.TensorStructInfo) and info.shape in shapes:
+            refined[var] = replace(var, struct_info=replace(info, shape=shapes[info.shape]))  # type: ignore[reportArgumentType]
+    changed = {var: new for var, new in refined.items() if new is not var}
+    return forgotten(substitute(function, changed)) if changed else function
 
 
 class _Decomposer(ValueRewriter):
-    def __init__(self, function: relax.Function, rules: Mapping[str, Rule]) -> None:
+    def __init__(self, function: relax.Function, rules: Mapping[str, Rule], names_sizes: bool) -> None:
         super().__init__(function)
-        self._rules = rules
+        self._rules, self._names_sizes = rules, names_sizes
 
     def value(self, binding: relax.Binding) -> relax.Expr:
         call = binding.value
+        if self._names_sizes and isinstance(call, relax.Call) and call.op == Op("relax.tensor_to_shape"):
+            return self._shape(call)
         if not (isinstance(call, relax.Call) and isinstance(call.op, Op) and call.op.name in self._rules):
             return call
         info = infer_struct_info(call.args[0])
         if not isinstance(info, relax.TensorStructInfo) or info.ndim == -1 or info.dtype == "void":
             return call
         return self._rules[call.op.name](call, info.ndim)
+
+    def _shape(self, call: relax.Call) -> relax.Expr:
+        """Return the shape of variables that a match cast binds to the elements of a tensor; the call itself if their number is unknown."""
+        info = infer_struct_info(call)
+        if not isinstance(info, relax.ShapeStructInfo) or info.ndim == -1 or info.values is not None:
+            return call
+        args = relax.ExternFunc("vm.builtin.tensor_to_shape"), call.args[0]
+        found = self.emit(relax.Call(Op("relax.call_pure_packed"), args, {}, (info,), struct_info=info, span=call.span))
+        sizes = tuple([tir.Var("int64", "x") for _ in range(info.ndim)])
+        known = replace(info, values=sizes)
+        kind = relax.DataflowVar if self.in_dataflow else relax.Var
+        self.append(relax.MatchCast(kind("y", struct_info=known), found, known, span=call.span))
+        return relax.ShapeExpr(sizes, struct_info=known)
 
 
 def _batch_norm(call: relax.Call, ndim: int) -> relax.Expr:

@@ -72,6 +72,9 @@ class _Analysis:
         """Record a block."""
         self.blocks += 1
         stores = [node for node in walk(block.body) if isinstance(node, tir.BufferStore)]
+        if len(stores) > 1 and _reduces_to_several_values(block, stores):
+            self.kind = max(self.kind, OpPatternKind.COMM_REDUCE)
+            return
         if len(stores) != 1 or any(isinstance(node, tir.Block) for node in walk(block.body)):
             self.kind = OpPatternKind.OPAQUE
             return
@@ -128,6 +131,20 @@ def _reduction_pattern(block: tir.Block, store: tir.BufferStore, loads: list[tir
     if _is_multiply_add(store) or not all(_reduces_whole_axes(load, reduced) for load in loads):
         return OpPatternKind.OUT_ELEMWISE_FUSABLE
     return OpPatternKind.COMM_REDUCE
+
+
+def _reduces_to_several_values(block: tir.Block, stores: list[tir.BufferStore]) -> bool:
+    """Return whether a block reduces whole axes to several values, whose elements are stored at the same indices."""
+    reduced = {axis.var for axis in block.iter_vars if axis.iter_type is tir.IterVarType.COMM_REDUCE}
+    nodes = list(walk(block.body))
+    loads = [node for node in nodes if isinstance(node, tir.BufferLoad)]
+    return (
+        bool(reduced)
+        and block.init is not None
+        and not any(isinstance(node, tir.Block | tir.For | tir.IfThenElse | tir.While) for node in nodes)
+        and all(structural_equal(store.indices, stores[0].indices) for store in stores)
+        and all(_reduces_whole_axes(load, reduced) for load in loads)
+    )
 
 
 def _reduces_whole_axes(load: tir.BufferLoad, reduced: set[tir.Var]) -> bool:

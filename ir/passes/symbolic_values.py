@@ -57,6 +57,8 @@ def with_simple_dims(function: relax.Function) -> relax.Function:
                 simple = relax.ShapeExpr(tuple(map(simplify, values)), span=node.span)
             case relax.PrimValue(value=value):
                 simple = relax.PrimValue(simplify(value), span=node.span)
+            case relax.PrimStructInfo(value=tir.PrimExpr() as value):
+                return replace(node, value=simplify(value))
             case _:
                 return None
         return replace(simple, struct_info=infer_struct_info(simple))
