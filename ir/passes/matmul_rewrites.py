@@ -104,7 +104,10 @@ def expand_matmul_of_sum(mod: IRModule) -> IRModule:
 @declare_pass("ReorderTakeAfterMatmul", opt_level=1)
 @deep
 def reorder_take_after_matmul(mod: IRModule) -> IRModule:
-    """Take columns of a product instead of multiplying by taken columns, so that no weights are copied."""
+    """Take columns of a product instead of multiplying by taken columns, so that no weights are copied.
+
+    If each matrix of a batch is multiplied by a matrix taken from a table, it is multiplied by the whole table instead.
+    """
     return _apply(mod, "matmul", _taken_late)
 
 
@@ -218,10 +221,24 @@ def _taken_late(call: relax.Call, values: Values) -> relax.Expr | None:
         [infer_struct_info(value) for value in (*taken.args, call)],
     )
     ranks = [info.ndim if isinstance(info, relax.TensorStructInfo) else -1 for info in infos]
+    if ranks == [3, 1, 3] and taken.attrs["axis"] % 3 == 0:
+        return _taken_matrices_late(x, table, indices, taken)
     if -1 in ranks or ranks[0] < 2 or ranks[1] != 1 or taken.attrs["axis"] % ranks[0] != ranks[0] - 1:
         return None
     attrs = {**taken.attrs, "axis": ranks[2] - 1}
     return apply("take", apply("matmul", x, table), indices, **attrs)
+
+
+def _taken_matrices_late(x: relax.Expr, table: relax.Expr, indices: relax.Expr, taken: relax.Call) -> relax.Expr | None:
+    """Return the products of a batch with one taken matrix each, from the product with all matrices."""
+    given, weights, count = _dims(x), _dims(table), _dims(indices)
+    if given is None or weights is None or count is None or len(given) != 3 or not d.is_equal(given[0], count[0]):
+        return None
+    number, width, columns = weights
+    side_by_side = apply("reshape", apply("permute_dims", table, axes=[1, 0, 2]), (width, d.multiply(number, columns)))
+    whole = apply("reshape", apply("matmul", x, side_by_side), (*given[:2], number, columns))
+    chosen = apply("take", whole, indices, **{**taken.attrs, "axis": 2})
+    return apply("einsum", (chosen,), subscripts="ijik->ijk")
 
 
 def _permuted_late(call: relax.Call, values: Values) -> relax.Expr | None:
