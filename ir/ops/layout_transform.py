@@ -29,7 +29,7 @@ def _int64(index_map: tir.IndexMap) -> tir.IndexMap:
 class _Domain(Struct, frozen=True):
     """The sizes of the dimensions of a map, rounded up to multiples of their divisors in the map.
 
-    A symbolic size that must be rounded up is `count * unit`, where the variable `count` stands for the number of blocks in `counts`.
+    A symbolic size that must be rounded up is `count * unit`, where the variable `count` is the number of blocks in `counts`.
     """
 
     sizes: Mapping[tir.Var, tir.PrimExpr]

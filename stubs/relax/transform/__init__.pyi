@@ -20,15 +20,16 @@ def AbstractSizes() -> tvms.ir.passes.transform.Pass:
 def AdjustMatmulOrder() -> tvms.ir.passes.transform.Pass:
     """Reassociate products of three matrices to take fewer multiplications, or to combine two weights.
 
-    Weights are values that depend only on the parameters after the first `num_input`. Results are rounded differently.
+    Weights are values that depend only on the parameters after the first `num_input`. Symbolic sizes are at least 1, and at most the
+    bounds in the attribute `tir_var_upper_bound`. Results are rounded differently.
     An infinite operand or an overflow may give NaN where the original product does not, and vice versa.
     """
 def AlterOpImpl(op_impl_map: collections.abc.Mapping[builtins.str, tvms.ir.tir.PrimFunc], op_buffer_transforms: collections.abc.Mapping[builtins.str, collections.abc.Sequence[tvms.ir.tir.IndexMap | collections.abc.Callable[..., typing.Any] | None]] | None = None, op_buffer_axis_separators: collections.abc.Mapping[builtins.str, collections.abc.Sequence[collections.abc.Sequence[builtins.int]] | None] | None = None, op_buffer_input_axis_separators: collections.abc.Mapping[builtins.str, collections.abc.Sequence[collections.abc.Sequence[builtins.int]] | None] | None = None) -> tvms.ir.passes.transform.Pass:
     """Call `op_impl_map[name]` instead of each function whose attribute `operator_name` is that name.
 
     `op_buffer_transforms[name]` lists the layouts of its buffers, inputs before outputs. Operands are converted by
-    `R.layout_transform`, and results are converted back. `op_buffer_axis_separators` are the axis separators of the new
-    layouts, `op_buffer_input_axis_separators` those of the old ones.
+    `R.layout_transform`, and results are converted back; a function `remove_pad` removes their padding. `op_buffer_axis_separators` are the
+    axis separators of what the layout transform of each buffer returns, `op_buffer_input_axis_separators` those of its operand.
 
     Raises TvmsError: E0902 if an implementation is not a loop function, if the numbers of layouts and buffers differ,
     or if a layout cannot be inverted.
@@ -48,7 +49,9 @@ def AttachExternModules(ext_mods: collections.abc.Sequence[typing.Any]) -> tvms.
 def AttachGlobalSymbol() -> tvms.ir.passes.transform.Pass:
     """Set the attribute `global_symbol` of every function to its name in the module, which makes it public.
 
-    If the module has the attribute `system_lib_prefix`, it comes before the names of loop functions.
+    If the module has the attribute `system_lib_prefix`, loop functions are renamed, so that their names start with it.
+
+    Raises TvmsError E0906 if another function has the new name of a loop function.
     """
 def BindParams(func_name: builtins.str, params: collections.abc.Mapping[builtins.str | tvms.ir.relax.Var, typing.Any]) -> tvms.ir.passes.transform.Pass:
     """Replace parameters of function `func_name` by constants: `params` maps names, or variables, to arrays.
@@ -145,7 +148,7 @@ def DeadCodeElimination(entry_functions: collections.abc.Sequence[builtins.str] 
 def DecomposeOpsForInference(func_name: builtins.str | None = None) -> tvms.ir.passes.transform.Pass:
     """Decompose batch normalization using its moving mean and variance, regardless of its attribute `training`.
 
-    Applies to function `func_name`, or to all functions.
+    `R.tensor_to_shape` becomes a call of "vm.builtin.tensor_to_shape", whose sizes are bound to variables. Applies to function `func_name`, or to all functions.
 
     Raises TvmsError E0905 if the function does not exist.
     """
@@ -426,7 +429,10 @@ def RemoveUnusedParameters() -> tvms.ir.passes.transform.Pass:
 def ReorderPermuteDimsAfterConcat() -> tvms.ir.passes.transform.Pass:
     """Permute the axes of a concatenation instead of those of each part."""
 def ReorderTakeAfterMatmul() -> tvms.ir.passes.transform.Pass:
-    """Take columns of a product instead of multiplying by taken columns, so that no weights are copied."""
+    """Take columns of a product instead of multiplying by taken columns, so that no weights are copied.
+
+    If each matrix of a batch is multiplied by a matrix taken from a table, it is multiplied by the whole table instead.
+    """
 def RewriteDataflowReshape() -> tvms.ir.passes.transform.Pass:
     """Replace calls of loop functions in dataflow blocks that copy all elements in order by `R.reshape`.
 
