@@ -59,7 +59,7 @@ class Body(Struct, frozen=True, eq=False):
     statements: tuple[tir.Stmt, ...]
 
     @property
-    def checks(self) -> Iterator[tir.Evaluate]:
+    def checks(self) -> Iterator[tir.Stmt]:
         """The checks before the first statement."""
         first = self.statements[0] if self.statements else None
         return takewhile(_is_check, first.seq if isinstance(first, tir.SeqStmt) else ())

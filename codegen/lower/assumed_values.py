@@ -56,7 +56,7 @@ def reduce_branches(func: tir.PrimFunc) -> tir.PrimFunc:
         value = node.body.value
         if not isinstance(value, tir.Call) or value.op != Op("tir.if_then_else"):
             return None
-        domains = {axis.var: axis.dom for axis in node.iter_vars}
+        domains = {axis.var: axis.dom for axis in node.iter_vars if axis.dom is not None}
         side = _side(value, domains, known, buffers)
         return None if side is None else replace(node, body=replace(node.body, value=side))
 
@@ -107,9 +107,12 @@ def _is_whole(realize: tir.BlockRealize, loops: Mapping[tir.Var, tir.PrimExpr]) 
     """Return whether a block is executed for all values of its iterators: each is a loop of its own, or has one value."""
     used: list[tir.PrimExpr] = []
     for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
-        if is_one(axis.dom.extent) and is_zero(value):
+        extent = None if axis.dom is None else axis.dom.extent
+        if extent is not None and is_one(extent) and is_zero(value):
             continue
-        if value not in loops or value in used or not structural_equal(loops[value], axis.dom.extent):  # type: ignore[reportArgumentType]
+        if not isinstance(value, tir.Var) or value not in loops or value in used:
+            return False
+        if not structural_equal(loops[value], extent):
             return False
         used.append(value)
     return True
@@ -122,7 +125,7 @@ def _covers(found: tuple[tir.BufferLoad, _Assumption], block: tir.Block) -> bool
     for index, size in zip(load.indices, load.buffer.shape, strict=True):
         if is_zero(index) and is_one(size):
             continue
-        dom = axes.pop(index, None)  # type: ignore[reportArgumentType]
+        dom = axes.pop(index, None) if isinstance(index, tir.Var) else None
         if dom is None or not is_zero(dom.min) or not structural_equal(dom.extent, size):
             return False
     return True
@@ -137,7 +140,7 @@ def _side(
     for given, number in ((condition, 1), (make.logical_not(condition), 0)):
         values = [side for side in sides if isinstance(side, tir.PrimExpr)]
         reduced = [simplify(_with_values(value, domains, known, given), domains, [given]) for value in values]
-        if structural_equal(*reduced) and _is_total(values[number], domains, readable):
+        if structural_equal(reduced[0], reduced[1]) and _is_total(values[number], domains, readable):
             return values[number]
     return None
 

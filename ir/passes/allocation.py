@@ -58,7 +58,7 @@ _Held: TypeAlias = "frozenset[Tensor] | tuple[_Held, ...]"
 
 
 def _tensors(held: _Held) -> frozenset[Tensor]:
-    return held if isinstance(held, frozenset) else frozenset().union(*map(_tensors, held))
+    return held if isinstance(held, frozenset) else frozenset[Tensor]().union(*map(_tensors, held))
 
 
 class Bounds:
@@ -102,12 +102,12 @@ class Bounds:
             return dim
         if not isinstance(dim, tir.Add | tir.Mul):
             return None
-        parts = [self._raised(dim.a), self._raised(dim.b)]
-        known = [part for part in parts if part is not None]
-        if len(known) != 2:
+        a, b = self._raised(dim.a), self._raised(dim.b)
+        if a is None or b is None:
             return None
-        is_swapped = isinstance(dim, tir.Mul) and isinstance(dim.a, tir.IntImm)
-        return (make.add if isinstance(dim, tir.Add) else make.mul)(*(reversed(known) if is_swapped else known))
+        if isinstance(dim, tir.Add):
+            return make.add(a, b)
+        return make.mul(b, a) if isinstance(dim.a, tir.IntImm) else make.mul(a, b)
 
 
 def _limit(name: str, value: Any, function: relax.Function) -> tir.Range:

@@ -111,14 +111,15 @@ class _Options:
 
 
 def _index_map(given: Any, info: StructInfo) -> tir.IndexMap:
-    given = given[0] if isinstance(given, tuple | list) else given  # of IndexMap.from_func_with_separators
+    if isinstance(given, tuple | list):  # of IndexMap.from_func_with_separators
+        given = cast("Sequence[Any]", given)[0]
     if isinstance(given, tir.IndexMap):
         return given
     names = list(inspect.signature(given).parameters)
     variables = [tir.Var("int64", name) for name in names]
-    result = given(*variables)
-    given_indices = result if isinstance(result, tuple | list) else (result,)
-    indices = plain_nodes([index for index in given_indices if not isinstance(index, str)])  # "axis_separator"
+    result: Any = given(*variables)
+    parts = cast("Sequence[Any]", result) if isinstance(result, tuple | list) else (result,)
+    indices = plain_nodes([index for index in parts if not isinstance(index, str)])  # "axis_separator"
     assert isinstance(info, relax.TensorStructInfo)
     if len(names) != info.ndim:
         reason = f"expected a layout of {info.ndim} indices, got {len(names)}"

@@ -127,7 +127,7 @@ class _Combiner(ValueRewriter):
             binding is not None and self._uses[member.var] == 2 and _is_bias(_right(binding), member)
             for member, binding in zip(members, found, strict=True)
         )
-        own = [binding for binding in found if binding is not None]
+        own: list[relax.Binding] = [binding for binding in found if binding is not None]
         places = {binding.var: place for place, binding in enumerate(block.bindings)}
         first = min([places[binding.var] for binding in own], default=0)
         is_early = all(places.get(_right(binding), -1) < first for binding in own)  # type: ignore[reportArgumentType]
