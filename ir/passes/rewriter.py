@@ -44,8 +44,23 @@ class BindingRewriter:
 
     def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
         """Return a block with its bindings rewritten."""
-        bindings = tuple([new for old in block.bindings for new in self.binding(self.visit(old))])
+        bindings = tuple([new for old in block.bindings for new in self.binding(self.visit(self._retyped(old)))])
         return block if _same(bindings, block.bindings) else replace(block, bindings=bindings)
+
+    def _retyped(self, binding: relax.Binding) -> relax.Binding:
+        """Return a binding with the variables in its struct info replaced, as they are in uses of its variable."""
+        var = binding.var
+        info = (
+            substitute(var.struct_info, self.replaced)
+            if self.replaced and var not in self.replaced
+            else var.struct_info
+        )
+        if info is var.struct_info:
+            return binding
+        self.replaced[var] = new = replace(var, struct_info=info)
+        if isinstance(binding, relax.MatchCast):
+            return replace(binding, var=new, struct_info=substitute(binding.struct_info, self.replaced))
+        return replace(binding, var=new)
 
     def visit(self, binding: relax.Binding) -> relax.Binding:
         """Return a binding with the variables in its value replaced, and with nested bodies rewritten."""
