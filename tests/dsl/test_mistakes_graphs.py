@@ -224,7 +224,7 @@ TVM_MISTAKES = mistakes(
     ("class Module:", "class Module(", "E0013", "@", ""),
     ("class Module:", "Class Module:", "E0016", "I.ir_module", "remove the decorator"),
     ("@T.prim_func\n", "@T.primfunc\n", "E0103", "primfunc", "prim_func"),
-    ("@T.prim_func\n", "@tvm.script.tir\n", "E0107", "tvm.script.tir", "use T.prim_func, R.function, T.macro, S.schedule or I.ir_mod"),
+    ("@T.prim_func\n", "@tvm.script.tir\n", "E0107", "tvm.script.tir", "use T.prim_func, R.function, T.macro, R.macro, S.schedule or I.ir_mod"),
     ("    @T.prim_func\n", "", "E0107", "scale", "T.prim_func"),
     ("@T.prim_func\n", "@R.function\n", "E0315", "R.function", "open it with T.prim_func"),
     ("def scale(A", "def (A", "E0008", "(", "name"),

@@ -40,7 +40,7 @@ DRAWN = (
            "        if isinstance(binding.value, relax.If):\n            return False\n", ""),
     Mutant("sizes of bound parameters stay symbolic", "each_pass", "ir/passes/bind_params.py",
            "{**replaced, **dims}))", "replaced))"),
-    Mutant("a split along blocks keeps its places", "each_pass", "ir/passes/layout_rules.py",
+    Mutant("a split along blocks keeps its places", "each_pass", "ir/passes/layout_moves.py",
            "sections = tuple([start // block for start in starts if start is not None])",
            "sections = tuple([start for start in starts if start is not None])"),
     # --- Text
