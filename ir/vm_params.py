@@ -95,7 +95,7 @@ def _write_index(path: Path, metadata: Any, shards: _Records) -> None:
 
 
 class _Writer:
-    """Packs arrays into shards of at most `limit` bytes; a larger array has a shard of its own."""
+    """Packs arrays into shards of at most `limit` bytes; a larger array gets its own shard."""
 
     def __init__(self, folder: str, shards: _Records, limit: int) -> None:
         self.shards, self._folder, self._limit = shards, folder, limit

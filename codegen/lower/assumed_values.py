@@ -104,7 +104,7 @@ def _parsed(given: tir.PrimExpr) -> tuple[tir.BufferLoad, _Assumption] | None:
 
 
 def _is_whole(realize: tir.BlockRealize, loops: Mapping[tir.Var, tir.PrimExpr]) -> bool:
-    """Return whether a block is executed for all values of its iterators: each is a loop of its own, or has one value."""
+    """Return whether a block runs for all values of its iterators: each iterator is bound to its own loop, or has a single value."""
     used: list[tir.PrimExpr] = []
     for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
         extent = None if axis.dom is None else axis.dom.extent

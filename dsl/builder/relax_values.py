@@ -219,7 +219,7 @@ def _subscript(builder: BlockBuilder, node: syntax.Subscript) -> Any:
     value = operand(builder, owner)
     if value is None and isinstance(owner, syntax.Attribute):
         help = "declare it, or take R.shape_of(…)" if owner.attr == "shape" else None
-        raise context.error("E0202", f"'{owner.attr}' is not known, so it has no elements", node, help)
+        raise context.error("E0202", f"'{owner.attr}' is unknown, so none of its elements can be used", node, help)
     if not isinstance(value, relax.Expr) and not isinstance(value, tuple):
         return expressions.evaluate(context, node)
     if not isinstance(index, int):

@@ -35,7 +35,7 @@ class _Writer:
         self.x, self.y = choose.pick(WARPS if self.is_warps else SIZES)
         self.count = self.x * self.y
         self.virtual = choose.pick((0, 0, 2, 3))
-        """Number of virtual threads, each of which has shared memory of its own; 0 if there are none."""
+        """Number of virtual threads, each with its own shared memory; 0 if there are none."""
         row = f"bx * {self.virtual} + vx" if self.virtual else "bx"
         self.own = f"[{row}, t]"
         """Indices of the element of this thread in A and B."""

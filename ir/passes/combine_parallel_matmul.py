@@ -134,7 +134,7 @@ class _Combiner(ValueRewriter):
         return own if is_whole and is_early else []
 
     def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
-        """Drop what is replaced, and compute the group at its first result; comments move to the parts of the result."""
+        """Remove a replaced binding, and compute its group at the first result; comments move to the parts of that result."""
         group = self._groups.get(binding.var)
         follower = None if group is None else group.follower(binding.var)
         if group is None or follower is None:

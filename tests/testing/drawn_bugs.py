@@ -68,7 +68,7 @@ DRAWN = (
     Mutant("the steps of a pipeline do not count from the start of its loop", "codegen", "codegen/lower/pipeline.py",
            "step = start if is_once else make.add(make.sub(var, loop.min), start)",
            "step = start if is_once else make.add(var, start)"),
-    Mutant("a stage of a pipeline meets those of its own iteration only", "codegen", "codegen/lower/pipeline.py",
+    Mutant("a pipeline buffer is sized by writes of the same iteration", "codegen", "codegen/lower/pipeline.py",
            "make.const(1, loop.loop_var.dtype))}\n    written", "make.const(0, loop.loop_var.dtype))}\n    written"),
     Mutant("a pipeline drains from the end of its loop, however short", "codegen", "codegen/lower/pipeline.py",
            "(make.maximum(end, filled), make.add(end, depth))", "(end, make.add(end, depth))"),
