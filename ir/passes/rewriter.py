@@ -50,11 +50,9 @@ class BindingRewriter:
     def _retyped(self, binding: relax.Binding) -> relax.Binding:
         """Return a binding with the variables in its struct info replaced, as they are in uses of its variable."""
         var = binding.var
-        info = (
-            substitute(var.struct_info, self.replaced)
-            if self.replaced and var not in self.replaced
-            else var.struct_info
-        )
+        if not self.replaced or var in self.replaced:
+            return binding
+        info = substitute(var.struct_info, self.replaced)
         if info is var.struct_info:
             return binding
         self.replaced[var] = new = replace(var, struct_info=info)

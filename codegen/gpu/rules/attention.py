@@ -245,7 +245,7 @@ class Kernel:
             column = plus(plus(start, times(over(i, 4), 8)), quad)
             counts = below(column, self.columns)
             if offset is not None:
-                counts = make.logical_and(counts, below(column, plus(plus(self.row, times(row_of(i), 8)), offset + 1)))
+                counts = make.logical_and(counts, below(column, plus(plus(self.row, times(_row_of(i), 8)), offset + 1)))
             return make.select(counts, scaled(i), make.const(float("-inf"), "float32"))
 
         if offset is None and is_multiple(self.columns, TILE):
@@ -260,12 +260,12 @@ class Kernel:
         """Replace scores by weights; scale the sum and the result so far to the new maximum."""
 
         def greatest(i: tir.Var) -> tir.Stmt:
-            return store(self.found, most(load(self.found, row_of(i)), load(self.scores, i)), row_of(i))
+            return store(self.found, most(load(self.found, _row_of(i)), load(self.scores, i)), _row_of(i))
 
         def weight(i: tir.Var) -> tir.Stmt:
-            value = _power(make.sub(load(self.scores, i), load(self.found, row_of(i))))
-            more = make.add(load(self.sum, row_of(i)), load(self.scores, i))
-            return sequence([store(self.scores, value, i), store(self.sum, more, row_of(i))])
+            value = _power(make.sub(load(self.scores, i), load(self.found, _row_of(i))))
+            more = make.add(load(self.sum, _row_of(i)), load(self.scores, i))
+            return sequence([store(self.scores, value, i), store(self.sum, more, _row_of(i))])
 
         def shift(r: tir.Var) -> tir.PrimExpr:
             """Return the value to subtract from scores: the maximum, or 0 if that is -inf, because -inf minus -inf is NaN."""
@@ -286,7 +286,7 @@ class Kernel:
                 _each(self.sum, 2, lambda r: make.mul(load(self.sum, r), load(self.factor, r))),
                 unrolled("i", TILE // 2, weight),
                 _each(
-                    self.total, self.width // 2, lambda i: make.mul(load(self.total, i), load(self.factor, row_of(i)))
+                    self.total, self.width // 2, lambda i: make.mul(load(self.total, i), load(self.factor, _row_of(i)))
                 ),
             ]
         )
@@ -326,7 +326,7 @@ class Kernel:
         return sequence([*self._across(self.sum, make.add), stores])
 
 
-def row_of(i: tir.PrimExpr) -> tir.PrimExpr:
+def _row_of(i: tir.PrimExpr) -> tir.PrimExpr:
     """Return which of the two rows of a thread element `i` of accumulators belongs to."""
     return rest(over(i, 2), 2)
 
