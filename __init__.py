@@ -293,6 +293,25 @@ def _array(value: Any, place: Any = None) -> Any:
     return array(value, place if place is None or isinstance(place, Device) else device(*place))
 
 
+def _runtime() -> Any:
+    from .codegen.runtime import api
+
+    return api
+
+
+def _target_of(device: Any) -> Any:
+    from .codegen.current_target import Target
+
+    return Target.from_device(device)
+
+
+def _machine(module: IRModule, device: Any, target: Any) -> Any:
+    from .codegen import compile
+    from .codegen.virtual_machine import VirtualMachine
+
+    return VirtualMachine(compile(module, target=target), device)
+
+
 def _composite_steps() -> None:
     from .codegen import rules as _cpu
     from .codegen.gpu import rules as _gpu
@@ -320,7 +339,13 @@ def load_ipython_extension(ipython: Any) -> None:
 
 
 _hooks.define(
-    array=_array, composite_steps=_composite_steps, tune_functions=_tune_functions, apply_database=_apply_database
+    array=_array,
+    composite_steps=_composite_steps,
+    tune_functions=_tune_functions,
+    apply_database=_apply_database,
+    runtime=_runtime,
+    target_of=_target_of,
+    machine=_machine,
 )
 
 _FINDER.add_children("tvms", sys.modules[__name__])

@@ -44,7 +44,7 @@ from ...ir.passes.rewriter import refined_result
 from ..builder.host import HostValue
 from ..compatibility import TRUSTED, as_tvm_takes_them
 from ..load import parse_source
-from .host_expressions import with_constants, without_pragmas
+from .host_expressions import as_factory, pyfunc, with_constants, without_pragmas, without_python_functions
 
 _NAME = re.compile(r"[^\W\d]\w*")
 
@@ -70,7 +70,8 @@ class Dialect:
             return _rewriter
         if path in ("T.macro", "T.inline", "R.macro"):
             return partial(_macro, self.letter)
-        return _opener if path in _OPENERS else Dialect(self.letter, path)
+        others = {"I.pyfunc": pyfunc, **dict.fromkeys(_OPENERS, _opener)}
+        return others[path] if path in others else Dialect(self.letter, path)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         builder = import_module("tvms.script.ir_builder")
@@ -218,7 +219,7 @@ def _source_of(definition: Any) -> Source:
         name = getattr(definition, "__name__", repr(definition))
         help = "write it to a file, or give its text to tvms.parse"
         raise error("E0019", f"the source of '{name}' is not available", help=help) from None
-    return Source(name, "\n" * (first - 1) + textwrap.dedent("".join(lines)))
+    return without_python_functions(definition, Source(name, "\n" * (first - 1) + textwrap.dedent("".join(lines))))
 
 
 def _values(text: str, names: Mapping[str, Any], is_python: bool) -> dict[str, Any]:
@@ -289,7 +290,7 @@ def _opener(definition: Any = None, *, check_well_formed: bool = True, **options
         names = _names_around(frame)
         if _is_class_body(frame):
             return _Definition(definition, names)
-        return from_source(definition, names, check_well_formed)
+        return as_factory(definition, from_source(definition, names, check_well_formed))
 
     return open_definition if definition is None else open_definition(definition)
 

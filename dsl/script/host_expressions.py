@@ -1,5 +1,5 @@
-"""Python in decorated definitions that the language does not have: f-strings, comparisons by `is`, `nonlocal` and `global`, and
-comments for Python's tools.
+"""Python in decorated definitions that the language does not have: f-strings, comparisons by `is`, `nonlocal` and `global`,
+comments for Python's tools, and methods of a class derived from `BasePyModule`.
 
 The names of such expressions belong to the Python program, so they are constants of the definition: they are evaluated when it is
 read, and a name of their value replaces them. The statements are left out. A text alone has none of them.
@@ -13,8 +13,9 @@ import operator
 import re
 import tokenize
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeGuard, cast
 
+from ...ir.api.relax.base_py_module import BasePyModule, ModuleFactory
 from ...ir.base import Source, Span
 from ...ir.diagnostics import error
 
@@ -194,3 +195,46 @@ def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
             return format(shown, _value(node.format_spec, names) if node.format_spec else "")
         case _:
             raise SyntaxError(f"'{ast.unparse(node)}' is evaluated in the program only; assign it to a name first")
+
+
+_MARK = "is_function_in_python"
+"""An attribute of functions in Python inside a class that becomes a module; they are no part of its text."""
+
+
+def pyfunc(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a method of a class that becomes a module as a function in Python (TVM: `I.pyfunc`)."""
+    setattr(func, _MARK, True)
+    return func
+
+
+def as_factory(definition: Any, read: Any) -> Any:
+    """Return what a decorated definition becomes: for a class derived from `BasePyModule`, a `ModuleFactory` of what was read."""
+    if not _is_derived(definition):
+        return read
+    members = cast("dict[str, Any]", vars(definition))
+    return ModuleFactory(read, definition, {name: value for name, value in members.items() if hasattr(value, _MARK)})
+
+
+def without_python_functions(definition: Any, source: Source) -> Source:
+    """Return the source of a class derived from `BasePyModule` with blank lines instead of its functions in Python."""
+    if not _is_derived(definition):
+        return source
+    tree = ast.parse(source.text)
+    lines = source.text.split("\n")
+    members = cast("dict[str, Any]", vars(definition))
+    for method in _functions_of(tree.body[0]):
+        if not hasattr(members.get(method.name), _MARK):
+            continue
+        first = min(part.lineno for part in (method, *method.decorator_list)) - 1
+        end = method.end_lineno or first
+        lines[first:end] = [" " * method.col_offset + "pass"] + [""] * (end - first - 1)
+    return Source(source.name, "\n".join(lines))
+
+
+def _functions_of(definition: ast.stmt) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    body = definition.body if isinstance(definition, ast.ClassDef) else []
+    return [part for part in body if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
+def _is_derived(definition: Any) -> TypeGuard[type[BasePyModule]]:
+    return isinstance(definition, type) and issubclass(definition, BasePyModule)

@@ -59,6 +59,7 @@ __all__ = [
 
 
 _FROM = {
+    "BasePyModule": "base_py_module",
     "ExecBuilder": "vm_build",
     "PyExprMutator": "expr_functor",
     "PyExprVisitor": "expr_functor",
