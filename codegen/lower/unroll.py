@@ -5,6 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ...ir import make, tir
+from ...ir.base import Op
+from ...ir.intern import has_effects, may_fault
 from ...ir.jumps import has_jump
 from ...ir.variables import defined_variables
 from ...ir.visit import distinct
@@ -12,6 +14,7 @@ from .rewriter import Rewriter, copy_of, sequence
 
 LIMIT = 64
 """Maximum number of iterations of an unrolled loop; LLVM may unroll longer ones."""
+_IF_THEN_ELSE = Op("tir.if_then_else")
 
 
 def unroll_loops(func: tir.PrimFunc) -> tir.PrimFunc:
@@ -28,7 +31,14 @@ def unroll_up_to(func: tir.PrimFunc, limit: int) -> tir.PrimFunc:
 
 class _Unroller(Rewriter):
     def __init__(self, limit: int) -> None:
-        super().__init__({tir.For: self._for, tir.Add: self.folded(make.add), tir.Mul: self.folded(make.mul)})
+        folds = {
+            tir.Add: make.add, tir.Mul: make.mul, tir.EQ: make.equal, tir.NE: make.not_equal, tir.LT: make.less,
+            tir.LE: make.less_equal, tir.GT: make.greater, tir.GE: make.greater_equal,
+        }  # fmt: skip
+        super().__init__(
+            {tir.For: self._for, tir.Call: self._call, tir.Select: self._select}
+            | {kind: self.folded(fold) for kind, fold in folds.items()}
+        )
         self._copies, self._limit = 1, limit
 
     def _for(self, stmt: tir.For) -> tir.Stmt:
@@ -47,9 +57,29 @@ class _Unroller(Rewriter):
             self.values[stmt.loop_var] = tir.IntImm(stmt.loop_var.dtype, value)
             bodies.append(self.rewrite(stmt.body))
         self._copies //= max(extent.value, 1)
-        if any(map(_has_variables, (*bodies[:1], *bodies[-1:]))):  # a product with a zero may lose some
+        if any(map(_has_variables, bodies)):  # a product with a zero, or a choice, may lose some
             bodies[1:] = [copy_of(body, {}) for body in bodies[1:]]
         return sequence(bodies)
+
+    def _call(self, call: tir.Call) -> tir.PrimExpr:
+        """Return the side of a `T.if_then_else` that is chosen in this iteration, if that is known."""
+        if call.op != _IF_THEN_ELSE:
+            return self.rebuild(call)
+        condition, yes, no = call.args
+        known = self.rewrite(condition)
+        if known is not condition and isinstance(known, tir.IntImm):
+            return self.rewrite(yes if known.value else no)
+        return self.rebuild(call)
+
+    def _select(self, select: tir.Select) -> tir.PrimExpr:
+        """Return the side of a `T.Select` that is chosen in this iteration, unless the other one may fault."""
+        known = self.rewrite(select.condition)
+        if known is not select.condition and isinstance(known, tir.IntImm):
+            sides = (select.true_value, select.false_value)
+            chosen, other = sides if known.value else sides[::-1]
+            if not has_effects(other) and not any(map(may_fault, distinct(other))):
+                return self.rewrite(chosen)
+        return self.rebuild(select)
 
 
 def _has_variables(body: tir.Stmt) -> bool:

@@ -443,3 +443,34 @@ def test_memory_of_a_pipeline_is_checked_before_it_is_allocated(k: int, n: int, 
         else:
             call(a, y, k, n)
             assert y.sum() == 2 * k * n
+
+
+CHOICES = """
+T.prim_func main(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32"), k: T.int32):
+    x = T.int32()
+    for i in T.unroll({extent}):
+        B[i] = {value}
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "values"),
+    [
+        ("T.if_then_else(i == 0, A[0], T.if_then_else(i < 2, A[1] * 2, A[2] * 3))", ["A[0]", "A[1] * 2", "A[2] * 3"]),
+        ("T.Select(i != 1, A[3], k)", ["A[3]", "k", "A[3]"]),
+        ("T.Select(i >= k, A[3], k)", ["T.Select(0 >= k, A[3], k)", "T.Select(1 >= k, A[3], k)", "T.Select(2 >= k, A[3], k)"]),
+        ("T.Select(i > 0, 7, T.truncdiv(7, k))", ["T.Div(7, k)", *["T.Select(T.bool(True), 7, T.Div(7, k))"] * 2]),
+    ],
+)  # fmt: skip
+def test_unrolled_iterations_make_their_choices(value: str, values: list[str]) -> None:
+    module = as_module(tvms.parse(CHOICES.format(extent=3, value=value)))
+    text = str(get_pass("UnrollLoop")(module))
+    assert [line.split(" = ")[1] for line in text.splitlines() if line.strip().startswith("B[")] == values
+
+
+def test_unrolled_choices_bind_variables_once() -> None:
+    bound = "T.Let(x * x, where={x: A[i]})"
+    value = f"T.if_then_else(i == 0, k, T.if_then_else(i == 3, k, {bound}))"
+    module = as_module(tvms.parse(CHOICES.format(extent=4, value=value)))
+    unrolled = get_pass("UnrollLoop")(module)
+    assert verify(unrolled) == ()
