@@ -295,9 +295,13 @@ def with_special_values(value: Any, seed: int) -> Any:
 
 
 def constants_of(*functions: BaseFunc) -> tuple[float, ...]:
-    """Return the distinct numbers in functions."""
+    """Return the distinct numbers in functions: floats of their values, and integers, which may also be sizes and offsets."""
     nodes = (node for function in functions for node in walk(function))
-    return tuple({float(node.value): None for node in nodes if isinstance(node, tir.IntImm | tir.FloatImm)})
+    found: dict[float, float] = {}
+    for node in nodes:
+        if isinstance(node, tir.FloatImm) or (isinstance(node, tir.IntImm) and node.value not in found):
+            found[node.value] = node.value
+    return tuple(found.values())
 
 
 # --- As a strategy ------------------------------------------------------------------------------------------------

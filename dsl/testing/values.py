@@ -57,10 +57,16 @@ def int_edges(dtype: str) -> Any:
 
 
 def neighbors(constants: Iterable[float], dtype: str) -> Any:
-    """Return an array of the constants that `dtype` can represent, and the neighbors of each."""
+    """Return an array of the constants that `dtype` can represent, and the neighbors of each.
+
+    Integers among floats are sizes and offsets rather than values. They are left out if a sum of their products overflows: such
+    a sum is NaN in one order and an infinity in another, and schedules may choose the order.
+    """
     kind = numpy_dtype(dtype)
     if is_float(dtype):
-        near = [value + step for value in constants for step in (0, 0.25, -0.25, 1, -1)]
+        most = float(_limits(kind)[0]) ** 0.5 / 8
+        kept = [value for value in constants if isinstance(value, float) or abs(value) < most]
+        near = [value + step for value in kept for step in (0, 0.25, -0.25, 1, -1)]
         with np.errstate(all="ignore"):
             return np.array(near, np.float64).astype(kind)
     low, high = int_range(dtype)

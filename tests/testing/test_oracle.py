@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tvms.testing import assert_equivalent, vacuity
 from tvms.testing.data import copies, placed
+from tvms.testing.values import neighbors
 
 TEXT = """
 T.prim_func main(A: T.Buffer((4, 3), "float32"), B: T.Buffer((4, 3), "float32")):
@@ -270,3 +271,12 @@ T.prim_func main(a: T.handle, B: T.Buffer((1,), "int32")):
     never = tvms.parse(text.format("0 - n"))
     with pytest.raises(tvms.TvmsError, match="the sizes that were drawn give 'A' a negative extent"):
         assert_equivalent(never, never, profiles=("plain",))
+
+
+def test_sizes_of_a_program_overflow_no_sums_of_narrow_floats() -> None:
+    """A sum of overflown products is an infinity in one order and NaN in another. Numbers that are floats in a program stay."""
+    near = neighbors((3072, 3, 2048.0), "float16").tolist()
+    assert {3.0, 4.0, 2048.0} <= {*near}
+    assert 3072.0 not in near
+    assert 3072.0 in neighbors((3072,), "float32").tolist()
+    assert 3072 in neighbors((3072,), "int16").tolist()
