@@ -26,6 +26,7 @@ from msgspec.structs import replace
 from ...ir.base import Source
 from ...ir.diagnostics import error
 from ...ir.files import MIB, read_file, write_whole
+from .choices import Turns, taking, turn_of
 from .laws import find_law
 from .laws.law import Law
 from .oracle import Execute, ExecuteAll, Inputs
@@ -93,7 +94,7 @@ def _run_batch(
     is_shrunk: bool, report: Callable[[int], None] | None,
 ) -> Batch:  # fmt: skip
     law, batch, met = find_law(name), Batch(number), Counter[str]()
-    start, own_seed = time.perf_counter(), seed * 1_000_003 + number
+    start, place = time.perf_counter(), _Place(seed, number, size)
     drawn: list[Any] = []
 
     @st.composite
@@ -102,7 +103,7 @@ def _run_batch(
         return draw(examples)
 
     examples = law.examples(file)
-    _given(counted(), drawn.append, own_seed, size)
+    _given(counted(), drawn.append, place)
     try:
         for example in _checked(law, drawn, execute, execute_all or (lambda _: execute)):
             batch.checked += 1
@@ -115,7 +116,7 @@ def _run_batch(
         batch.started -= len(drawn) - batch.checked - 1
         worst = (drawn[batch.checked], problem)
         if is_shrunk:
-            worst = _shrunk(law, examples, own_seed, size, batch.checked, execute) or worst
+            worst = _shrunk(law, examples, place, batch.checked, execute) or worst
         batch.failure = _failure(law, *worst, batch.seconds)
     else:
         batch.seconds = time.perf_counter() - start
@@ -135,7 +136,7 @@ def drawn_batch(name: str, seed: int, number: int, size: int, prepare: Callable[
         met.update(found if law.counts_all else set(found))
 
     with _rare_collections():
-        _given(law.examples(None), count, seed * 1_000_003 + number, size)
+        _given(law.examples(None), count, _Place(seed, number, size))
     batch.constructs = dict(met)
     return batch
 
@@ -179,11 +180,11 @@ def _checked(law: Law, examples: Sequence[Any], execute: Execute, execute_all: E
 
 
 def _shrunk(
-    law: Law, examples: st.SearchStrategy[Any], seed: int, size: int, place: int, execute: Execute
+    law: Law, examples: st.SearchStrategy[Any], place: _Place, passed: int, execute: Execute
 ) -> tuple[Any, Exception] | None:
-    """Return the smallest failing example at `place` and its exception; None if it fails only together with others."""
+    """Return the smallest failing example after `passed` others and its exception; None if it fails only together with others."""
     worst: list[tuple[Any, Exception]] = []
-    left = place
+    left = passed
 
     def check(example: Any) -> None:
         nonlocal left
@@ -197,32 +198,53 @@ def _shrunk(
             raise
 
     with suppress(Exception):
-        _given(examples, check, seed, size, (Phase.generate, Phase.shrink))
+        _given(examples, check, place, (Phase.generate, Phase.shrink))
     return worst[0] if worst else None
 
 
+class _Place(Struct, frozen=True):
+    """A batch of a run: the seed of the run, the number of the batch, and its number of examples."""
+
+    seed: int
+    number: int
+    size: int
+
+    def turns(self) -> Turns:
+        """Return the turns of the batch, which begin about where those of the batch before it end."""
+        return Turns(self.seed, self.number * self.size * _TURNS // 100)
+
+
+_TURNS = 92
+"""Number of turns, of 100 examples, after which those of the next batch begin. Laws that take turns take more."""
+
+
 def _given(
-    examples: st.SearchStrategy[Any], check: Callable[[Any], None], seed: int, size: int,
+    examples: st.SearchStrategy[Any], check: Callable[[Any], None], place: _Place,
     phases: Sequence[Phase] = (Phase.generate,),
 ) -> None:  # fmt: skip
-    """Call `check` on `size` examples. The same seed gives the same examples."""
+    """Call `check` on the examples of a batch. The same place gives the same examples."""
     chosen = settings(
-        max_examples=size, database=None, deadline=None, derandomize=False, report_multiple_bugs=False,
+        max_examples=place.size, database=None, deadline=None, derandomize=False, report_multiple_bugs=False,
         backend=BACKEND, verbosity=Verbosity.quiet, suppress_health_check=_UNWANTED, phases=phases,
     )  # fmt: skip
 
     def test(example: Any) -> None:
         check(example)
 
-    hypothesis.seed(seed)(chosen(hypothesis.given(examples)(test)))()
+    with taking(place.turns()):
+        hypothesis.seed(place.seed * 1_000_003 + place.number)(chosen(hypothesis.given(examples)(test)))()
 
 
 class Independent(HypothesisProvider):
-    """Source of choices that depend on the seed alone.
+    """Source of choices that depend on the seed alone, and of the turns of `Choices.turn`.
 
     Hypothesis' own source also offers constants of all modules that have been imported, and its engine repeats parts of
     earlier examples, of which a third do not fit and are discarded. A failure is still shrunk by Hypothesis.
     """
+
+    def draw_integer(self, min_value: int | None = None, max_value: int | None = None, **kwargs: Any) -> int:
+        turn = turn_of(min_value, max_value)
+        return super().draw_integer(min_value, max_value, **kwargs) if turn is None else turn
 
     def _maybe_draw_constant(self, *_: Any, **__: Any) -> None:
         return None

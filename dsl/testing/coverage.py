@@ -118,7 +118,7 @@ OPERATOR_REASONS: dict[str, str] = {
          "vm.alloc_storage", "vm.alloc_tensor", "vm.kill_object", "vm.call_tir_dyn"), _STORAGE,
     ),
     **dict.fromkeys(
-        ("call_dps_packed", "call_pure_packed", "call_inplace_packed", "call_builtin_with_ctx", "null_value", "print"),
+        ("call_dps_packed", "call_pure_packed", "call_py_func", "call_inplace_packed", "call_builtin_with_ctx", "null_value", "print"),
         "calls code or has effects that no executor compares",
     ),
     **dict.fromkeys(("invoke_closure", "invoke_pure_closure", "make_closure"), "created from inner functions, which the law draws"),

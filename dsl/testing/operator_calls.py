@@ -19,9 +19,23 @@ _UNARY = (
     "acos", "acosh", "asin", "asinh", "atanh", "cosh", "log", "rsqrt", "sinh", "sqrt", "tan", "isfinite", "isinf", "isnan",
     "nn.gelu_tanh", "nn.selu", "nn.leakyrelu", "nn.softplus", "nn.relu6", "ones_like", "zeros_like", "eye_like", "tril", "triu",
     "flatten", "nn.dropout", "wrap_param", "builtin.stop_lift_params", "memory.ensure_zero_offset", "grad.no_grad",
-    "grad.start_checkpoint", "grad.end_checkpoint",
+    "grad.start_checkpoint", "grad.end_checkpoint", "abs", "atan", "cos", "erf", "exp", "negative", "nn.gelu", "nn.relu", "nn.silu",
+    "sigmoid", "sin", "square", "tanh", "ceil", "floor", "round", "sign", "trunc",
 )  # fmt: skip
-_BINARY = ("atan2", "divide", "mod", "power", "log_add_exp")
+_BINARY = ("atan2", "divide", "mod", "power", "log_add_exp", "add", "multiply", "maximum", "less", "equal")
+_OF_INTEGERS = (
+    "subtract",
+    "minimum",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "greater_equal",
+    "greater",
+    "less_equal",
+    "not_equal",
+)
+_LOGICAL = ("logical_and", "logical_or", "logical_xor")
+_QUOTIENTS = ("floor_divide", "floor_mod")
 _SHIFTS = ("left_shift", "right_shift")
 _OVER_AXIS = ("prod", "variance", "std", "argmax", "argmin")
 CALLS: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -31,8 +45,13 @@ CALLS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     **{name: (f"R.{name}({{0}}, axis={'1' if name.startswith('arg') else '[1]'})", ("f a,b",)) for name in _OVER_AXIS},
     **{name: (f"R.{name}({{0}}, axis=[1])", ("f a,b",)) for name in ("sum", "max", "min", "mean")},
     **{name: (f"R.{name}({{0}}, axis=-1)", ("f a,b",)) for name in ("nn.softmax", "nn.log_softmax")},
-    **{name: (f"R.{name}({{0}}, {{1}})", ("f a,b", "f a,b")) for name in ("add", "multiply", "maximum", "less", "equal")},
-    **{name: (f"R.{name}({{0}}, {{1}})", ("i a,b", "i a,b")) for name in ("subtract", "minimum", "bitwise_and", "greater_equal")},
+    **{name: (f"R.{name}({{0}}, {{1}})", ("i a,b", "i a,b")) for name in _OF_INTEGERS},
+    **{name: (f"R.{name}({{0}}, {{1}})", ("b a,b", "b a,b")) for name in _LOGICAL},
+    **{name: (f"R.{name}({{0}}, R.const(3, 'int32'))", ("i a,b",)) for name in _QUOTIENTS},
+    "bitwise_not": ("R.bitwise_not({0})", ("i a,b",)),
+    "logical_not": ("R.logical_not({0})", ("b a,b",)),
+    "reshape": ("R.reshape({0}, R.shape([6]))", ("f 2,3",)),
+    "broadcast_to": ("R.broadcast_to({0}, R.shape([2, 4, 3]))", ("f 1,3",)),
     "matmul": ("R.matmul({0}, {1})", ("f a,b", "f b,c")),
     "where": ("R.where({0}, {1}, {2})", ("b a,b", "f a,b", "f a,b")),
     "permute_dims": ("R.permute_dims({0}, axes=[1, 2, 0])", ("f a,b,c",)),
@@ -126,8 +145,8 @@ CALLS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         'R.multinomial_from_uniform(R.const([[0.25, 0.75]], "float32"), R.const([[0.5]], "float32"), R.const([[0]], "int64"))', (),
     ),
 }  # fmt: skip
-"""Text of a call and its operands, by the name of the operator. The other operators have their own rules in `graphs` and
-`networks`."""
+"""Text of a call and its operands, by the name of the operator, for all operators that law `graph` draws except those that call
+functions of the module."""
 
 
 def drawn_call(

@@ -80,21 +80,33 @@ def varied_call(choose: Choices, name: str, operand: Operand) -> Drawn | None:
     return None
 
 
-def operator_functions(names: Sequence[str] = NAMES) -> st.SearchStrategy[relax.Function]:
-    """Generate functions of one operator of `operator_calls`, of those in `names`, with other attributes, on parameters."""
+def operator_functions(
+    names: Sequence[str] = NAMES, most: int = 1, in_turn: bool = False
+) -> st.SearchStrategy[relax.Function]:
+    """Generate functions of one operator of `operator_calls`, or of two to `most`, of those in `names`, with other attributes, on
+    parameters. With `in_turn`, a run of a law meets each operator before it meets one again.
+    """
 
     def function(choose: Choices) -> relax.Function:
-        name, graph = choose.pick(names), Graph(choose)
-        found = varied_call(choose, name, graph.exact) or drawn_call(choose, name, graph.exact)
-        if found is None:  # a shape or another value that is not a tensor
-            found = drawn_call(choose, "add", graph.exact)
-        assert found is not None
+        graph = Graph(choose)
+        pick = choose.turn if in_turn else choose.pick
+        calls = [_call(choose, pick(names), graph) for _ in range(choose.number(min(most, 2), most))]
         head = ", ".join(f"{value.name}: {value.struct_info()}" for value in graph.params)
-        made = parse(f"R.function main({head}):\n    y = {found[0]}\n    return y\n").functions["main"]
+        lines = [f"    y{place} = {call}\n" for place, call in enumerate(calls)]
+        result = "y0" if len(calls) == 1 else f"({', '.join([f'y{place}' for place in range(len(calls))])})"
+        made = parse(f"R.function main({head}):\n{''.join(lines)}    return {result}\n").functions["main"]
         assert isinstance(made, relax.Function)
         return made
 
     return drawn(function)
+
+
+def _call(choose: Choices, name: str, graph: Graph) -> str:
+    """Return the text of a call of an operator, or, if its result is not a tensor, of an addition."""
+    found = varied_call(choose, name, graph.exact) or drawn_call(choose, name, graph.exact)
+    found = found or drawn_call(choose, "add", graph.exact)
+    assert found is not None
+    return found[0]
 
 
 def _replaced(text: str, names: Mapping[str, str]) -> str:

@@ -30,6 +30,8 @@ from .lowering import assert_scheduled_well
 
 _SAMPLE = 3
 """One example in this number is also compiled; in all of them, the operators are interpreted as loops."""
+_TOGETHER = 4
+"""Maximum number of operators that a function of operators alone calls."""
 _UNEQUAL = "E0705"
 """The code of sizes that do not fit."""
 _Example: TypeAlias = tuple[IRModule, int]
@@ -37,7 +39,9 @@ _Example: TypeAlias = tuple[IRModule, int]
 
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
-    functions = weighted((1, graph_functions()), (1, call_functions()), (4, operator_functions()))
+    functions = weighted(
+        (1, graph_functions()), (1, call_functions()), (4, operator_functions(most=_TOGETHER, in_turn=True))
+    )
     modules = weighted((6, functions.map(as_module)), (2, network_modules()))
     modules = weighted((7, modules), (1, unproven_sizes()))
     return st.tuples(modules if file is None else programs_in(file), st.integers(0, 99))
