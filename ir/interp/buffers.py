@@ -41,7 +41,23 @@ def compile_view(buffer: tir.Buffer) -> Callable[[Frame], View]:
     def view(frame: Frame) -> View:
         return View(memory_of(data(frame), buffer), buffer.dtype, shape(frame), strides(frame), offset(frame))
 
-    return view
+    fields = (*buffer.shape, *buffer.strides, buffer.elem_offset)
+    return _kept(view, data) if all(field is None or isinstance(field, tir.IntImm) for field in fields) else view
+
+
+def _kept(view: Callable[[Frame], View], data: Expression) -> Callable[[Frame], View]:
+    """Return `view`, whose shape is constant, keeping its last result for the next access through the same pointer."""
+    last: Pointer | None = None
+    kept: View | None = None
+
+    def find(frame: Frame) -> View:
+        nonlocal last, kept
+        pointer = data(frame)
+        if kept is None or pointer is not last:
+            last, kept = pointer, view(frame)
+        return kept
+
+    return find
 
 
 def memory_of(value: Value, node: Node) -> Pointer:
