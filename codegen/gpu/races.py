@@ -57,7 +57,7 @@ def find_races(
     assert isinstance(function, tir.PrimFunc)
     function = function if has_threads(function) else bind_threads(function, DEFAULT)[0]
     lowered, _ = lower_to_kernels(function, entry)
-    detector = _Detector()
+    detector = _Detector(lowered)
     run(IRModule({entry: with_threads(lowered)}), entry, args, thread_order=thread_order, observer=detector)
     detector.finish()
     return (*detector.races.values(), *detector.order.problems.values(), *detector.local.reads_of_others())
@@ -109,20 +109,27 @@ class _LocalMemory:
     """The accesses of threads to local memory."""
 
     def __init__(self) -> None:
-        self._own: dict[tuple[int, int], Any] = {}
-        """The memory of each written byte, by memory and place."""
+        self._own: dict[tuple[int, int], tuple[Any, tir.Var | None]] = {}
+        """The memory of each written byte, and the pointer of its last store, by memory and place."""
         self._writes: dict[tuple[int, int, tir.Var, int], dict[int, _AccessEvent]] = {}
         """The first write of each thread, by launch, block, pointer and place."""
         self._unwritten: list[tuple[_AccessEvent, tir.Var, int, tuple[str, int]]] = []
 
-    def write(self, memory: Any, place: int) -> None:
-        """Record that the owner of `memory` wrote the element at byte `place`."""
-        self._own[id(memory), place] = memory
+    def knows(self, access: Access, memory: Any, places: range) -> bool:
+        """Return whether an access says nothing new: its thread wrote all bytes `places` before, by the same pointer if it is a store."""
+        found = [self._own.get((id(memory), place)) for place in places]
+        if isinstance(access, tir.BufferStore):
+            return all(own is not None and own[1] is access.buffer.data for own in found)
+        return None not in found
+
+    def write(self, memory: Any, place: int, data: tir.Var | None = None) -> None:
+        """Record that the owner of `memory` wrote the element at byte `place`, by the pointer `data` or by an intrinsic."""
+        self._own[id(memory), place] = memory, data
 
     def access(self, event: _AccessEvent, data: tir.Var, memory: Any, place: int, named: tuple[str, int]) -> None:
         """Record a load or a store of the element at byte `place` behind the pointer `data`."""
         if event.kind == "write":
-            self.write(memory, place)
+            self.write(memory, place, data)
             self._writes.setdefault((event.launch, event.block, data, place), {}).setdefault(event.thread, event)
         elif (id(memory), place) not in self._own:
             self._unwritten.append((event, data, place, named))
@@ -142,8 +149,9 @@ class _LocalMemory:
 
 
 class _Detector(Observer):
-    def __init__(self) -> None:
+    def __init__(self, function: tir.PrimFunc) -> None:
         self.races: dict[tuple[int, int], Diagnostic] = {}
+        self._has_products = any(map(is_product, walk(function)))
         self.local, self.order = _LocalMemory(), WarpgroupOrder()
         self._launch = 0
         self._inner: set[Node] = set()
@@ -172,18 +180,20 @@ class _Detector(Observer):
     def access(self, access: Access, indices: tuple[int, ...], frame: Frame) -> None:
         pointer, dtype = frame[access.buffer.data], parse_dtype(access.buffer.dtype)
         is_local = pointer.memory.scope == "local"
-        if frame.thread and (is_local or not _is_private(pointer.memory.scope)):
-            kind = "write" if isinstance(access, tir.BufferStore) else "read"
-            event = self._event(access, kind, frame)
-            first = pointer.offset + indices[0] * dtype.bytes * dtype.lanes
-            for lane in range(dtype.lanes):
-                place = first + lane * dtype.bytes
-                named = access.buffer.name, indices[0]
-                if is_local:
-                    self.local.access(event, access.buffer.data, pointer.memory, place, named)
-                    self.order.access(event, pointer.memory, place, named[0])
-                else:
-                    self._note(event, pointer.memory, place, named)
+        if not frame.thread or (_is_private(pointer.memory.scope) and not is_local):
+            return
+        first = pointer.offset + indices[0] * dtype.bytes * dtype.lanes
+        places = range(first, first + dtype.bytes * dtype.lanes, dtype.bytes)
+        if is_local and not self._has_products and self.local.knows(access, pointer.memory, places):
+            return
+        kind = "write" if isinstance(access, tir.BufferStore) else "read"
+        event, named = self._event(access, kind, frame), (access.buffer.name, indices[0])
+        for place in places:
+            if is_local:
+                self.local.access(event, access.buffer.data, pointer.memory, place, named)
+                self.order.access(event, pointer.memory, place, named[0])
+            else:
+                self._note(event, pointer.memory, place, named)
 
     def reach(self, call: tir.Call, kind: Reach, part: View, frame: Frame) -> None:
         memory, size = part.pointer.memory, part.flat.itemsize
