@@ -4,7 +4,8 @@
 
 For each workload: trials a minute, the time with the default schedule, the best time, and the outcomes of trials. `--peer` names an
 interpreter with apache-tvm 0.27, psutil, cloudpickle and xgboost, which searches the same loop functions with as many trials (`peers/tvm_tuning.py`). The
-best programs of both and the default then run alternately; times are medians of rounds, ratios medians of the ratios of rounds.
+best programs of both and the default then run alternately; times are medians of rounds, ratios medians of the ratios of rounds. The gain is "kept" where
+no schedule was faster, so that both times are those of the default.
 
 `--minutes` limits the whole run: each search gets an equal part of what is left. With `--state`, workloads that the file holds are not
 measured again, so that a run that was stopped goes on.
@@ -161,7 +162,8 @@ def row_of(name: str, plan: Plan, peer: Peer | None) -> dict[str, Any]:
         row |= {"failed builds": other["builds failed"], "peer ran": other["ran"]}
     rounds = compared(task, state, peer if found else None, plan.threads)
     default, best, *rest = [statistics.median(column) * 1e3 for column in zip(*rounds, strict=True)]
-    row |= {"default": default, "best": best, "gain": statistics.median(times[0] / times[1] for times in rounds)}
+    row |= {"default": default, "best": best, "kept": state.chosen is None}
+    row["gain"] = statistics.median(times[0] / times[1] for times in rounds)
     if rest:
         row |= {"peer best": rest[0], "ahead": statistics.median(times[2] / times[1] for times in rounds)}
     return row
@@ -171,7 +173,8 @@ def shown(row: dict[str, Any]) -> str:
     """Return the row of a table."""
     cells = [
         row["name"],
-        *(f"{row[key]:.3g}" for key in ("default", "best", "gain")),
+        *(f"{row[key]:.3g}" for key in ("default", "best")),
+        "kept" if row["kept"] else f"{row['gain']:.3g}",
         f"{row['rate']:.0f}",
         row["outcomes"] or row["stopped"],
     ]
