@@ -107,20 +107,20 @@ def check_not_output(block: tir.Block, scope: tir.Block, help: str | None = None
         raise NOT_OUTPUT.refuse(reason, block, help=help)
 
 
-def check_compact_dataflow(program: Program, loop: tir.For, is_proof_enough: bool) -> None:
-    """Refuse a loop with a block that is neither complete nor a reduction block among the blocks under the loop.
+def check_compact_dataflow(program: Program, loop: tir.For) -> None:
+    """Refuse a loop with a block that is neither complete nor a reduction block among the blocks under the loop, unless its
+    iterations are proven to be independent (E0521).
 
-    With `is_proof_enough`, the loop is accepted all the same if its iterations are proven to be independent. Raises E0521.
     TVM: `CheckSubtreeCompactDataflow`, without proofs.
     """
     under = Scope(loop)
     found = [(block, _why_neither(program, block, under)) for block in under.blocks]
     refused = next((pair for pair in found if pair[1] is not None), None)
-    if refused is None or (is_proof_enough and is_parallel(loop)):
+    if refused is None or is_parallel(loop):
         return
     block, reason = refused
-    rest = ", and the iterations of the loop are not proven to be independent" if is_proof_enough else ""
-    raise COMPACT.refuse(f"{name_of(block)} under it {reason}{rest}", loop, block)
+    rest = "and the iterations of the loop are not proven to be independent"
+    raise COMPACT.refuse(f"{name_of(block)} under it {reason}, {rest}", loop, block)
 
 
 def _why_neither(program: Program, block: tir.Block, writers: Scope) -> str | None:

@@ -54,6 +54,9 @@ def vectorize(program: Program, loop: Loop) -> None:
 def bind(program: Program, loop: Loop, thread_axis: Text) -> None:
     """Bind a loop to a thread axis of a GPU: `blockIdx.x`, `threadIdx.x`, `vthread.x`, or y and z of these.
 
+    Blocks under it that are neither complete nor reductions, such as those with opaque iterators, are accepted if its
+    iterations are proven to be independent.
+
     Preserves: what is computed, as no iteration depends on another; a reduction bound to threadIdx is computed across
     threads. Comments stay.
     """
@@ -78,7 +81,7 @@ def unroll(program: Program, loop: Loop) -> None:
 
 
 def _run_as(program: Program, loop: tir.For, kind: tir.ForKind, thread: str | None = None) -> None:
-    check_compact_dataflow(program, loop, is_proof_enough=thread is None)
+    check_compact_dataflow(program, loop)
     for realize in walk_statements(loop.body):
         if isinstance(realize, tir.BlockRealize):
             _check_independent(loop, realize, is_across_threads(thread))

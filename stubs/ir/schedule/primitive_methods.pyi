@@ -148,6 +148,9 @@ class PrimitiveMethods:
     def bind(self, loop: tvms.ir.schedule.handles.LoopRV, thread_axis: builtins.str) -> None:
         """Bind a loop to a thread axis of a GPU: `blockIdx.x`, `threadIdx.x`, `vthread.x`, or y and z of these.
 
+        Blocks under it that are neither complete nor reductions, such as those with opaque iterators, are accepted if its
+        iterations are proven to be independent.
+
         Preserves: what is computed, as no iteration depends on another; a reduction bound to threadIdx is computed across
         threads. Comments stay.
         """
