@@ -19,6 +19,7 @@ from tvms.ir.schedule.apply import apply_schedules, with_parameters
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "schedules"
 SMALL: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
+    "attention_gpu": ({"HEADS = 16": "HEADS = 1", "KEYS = 1024": "KEYS = 128"}, {}),
     "conv2d_gpu": (
         {"(64, 58, 58)": "(16, 18, 18)", "(64, 64, 3, 3)": "(32, 16, 3, 3)", "(64, 56, 56, 64": "(32, 16, 16, 16", "(64, 56, 56)": "(32, 16, 16)"},
         {},
@@ -32,7 +33,7 @@ SMALL: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
     "transpose_gpu": ({"1024": "64"}, {}),
 }  # fmt: skip
 """Smaller sizes and other knobs, with which threads are simulated and programs interpreted."""
-LARGE = {"conv2d_gpu", "gemm_gpu"}
+LARGE = {"attention_gpu", "conv2d_gpu", "gemm_gpu"}
 """Programs whose smallest sizes take minutes to interpret."""
 TARGET = get_target("cuda -arch=sm_80")
 
