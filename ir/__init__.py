@@ -14,10 +14,14 @@ if TYPE_CHECKING:
         BaseExpr,
         CallingConv,
         DictAttrs,
+        Expr,
         Map,
         Range,
+        Var,
         VDevice,
         assert_structural_equal,
+        is_prim_expr,
+        is_prim_var,
         structural_equal,
         structural_hash,
     )
@@ -28,8 +32,8 @@ if TYPE_CHECKING:
     from .tir import FuncType, PointerType, PrimExpr, PrimType, TensorMapType, TupleType, Type
 
 __all__ = [
-    "Array", "BaseExpr", "BaseFunc", "Call", "CallingConv", "DictAttrs", "DummyGlobalInfo", "FuncType", "GlobalInfo", "GlobalVar", "IRModule", "Map", "Node", "Op", "PointerType", "PrimExpr",
-    "PrimType", "Range", "RelaxExpr", "Span", "TensorMapType", "TupleType", "Type", "VDevice", "assert_structural_equal", "load_json", "register_op_attr",
+    "Array", "BaseExpr", "BaseFunc", "Call", "CallingConv", "DictAttrs", "DummyGlobalInfo", "Expr", "FuncType", "GlobalInfo", "GlobalVar", "IRModule", "Map", "Node", "Op", "PointerType", "PrimExpr",
+    "PrimType", "Range", "RelaxExpr", "Span", "TensorMapType", "TupleType", "Type", "VDevice", "Var", "assert_structural_equal", "is_prim_expr", "is_prim_var", "load_json", "register_op_attr",
     "save_json", "structural_equal", "structural_hash", "transform",
 ]  # fmt: skip
 

@@ -120,6 +120,14 @@ def uses_gpu(*functions: Any) -> Any:
     return functions[0] if functions else uses_gpu
 
 
+def run_with_gpu_lock(func: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """Call a function that uses a GPU, and return its result (TVM: `tvm.testing.run_with_gpu_lock`).
+
+    Calls of several processes are not put in order: the driver of a GPU does that.
+    """
+    return func(*args, **kwargs)
+
+
 def is_ampere_or_newer() -> bool:
     """Return whether this machine has a CUDA device of compute capability 8.0 or more."""
     return _has_gpu() and tuple(map(int, import_module("tvms").cuda().compute_version.split("."))) >= (8, 0)

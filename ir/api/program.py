@@ -6,7 +6,9 @@ from enum import IntEnum
 from typing import Any
 
 from .. import base, equal, make, relax, tir
+from ..base import StructInfo
 from ..building.values import plain_nodes
+from ..infer import infer_struct_info
 from .constructor import constructor, plain_node
 
 Array = tuple
@@ -16,6 +18,31 @@ Map = dict
 DictAttrs = dict
 BaseExpr = tir.PrimExpr | base.RelaxExpr
 """Expressions of both levels, for `isinstance`."""
+Expr = BaseExpr
+"""Name in TVM 0.27."""
+
+
+@constructor(tir.Var, relax.Var)
+def Var(name: str, ty: Any) -> tir.Var | relax.Var:
+    """A variable: of the loop level if the type is that of a scalar or a pointer, else of the graph level (TVM 0.27)."""
+    info = getattr(ty, "struct_info", ty)
+    if isinstance(info, relax.PrimStructInfo):
+        return tir.Var(info.dtype, name)
+    if isinstance(info, StructInfo):
+        return relax.Var(name, struct_info=info)
+    return tir.Var(info.dtype, name) if isinstance(info, tir.PrimType) else tir.Var("handle", name, info)
+
+
+def is_prim_expr(value: object) -> bool:
+    """Return whether a value is an expression of the loop level, or a scalar of the graph level (TVM 0.27)."""
+    if isinstance(value, base.RelaxExpr):
+        return isinstance(infer_struct_info(value), relax.PrimStructInfo)
+    return isinstance(value, tir.PrimExpr)
+
+
+def is_prim_var(value: object) -> bool:
+    """Return whether a value is a variable of the loop level, or a variable of the graph level that is a scalar (TVM 0.27)."""
+    return isinstance(value, tir.Var | relax.Var) and is_prim_expr(value)
 
 
 class CallingConv(IntEnum):

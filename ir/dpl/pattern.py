@@ -88,6 +88,9 @@ class DFPattern:
         """Match an expression whose struct info implies this one; symbolic dimensions match any size."""
         return StructInfoPattern(self, struct_info)
 
+    has_ty = has_struct_info
+    """Name in TVM 0.27."""
+
     def has_dtype(self, dtype: str) -> DFPattern:
         """Match a tensor of this dtype."""
         return DataTypePattern(self, dtype)

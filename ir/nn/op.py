@@ -19,7 +19,7 @@ from .sampling import multinomial_from_uniform, renormalize_top_p_top_k_prob, sa
 from .tensor import Tensor, builder, call, plain_values, wrap, wrap_nested
 
 __all__ = [
-    "astype", "conv1d", "conv1d_transpose", "conv2d", "conv3d", "debug_func", "empty", "extern", "full", "gelu", "get_timestep_embedding",
+    "arange", "astype", "conv1d", "conv1d_transpose", "conv2d", "conv3d", "debug_func", "empty", "extern", "full", "gelu", "get_timestep_embedding",
     "group_norm", "interpolate", "layer_norm", "multinomial_from_uniform", "ones", "pad", "permute_dims", "print_",
     "renormalize_top_p_top_k_prob", "sample_top_p_top_k_from_sorted_prob", "scaled_dot_product_attention", "squeeze", "tensor_expr_op",
     "tensor_ir_inplace_op", "tensor_ir_op", "where", "wrap_nested", "zeros",
@@ -74,6 +74,11 @@ def ones(shape: Sequence[Any], dtype: str = "float32", name: str = "ones") -> Te
 def empty(shape: Sequence[Any], dtype: str = "float32", name: str = "empty") -> Tensor:
     """Return an uninitialized tensor."""
     return call("builtin.alloc_tensor", name, shape, dtype, 0)
+
+
+def arange(start: Any, end: Any = None, step: Any = 1, dtype: str = "float32", name: str = "arange") -> Tensor:
+    """Return the numbers from `start` up to but not including `end`; with one bound, from 0 up to it."""
+    return call("arange", name, start, end, step, dtype)
 
 
 def pad(x: Tensor, pad: Sequence[int], mode: str = "constant", value: float = 0.0, name: str = "pad") -> Tensor:

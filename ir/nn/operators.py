@@ -25,10 +25,12 @@ __all__ = [
     "divide",
     "equal",
     "exp",
+    "floor",
     "greater",
     "greater_equal",
     "less",
     "less_equal",
+    "log",
     "matmul",
     "max",
     "maximum",
@@ -143,6 +145,16 @@ def sqrt(x: Tensor, name: str = "sqrt") -> Tensor:
 def exp(x: Tensor, name: str = "exp") -> Tensor:
     """Return e to the power of `x`."""
     return call("exp", name, x)
+
+
+def log(x: Tensor, name: str = "log") -> Tensor:
+    """Return the natural logarithm of `x`."""
+    return call("log", name, x)
+
+
+def floor(x: Tensor, name: str = "floor") -> Tensor:
+    """Return the largest integers that are not above `x`."""
+    return call("floor", name, x)
 
 
 def tanh(x: Tensor, name: str = "tanh") -> Tensor:

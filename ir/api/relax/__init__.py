@@ -30,6 +30,7 @@ from .expr import (
     VarBinding,
     extern,
     get_shape_of,
+    prim_value,
 )  # fmt: skip
 from .struct_info import (
     AnyType,
@@ -54,7 +55,7 @@ __all__ = [
     "ObjectStructInfo", "ObjectType", "PackedFuncType", "PrimStructInfo", "PrimValue", "SeqExpr", "ShapeExpr", "ShapeStructInfo",
     "ShapeType", "Span", "StringImm", "StructInfo", "TensorStructInfo", "TensorType", "Tuple", "TupleGetItem",
     "TupleStructInfo", "TupleType", "Type", "Var", "VarBinding", "const", "expr", "extern", "get_default_pipeline", "get_pipeline", "get_shape_of",
-    "op", "operators", "register_pipeline", "struct_info",
+    "op", "operators", "prim_value", "register_pipeline", "struct_info",
 ]  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from ... import relax
+from ... import relax, tir
 from ...base import Attrs, GlobalVar, Op, StructInfo
 from ...building.call_te import call_te
 from ...building.values import apply, dimension, graph_value, inferred, plain_nodes
@@ -13,7 +13,7 @@ from ...diagnostics import ArgumentValueError, Diagnostic, TvmsError
 from ...infer import infer_struct_info
 from ...ops.inference import describe
 from ...passes.rewriter import refined_result
-from ..constructor import constructor, node_constructor
+from ..constructor import constructor, node_constructor, plain_node
 from .struct_info import TensorStructInfo, as_struct_info
 
 Binding = relax.VarBinding | relax.MatchCast
@@ -62,6 +62,17 @@ def ShapeExpr(values: Sequence[Any]) -> relax.ShapeExpr:
 def PrimValue(value: Any) -> relax.PrimValue:
     """A loop-level scalar: an int becomes int64, a float float64."""
     return cast("relax.PrimValue", graph_value(value))
+
+
+def prim_value(value: Any, dtype: str | None = None) -> relax.PrimValue:
+    """Return a number or an expression of the loop level as a scalar of the graph level (TVM 0.27).
+
+    `dtype` is that of a number: int64 or float64 if none is given. Raises TypeError for other values.
+    """
+    plain = plain_node(value, dtype) if isinstance(value, int | float) and dtype else value
+    if not isinstance(plain, int | float | tir.PrimExpr | relax.PrimValue):
+        raise TypeError(f"expected a number or an expression of the loop level, got {type(value).__name__}")
+    return PrimValue(plain)
 
 
 @constructor(relax.StringImm)
@@ -182,5 +193,5 @@ Constant, Expr = relax.Constant, relax.Expr
 __all__ = [
     "BindingBlock", "Call", "Constant", "DataTypeImm", "DataflowBlock", "DataflowVar", "Expr", "ExternFunc", "Function",
     "GlobalVar", "If", "MatchCast", "PrimValue", "SeqExpr", "ShapeExpr", "StringImm", "TensorStructInfo", "Tuple",
-    "TupleGetItem", "Var", "VarBinding", "extern", "get_shape_of", "make_shape", "te_tensor",
+    "TupleGetItem", "Var", "VarBinding", "extern", "get_shape_of", "make_shape", "prim_value", "te_tensor",
 ]  # fmt: skip

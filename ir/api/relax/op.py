@@ -46,9 +46,10 @@ def members(prefix: str) -> list[str]:
 
 def member(name: str) -> Any:
     """Return the operator or namespace `name`; AttributeError with the nearest name if there is none."""
-    op = find(f"relax.{name}")
-    if op is not None:
-        return _function(name, op)
+    for known in (name, f"vision.{name}"):  # TVM exports those of `relax.op.vision` here
+        op = find(f"relax.{known}")
+        if op is not None:
+            return _function(known, op)
     if any(known.startswith(f"relax.{name}.") for known in relax_ops()):  # operators of the program's own
         return Namespace(name)
     near = get_close_matches(name, [known.removeprefix("relax.") for known in relax_ops()], 1)

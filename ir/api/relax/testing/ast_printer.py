@@ -76,7 +76,7 @@ class ASTPrinter:
         """Return the text of a scalar expression, which is shown as in a program."""
         return f"{'Expr' if self.is_new else 'PrimExpr'}(value=`{script(expr, 'tvm-0.21').strip()}`)"
 
-    def visit_ty_(self, ty: StructInfo) -> str:
+    def visit_ty_(self, ty: StructInfo | tir.PrimType) -> str:
         """Return the text of a type by the names of TVM 0.27."""
         return ASTPrinter(self.indent_str, include_ty_annotations=True).visit_struct_info_(ty)
 
@@ -105,6 +105,10 @@ class ASTPrinter:
             case _:
                 pass
         return self._node(type(info).__name__, fields)
+
+    def visit_type_(self, ty: StructInfo | tir.PrimType) -> str:
+        """Return the text of a type by the names of TVM 0.27."""
+        return self.visit_ty_(ty)
 
     def _annotated(self, expr: Any, fields: Mapping[str, str], is_broken: bool = False) -> str:
         """Return the text of a node with its struct info, unless annotations are left out."""
