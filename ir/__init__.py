@@ -16,7 +16,9 @@ if TYPE_CHECKING:
         DictAttrs,
         Expr,
         Map,
+        PrimType,
         Range,
+        Type,
         Var,
         VDevice,
         assert_structural_equal,
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from .base import BaseFunc, DummyGlobalInfo, GlobalInfo, GlobalVar, IRModule, Node, Op, RelaxExpr
     from .diagnostics import Span
     from .passes import transform
-    from .tir import FuncType, PointerType, PrimExpr, PrimType, TensorMapType, TupleType, Type
+    from .tir import FuncType, PointerType, PrimExpr, TensorMapType, TupleType
 
 __all__ = [
     "Array", "BaseExpr", "BaseFunc", "Call", "CallingConv", "DictAttrs", "DummyGlobalInfo", "Expr", "FuncType", "GlobalInfo", "GlobalVar", "IRModule", "Map", "Node", "Op", "PointerType", "PrimExpr",

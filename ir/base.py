@@ -298,6 +298,10 @@ class IRModule(Node, Attributed, frozen=True, eq=False, weakref=True):
         """Set the global info `name` to `global_info`."""
         force_setattr(self, "global_infos", {**self.global_infos, name: tuple(global_info)})
 
+    def get_attr(self, attr_key: str) -> Any:
+        """Return an attribute of the module; None if it has none of that name."""
+        return self.attrs.get(attr_key)
+
     def clone(self) -> IRModule:
         """Return a module with the same functions that can be changed independently."""
         return replace(self)

@@ -1,11 +1,16 @@
-"""Suggestions for misspelt names."""
+"""Suggestions for misspelt names, and names that arguments have in newer TVM."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
+from functools import wraps
 from itertools import islice
+from typing import ParamSpec, TypeVar
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
 
 MOST_NAMES = 10_000
 """Maximum number of names that are searched for names similar to a misspelt one."""
@@ -25,3 +30,23 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     alike = [other for other in others if other.lower() == name.lower()]
     near: Sequence[str] = alike or get_close_matches(name, others, n=1, cutoff=0.61)
     return f"did you mean '{near[0]}'?" if near else None
+
+
+def newer_names(**names: str) -> Callable[[Callable[_Arguments, _Result]], Callable[_Arguments, _Result]]:
+    """Decorate a function whose parameters have other names in TVM 0.27: each key of `names` is also accepted for its value.
+
+    A call that gives both is a TypeError.
+    """
+
+    def decorated(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+        @wraps(function)
+        def call(*args: _Arguments.args, **keywords: _Arguments.kwargs) -> _Result:
+            for newer in names.keys() & keywords.keys():
+                if names[newer] in keywords:
+                    raise TypeError(f"Specify either {newer} or {names[newer]}, not both")
+                keywords[names[newer]] = keywords.pop(newer)
+            return function(*args, **keywords)
+
+        return call
+
+    return decorated

@@ -43,7 +43,8 @@ _FIXED: dict[str, Any] = {
 
 
 def read_options(given: dict[str, Any]) -> Options:
-    """Return options given by TVM's names. `show_meta` has no effect: tensors are kept beside the text (`tvms.save`).
+    """Return options given by TVM's names. `show_meta` and `extra_config` have no effect: tensors are kept beside the
+    text (`tvms.save`), and other options are those of `Options`.
 
     Raise TypeError for an unknown option, ValueError for an unsupported value.
     """
@@ -56,7 +57,7 @@ def read_options(given: dict[str, Any]) -> Options:
         elif key in _FIXED:
             if value != _FIXED[key]:
                 raise ValueError(f"{key}={value!r} is not supported: it is always {_FIXED[key]!r}")
-        elif key != "show_meta":
+        elif key not in ("show_meta", "extra_config"):
             near = get_close_matches(key, (*known, *_FIXED, "show_meta"), 1)
             hint = f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(known)}"
             raise TypeError(f"unknown printing option '{key}'; {hint}")

@@ -9,6 +9,7 @@ from .. import base, equal, make, relax, tir
 from ..base import StructInfo
 from ..building.values import plain_nodes
 from ..infer import infer_struct_info
+from ..spelling import newer_names
 from .constructor import constructor, plain_node
 
 Array = tuple
@@ -20,11 +21,22 @@ BaseExpr = tir.PrimExpr | base.RelaxExpr
 """Expressions of both levels, for `isinstance`."""
 Expr = BaseExpr
 """Name in TVM 0.27."""
+Type = tir.Type | StructInfo
+"""Types of both levels, for `isinstance`."""
+
+
+@constructor(tir.PrimType, relax.PrimStructInfo)
+def PrimType(dtype: str) -> tir.PrimType:
+    """The type of scalars of a dtype; in TVM 0.27, that of a scalar of the graph level is one too."""
+    return tir.PrimType(dtype)
 
 
 @constructor(tir.Var, relax.Var)
-def Var(name: str, ty: Any) -> tir.Var | relax.Var:
+@newer_names(name_hint="name")
+def Var(name: str, ty: Any = None) -> tir.Var | relax.Var:
     """A variable: of the loop level if the type is that of a scalar or a pointer, else of the graph level (TVM 0.27)."""
+    if ty is None:
+        return relax.Var(name)
     info = getattr(ty, "struct_info", ty)
     if isinstance(info, relax.PrimStructInfo):
         return tir.Var(info.dtype, name)
@@ -79,12 +91,12 @@ def VDevice(target: Any = None, vdevice_id: int = 0, memory_scope: str = "global
 
 def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
     """Whether two programs, nodes, or containers of nodes are equal up to names, also those of blocks, as in TVM."""
-    return equal.structural_equal(comparable(lhs), comparable(rhs), map_free_vars, as_tvm=True)
+    return equal.structural_equal(*_pair(lhs, rhs), map_free_vars, as_tvm=True)
 
 
 def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
     """Raise ValueError with the first difference unless two programs are equal up to names, also those of blocks."""
-    equal.assert_structural_equal(comparable(lhs), comparable(rhs), map_free_vars, as_tvm=True)
+    equal.assert_structural_equal(*_pair(lhs, rhs), map_free_vars, as_tvm=True)
 
 
 def structural_hash(node: Any, map_free_vars: bool = False) -> int:
@@ -92,8 +104,20 @@ def structural_hash(node: Any, map_free_vars: bool = False) -> int:
     return equal.structural_hash(comparable(node), map_free_vars, as_tvm=True)
 
 
+def _pair(lhs: Any, rhs: Any) -> tuple[Any, Any]:
+    """Return both values as nodes. A type of TVM 0.27 knows no value, so that of the struct info beside it does not count."""
+    kinds = (tir.PrimType, relax.PrimStructInfo)
+    if isinstance(lhs, tir.PrimType) or isinstance(rhs, tir.PrimType):
+        lhs, rhs = (relax.PrimStructInfo(kind.dtype) if isinstance(kind, kinds) else kind for kind in (lhs, rhs))
+    return comparable(lhs), comparable(rhs)
+
+
 def comparable(value: Any) -> Any:
-    """Return a value as a node; a number becomes a constant, and a type the struct info of a scalar, as in TVM 0.27."""
+    """Return a value as a node: a number becomes a constant, a type the struct info of a scalar, and a scalar of the graph level its
+    expression, as in TVM 0.27.
+    """
     if isinstance(value, tir.PrimType):
         return relax.PrimStructInfo(value.dtype)
+    if isinstance(value, relax.PrimValue):
+        return value.value
     return plain_node(value) if isinstance(value, int | float) else plain_nodes(value)

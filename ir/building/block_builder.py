@@ -15,6 +15,7 @@ from ..deep import deep
 from ..function_table import FunctionTable
 from ..infer import function_struct_info, infer_struct_info, replace_dims
 from ..relax import Call, Expr, Var
+from ..spelling import newer_names
 from ..variables import defined_variables
 from ..visit import rewrite
 from .nested_bodies import unnested
@@ -232,6 +233,7 @@ class BlockBuilder(TensorFunctions):
         kind = relax.DataflowVar if is_local else relax.Var
         return kind(self.get_unique_name(name_hint or ("lv" if is_local else "gv")), struct_info=info)
 
+    @newer_names(ty="struct_info")
     def match_cast(self, value: Any, struct_info: StructInfo, name_hint: str = "") -> Var:
         """Bind `value` to a new variable of `struct_info`, which is checked at run time."""
         var = self._variable(struct_info, self._frame().is_dataflow, name_hint)

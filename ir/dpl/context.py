@@ -13,6 +13,7 @@ from .. import relax
 from ..diagnostics import error
 from ..ops.dims import is_equal
 from ..ops.inference import dims_of
+from ..spelling import newer_names
 from ..visit import walk
 
 
@@ -78,6 +79,7 @@ class PatternContext:
     def __exit__(self, *_: object) -> None:
         _current.reset(self._tokens.pop())
 
+    @newer_names(dfb="block")
     def match_dfb(self, block: relax.DataflowBlock) -> dict[Pattern, relax.Var] | None:
         """Return a variable for each pattern and nested pattern such that all uses hold, or None if none match."""
         return _Search(self, self._patterns(), block).found({}, 0)

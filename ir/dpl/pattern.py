@@ -7,6 +7,7 @@ A pattern that occurs twice within another one matches the same expression in bo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 from .. import relax, tir
@@ -88,8 +89,13 @@ class DFPattern:
         """Match an expression whose struct info implies this one; symbolic dimensions match any size."""
         return StructInfoPattern(self, struct_info)
 
-    has_ty = has_struct_info
-    """Name in TVM 0.27."""
+    def has_ty(self, ty: StructInfo) -> DFPattern:
+        """Return `has_struct_info(ty)`, which has this name in TVM 0.27."""
+        return self.has_struct_info(ty)
+
+    def dup(self) -> DFPattern:
+        """Return a new pattern that matches the same."""
+        return copy(self)
 
     def has_dtype(self, dtype: str) -> DFPattern:
         """Match a tensor of this dtype."""

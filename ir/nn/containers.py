@@ -120,8 +120,14 @@ class ParameterDict(_Dict[Parameter]):
 
     _kind = Parameter
 
+    def __init__(self, params: Mapping[str, Parameter] | None = None) -> None:
+        super().__init__(params)
+
 
 class ModuleDict(_Dict[Module]):
     """Modules by name, which is part of the names of their parameters. TypeError for other values."""
 
     _kind = Module
+
+    def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
+        super().__init__(modules)

@@ -82,6 +82,11 @@ class Tensor:
         return Tensor(relax.Var(name, struct_info=struct_info))
 
     @staticmethod
+    def from_ty(ty: TensorStructInfo, name: str = "tensor") -> Tensor:
+        """Return a variable of type `ty` (TVM 0.27)."""
+        return Tensor.from_struct_info(ty, name)
+
+    @staticmethod
     def placeholder(shape: Sequence[Any], dtype: str, name: str = "tensor") -> Tensor:
         """Return a variable of `shape` and `dtype`; strings in the shape are symbolic dimensions."""
         dims = [te.var(item, "int64") if isinstance(item, str) else dimension(item) for item in shape]

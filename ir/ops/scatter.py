@@ -256,6 +256,8 @@ def _infer_one_hot(a: Inference) -> StructInfo:
         raise a.fail("E0322", "needs scalars as 'on_value' and 'off_value'", "write R.prim_value(…)")
     if on.dtype != off.dtype:
         raise a.fail("E0324", f"needs values of one dtype, but they are {on.dtype} and {off.dtype}")
+    if isinstance(a.attr("depth"), int) and a.attr("depth") < 0:
+        raise a.fail("E0321", f"needs a 'depth' of 0 or more, but it is {a.attr('depth')}")
     dims = dims_of(indices)
     if dims is None:
         return tensor_info(None, on.dtype, -1 if indices.ndim == -1 else indices.ndim + 1, indices.vdevice)

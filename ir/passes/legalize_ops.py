@@ -44,7 +44,10 @@ def unregister_legalize(op_name: str) -> None:
 @declare_pass("LegalizeOps")
 @deep
 def legalize_ops(
-    module: IRModule, customize_legalize_map: Mapping[str, LegalizeFunc] | None = None, enable_warning: bool = False
+    module: IRModule,
+    customize_legalize_map: Mapping[str, LegalizeFunc] | None = None,
+    enable_warning: bool = False,
+    skip_ops: Sequence[str] | None = None,
 ) -> IRModule:
     """Replace every call of an operator that is defined by a tensor expression and has known shapes.
 
@@ -52,8 +55,10 @@ def legalize_ops(
     sizes to be equal that are not proven equal, `R.match_cast` checks them at run time. Functions in
     `customize_legalize_map`, by names of operators such as "relax.add", replace calls themselves, and so do those of
     `register_legalize`; what they return and emit is also legalized. `enable_warning` has no effect.
+    Calls of the operators in `skip_ops` are kept.
     """
-    return _legalized(_Legalizer(module, {**_registered, **(customize_legalize_map or {})}))
+    custom = {**_registered, **(customize_legalize_map or {})}
+    return _legalized(_Legalizer(module, custom, skipped=frozenset(skip_ops or ())))
 
 
 def legalize_only(module: IRModule, names: Mapping[str, str]) -> IRModule:
@@ -85,15 +90,23 @@ class _Legalizer:
     """
 
     def __init__(
-        self, module: IRModule, custom: Mapping[str, LegalizeFunc], names: Mapping[str, str] | None = None
+        self,
+        module: IRModule,
+        custom: Mapping[str, LegalizeFunc],
+        names: Mapping[str, str] | None = None,
+        skipped: frozenset[str] = frozenset(),
     ) -> None:
-        self.module, self._names = module, names
+        self.module, self._names, self._skipped = module, names, skipped
         self._table = FunctionTable(module.functions)
-        self._builder, self._custom = BlockBuilder(module, self._table), custom
+        self._builder = BlockBuilder(module, self._table)
+        self._custom = {name: function for name, function in custom.items() if name not in skipped}
         self._taken = len(module.functions)
         self._bound: dict[relax.Var, Expr] = {}
         self._known: dict[str, tuple[str, tuple[int, ...]]] = {}
         """The function of each key of calls (`_key`), and the positions of its arguments among those of the call."""
+
+    def _is_kept(self, operator: str) -> bool:
+        return operator in self._skipped or (self._names is not None and operator not in self._names)
 
     def take_new(self) -> dict[str, BaseFunc]:
         """Return the functions added since the last call."""
@@ -170,7 +183,7 @@ class _Legalizer:
 
     def _call(self, call: Call) -> Expr:
         op = find(call.op.name) if isinstance(call.op, Op) else None
-        if isinstance(call.op, Op) and self._names is not None and call.op.name not in self._names:
+        if isinstance(call.op, Op) and self._is_kept(call.op.name):
             return call
         if op is not None and op.is_identity:
             return call.args[0]

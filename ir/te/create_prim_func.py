@@ -14,6 +14,7 @@ from ..base import Node
 from ..buffers import decl_buffer
 from ..idioms import is_one
 from ..index_dtype import IndexDtype, with_marked_operands
+from ..spelling import newer_names
 from ..visit import rewrite, substitute
 from .expr import operand
 from .extern import ExternOp
@@ -24,6 +25,7 @@ _LAYOUT_FREE = "layout_free_placeholders"
 """The attribute of a computation that lists inputs whose layout may be changed."""
 
 
+@newer_names(ops="args")
 def create_prim_func(
     args: Sequence[Tensor | tir.Var | tir.PrimExpr], index_dtype_override: str | None = None
 ) -> tir.PrimFunc:

@@ -15,6 +15,7 @@ from .. import hooks, make, tir
 from ..base import Node
 from ..diagnostics import error
 from ..operators import symbolic_equality
+from ..spelling import newer_names
 from ..visit import children, walk
 from .expr import Value, operand, operands
 
@@ -171,6 +172,7 @@ def placeholder(shape: Sequence[Dimension], dtype: str = "float32", name: str = 
     return Tensor(dimensions(shape), dtype, PlaceholderOp(name))
 
 
+@newer_names(dom="domain")
 def reduce_axis(domain: tuple[Dimension, Dimension] | tir.Range, name: str = "rv") -> tir.IterVar:
     """Return a reduction axis over a range, or from `domain[0]` up to but not including `domain[1]` (TVM: `te.reduce_axis`)."""
     if isinstance(domain, tir.Range):

@@ -8,6 +8,8 @@ from typing import TypeAlias
 from .. import relax, tir
 from ..base import BaseFunc, GlobalVar, IRModule, Node, Op, StructInfo
 from ..diagnostics import Diagnostic, Note, count
+from ..simplify import simplify
+from ..visit import substitute
 
 CallNode: TypeAlias = relax.Call | tir.Call
 
@@ -71,14 +73,27 @@ def _check_call_tir(
         yield Diagnostic("E0435", message, call.span, help, _defined_at(function))
         return
     bound: dict[tir.Var, tir.PrimExpr] = {}
-    for param, info in zip(function.params, [*given, *results], strict=False):
-        buffer = function.buffer_map.get(param)
+    buffers = [function.buffer_map.get(param) for param in function.params]
+    passed = list(zip(buffers, [*given, *results], strict=False))
+    for buffer, info in passed:
+        if buffer is not None:
+            _bind(buffer, info, bound)
+    for buffer, info in passed:
         reason = _misfit(buffer, info, bound) if buffer is not None else None
         if buffer is not None and reason:
             message = f"'{name}' needs '{buffer.name}' {reason}"
             place = info.span if info is not None and info.span else call.span
             notes = (Note(f"'{buffer.name}' is declared here", buffer.span),) if buffer.span else ()
             yield Diagnostic("E0435", message, place, "make both agree", notes)
+
+
+def _bind(buffer: tir.Buffer, info: StructInfo | None, bound: dict[tir.Var, tir.PrimExpr]) -> None:
+    """Add the sizes that a value determines: those of dimensions that are a variable alone."""
+    shape = info.shape if isinstance(info, relax.TensorStructInfo) else None
+    if isinstance(shape, relax.ShapeExpr) and len(shape.values) == len(buffer.shape):
+        for wanted, value in zip(buffer.shape, shape.values, strict=True):
+            if isinstance(wanted, tir.Var):
+                bound.setdefault(wanted, value)
 
 
 def _misfit(buffer: tir.Buffer, info: StructInfo | None, bound: dict[tir.Var, tir.PrimExpr]) -> str | None:
@@ -94,7 +109,7 @@ def _misfit(buffer: tir.Buffer, info: StructInfo | None, bound: dict[tir.Var, ti
     if len(values) != len(buffer.shape):
         return f"to have {count(len(buffer.shape), 'dimension')}, but it has {len(values)}"
     for axis, (wanted, value) in enumerate(zip(buffer.shape, values, strict=True)):
-        expected = bound.setdefault(wanted, value) if isinstance(wanted, tir.Var) else wanted
+        expected = wanted if isinstance(wanted, tir.IntImm) else simplify(substitute(wanted, bound))
         if not isinstance(expected, tir.IntImm) or not isinstance(value, tir.IntImm):
             continue
         if expected.value != value.value:

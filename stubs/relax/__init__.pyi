@@ -7,6 +7,7 @@ import tvms.ir.relax
 import tvms.ir.tir
 import typing
 from tvms.ir.relax import ObjectStructInfo as AnyType
+from tvms.ir.api.relax.base_py_module import BasePyModule as BasePyModule
 from tvms.ir.api.relax import Binding as Binding
 from tvms.ir.relax import BindingBlock as BindingBlock
 from tvms.ir.api.relax import BlockBuilder as BlockBuilder
@@ -71,9 +72,11 @@ from tvms.ir.api.relax import extern as extern
 from tvms.ir.api.relax import get_default_pipeline as get_default_pipeline
 from tvms.ir.api.relax import get_pipeline as get_pipeline
 from tvms.ir.api.relax import get_shape_of as get_shape_of
+from tvms.ir.api.relax import prim_value as prim_value
 from tvms.ir.api.relax import register_pipeline as register_pipeline
 from tvms.relax import analysis as analysis
 from tvms.relax import backend as backend
+from tvms.relax import base_py_module as base_py_module
 from tvms.relax import binding_rewrite as binding_rewrite
 from tvms.relax import block_builder as block_builder
 from tvms.relax import dpl as dpl

@@ -12,6 +12,7 @@ from tvms.dsl.script import Source as Source
 from tvms.dsl.script import TRUSTED as TRUSTED
 from tvms.dsl.script import TvmsError as TvmsError
 from tvms.dsl.script import apply as apply
+from tvms.dsl.script import as_factory as as_factory
 from tvms.dsl.script import as_tvm_takes_them as as_tvm_takes_them
 from tvms.dsl.script import error as error
 from tvms.dsl.script import find as find
@@ -20,6 +21,7 @@ from tvms.dsl.script import ir_module as ir_module
 from tvms.dsl.script import is_dtype as is_dtype
 from tvms.dsl.script import parse_source as parse_source
 from tvms.dsl.script import plain_nodes as plain_nodes
+from tvms.dsl.script import pyfunc as pyfunc
 from tvms.dsl.script import refined_result as refined_result
 from tvms.dsl.script import relax_nodes as relax_nodes
 from tvms.dsl.script import struct_info as struct_info
@@ -28,6 +30,7 @@ from tvms.dsl.script import undecorated_prim_func as undecorated_prim_func
 from tvms.dsl.script import with_constants as with_constants
 from tvms.dsl.script import with_macros as with_macros
 from tvms.dsl.script import without_pragmas as without_pragmas
+from tvms.dsl.script import without_python_functions as without_python_functions
 from tvms.script import tir as tirx
 from tvms.script import host_expressions as host_expressions
 from tvms.script import ir as ir

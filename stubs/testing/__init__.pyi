@@ -61,6 +61,7 @@ from tvms.dsl.testing import requires_rpc as requires_rpc
 from tvms.dsl.testing import requires_tensorrt as requires_tensorrt
 from tvms.dsl.testing import requires_vulkan as requires_vulkan
 from tvms.dsl.testing import requires_x86 as requires_x86
+from tvms.dsl.testing import run_with_gpu_lock as run_with_gpu_lock
 from tvms.dsl.testing.scheduling import schedules as schedules
 from tvms.dsl.testing import skip_if_32bit as skip_if_32bit
 from tvms.dsl.testing import skip_if_wheel_test as skip_if_wheel_test

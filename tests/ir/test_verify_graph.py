@@ -76,6 +76,24 @@ I.ir_module Module:
 ]
 
 
+def test_sizes_that_follow_from_arguments() -> None:
+    text = """
+I.ir_module Module:
+    T.prim_func(private=True) f(a: T.handle, b: T.handle):
+        m, n = T.int64(), T.int64()
+        A = T.match_buffer(a, (m, n), "float32")
+        B = T.match_buffer(b, (m * n,), "float32")
+        T.evaluate(0)
+
+    R.function main(x: R.Tensor((4, 8), "float32")) -> R.Tensor((SIZE,), "float32"):
+        cls = Module
+        y = R.call_tir(cls.f, (x,), out_sinfo=R.Tensor((SIZE,), "float32"))
+        return y
+"""
+    messages = [[item.message for item in tvms.verify(tvms.parse(text.replace("SIZE", size)))] for size in ("32", "64")]
+    assert messages == [[], ["'f' needs 'B' to have size 32 in dimension 0, but it has size 64"]]
+
+
 def test_programs_that_keep_the_law_give_no_alarm() -> None:
     assert tvms.verify(tvms.parse(FINE)) == ()
 

@@ -16,6 +16,7 @@ from ...infer import call_result, dimensions_alone, infer_struct_info, join, rep
 from ...passes.dead_code import remove_unused_bindings, remove_unused_in
 from ...passes.rewrite_dataflow_reshape import is_reshape
 from ...purity import FORCE_PURE, is_pure_call
+from ...spelling import newer_names
 from ...variables import Variable, free_variables
 from ...visit import children, post_order, substitute, walk
 from .layouts import suggest_layout_transforms as suggest_layout_transforms
@@ -129,16 +130,19 @@ def struct_info_lca(lhs: StructInfo, rhs: StructInfo) -> StructInfo:
     return join(lhs, rhs)
 
 
+@newer_names(ty="sinfo")
 def tir_vars_in_struct_info(sinfo: StructInfo) -> list[tir.Var]:
     """Return the symbolic dimensions in a struct info, in order."""
     return list(dict.fromkeys(node for node in walk(sinfo) if isinstance(node, tir.Var)))
 
 
+@newer_names(ty="sinfo")
 def definable_tir_vars_in_struct_info(sinfo: StructInfo) -> list[tir.Var]:
     """Return the symbolic dimensions that are single variables in a struct info, so that a value defines them."""
     return list(dimensions_alone(sinfo))
 
 
+@newer_names(ty="sinfo")
 def erase_to_well_defined(
     sinfo: StructInfo,
     shape_var_map: Mapping[tir.Var, tir.PrimExpr] | None = None,
@@ -213,6 +217,7 @@ def _dimensions(var: relax.Var) -> Sequence[tir.Var]:
     return () if var.struct_info is None else dimensions_alone(var.struct_info)
 
 
+@newer_names(ty="sinfo")
 def collect_non_negative_expressions(sinfo: StructInfo) -> list[tir.PrimExpr]:
     """Return the expressions that are sizes of tensors or shapes in a struct info, in order, without constants."""
     found: list[tir.PrimExpr] = []
@@ -231,6 +236,7 @@ def _is_among(size: tir.PrimExpr, others: Sequence[tir.PrimExpr]) -> bool:
     return any(structural_equal(size, other) for other in others)
 
 
+@newer_names(ty="sinfo")
 def get_static_type(sinfo: StructInfo) -> StructInfo:
     """Return a struct info without sizes, values and devices, as TVM's types are: dtypes, ranks and fields are kept."""
     match sinfo:
@@ -249,6 +255,7 @@ def get_static_type(sinfo: StructInfo) -> StructInfo:
             return sinfo
 
 
+@newer_names(func_ty="func_sinfo")
 def derive_call_ret_struct_info(func_sinfo: relax.FuncStructInfo, call: relax.Call, ctx: object = None) -> StructInfo:
     """Return the struct info of a call of a function with struct info `func_sinfo`; the callee of `call` is ignored.
 

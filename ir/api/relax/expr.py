@@ -13,6 +13,7 @@ from ...diagnostics import ArgumentValueError, Diagnostic, TvmsError
 from ...infer import infer_struct_info
 from ...ops.inference import describe
 from ...passes.rewriter import refined_result
+from ...spelling import newer_names
 from ..constructor import constructor, node_constructor, plain_node
 from .struct_info import TensorStructInfo, as_struct_info
 
@@ -21,12 +22,14 @@ Binding = relax.VarBinding | relax.MatchCast
 
 
 @constructor(relax.Var)
+@newer_names(name="name_hint")
 def Var(name_hint: str, struct_info: StructInfo | None = None, ty: StructInfo | None = None) -> relax.Var:
     """A graph-level variable."""
     return relax.Var(name_hint, struct_info=_known(struct_info, ty))
 
 
 @constructor(relax.DataflowVar)
+@newer_names(name="name_hint")
 def DataflowVar(
     name_hint: str, struct_info: StructInfo | None = None, ty: StructInfo | None = None
 ) -> relax.DataflowVar:
@@ -88,6 +91,7 @@ def DataTypeImm(value: str) -> relax.DataTypeImm:
 
 
 @constructor(relax.ExternFunc)
+@newer_names(ty="struct_info")
 def ExternFunc(global_symbol: str, struct_info: StructInfo | None = None) -> relax.ExternFunc:
     """A function that is registered under `global_symbol` at run time; it accepts any arguments unless `struct_info` says more."""
     return cast("relax.ExternFunc", inferred(relax.ExternFunc(global_symbol, struct_info=_known(struct_info, None))))
@@ -122,7 +126,7 @@ def Call(
 
 BindingBlock = node_constructor(relax.BindingBlock)
 DataflowBlock = node_constructor(relax.DataflowBlock)
-MatchCast = node_constructor(relax.MatchCast)
+MatchCast = constructor(relax.MatchCast)(newer_names(ty="struct_info")(node_constructor(relax.MatchCast).make))
 SeqExpr = node_constructor(relax.SeqExpr)
 VarBinding = node_constructor(relax.VarBinding)
 
@@ -183,6 +187,7 @@ def make_shape(shape: Sequence[Any]) -> relax.ShapeExpr:
     return ShapeExpr(shape)
 
 
+@newer_names(ty="struct_info")
 def extern(name: str, struct_info: StructInfo | None = None) -> relax.ExternFunc:
     """The function that is registered as `name` at run time."""
     return ExternFunc(name, struct_info)

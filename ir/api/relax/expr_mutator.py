@@ -12,6 +12,7 @@ from ...building.block_builder import BlockBuilder
 from ...building.nested_bodies import unnested
 from ...building.values import graph_value
 from ...infer import infer_struct_info, join
+from ...spelling import newer_names
 from ...visit import walk
 from .expr_dispatch import METHODS, ExprFunctor
 
@@ -185,10 +186,12 @@ class PyExprMutator(ExprFunctor):
 
     # --- Replacements of variables ----------------------------------------------------------------------------
 
+    @newer_names(old_var="vid", new_var="var")
     def set_var_remap(self, vid: relax.Var, var: relax.Var) -> None:
         """Replace later uses of the variable `vid` with `var`."""
         self._remap[vid] = var
 
+    @newer_names(var="vid")
     def get_var_remap(self, vid: relax.Var) -> relax.Var:
         """Return the replacement of the variable `vid`."""
         return self._remap.get(vid, vid)
@@ -200,6 +203,10 @@ class PyExprMutator(ExprFunctor):
     def with_struct_info(self, var: relax.Var, struct_info: StructInfo) -> relax.Var:
         """Return `var`, or a variable like it with `struct_info` if that differs."""
         return var if var.struct_info == struct_info else replace(var, struct_info=struct_info)
+
+    def with_type(self, var: relax.Var, ty: StructInfo) -> relax.Var:
+        """Return `with_struct_info(var, ty)`, which has this name in TVM 0.27."""
+        return self.with_struct_info(var, ty)
 
 
 def _same(new: tuple[Any, ...], old: tuple[Any, ...]) -> bool:

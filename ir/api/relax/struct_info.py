@@ -11,6 +11,7 @@ from ...building.place import with_place
 from ...building.values import dimension, plain_nodes
 from ...diagnostics import error
 from ...ops.inference import tensor_info
+from ...spelling import newer_names
 from ..constructor import constructor
 
 
@@ -122,6 +123,7 @@ def TensorType(
 
 
 @constructor(relax.FuncStructInfo, opaque_func=_opaque_func)
+@newer_names(params="arg_types", ret="ret_type")
 def FuncType(arg_types: Sequence[StructInfo], ret_type: StructInfo, purity: bool = True) -> relax.FuncStructInfo:
     """A function type: the name of `FuncStructInfo` in TVM 0.27, with the parameters of TVM 0.21."""
     return FuncStructInfo(arg_types, ret_type, purity)

@@ -53,9 +53,9 @@ def LetStmt(var: tir.PrimExpr, value: te.Value, body: tir.Stmt) -> tir.LetStmt:
     return tir.LetStmt(*binding(var, value), plain_node(body))
 
 
-def is_buffer_var(obj: object) -> bool:
-    """Whether `obj` is a buffer, which is a variable in the newest TVM."""
-    return isinstance(obj, tir.Buffer)
+def is_buffer_var(value: object) -> bool:
+    """Whether `value` is a buffer, which is a variable in the newest TVM."""
+    return isinstance(value, tir.Buffer)
 
 
 @constructor(tir.BufferStore)

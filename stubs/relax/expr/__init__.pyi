@@ -25,4 +25,5 @@ from tvms.ir.relax import VarBinding as VarBinding
 from tvms.ir.api.relax.expr import extern as extern
 from tvms.ir.api.relax.expr import get_shape_of as get_shape_of
 from tvms.ir.api.relax.expr import make_shape as make_shape
+from tvms.ir.api.relax.expr import prim_value as prim_value
 from tvms.ir.api.relax.expr import te_tensor as te_tensor

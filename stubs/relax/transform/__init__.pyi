@@ -308,13 +308,14 @@ def LazyTransformParams(fget_item: builtins.str = 'get_item', fset_item: builtin
     `fset_item(*extra, index, value)` gets a result; if it is None, the results are returned. The variables `extra` become
     parameters. Dataflow blocks become plain blocks. Raises TvmsError E0906 if a tuple of weights is used as a whole.
     """
-def LegalizeOps(customize_legalize_map: collections.abc.Mapping[builtins.str, collections.abc.Callable[[tvms.ir.building.block_builder.BlockBuilder, tvms.ir.relax.Call], tvms.ir.base.RelaxExpr]] | None = None, enable_warning: builtins.bool = False) -> tvms.ir.passes.transform.Pass:
+def LegalizeOps(customize_legalize_map: collections.abc.Mapping[builtins.str, collections.abc.Callable[[tvms.ir.building.block_builder.BlockBuilder, tvms.ir.relax.Call], tvms.ir.base.RelaxExpr]] | None = None, enable_warning: builtins.bool = False, skip_ops: collections.abc.Sequence[builtins.str] | None = None) -> tvms.ir.passes.transform.Pass:
     """Replace every call of an operator that is defined by a tensor expression and has known shapes.
 
     Each becomes a `call_tir` of a private PrimFunc; equal PrimFuncs are shared. Other calls are kept. Where a call needs
     sizes to be equal that are not proven equal, `R.match_cast` checks them at run time. Functions in
     `customize_legalize_map`, by names of operators such as "relax.add", replace calls themselves, and so do those of
     `register_legalize`; what they return and emit is also legalized. `enable_warning` has no effect.
+    Calls of the operators in `skip_ops` are kept.
     """
 def LiftTransformParams(shared_transform: builtins.bool | collections.abc.Sequence[builtins.str] = False) -> tvms.ir.passes.transform.Pass:
     """Move computations of a function that depend only on its weights to a function `<name>_transform_params`.

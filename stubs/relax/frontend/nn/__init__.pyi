@@ -36,6 +36,7 @@ from tvms.ir.nn import TimestepEmbedding as TimestepEmbedding
 from tvms.ir.nn import Timesteps as Timesteps
 from tvms.ir.nn.operators import add as add
 from tvms.ir.nn import add_extern as add_extern
+from tvms.ir.nn.op import arange as arange
 from tvms.ir.nn.operators import argsort as argsort
 from tvms.ir.nn.op import astype as astype
 from tvms.ir.nn.operators import broadcast_to as broadcast_to
@@ -54,6 +55,7 @@ from tvms.ir.nn.operators import divide as divide
 from tvms.ir.nn.op import empty as empty
 from tvms.ir.nn.operators import equal as equal
 from tvms.ir.nn.operators import exp as exp
+from tvms.ir.nn.operators import floor as floor
 from tvms.ir.nn.op import full as full
 from tvms.ir.nn.op import gelu as gelu
 from tvms.ir.nn import get_default_dtype as get_default_dtype
@@ -65,6 +67,7 @@ from tvms.ir.nn.op import interpolate as interpolate
 from tvms.ir.nn.op import layer_norm as layer_norm
 from tvms.ir.nn.operators import less as less
 from tvms.ir.nn.operators import less_equal as less_equal
+from tvms.ir.nn.operators import log as log
 from tvms.ir.nn.operators import matmul as matmul
 from tvms.ir.nn.operators import max as max
 from tvms.ir.nn.operators import maximum as maximum

@@ -3,6 +3,7 @@
 from tvms.ir.nn.op import IntExpr as IntExpr
 from tvms.ir.nn.op import OutType as OutType
 from tvms.ir.nn.operators import add as add
+from tvms.ir.nn.op import arange as arange
 from tvms.ir.nn.operators import argsort as argsort
 from tvms.ir.nn.op import astype as astype
 from tvms.ir.nn.operators import broadcast_to as broadcast_to
@@ -22,6 +23,7 @@ from tvms.ir.nn.op import empty as empty
 from tvms.ir.nn.operators import equal as equal
 from tvms.ir.nn.operators import exp as exp
 from tvms.ir.nn.op import extern as extern
+from tvms.ir.nn.operators import floor as floor
 from tvms.ir.nn.op import full as full
 from tvms.ir.nn.op import gelu as gelu
 from tvms.ir.nn.op import get_timestep_embedding as get_timestep_embedding
@@ -32,6 +34,7 @@ from tvms.ir.nn.op import interpolate as interpolate
 from tvms.ir.nn.op import layer_norm as layer_norm
 from tvms.ir.nn.operators import less as less
 from tvms.ir.nn.operators import less_equal as less_equal
+from tvms.ir.nn.operators import log as log
 from tvms.ir.nn.operators import matmul as matmul
 from tvms.ir.nn.operators import max as max
 from tvms.ir.nn.operators import maximum as maximum

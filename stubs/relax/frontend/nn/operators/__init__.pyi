@@ -15,10 +15,12 @@ from tvms.ir.nn.operators import cumsum as cumsum
 from tvms.ir.nn.operators import divide as divide
 from tvms.ir.nn.operators import equal as equal
 from tvms.ir.nn.operators import exp as exp
+from tvms.ir.nn.operators import floor as floor
 from tvms.ir.nn.operators import greater as greater
 from tvms.ir.nn.operators import greater_equal as greater_equal
 from tvms.ir.nn.operators import less as less
 from tvms.ir.nn.operators import less_equal as less_equal
+from tvms.ir.nn.operators import log as log
 from tvms.ir.nn.operators import matmul as matmul
 from tvms.ir.nn.operators import max as max
 from tvms.ir.nn.operators import maximum as maximum
