@@ -198,7 +198,7 @@ def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
 
 
 _MARK = "is_function_in_python"
-"""An attribute of functions in Python inside a class that becomes a module; they are no part of its text."""
+"""An attribute of functions in Python inside a class that becomes a module; they do not belong to its text."""
 
 
 def pyfunc(func: Callable[..., Any]) -> Callable[..., Any]:
