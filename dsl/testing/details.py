@@ -153,11 +153,20 @@ def _commented(choose: Choices, node: Commented) -> Node | None:
     return replace(node, trivia=Trivia(some(2), after, some(2) if has_body else ()))
 
 
+def _shaped(choose: Choices, node: relax.Function) -> Node:
+    """Add a shape and a tensor of this shape to the parameters."""
+    rank = choose.number(1, 3)
+    shape = relax.Var("shape_of_x", struct_info=relax.ShapeStructInfo(None, rank))
+    info = relax.TensorStructInfo(shape, choose.pick(("float32", "void")), rank)
+    x = relax.Var("x_of_shape", struct_info=info)
+    return replace(node, params=(*node.params, shape, x))
+
+
 _ANNOTATED = (tir.For, tir.Block, tir.Allocate, tir.AllocateConst)
 DETAILS: dict[type[Node], Sequence[Detail]] = {
     **dict.fromkeys(_ANNOTATED, (_noted("annotations"),)),
     tir.PrimFunc: (_noted("attrs"),),
-    relax.Function: (_noted("attrs"),),
+    relax.Function: (_noted("attrs"), _shaped),
     tir.Buffer: (
         _separated, _shifted, _set("data_alignment", 128, 16, 4), _set("offset_factor", 8, 2),
         _set("buffer_type", tir.BufferType.AUTO_BROADCAST),

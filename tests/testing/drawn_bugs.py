@@ -62,7 +62,7 @@ DRAWN = (
            "origins.extend([node] * len(spread))", "origins.append(node)"),
     Mutant("a tensor whose shape is a variable has no rank", "roundtrip", "dsl/builder/relax_annotations.py",
            "        ndim = value.struct_info.ndim\n    device", "        pass\n    device"),
-    Mutant("a block does not access the regions that it matches", "roundtrip", "dsl/builder/tir_frames.py",
+    Mutant("a block does not access the regions that it matches", "bounds", "dsl/builder/tir_frames.py",
            "            buffers += [match.buffer for match in block.match_buffers]\n", ""),
     # --- Lowering
     Mutant("the steps of a pipeline do not count from the start of its loop", "codegen", "codegen/lower/pipeline.py",

@@ -1,12 +1,14 @@
 """A valid program accesses only what it declares, and an index that was moved out of its buffer is always reported.
 
-Each example runs twice. Unchanged, every access must be inside its buffer and inside a region that its blocks declare.
+Each example runs twice. Unchanged, every access must be inside its buffer and inside a region that its blocks declare; in some
+examples, the regions of blocks are left out of the text, so that the parser derives them.
 Parsed from its text with one index of an executed access moved out of its buffer, the fault must name the line and the
 indices of that access. If the index does not depend on data, the verifier must report it before the run.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -21,7 +23,7 @@ from ....ir.interp.frame import Access
 from ....ir.verify import verify
 from ....ir.visit import substitute, walk
 from ...load import parse_source
-from ..choices import drawn
+from ..choices import Choices, drawn
 from ..constructs import LOOP_LEVEL
 from ..data import copies, random_inputs
 from ..oracle import Execute, as_module
@@ -29,6 +31,8 @@ from ..prim_funcs import prim_funcs
 from ..smaller import loop_entry, programs_in
 from .law import Law, module_constructs
 
+_REGIONS = re.compile(r"^ *T\.(?:reads|writes)\(.*\n", re.MULTILINE)
+"""Lines that declare regions."""
 VALID, CAUGHT, PROVEN = "valid without an alarm", "faults caught in the run", "faults caught by the verifier"
 
 
@@ -39,7 +43,15 @@ class Example(Struct):
     seed: int
     place: int
     """Number that chooses the executed access to move, the dimension, and the side."""
+    derives: bool = False
+    """Whether the regions of blocks are left out of the text."""
     outcome: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The text that is parsed."""
+        text = self.module.script()
+        return _REGIONS.sub("", text) if self.derives else text
 
 
 def examples(file: Source | None) -> st.SearchStrategy[Example]:
@@ -51,13 +63,17 @@ def examples(file: Source | None) -> st.SearchStrategy[Example]:
 
 def examples_of(modules: st.SearchStrategy[IRModule]) -> st.SearchStrategy[Example]:
     """Return examples whose modules come from a strategy."""
-    return drawn(lambda choose: Example(choose.draw(modules), choose.number(0, 99), choose.number(0, 999)))
+
+    def example(choose: Choices) -> Example:
+        return Example(choose.draw(modules), choose.number(0, 99), choose.number(0, 999), choose.rarely(3))
+
+    return drawn(example)
 
 
 def _check(example: Example, execute: Execute) -> None:
     from ....ir.interp import Trap, run
 
-    module = parse_source(Source("example.tvms", example.module.script()))
+    module = parse_source(Source("example.tvms", example.text))
     found = [diagnostic for diagnostic in verify(module) if diagnostic.severity == "error"]
     assert not found, f"a false alarm: {found[0].code} {found[0].message}"
     name, inputs = name_and_inputs(module, example.seed)
@@ -143,6 +159,6 @@ def _constructs(example: Example) -> Iterable[str]:
 
 
 LAW = Law(
-    examples, _check, show=lambda example: str(example.module), read=lambda source: Example(parse_source(source), 0, 0),
+    examples, _check, show=lambda example: example.text, read=lambda source: Example(parse_source(source), 0, 0),
     constructs=_constructs, expected=LOOP_LEVEL, counted=(VALID, CAUGHT, PROVEN),
 )  # fmt: skip

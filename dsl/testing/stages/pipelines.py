@@ -25,7 +25,8 @@ def pipelined(kernel: Kernel, last: bool) -> tir.Stmt:
     places = [*(["reused"] if kernel.allows("opaque axis") else []), "row", *(["own"] if may_nest else [])]
     memory = kernel.choose.pick(places)
     is_update = kernel.allows("opaque axis", "in place") and not kernel.choose.rarely(3)
-    rows = kernel.const(0) if kernel.wants("extent 0", 12) else kernel.extent()
+    notes = _notes(kernel, count)
+    rows = _rows(kernel, max(notes[STAGE]))
     start = kernel.choose.number(1, 3) if kernel.wants("late loop", 2) else 0
     loop = tir.Var(kernel.index, kernel.choose.fresh("i"))
     index = make.sub(loop, start) if start else loop
@@ -39,7 +40,14 @@ def pipelined(kernel: Kernel, last: bool) -> tir.Stmt:
         kernel.met("shared loop")
     if size_of(rows) != 0:
         kernel.readable += parts.targets
-    return tir.For(loop, kernel.const(start), rows, tir.ForKind.SERIAL, body, annotations=_notes(kernel, count))
+    return tir.For(loop, kernel.const(start), rows, tir.ForKind.SERIAL, body, annotations={**notes})
+
+
+def _rows(kernel: Kernel, depth: int) -> tir.PrimExpr:
+    """Return the number of iterations. It is often too small to fill the pipeline, whose last stage is `depth`."""
+    if kernel.wants("extent 0", 12):
+        return kernel.const(0)
+    return kernel.const(kernel.number(1, depth)) if depth and kernel.choose.rarely(3) else kernel.extent()
 
 
 class _Parts:
@@ -65,7 +73,7 @@ class _Parts:
         self.row = self.row if self.where == "own" else self._row()
         value, place = self._value(columns), indices_of(columns)
         known, outer = tuple(self.memory), () if self.where == "own" else (index,)
-        if is_end or (self.memory and kernel.choose.rarely(3)):
+        if is_end or (self.memory and kernel.choose.rarely(2 if self.is_update else 3)):
             shape = tuple(self.columns) if self.is_update else (self.rows, *self.columns)
             target = kernel.parameter("Y", self.dtype, shape)
             self.targets.append(target)
@@ -107,7 +115,7 @@ class _Parts:
         return found
 
 
-def _notes(kernel: Kernel, count: int) -> dict[str, object]:
+def _notes(kernel: Kernel, count: int) -> dict[str, list[int]]:
     """Return annotations for `count` parts, each of which reads what the previous one writes: stages ascend, and parts of one
     stage are in order.
     """
@@ -121,5 +129,5 @@ def _notes(kernel: Kernel, count: int) -> dict[str, object]:
         places = [place for place in range(count) if stages[place] == stage]
         for place, order in zip(places, sorted([orders[place] for place in places]), strict=True):
             orders[place] = order
-    notes: dict[str, object] = {STAGE: stages, ORDER: orders}
+    notes = {STAGE: stages, ORDER: orders}
     return notes | {ASYNC: [kernel.choose.pick(stages)]} if kernel.choose.rarely(4) else notes
