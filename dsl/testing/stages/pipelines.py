@@ -47,7 +47,7 @@ def _rows(kernel: Kernel, depth: int) -> tir.PrimExpr:
     """Return the number of iterations. It is often too small to fill the pipeline, whose last stage is `depth`."""
     if kernel.wants("extent 0", 12):
         return kernel.const(0)
-    return kernel.const(kernel.number(1, depth)) if depth and kernel.choose.rarely(3) else kernel.extent()
+    return kernel.const(kernel.number(1, depth - 1)) if depth > 1 and kernel.choose.rarely(2) else kernel.extent()
 
 
 class _Parts:
