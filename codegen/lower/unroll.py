@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec.structs import replace
 
 from ...ir import make, tir
-from ...ir.base import Op
+from ...ir.base import Node, Op
 from ...ir.intern import has_effects, may_fault
 from ...ir.jumps import has_jump
 from ...ir.variables import defined_variables
 from ...ir.visit import distinct
-from .rewriter import Rewriter, copy_of, sequence
+from .rewriter import Rewriter, Rule, copy_of, sequence
 
 LIMIT = 64
 """Maximum number of iterations of an unrolled loop; LLVM may unroll longer ones."""
@@ -31,14 +33,12 @@ def unroll_up_to(func: tir.PrimFunc, limit: int) -> tir.PrimFunc:
 
 class _Unroller(Rewriter):
     def __init__(self, limit: int) -> None:
-        folds = {
+        folds: dict[type[Node], Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]] = {
             tir.Add: make.add, tir.Mul: make.mul, tir.EQ: make.equal, tir.NE: make.not_equal, tir.LT: make.less,
             tir.LE: make.less_equal, tir.GT: make.greater, tir.GE: make.greater_equal,
         }  # fmt: skip
-        super().__init__(
-            {tir.For: self._for, tir.Call: self._call, tir.Select: self._select}
-            | {kind: self.folded(fold) for kind, fold in folds.items()}
-        )
+        rules: dict[type[Node], Rule] = {tir.For: self._for, tir.Call: self._call, tir.Select: self._select}
+        super().__init__(rules | {kind: self.folded(fold) for kind, fold in folds.items()})
         self._copies, self._limit = 1, limit
 
     def _for(self, stmt: tir.For) -> tir.Stmt:
