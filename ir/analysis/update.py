@@ -143,17 +143,13 @@ class Update:
         self._run(self.body, values)
         return tuple([values[key] for key in self.elements])
 
-    def start(self, init: tir.Stmt | None) -> tuple[Number, ...] | None:
-        """Return the initial values of the elements that `init` stores; None unless they are finite constants."""
-        parts = init.seq if isinstance(init, tir.SeqStmt) else (init,)
-        found: dict[Key, Number] = {}
-        for part in parts:
-            if not isinstance(part, tir.BufferStore) or not isinstance(part.value, tir.IntImm | tir.FloatImm):
-                return None
-            if abs(part.value.value) == float("inf") or part.value.value != part.value.value:
-                return None
-            found[_key(_element(part))] = Fraction(part.value.value) if is_float(part.value.dtype) else part.value.value
-        return tuple([found[key] for key in self.elements]) if found.keys() >= self.elements.keys() else None
+    def start(self, init: tir.Stmt | None) -> Update | None:
+        """Return the update that `init` makes of the elements; None unless it stores each of them and reads none."""
+        nodes = [] if init is None else list(walk(init))
+        if any(isinstance(node, tir.BufferLoad) and node.buffer.data in self._memory for node in nodes):
+            return None
+        found = None if init is None or any(isinstance(node, tir.IfThenElse) for node in nodes) else Update.of(init)
+        return found if found is not None and found.elements.keys() >= self.elements.keys() else None
 
     def _run(self, stmt: tir.Stmt, values: dict[Key, Number]) -> None:
         match stmt:

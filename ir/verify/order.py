@@ -61,12 +61,13 @@ class _Steps:
     """Random sequences of steps of a reduction."""
 
     def __init__(self, update: Update, block: tir.Block, axes: list[tir.IterVar]) -> None:
-        self.update, self.start = update, update.start(block.init)
+        self.update, self._init = update, update.start(block.init)
         self.domains = {key_of(axis.var): axis.dom for axis in block.iter_vars}
         reduced = {axis.var for axis in axes}
-        self.moving = [
-            key for key, operand in update.operands.items() if any(part in reduced for part in walk(operand))
-        ]
+        if self._init is not None and any(_reads(operand, reduced) for operand in self._init.operands.values()):
+            self._init = None
+        self._operands = {**update.operands, **(self._init.operands if self._init is not None else {})}
+        self.moving = [key for key, operand in self._operands.items() if _reads(operand, reduced)]
         self._own = [key_of(axis.var) for axis in axes]
         sizes = [axis.dom.extent.value for axis in axes if axis.dom and isinstance(axis.dom.extent, tir.IntImm)]
         self._are_many = len(sizes) < len(axes) or prod(sizes) > 2
@@ -78,18 +79,26 @@ class _Steps:
         dtypes = [store.value.dtype for store in self.update.elements.values()]
         for number in range(_SAMPLES // 2):
             self._taken = set() if are_distinct else None
-            same = {key: self._operand(key) for key in self.update.operands if key not in self.moving}
+            same = {key: self._operand(key) for key in self._operands if key not in self.moving}
             before, one, two = ({**same, **{key: self._operand(key) for key in self.moving}} for _ in range(3))
             if not are_distinct and number % 2:  # steps that differ only in their axes
                 two.update({key: value for key, value in one.items() if key not in self._own})
             if self._is_same(one, two):
                 continue
-            if self.start is None:
+            start = self._start(same)
+            if start is None:
                 yield tuple([self._sample(dtype) for dtype in dtypes]), one, two
             elif number % 4 != 3 and self._are_many and not (self._is_same(before, one) or self._is_same(before, two)):
-                yield self.update(self.start, before), one, two
+                yield self.update(start, before), one, two
             else:
-                yield self.start, one, two
+                yield start, one, two
+
+    def _start(self, same: dict[Key, Number]) -> tuple[Number, ...] | None:
+        """Return the initial values of the elements; None if they are not known."""
+        if self._init is None:
+            return None
+        values = dict(zip(self._init.elements, self._init([0] * len(self._init.elements), same), strict=True))
+        return tuple([values[key] for key in self.update.elements])
 
     def _is_same(self, one: dict[Key, Number], two: dict[Key, Number]) -> bool:
         """Whether two steps have the same values of all reduction axes."""
@@ -97,7 +106,7 @@ class _Steps:
 
     def _operand(self, key: Key) -> Number:
         if key not in self.domains:
-            return self._sample(self.update.operands[key].dtype)
+            return self._sample(self._operands[key].dtype)
         match self.domains[key]:
             case tir.Range(min=tir.IntImm(value=least), extent=tir.IntImm(value=extent)) if extent > 0:
                 return least + self._numbers.randrange(min(extent, _NEAR))
@@ -129,6 +138,10 @@ class _Steps:
         first, second = [" and ".join(str(step[key]) for key in self.moving) for step in (one, two)]
         results = [_shown(result) for result in (start, forth, back)]
         return f"from {results[0]}, the steps {first}, then {second} give {results[1]}, in reverse order {results[2]}"
+
+
+def _reads(operand: tir.PrimExpr, variables: set[tir.Var]) -> bool:
+    return any(part in variables for part in walk(operand))
 
 
 def _shown(values: tuple[Number, ...]) -> str:

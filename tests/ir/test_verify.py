@@ -277,6 +277,33 @@ T.prim_func f(A: T.Buffer((8, 8), "{dtype}"), B: T.Buffer((8,), "{dtype}")):
     assert verify(parse(text), "races") == ()
 
 
+@pytest.mark.parametrize(
+    ("start", "update", "depends"),
+    [
+        ("0", "{old} * ({old} + A[vi, vk])", False),  # stays 0
+        ("1", "{old} * ({old} + A[vi, vk])", True),
+        ("T.if_then_else(vi < 3, 0, 2)", "{old} * ({old} + A[vi, vk])", True),
+        ("T.if_then_else(vi < 3, 0, 2)", "T.if_then_else(vi < 3, {old} * ({old} + A[vi, vk]), 2)", False),
+        ("T.if_then_else(vi < 4, 0, 2)", "T.if_then_else(vi < 3, {old} * ({old} + A[vi, vk]), 2)", False),
+        ("T.if_then_else(vi < 2, 0, 2)", "T.if_then_else(vi < 3, {old} * ({old} + A[vi, vk]), 2)", True),
+        ("B[vi]", "{old} * ({old} + A[vi, vk])", True),
+        ("B[vi] - B[vi]", "{old} * ({old} + A[vi, vk])", False),
+        ("B[vi]", "T.if_then_else({old} == B[vi], {old}, A[vi, vk])", False),  # stays the first value
+    ],
+)
+def test_reductions_start_from_what_their_init_stores(start: str, update: str, depends: bool) -> None:
+    text = f"""\
+T.prim_func f(A: T.Buffer((8, 8), "int32"), B: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")):
+    for i, k in T.grid(8, 8):
+        with T.block("steps"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = {start}
+            C[vi] = {update.format(old="C[vi]")}
+"""
+    assert [found.code for found in verify(parse(text), "races")] == ["E0423"] * depends
+
+
 _GUARDED = [
     ("C[5] > T.float32(0)", "C[i] = A[i]", True),
     ("not C[5] > T.float32(0)", "C[i] = A[i]", True),
