@@ -25,7 +25,7 @@ MOST_BYTES = 2**63 - 1
 
 
 def compile_view(buffer: tir.Buffer) -> Callable[[Frame], View]:
-    """Return a function that creates the view of `buffer` on the memory of its data variable.
+    """Return a function that creates the view of `buffer` on the memory of its data variable; the frame keeps those of constant shape.
 
     E0704 if its number of strides differs from its rank; E0712 if its dtype cannot be stored.
     """
@@ -42,22 +42,16 @@ def compile_view(buffer: tir.Buffer) -> Callable[[Frame], View]:
         return View(memory_of(data(frame), buffer), buffer.dtype, shape(frame), strides(frame), offset(frame))
 
     fields = (*buffer.shape, *buffer.strides, buffer.elem_offset)
-    return _kept(view, data) if all(field is None or isinstance(field, tir.IntImm) for field in fields) else view
+    if not all(field is None or isinstance(field, tir.IntImm) for field in fields):
+        return view
 
+    def kept(frame: Frame) -> View:
+        pointer, known = data(frame), frame.views.get(buffer)
+        if known is None or known[0] is not pointer:
+            known = frame.views[buffer] = pointer, view(frame)
+        return known[1]
 
-def _kept(view: Callable[[Frame], View], data: Expression) -> Callable[[Frame], View]:
-    """Return `view`, whose shape is constant, keeping its last result for the next access through the same pointer."""
-    last: Pointer | None = None
-    kept: View | None = None
-
-    def find(frame: Frame) -> View:
-        nonlocal last, kept
-        pointer = data(frame)
-        if kept is None or pointer is not last:
-            last, kept = pointer, view(frame)
-        return kept
-
-    return find
+    return kept
 
 
 def memory_of(value: Value, node: Node) -> Pointer:

@@ -135,6 +135,7 @@ class Frame(dict[Any, Any]):
 
     `shared` holds the shared memory of a thread block, by the statement that allocates it, and the values that its threads
     exchange; `thread` holds, by thread tag, the variable of each thread axis, this thread's index, and the number of threads.
+    `views` holds the last view of each buffer of constant shape, with its pointer.
     """
 
     def __init__(self, world: World) -> None:
@@ -142,6 +143,7 @@ class Frame(dict[Any, Any]):
         self.world = world
         self.shared: dict[Any, Any] = {}
         self.thread: dict[str, tuple[Node, int, int]] = {}
+        self.views: dict[tir.Buffer, tuple[Any, View]] = {}
 
     def __missing__(self, key: Any) -> Any:
         name = key.name_hint if isinstance(key, relax.Var) else key.name
