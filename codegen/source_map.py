@@ -120,7 +120,9 @@ def _assembly_lines(text: str) -> Iterator[tuple[str, int | None]]:
     lines = text.split("\n")
     if _SECTION in text:
         del lines[next(place for place, line in enumerate(lines) if line.startswith(_SECTION)) :]
-        lines = [*lines[: len(lines) - 1 if lines[-1:] == [""] else len(lines)], ""]
+        if lines[-1] == "" and "}" in lines:  # behind functions; without any, the text ends in empty lines
+            lines.pop()
+        lines.append("")
     for line in lines:
         found = _LOCATION.match(line)
         if found:

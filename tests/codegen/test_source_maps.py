@@ -120,6 +120,13 @@ def test_lines_change_no_text(module: IRModule, stage: tuple[str, str]) -> None:
     assert_within(module, with_lines)
 
 
+def test_a_module_without_kernels() -> None:
+    module = tvms.parse('R.function main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):\n    return x\n')
+    found = mapped(module, "ptx", "cuda -arch=sm_80", Settings())
+    assert found == Mapped(OUTPUTS["ptx"].make(module, "cuda -arch=sm_80", Settings()), ())
+    assert found.text.endswith(".address_size 64\n\n\n")
+
+
 @pytest.mark.parametrize("sample", sorted(SAMPLES.glob("0*.tvms")), ids=lambda path: path.stem)
 @pytest.mark.parametrize("stage", STAGES, ids=lambda stage: f"{stage[0]}-{stage[1][:4]}")
 def test_samples(sample: Path, stage: tuple[str, str]) -> None:
