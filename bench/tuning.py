@@ -162,8 +162,8 @@ def row_of(name: str, plan: Plan, peer: Peer | None) -> dict[str, Any]:
         row |= {"failed builds": other["builds failed"], "peer ran": other["ran"]}
     rounds = compared(task, state, peer if found else None, plan.threads)
     default, best, *rest = [statistics.median(column) * 1e3 for column in zip(*rounds, strict=True)]
-    row |= {"default": default, "best": best, "kept": state.chosen is None}
-    row["gain"] = statistics.median(times[0] / times[1] for times in rounds)
+    gain = statistics.median(times[0] / times[1] for times in rounds) if state.chosen is not None else None
+    row |= {"default": default, "best": best, "gain": gain}
     if rest:
         row |= {"peer best": rest[0], "ahead": statistics.median(times[2] / times[1] for times in rounds)}
     return row
@@ -174,7 +174,7 @@ def shown(row: dict[str, Any]) -> str:
     cells = [
         row["name"],
         *(f"{row[key]:.3g}" for key in ("default", "best")),
-        "kept" if row["kept"] else f"{row['gain']:.3g}",
+        "kept" if row["gain"] is None else f"{row['gain']:.3g}",
         f"{row['rate']:.0f}",
         row["outcomes"] or row["stopped"],
     ]
