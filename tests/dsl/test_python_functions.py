@@ -158,7 +158,7 @@ def test_unknown_names_and_sizes():
     with pytest.raises(ValueError, match="E0704") as unknown:
         module.call_tir("incremented", [np.ones((2, 2), np.float32)], type_of_result)
     assert str(unknown.value) == (
-        "error[E0704]: the sizes of the result (n) are unknown: no argument has 1 dimensions\n"
+        "error[E0704]: the sizes of the result (n) are unknown: no argument has 1 dimension\n"
         "  = help: give the sizes of the result as numbers, or an argument with as many dimensions"
     )
     with pytest.raises(AttributeError):

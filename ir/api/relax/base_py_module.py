@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from ... import hooks, relax, tir
 from ...base import IRModule
-from ...diagnostics import error
+from ...diagnostics import count, error
 from ...functions import find_function
 
 PythonFunction = Callable[..., Any]
@@ -155,11 +155,8 @@ class BasePyModule:
                 return [int(given[at]) if extent is None else extent for at, extent in enumerate(known)]
         shown = ", ".join(map(str, shape))
         help = "give the sizes of the result as numbers, or an argument with as many dimensions"
-        raise error(
-            "E0704",
-            f"the sizes of the result ({shown}) are unknown: no argument has {len(known)} dimensions",
-            help=help,
-        )
+        rank = count(len(known), "dimension")
+        raise error("E0704", f"the sizes of the result ({shown}) are unknown: no argument has {rank}", help=help)
 
     def _convert_pytorch_to_tvm(self, tensors: Any) -> Any:
         """Return tensors of torch and other arrays as arrays on the same memory; other values as they are."""
