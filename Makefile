@@ -24,7 +24,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP_FLAGS := --disable-pip-version-check --quiet
 PYTEST_FLAGS := -n auto
-# without compiled files, each of the many processes that tests start would take three times as long to start
+# Without .pyc files, each process that the tests start takes three times as long to start.
 unexport PYTHONDONTWRITEBYTECODE
 TVMS_FUZZ ?= 100
 TVMS_SEED ?= $(shell date +%s)

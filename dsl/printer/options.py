@@ -43,8 +43,8 @@ _FIXED: dict[str, Any] = {
 
 
 def read_options(given: dict[str, Any]) -> Options:
-    """Return options given by TVM's names. `show_meta` and `extra_config` have no effect: tensors are kept beside the
-    text (`tvms.save`), and other options are those of `Options`.
+    """Return the options for arguments with TVM's names. `show_meta` and `extra_config` are accepted and ignored: tensors are
+    stored beside the text (`tvms.save`), and `Options` has all settings of the printer.
 
     Raise TypeError for an unknown option, ValueError for an unsupported value.
     """

@@ -215,7 +215,7 @@ class _Place(Struct, frozen=True):
 
 
 _TURNS = 92
-"""Number of turns, of 100 examples, after which those of the next batch begin. Laws that take turns take more."""
+"""Number of turns that a batch of 100 examples takes at least: those of the next batch begin there, so that none is left out."""
 
 
 def _given(
