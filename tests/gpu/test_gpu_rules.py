@@ -331,6 +331,30 @@ T.prim_func main(A: T.Buffer((4, 256), "float32"), B: T.Buffer((4,256), "float32
     np.testing.assert_allclose(b, np.exp(a) / np.exp(a).sum(1, keepdims=True), rtol=1e-5)
 
 
+MEMORY_OF_A_LOOP = {
+    "declared": """m = T.decl_buffer((4,), "int32")""",
+    "allocated": """p = T.allocate([4], "int32", "global")
+        m = T.decl_buffer((4,), "int32", data=p)""",
+    "of a block": """m = T.alloc_buffer((4,), "int32")""",
+}
+
+
+@pytest.mark.parametrize("with_view", [False, True])
+@pytest.mark.parametrize("name", MEMORY_OF_A_LOOP)
+def test_memory_that_a_loop_of_one_thread_allocates_is_local(name: str, with_view: bool) -> None:
+    view = 'v = T.decl_buffer((2, 2), "int32", data=m.data)' if with_view else ""
+    first = "v[1, 0]" if with_view else "m[2]"
+    body = f"{MEMORY_OF_A_LOOP[name]}\n        {view}\n        {first} = D[i]\n        D[i + 1] = m[2] + 1"
+    if name == "of a block":
+        head = "with T.block():\n            vi = T.axis.opaque(7, i)\n            T.reads(D[vi])\n            T.writes(D[vi + 1])\n"
+        body = head + "            " + body.replace("[i", "[vi").replace("\n", "\n    ")
+    module = tvms.parse(f'T.prim_func main(D: T.Buffer((8,), "int32")):\n    for i in range(7):\n        {body}\n')
+    executable = tvms.compile(module, target="cuda -simulate=each", level=0)
+    executable["main"](found := np.full(8, 5, "int32"))
+    assert found.tolist() == list(range(5, 13))
+    assert executable.decisions["main"][-1].rule == "one thread"
+
+
 EMPTY = {
     "product": """T.prim_func main(A: T.Buffer((M, K), "float32"), W: T.Buffer((K, N), "float32"), C: T.Buffer((M, N), "float32")):
     for i, j, k in T.grid(M, N, K):

@@ -34,6 +34,7 @@ from ...rules.nest import Nest, block_of
 from ...rules.rows import rows_of
 from ...rules.site import APPLIES, Site, working_function
 from ...rules.strides import step_along
+from ..kernel import scope_of
 from .grid import BLOCK_X, X, bound, unravel
 
 _Part = TypeVar("_Part", tir.Stmt, tir.Block)
@@ -51,9 +52,14 @@ def alone(stmt: tir.Stmt) -> tir.Stmt:
 
 
 def _with_own_memory(stmt: tir.Stmt) -> tir.Stmt:
-    """Return `stmt` with the global buffers that its blocks allocate in local memory."""
-    inner = (buffer for node in walk(stmt) if isinstance(node, tir.Block) for buffer in node.alloc_buffers)
-    return in_scope(stmt, [buffer for buffer in inner if buffer.scope == "global"], "local")
+    """Return `stmt` with the global memory that it allocates in local memory."""
+    memory = list[tir.Var]()
+    for node in walk(stmt):
+        if isinstance(node, tir.Block):
+            memory += [buffer.data for buffer in node.alloc_buffers]
+        elif isinstance(node, tir.Allocate):
+            memory.append(node.buffer_var)
+    return in_scope(stmt, [data for data in memory if scope_of(data) == "global"], "local")
 
 
 def with_own_buffers(root: tir.Block) -> tir.Block:
@@ -82,13 +88,15 @@ def _allocating(stmt: tir.Stmt, buffers: Sequence[tir.Buffer]) -> tir.Stmt:
     return tir.BlockRealize((), TRUE, block)
 
 
-def in_scope(stmt: _Part, buffers: Sequence[tir.Buffer], scope: str) -> _Part:
-    """Return `stmt` with `buffers`, which it allocates, in another scope."""
+def in_scope(stmt: _Part, memory: Sequence[tir.Var], scope: str) -> _Part:
+    """Return `stmt` with `memory`, pointers that it allocates, in another scope."""
     moved: dict[Node, Node] = {}
-    for buffer in buffers:
-        kind = tir.PointerType(tir.PrimType(buffer.dtype), scope)
-        data = moved[buffer.data] = tir.Var("handle", buffer.data.name, kind)
-        moved[buffer] = replace(buffer, data=data, scope=scope)
+    for data in memory:
+        assert isinstance(data.type_annotation, tir.PointerType)
+        moved[data] = replace(data, type_annotation=replace(data.type_annotation, storage_scope=scope))
+    for node in walk(stmt) if moved else ():
+        if isinstance(node, tir.Buffer) and node.data in moved:
+            moved[node] = replace(node, data=moved[node.data], scope=scope)
     return substitute(stmt, moved)
 
 
@@ -144,7 +152,7 @@ def needs_own_memory(root: tir.Block) -> bool:
 def with_global_buffers(root: tir.Block) -> tir.Block:
     """Return `root` with its buffers in global memory or around the pipelines that use them."""
     return with_own_buffers(
-        in_scope(root, [buffer for buffer in root.alloc_buffers if buffer.scope != "global"], "global")
+        in_scope(root, [buffer.data for buffer in root.alloc_buffers if buffer.scope != "global"], "global")
     )
 
 
