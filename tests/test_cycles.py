@@ -68,6 +68,8 @@ def import_graph() -> Graph:
 
 def listed_imports(path: Path) -> Iterator[tuple[str, int]]:
     """Yield the modules of its folder that a file imports at once by a list of names; registries that load late are not seen."""
+    if "import_module" not in path.read_text(encoding="utf-8"):
+        return
     tree = tree_of(path)
     deferred = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     inner = {id(part) for function in deferred for part in ast.walk(function)}

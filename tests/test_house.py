@@ -71,7 +71,7 @@ def imports_in(path: Path) -> tuple[tuple[str, bool, int], ...]:
                 yield from ((alias.name, now, child.lineno) for alias in child.names)
             elif isinstance(child, ast.ImportFrom):
                 yield from ((name, now, child.lineno) for name in absolute(path, child))
-            else:
+            elif not isinstance(child, ast.expr):
                 yield from visit(child, now)
 
     return tuple(visit(tree_of(path), True))
