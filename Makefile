@@ -1,10 +1,10 @@
 # make run     install, and run a perceptron that is checked against the interpreter
-# make test    install with the test extras, and run all tests
+# make test    install with the test extras, and run the tests: all of them, but only a part of the cells of large matrices
 # make check   install with the dev extras, and run what reads the source: linter, formatter, types, house rules
 # make generate  write what is generated: the tables of the grammar, the reference and the picture in docs/, the grammar for editors
-# make fuzz    run the property-based tests for longer, on fresh examples, TVMS_FUZZ times as many, and the rows of the
-#              importer of PyTorch models, all of them on all calls; then check all laws of `tvms fuzz`, each on
-#              FUZZ_EXAMPLES programs
+# make fuzz    run all cells of the large matrices of `make test`, the property-based tests for longer, on fresh examples, TVMS_FUZZ
+#              times as many, and the rows of the importer of PyTorch models, all of them on all calls; then check all laws of
+#              `tvms fuzz`, each on FUZZ_EXAMPLES programs
 # make bench   measure
 # make pycuda  build and install pycuda, which launches kernels, with the toolkit in CUDA_HOME or that of nvcc
 # make gpu-test  on a machine with a GPU: build pycuda, or install cuda-bindings if that fails, where WHEELS names a folder with
@@ -72,6 +72,7 @@ generate: .venv/installed-dev
 	$(BIN)/python docs/architecture.py
 
 fuzz: .venv/installed-test
+	TVMS_FUZZ=1 $(BIN)/python -m pytest $(PYTEST_FLAGS) -m deep
 	TVMS_FUZZ=$(TVMS_FUZZ) $(BIN)/python -m pytest $(PYTEST_FLAGS) tests/fuzz --hypothesis-profile fuzz
 	TVMS_FUZZ=$(TVMS_FUZZ) TVMS_SEED=$(TVMS_SEED) $(BIN)/python -m pytest $(PYTEST_FLAGS) tests/importers/test_torch_rows.py
 	rm -rf build/fuzz && mkdir -p build/fuzz

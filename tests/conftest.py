@@ -1,10 +1,12 @@
 """What all tests share: seeded randomness that says its seed, and how long property-based tests run.
 
-`make test` runs the same examples each time, so that it fails only for a change; `make fuzz` runs fresh ones.
+`make test` runs the same examples each time, so that it fails only for a change; `make fuzz` runs fresh ones. Of a test marked
+`deep(share)`, `make test` runs one cell in `share`, and `make fuzz` all.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 from zlib import crc32
@@ -23,6 +25,29 @@ settings.load_profile("default")
 
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="tvms-state-")
 """The secret that signs machine code is the tests' own."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out cells of tests marked `deep`, always the same ones, unless TVMS_FUZZ is set or tests are named or chosen by `-k`."""
+    if "TVMS_FUZZ" in os.environ or config.option.keyword or any("::" in arg for arg in config.args):
+        return
+    matrices: dict[tuple[str, int], list[pytest.Item]] = {}
+    for item in items:
+        mark = item.get_closest_marker("deep")
+        if mark is not None:
+            matrices.setdefault((item.nodeid.partition("[")[0], mark.args[0]), []).append(item)
+    left_out = set[pytest.Item]()
+    for (_, share), cells in matrices.items():
+        cells.sort(key=lambda item: crc32(item.nodeid.encode()))
+        left_out.update(cells[-(-len(cells) // share) :])
+    config.hook.pytest_deselected(items=list(left_out))
+    items[:] = [item for item in items if item not in left_out]
+
+
+def pytest_collection_finish() -> None:
+    """Let the collector of garbage ignore the tests themselves, of which there are thousands."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

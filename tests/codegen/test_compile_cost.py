@@ -65,6 +65,7 @@ def _compile(module: IRModule) -> str:
     return build(prepare(module, target), target, Settings()).emitted.text
 
 
+@pytest.mark.deep(3)
 @pytest.mark.parametrize("name", TEXTS)
 def test_work_is_linear(name: str) -> None:
     check_growth(_compile, 32, lambda size: tvms.parse(TEXTS[name](size)))
@@ -99,11 +100,13 @@ def test_loops_around_hoisted_branches_are_not_copied_again_and_again() -> None:
     check_growth(_compile, 12, lambda size: tvms.parse(text(size)), lambda size: len(text(size)))
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize("name", GPU_TEXTS)
 def test_work_for_a_gpu_is_linear(name: str) -> None:
     check_growth(lambda module: lowered(module, "cuda"), 64, lambda size: tvms.parse(GPU_TEXTS[name](size)))
 
 
+@pytest.mark.deep(3)
 @pytest.mark.parametrize(("name", "size"), [("statements", 6000), ("loops", 600), ("product", 6000)])
 def test_no_function_is_huge(name: str, size: int) -> None:
     text = run_with_big_stack(lambda: _compile(tvms.parse(TEXTS[name](size))))

@@ -44,6 +44,7 @@ def loops(dtype: str, operators: tuple[str, ...], size: int = 21) -> str:
     return "\n".join(lines) + "\n"
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize("dtype", INTS + FLOATS)
 def test_operators_are_exact(agree: Callable[..., Any], numbers: Callable[..., Any], dtype: str) -> None:
     operators = COMMON + (OF_INTS if dtype in INTS else OF_FLOATS)
@@ -87,6 +88,7 @@ T.prim_func main(A: T.Buffer((100,), "float64"), C: T.Buffer((100,), "float16"))
         np.testing.assert_array_equal(c, values.astype("f2"))
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 def test_intrinsics_are_within_four_ulps(agree: Callable[..., Any], numbers: Callable[..., Any], dtype: str) -> None:
     a = numbers(21, dtype, positive=True)

@@ -216,6 +216,7 @@ R.function main(n: R.Tensor((), "int32")) -> R.Tensor((), "int32"):
 """
 
 
+@pytest.mark.deep(2)
 @pytest.mark.parametrize("is_compiled", [False, True], ids=["interpreted", "compiled"])
 def test_functions_call_themselves_deep(is_compiled: bool) -> None:
     module = tvms.parse(COUNT_DOWN)
@@ -228,6 +229,7 @@ def test_functions_call_themselves_deep(is_compiled: bool) -> None:
     assert (found.code, found.message) == ("E0716", "the calls of 'main' nest too deep")
 
 
+@pytest.mark.deep(2)
 @pytest.mark.parametrize(("is_compiled", "length"), [(False, 400), (True, 3000)], ids=["interpreted", "compiled"])
 def test_chains_of_functions(is_compiled: bool, length: int) -> None:
     lines = ["I.ir_module Module:"]

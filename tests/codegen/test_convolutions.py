@@ -67,23 +67,25 @@ def test_convolutions_of_any_kind(number: int) -> None:
     np.testing.assert_allclose(result, wanted, atol=1e-3)
 
 
-def test_convolutions_of_unknown_sizes() -> None:
+@pytest.mark.deep(4)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_convolutions_of_unknown_sizes(shape: tuple[int, ...]) -> None:
     """Rows of any length, also none, fill the tiles; the last chunk of columns is shorter."""
-    for images, inputs, outputs, _, _, window, stride, padding, dilation, groups in SHAPES:
-        x = f'("n", {inputs}, "h", "w")'
-        options = f"strides=({stride}, {stride}), padding=({padding}, {padding}), dilation=({dilation}, {dilation})"
-        shape = (outputs, inputs // groups, window, window)
-        executable = tvms.compile(tvms.parse(GRAPH.format(x=x, w=shape, options=f"{options}, groups={groups}")))
-        taken = {decision.rule for decisions in executable.decisions.values() for decision in decisions}
-        assert ("rows" if groups == inputs else "matmul" if window == 1 else "convolution") in taken
-        random = np.random.default_rng(window)
-        w = random.standard_normal(shape).astype("f4")
-        reach = dilation * (window - 1) + 1 - 2 * padding
-        for height, width in ((0, 5), (1, 1), (2, 67), (31, 3), (9, 16), (13, 40)):
-            size = (images, inputs, max(reach - 1, 0) + height, max(reach - 1, 0) + width)
-            x = random.standard_normal(size).astype("f4")
-            wanted = expected(x, w, stride, padding, dilation, groups)
-            np.testing.assert_allclose(executable["main"](x, w), wanted, atol=1e-3, err_msg=str((size, shape)))
+    images, inputs, outputs, _, _, window, stride, padding, dilation, groups = shape
+    x = f'("n", {inputs}, "h", "w")'
+    options = f"strides=({stride}, {stride}), padding=({padding}, {padding}), dilation=({dilation}, {dilation})"
+    weight = (outputs, inputs // groups, window, window)
+    executable = tvms.compile(tvms.parse(GRAPH.format(x=x, w=weight, options=f"{options}, groups={groups}")))
+    taken = {decision.rule for decisions in executable.decisions.values() for decision in decisions}
+    assert ("rows" if groups == inputs else "matmul" if window == 1 else "convolution") in taken
+    random = np.random.default_rng(window)
+    w = random.standard_normal(weight).astype("f4")
+    reach = dilation * (window - 1) + 1 - 2 * padding
+    for height, width in ((0, 5), (1, 1), (2, 67), (31, 3), (9, 16), (13, 40)):
+        size = (images, inputs, max(reach - 1, 0) + height, max(reach - 1, 0) + width)
+        x = random.standard_normal(size).astype("f4")
+        wanted = expected(x, w, stride, padding, dilation, groups)
+        np.testing.assert_allclose(executable["main"](x, w), wanted, atol=1e-3, err_msg=str((size, weight)))
 
 
 KINDS = {

@@ -54,6 +54,7 @@ SHAPES = [
 LAYOUTS = [("vi, vk", "vk, vj"), ("vk, vi", "vk, vj"), ("vi, vk", "vj, vk"), ("vk, vi", "vj, vk")]
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize("number", range(len(SHAPES)))
 def test_products_of_any_shape_and_layout(number: int) -> None:
     (m, n, k), (a, b) = SHAPES[number], LAYOUTS[number % 4]
@@ -301,6 +302,7 @@ T.prim_func main(A: T.Buffer(({n}, {m}), "float32"), I: T.Buffer(({n},), "int64"
 """
 
 
+@pytest.mark.deep(3)
 @pytest.mark.parametrize(("sign", "start"), [(">", "min_value"), ("<", "max_value")])
 @pytest.mark.parametrize(("n", "m"), [(3, 16), (5, 131), (300, 259)])
 def test_the_first_of_the_greatest_is_found_by_vectors(

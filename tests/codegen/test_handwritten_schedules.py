@@ -36,6 +36,7 @@ def compiled(module: Any, **options: Any) -> Any:
     return tvms.compile(module, **options)["main"]
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize("path", FOR_PROCESSORS, ids=lambda path: path.stem)
 def test_library_computes_what_it_schedules(path: Path) -> None:
     module = tvms.load(path)

@@ -173,6 +173,7 @@ T.prim_func main(A: T.Buffer((3, {extent}, {extent}), "{dtype}"), B: T.Buffer((3
 """
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize("name", ["max", "min"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 @pytest.mark.parametrize(("size", "step"), [(2, 2), (3, 1), (3, 2), (5, 1), (7, 1)])

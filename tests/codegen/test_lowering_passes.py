@@ -166,6 +166,7 @@ def arguments(module: Any) -> list[Array]:
     ]  # fmt: skip
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("is_scheduled", [False, True])
 def test_every_step_reads_back_and_computes_the_same(name: str, is_scheduled: bool) -> None:

@@ -21,6 +21,7 @@ MASKED = """
 """A load of the lanes from `low` to `high` if `c < 7`."""
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("processor", PROCESSORS)
 def test_lanes_that_are_off_are_not_loaded(processor: str, dtype: str) -> None:

@@ -48,6 +48,7 @@ def applied(module: IRModule, name: str, target: str) -> object:
     return replace(scheduled, attrs=function.attrs)
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize("target", ["llvm", "cuda"])
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
 def test_the_default_schedules_of_samples_replay(path: Path, target: str) -> None:
@@ -186,6 +187,7 @@ I.ir_module Module:
 """
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize("rows", [2, 4, 6, 8])
 @pytest.mark.parametrize("chunk", [8, 9, 18, 27, 80, 81])
 def test_chunks_of_any_size_have_all_tiles_of_rows(chunk: int, rows: int) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tvms
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tvms.codegen import Settings
@@ -108,6 +108,7 @@ def test_each_executed_statement_has_lines_in_every_stage(function: tir.PrimFunc
         assert not missing, f"{kind} has nothing for the lines {missing}\n{module.script()}\n{found.text}"
 
 
+@settings(max_examples=max(settings().max_examples // 4, 5))
 @given(modules(), st.sampled_from(STAGES))
 def test_lines_change_no_text(module: IRModule, stage: tuple[str, str]) -> None:
     module, (kind, target) = reread(module), stage
@@ -127,6 +128,7 @@ def test_a_module_without_kernels() -> None:
     assert found.text.endswith(".address_size 64\n\n\n")
 
 
+@pytest.mark.deep(5)
 @pytest.mark.parametrize("sample", sorted(SAMPLES.glob("0*.tvms")), ids=lambda path: path.stem)
 @pytest.mark.parametrize("stage", STAGES, ids=lambda stage: f"{stage[0]}-{stage[1][:4]}")
 def test_samples(sample: Path, stage: tuple[str, str]) -> None:

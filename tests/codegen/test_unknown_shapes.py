@@ -64,6 +64,7 @@ error[E0712]: R.inspect.tensor_shape_i fails on these values: tuple index out of
     )
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize("depth", [1, 40, 400])
 @pytest.mark.parametrize("kind", ["plain", "transposed", "epilogue", "batch"])
 def test_products_of_an_unknown_number_of_rows(kind: str, depth: int) -> None:

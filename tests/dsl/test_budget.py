@@ -66,6 +66,7 @@ def test_a_bomb_is_refused(text: str) -> None:
     )
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize("name", [name for name in BOMBS if name != "macros"])
 def test_a_bomb_takes_no_memory(name: str) -> None:
     tracemalloc.start()

@@ -24,6 +24,7 @@ DEEP = {
 }
 
 
+@pytest.mark.deep(5)
 @pytest.mark.parametrize("body", DEEP.values(), ids=DEEP)
 def test_ten_thousand_of_anything(body: str) -> None:
     module = parse(HEAD + body)
@@ -32,6 +33,7 @@ def test_ten_thousand_of_anything(body: str) -> None:
     assert format_text(printed).rstrip("\n") == printed
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -89,6 +91,7 @@ COMMANDS = (
 )  # fmt: skip
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_handle_deep_programs(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     depth = 2_000

@@ -54,6 +54,7 @@ def error(found: Any, expected: Any, factor: float) -> float:
     return float(np.abs(found.astype(np.float32) - expected).max() / (factor * step))
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize(
     ("sizes", "dtype", "factor", "order"),
     [
@@ -71,6 +72,7 @@ def test_simulation_and_numpy_agree(sizes: Sizes, dtype: str, factor: float, ord
     assert error(found, expected, factor) <= 1
 
 
+@pytest.mark.deep(5)
 @pytest.mark.parametrize(
     ("sizes", "offset", "order"),
     [
@@ -121,6 +123,7 @@ def test_interpreter_and_numpy_agree_without_races() -> None:
     assert not find_races(IRModule({"main": scheduled}), "main", [*args, np.zeros(expected.shape, NUMPY[dtype])])
 
 
+@pytest.mark.deep(6)
 @pytest.mark.parametrize(
     ("options", "arch", "is_one_kernel", "offset"),
     [
@@ -159,6 +162,7 @@ def test_masked_attention_keeps_its_weights(arch: str) -> None:
     np.testing.assert_allclose(found.astype(np.float32), expected, atol=2e-2)
 
 
+@pytest.mark.deep(6)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
 @pytest.mark.parametrize("width", [64, 128])
 @pytest.mark.parametrize("offset", [None, 0, -100])

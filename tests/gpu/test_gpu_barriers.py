@@ -131,6 +131,7 @@ WRITES = {
 }
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize("memory", ["C[bx, {}]", "S[{}]"])
 @pytest.mark.parametrize("write", WRITES)
 @pytest.mark.parametrize("read", READS)

@@ -147,6 +147,7 @@ def check(module: tvms.IRModule, name: str, call: Any, seed: int = 0) -> None:
         assert difference is None, difference
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("name", MODULES)
 def test_threads_in_any_order(name: str, order: str) -> None:

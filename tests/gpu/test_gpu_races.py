@@ -292,6 +292,7 @@ def test_a_race_is_reported_with_both_lines(name: str) -> None:
     assert set(expected.values()) in lines, [str(diagnostic) for diagnostic in found]
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize("name", [*CORRECT, *CORRECT_PROGRAMS, *patterns()])
 def test_what_waits_does_not_race(name: str) -> None:
     text = CORRECT_PROGRAMS[name] if name in CORRECT_PROGRAMS else program((CORRECT | patterns())[name])

@@ -59,6 +59,7 @@ def test_every_schedule_for_gpus_is_tested() -> None:
     assert found == SMALL.keys()
 
 
+@pytest.mark.deep(3)
 @pytest.mark.parametrize("name", SMALL)
 def test_threads_compute_what_loops_do_in_every_order(name: str) -> None:
     module = small(name)
@@ -82,6 +83,7 @@ def test_the_scheduled_program_means_the_same(name: str) -> None:
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.deep(3)
 @pytest.mark.skipif(find_ptxas() is None, reason="needs ptxas")
 @pytest.mark.parametrize("name", SMALL)
 def test_kernels_assemble_and_are_estimated_as_fast_as_the_default(name: str) -> None:

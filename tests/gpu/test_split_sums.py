@@ -47,6 +47,7 @@ def parts_of(module: IRModule, arch: str = "sm_80") -> int:
     return int(script.partition("factors=[")[2].partition(",")[0]) if "rfactor" in script else 1
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize(("m", "n"), [(32, 32), (40, 24)])
@@ -82,6 +83,7 @@ def test_the_sum_is_divided_if_that_pays_off(
     assert (parts_of(product(*shape, dtype, out)) > 1) == is_divided
 
 
+@pytest.mark.deep(4)
 @pytest.mark.skipif(find_ptxas() is None, reason="needs ptxas")
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
@@ -135,6 +137,7 @@ I.ir_module M:
 """)
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
 @pytest.mark.parametrize("operation", ["sum", "max", "min"])
 @pytest.mark.parametrize(("form", "m", "n"), [("whole", 480, 512), ("rows", 2, 98304), ("columns", 40, 49152)])

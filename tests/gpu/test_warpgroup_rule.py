@@ -45,6 +45,7 @@ def check(text: str, args: list[Any], expected: Any) -> None:
     assert np.array_equal(flat[-1].reshape(expected.shape), expected)
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize("size", SIZES[:2], ids=str)
 @pytest.mark.parametrize("layouts", ["nn", "nt", "tn", "tt"])
 def test_products(size: tuple[int, int, int], layouts: str) -> None:
@@ -53,6 +54,7 @@ def test_products(size: tuple[int, int, int], layouts: str) -> None:
     check(product(*size, dtype, layouts), args, expected)
 
 
+@pytest.mark.deep(2)
 @pytest.mark.parametrize("size", SIZES[2:], ids=str)
 def test_sizes_that_are_not_multiples(size: tuple[int, int, int]) -> None:
     args, expected = inputs(*size, "bfloat16", "nt")
@@ -102,6 +104,7 @@ I.ir_module Module:
     assert np.array_equal(found, a.astype(np.float32) @ b.astype(np.float32))
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize("layouts", ["nn", "nt", "tn", "tt"])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_large_products_assemble_without_spills(dtype: str, layouts: str) -> None:

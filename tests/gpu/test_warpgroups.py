@@ -44,6 +44,7 @@ def assembled(program: IRModule) -> str:
 # --- Layouts ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize("n", [8, 24, 64, 136, 256])
 @pytest.mark.parametrize("layouts", LAYOUTS, ids="-".join)
 def test_factors_lie_where_the_canonical_layouts_say(n: int, layouts: tuple[str, str]) -> None:
@@ -81,6 +82,7 @@ def arguments(dtype: str) -> list[Any]:
     return [array((128, 256), dtype, 1), array((256, 64), dtype, 2), np.zeros((128, 64), np.float32)]
 
 
+@pytest.mark.deep(2)
 @pytest.mark.parametrize("dtype", NUMPY)
 def test_two_warpgroups_share_stages(dtype: str) -> None:
     a, b, c = arguments(dtype)
@@ -125,6 +127,7 @@ PLANTED: dict[str, tuple[list[tuple[str, str]], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.deep(6)
 @pytest.mark.parametrize("name", PLANTED)
 def test_planted_mistakes_are_found(name: str) -> None:
     changes, message = PLANTED[name]

@@ -18,6 +18,7 @@ OF_NONE = {
 SETTINGS = ({}, {"schedule": False, "bounds": "check"}, {"target": "cuda -arch=sm_80 -simulate=ascending"})
 
 
+@pytest.mark.deep(5)
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("operator", OF_NONE)
 def test_operators_over_nothing_give_what_they_start_from(operator: str) -> None:

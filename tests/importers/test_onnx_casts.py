@@ -127,6 +127,7 @@ def _check(target: str, attributes: dict[str, Any], rng: np.random.Generator) ->
         assert not shown, f"{source} to {target} {attributes}: (value, result, expected) {shown}"
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize("target", DTYPES)
 def test_casts(target: str) -> None:
     _check(target, {}, generator())

@@ -82,6 +82,7 @@ def requantized(given: Any, sums: Any) -> Any:
     return np.clip(scaled, low, high).astype(given["y_zero_point"].dtype)
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize("image", ["int8", "uint8"])
 @pytest.mark.parametrize("kernel", ["int8", "uint8"])
 @pytest.mark.parametrize("operator", ["ConvInteger", "QLinearConv"])

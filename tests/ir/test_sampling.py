@@ -22,6 +22,7 @@ def image(random: np.random.Generator) -> np.ndarray:
     return x
 
 
+@pytest.mark.deep(3)
 @pytest.mark.parametrize("method", ["nearest", "bilinear", "bicubic"])
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 def test_positions(method: str, padding: str, random: np.random.Generator) -> None:
@@ -44,6 +45,7 @@ CALLS = [
 ]
 
 
+@pytest.mark.deep(3)
 @pytest.mark.parametrize("call", CALLS)
 def test_regions(call: str, random: np.random.Generator) -> None:
     rois = random.choice(SPECIAL, (40, 5))

@@ -45,6 +45,7 @@ def _input(name: str, shape: list[int]) -> np.ndarray:
     return random.choice([-1, 1, 2, 3], shape).astype("int32")
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize("is_exclusive", [False, True])
 @pytest.mark.parametrize("name", ["cumsum", "cumprod"])
 @pytest.mark.parametrize(("axis", "place"), PLACES)

@@ -59,6 +59,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize("level", ["types", "bounds", "races"])
 @pytest.mark.parametrize("name", TEXTS)
 def test_work_is_linear(name: str, level: str) -> None:
@@ -187,6 +188,7 @@ def _random_text(choose: random.Random) -> str:
     return head + loop + "".join(f"   {line}\n" for line in lines)
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize("seed", range(8))
 def test_grouped_accesses_race_like_single_ones(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     choose, found = random.Random(seed), Counter[str]()

@@ -83,6 +83,7 @@ def is_conversion(name: str) -> bool:
     return name in ("permute_dims", "layout_transform")
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize(("expression", "layouts"), [*FOLLOWING.items()])
 def test_an_operator_keeps_the_layout(expression: str, layouts: list[str]) -> None:
     found = operators(converted(expression, layouts))
@@ -90,6 +91,7 @@ def test_an_operator_keeps_the_layout(expression: str, layouts: list[str]) -> No
     assert sum(map(is_conversion, found)) <= 1
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize(("expression", "layouts"), [*KEEPS_NOT.items()])
 def test_what_does_not_fit_is_converted_back(expression: str, layouts: list[str]) -> None:
     assert any(is_conversion(name) for name in operators(converted(expression, layouts))[:-1])
@@ -116,6 +118,7 @@ I.ir_module Module:
 """
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize(("addend", "channels", "expected"), [
     ("b", "4", ["nn.relu", "layout_transform", "add"]),
     ("m", '"4 * q"', ["nn.relu", "layout_transform", "add", "layout_transform"]),

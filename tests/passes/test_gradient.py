@@ -130,6 +130,7 @@ def numeric(function: Any, args: list[Any], index: int) -> Any:
     return result
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_a_gradient_is_what_small_changes_say(expression: str) -> None:
     module, args = program(expression)

@@ -50,7 +50,7 @@ def constants(module: tvms.IRModule) -> list[tuple[int, ...]]:
 def test_results_have_the_same_bits() -> None:
     print("seed", SEED)
     rng = np.random.default_rng(SEED)
-    for _ in range(12):
+    for _ in range(12 if "TVMS_FUZZ" in os.environ else 4):
         rows: tuple[Any, ...] = tuple(rng.choice([1, 2, 3, 5, 16, 33]) for _ in range(rng.integers(1, 3)))
         n, k, dtype = 32 * int(rng.integers(1, 5)), int(rng.integers(40, 300)), str(rng.choice(["float32", "float64"]))
         symbolic = ("n", *rows[1:]) if rng.integers(0, 2) else rows

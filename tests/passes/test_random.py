@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from complete_passes import COMPLETE
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize("name", COMPLETE)
 @settings(max_examples=max(settings().max_examples // 10, 5))
 @given(st.data())
@@ -58,6 +59,7 @@ WITH_OPTIONS = (
 )
 
 
+@pytest.mark.deep(3)
 @pytest.mark.parametrize("names", TOGETHER, ids=", ".join)
 @settings(max_examples=max(settings().max_examples // 5, 5))
 @given(network_functions())

@@ -29,6 +29,7 @@ def converted(module: tvms.IRModule, tile: int) -> tvms.IRModule:
     return relax.transform.FoldConstant()(relax.transform.WinogradConv2D(tile)(module))
 
 
+@pytest.mark.deep(5)
 @pytest.mark.parametrize("tile", [2, 4])
 @pytest.mark.parametrize(
     ("data", "outputs", "padding"),

@@ -84,6 +84,7 @@ def check_session(name: str, original: str, words: list[str], random: Random) ->
     return exact
 
 
+@pytest.mark.deep(4)
 @pytest.mark.parametrize("path", TEXTS, ids=[path.stem for path in TEXTS])
 def test_edits_of_samples_find_what_a_check_finds(path: Path) -> None:
     text = path.read_text(encoding="utf-8")

@@ -113,6 +113,7 @@ def test_tiny_blocks_are_slower(arch: str) -> None:
     assert times[3] > 8 * times[0]
 
 
+@pytest.mark.deep(3)
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_products_are_ordered_by_what_their_tiles_reuse(arch: str) -> None:
     """Tiles in registers beat a thread for each element; that beats uncoalesced accesses; tensor cores beat all."""
@@ -137,6 +138,7 @@ def test_products_by_warpgroups_beat_those_by_warps() -> None:
     assert by_warps > 1.2 * by_warpgroups[2] > 2 * 4096**3 / 990e12
 
 
+@pytest.mark.deep(3)
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_large_tiles_are_for_large_products(arch: str) -> None:
     """Tiles of 128 × 128 are best at 4096; at 256 they would be four blocks, which leave the GPU idle."""
@@ -150,6 +152,7 @@ def test_large_tiles_are_for_large_products(arch: str) -> None:
     assert small[0] > small[1]
 
 
+@pytest.mark.deep(3)
 @pytest.mark.parametrize("arch", list(FIGURES))
 def test_estimates_stay_above_the_peaks(arch: str) -> None:
     """A copy takes at least its bytes by the bandwidth, and not twice that; a product its operations by the peak rate."""

@@ -36,6 +36,7 @@ def workload(text: str) -> IRModule:
     return workload_of(function)
 
 
+@pytest.mark.deep(3)
 @pytest.mark.parametrize("name", TEXTS)
 def test_candidates_of_all_spaces_compute_the_same(name: str) -> None:
     """Every candidate that is not refused, drawn or mutated, is a valid program with the results of the function."""

@@ -1,0 +1,26 @@
+"""Tests marked `deep` run a fixed part of their cells, and all of them where somebody asks for that."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+FILE = "tests/codegen/test_masked_loads.py"
+NAME = "test_lanes_that_are_off_are_not_loaded"
+
+
+def collected(*args: str, **variables: str) -> list[str]:
+    """Return the cells of the marked test that pytest collects."""
+    env = {key: value for key, value in os.environ.items() if key != "TVMS_FUZZ"} | variables
+    command = [sys.executable, "-m", "pytest", "--collect-only", *args]
+    done = subprocess.run(command, cwd=Path(__file__).parents[1], env=env, capture_output=True, text=True, check=False)
+    return [line for line in done.stdout.splitlines() if f"::{NAME}[" in line]
+
+
+def test_an_ordinary_run_has_a_part_of_the_cells() -> None:
+    part, whole = collected(FILE), collected(FILE, TVMS_FUZZ="1")
+    assert 0 < len(part) == -(-len(whole) // 4) < len(whole)
+    assert set(part) < set(whole)
+    assert collected(f"{FILE}::{NAME}") == collected(FILE, "-k", NAME) == whole
