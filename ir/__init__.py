@@ -184,10 +184,10 @@ def _topi(name: str, *operands: Any) -> Any:
     return getattr(topi, name)(*operands)
 
 
-def _integers(value: Any) -> Any:
-    from .ops.dims import dim
+def _prim_type(dtype: str) -> Any:
+    from .tir import PrimType
 
-    return tuple([dim(item) if type(item) is int else item for item in value]) if isinstance(value, tuple) else value  # type: ignore[reportUnknownVariableType]
+    return PrimType(dtype)
 
 
 def _operator_attribute(name: str, attribute: str) -> Any:
@@ -234,7 +234,7 @@ hooks.define(
     store=_store,
     external_functions=_external_functions,
     topi=_topi,
-    integers=_integers,
+    prim_type=_prim_type,
     operator_attribute=_operator_attribute,
     reset_operator_attribute=_reset_operator_attribute,
 )

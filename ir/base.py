@@ -7,7 +7,7 @@ not part of structural equality.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, cast
 
 from msgspec import Struct
 from msgspec.structs import force_setattr, replace
@@ -77,14 +77,38 @@ tuples and dicts of values, or nodes; `True` and `T.bool(True)` are different va
 
 
 class NamedAttrs(dict[str, Any]):
-    """Attributes of an operator call, also readable as fields: `call.attrs.axis`. The numbers of a list are then nodes of
-    dtype int64, as in TVM: `call.attrs.strides[0].value`.
-    """
+    """Attributes of an operator call, also readable as fields: `call.attrs.axis`. Integers are then `Integer`, also in lists."""
 
     def __getattr__(self, name: str) -> Any:
         if name not in self:
             raise AttributeError(f"there is no attribute '{name}', only {', '.join(self)}")
-        return hooks.call("integers", self[name])
+        return _with_integers(self[name])
+
+
+class Integer(int):
+    """An integer attribute, as programs read it: a number as in TVM 0.27, with the members of a constant of dtype int64, which it
+    is in TVM 0.21: `call.attrs.strides[0].value`.
+    """
+
+    __slots__ = ()
+    dtype = "int64"
+
+    @property
+    def value(self) -> int:
+        """The plain number."""
+        return int(self)
+
+    @property
+    def ty(self) -> Any:
+        """The type of the number in TVM 0.27."""
+        return hooks.call("prim_type", self.dtype)
+
+
+def _with_integers(value: Any) -> Any:
+    """Return the value of an attribute with its integers as `Integer`."""
+    if isinstance(value, tuple):
+        return tuple([_with_integers(item) for item in cast("tuple[Any, ...]", value)])
+    return Integer(value) if type(value) is int else value
 
 
 class StructInfo(Node, frozen=True, eq=False):

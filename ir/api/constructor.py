@@ -79,7 +79,7 @@ def plain_node(value: Any, dtype: str = "int32") -> Any:
     """
     match value:
         case bool() | int() | float():
-            return make.const(value, "bool" if isinstance(value, bool) else dtype)
+            return make.const(value, "bool" if isinstance(value, bool) else getattr(value, "dtype", dtype))
         case tir.IterVar():
             return value.var
         case list() | tuple():

@@ -8,7 +8,7 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from .. import relax, tir
-from ..base import Op
+from ..base import Integer, Op
 from ..diagnostics import TvmsError, error
 from ..infer import infer_struct_info
 from ..ops.binding import as_expr, bind
@@ -21,12 +21,14 @@ _DEFAULT_DTYPES = {"int64": "int32", "float64": "float32"}
 
 
 def plain_nodes(value: Any) -> Any:
-    """Return `value` as data of a node: lists become tuples, also within lists, tuples and dicts."""
+    """Return `value` as data of a node: lists become tuples, also within lists, tuples and dicts, and attributes plain numbers."""
     match value:
         case list() | tuple():
             return tuple(plain_nodes(item) for item in cast("Sequence[Any]", value))
         case dict():
             return {key: plain_nodes(item) for key, item in cast("dict[Any, Any]", value).items()}
+        case Integer():
+            return value.value
         case _:
             return value
 

@@ -189,5 +189,14 @@ def test_attributes_are_read_as_fields() -> None:
     assert [(size.value, size.dtype) for size in call.attrs.strides] == [(2, "int64")]
     assert call.attrs.strides[0] == 2
     assert call.attrs.strides[0] != 3
+    assert isinstance(call.attrs.strides[0], int)
+    assert call.attrs.strides[0].ty.dtype == "int64"
+    split = relax.op.split(tensor(2, 10), 5, axis=1)
+    assert (split.attrs.indices_or_sections.dtype, split.attrs.axis) == ("int64", 1)
+    again = relax.op.nn.conv1d(*call.args, strides=call.attrs.strides)
+    assert [type(size) for size in again.attrs["strides"]] == [int]
+    assert tir.const(1) + call.attrs.strides[0] is not None
+    node = tir.BufferLoad(tir.decl_buffer((4,)), [call.attrs.strides[0]]).indices[0]
+    assert (node.value, node.dtype) == (2, "int64")
     with pytest.raises(AttributeError, match="there is no attribute 'stride', only strides, padding"):
         _ = call.attrs.stride
