@@ -21,6 +21,8 @@ from ..passes.legalize_ops import register_legalize, unregister_legalize
 
 _given: dict[str, dict[str, Any]] = {}
 """Attributes that a program registered, by operator."""
+_NAMES = {"FInferType": "FInferStructInfo"}
+"""Attributes that have another name in TVM 0.27, and their names here."""
 _ANY_ARGS = (Param("args", "exprs"),)
 """The parameters of the operators that a program registers."""
 
@@ -28,7 +30,7 @@ _ANY_ARGS = (Param("args", "exprs"),)
 def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int = 10) -> Any:
     """Give the operator `op_name` an attribute, and register it if there is no such operator; a decorator without `value`.
 
-    "FInferStructInfo" is a function of a call and a builder that returns the struct info, "FPurity" a bool, "FLegalize" a function
+    "FInferStructInfo", or "FInferType" as in TVM 0.27, is a function of a call and a builder that returns the struct info, "FPurity" a bool, "FLegalize" a function
     of a builder and a call that returns its replacement in `LegalizeOps`, and "FNormalize" one that returns its normal
     form. Other attributes are kept for `Op.get_attr`. An operator of tvms takes "FLegalize" only. `level` has no effect.
 
@@ -36,6 +38,7 @@ def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int 
     """
     if value is None:
         return partial(register_op_attr, op_name, attr_key, level=level)
+    attr_key = _NAMES.get(attr_key, attr_key)
     if attr_key in ("FInferStructInfo", "FPurity", "FNormalize") and not _is_own(op_name):
         reason = f"'{attr_key}' of the operator '{op_name}' is defined by tvms"
         raise error("E0104", reason, help="register an operator of another name")
@@ -48,6 +51,7 @@ def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int 
 
 def reset_operator_attribute(op_name: str, attr_key: str) -> None:
     """Remove an attribute that a program gave to an operator; one of the program without attributes is no longer registered."""
+    attr_key = _NAMES.get(attr_key, attr_key)
     _given.get(op_name, {}).pop(attr_key, None)
     if attr_key == "FLegalize":
         unregister_legalize(op_name)
@@ -90,6 +94,7 @@ def operator_attribute(name: str, attribute: str) -> Any:
     None if the operator has no such attribute.
     """
     operator, given = find(name), _given.get(name, {})
+    attribute = _NAMES.get(attribute, attribute)
     if attribute in given:
         return given[attribute]
     match attribute:

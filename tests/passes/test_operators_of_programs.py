@@ -61,6 +61,18 @@ def test_it_is_inferred_normalized_and_legalized(operator: Any) -> None:
     assert operator.has_attr("FLegalize")
 
 
+def test_inference_has_another_name_in_newer_programs() -> None:
+    name = "test_operators.newer"
+    tvms.ir.register_op_attr(name, "FInferType", lambda call, context: call.args[0].ty)
+    op = tvms.ir.Op.get(name)
+    x = relax.Var("x", relax.TensorStructInfo((4,), "float32"))
+    assert str(relax.BlockBuilder().normalize(relax.Call(op, [x])).struct_info) == 'R.Tensor((4,), "float32")'
+    assert op.get_attr("FInferType") is op.get_attr("FInferStructInfo") is not None
+    op.reset_attr("FInferType")
+    with pytest.raises(tvms.TvmsError, match="there is no operator"):
+        tvms.ir.Op.get(name)
+
+
 def test_a_builder_normalizes_it(operator: Any) -> None:
     builder = relax.BlockBuilder()
     x = relax.Var("x", relax.TensorStructInfo((4,), "float32"))
