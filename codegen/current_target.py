@@ -30,7 +30,9 @@ FOREIGN_KINDS: Mapping[str, Mapping[str, int]] = {
     "vulkan": _limits(256, 16384, 1),
     "webgpu": _limits(256, 16384, 1),
 }
-"""Kinds of GPUs, with the limits of a block of threads."""
+"""Kinds of GPUs that tvms does not compile for, with the limits of a block of threads."""
+FOREIGN_PROCESSORS = ("c", "hexagon")
+"""Kinds of processors that tvms does not compile for."""
 FOREIGN_TAGS: Mapping[str, tuple[str, Mapping[str, str | int]]] = {
     "apple/m1-gpu": ("metal", {**_limits(256, 32768, 32), "max_threads_per_block": 1024}),
     "apple/m1-gpu-restricted": ("metal", _limits(256, 32768, 32)),
@@ -39,6 +41,7 @@ FOREIGN_TAGS: Mapping[str, tuple[str, Mapping[str, str | int]]] = {
     "nvidia/geforce-gtx-1080-ti": ("cuda", {"arch": "sm_61", **CUDA_LIMITS}),
 }
 """TVM's tags of GPUs: the kind, and its attributes."""
+_FOREIGN = (*FOREIGN_KINDS, *FOREIGN_PROCESSORS, *FOREIGN_TAGS)
 
 
 class TargetKind(str):
@@ -57,7 +60,7 @@ class Target(str):
 
     Inside `with target:` it is the default target. The limits of a GPU are attributes with TVM's names, such as
     `target.max_threads_per_block`. Schedule rules also take GPUs that tvms does not compile for, such as
-    `Target("metal")`; these are refused elsewhere. TvmsError E0601 for an unknown target.
+    `Target("metal")`; these, and processors such as `Target("hexagon")`, are refused elsewhere. TvmsError E0601 for an unknown target.
     """
 
     __slots__ = ("_tokens", "host")
@@ -72,7 +75,7 @@ class Target(str):
         if isinstance(target, Mapping) and "host" in target:
             host = host or target["host"]
             target = {name: value for name, value in target.items() if name != "host"}
-        is_foreign = isinstance(target, str) and target.partition(" ")[0] in (*FOREIGN_KINDS, *FOREIGN_TAGS)
+        is_foreign = isinstance(target, str) and target.partition(" ")[0] in _FOREIGN
         made = super().__new__(cls, str(target) if is_foreign else get_target(target).text)
         made.host = None if host is None else Target(host)
         made._tokens = []
@@ -96,7 +99,7 @@ class Target(str):
         first = self.partition(" ")[0]
         if first in FOREIGN_TAGS:
             return FOREIGN_TAGS[first][1]
-        if first in FOREIGN_KINDS:
+        if first in _FOREIGN:
             return {name: value for name, value in options_of(self).items() if name != "kind"}
         return get_target(str(self)).options
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..diagnostics import error
+from ..diagnostics import ArgumentValueError, Diagnostic, error
 from .transform import Pass, Sequential, get_pass
 
 PIPELINES: dict[str, Sequence[str]] = {
@@ -26,6 +26,9 @@ _STAGES: dict[str, Sequence[str]] = {
 }  # fmt: skip
 """Passes of the stages that TVM's pipelines for a target consist of. Schedules are chosen by `tvms.compile`."""
 
+_WITHOUT_PIPELINE = ("c", "hexagon")
+"""Kinds of processors that TVM knows, and tvms does not compile for."""
+
 _registered: dict[str, Callable[..., Pass]] = {}
 
 
@@ -40,33 +43,44 @@ def get_pipeline(name: str = "zero") -> Pass:
 
 
 def get_default_pipeline(target: object = None) -> Pass:
-    """Return the pipeline "default_build" for every target: schedules for it are chosen when the module is compiled."""
-    del target
+    """Return the pipeline "default_build" for every target: schedules for it are chosen when the module is compiled.
+
+    Raises TvmsError E0601, also a ValueError, for a target such as "hexagon" that has no pipeline.
+    """
+    _check(target)
     return get_pipeline("default_build")
 
 
 def library_dispatch_passes(target: object) -> list[Pass]:
     """Return the passes that choose library functions for `target`: none, because `tvms.compile` chooses them."""
-    del target
+    _check(target)
     return []
 
 
 def legalize_passes(target: object) -> list[Pass]:
     """Return the passes that turn operators into fused loop functions, the same ones for every target."""
-    del target
+    _check(target)
     return _stage("legalize")
 
 
 def dataflow_lower_passes(target: object) -> list[Pass]:
     """Return the passes from dataflow blocks to calls that write their results into tensors, the same ones for every target."""
-    del target
+    _check(target)
     return _stage("dataflow_lower")
 
 
 def finalize_passes(target: object) -> list[Pass]:
     """Return the passes that plan memory and shapes for the virtual machine, the same ones for every target."""
-    del target
+    _check(target)
     return _stage("finalize")
+
+
+def _check(target: object) -> None:
+    """Raise TvmsError E0601 for a kind of processor that no pipeline is for."""
+    kind = str(target).partition(" ")[0]
+    if kind in _WITHOUT_PIPELINE:
+        problem = f"pipelines for the target '{kind}' are not yet supported"
+        raise ArgumentValueError(Diagnostic("E0601", problem, None, help="use llvm or cuda"))
 
 
 def _stage(name: str) -> list[Pass]:

@@ -14,6 +14,7 @@ from tvms.codegen.dlight.base import suggest_threads_per_block
 from tvms.codegen.gpu.ptxas import assemble, find_ptxas
 from tvms.dsl.testing.oracle import assert_equivalent
 from tvms.ir.equal import first_difference
+from tvms.ir.passes import pipelines
 from tvms.ir.schedule import Schedule
 from tvms.target import Target
 
@@ -26,6 +27,7 @@ RULES: dict[str, Any] = {
         dl.gpu.RMSNorm, dl.gpu.Fallback,
     )
 } | {"CPU GEMV": dl.cpu.GEMV()}  # fmt: skip
+STAGES = ("library_dispatch", "legalize", "dataflow_lower", "finalize")
 TARGETS = ("cuda", "metal", "llvm")
 APPLIES = {
     "Matmul": {"matmul"},
@@ -182,3 +184,18 @@ def test_limits_of_gpus_and_kinds_that_are_not_compiled() -> None:
     with pytest.raises(tvms.TvmsError) as raised:
         tvms.compile(PROGRAMS["rows"], target=Target("metal"))
     assert str(raised.value).startswith("error[E0601]: unknown target 'metal'")
+
+
+@pytest.mark.parametrize("kind", ["c", "hexagon"])
+def test_other_processors_are_targets_without_a_pipeline(kind: str) -> None:
+    target = Target(f"{kind} -mcpu=v68")
+    assert (target.kind.name, target.keys, target.mcpu) == (kind, ["cpu"], "v68")
+    with pytest.raises(tvms.TvmsError, match=f"unknown target '{kind}'"):
+        tvms.compile(PROGRAMS["rows"], target=target)
+    for stage in (tvms.relax.get_default_pipeline, *[getattr(pipelines, f"{name}_passes") for name in STAGES]):
+        with pytest.raises(ValueError) as raised:
+            stage(target)
+        assert str(raised.value) == (
+            f"error[E0601]: pipelines for the target '{kind}' are not yet supported\n  = help: use llvm or cuda"
+        )
+        assert stage(Target("vulkan")) is not None
