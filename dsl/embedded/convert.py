@@ -13,7 +13,7 @@ from ..printer import script_with_constants
 from . import edited, rewritten, sources_of
 from .host import Definition, Host
 
-_HEADER = re.compile(r"(?:# from tvm\.script import [^\n]*\n)*\n*")
+_HEADER = re.compile(r"(?:# from tvm\.(?:script|tirx\.layout) import [^\n]*\n)*\n*")
 """The imports that the printer writes as comments."""
 _FOOTER = re.compile(r"\s*^# Metadata omitted\.[^\n]*\s*\Z", re.MULTILINE)
 _LOOP_LEVEL = {"tvm-0.21": "tir", "tvm-0.27": "tirx"}

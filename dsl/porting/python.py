@@ -190,15 +190,17 @@ class _Porter:
         """Rename the module that a call such as `importlib.import_module("tvm.relax")` imports, and calls of methods.
 
         The functions of a module are a mapping from names here, but from references in TVM. The method `script` prints the
-        native text here, but TVMScript in TVM.
+        native text here, but TVMScript in TVM, where types have `_relax_script`.
         """
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Attribute(value=module, attr="functions"), attr=attr), args=[]):
                 if attr in _OF_FUNCTIONS and self._imports_tvm and not node.keywords:
                     self._replace(self._end(module), self._end(node.func), f".{_OF_FUNCTIONS[attr]}")
                 return
-            case ast.Call(func=ast.Attribute(attr="script"), args=[], keywords=keywords):
+            case ast.Call(func=ast.Attribute(attr="script" | "_relax_script" as attr), args=[], keywords=keywords):
                 if self._imports_tvm and not {None, "dialect"} & {keyword.arg for keyword in keywords}:
+                    if attr != "script":
+                        self._replace(self._end(node.func) - len(attr), self._end(node.func), "script")
                     self._print_in_dialect(node)
                 return
             case _:

@@ -47,6 +47,10 @@ class Dialect(Struct, frozen=True):
     """Prefix of the keys of loop-level attributes."""
     passes_dimensions: bool = False
     """Whether a parameter `n: R.Prim("int64")` is the dimension `n`."""
+    plain_scalars: bool = False
+    """Whether scalars of graph functions are plain expressions, without `R.prim_value`, and their types `T.int64`."""
+    declares_outside: bool = False
+    """Whether a variable that nothing defines is declared before the dataflow block that uses it."""
     optional_attrs: frozenset[str] = frozenset(("take.mode", "hint_on_device.memory_scope"))
     """Attributes of operators that are printed only if they are not the default, as the dialect may not have them."""
     intrinsics: dict[str, str] = {}
@@ -58,6 +62,7 @@ _TVM_027 = Dialect(
     header=(
         ("ir", "from tvm.script import ir as I"),
         ("tir", "from tvm.script import tirx as T"),
+        ("tir", "from tvm.tirx.layout import Axis"),
         ("relax", "from tvm.script import relax as R"),
     ),
     block="sblock",
@@ -78,6 +83,8 @@ _TVM_027 = Dialect(
     slices_vectors=False,
     attr_prefix="tirx.",
     passes_dimensions=True,
+    plain_scalars=True,
+    declares_outside=True,
     optional_attrs=frozenset(
         (
             "take.mode",

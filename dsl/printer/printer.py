@@ -111,6 +111,8 @@ class Printer:
         """Result of that search, `variables.Places`; None before the search."""
         self.accessed: set[object] | None = None
         """Buffers in `root` that are used outside their declaration; None before the search."""
+        self.passed: set[object] = set()
+        """Symbolic dimensions that a parameter of the same name passes."""
         self.inlined: set[object] = set()
         """Handle parameters that the signature shows as buffers."""
         self.constants: dict[object, int] = {}
@@ -266,6 +268,13 @@ class Printer:
     def marked(self, node: object, text: str) -> str:
         """Return the text that names a loop or block, marked if that is requested."""
         return f"{MARK}{text}{END_MARK}" if node in self.marks else text
+
+    @property
+    def outer_frame(self) -> Frame:
+        """The frame in which a variable that nothing defines is declared."""
+        if not self.dialect.declares_outside:
+            return self.frames[-1]
+        return next(frame for frame in reversed(self.frames) if not isinstance(frame.node, relax.DataflowBlock))
 
     # --- Lines -----------------------------------------------------------------------------------------------
 

@@ -52,8 +52,8 @@ def _var(printer: Printer, node: relax.Var, level: int) -> str:
     name = printer.name_of(node)
     if name is None:
         info = printer.expr(node.struct_info) if node.struct_info is not None else printer.relax(printer.dialect.object)
-        name = printer.define(node, node.name_hint or "v")
-        printer.frames[-1].line(f"{name}: {info}")
+        name = printer.define(node, node.name_hint or "v", printer.outer_frame)
+        printer.outer_frame.line(f"{name}: {info}")
     return name
 
 
@@ -119,7 +119,10 @@ def _number(printer: Printer, data: Any) -> str:
 
 @prints(relax.Tuple)
 def _tuple(printer: Printer, node: relax.Tuple, level: int) -> str:
-    return printer.tuple(node.fields) if node.fields else f"{printer.relax('tuple')}()"
+    if not node.fields:
+        return f"{printer.relax('tuple')}()"
+    texts = [scalar(printer, field) or printer.expr(field) for field in node.fields]
+    return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
 
 
 @prints(relax.TupleGetItem)
@@ -135,6 +138,16 @@ def _shape(printer: Printer, node: relax.ShapeExpr, level: int) -> str:
 @prints(relax.PrimValue)
 def _prim_value(printer: Printer, node: relax.PrimValue, level: int) -> str:
     return f"{printer.relax('prim_value')}({printer.expr(node.value)})"
+
+
+def scalar(printer: Printer, value: relax.Expr) -> str | None:
+    """Return a scalar as a plain expression, if the dialect has such scalars; None for other values.
+
+    A dimension that a parameter of the same name passes is not plain, because that name is the parameter.
+    """
+    if not isinstance(value, relax.PrimValue) or not printer.dialect.plain_scalars or value.value in printer.passed:
+        return None
+    return printer.expr(value.value)
 
 
 @prints(relax.StringImm)

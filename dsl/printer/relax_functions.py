@@ -16,8 +16,8 @@ from ...ir.infer import infer_struct_info
 from ...ir.visit import walk
 from .heads import add_function, header
 from .printer import Printer, prints_lines
-from .relax_expressions import INFERRED_FROM_SINFO_ARGS
-from .struct_info import symbols_in
+from .relax_expressions import INFERRED_FROM_SINFO_ARGS, scalar
+from .struct_info import annotation, symbols_in
 
 # --- Bindings -------------------------------------------------------------------------------------------------
 
@@ -39,7 +39,7 @@ def _annotation(printer: Printer, var: relax.Var, value: relax.Expr | None) -> s
         _names_unnamed(printer, info) and (isinstance(value, relax.PrimValue) or _is_inferred(info, value))
     ):
         return ""
-    return f": {printer.expr(info)}"
+    return f": {annotation(printer, info)}"
 
 
 def _names_unnamed(printer: Printer, info: StructInfo) -> bool:
@@ -66,7 +66,7 @@ def _is_inferred(info: StructInfo, value: relax.Expr | None) -> bool:
 def _right_side(printer: Printer, value: relax.Expr) -> str:
     """Return a bound value; a tuple of several elements has no parentheses, as in TVM."""
     if isinstance(value, relax.Tuple) and len(value.fields) > 1:
-        return printer.joined(value.fields)
+        return printer.expr(value)[1:-1]
     return printer.expr(value)
 
 
@@ -100,29 +100,32 @@ def _is_statement(var: relax.Var, value: relax.Expr) -> bool:
 def _var_binding(printer: Printer, node: relax.VarBinding) -> None:
     var, value = node.var, node.value
     if isinstance(value, relax.If):
-        annotation = _annotation(printer, var, value)
+        said = _annotation(printer, var, value)
         name = printer.define(var, var.name_hint or "v")
-        _if(printer, value, node.trivia, lambda text: f"{name}{annotation} = {text}")
+        _if(printer, value, node.trivia, lambda text: f"{name}{said} = {text}")
     elif isinstance(value, relax.Function):
         printer.function_name = printer.define(var, var.name_hint or "v")
         _nested_function(printer, value, node.trivia)
     elif _is_statement(var, value):
         _add_statement(printer, node)
+    elif (text := scalar(printer, value)) is not None and var.struct_info == infer_struct_info(value):
+        kind = annotation(printer, relax.PrimStructInfo(cast("relax.PrimValue", value).value.dtype))
+        printer.add(f"{printer.define(var, var.name_hint or 'v')}: {kind} = {text}", node.trivia)
     else:
         text = _right_side(printer, value)
-        annotation = _annotation(printer, var, value)
+        said = _annotation(printer, var, value)
         name = printer.define(var, var.name_hint or "v")
-        printer.add(f"{name}{annotation} = {text}", node.trivia)
+        printer.add(f"{name}{said} = {text}", node.trivia)
 
 
 @prints_lines(relax.MatchCast)
 def _match_cast(printer: Printer, node: relax.MatchCast) -> None:
-    annotation = _annotation(printer, node.var, None)
+    said = _annotation(printer, node.var, None)
     if printer.dialect.native and node.var.struct_info is not None:
-        annotation = "" if structural_equal(node.var.struct_info, node.struct_info) else annotation
+        said = "" if structural_equal(node.var.struct_info, node.struct_info) else said
     text = f"{printer.relax('match_cast')}({printer.joined((node.value, node.struct_info))})"
     name = printer.define(node.var, node.var.name_hint or "v")
-    printer.add(f"{name}{annotation} = {text}", node.trivia)
+    printer.add(f"{name}{said} = {text}", node.trivia)
 
 
 @prints_lines(relax.BindingBlock)
@@ -157,7 +160,7 @@ def _sequence(printer: Printer, node: relax.SeqExpr, result: Callable[[str], str
     """Add the bindings of a sequence and the line for its value, which `result` builds from its text."""
     for block in node.blocks:
         printer.statement(block)
-    text = printer.expr(node.body)
+    text = scalar(printer, node.body) or printer.expr(node.body)
     printer.frames[-1].line(result(text))
 
 
@@ -200,11 +203,12 @@ def _signature(printer: Printer, node: relax.Function) -> tuple[list[str], str]:
     returns = ""
     if info is not None and symbols_in(info) <= bound:
         is_known = _names_unnamed(printer, info) and structural_equal(info, infer_struct_info(node.body))
-        returns = "" if is_known else printer.expr(info)
+        returns = "" if is_known else annotation(printer, info)
     params: list[str] = []
     for param in node.params:
         if param in passed:
-            params.append(f"{passed[param]}: {printer.expr(relax.PrimStructInfo(param.struct_info.dtype))}")  # type: ignore[reportAttributeAccessIssue]
+            kind = relax.PrimStructInfo(param.struct_info.dtype)  # type: ignore[reportAttributeAccessIssue]
+            params.append(f"{passed[param]}: {annotation(printer, kind)}")
             continue
         name = printer.define(param, param.name_hint or "v")
         params.append(f"{name}{_annotation(printer, param, None)}")
@@ -231,6 +235,7 @@ def _define_passed(printer: Printer, node: relax.Function) -> dict[relax.Var, st
         if dimension in used:
             names[param] = name = printer.define(dimension, dimension.name or "n", frame)
             printer.define_as(param, lambda name=name: name, frame)
+            printer.passed.add(dimension)
             if frame.function_vars is not None:
                 frame.function_vars.add(dimension)
     return names

@@ -57,6 +57,20 @@ def _object(printer: Printer, node: relax.ObjectStructInfo, level: int) -> str:
 
 @prints(relax.PrimStructInfo)
 def _prim(printer: Printer, node: relax.PrimStructInfo, level: int) -> str:
+    if not any(frame.is_function for frame in printer.frames):
+        return annotation(printer, node, printer.dialect.plain_scalars)
+    return annotation(printer, node, False)
+
+
+def annotation(printer: Printer, node: StructInfo, plain: bool = True) -> str:
+    """Return struct info as an annotation of a variable or a result: that of a scalar is `T.int64` in a dialect of plain scalars.
+
+    Inside of other struct info and of calls, 0.27 prints that form too, but does not read it; so it is not printed there.
+    """
+    if not isinstance(node, relax.PrimStructInfo):
+        return printer.expr(node)
+    if node.value is None and plain and printer.dialect.plain_scalars:
+        return printer.tir(node.dtype)
     argument = string(node.dtype) if node.value is None else f"value={shape_value(printer, node.value)}"
     return f"{printer.relax('Prim')}({argument})"
 

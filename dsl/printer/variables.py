@@ -111,7 +111,8 @@ def holds_all_uses(printer: Printer, node: object, used: object) -> bool:
 def frame_to_declare_in(printer: Printer, node: object) -> Frame:
     """Return the innermost open frame that holds all uses of `node` (TVM: `FindLowestVarDef`)."""
     places, frames = _places(printer), printer.frames
-    return next((frame for frame in reversed(frames) if places.holds(frame.node, node)), frames[0])
+    found = next((frame for frame in reversed(frames) if places.holds(frame.node, node)), frames[0])
+    return printer.outer_frame if found is frames[-1] else found
 
 
 def _places(printer: Printer) -> Places:

@@ -356,7 +356,7 @@ def f(x: R.Tensor(("n",), "float32"), _n: R.Prim(value="n"), o: R.Object):
     return (y, y.struct_info)[0]
 """.replace("(y, y.struct_info)[0]", "y")
     new = migrate(Source("old.py", old)).text
-    assert 'n: R.Prim("int64"), o: R.Any' in new
+    assert "n: T.int64, o: R.Any" in new
 
 
 def test_late_renames_reach_texts_that_have_the_other_new_names() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import tvms
 from tvms.dsl.load import parse
 from tvms.dsl.round_trip import check_round_trip
 from tvms.ir import relax, tir
@@ -82,7 +83,7 @@ def test_a_scalar_parameter_is_the_dimension_of_its_name(name: str) -> None:
     [n] = [node for node in walk(function.params[1 if name == "a string" else 0]) if isinstance(node, tir.Var)]
     tensor = function.params[0 if name == "a string" else 1]
     assert n in set(walk(tensor))
-    assert 'n: R.Prim("int64")' in module.script("tvm-0.27")
+    assert "n: T.int64" in module.script("tvm-0.27")
     assert check_round_trip(module, name) == ()
 
 
@@ -96,10 +97,55 @@ def f(m: R.Prim("int64"), n: R.Prim("int64")):
 """
     module = parse(text)
     printed = module.script("tvm-0.27")
-    assert "R.prim_value(m + n * 2)" in printed
-    assert "R.Prim(value" not in printed
-    assert "R.prim_value(T.int32(2))" in printed
+    assert "total: T.int64 = m + n * 2" in printed
+    assert "two: T.int32 = T.int32(2)" in printed
+    assert not {"R.Prim(", "R.prim_value"} & {word for word in ("R.Prim(", "R.prim_value") if word in printed}
     assert check_round_trip(module, "f") == ()
+
+
+def test_scalars_are_plain_expressions_and_types() -> None:
+    text = """#tvms 1
+
+R.function f(x: R.Tensor(("n",), "float32"), k: R.Prim("int32")) -> R.Tuple(R.Prim("float32"), R.Prim("int64")):
+    n = T.int64()
+    y = R.call_tir(g, (x, R.prim_value(n * 2)), out_sinfo=R.Tensor((n,), "float32"))
+    half: R.Prim(value=T.float32(0.5)) = R.prim_value(T.float32(0.5))
+    wide: R.Prim("int64") = R.prim_value(n)
+    return (half, R.prim_value(n))
+"""
+    module = parse(text.replace("call_tir(g", 'call_dps_packed("g"'))
+    body = module.script("tvm-0.27").partition("def ")[2].splitlines()
+    assert body == [
+        'f(x: R.Tensor(("n",), dtype="float32"), k: T.int32) -> R.Tuple(R.Prim("float32"), R.Prim("int64")):',
+        "    n = T.int64()",
+        '    y = R.call_dps_packed("g", (x, n * 2), out_ty=R.Tensor((n,), dtype="float32"))',
+        "    half: T.float32 = T.float32(0.5)",
+        "    wide: T.int64 = R.prim_value(n)",
+        "    return (half, n)",
+    ]
+    assert check_round_trip(module, "f") == ()
+
+
+def test_a_scalar_result_is_a_plain_expression() -> None:
+    module = parse("#tvms 1\n\nR.function f() -> R.Prim(\"int64\"):\n    return R.prim_value(1)\n")
+    assert module.script("tvm-0.27").endswith("def f() -> T.int64:\n    return 1")
+    assert module.script("tvm-0.21").endswith("    return R.prim_value(1)")
+
+
+def test_variables_are_declared_before_the_dataflow_block_that_uses_them() -> None:
+    info = tvms.relax.TensorStructInfo([tir.Var("int64", "n")], "float32")
+    value = tvms.relax.op.exp(tvms.relax.Var("a", info))
+    block = relax.DataflowBlock((relax.VarBinding(tvms.relax.Var("b", info), value),))
+    lines = block.script("tvm-0.27").splitlines()
+    assert [line.strip() for line in lines[:3]] == ["n = T.int64()", 'a: R.Tensor((n,), dtype="float32")', "with R.dataflow():"]
+    assert block.script("tvm-0.21").splitlines()[0] == "with R.dataflow():"
+
+
+def test_what_0_27_prints_above_a_program_is_no_comment_of_it() -> None:
+    text = "# from tvm.script import tirx as T\n# from tvm.tirx.layout import Axis\n\n@T.prim_func(s_tir=True)\ndef f():\n    T.evaluate(0)"
+    module = parse(text)
+    assert module.script("tvm-0.27") == text
+    assert "Axis" not in module.script()
 
 
 def test_a_scalar_that_no_dimension_uses_stays_one() -> None:

@@ -53,6 +53,7 @@ IMPORTS = {
         "import tvms as tvm\nt = m.script(dialect='tvms'), m.script(**k), jit.script(f)"
     ),
     "from tvm import tirx; m.script()": 'from tvms import tirx; m.script(dialect="tvm-0.27")',
+    "from tvm import tirx; ty._relax_script()": 'from tvms import tirx; ty.script(dialect="tvm-0.27")',
     "m.script()": "m.script()",
     "for v, f in m.functions.items(): pass": "for v, f in m.functions.items(): pass",
     "import tvm\nf = tvm.build(m)": "import tvms as tvm\nf = tvm.compile(m)",

@@ -90,7 +90,7 @@ def test_wrong_views_are_refused(view: str, code: str, message: str) -> None:
 
 def _printed(body: str) -> list[str]:
     text = _HEAD + "".join(f"    {line}\n" for line in body.splitlines())
-    return parse(text, "f.py").script("tvm-0.27").splitlines()[5:]
+    return parse(text, "f.py").script("tvm-0.27").splitlines()[6:]
 
 
 @pytest.mark.parametrize(
