@@ -56,12 +56,15 @@ def _concat(a: Any) -> te.Tensor:
     axis = (a.axis or 0) % tensors[0].ndim
 
     def value(*ax: tir.PrimExpr) -> tir.PrimExpr:
-        start = d.dim(0)
+        start, place = d.dim(0), ax[axis]
         result = tensors[0](*ax)
         for before, tensor in pairwise(tensors):
-            start = start + before.dims[axis]
-            here = [*ax[:axis], ax[axis] - start, *ax[axis + 1 :]]
-            result = te.if_then_else(start <= ax[axis], tensor(*here), result)
+            start, place = start + before.dims[axis], place - before.dims[axis]
+            if d.value_of(start) is None:
+                is_here = d.dim(0) <= place
+            else:
+                is_here, place = start <= ax[axis], ax[axis] - start
+            result = te.if_then_else(is_here, tensor(*ax[:axis], place, *ax[axis + 1 :]), result)
         return result
 
     return te.compute(a.result.dims, value, "T_concat")
@@ -267,10 +270,13 @@ def _infer_flip(a: Inference) -> StructInfo:
 
 def _flip(a: Any) -> te.Tensor:
     axis = a.axis % a.data.ndim
-    last = d.subtract(a.data.dims[axis], 1)
-    return te.compute(
-        a.data.dims, lambda *ax: a.data(*ax[:axis], last - ax[axis], *ax[axis + 1 :]), "T_reverse_sequence"
-    )
+    size = a.data.dims[axis]
+
+    def value(*ax: tir.PrimExpr) -> tir.PrimExpr:
+        place = size - ax[axis] - 1 if d.value_of(size) is None else d.subtract(size, 1) - ax[axis]
+        return a.data(*ax[:axis], place, *ax[axis + 1 :])
+
+    return te.compute(a.data.dims, value, "T_reverse_sequence")
 
 
 register(

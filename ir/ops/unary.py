@@ -65,6 +65,7 @@ def _check(name: str, value: Callable[[tir.PrimExpr], Any], doc: str) -> None:
             f"Return whether each element of `x` is {doc}.",
             lambda np, a: getattr(np, name)(a.x),
             lambda a: topi.elementwise(a.x, value),
+            prim_func=f"tir_{name}",
         )
     )
 

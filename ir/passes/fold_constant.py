@@ -88,21 +88,25 @@ class _Folder(BindingRewriter):
         return is_here and has_data and is_closed and is_pure_call(call, self._mod)
 
     def _fold(self, call: relax.Call) -> relax.Expr | None:
-        """Return the value of a call; None if its shape is unknown, or it cannot be computed at compile time."""
-        info = infer_struct_info(call)
-        if not _is_static(info):
-            return None
-        function = relax.Function((), relax.SeqExpr((), call), info)
-        callees = {node.name_hint for node in walk(call) if isinstance(node, GlobalVar)}
-        functions = {name: self._mod[name] for name in callees} | {"folded constant": function}
-        try:
-            value = self._evaluate(IRModule(functions), "folded constant")
-        except TvmsError:
-            return None  # an error is reported when the call executes
-        for node in walk(call):
-            if isinstance(node, relax.Constant):
-                release_pages(node.data)
-        return _constant(value, info, call)
+        return folded(call, self._mod, self._evaluate)
+
+
+def folded(call: relax.Call, mod: IRModule, evaluate: Evaluate = _interpret) -> relax.Expr | None:
+    """Return the value of a call; None if its shape is unknown, or it cannot be computed at compile time."""
+    info = infer_struct_info(call)
+    if not _is_static(info):
+        return None
+    function = relax.Function((), relax.SeqExpr((), call), info)
+    callees = {node.name_hint for node in walk(call) if isinstance(node, GlobalVar)}
+    functions = {name: mod[name] for name in callees} | {"folded constant": function}
+    try:
+        value = evaluate(IRModule(functions), "folded constant")
+    except TvmsError:
+        return None  # an error is reported when the call executes
+    for node in walk(call):
+        if isinstance(node, relax.Constant):
+            release_pages(node.data)
+    return _constant(value, info, call)
 
 
 def _constant(value: Any, info: StructInfo, call: relax.Call) -> relax.Expr:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from math import prod
 from typing import Any, TypeAlias, cast
 
 from msgspec.structs import replace
@@ -21,6 +22,7 @@ from ..ops.inference import dims_of
 from ..ops.registry import RelaxOp, find
 from ..relax import Call, Expr, ShapeExpr
 from ..run_time_checks import checks_of_sizes
+from .fold_constant import folded
 from .transform import declare_pass
 
 LegalizeFunc: TypeAlias = Callable[[BlockBuilder, Call], Expr]
@@ -51,7 +53,8 @@ def legalize_ops(
 ) -> IRModule:
     """Replace every call of an operator that is defined by a tensor expression and has known shapes.
 
-    Each becomes a `call_tir` of a private PrimFunc; equal PrimFuncs are shared. Other calls are kept. Where a call needs
+    Each becomes a `call_tir` of a private PrimFunc; equal PrimFuncs are shared. `R.arange` and `R.astype` of numbers become
+    constants of up to 1024 elements. Other calls are kept. Where a call needs
     sizes to be equal that are not proven equal, `R.match_cast` checks them at run time. Functions in
     `customize_legalize_map`, by names of operators such as "relax.add", replace calls themselves, and so do those of
     `register_legalize`; what they return and emit is also legalized. `enable_warning` has no effect.
@@ -82,6 +85,10 @@ def _legalized(legalizer: _Legalizer) -> IRModule:
 
 
 _CALL_TIR = Op("relax.call_tir")
+_OF_NUMBERS = ("relax.arange", "relax.astype")
+"""Operators whose result is a constant if their arguments are numbers."""
+_LARGEST_CONSTANT = 1024
+"""Maximum number of elements of such a constant; a loop fills larger tensors."""
 
 
 class _Legalizer:
@@ -191,6 +198,8 @@ class _Legalizer:
             return _at_run_time(op, call)
         if op is None or op.compute is None:
             return call
+        if op.name in _OF_NUMBERS and (value := _small_constant(call)) is not None:
+            return value
         key = _key(call)
         if key is not None and key in self._known:
             name, positions = self._known[key]
@@ -203,6 +212,22 @@ class _Legalizer:
         if key is not None:
             self._known[key] = name, tuple(call.args.index(arg) for arg in lowered.args)
         return _call_tir(call, name, lowered.args, lowered.variables)
+
+
+def _small_constant(call: Call) -> Expr | None:
+    """Return the value of a call whose arguments are numbers; None if it has others, or if the result is large."""
+    if not all(map(_is_number, call.args)):
+        return None
+    dims = dims_of(infer_struct_info(call))
+    sizes = [dim.value for dim in dims or () if isinstance(dim, tir.IntImm)]
+    is_small = dims is not None and len(sizes) == len(dims) and prod(sizes) <= _LARGEST_CONSTANT
+    return folded(call, IRModule({})) if is_small else None
+
+
+def _is_number(arg: Expr) -> bool:
+    if isinstance(arg, relax.PrimValue):
+        return isinstance(arg.value, tir.IntImm | tir.FloatImm)
+    return isinstance(arg, relax.Constant) and getattr(arg.data, "shape", None) == ()
 
 
 def _call_tir(call: Call, name: str, args: tuple[Expr, ...], variables: tuple[tir.PrimExpr, ...] = ()) -> Call:
