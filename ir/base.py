@@ -123,9 +123,21 @@ class StructInfo(Node, frozen=True, eq=False):
     def __hash__(self) -> int:
         return hash(hooks.call("structural_hash", self))
 
+    def is_missing(self) -> bool:
+        """Return whether this is the type of a value whose type is not known yet (TVM 0.27)."""
+        return False
+
     def is_base_of(self, derived: StructInfo) -> bool:
         """Return whether every value of `derived` also matches this struct info."""
         return hooks.call("is_base_of", self, derived)
+
+
+class MissingType(StructInfo, frozen=True, eq=False):
+    """What `ty` of a value is as long as its type is not known; no part of a program."""
+
+    def is_missing(self) -> bool:
+        """Return True."""
+        return True
 
 
 class RelaxExpr(GraphOperators["RelaxExpr"], Node, frozen=True, eq=False, kw_only=True):
@@ -139,9 +151,9 @@ class RelaxExpr(GraphOperators["RelaxExpr"], Node, frozen=True, eq=False, kw_onl
         return self.struct_info
 
     @property
-    def ty(self) -> StructInfo | None:
-        """Alias of `struct_info` in TVM 0.27."""
-        return self.struct_info
+    def ty(self) -> StructInfo:
+        """Name of `struct_info` in TVM 0.27, where it is never None: `ty.is_missing()` says that it is not known yet."""
+        return MissingType() if self.struct_info is None else self.struct_info
 
 
 class Op(Node, frozen=True, eq=False):

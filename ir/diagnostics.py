@@ -105,6 +105,10 @@ class ArgumentError(TvmsError, TypeError):
     """Arguments of a Python call whose number, kinds or dtypes do not fit; also a TypeError."""
 
 
+class OperandError(ArgumentError, ValueError):
+    """An operand of the wrong kind or dtype; also a TypeError and a ValueError, as TVM raises one or the other, by operator."""
+
+
 class ArgumentValueError(TvmsError, ValueError):
     """An argument of the right kind whose dtype, rank or shape does not fit; also a ValueError."""
 

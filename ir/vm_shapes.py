@@ -38,13 +38,13 @@ def alloc_shape_heap(size: int) -> Any:
 
 
 @register_func("vm.builtin.check_tensor_info")
-def check_tensor_info(value: Any, ndim: int, *dtype_and_context: str) -> None:
-    """Raise TypeError if `value` is not a tensor, ValueError if it has another rank or dtype; -1 and "" are unknown."""
+def check_tensor_info(value: Any, ndim: int, *dtype_and_context: Any) -> None:
+    """Raise TypeError if `value` is not a tensor, ValueError if it has another rank or dtype; -1, None and "" are unknown."""
     *dtype, context = dtype_and_context
     _need_kind(hasattr(value, "dtype"), context, "a tensor", value)
     _need(ndim in (-1, value.ndim), context, f"expected ndim {ndim}, got {value.ndim}")
     for wanted in dtype:
-        is_known = wanted not in ("", "void")
+        is_known = wanted not in (None, "", "void")
         _need(
             not is_known or value.dtype == numpy_dtype(wanted), context, f"expected dtype {wanted}, got {value.dtype}"
         )

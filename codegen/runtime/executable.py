@@ -121,6 +121,10 @@ class Executable:
         header = header_text(exports(self.module, self.built.natives))
         write_together([(header, str(path.with_suffix(".h"))), (embed(library, self.to_bytes()), str(path))])
 
+    def jit(self) -> Executable:
+        """Return the module itself, whose machine code is loaded already (TVM: `Executable.jit`)."""
+        return self
+
     def to_bytes(self) -> bytes:
         """Return the compiled module as the contents of a file (`codegen.artifact`)."""
         text, tensors = script.dump(self.module)

@@ -11,11 +11,12 @@ from types import FrameType
 from msgspec.structs import replace
 
 from ..base import Source, Span
-from ..diagnostics import ArgumentError, ArgumentValueError, TvmsError
+from ..diagnostics import ArgumentError, ArgumentValueError, OperandError, TvmsError
 
 _PACKAGE = str(Path(__file__).resolve().parents[2])
 _OURS = tuple(f"{_PACKAGE}/{room}/" for room in ("ir", "dsl", "codegen"))
 _KINDS: tuple[tuple[type[TvmsError], frozenset[str]], ...] = (
+    (OperandError, frozenset(("E0322", "E0324"))),
     (ArgumentError, frozenset(("E0105", "E0321", "E0322", "E0324"))),
     (ArgumentValueError, frozenset(("E0323", "E0325", "E0326"))),
 )

@@ -222,6 +222,7 @@ def _as_attribute(kind: str, value: Any) -> tuple[bool, Any]:
         case "str":
             return isinstance(value, str), value
         case "dtype":
+            value = value.dtype if isinstance(value, tir.PrimType) else value
             return isinstance(value, str) and (value in ("", "void") or is_dtype(value)), value or "void"
         case _:
             return True, value

@@ -123,8 +123,8 @@ register(
 
 def _infer_batch_flatten(a: Inference) -> StructInfo:
     info = a.tensor("data")
-    if info.ndim == 0:
-        raise a.fail("E0323", "needs at least one dimension")
+    if info.ndim in (0, 1):
+        raise a.fail("E0323", f"needs at least two dimensions, but '{a.label('data')}' has {info.ndim}")
     dims = written_dims(info)
     if dims is None:
         return tensor_info(None, info.dtype, 2, info.vdevice)

@@ -34,10 +34,14 @@ def test_kinds_of_expressions() -> None:
 
 def test_scalars() -> None:
     n = tir.Var("n", "int64")
-    assert relax.prim_value(n).value is n
-    assert relax.prim_value(3, "int32").value.dtype == "int32"
-    assert relax.prim_value(2.0).value.dtype == "float64"
-    with pytest.raises(TypeError, match="expected a number or an expression of the loop level, got Constant"):
+    assert relax.prim_value(n) is n
+    assert relax.prim_value(relax.PrimValue(n)) is n
+    made = [relax.prim_value(value) for value in (3, np.int32(3), 2.0, np.float32(1.5), True)]
+    assert [(value.value, value.dtype) for value in made] == [
+        (3, "int64"), (3, "int64"), (2.0, "float64"), (1.5, "float64"), (True, "bool"),
+    ]  # fmt: skip
+    assert relax.prim_value(3, "int32").dtype == "int32"
+    with pytest.raises(TypeError, match="Cannot convert Constant to a scalar: give a number or an expression of the loop level"):
         relax.prim_value(relax.const(1.0))
 
 
@@ -135,3 +139,38 @@ def test_other_names_of_members() -> None:
     assert types(tvms.IRModule({"main": function}))["main"].params[0].ty == relax.TensorType((8,), "float32")
     assert tir.is_buffer_var(value=tir.decl_buffer((4,), "float32"))
     assert "R.prim_value" in relax.PrimValue(3).script(extra_config={"tirx.prefix": "T"})
+
+
+def test_types_that_are_not_known_yet() -> None:
+    assert relax.Var("x").struct_info is None
+    assert isinstance(relax.Var("x").ty, ir.Type)
+    assert relax.Var("x").ty.is_missing()
+    assert not relax.Var("x", relax.TensorType((4,), "float32")).ty.is_missing()
+
+
+def test_types_of_scalars_and_tuples() -> None:
+    assert ir.PrimType("int64") == INT64
+    assert hash(ir.PrimType("int64")) == hash(INT64)
+    assert ir.PrimType("int32") != INT64
+    nested = ir.TupleType([INT64, ir.TupleType([relax.ShapeType(ndim=1)])])
+    assert str(relax.Var("x", nested).struct_info) == 'R.Tuple(R.Prim("int64"), R.Tuple(R.Shape(ndim=1)))'
+    assert relax.op.arange(0, 4, 1, ir.PrimType("float32")).struct_info.dtype == "float32"
+
+
+def test_operands_of_the_wrong_kind_or_dtype_are_both_kinds_of_errors() -> None:
+    x = relax.Var("x", relax.TensorType((2, 2), "float32"))
+    for kind in (TypeError, ValueError, tvms.TvmsError):
+        with pytest.raises(kind, match="E0324"):
+            relax.op.reverse_sequence(x, relax.Var("lengths", relax.TensorType((2,), "float32")))
+        with pytest.raises(kind, match="R.concat needs at least one tensor"):
+            relax.op.concat([])
+    with pytest.raises(ValueError, match="R.nn.batch_flatten needs at least two dimensions, but 'v' has 1"):
+        relax.op.nn.batch_flatten(relax.Var("v", relax.TensorType((3,), "float32")))
+    with pytest.raises(ValueError) as caught:
+        relax.Call(None, [])
+    assert str(caught.value) == "error[E0322]: a call needs a defined operator or a function, not None"
+
+
+def test_a_compiled_module_is_loaded() -> None:
+    built = tvms.compile(tvms.parse("#tvms 1\n\nR.function main(x: R.Tensor((2,), \"float32\")):\n    return R.add(x, x)\n"))
+    assert built.jit() is built

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral, Real
 from typing import Any, cast
 
 from ... import relax, tir
@@ -67,15 +68,20 @@ def PrimValue(value: Any) -> relax.PrimValue:
     return cast("relax.PrimValue", graph_value(value))
 
 
-def prim_value(value: Any, dtype: str | None = None) -> relax.PrimValue:
-    """Return a number or an expression of the loop level as a scalar of the graph level (TVM 0.27).
+def prim_value(value: Any, dtype: str | None = None) -> tir.PrimExpr:
+    """Return a number, also of NumPy, or an expression as a scalar, which is an expression of the loop level in TVM 0.27.
 
     `dtype` is that of a number: int64 or float64 if none is given. Raises TypeError for other values.
     """
-    plain = plain_node(value, dtype) if isinstance(value, int | float) and dtype else value
-    if not isinstance(plain, int | float | tir.PrimExpr | relax.PrimValue):
-        raise TypeError(f"expected a number or an expression of the loop level, got {type(value).__name__}")
-    return PrimValue(plain)
+    if isinstance(value, tir.PrimExpr):
+        return value
+    if isinstance(value, relax.PrimValue):
+        return value.value
+    if isinstance(value, Real):
+        is_whole = isinstance(value, Integral)
+        number = bool(value) if isinstance(value, bool) else int(value) if is_whole else float(value)
+        return plain_node(number, dtype or ("int64" if is_whole else "float64"))
+    raise TypeError(f"Cannot convert {type(value).__name__} to a scalar: give a number or an expression of the loop level")
 
 
 @constructor(relax.StringImm)
@@ -99,7 +105,7 @@ def ExternFunc(global_symbol: str, struct_info: StructInfo | None = None) -> rel
 
 @constructor(relax.Call)
 def Call(
-    op: Op | relax.Expr,
+    op: Op | relax.Expr | None,
     args: Sequence[Any],
     attrs: Attrs | None = None,
     sinfo_args: StructInfo | Sequence[StructInfo] = (),
@@ -108,8 +114,10 @@ def Call(
     """A call of an operator or a function. `ty_args` is `sinfo_args` in TVM 0.27.
 
     A call with arguments of the wrong types has no struct info. Builders and passes report it when they normalize it.
-    Raise TvmsError E0322, also a ValueError, if `op` is not a function.
+    Raise TvmsError E0322, also a ValueError, if `op` is None or not a function.
     """
+    if op is None:
+        raise ArgumentValueError(Diagnostic("E0322", "a call needs a defined operator or a function, not None"))
     kind = None if isinstance(op, Op) else op.struct_info
     if not isinstance(kind, relax.FuncStructInfo | relax.ObjectStructInfo | None):
         problem = f"only a function can be called, not {describe(kind)}"

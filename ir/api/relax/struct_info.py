@@ -16,12 +16,14 @@ from ..constructor import constructor
 
 
 def as_struct_info(info: Any) -> StructInfo:
-    """Return a type of the loop level, `ir.PrimType("int64")`, as struct info, as it is in TVM 0.27; struct info is unchanged.
+    """Return `ir.PrimType("int64")`, or an `ir.TupleType`, as struct info, as both are in TVM 0.27; struct info is unchanged.
 
     Raises TvmsError E0315 for other values.
     """
     if isinstance(info, tir.PrimType):
         return relax.PrimStructInfo(info.dtype)
+    if isinstance(info, tir.TupleType):
+        return relax.TupleStructInfo(tuple(map(as_struct_info, info.fields)))
     if isinstance(info, StructInfo):
         return info
     meaning = getattr(type(cast("object", info)), "as_struct_info", None)
