@@ -124,7 +124,7 @@ _builds_comparisons = ContextVar("_builds_comparisons", default=False)
 
 @contextmanager
 def symbolic_equality(is_on: bool = True) -> Generator[None]:
-    """Within this context, `==` and `!=` of expressions build the nodes EQ and NE; elsewhere, they compare by identity.
+    """Within this context, `==` and `!=` of expressions build the nodes EQ and NE; elsewhere, they return an `Equality`.
 
     The functions given to `te.compute` and `te.comm_reducer` run within it, and so do programs within `with IRBuilder()`.
     """
@@ -138,16 +138,17 @@ def symbolic_equality(is_on: bool = True) -> Generator[None]:
 class Arithmetic(Generic[Expression]):
     """Base class of expressions, and of iterators, whose operators use their variables.
 
-    `==` compares by identity, except within `symbolic_equality`. Expressions have no truth value.
+    `==` returns an `Equality`, which is true if both sides are the same object and becomes the node EQ as an operand; within
+    `symbolic_equality`, it returns the node itself. Expressions have no truth value.
     """
 
     __slots__ = ()
 
     def __eq__(self, other: object) -> bool:
-        return cast("bool", _combine("equal", self, other)) if _builds_comparisons.get() else self is other
+        return cast("bool", _compared("equal", self, other))
 
     def __ne__(self, other: object) -> bool:
-        return cast("bool", _combine("not_equal", self, other)) if _builds_comparisons.get() else self is not other
+        return cast("bool", _compared("not_equal", self, other))
 
     __hash__ = object.__hash__
 
@@ -330,3 +331,42 @@ def _combine(name: str, a: Any, b: Any) -> Any:
 
 
 _OPERANDS = (Arithmetic, int, float, SupportsIndex)
+
+
+class Equality(Arithmetic[Any]):
+    """The result of `a == b` or `a != b` outside of `symbolic_equality` (TVM: `EqualOp`, `NotEqualOp`).
+
+    Its truth value says whether both sides are the same object, as lists and dictionaries need it. Where an expression is
+    expected, it is the node EQ or NE.
+    """
+
+    __slots__ = ("_a", "_b", "_name")
+
+    def __init__(self, name: str, a: Any, b: Any) -> None:
+        self._name, self._a, self._b = name, a, b
+
+    def asobject(self) -> Any:
+        """Return the comparison as a node."""
+        return _combine(self._name, self._a, self._b)
+
+    def __bool__(self) -> bool:
+        return (self._a is self._b) == (self._name == "equal")
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self) == bool(other) if isinstance(other, bool | Equality) else False
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        return repr(self.asobject())
+
+
+def _compared(name: str, a: Any, b: Any) -> Any:
+    if _builds_comparisons.get():
+        return _combine(name, a, b)
+    if a is b or not isinstance(b, _OPERANDS):
+        return (a is b) == (name == "equal")
+    return Equality(name, a, b)

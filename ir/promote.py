@@ -9,6 +9,7 @@ from . import tir
 from .base import Op, Span
 from .diagnostics import ArgumentError, Diagnostic, error
 from .dtype import DEFAULT_WIDTHS, MAX_LANES, DType, int_range, is_dtype, is_float, parse_dtype, same_lanes
+from .operators import Equality
 
 Operand: TypeAlias = tir.PrimExpr | float | bool
 """An expression, or a Python number that becomes a constant."""
@@ -106,10 +107,14 @@ def _integer(value: float | bool, dtype: str, span: Span | None) -> int:
 
 
 def operand(value: Operand | tir.IterVar, dtype: str = "int32") -> tir.PrimExpr:
-    """Return `value` as an expression: an iterator becomes its variable, and a Python number a constant of `dtype`."""
+    """Return `value` as an expression: an iterator becomes its variable, a comparison by `==` a node, and a Python number a
+    constant of `dtype`.
+    """
+    if isinstance(value, tir.PrimExpr):
+        return value
     if isinstance(value, tir.IterVar):
         return value.var
-    return value if isinstance(value, tir.PrimExpr) else const(value, dtype)
+    return value.asobject() if isinstance(value, Equality) else const(value, dtype)
 
 
 def operands(a: Operand | tir.IterVar, b: Operand | tir.IterVar) -> tuple[tir.PrimExpr, tir.PrimExpr]:
@@ -129,6 +134,8 @@ def _number(value: float, dtype: str) -> tir.PrimExpr:
 
 def to_expr(value: Operand, span: Span | None = None) -> tir.PrimExpr:
     """Return `value` as an expression: a Python number becomes a constant."""
+    if isinstance(value, Equality):
+        return value.asobject()
     return value if isinstance(value, tir.PrimExpr) else const(value, span=span)
 
 

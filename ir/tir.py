@@ -12,7 +12,7 @@ from typing import Any
 from . import hooks
 from .base import Attrs, BaseFunc, Commented, GlobalVar, Node, Op
 from .kinds import BufferType, ForKind, IterVarType
-from .operators import Arithmetic, Indexed, Mapping
+from .operators import Arithmetic, Equality, Indexed, Mapping
 
 # --- Types ----------------------------------------------------------------------------------------------------
 
@@ -58,7 +58,7 @@ class TensorMapType(Type, frozen=True, eq=False):
 
 
 class PrimExpr(Arithmetic["PrimExpr"], Node, frozen=True, eq=False):
-    """A loop-level value, with Python's operators. It compares by identity, like all nodes; `te.equal(a, b)` builds a comparison."""
+    """A loop-level value, with Python's operators. `bool(a == b)` compares by identity, as for all nodes."""
 
     dtype: str
 
@@ -88,12 +88,12 @@ class IntImm(PrimExpr, frozen=True, eq=False):
 
     def __eq__(self, other: object) -> bool:
         """Whether `other` is the same object, or the value as a number."""
-        is_same = super().__eq__(other)
-        return self.value == other if is_same is False and isinstance(other, int) else is_same
+        result = super().__eq__(other)
+        return self.value == other if isinstance(other, int) and isinstance(result, Equality) else result
 
     def __ne__(self, other: object) -> bool:
-        is_other = super().__ne__(other)
-        return self.value != other if is_other is True and isinstance(other, int) else is_other
+        result = super().__ne__(other)
+        return self.value != other if isinstance(other, int) and isinstance(result, Equality) else result
 
     __hash__ = PrimExpr.__hash__
 

@@ -11,6 +11,7 @@ from .. import relax, tir
 from ..base import Integer, Op
 from ..diagnostics import TvmsError, error
 from ..infer import infer_struct_info
+from ..operators import Equality
 from ..ops.binding import as_expr, bind
 from ..ops.registry import find, get_op
 from ..relax import Call, Constant, Expr, ShapeExpr, TensorStructInfo, TupleStructInfo
@@ -21,7 +22,9 @@ _DEFAULT_DTYPES = {"int64": "int32", "float64": "float32"}
 
 
 def plain_nodes(value: Any) -> Any:
-    """Return `value` as data of a node: lists become tuples, also within lists, tuples and dicts, and attributes plain numbers."""
+    """Return `value` as data of a node: lists become tuples, also within lists, tuples and dicts, attributes plain numbers, and
+    comparisons by `==` nodes.
+    """
     match value:
         case list() | tuple():
             return tuple(plain_nodes(item) for item in cast("Sequence[Any]", value))
@@ -29,6 +32,8 @@ def plain_nodes(value: Any) -> Any:
             return {key: plain_nodes(item) for key, item in cast("dict[Any, Any]", value).items()}
         case Integer():
             return value.value
+        case Equality():
+            return value.asobject()
         case _:
             return value
 

@@ -135,9 +135,56 @@ def test_equality_is_identity_again_after_an_error() -> None:
     with symbolic_equality():
         assert isinstance(X == Y, tir.EQ)
         with symbolic_equality(False):
-            assert (X == Y) is False
+            assert bool(X == Y) is False
         assert isinstance(X != Y, tir.NE)
-    assert (X == Y) is False
+    assert bool(X == Y) is False
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (lambda: tvms.tir.Select(X == Y, 1, 2), "T.Select(i == j, 1, 2)"),
+        (lambda: tvms.tir.Select(X != 3, X, Y), "T.Select(i != 3, i, j)"),
+        (lambda: tvms.tir.all(X < Y, X == Y), "i < j and i == j"),
+        (lambda: tvms.tir.if_then_else(te.reduce_axis((0, 4), "k") == X, X, 0), "T.if_then_else(k == i, i, 0)"),
+        (lambda: tvms.tir.Not(X == Y), "not i == j"),
+        (
+            lambda: tvms.tir.IndexMap.from_func(lambda i: [tvms.tir.Select(i == 3, 0, i)]).map_indices([X])[0],
+            "T.Select(i == 3, 0, i)",
+        ),
+        (lambda: tvms.arith.Analyzer().simplify(X + 1 == Y + 1), "i == j"),
+        (lambda: (X == Y).astype("int32"), 'T.Cast("int32", i == j)'),
+        (lambda: tvms.tir.Evaluate(X == Y).value, "i == j"),
+    ],
+)
+def test_a_comparison_by_equality_is_an_operand(value: Callable[[], Any], text: str) -> None:
+    node = value()
+    assert isinstance(node, tir.PrimExpr), f"{node!r} is not an expression"
+    assert node.script() == text
+
+
+def test_the_truth_value_of_a_comparison_is_identity() -> None:
+    other = tir.Var("int32", "i")
+    truths = [bool(value) for value in (X == X, X != X, other == X, other != X, X == Y, X != Y, X == "i")]
+    assert truths == [True, False, False, True, False, True, False]
+    assert X not in [Y, other]
+    assert [Y, X, other].index(X) == 1
+    assert (X == Y) == (Y == X)
+    assert (X == Y) != (X != Y)
+    assert tir.IntImm("int32", 3) == 3
+    assert tir.IntImm("int32", 3) != 4
+    assert repr(X == Y) == "i == j"
+
+
+def test_a_captured_comparison_is_a_condition() -> None:
+    given, wanted = tvms.tir.all(X < Y, Y == 4), X == 3
+
+    @tvms.script.tir.prim_func(check_well_formed=False)
+    def func(A: tvms.script.tir.Buffer(1, "bool")) -> None:  # type: ignore[reportInvalidTypeForm]
+        if given:
+            A[0] = wanted
+
+    assert "if i < j and j == 4:\n        A[0] = i == 3" in func.script()
 
 
 @pytest.mark.parametrize("value", [X, X + 1, X < Y, make.equal(X, Y), make.not_equal(X, Y), te.reduce_axis((0, 4))])
