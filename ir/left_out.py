@@ -32,7 +32,6 @@ _WRITTEN = "write the program as a text, or with relax.BlockBuilder"
 _MARKS = "mark the test with pytest.mark.skipif"
 _PROOFS = "these proofs are not worth their time in the lowering: LLVM finds the common cases"
 _RULES = "tvms.compile chooses the passes and schedules for the target; relax.get_pipeline has the pipelines"
-_SCAN = "TVM cannot lower scans; write the loop as a loop function, and call it with te.extern_primfunc"
 _WINOGRAD = "'tvms.compile' chooses Winograd's algorithm where it is faster; use topi.nn.conv"
 _TE_SCHEDULES = "TVM removed schedules of tensor expressions; use te.create_prim_func and tvms.Schedule"
 
@@ -177,9 +176,7 @@ LEFT_OUT = {
     "target.riscv_cpu": _HARDWARE,
     "target.rocm": _HARDWARE,
     "target.stm32": _HARDWARE,
-    "te.ScanOp": _SCAN,
     "te.create_schedule": _TE_SCHEDULES,
-    "te.scan": _SCAN,
     "testing.DEFAULT_TEST_TARGETS": _MARKS,
     "testing.ErrorTest": _FFI,
     "testing.FrontendTestModule": _FFI,

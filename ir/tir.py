@@ -7,7 +7,7 @@ their dtypes. Variables and buffers compare by identity.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from . import hooks
 from .base import Attrs, BaseFunc, Commented, GlobalVar, Node, Op
@@ -88,12 +88,12 @@ class IntImm(PrimExpr, frozen=True, eq=False):
 
     def __eq__(self, other: object) -> bool:
         """Whether `other` is the same object, or the value as a number."""
-        result = super().__eq__(other)
-        return self.value == other if isinstance(other, int) and isinstance(result, Equality) else result
+        result = cast("object", super().__eq__(other))
+        return self.value == other if isinstance(other, int) and isinstance(result, Equality) else cast("bool", result)
 
     def __ne__(self, other: object) -> bool:
-        result = super().__ne__(other)
-        return self.value != other if isinstance(other, int) and isinstance(result, Equality) else result
+        result = cast("object", super().__ne__(other))
+        return self.value != other if isinstance(other, int) and isinstance(result, Equality) else cast("bool", result)
 
     __hash__ = PrimExpr.__hash__
 

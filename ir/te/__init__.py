@@ -59,6 +59,7 @@ from .expr import (
     var,
 )
 from .extern import ExternOp, extern, extern_primfunc
+from .scan import ScanOp, scan
 from .tensor import (
     ComputeOp,
     PlaceholderOp,
@@ -78,9 +79,9 @@ from .tensor import (
 )
 
 __all__ = [
-    "ComputeOp", "ExternOp", "PlaceholderOp", "Reducer", "Tensor", "TensorSlice", "Value", "abs", "acos", "acosh", "all", "any", "asin",
+    "ComputeOp", "ExternOp", "PlaceholderOp", "Reducer", "ScanOp", "Tensor", "TensorSlice", "Value", "abs", "acos", "acosh", "all", "any", "asin",
     "asinh", "atan", "atanh", "call", "cast", "ceil", "comm_reducer", "computations", "compute", "const", "cos", "cosh",
     "create_prim_func", "equal", "erf", "exp", "extern", "extern_primfunc", "floor", "floor_divide", "floor_mod", "greatest", "if_then_else", "isfinite", "isinf", "isnan", "least", "log", "logical_not", "max", "max_value",
     "maximum", "min", "min_value", "minimum", "not_equal", "operand", "operands", "placeholder", "power", "prod", "reduce_axis", "round",
-    "rsqrt", "select", "sigmoid", "sin", "sinh", "size_var", "sqrt", "sum", "symbolic_equality", "tag_scope", "tan", "tanh", "thread_axis", "trunc", "truncdiv", "truncmod", "var",
+    "rsqrt", "scan", "select", "sigmoid", "sin", "sinh", "size_var", "sqrt", "sum", "symbolic_equality", "tag_scope", "tan", "tanh", "thread_axis", "trunc", "truncdiv", "truncmod", "var",
 ]  # fmt: skip

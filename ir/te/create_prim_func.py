@@ -16,8 +16,10 @@ from ..idioms import is_one
 from ..index_dtype import IndexDtype, with_marked_operands
 from ..spelling import newer_names
 from ..visit import rewrite, substitute
+from .dependent_axes import with_independent_ranges
 from .expr import operand
 from .extern import ExternOp
+from .scan import check_no_scan
 from .tensor import ComputeOp, Operation, PlaceholderOp, Tensor
 
 _TRUE = tir.IntImm("bool", 1)
@@ -33,12 +35,14 @@ def create_prim_func(
 
     It is called `main` and has the attribute `tir.noalias`; computed tensors that are not among `args` are allocated in its
     root block. All indices become `index_dtype_override`; without it, int32 unless an input has a wider dimension.
-    Raises ValueError if a tensor is computed from a placeholder that is not among `args`.
+    Raises ValueError if a tensor is computed from a placeholder that is not among `args`, TypeError for a `te.scan`.
     """
     tensors = [arg for arg in args if isinstance(arg, Tensor)]
     indices = IndexDtype(index_dtype_override or _narrow(tensors), {})
     state = _State(set(tensors), {}, [], {}, indices)
-    stages = [stage for op in computations(tensors) for stage in _stage(op, tensors, state)]
+    operations = computations(tensors)
+    check_no_scan(operations)
+    stages = [stage for op in operations for stage in _stage(op, tensors, state)]
     params: list[tir.Var] = []
     buffer_map: dict[tir.Var, tir.Buffer] = {}
     for arg in args:
@@ -123,6 +127,7 @@ def _stage(op: Operation, tensors: Sequence[Tensor], state: _State) -> list[tir.
     outputs = [Tensor(shape, body.dtype, op, number) for number, body in enumerate(op.body)]
     buffers = [_declare(tensor, state) for tensor in outputs]
     state.allocated += [b for b, t in zip(buffers, outputs, strict=True) if t not in state.arguments]
+    op = with_independent_ranges(op)
     axes = tuple(replace(axis, dom=state.indices.domain(_domain(axis))) for axis in (*op.axis, *op.reduce_axis))
     loops = [tir.Var(_domain(axis).extent.dtype, axis.var.name) for axis in axes]
     if isinstance(op.body[0], tir.Reduce):

@@ -14,7 +14,7 @@ import tvms.ir.te.tensor
 import tvms.ir.tir
 import typing
 
-from typing import Any
+from typing import Any, cast
 
 from . import hooks as hooks
 from .base import Attrs as Attrs
@@ -27,6 +27,7 @@ from .kinds import BufferType as BufferType
 from .kinds import ForKind as ForKind
 from .kinds import IterVarType as IterVarType
 from .operators import Arithmetic as Arithmetic
+from .operators import Equality as Equality
 from .operators import Indexed as Indexed
 from .operators import Mapping as Mapping
 
@@ -63,7 +64,7 @@ class TensorMapType(Type, frozen=True, eq=False):
 
 
 class PrimExpr(Arithmetic["PrimExpr"], Node, frozen=True, eq=False):
-    """A loop-level value, with Python's operators. It compares by identity, like all nodes; `te.equal(a, b)` builds a comparison."""
+    """A loop-level value, with Python's operators. `bool(a == b)` compares by identity, as for all nodes."""
 
     dtype: str
 
@@ -100,12 +101,12 @@ class IntImm(PrimExpr, frozen=True, eq=False):
 
     def __eq__(self, other: object) -> bool:
         """Whether `other` is the same object, or the value as a number."""
-        is_same = super().__eq__(other)
-        return self.value == other if is_same is False and isinstance(other, int) else is_same
+        result = cast("object", super().__eq__(other))
+        return self.value == other if isinstance(other, int) and isinstance(result, Equality) else cast("bool", result)
 
     def __ne__(self, other: object) -> bool:
-        is_other = super().__ne__(other)
-        return self.value != other if is_other is True and isinstance(other, int) else is_other
+        result = cast("object", super().__ne__(other))
+        return self.value != other if isinstance(other, int) and isinstance(result, Equality) else cast("bool", result)
 
     __hash__ = PrimExpr.__hash__
 

@@ -70,6 +70,7 @@ from tvms.ir.tir import Reduce as Reduce
 from tvms.ir.te.tensor import Reducer as Reducer
 from tvms.ir.tir import Block as SBlock
 from tvms.ir.tir import BlockRealize as SBlockRealize
+from tvms.ir.te.scan import ScanOp as ScanOp
 from tvms.ir.schedule.schedule import Schedule as Schedule
 from tvms.ir.schedule.error import ScheduleError as ScheduleError
 from tvms.ir.schedule.state import ScheduleState as ScheduleState
@@ -168,6 +169,7 @@ def prod(value: typing.Any, axis: typing.Any = None, *rest: typing.Any, where: t
 from tvms.ir.te.tensor import reduce_axis as reduce_axis
 from tvms.ir.te.expr import round as round
 from tvms.ir.te.expr import rsqrt as rsqrt
+from tvms.ir.te.scan import scan as scan
 from tvms.ir.te.expr import select as select
 from tvms.ir.te.expr import sigmoid as sigmoid
 from tvms.ir.te.expr import sin as sin

@@ -10,6 +10,7 @@ import pytest
 import tvms
 from tvms import tir as api
 from tvms.ir import te, tir
+from tvms.ir.diagnostics import TvmsError
 from tvms.ir.interp import run
 
 
@@ -222,3 +223,93 @@ def test_the_dtype_of_indices_changes_no_bit_count(override: str | None, value: 
     result = np.zeros(4, "int32")
     tvms.interpret(module, "main", [np.zeros(4, "int32"), result])
     np.testing.assert_array_equal(result, expected)
+
+
+def _triangle(n: Any, first: Any, last: Any, start: float) -> tuple[te.Tensor, te.Tensor]:
+    """Return A and the sums of `A[i, k]` over `first(i) <= k < last(i)`, plus a value that the identity would show."""
+    a = te.placeholder((n, n), name="A")
+
+    def row(i: tir.PrimExpr) -> tir.PrimExpr:
+        k = te.reduce_axis((first(i), last(i)), name="k")
+        combine = te.comm_reducer(lambda x, y: te.maximum(x, y), lambda dtype: te.const(start, dtype))
+        return combine(a[i, k], axis=k)
+
+    return a, te.compute((n,), row, name="C")
+
+
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [
+        (lambda i: 0, lambda i: i),
+        (lambda i: i, lambda i: 6),
+        (lambda i: te.maximum(i - 2, 0), lambda i: te.minimum(i + 2, 6)),
+        (lambda i: i // 2, lambda i: i // 2 + 3),
+        (lambda i: i % 3, lambda i: i % 2 + 2),
+    ],
+)
+@pytest.mark.parametrize("is_symbolic", [False, True])
+def test_ranges_of_reductions_may_depend_on_axes(first: Any, last: Any, is_symbolic: bool) -> None:
+    n = te.var("n") if is_symbolic else 6
+    function = te.create_prim_func([*_triangle(n, first, last, -1.0)])
+    values = np.random.default_rng(3).random((6, 6), dtype="float32")
+    found = np.zeros(6, "float32")
+    ends = [[int(te.operand(end(tir.IntImm("int32", i)))) for end in (first, last)] for i in range(6)]
+    expected = [values[i, begin:end].max(initial=-1.0) for i, (begin, end) in enumerate(ends)]
+    run(tvms.IRModule({"main": function}), "main", [values, found])
+    np.testing.assert_array_equal(found, np.array(expected, "float32"))
+
+
+def test_a_range_may_depend_on_another_axis_of_the_reduction() -> None:
+    x = te.placeholder((5, 5, 5), name="x")
+
+    def value(i: tir.PrimExpr) -> tir.PrimExpr:
+        outer = te.reduce_axis((0, i), name="outer")
+        inner = te.reduce_axis((0, outer.var), name="inner")
+        return te.sum(x[i, outer, inner], axis=[inner, outer])
+
+    function = te.create_prim_func([x, te.compute((5,), value, name="C")])
+    assert "for i, inner, outer in T.grid(5, 3, 4):" in str(function)
+    assert "T.if_then_else(v_outer < v_i and v_inner < v_outer, x[v_i, v_outer, v_inner], T.float32(0))" in str(
+        function
+    )
+    values = np.random.default_rng(4).integers(0, 9, (5, 5, 5)).astype("float32")
+    found = np.ones(5, "float32")
+    run(tvms.IRModule({"main": function}), "main", [values, found])
+    assert found.tolist() == [sum(values[i, a, b] for a in range(i) for b in range(a)) for i in range(5)]
+
+
+def test_a_range_without_an_upper_bound_is_refused() -> None:
+    x, m = te.placeholder((5,), name="x"), te.placeholder((5,), "int32", name="m")
+    c = te.compute(
+        (5,), lambda i: te.sum(x[te.reduce_axis((0, m[i]), "k")], axis=te.reduce_axis((0, m[i] + i), "k")), name="C"
+    )
+    with pytest.raises(TvmsError) as caught:
+        te.create_prim_func([x, m, c])
+    assert str(caught.value) == (
+        "error[E0233]: the range of axis 'k' of 'C' has no upper bound\n  = help: give it a range with an upper bound, as with te.min"
+    )
+
+
+def test_a_scan_is_built_and_refused_when_it_is_lowered() -> None:
+    x, state = te.placeholder((8, 4), name="x"), te.placeholder((8, 4), name="state")
+    first = te.compute((1, 4), lambda t, i: x[t, i])
+    total = te.scan(first, te.compute((8, 4), lambda t, i: state[t - 1, i] + x[t, i]), state, inputs=[x], name="total")
+    assert isinstance(total, te.Tensor)
+    assert (total.name, [int(dim) for dim in total.dims], total.dtype) == ("total", [8, 4], "float32")
+    assert isinstance(total.op, te.ScanOp)
+    several = te.scan([first, first], [total, total], [state, state])
+    assert [tensor.value_index for tensor in several] == [0, 1]
+    with pytest.raises(TypeError) as caught:
+        te.create_prim_func([x, te.compute((8, 4), lambda i, j: total[i, j] + 1)])
+    assert str(caught.value) == (
+        "error[E0702]: Unsupported Operation: te.ScanOp. 'total' is a recurrence, for which there is no block\n"
+        "  = help: write the loop as a loop function, and call it with te.extern_primfunc"
+    )
+    with pytest.raises(TypeError) as caught:
+        te.scan([first, first], total, state)
+    assert str(caught.value) == (
+        "error[E0702]: te.scan takes as many init, update and state_placeholder tensors, got 2, 1, 1\n"
+        "  = help: give one of each for an output, of the same rank and dtype"
+    )
+    with pytest.raises(TypeError, match="differ: float32 of rank 2, float32 of rank 2, float32 of rank 1"):
+        te.scan(first, total, te.placeholder((8,)))
