@@ -193,7 +193,7 @@ def _check_harmless(block: tir.Block, padded: _Padded) -> None:
 
 
 def _vanishes_where(block: tir.Block, axis: tir.Var) -> bool:
-    """Return whether a block adds 0 to its output if all loads whose index contains `axis` are 0."""
+    """Return whether a block adds 0 to its output if all loads with `axis` as an index are 0: those of padded buffers."""
     store = block.body
     if not (isinstance(store, tir.BufferStore) and isinstance(store.value, tir.Add) and block.init is not None):
         return False
@@ -203,10 +203,10 @@ def _vanishes_where(block: tir.Block, axis: tir.Var) -> bool:
 
 
 def _vanishes(value: tir.PrimExpr, axis: tir.Var) -> bool:
-    """Return whether a value is 0, and not infinity times 0, if all loads whose index contains `axis` are 0."""
+    """Return whether a value is 0, and not infinity times 0, if all loads with `axis` as an index are 0."""
     match value:
         case tir.BufferLoad():
-            return any(node is axis for index in value.indices for node in walk(index))
+            return any(index is axis for index in value.indices)
         case tir.Cast():
             return _vanishes(value.value, axis)
         case tir.Add() | tir.Sub():
