@@ -124,6 +124,24 @@ def packed_buffer(buffer: tir.Buffer, span: Span | None = None) -> tir.Call:
     return make.call("tir.tvm_stack_make_array", arguments, "handle", span)
 
 
+def may_overlap(buffer: tir.Buffer) -> bool:
+    """Return whether two different indices may denote one element, by constant strides that are too small for the dimensions
+    inside of them. Other strides are taken to be large enough.
+    """
+    sizes = [(step, extent) for step, extent in zip(buffer.strides, buffer.shape, strict=False)]
+    known = [
+        (abs(step.value), extent.value)
+        for step, extent in sizes
+        if isinstance(step, tir.IntImm) and isinstance(extent, tir.IntImm)
+    ]
+    reach = 0
+    for step, extent in sorted(known):
+        if extent > 1 and step <= reach:
+            return True
+        reach += step * max(extent - 1, 0)
+    return False
+
+
 def buffers_of(node: tir.Stmt) -> tuple[tir.Buffer, ...]:
     """Return the buffers that `node` accesses and does not allocate, in order of first occurrence."""
     found: dict[tir.Buffer, None] = {}

@@ -33,13 +33,13 @@ def check_axis_kinds(subject: Subject, only: tir.Block | None = None) -> bool:
     """
     is_whole = True
     for realize, sites in _sites_by_block(subject, only).items():
-        updates = {(site.node.buffer, _key(site)) for site in sites if not is_write(site)}
+        updates = {(site.buffer, _key(site)) for site in sites if not is_write(site)}
         for kind in (DATA_PAR, COMM_REDUCE):
             axes = [axis for axis in realize.block.iter_vars if axis.iter_type is kind]
             asked = 0
             for first, second in _pairs(subject, realize, axes, sites):
                 is_same = _key(first) == _key(second)
-                is_update = (first.node.buffer, _key(first)) in updates
+                is_update = (first.buffer, _key(first)) in updates
                 if is_same and is_update and (kind is COMM_REDUCE or not is_write(second)):
                     continue  # steps of one update; conflicts with other updates are found as pairs of stores
                 if asked == MAX_PAIRS:
@@ -58,7 +58,7 @@ def _pairs(
     by_buffer: dict[tir.Buffer, list[AccessSite]] = {}
     for site in sites if axes else ():
         if is_clear(subject, site):
-            by_buffer.setdefault(site.node.buffer, []).append(site)
+            by_buffer.setdefault(site.buffer, []).append(site)
     is_spatial = bool(axes) and axes[0].iter_type is DATA_PAR
     partners = {
         buffer: Partners(
@@ -71,22 +71,22 @@ def _pairs(
         if any(map(is_write, near)) and not (is_spatial and _are_separate(axes, near))
     }
     for first in sites:
-        if is_write(first) and first.node.buffer in partners and is_clear(subject, first):
-            for second in partners[first.node.buffer](first):
+        if is_write(first) and first.buffer in partners and is_clear(subject, first):
+            for second in partners[first.buffer](first):
                 if not (is_spatial and _are_separate(axes, [first, second])):
                     yield first, second
 
 
 def _key(site: AccessSite) -> tuple[object, ...]:
     """Return a key that accesses with equal indices share."""
-    return tuple(map(key_of, site.node.indices))
+    return tuple(map(key_of, site.indices))
 
 
 def _sites_by_block(subject: Subject, only: tir.Block | None) -> dict[tir.BlockRealize, list[AccessSite]]:
     """Return the accesses of each block that has axes to check, including those of nested blocks."""
     found: dict[tir.BlockRealize, list[AccessSite]] = {}
     for site in subject.flow.sites:
-        if site.in_init or site.node.buffer.data not in subject.flow.owners:
+        if site.in_init or site.buffer.data not in subject.flow.owners:
             continue
         for step in site.place.steps():
             if isinstance(step, Inside) and step.realize.block.iter_vars and only in (None, step.realize.block):
@@ -96,7 +96,7 @@ def _sites_by_block(subject: Subject, only: tir.Block | None) -> dict[tir.BlockR
 
 def _are_separate(axes: list[tir.IterVar], sites: list[AccessSite]) -> bool:
     """Whether each axis is by itself an index at some position, the same in all accesses."""
-    columns = list(zip(*[site.node.indices for site in sites], strict=True))
+    columns = list(zip(*[site.indices for site in sites], strict=True))
     return all(any(all(index is axis.var for index in column) for column in columns) for axis in axes)
 
 
@@ -106,7 +106,7 @@ def _claim(subject: Subject, realize: tir.BlockRealize, axes: list[tir.IterVar],
     steps = list(first.place.steps())
     own = next(i for i, step in enumerate(steps) if isinstance(step, Inside) and step.realize is realize)
     outer = next((step for step in steps[own + 1 :] if isinstance(step, Inside)), None)
-    lives = [step for step in flow.owners[first.node.buffer.data].steps() if isinstance(step, Iterate)]
+    lives = [step for step in flow.owners[first.buffer.data].steps() if isinstance(step, Iterate)]
     lives += [step for step in steps if isinstance(step, Iterate) and _has_own_memory(step, first)]
     shared = {outer, *lives}
     values = [flow.resolve(axis.var) for axis in axes]
@@ -154,7 +154,7 @@ def _depends(
 def _has_own_memory(step: Iterate, site: AccessSite) -> bool:
     """Whether the iterations of a loop over threads each have their own memory in the scope of a buffer."""
     side_by_side = how(step.loop) if isinstance(step.loop, tir.For) else None
-    scope = site.node.buffer.scope
+    scope = site.buffer.scope
     return (side_by_side == "blocks" and scope.startswith("shared")) or (
         side_by_side in ("blocks", "threads") and scope.startswith(PRIVATE_SCOPES)
     )

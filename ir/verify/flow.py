@@ -10,6 +10,7 @@ from ..analysis.const_bounds import Bounds, bounds_of, of_dtype
 from ..base import Node, Op
 from ..visit import Substitution, children, is_larger
 from .affine import conjuncts, is_affine
+from .elements import with_elements
 from .place import UNKNOWN, AccessSite, BlockSite, Inside, Iterate, MatchSite, ProgramPoint, Unknown, Where
 
 _JUMPS = ("tir.ret", "tir.break_loop", "tir.continue_loop")
@@ -52,7 +53,11 @@ class Flow:
         }
         self._bounds: dict[tir.PrimExpr, Bounds] = {}
         self._in_init = False
+        self._pointers: dict[tir.Var, tir.PrimExpr] = {}
         self._visit(function.body, ProgramPoint())
+        self.sites = with_elements(self.sites, [site.node for site in self.matches], self._pointers, self.resolve)
+        self.elements = {site.node: site.element for site in self.sites if site.element is not None}
+        """The elements of accesses to memory that is accessed through several buffers."""
 
     def resolve(self, expr: tir.PrimExpr) -> tir.PrimExpr:
         """Return `expr` in terms of loop variables and parameters, with axes and let-bound variables replaced by their values."""
@@ -60,6 +65,8 @@ class Flow:
 
     def _let(self, var: tir.Var, value: tir.PrimExpr) -> None:
         """Record the value of `var`; a value that is too large for questions about it to be fast is treated as unknown."""
+        if var.dtype == "handle":
+            self._pointers[var] = value
         self._substitution[var] = _bounded(self.resolve(value))
         self._has_values = True
 

@@ -8,6 +8,7 @@ from functools import cache, reduce
 from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from .. import tir
 from ..dtype import int_range, is_bool, is_float
@@ -90,7 +91,7 @@ def meetings(subject: Subject, loop: tir.For, sites: list[AccessSite], stored: S
         site for site in sites if is_write(site) and not (side_by_side == "threads" and _reduces(subject, site, loop))
     ]
     partners = _partners(subject, loop, sites)
-    pairs = ((first, second) for first in stores for second in partners[first.node.buffer](first))
+    pairs = ((first, second) for first in stores for second in partners[first.buffer](first))
     most = budget.meetings
     for first, second in pairs:
         budget.pairs, budget.meetings = budget.pairs - 1, most - len(found)
@@ -102,7 +103,7 @@ def meetings(subject: Subject, loop: tir.For, sites: list[AccessSite], stored: S
             found.append(Meeting(first, second))
         elif statements.get(second.node) is first:
             # with equal indices, the store also conflicts with itself
-            if not structural_equal(first.node.indices, second.node.indices):
+            if not structural_equal(first.indices, second.indices):
                 found.append(Meeting(first, second, False if side_by_side == "vector" else None))
         elif not is_own(first) and not (is_write(second) and is_own(second)):
             continue  # each iteration writes these elements itself
@@ -123,7 +124,7 @@ def _decided_by_data(subject: Subject, sites: list[AccessSite]) -> Iterator[tupl
     inputs = {buffer.data for buffer in subject.function.buffer_map.values()}
     doubts: dict[Unknown, list[AccessSite]] = {}
     for site in sites:
-        if site.place.sole_doubt is not None and is_write(site) and site.node.buffer.data in inputs:
+        if site.place.sole_doubt is not None and is_write(site) and site.buffer.data in inputs:
             doubts.setdefault(site.place.sole_doubt, []).append(site)
     for doubt, stores in doubts.items():
         load = _tested(doubt.condition)
@@ -140,7 +141,7 @@ def _decided_by_data(subject: Subject, sites: list[AccessSite]) -> Iterator[tupl
         ]
         for store in stores:
             steps = [step for step in store.place.steps() if step is not doubt]
-            certain = AccessSite(store.node, reduce(ProgramPoint, reversed(steps), ProgramPoint()), store.in_init)
+            certain = replace(store, place=reduce(ProgramPoint, reversed(steps), ProgramPoint()))
             if store.node.buffer is load.buffer and is_clear(subject, certain):
                 yield from (
                     (certain, read) for read in reads if is_clear(subject, read) and not _is_flag(certain, read)
@@ -148,13 +149,13 @@ def _decided_by_data(subject: Subject, sites: list[AccessSite]) -> Iterator[tupl
 
 
 def _writes(site: AccessSite, data: tir.Var) -> bool:
-    return is_write(site) and site.node.buffer.data is data
+    return is_write(site) and site.buffer.data is data
 
 
 def _is_flag(store: AccessSite, read: AccessSite) -> bool:
     """Whether a constant is written to the element that is tested, which all iterations may do."""
     is_constant = isinstance(store.node, tir.BufferStore) and isinstance(store.node.value, tir.IntImm | tir.FloatImm)
-    return is_constant and structural_equal(store.node.indices, read.node.indices)
+    return is_constant and structural_equal(store.indices, read.indices)
 
 
 def _tested(condition: tir.PrimExpr | None) -> tir.BufferLoad | None:
@@ -181,7 +182,7 @@ def _partners(subject: Subject, loop: tir.For, sites: list[AccessSite]) -> dict[
     """Return the accesses of each buffer that may meet in different iterations of `loop`."""
     by_buffer: dict[tir.Buffer, list[AccessSite]] = {}
     for site in sites:
-        by_buffer.setdefault(site.node.buffer, []).append(site)
+        by_buffer.setdefault(site.buffer, []).append(site)
     steps = list(sites[0].place.steps()) if sites else []
     own = [number for number, step in enumerate(steps) if isinstance(step, Iterate) and step.loop is loop]
     around = set(steps[own[0] + 1 :] if own else ())
@@ -199,16 +200,16 @@ def _without_told(subject: Subject, loop: tir.For, sites: list[AccessSite]) -> l
     iteration accesses its own elements."""
     told: dict[tir.Buffer, set[int]] = {}
     for site in sites:
-        indices = site.node.indices
+        indices = site.indices
         axes = {axis for axis, index in enumerate(indices) if subject.flow.resolve(index) is loop.loop_var}
-        told[site.node.buffer] = axes & told.get(site.node.buffer, axes)
-    return [site for site in sites if not told[site.node.buffer]]
+        told[site.buffer] = axes & told.get(site.buffer, axes)
+    return [site for site in sites if not told[site.buffer]]
 
 
 def _depends_on(subject: Subject, site: AccessSite, loop: tir.For) -> bool:
     """Whether different iterations of `loop` may access different elements at `site`."""
     facts, outer = site.place.facts, loop.loop_var
-    indices = [subject.flow.resolve(index) for index in site.node.indices]
+    indices = [subject.flow.resolve(index) for index in site.indices]
     inside = [domain for var, domain in facts.domains.items() if var is not outer]
     ends = [end for domain in inside for end in (domain.min, domain.extent)]
     return not site.place.is_certain or outer in variables((*indices, *facts.conditions, *ends))

@@ -77,9 +77,9 @@ def meet(
     here, there = first.place.facts, twin.facts(second)
     facts = joined(here, there)
     conditions = [claim.apart(twin)]
-    for a, b in zip(first.node.indices, second.node.indices, strict=True):
+    for a, b in zip(first.indices, second.indices, strict=True):
         conditions.append(tir.EQ("bool", flow.resolve(a), twin(flow.resolve(b))))
-    if is_write(second) and not is_update(subject, first.node):
+    if is_write(second) and not is_update(subject, first):
         differs = _values_differ(subject, first, second, twin)
         if differs is None:
             return None
@@ -105,11 +105,11 @@ def _writes_before(
     """Whether the run that reads may itself have written the element."""
     pins = tuple([tir.EQ("bool", var, tir.IntImm(var.dtype, value)) for var, value in values.items()])
     for site in sites:
-        if not is_write(site) or site.node.buffer is not read.node.buffer:
+        if not is_write(site) or site.buffer is not read.buffer:
             continue
         third = Twin.of(site, claim.is_shared)
         same = [claim.same(twin, third)]
-        for a, b in zip(read.node.indices, site.node.indices, strict=True):
+        for a, b in zip(read.indices, site.indices, strict=True):
             same.append(tir.EQ("bool", twin(subject.flow.resolve(a)), third(subject.flow.resolve(b))))
         facts = joined(twin.facts(read), third.facts(site), Facts({}, pins, is_certain=True))
         if not subject.solver.ask(all_of(same), facts).is_safe:
@@ -117,16 +117,30 @@ def _writes_before(
     return False
 
 
-def is_update(subject: Subject, node: tir.BufferLoad | tir.BufferStore) -> bool:
-    """Whether a store computes its value from the element that it replaces."""
-    if not isinstance(node, tir.BufferStore):
+def is_update(subject: Subject, site: AccessSite) -> bool:
+    """Whether an access is a store that computes its value from the element that it replaces."""
+    store = site.node
+    if not isinstance(store, tir.BufferStore):
         return False
-    if _reads(node.value, node.buffer, node.indices):
+    if _reads(store.value, store.buffer, store.indices) or _reads_element(subject, store.value, site):
         return True
-    variables = dict.fromkeys(inner for inner in walk(node.value) if isinstance(inner, tir.Var))
+    variables = dict.fromkeys(inner for inner in walk(store.value) if isinstance(inner, tir.Var))
     bound = [value for variable in variables if (value := subject.flow.resolve(variable)) is not variable]
-    indices = [subject.flow.resolve(index) for index in node.indices] if bound else ()
-    return any(_reads(value, node.buffer, indices) for value in bound)
+    indices = [subject.flow.resolve(index) for index in store.indices] if bound else ()
+    return any(_reads(value, store.buffer, indices) for value in bound)
+
+
+def _reads_element(subject: Subject, value: tir.PrimExpr, site: AccessSite) -> bool:
+    """Whether a value is computed from the element of `site`, perhaps through another buffer."""
+    if site.element is None:
+        return False
+    others = [subject.flow.elements.get(node) for node in walk(value) if isinstance(node, tir.BufferLoad)]
+    return any(
+        other is not None
+        and other.buffer is site.element.buffer
+        and structural_equal(other.indices, site.element.indices)
+        for other in others
+    )
 
 
 def _reads(value: tir.PrimExpr, buffer: tir.Buffer, indices: Sequence[tir.PrimExpr]) -> bool:
@@ -179,14 +193,14 @@ class Stored:
             if value is None:
                 alike.append(value := store.value)
             decides = bool(_deciding(self._subject, store.value))
-            found = is_update(self._subject, store), decides, _are_constants(store.value), value
+            found = is_update(self._subject, site), decides, _are_constants(store.value), value
             self._known[site] = found
         return found
 
 
 def writes_alike(subject: Subject, site: AccessSite) -> bool:
     """Whether two runs of a store to one element obviously write the same value."""
-    return not (is_update(subject, site.node) or deciding(subject, site))
+    return not (is_update(subject, site) or deciding(subject, site))
 
 
 def deciding(subject: Subject, site: AccessSite) -> list[tir.PrimExpr]:
@@ -194,7 +208,7 @@ def deciding(subject: Subject, site: AccessSite) -> list[tir.PrimExpr]:
     store = site.node
     assert isinstance(store, tir.BufferStore)
     parts = _deciding(subject, store.value)
-    return [part for part in parts if not any(structural_equal(part, index) for index in store.indices)]
+    return [part for part in parts if not any(structural_equal(part, index) for index in site.indices)]
 
 
 def _are_constants(*values: tir.PrimExpr) -> bool:
@@ -225,7 +239,8 @@ def describe(
     pairs = [(var.name, subject.value(var, values), subject.value(var, there)) for var in variables]
     one = ", ".join(f"{name} = {a}" for name, a, b in pairs if a != b)
     two = ", ".join(f"{name} = {b}" for name, a, b in pairs if a != b)
-    element = subject.element(first, values)
+    element, other = subject.element(first, values), subject.element(second, there)
+    name = "" if first.buffer is first.node.buffer or other == element else f" as {other}"
     if is_write(second):
-        return f"{one} and {two} both {'update' if is_update(subject, first.node) else 'write'} {element}"
-    return f"{one} writes {element}, which {two} reads"
+        return f"{one} and {two} both {'update' if is_update(subject, first) else 'write'} {element}{name}"
+    return f"{one} writes {element}, which {two} reads{name}"

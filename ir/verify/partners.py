@@ -35,7 +35,7 @@ _number = itemgetter(0)
 
 def is_clear(subject: Subject, site: AccessSite) -> bool:
     """Whether an access certainly happens, at indices that proofs understand: conflicts of others are never certain."""
-    return site.place.is_certain and all(is_affine(subject.flow.resolve(index)) for index in site.node.indices)
+    return site.place.is_certain and all(is_affine(subject.flow.resolve(index)) for index in site.indices)
 
 
 class _Form(Struct, frozen=True, eq=False):
@@ -145,7 +145,7 @@ class Partners:
         while around is not None and around.step is not None and not is_shared(around.step):
             loops += [around.step] if isinstance(around.step, Iterate) else []
             around = around.parent
-        resolved = [self._subject.flow.resolve(index) for index in site.node.indices]
+        resolved = [self._subject.flow.resolve(index) for index in site.indices]
         names: _Names = {}
         domains: dict[tir.Var, tir.Range] = {}
         renamed = Substitution()

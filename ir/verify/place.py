@@ -100,6 +100,13 @@ class ProgramPoint:
         return next((step.realize for step in self.steps() if isinstance(step, Inside)), None)
 
 
+class Element(Struct, frozen=True, eq=False):
+    """An element of memory that may be accessed through several buffers: its index in a buffer of the whole memory."""
+
+    buffer: tir.Buffer
+    indices: tuple[tir.PrimExpr, ...]
+
+
 class AccessSite(Struct, frozen=True, eq=False):
     """An access and its place."""
 
@@ -107,6 +114,17 @@ class AccessSite(Struct, frozen=True, eq=False):
     place: ProgramPoint
     in_init: bool = False
     """Whether the access is in a block's T.init."""
+    element: Element | None = None
+
+    @property
+    def buffer(self) -> tir.Buffer:
+        """The buffer by which the access is compared with others."""
+        return self.node.buffer if self.element is None else self.element.buffer
+
+    @property
+    def indices(self) -> tuple[tir.PrimExpr, ...]:
+        """The indices in `buffer`."""
+        return tuple(self.node.indices) if self.element is None else self.element.indices
 
 
 class BlockSite(Struct, frozen=True, eq=False):

@@ -38,7 +38,7 @@ def check_races(subject: Subject) -> None:
 
 def _is_private(subject: Subject, site: AccessSite, loop: tir.For, side_by_side: How) -> bool:
     """Whether each iteration has its own memory: allocated inside the loop, or in a private scope."""
-    buffer = site.node.buffer
+    buffer = site.buffer
     owner = subject.flow.owners.get(buffer.data)
     if owner is None or any(isinstance(step, Iterate) and step.loop is loop for step in owner.steps()):
         return True
@@ -53,11 +53,11 @@ def _is_apart(subject: Subject, site: AccessSite, var: tir.Var, outer: list[Iter
     The indices determine their variables, and either `var` is one of them, or no other variable determines the value.
     """
     resolve, domains = subject.flow.resolve, site.place.facts.domains
-    indices = [resolve(index) for index in site.node.indices]
+    indices = [resolve(index) for index in site.indices]
     own = domains.keys() - {step.var for step in outer}
     named = own & variables(indices)
     if var not in named and (
-        is_update(subject, site.node) or not own & variables(map(resolve, deciding(subject, site))) <= named
+        is_update(subject, site) or not own & variables(map(resolve, deciding(subject, site))) <= named
     ):
         return False
     if named <= _told(indices):

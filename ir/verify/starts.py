@@ -38,7 +38,7 @@ def check_starts(subject: Subject) -> None:
         realize, buffer = site.place.block, site.node.buffer
         if site.in_init:
             inits.setdefault((realize, buffer), []).append(site)
-        if not is_update(subject, site.node):
+        if not is_update(subject, site):
             starts.setdefault(buffer, []).append(site)
         elif realize is not None and not site.in_init:
             updates.append(site)

@@ -82,7 +82,7 @@ class Subject:
     @cached_property
     def inputs(self) -> frozenset[tir.Var]:
         """The data pointers of parameters that the function does not write: their elements may have any values."""
-        written = {site.node.buffer.data for site in self.flow.sites if is_write(site)}
+        written = {site.buffer.data for site in self.flow.sites if is_write(site)}
         return frozenset([buffer.data for buffer in self.function.buffer_map.values()]) - written
 
     def value(self, expr: tir.PrimExpr, values: Values) -> int:
