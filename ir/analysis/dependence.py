@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from .. import tir
 from ..base import Node
+from ..buffers import may_overlap
 from ..deep import deep
 from ..visit import children, substitute, walk
 from .proof import Verdict, prove
@@ -135,7 +136,7 @@ def dependences(statement: tir.Stmt) -> list[Dependence]:
     """
     found = accesses(statement)
     order = {id(access): index for index, access in enumerate(found)}
-    pairs = [(a, b) for a in found for b in found if a.buffer is b.buffer and (a.is_write or b.is_write)]
+    pairs = [(a, b) for a in found for b in found if a.buffer.data is b.buffer.data and (a.is_write or b.is_write)]
     result = [_dependence(a, b, order[id(a)] < order[id(b)]) for a, b in pairs]
     return [dependence for dependence in result if dependence is not None]
 
@@ -143,7 +144,7 @@ def dependences(statement: tir.Stmt) -> list[Dependence]:
 def carried(loop: tir.For, ignore_reductions: bool = False) -> list[Dependence]:
     """Return the dependences that prevent reordering or parallelizing the iterations of `loop`.
 
-    Memory that each iteration allocates does not count; two views of other memory always do, and regions that
+    Memory that each iteration allocates does not count; two views of other memory, buffers whose elements overlap, and regions that
     depend on what the loop stores or on a long value of a `let`. With `ignore_reductions`, the updates of one reduction block do not
     count either: they may be reordered, but not run in parallel.
     """
@@ -159,7 +160,7 @@ def carried(loop: tir.For, ignore_reductions: bool = False) -> list[Dependence]:
                 continue
             if ignore_reductions and a.is_reduction and a.statement is b.statement:
                 continue
-            is_told = a.buffer is b.buffer and moving.isdisjoint((a, b))
+            is_told = a.buffer is b.buffer and not may_overlap(a.buffer) and moving.isdisjoint((a, b))
             dependence = _across(loop, a, b) if is_told else Dependence(a, b, _kind(a, b))
             if dependence is not None:
                 result.append(dependence)
@@ -183,14 +184,14 @@ def insertion_points(sequence: Sequence[tir.Stmt], statement: tir.Stmt) -> range
     compares buffers, not their regions.
     """
     own = accesses(statement)
-    reads = {access.buffer for access in own if not access.is_write}
-    writes = {access.buffer for access in own if access.is_write}
+    reads = {access.buffer.data for access in own if not access.is_write}
+    writes = {access.buffer.data for access in own if access.is_write}
     first, last = 0, len(sequence)
     for index, stmt in enumerate(sequence):
         for access in accesses(stmt):
-            if access.is_write and access.buffer in reads:
+            if access.is_write and access.buffer.data in reads:
                 first = max(first, index + 1)
-            elif access.buffer in writes:
+            elif access.buffer.data in writes:
                 last = min(last, index)
     return range(first, last + 1)
 
@@ -218,6 +219,8 @@ def _dependence(a: Access, b: Access, is_before: bool) -> Dependence | None:
     if not shared and not is_before:
         return None
     renamed = _Renamed(b, b.loops)
+    if a.buffer is not b.buffer or may_overlap(a.buffer):
+        return Dependence(a, b, _kind(a, b))
     earlier: list[tir.PrimExpr] = []
     same: list[tir.PrimExpr] = []
     for loop in shared:

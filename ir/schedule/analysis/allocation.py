@@ -88,7 +88,7 @@ def check_threads(program: Program, site: tir.Block, buffer: tir.Buffer) -> None
         under = [stmt for stmt in touching if stmt in inside]
         outside = [stmt for stmt in touching if stmt not in inside and loop not in set(walk_statements(stmt))]
         scope = Scope(loop)
-        for reader in scope.readers.get(buffer, []):
+        for reader in scope.readers(buffer):
             before = [other.src for other in scope.before(reader) if any(w.buffer is buffer for w in other.src.writes)]
             if not before or not is_region_covered(program, scope, reader):
                 outside.append(reader)

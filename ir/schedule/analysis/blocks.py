@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ... import tir
 from ...analysis.dependence import is_parallel
+from ...buffers import may_overlap
 from ...visit import walk
 from ..conditions import COMPACT, COMPLETE, COMPLETE_OR_REDUCTION, NOT_OUTPUT, REDUCTION, Condition, name_of
 from ..program import Program
@@ -27,10 +28,12 @@ def why_not_complete(block: tir.Block, writers: Scope) -> str | None:
     shared = _shared_output(block, writers)
     if shared is not None:
         return shared
-    written = {region.buffer for region in block.writes}
+    written = {region.buffer.data: region.buffer for region in block.writes}
     for region in block.reads:
-        if region.buffer in written:
-            return f"it reads '{region.buffer.name}', which it writes"
+        other = written.get(region.buffer.data)
+        if other is not None:
+            memory = "which it writes" if other is region.buffer else f"whose memory it writes as '{other.name}'"
+            return f"it reads '{region.buffer.name}', {memory}"
     return None
 
 
@@ -63,7 +66,9 @@ def reduced_outside(program: Program, block: tir.Block) -> tir.Var | None:
 
 def _shared_output(block: tir.Block, writers: Scope) -> str | None:
     for region in block.writes:
-        others = [writer for writer in writers.writers.get(region.buffer, ()) if writer is not block]
+        if may_overlap(region.buffer):
+            return f"elements of '{region.buffer.name}', which it writes, overlap by their strides"
+        others = [writer for writer in writers.writers(region.buffer) if writer is not block]
         if others:
             return f"{name_of(others[0])} also writes '{region.buffer.name}'"
     return None

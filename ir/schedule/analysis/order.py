@@ -11,6 +11,7 @@ from ... import make, tir
 from ...access import full_region
 from ...analysis.iter_map import IterMapLevel, detect_iter_map
 from ...analysis.proof import prove
+from ...buffers import may_overlap
 from ...equal import structural_equal
 from ...idioms import is_one, uses
 from ...verify.axis_kinds import check_axis_kinds
@@ -22,7 +23,7 @@ from ..tree import statements_in, walk_statements
 from .bindings import Domains, domains_of, fixed_domains
 from .blocks import COMM_REDUCE, why_not_complete
 from .pipeline import bindings_of, bound_region, is_region_covered
-from .scope import Scope
+from .scope import Scope, check_known_memory
 
 _FALSE, _TRUE = tir.IntImm("bool", 0), tir.IntImm("bool", 1)
 _PRIVATE: dict[str, bool] = dict.fromkeys(("local", "warp", "wmma", "m16n8k8", "metal"), False)
@@ -50,8 +51,8 @@ class Access(Struct, frozen=True):
         return self.outside or self.block
 
     def touches(self, other: Access) -> bool:
-        """Return whether the accesses may depend on each other: same buffer, and at least one writes."""
-        return self.buffer is other.buffer and (self.is_write or other.is_write)
+        """Return whether the accesses may depend on each other: same memory, and at least one writes."""
+        return self.buffer.data is other.buffer.data and (self.is_write or other.is_write)
 
 
 def accesses(
@@ -132,15 +133,17 @@ class Pair:
         others: Sequence[tir.For],
         around: Domains | None = None,
     ) -> None:
-        theirs = [*[loop.loop_var for loop in others], *other.domains]
-        fresh = {variable: tir.Var(variable.dtype, f"{variable.name}_") for variable in theirs}
+        variables = [*[loop.loop_var for loop in others], *other.domains]
+        fresh = {variable: tir.Var(variable.dtype, f"{variable.name}_") for variable in variables}
         self.mine = [loop.loop_var for loop in loops]
         self.other = [fresh[loop.loop_var] for loop in others]
         renamed = {fresh[variable]: substitute(domain, fresh) for variable, domain in other.domains.items()}
         domains: dict[tir.Var, tir.Range] = {**(around or {}), **domains_of(tuple(loops)), **mine.domains, **renamed}
         domains.update({fresh[loop.loop_var]: tir.Range(loop.min, loop.extent) for loop in others})
         self.domains = domains
-        self.apart = _apart(mine.region, tuple([substitute(range_, fresh) for range_ in other.region]))
+        theirs = tuple([substitute(range_, fresh) for range_ in other.region])
+        are_told = mine.buffer is other.buffer and not may_overlap(mine.buffer)
+        self.apart = _apart(mine.region, theirs) if are_told else _FALSE
         self.given = [expr for expr in (mine.condition, substitute(other.condition, fresh)) if not is_one(expr)]
 
     def is_apart(self, given: Sequence[tir.PrimExpr]) -> bool:
@@ -201,6 +204,7 @@ def check_kinds_hold(program: Program, block: tir.Block) -> None:
 
     If no dependence can be shown, the declaration is trusted; for instance, indices may be read from memory.
     """
+    check_known_memory(program, block)
     facts, question = program.facts_of(block), (check_kinds_hold, block)
     known = facts.get(question)
     if known is None:
@@ -218,7 +222,12 @@ def check_kinds_hold(program: Program, block: tir.Block) -> None:
 
 def _updates_alone(block: tir.Block) -> bool:
     """Return whether each instance obviously stores its own elements, which no other instance reads."""
-    stores = [node for node in walk(block.body) if isinstance(node, tir.BufferStore)]
+    nodes = list(walk(block))
+    if any(isinstance(node, tir.MatchBufferRegion) for node in nodes):
+        return False
+    stores = [node for node in nodes if isinstance(node, tir.BufferStore)]
+    if any(may_overlap(store.buffer) for store in stores):
+        return False
     memory = {store.buffer.data: store for store in stores}
     spatial = {axis.var for axis in block.iter_vars if axis.iter_type is not COMM_REDUCE}
     axes = {axis.var for axis in block.iter_vars}
@@ -246,6 +255,7 @@ def check_independent(program: Program, loop: tir.For, thread: str | None) -> No
     several iterations, as the value is the same; its readers must then find it written in their own iteration. On
     threadIdx, iterations of a reduction over the loop combine their partial results.
     """
+    check_known_memory(program, loop)
     reduces = is_across_threads(thread)
     found = [access for access in accesses(loop.body) if is_shared(access.buffer.scope, thread)]
     scope, around = Scope(loop), fixed_domains(program, loop)
@@ -339,6 +349,8 @@ def tells_iterators(block: tir.Block) -> bool:
     domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
     both = {**domains, **{fresh[variable]: domain for variable, domain in domains.items()}}
     for write in block.writes:
+        if may_overlap(write.buffer):
+            return False
         apart = _apart(write.region, tuple([substitute(range_, fresh) for range_ in write.region]))
         for axis in block.iter_vars:
             is_index = any(range_.min is axis.var for range_ in write.region)
@@ -360,7 +372,10 @@ def _has_own_elements(program: Program, block: tir.Block, loop: tir.For) -> bool
     of_loop = [
         axis.var for axis, value in zip(block.iter_vars, realize.iter_values, strict=True) if uses(value, [loop])
     ]
-    return all(all(any(axis.min is var for axis in write.region) for var in of_loop) for write in block.writes)
+    return all(
+        not may_overlap(write.buffer) and all(any(axis.min is var for axis in write.region) for var in of_loop)
+        for write in block.writes
+    )
 
 
 def _apart(a: tuple[tir.Range, ...], b: tuple[tir.Range, ...]) -> tir.PrimExpr:

@@ -25,7 +25,7 @@ from ..tree import statements_in, walk_statements
 from .affine import may_be_skipped
 from .bindings import Domains, domains_of
 from .removal import uses_address, why_opaque
-from .scope import DepKind, Scope
+from .scope import DepKind, Scope, check_known_memory
 
 EXPLICIT = {"read": "explicit_read_region", "write": "explicit_write_region"}
 """Annotations that list the indices of buffers whose regions are declared instead of derived."""
@@ -294,6 +294,9 @@ def _by_common_place(program: Program, scope: Scope, consumer: tir.Block) -> Ite
 def why_no_stage_pipeline(program: Program, root: tir.Block) -> tuple[str, tuple[tir.Block, ...]] | None:
     """Return why a scope is not a stage pipeline, and the blocks that show it; None if it is one."""
     scope = Scope(root)
+    shared = _shared_names(scope)
+    if shared is not None:
+        return shared
     for dependency in scope.dependencies:
         if dependency.kind is DepKind.WAR:
             return f"{name_of(dependency.dst)} writes what {name_of(dependency.src)} has read", (
@@ -311,8 +314,24 @@ def why_no_stage_pipeline(program: Program, root: tir.Block) -> tuple[str, tuple
     return None
 
 
+def _shared_names(scope: Scope) -> tuple[str, tuple[tir.Block, ...]] | None:
+    """Return why regions of a scope cannot be compared: blocks access written memory through several buffers."""
+    names: dict[tir.Var, tuple[tir.Buffer, tir.Block]] = {}
+    for block in scope.blocks:
+        for region in (*block.reads, *block.writes):
+            buffer = region.buffer
+            other, first = names.setdefault(buffer.data, (buffer, block))
+            if other is not buffer and scope.writers(buffer):
+                return f"'{other.name}' of {name_of(first)} and '{buffer.name}' of {name_of(block)} share memory", (
+                    block,
+                    first,
+                )
+    return None
+
+
 def check_stage_pipeline(program: Program, root: tir.Block) -> None:
     """Refuse a scope that is not a stage pipeline (E0517)."""
+    check_known_memory(program, root)
     found = why_no_stage_pipeline(program, root)
     if found is not None:
         raise STAGE_PIPELINE.refuse(found[0], *found[1])

@@ -66,7 +66,7 @@ class Reindexing(Struct, frozen=True):
             check_private_copy(program, program.current(copied))
         inside = Scope(program.current(scope))
         for looked_up in copied.reads[1:]:
-            for writer in inside.writers.get(looked_up.buffer, ()):
+            for writer in inside.writers(looked_up.buffer):
                 check_written_before(program, inside, writer, program.current(copied), looked_up.buffer)
         return copied
 

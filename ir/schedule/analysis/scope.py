@@ -1,17 +1,18 @@
-"""Dependences between the blocks of a scope, by buffer (TVM: `BlockScope`)."""
+"""Dependences between the blocks of a scope, by the memory of buffers (TVM: `BlockScope`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
+from typing import TypeGuard
 
 from msgspec import Struct
 
 from ... import tir
 from ...visit import children, walk
-from ..conditions import NOT_ROOT
+from ..conditions import IN_ORDER, NOT_ROOT
 from ..program import Program, child_blocks
-from ..tree import statements_in
+from ..tree import statements_in, walk_statements
 
 
 class DepKind(Enum):
@@ -36,8 +37,8 @@ class Scope:
     def __init__(self, node: tir.Stmt) -> None:
         self.node = node
         self.blocks = child_blocks(node)
-        self.writers: dict[tir.Buffer, list[tir.Block]] = {}
-        self.readers: dict[tir.Buffer, list[tir.Block]] = {}
+        self._writers: dict[tir.Var, list[tir.Block]] = {}
+        self._readers: dict[tir.Var, list[tir.Block]] = {}
         self.dependencies: list[Dependency] = []
         self._read_outside, self._written_outside = _touched_outside(node)
         for block in self.blocks:
@@ -45,21 +46,30 @@ class Scope:
 
     def _add(self, block: tir.Block) -> None:
         pairs = (
-            (block.reads, self.writers, DepKind.RAW),
-            (block.writes, self.writers, DepKind.WAW),
-            (block.writes, self.readers, DepKind.WAR),
+            (block.reads, self._writers, DepKind.RAW),
+            (block.writes, self._writers, DepKind.WAW),
+            (block.writes, self._readers, DepKind.WAR),
         )
         for regions, others, kind in pairs:
             for region in regions:
-                for other in others.get(region.buffer, ()):
+                for other in others.get(region.buffer.data, ()):
                     self.dependencies.append(Dependency(other, block, kind))
-        for regions, table in ((block.reads, self.readers), (block.writes, self.writers)):
+        for regions, table in ((block.reads, self._readers), (block.writes, self._writers)):
             for region in regions:
-                table.setdefault(region.buffer, []).append(block)
+                table.setdefault(region.buffer.data, []).append(block)
+
+    def writers(self, buffer: tir.Buffer) -> list[tir.Block]:
+        """Return the blocks that write the memory of a buffer, once for each region."""
+        return self._writers.get(buffer.data, [])
+
+    def readers(self, buffer: tir.Buffer) -> list[tir.Block]:
+        """Return the blocks that read the memory of a buffer, once for each region."""
+        return self._readers.get(buffer.data, [])
 
     def is_used_outside(self, buffer: tir.Buffer) -> bool:
         """Return whether a statement outside of blocks writes a buffer, or reads one that blocks write."""
-        return buffer in self._written_outside or (buffer in self._read_outside and buffer in self.writers)
+        data = buffer.data
+        return data in self._written_outside or (data in self._read_outside and data in self._writers)
 
     def before(self, block: tir.Block) -> list[Dependency]:
         """Return the dependences of `block` on others."""
@@ -93,17 +103,36 @@ def is_output_block(block: tir.Block, scope: tir.Block) -> bool:
     )
 
 
-def _touched_outside(node: tir.Stmt) -> tuple[set[tir.Buffer], set[tir.Buffer]]:
-    """Return the buffers that statements outside of blocks read, and those that they write."""
-    reads, writes = set[tir.Buffer](), set[tir.Buffer]()
+def check_known_memory(program: Program, node: tir.Stmt) -> None:
+    """Refuse statements that write, if they access memory through a pointer: other buffers may share it (E0534)."""
+    facts, question = program.facts_of(node), check_known_memory
+    if question not in facts:
+        facts[question] = not any(map(_is_pointer, walk_statements(program.prim_func_of(node).body)))
+    if facts[question]:
+        return
+    pointers = {stmt.var for stmt in walk_statements(program.prim_func_of(node).body) if _is_pointer(stmt)}
+    accessed = [inner for inner in walk(node) if isinstance(inner, tir.BufferLoad | tir.BufferStore)]
+    found = next((access.buffer for access in accessed if access.buffer.data in pointers), None)
+    if found is not None and any(isinstance(access, tir.BufferStore) for access in accessed):
+        reason = f"'{found.name}' is accessed through the pointer '{found.data.name}', and other buffers may share its memory"
+        raise IN_ORDER.refuse(reason, node, help="declare it with the data of a buffer: T.decl_buffer(…, data=A.data)")
+
+
+def _is_pointer(stmt: tir.Stmt) -> TypeGuard[tir.LetStmt]:
+    return isinstance(stmt, tir.LetStmt) and stmt.var.dtype == "handle"
+
+
+def _touched_outside(node: tir.Stmt) -> tuple[set[tir.Var], set[tir.Var]]:
+    """Return the memory that statements outside of blocks read, and that which they write."""
+    reads, writes = set[tir.Var](), set[tir.Var]()
     stack = list(statements_in(node))
     while stack:
         statement = stack.pop()
         if isinstance(statement, tir.BufferStore):
-            writes.add(statement.buffer)
+            writes.add(statement.buffer.data)
         for part in children(statement):
             if isinstance(part, tir.PrimExpr):
-                reads.update(inner.buffer for inner in walk(part) if isinstance(inner, tir.BufferLoad))
+                reads.update(inner.buffer.data for inner in walk(part) if isinstance(inner, tir.BufferLoad))
         if not isinstance(statement, tir.BlockRealize):
             stack.extend(statements_in(statement))
     return reads, writes

@@ -74,8 +74,8 @@ def _check_filled(program: Program, loop: tir.For, shared: list[tir.Buffer]) -> 
     scope = Scope(loop)
     for block in scope.blocks:
         for read in block.reads:
-            if read.buffer in shared and read.buffer in scope.writers:
-                writes = [producer for producer in scope.producers(block) if producer in scope.writers[read.buffer]]
+            if read.buffer in shared and scope.writers(read.buffer):
+                writes = [producer for producer in scope.producers(block) if producer in scope.writers(read.buffer)]
                 if not writes or not is_region_covered(program, scope, block):
                     reason = f"an iteration may read elements of '{read.buffer.name}' that an earlier one has written"
                     raise NotPipelined(

@@ -64,9 +64,7 @@ def check_written_outside(program: Program, root: tir.Stmt, buffer: tir.Buffer) 
     if around is None or not isinstance(root, tir.Block):
         return
     outside = Scope(around)
-    writers = [
-        dependency.src for dependency in outside.before(root) if dependency.src in outside.writers.get(buffer, ())
-    ]
+    writers = [dependency.src for dependency in outside.before(root) if dependency.src in outside.writers(buffer)]
     if not writers:
         check_written_outside(program, around, buffer)
     elif not is_region_covered(program, outside, root):

@@ -55,7 +55,7 @@ def cache_inplace(
     assert place is not None
     known = Scope(scope)
     is_made = any(buffer in stmt.alloc_buffers for stmt in program.around(block) if isinstance(stmt, tir.Block))
-    writers = [dependency.src for dependency in known.before(block) if dependency.src in known.writers.get(buffer, ())]
+    writers = [dependency.src for dependency in known.before(block) if dependency.src in known.writers(buffer)]
     if is_made and not (writers and is_region_covered(program, known, block)):
         raise WRITTEN_BEFORE.refuse(
             f"{name_of(block)} may read elements of '{buffer.name}' that no block has written", block

@@ -53,7 +53,7 @@ def cache_read(
     root = scope_root(program, block)
     scope = Scope(root)
     writer = only_writer(scope, buffer)
-    readers = [member for member in scope.readers[buffer] if member is not writer]
+    readers = [member for member in scope.readers(buffer) if member is not writer]
     if consumer_blocks:
         readers = [member for member in readers if member in consumer_blocks]
     check_not_opaque(root, buffer, storage_scope)
@@ -92,7 +92,7 @@ def only_writer(scope: Scope, buffer: tir.Buffer) -> tir.Block | None:
     """
     if scope.is_used_outside(buffer):
         raise ONE_WRITER.refuse(f"a statement outside of blocks uses '{buffer.name}'", *scope.blocks[:1])
-    writers = list(dict.fromkeys(scope.writers.get(buffer, ())))
+    writers = list(dict.fromkeys(scope.writers(buffer)))
     if len(writers) > 1:
         names = " and ".join([name_of(writer) for writer in writers])
         raise ONE_WRITER.refuse(f"'{buffer.name}' is written by {names}", *writers)

@@ -49,7 +49,7 @@ def cache_write(
     only_writer(scope, buffer)
     check_not_opaque(root, buffer, storage_scope)
     readers = list[tir.Block]()
-    for reader in scope.readers.get(buffer, []):
+    for reader in scope.readers(buffer):
         if scope.blocks.index(reader) > scope.blocks.index(block):
             readers.append(reader)
         elif not (_reads_own(program, block, buffer) if reader is block else is_later(program, scope, block, reader)):
@@ -78,7 +78,7 @@ def cache_write(
 def _reads_own(program: Program, block: tir.Block, buffer: tir.Buffer) -> bool:
     """Return whether the nested blocks only read elements of a buffer that preceding ones have written."""
     inside = Scope(block)
-    readers, writers = inside.readers.get(buffer, []), inside.writers.get(buffer, [])
+    readers, writers = inside.readers(buffer), inside.writers(buffer)
     return (
         bool(readers)
         and not inside.is_used_outside(buffer)

@@ -192,8 +192,8 @@ class _LoopAccesses:
         of = new if self.writes else self.buffer
         readers = [copying]
         if self.writes:
-            adds_up = [writer for writer in scope.writers[new] if writer.init is not None]
-            readers = [reader for reader in scope.readers[new] if reader is not copying and reader not in adds_up]
+            adds_up = [writer for writer in scope.writers(new) if writer.init is not None]
+            readers = [reader for reader in scope.readers(new) if reader is not copying and reader not in adds_up]
         for reader in readers:
-            check_written_before(program, scope, next(iter(scope.writers.get(of, ())), None), reader, of)
+            check_written_before(program, scope, next(iter(scope.writers(of)), None), reader, of)
         check_concurrent_loops(program, copying)

@@ -81,7 +81,7 @@ def reindex_cache_write(
     scope = scope_root(program, block)
     known = Scope(scope)
     only_writer(known, buffer)
-    readers = [reader for reader in known.readers.get(buffer, []) if reader is not block]
+    readers = [reader for reader in known.readers(buffer) if reader is not block]
     spot = spot_between(program, scope, block, readers[0] if readers else None, buffer)
     return _reindexed(program, block, buffer, storage_scope, index_map, spot, writes=True)
 

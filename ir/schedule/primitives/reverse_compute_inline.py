@@ -75,12 +75,12 @@ def reverse_compute_inline(program: Program, block: Block) -> None:
 
 def only_producer(block: tir.Block, scope: Scope) -> tuple[tir.Buffer, tir.Block]:
     """Return the only buffer computed in its scope that a block reads, and the block that writes it (E0543)."""
-    written = list(dict.fromkeys(region.buffer for region in block.reads if region.buffer in scope.writers))
+    written = list(dict.fromkeys(region.buffer for region in block.reads if scope.writers(region.buffer)))
     if len(written) != 1:
         names = ", ".join([f"'{array.name}'" for array in written]) or "nothing"
         raise ONE_PRODUCER.refuse(f"{name_of(block)} reads {names} of the buffers computed in its scope", block)
     (buffer,) = written
-    writers, readers = scope.writers[buffer], [reader for reader in scope.readers[buffer] if reader is not block]
+    writers, readers = scope.writers(buffer), [reader for reader in scope.readers(buffer) if reader is not block]
     if len(writers) != 1 or readers:
         other = (readers or writers)[-1]
         verb = "reads" if readers else "writes"
