@@ -236,6 +236,30 @@ def test_the_span_of_strided_arguments_may_not_overlap(start: int, is_refused: b
         function(a, b)
 
 
+UNKNOWN_STRIDES = """
+T.prim_func main(a: T.handle, b: T.handle):
+    A = T.match_buffer(a, (4, 4), "float32", strides=("s", 1))
+    B = T.match_buffer(b, (4, 4), "float32", strides=("t", 1))
+    for i, j in T.grid(4, 4):
+        B[i, j] = A[i, j] * T.float32(2)
+"""
+
+
+@pytest.mark.parametrize(("read", "written", "is_refused"), [(1, 4, False), (4, 3, True), (4, 0, True), (0, 5, False)])
+def test_elements_of_a_written_array_do_not_share_memory(read: int, written: int, is_refused: bool) -> None:
+    """If the strides are known at the call only: rows that are read may overlap, as windows do."""
+    a, b = (np.lib.stride_tricks.as_strided(np.ones(64, "f4"), (4, 4), (4 * step, 4)) for step in (read, written))
+    function = tvms.compile(tvms.parse(UNKNOWN_STRIDES))["main"]
+    if is_refused:
+        assert message(function, a, b) == (
+            "error[E0719]: argument 'b' of 'main': the function writes it, but some of its elements share memory\n"
+            "= help: pass a copy of it, whose elements are apart"
+        )
+    else:
+        function(a, b)
+        assert (b == 2).all()
+
+
 def test_arguments_of_a_known_kind_are_told_from_others() -> None:
     """A call is checked again if a shape, dtype, flag or number differs from those of earlier calls."""
     text = """
