@@ -228,14 +228,19 @@ class Memory:
             if dtype in (None, buffer.dtype) and rank in (None, len(buffer.shape)) and not (is_whole and buffer in self.boxes)
         ]  # fmt: skip
         if known and "view" not in self.pending and self.choose.number(0, 3):
-            return self.choose.pick(known)
-        shape = self.shape() if rank is None else self.shape(rank, rank)
-        buffer = self.parameter("A", dtype or self.dtype(), shape)
+            buffer = self.choose.pick(known)
+            return buffer if buffer in self.views or buffer in self.boxes else self._seen(buffer, rank)
+        buffer = self.parameter("A", dtype or self.dtype(), self.shape() if rank is None else self.shape(rank, rank))
         self.readable.append(buffer)
-        sizes = [size_of(expr) for expr in shape]
+        return self._seen(buffer, rank)
+
+    def _seen(self, buffer: tir.Buffer, rank: int | None) -> tir.Buffer:
+        """Return a buffer, or another one of the same memory if the whole function has it."""
+        sizes = [size_of(expr) for expr in buffer.shape]
         is_plain = not buffer.strides and buffer.elem_offset is None and None not in sizes
-        if is_plain and rank in (None, 1, len(shape)) and self.wants("view", 10):
-            buffer = self._view(buffer, [size or 0 for size in sizes], rank)
+        is_common = buffer in self.allocated or any(buffer is parameter for parameter in self.params.values())
+        if is_plain and is_common and rank in (None, 1, len(sizes)) and self.wants("view", 10):
+            return self._view(buffer, [size or 0 for size in sizes], rank)
         return buffer
 
     def _view(self, buffer: tir.Buffer, sizes: Sequence[int], rank: int | None) -> tir.Buffer:
