@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from ...ir import tir
 from ...ir.equal import structural_equal
-from ...ir.schedule import LoopRV, Schedule, ScheduleError
+from ...ir.schedule import BlockRV, LoopRV, Schedule, ScheduleError
 from ...ir.visit import walk
 
 
@@ -25,6 +25,8 @@ class Before(Struct, frozen=True):
     block: tir.Block | None
     notes: Mapping[str, Any] = {}
     """The annotations of the block or loop that is annotated."""
+    named: Mapping[str, BlockRV] = {}
+    """The blocks that are given by name: a step may add another one of the same name."""
 
 
 class Step(Struct, frozen=True):
@@ -37,7 +39,9 @@ class Step(Struct, frozen=True):
 
     def node(self, handle: Any) -> Any:
         """Return the loop or the block of a handle, or of the name of a block."""
-        return self.schedule.get(self.schedule.get_block(handle) if isinstance(handle, str) else handle)
+        if isinstance(handle, str):
+            handle = self.before.named.get(handle) or self.schedule.get_block(handle)
+        return self.schedule.get(handle)
 
     def block(self) -> tir.Block:
         """Return the block of the step as it is now."""
@@ -58,11 +62,13 @@ def operands(schedule: Schedule, given: dict[str, Any]) -> Before:
     """Return the operands of a step that will be applied. Wrong arguments are left out."""
     loops = given.get("loop", given.get("loops", given.get("ordered_loops")))
     try:
-        block = schedule.get(schedule.get_block(given["block"])) if isinstance(given.get("block"), str) else None
+        names = [value for key in ("block", "block_or_loop") if isinstance(value := given.get(key), str)]
+        named = {name: schedule.get_block(name) for name in names}
+        block = schedule.get(named[given["block"]]) if given.get("block") in named else None
         subject = given.get("block_or_loop")
-        noted = schedule.get(schedule.get_block(subject) if isinstance(subject, str) else subject) if subject else None
+        noted = schedule.get(named.get(subject, subject)) if subject else None
         notes = noted.annotations if isinstance(noted, tir.For | tir.Block) else {}
-        return Before(tuple([schedule.get(loop) for loop in _listed(loops) if isinstance(loop, LoopRV)]), block, notes)
+        return Before(tuple([schedule.get(loop) for loop in _listed(loops) if isinstance(loop, LoopRV)]), block, notes, named)
     except ScheduleError:
         return Before((), None)
 
