@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from ...ir import make, tir
+from ...ir.analysis.const_bounds import const_bounds
 from ...ir.base import Span
 from ...ir.equal import structural_equal
 from ...ir.idioms import NOTHING, changes_no_byte
@@ -42,6 +43,7 @@ class _Remover(Rewriter):
             tir.Var: self._use, tir.SizeVar: self._use,
         })  # fmt: skip
         self._names = Substitution()
+        self._domains = dict[tir.Var, tir.Range]()
         self._used = set[tir.Var]()
 
     def _use(self, var: tir.Var) -> tir.Var:
@@ -70,8 +72,9 @@ class _Remover(Rewriter):
         return self._effects([stmt.value], stmt.span) if _is_nothing(body) else self._kept(replace(stmt, body=body))
 
     def _for(self, stmt: tir.For) -> tir.Stmt:
-        extent = simplify(stmt.extent)
-        is_empty = isinstance(extent, tir.IntImm) and extent.value <= 0
+        extent = simplify(self._names(stmt.extent))
+        is_empty = const_bounds(extent, self._domains).max <= 0
+        self._domains[stmt.loop_var] = tir.Range(self._names(stmt.min), extent)
         body = NOTHING if is_empty else self.rewrite(stmt.body)
         return (
             self._effects([stmt.min, stmt.extent], stmt.span)

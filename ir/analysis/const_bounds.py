@@ -196,6 +196,12 @@ def _call(expr: tir.Call, of: BoundsOf) -> Bounds:
             return Bounds(min(value.min >> least, value.min >> most), max(value.max >> least, value.max >> most))
         case tir.Call(op=Op(name="tir.shift_left"), args=(tir.PrimExpr() as a, tir.IntImm(value=by))) if 0 <= by < 64:
             return Bounds(of(a).min << by, of(a).max << by)
+        case tir.Call(op=Op(name="tir.shift_left"), args=(tir.PrimExpr() as a, tir.PrimExpr() as b)) if of(b).within(
+            Bounds(0, parse_dtype(expr.dtype).bits - 1)
+        ):
+            products = [value << by for value in (of(a).min, of(a).max) for by in (of(b).min, of(b).max)]
+            found, whole = Bounds(min(products), max(products)), of_dtype(expr.dtype)
+            return found if found.within(whole) else whole
         case _:
             return of_dtype(expr.dtype)
 

@@ -7,8 +7,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .. import tir
-from ..base import Node, Trivia
+from .. import make, tir
+from ..base import Node, Op, Trivia
 from ..deep import deep
 from ..dtype import is_index
 from ..idioms import changes_no_byte
@@ -16,6 +16,7 @@ from ..int_set import Interval
 from ..intern import is_pure_call
 from ..visit import distinct, is_larger, rebuilt, substitute, walk
 from .core import Simplifier
+from .restated import restated
 
 _LARGEST_TRUTH = 100
 """Maximum number of nodes of the value of a boolean variable whose own variables are expanded."""
@@ -25,12 +26,14 @@ _LARGEST_TRUTH = 100
 def simplify_statements(function: tir.PrimFunc) -> tir.PrimFunc:
     """Return `function` with simplified expressions, without unreachable statements and statements without effect.
 
-    Facts used are the ranges of the enclosing loops and block axes, the values of `let` variables, and the enclosing
-    conditions that do not read memory. A variable whose value is a constant or another variable is replaced by it,
+    Facts used are the ranges of the enclosing loops and block axes, the values of `let` variables, the enclosing conditions that
+    do not read memory, and that sizes of arguments are not negative. A variable whose value is a constant or another variable is replaced by it,
     except in declarations of buffers (TVM: `tir.transform.Simplify`).
     """
     declared = {var for node in distinct(function.body) if isinstance(node, tir.Buffer) for var in walk(node)}
-    body = _Visitor(Simplifier(), _Lets(declared, {}, {})).visit(function.body)
+    sizes = {dim for buffer in function.buffer_map.values() for dim in buffer.shape if not isinstance(dim, tir.IntImm)}
+    simplifier = Simplifier(given=[make.less_equal(0, dim) for dim in sizes])
+    body = _Visitor(simplifier, _Lets(declared, {}, {})).visit(function.body)
     return function if body is function.body else replace(function, body=body)
 
 
@@ -86,8 +89,9 @@ class _Visitor:
         self.lets = lets
 
     def run(self, expr: tir.PrimExpr) -> tir.PrimExpr:
-        """Return the normal form of `expr`."""
-        return self.simplifier.run(substitute(expr, self.lets.inlined) if self.lets.inlined else expr)
+        """Return the normal form of `expr`, with comparisons as the program states them."""
+        expr = substitute(expr, self.lets.inlined) if self.lets.inlined else expr
+        return restated(self.simplifier, self.simplifier.run(expr), expr)
 
     def where(self, condition: tir.PrimExpr, holds: bool = True) -> _Visitor:
         if not _is_lasting(condition):
@@ -172,8 +176,10 @@ class _Visitor:
 
     def _visit_sequence(self, sequence: tir.SeqStmt) -> tir.Stmt:
         found: list[tir.Stmt] = []
+        place = self
         for stmt in sequence.seq:
-            new = self.visit(stmt)
+            new = place.visit(stmt)
+            place = place._after(new)
             if not _is_nothing(new) or new is stmt:
                 found.extend(new.seq if isinstance(new, tir.SeqStmt) else (new,))
         if len(found) == len(sequence.seq) and all(a is b for a, b in zip(found, sequence.seq, strict=True)):
@@ -181,6 +187,14 @@ class _Visitor:
         if len(found) > 1:
             return replace(sequence, seq=tuple(found))
         return _with_comments(found[0], sequence.trivia) if found else _nothing(sequence)
+
+    def _after(self, statement: tir.Stmt) -> _Visitor:
+        """Return the visitor of the statements that follow `statement` in a sequence: they rely on a `T.assume`."""
+        match statement:
+            case tir.Evaluate(value=tir.Call(op=Op(name="tir.assume"), args=(tir.PrimExpr() as condition,))):
+                return self.where(condition)
+            case _:
+                return self
 
     def _visit_store(self, store: tir.BufferStore) -> tir.Stmt:
         new = rebuilt(store, self.visit_part)

@@ -27,6 +27,9 @@ CASES = {
             A[j] = n
         for k in range(4):
             T.evaluate(k + 1)
+        for k in range(8):
+            for j in range(k - 7):
+                A[j] = k
         """,
         """
         for i in range(8):

@@ -41,7 +41,9 @@ def test_scalars() -> None:
         (3, "int64"), (3, "int64"), (2.0, "float64"), (1.5, "float64"), (True, "bool"),
     ]  # fmt: skip
     assert relax.prim_value(3, "int32").dtype == "int32"
-    with pytest.raises(TypeError, match="Cannot convert Constant to a scalar: give a number or an expression of the loop level"):
+    with pytest.raises(
+        TypeError, match="Cannot convert Constant to a scalar: give a number or an expression of the loop level"
+    ):
         relax.prim_value(relax.const(1.0))
 
 
@@ -172,5 +174,7 @@ def test_operands_of_the_wrong_kind_or_dtype_are_both_kinds_of_errors() -> None:
 
 
 def test_a_compiled_module_is_loaded() -> None:
-    built = tvms.compile(tvms.parse("#tvms 1\n\nR.function main(x: R.Tensor((2,), \"float32\")):\n    return R.add(x, x)\n"))
+    built = tvms.compile(
+        tvms.parse('#tvms 1\n\nR.function main(x: R.Tensor((2,), "float32")):\n    return R.add(x, x)\n')
+    )
     assert built.jit() is built

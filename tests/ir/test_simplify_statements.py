@@ -162,3 +162,75 @@ def test_long_chains_of_variables_take_linear_time() -> None:
         "    A[v199, 0] = B[0, 0]",
     ]
     assert "A[n, 0] = B[0, 0]" in simplified("\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("written", "stated"),
+    [
+        ("n <= 5", "n <= 5"),
+        ("n < 6", "n < 6"),
+        ("0 < n", "0 < n"),
+        ("n >= 1", "1 <= n"),
+        ("n + 1 <= 6", "n <= 5"),
+        ("not n < 6", "6 <= n"),
+        ("not (n <= 5 and m < 3)", "5 < n or 3 <= m"),
+        ("n <= m + 5", "n <= m + 5"),
+        ("n < m + 6 and m <= 2", "n < m + 6 and m <= 2"),
+        ("T.if_then_else(n <= 5, m < 3, m <= 1)", "T.if_then_else(n <= 5, m < 3, m <= 1)"),
+    ],
+)
+def test_comparisons_are_as_strict_as_they_are_written(written: str, stated: str) -> None:
+    found = simplified(f"m = T.int32()\nif {written}:\n    A[0, 0] = T.float32(1)").removeprefix("m = T.int32()\n")
+    assert found == f"if {stated}:\n    A[0, 0] = T.float32(1)"
+
+
+@pytest.mark.parametrize(
+    ("known", "written", "stated"),
+    [
+        ("n <= m", "m <= n", "m == n"),
+        ("n <= 0", "0 <= n", "n == 0"),
+        ("n <= m", "n != m", "n < m"),
+        ("n != m", "m <= n", "m < n"),
+        ("n != 0", "n <= 0", "n < 0"),
+        ("n <= m", "n < m", "n < m"),
+        ("n < m + 1", "n != m", "n < m"),
+    ],
+)
+def test_comparisons_are_as_narrow_as_what_is_known_allows(known: str, written: str, stated: str) -> None:
+    body = "if {}:\n    if {}:\n        A[0, 0] = T.float32(1)"
+    found = simplified("m = T.int32()\n" + body.format(known, written)).removeprefix("m = T.int32()\n")
+    assert found == body.format(known, stated)
+
+
+def test_an_inequality_of_an_equal_value_is_known() -> None:
+    body = "m = T.int32()\nk = T.int32()\nif n == m and m + 2 != k:\n    if {}:\n        A[0, 0] = T.float32(1)"
+    assert simplified(body.format("n + 2 != k")).count("if") == 1
+    assert simplified(body.format("n + 1 != k")).count("if") == 2
+
+
+def test_statements_rely_on_an_assumption_before_them() -> None:
+    body = "T.assume(n < 4)\nif n < 5:\n    A[0, 0] = T.float32(1)"
+    assert simplified(body) == "T.assume(n < 4)\nA[0, 0] = T.float32(1)"
+    inner = "if n == 2:\n    T.assume(n < 4)\n    T.evaluate(n)\nif n < 5:\n    A[0, 0] = T.float32(1)"
+    assert "if n < 5" in simplified(inner)
+
+
+def test_sizes_of_arguments_are_not_negative() -> None:
+    text = 'T.prim_func f(a: T.handle):\n    n = T.int32()\n    A = T.match_buffer(a, (n * 4 - 1,), "int32")\n    A[T.min(n, {})] = 0\n'
+    for most, index in ((1, "A[1]"), (0, "A[0]"), (2, "A[T.min(n, 2)]")):
+        (function,) = parse(text.format(most)).functions.values()
+        assert index in str(simplify_statements(function))
+
+
+def test_bounds_of_shifts_by_a_variable() -> None:
+    body = "for i in range(16):\n    if {}:\n        A[0, 0] = T.float32(1)"
+    for condition, is_known in (
+        ("T.shift_left(1, i) >= 1", True),
+        ("T.shift_left(31, i) <= 1015808", True),
+        ("T.shift_left(31, i) <= 1015807", False),
+        ("T.shift_left(i - 2, i) >= -65536", True),
+        ("T.shift_left(i - 2, i) >= -65535", False),
+        ("T.shift_left(1000000, i) >= 0", False),
+        ("T.shift_left(1, i - 1) >= 0", False),
+    ):
+        assert ("if" not in simplified(body.format(condition))) == is_known, condition

@@ -15,6 +15,7 @@ from ...analysis.proof import Proof, prove
 from ...deep import deep
 from ...int_set import Interval, evaluate
 from ...simplify import Simplifier
+from ...simplify.restated import restated
 from ...te.expr import Value, operand
 from ...visit import substitute
 from .int_set import IntervalSet, intervals_of
@@ -113,8 +114,11 @@ class Analyzer:
 
     @deep
     def simplify(self, expr: Value, steps: int = 2) -> tir.PrimExpr:
-        """Return `expr` in normal form, regardless of `steps`: one step is sufficient."""
-        return self._simplifier.visit(self._node(expr))
+        """Return `expr` in normal form, with comparisons as strict as they are written, regardless of `steps`: one step is
+        sufficient.
+        """
+        node = self._node(expr)
+        return restated(self._simplifier, self._simplifier.visit(node), node)
 
     rewrite_simplify = canonical_simplify = simplify
     """Return `expr` in normal form; TVM's two simplifiers are one here."""
