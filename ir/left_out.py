@@ -263,7 +263,6 @@ LEFT_OUT = {
     "tir.transform.PointerValueTypeRewrite": _COMPILED,
     "tir.transform.ReduceBranchingThroughOvercompute": _PROOFS,
     "tir.transform.RemoveWeightLayoutRewriteBlock": "it serves the tuner of TVM; relax.transform.FoldConstant computes weights that are packed",
-    "tir.transform.RenormalizeSplitPattern": _COMPILED,
     "tir.transform.SplitHostDevice": _COMPILED,
     "tir.transform.ThreadSync": _COMPILED,
     "tir.transform.TransformMmaBufferLayout": _COMPILED,

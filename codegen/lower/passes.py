@@ -29,6 +29,7 @@ from .assumed_values import reduce_branches
 from .bounds import Bounds, guard_indices
 from .common import eliminate_common_subexpressions
 from .compact import compact_buffers
+from .divisions import simplify_divisions
 from .flatten import flatten_buffers
 from .hoist_expression import HoistedConditionals, HoistedLetBindings, hoist_conditions_and_names
 from .invariants import hoist_expressions
@@ -223,6 +224,7 @@ def decorate(mod: IRModule) -> IRModule:
 
 
 declare_pass("Simplify")(_on_modules(simplify_statements))
+declare_pass("RenormalizeSplitPattern")(_on_modules(simplify_divisions))
 for _name, _step in _SINGLE_RULES.items():
     declare_pass(_name)(_on_modules(_step))
 
