@@ -258,7 +258,6 @@ LEFT_OUT = {
     "tir.transform.LowerWarpMemory": _COMPILED,
     "tir.transform.MakePackedAPI": _COMPILED,
     "tir.transform.MakeUnpackedAPI": _COMPILED,
-    "tir.transform.ManifestSharedMemoryLocalStage": _COMPILED,
     "tir.transform.MergeSharedMemoryAllocations": _COMPILED,
     "tir.transform.PointerValueTypeRewrite": _COMPILED,
     "tir.transform.ReduceBranchingThroughOvercompute": _PROOFS,

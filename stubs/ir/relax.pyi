@@ -156,11 +156,11 @@ class Call(Expr, frozen=True, eq=False):
     def ty_args(self) -> tuple[StructInfo, ...]:
         """Alias of `sinfo_args` in TVM 0.27."""
         return self.sinfo_args
-    def __init__(self, op: tvms.ir.base.Op | tvms.ir.base.RelaxExpr, args: collections.abc.Sequence[typing.Any], attrs: builtins.dict[builtins.str, typing.Any] | None = None, sinfo_args: tvms.ir.base.StructInfo | collections.abc.Sequence[tvms.ir.base.StructInfo] = ..., ty_args: tvms.ir.base.StructInfo | collections.abc.Sequence[tvms.ir.base.StructInfo] = ...) -> None:
+    def __init__(self, op: tvms.ir.base.Op | tvms.ir.base.RelaxExpr | None, args: collections.abc.Sequence[typing.Any], attrs: builtins.dict[builtins.str, typing.Any] | None = None, sinfo_args: tvms.ir.base.StructInfo | collections.abc.Sequence[tvms.ir.base.StructInfo] = ..., ty_args: tvms.ir.base.StructInfo | collections.abc.Sequence[tvms.ir.base.StructInfo] = ...) -> None:
         """A call of an operator or a function. `ty_args` is `sinfo_args` in TVM 0.27.
 
         A call with arguments of the wrong types has no struct info. Builders and passes report it when they normalize it.
-        Raise TvmsError E0322, also a ValueError, if `op` is not a function.
+        Raise TvmsError E0322, also a ValueError, if `op` is None or not a function.
         """
 
 

@@ -39,7 +39,18 @@ class Type(Node, frozen=True, eq=False):
 
 
 class PrimType(Type, frozen=True, eq=False):
+    """The type of a scalar; equal to another one of the same dtype."""
+
     dtype: str
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PrimType) and self.dtype == other.dtype
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
 
 
 class PointerType(Type, frozen=True, eq=False):

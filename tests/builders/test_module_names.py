@@ -8,6 +8,8 @@ import pytest
 import tvms
 from tvms import relax, tir
 from tvms.ir.aliases import NAMESPACES, PARTS
+from tvms.ir.left_out import LEFT_OUT
+from tvms.ir.passes.transform import passes
 
 
 @pytest.mark.parametrize("name", [f"{package}.{name}" for package, names in PARTS.items() for name in names.split()])
@@ -57,3 +59,9 @@ def test_names_left_out_say_why(module: str, name: str, reason: str) -> None:
     with pytest.raises(AttributeError) as caught:
         getattr(import_module(f"tvms.{module}"), name)
     assert str(caught.value) == f"module 'tvms.{module}' has no attribute '{name}': {reason}"
+
+
+def test_no_pass_is_left_out() -> None:
+    import_module("tvms.tir.transform")
+    hidden = [name for name in LEFT_OUT if ".transform." in name and name.rpartition(".")[2] in passes()]
+    assert not hidden, f"these passes exist, but their names say that they do not: {hidden}"

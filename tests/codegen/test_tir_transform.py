@@ -81,6 +81,16 @@ CASES = {
         B[3] = X_1[2] - X_1[3]
         """,
     ),
+    "RenormalizeSplitPattern": (
+        """
+        for i, j in T.grid(2, 4):
+            A[(i * 4 + j) // 4 * 4 + (i * 4 + j) % 4] = B[i * 4 // 4]
+        """,
+        """
+        for i, j in T.grid(2, 4):
+            A[i * 4 + j] = B[i]
+        """,
+    ),
     "ConvertForLoopsToSerial": (
         """
         for i in T.parallel(8):

@@ -311,7 +311,8 @@ def LazyTransformParams(fget_item: builtins.str = 'get_item', fset_item: builtin
 def LegalizeOps(customize_legalize_map: collections.abc.Mapping[builtins.str, collections.abc.Callable[[tvms.ir.building.block_builder.BlockBuilder, tvms.ir.relax.Call], tvms.ir.base.RelaxExpr]] | None = None, enable_warning: builtins.bool = False, skip_ops: collections.abc.Sequence[builtins.str] | None = None) -> tvms.ir.passes.transform.Pass:
     """Replace every call of an operator that is defined by a tensor expression and has known shapes.
 
-    Each becomes a `call_tir` of a private PrimFunc; equal PrimFuncs are shared. Other calls are kept. Where a call needs
+    Each becomes a `call_tir` of a private PrimFunc; equal PrimFuncs are shared. `R.arange` and `R.astype` of numbers become
+    constants of up to 1024 elements. Other calls are kept. Where a call needs
     sizes to be equal that are not proven equal, `R.match_cast` checks them at run time. Functions in
     `customize_legalize_map`, by names of operators such as "relax.add", replace calls themselves, and so do those of
     `register_legalize`; what they return and emit is also legalized. `enable_warning` has no effect.
@@ -427,6 +428,8 @@ def RemoveUnusedParameters() -> tvms.ir.passes.transform.Pass:
     A symbolic dimension determined only by such a parameter is passed as a separate number, `param_<name>`. If a call
     does not know it, the function is kept.
     """
+def RenormalizeSplitPattern(domains: collections.abc.Mapping[tvms.ir.tir.Var, tvms.ir.tir.Range] = ...) -> tvms.ir.passes.transform.Pass:
+    """Return `func` with simplified divisions in indices; `domains` are those of variables that no loop binds."""
 def ReorderPermuteDimsAfterConcat() -> tvms.ir.passes.transform.Pass:
     """Permute the axes of a concatenation instead of those of each part."""
 def ReorderTakeAfterMatmul() -> tvms.ir.passes.transform.Pass:
@@ -457,8 +460,8 @@ def SerializeThreads() -> tvms.ir.passes.transform.Pass:
 def Simplify() -> tvms.ir.passes.transform.Pass:
     """Return `function` with simplified expressions, without unreachable statements and statements without effect.
 
-    Facts used are the ranges of the enclosing loops and block axes, the values of `let` variables, and the enclosing
-    conditions that do not read memory. A variable whose value is a constant or another variable is replaced by it,
+    Facts used are the ranges of the enclosing loops and block axes, the values of `let` variables, the enclosing conditions that
+    do not read memory, and that sizes of arguments are not negative. A variable whose value is a constant or another variable is replaced by it,
     except in declarations of buffers (TVM: `tir.transform.Simplify`).
     """
 def SimplifyDivisions(domains: collections.abc.Mapping[tvms.ir.tir.Var, tvms.ir.tir.Range] = ...) -> tvms.ir.passes.transform.Pass:
