@@ -1,7 +1,7 @@
 """Comparisons in the form in which a program states them, for `tir.transform.Simplify`.
 
-The normal form of `i <= 5` and of `i < 6` is one: `i < 6`. A program that is read again keeps what its author wrote, and what is known
-makes the comparison as narrow as possible, as in TVM: `i <= j` is `i == j` where `j <= i` is known, and `i < j` where `i != j` is.
+The normal form of `i <= 5` and of `i < 6` is one: `i < 6`. The pass keeps the form that the author chose. As in TVM, it also narrows
+comparisons under the facts at their place: `i <= j` is `i == j` where `j <= i` is known, and `i < j` where `i != j` is.
 """
 
 from __future__ import annotations

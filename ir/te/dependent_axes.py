@@ -5,7 +5,7 @@
             …
             C[v_i] = C[v_i] + T.if_then_else(v_k < v_i, A[v_i, v_k], T.float32(0))
 
-The loop covers all ranges, and the identity of the reducer stands for the elements beyond the range of a row. TVM nests blocks
+The loop covers all ranges, and elements beyond the range of a row are replaced by the identity of the reducer. TVM nests blocks
 instead, and starts the sum again for each value of the outer axis.
 """
 
