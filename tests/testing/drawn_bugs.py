@@ -47,7 +47,7 @@ DRAWN = (
     Mutant("the dtype of an index map is printed only if it is unusual", "roundtrip", "dsl/printer/expressions.py",
            'if dtype != "int64":\n        text += f", index_dtype', 'if dtype not in ("int64", "int32"):\n        text += f", index_dtype'),
     Mutant("the annotation of a match_cast is not printed", "roundtrip", "dsl/printer/relax_functions.py",
-           'annotation = "" if structural_equal(node.var.struct_info, node.struct_info) else annotation', 'annotation = ""'),
+           'said = "" if structural_equal(node.var.struct_info, node.struct_info) else said', 'said = ""'),
     Mutant("constants that are NaN are texts in TVM's dialects", "roundtrip", "dsl/printer/relax_expressions.py",
            "if data.shape == () and number.startswith('\"') and not printer.dialect.native:",
            "if data.shape == (1,) and number.startswith('\"') and not printer.dialect.native:"),
