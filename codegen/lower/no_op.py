@@ -73,7 +73,8 @@ class _Remover(Rewriter):
 
     def _for(self, stmt: tir.For) -> tir.Stmt:
         extent = simplify(self._names(stmt.extent))
-        is_empty = const_bounds(extent, self._domains).max <= 0
+        is_constant = isinstance(extent, tir.IntImm)
+        is_empty = (extent.value if is_constant else const_bounds(extent, self._domains).max) <= 0
         self._domains[stmt.loop_var] = tir.Range(self._names(stmt.min), extent)
         body = NOTHING if is_empty else self.rewrite(stmt.body)
         return (
