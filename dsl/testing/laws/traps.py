@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from ....ir import tir
 from ....ir.base import IRModule, Source
 from ....ir.diagnostics import TvmsError
+from ....ir.simplify import simplify_statements
 from ....ir.visit import walk
 from ...load import parse_source
 from ..constructs import LOOP_LEVEL
@@ -17,7 +18,7 @@ from ..prim_funcs import prim_funcs
 from .bounds import Example, check_told, copies, examples, examples_of, name_and_inputs, plant
 from .law import Law, module_constructs
 
-TRAPPED, UNREAD = "faults caught in the run", "stores that are never read, and that are left out"
+TRAPPED, UNREAD = "faults caught in the run", "accesses without an effect on the result, which are left out"
 
 
 def _examples(file: Source | None) -> st.SearchStrategy[Example]:
@@ -50,12 +51,20 @@ def _check(example: Example, execute: Execute) -> None:
 
 
 def _is_unread(module: IRModule, name: str, wrong: tir.BufferLoad | tir.BufferStore) -> bool:
-    """Return whether `wrong` stores into an allocated buffer that nothing reads. Such a store may be removed."""
+    """Return whether `wrong` may be removed: it stores into an allocated buffer that nothing reads, or it loads a value that
+    does not matter, as in `T.max(T.min(A[i], 0), 0)`, so that the simplifier removes it.
+    """
     function = module.functions[name]
     assert isinstance(function, tir.PrimFunc)
-    if isinstance(wrong, tir.BufferLoad) or wrong.buffer in function.buffer_map.values():
-        return False
-    return not any(isinstance(node, tir.BufferLoad) and node.buffer is wrong.buffer for node in walk(function))
+    if isinstance(wrong, tir.BufferLoad):
+        return _loads(simplify_statements(function), wrong.buffer) < _loads(function, wrong.buffer)
+    return wrong.buffer not in function.buffer_map.values() and not _loads(function, wrong.buffer)
+
+
+def _loads(function: tir.PrimFunc, buffer: tir.Buffer) -> int:
+    """Return the number of loads of a buffer in the text of a function."""
+    nodes = [node for node in walk(function) if isinstance(node, tir.BufferLoad)]
+    return sum(node.buffer.name == buffer.name for node in nodes)
 
 
 def _constructs(example: Example) -> Iterable[str]:
