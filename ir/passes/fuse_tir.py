@@ -76,6 +76,8 @@ class _Fuser:
         self._mod = mod
         self._buffers: dict[relax.Expr, tuple[tir.Buffer, ...]] = {}
         self._body = _Body()
+        self._scalars_are_arguments = False
+        """Whether a call passes scalars before its results, as in TVM 0.27; then the merged function does, too."""
 
     def fuse(self, function: relax.Function) -> tir.PrimFunc | None:
         """Return the merged function of all calls in `function`; None if that is not possible."""
@@ -136,8 +138,14 @@ class _Fuser:
 
     def _inline(self, call: relax.Call, function: tir.PrimFunc) -> tuple[tir.Buffer, ...]:
         """Append the body of a called function, with the buffers of its arguments and new ones for its results."""
-        inputs = self._value(call.args[1])
-        scalars = call.args[2].values if len(call.args) > 2 and isinstance(call.args[2], relax.ShapeExpr) else ()
+        fields = call.args[1].fields if isinstance(call.args[1], relax.Tuple) else (call.args[1],)
+        given = [_scalar(arg) for arg in fields]
+        inputs = [
+            buffer for arg, number in zip(fields, given, strict=True) if number is None for buffer in self._value(arg)
+        ]
+        scalars = [number for number in given if number is not None]
+        self._scalars_are_arguments |= bool(scalars)
+        scalars += call.args[2].values if len(call.args) > 2 and isinstance(call.args[2], relax.ShapeExpr) else ()
         infos = [leaf for info in call.sinfo_args for leaf in _leaves(info)]
         old = [function.buffer_map.get(param) for param in function.params]
         places = [buffer for buffer in old if buffer is not None]
@@ -149,7 +157,8 @@ class _Fuser:
             for buffer, info in zip(places[len(inputs) :], infos, strict=True)
         ]
         new = (*inputs, *outputs)
-        replaced: dict[Node, Node] = dict(zip(function.params[len(places) :], scalars, strict=True))
+        taken = [param for param in function.params if param not in function.buffer_map]
+        replaced: dict[Node, Node] = dict(zip(taken, scalars, strict=True))
         for before, after in zip(places, new, strict=True):
             _bind(before, after, replaced)
         self._append(function, replaced)
@@ -201,7 +210,10 @@ class _Fuser:
         realize = tir.BlockRealize((), tir.IntImm("bool", 1), root)
         kept = {key: value for key, value in function.attrs.items() if key not in (PRIMITIVE, "global_symbol")}
         attrs = {"tir.noalias": True, **kept}
-        return tir.PrimFunc((*buffer_map, *numbers), realize, buffer_map=buffer_map, attrs=attrs)
+        handles = tuple(buffer_map)
+        count = len(inputs) if self._scalars_are_arguments else len(handles)
+        params = (*handles[:count], *numbers, *handles[count:])
+        return tir.PrimFunc(params, realize, buffer_map=buffer_map, attrs=attrs)
 
 
 def _leaves(info: StructInfo | None) -> list[StructInfo | None]:
@@ -220,6 +232,17 @@ def _numbers(info: StructInfo | None) -> tuple[tir.PrimExpr, ...] | None:
             return () if value is None else (value,)
         case _:
             return None
+
+
+def _scalar(arg: relax.Expr) -> tir.PrimExpr | None:
+    """Return the scalar that an argument of a loop function is; None for tensors. The value of a scalar must be known."""
+    info = infer_struct_info(arg)
+    if not isinstance(info, relax.PrimStructInfo):
+        return None
+    value = arg.value if isinstance(arg, relax.PrimValue) else info.value
+    if value is None:
+        raise _Declined
+    return value
 
 
 def _parts(value: relax.Expr) -> list[relax.Expr]:
@@ -322,6 +345,10 @@ class _Caller(BindingRewriter):
         numbers = tuple([number for info in infos for number in _numbers(info) or ()])
         tensors = [arg for arg, info in zip(call.args, infos, strict=True) if _numbers(info) is None]
         args = [part for arg in tensors for part in _parts(arg)]
+        function = self._fused[call.op.name_hint]
+        if numbers and function.params[-1] in function.buffer_map:  # it takes them before its results
+            args += [relax.PrimValue(number, struct_info=relax.PrimStructInfo(number.dtype, number)) for number in numbers]
+            numbers = ()
         result = call.struct_info
         assert result is not None
         tuple_info = relax.TupleStructInfo(tuple([arg.struct_info or relax.ObjectStructInfo() for arg in args]))
