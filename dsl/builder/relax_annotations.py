@@ -12,6 +12,7 @@ from ...ir.infer import FEWER_DIMENSIONS, why_too_many_dimensions
 from ...ir.signature import Parameter, Signature, describe
 from ...ir.spelling import did_you_mean
 from .. import syntax
+from ..printer.dialects import FUNCTIONS
 from . import relax_values as values
 from . import remedies
 from .forms import Form
@@ -153,6 +154,7 @@ def _callable(builder: BlockBuilder, given: Arguments, call: syntax.Call) -> rel
     purity = given.get("purity")
     pure = fields is not None if purity is None else bool(values.evaluate(builder, purity))
     derive_func = None if derive is None else values.evaluate(builder, derive)
+    derive_func = FUNCTIONS.get(derive_func, derive_func)
     return relax.FuncStructInfo(fields, result, pure, derive_func, span=builder.context.span(call))
 
 

@@ -19,6 +19,7 @@ from ...ir.ops.registry import Param, RelaxOp, find, relax_ops
 from ...ir.signature import Parameter, Signature, describe
 from ...ir.spelling import did_you_mean
 from .. import syntax
+from ..printer.dialects import FUNCTIONS
 from . import expressions, host, remedies
 from . import relax_values as values
 from .context import Context
@@ -226,7 +227,7 @@ def _extern(builder: BlockBuilder, node: syntax.Expr) -> Any:
     value = values.operand(builder, node)
     if not isinstance(value, str):
         return value
-    return relax.ExternFunc(value, struct_info=ANY_FUNCTION, span=builder.context.span(node))
+    return relax.ExternFunc(FUNCTIONS.get(value, value), struct_info=ANY_FUNCTION, span=builder.context.span(node))
 
 
 def _extern_func(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax.ExternFunc:
@@ -241,7 +242,8 @@ def _extern_func(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> 
 @form("R.ExternFunc")
 def extern_func(site: FormUse, global_symbol: Text) -> relax.ExternFunc:
     """`f = R.ExternFunc("f")` among the functions of a module; `R.ExternFunc("f", struct_info)` states its type."""
-    return relax.ExternFunc(global_symbol, struct_info=ANY_FUNCTION, span=site.span)
+    name = FUNCTIONS.get(global_symbol, global_symbol)
+    return relax.ExternFunc(name, struct_info=ANY_FUNCTION, span=site.span)
 
 
 def extern_func_of_module(context: Context, call: syntax.Call) -> Any:

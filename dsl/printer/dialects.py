@@ -53,6 +53,8 @@ class Dialect(Struct, frozen=True):
     """Whether a variable that nothing defines is declared before the dataflow block that uses it."""
     optional_attrs: frozenset[str] = frozenset(("take.mode", "hint_on_device.memory_scope"))
     """Attributes of operators that are printed only if they are not the default, as the dialect may not have them."""
+    functions: dict[str, str] = {}
+    """Names of functions of the virtual machine, by their names in TVM 0.21."""
     intrinsics: dict[str, str] = {}
     """Names of intrinsics in the namespaces of `T`, by their names in TVM 0.21."""
 
@@ -93,6 +95,10 @@ _TVM_027 = Dialect(
             "layout_transform.input_axis_separators",
         )
     ),
+    functions={
+        "runtime.TVMArrayCreateView": "runtime.TVMTensorCreateView",
+        "tvm.relax.struct_info.infer_view_sinfo": "tvm.relax.type.infer_view_ty",
+    },
     intrinsics={
         "ptx_mma": "ptx_legacy.mma",
         "ptx_ldmatrix": "ptx_legacy.ldmatrix",
@@ -108,6 +114,8 @@ _TVM_027 = Dialect(
     },
 )
 
+FUNCTIONS = {new: old for old, new in _TVM_027.functions.items()}
+"""Names that functions of the virtual machine have in TVM 0.27, with those of TVM 0.21."""
 NAMES_OF_025 = {
     "ptx.mma.legacy": "ptx_mma",
     "ptx.ldmatrix_legacy": "ptx_ldmatrix",

@@ -76,7 +76,8 @@ def _global_var(printer: Printer, node: GlobalVar, level: int) -> str:
 @prints(relax.ExternFunc)
 def _extern_func(printer: Printer, node: relax.ExternFunc, level: int) -> str:
     info = "" if _is_any_function(node) else f", {printer.expr(node.struct_info)}"
-    return f"{printer.relax('ExternFunc')}({string(node.global_symbol)}{info})"
+    name = printer.dialect.functions.get(node.global_symbol, node.global_symbol)
+    return f"{printer.relax('ExternFunc')}({string(name)}{info})"
 
 
 def _is_any_function(function: relax.ExternFunc) -> bool:

@@ -113,7 +113,8 @@ def _func(printer: Printer, node: relax.FuncStructInfo, level: int) -> str:
     if node.purity:
         arguments.append("purity=True")
     if node.derive_func is not None:
-        arguments.append(f"derive_func={string(node.derive_func)}")
+        name = printer.dialect.functions.get(node.derive_func, node.derive_func)
+        arguments.append(f"derive_func={string(name)}")
     return f"{head}({', '.join(arguments)})" if arguments else head
 
 

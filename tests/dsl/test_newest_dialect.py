@@ -331,3 +331,21 @@ def test_wrong_calls_with_types_are_reported(call: str, code: str) -> None:
     with pytest.raises(TvmsError) as caught:
         parse(f'R.function main(x: R.Tensor((4,), "float32")):\n    y = {call}\n    return y\n')
     assert [diagnostic.code for diagnostic in caught.value.diagnostics] == [code]
+
+
+def test_functions_of_the_virtual_machine_have_their_newer_names() -> None:
+    module = parse(
+        '#tvms 1\n\nR.function f(x: R.Tensor((4096,), "float32")) -> R.Tensor((64, 64), "float32"):\n'
+        "    y = R.memory.view(x, R.shape([64, 64]))\n    return y\n"
+    )
+    lowered = tvms.relax.transform.LowerRuntimeBuiltin()(module)
+    newer, older = lowered.script("tvm-0.27"), lowered.script("tvm-0.21")
+    assert ('"runtime.TVMTensorCreateView"' in newer, '"tvm.relax.type.infer_view_ty"' in newer) == (True, True)
+    assert ('"runtime.TVMArrayCreateView"' in older, "infer_view_sinfo" in older) == (True, True)
+    assert tvms.ir.structural_equal(parse(newer), lowered)
+    assert tvms.ir.structural_equal(parse(older), lowered)
+
+
+def test_a_view_has_a_dtype() -> None:
+    with pytest.raises(TvmsError, match="R.memory.view needs the dtype of elements, which void is not"):
+        parse('R.function f(x: R.Tensor("float32")):\n    return R.memory.view(x, dtype=R.dtype("void"))\n')

@@ -178,3 +178,12 @@ def test_a_compiled_module_is_loaded() -> None:
         tvms.parse('#tvms 1\n\nR.function main(x: R.Tensor((2,), "float32")):\n    return R.add(x, x)\n')
     )
     assert built.jit() is built
+
+
+@pytest.mark.parametrize("name", ["quantize", "dequantize"])
+def test_data_without_axes_are_quantized_by_one_scale(name: str) -> None:
+    given, made = ("float32", "uint8") if name == "quantize" else ("uint8", "float32")
+    x = relax.Var("x", relax.TensorType((), given))
+    scale, zero = (relax.Var(hint, relax.TensorType((2,), dtype)) for hint, dtype in (("s", "float32"), ("z", "uint8")))
+    with pytest.raises(ValueError, match="needs scalar or singleton tensors for data without axes, but 'scale' has 2 values"):
+        getattr(relax.op, name)(x, scale, zero, 0, made)

@@ -13,6 +13,7 @@ from ....ir.api import relax as api
 from ....ir.base import Attrs, Node, StructInfo
 from ....ir.building.block_builder import BlockBuilder
 from ....ir.passes.rewriter import refined_result
+from ....ir.spelling import newer_names
 from ....ir.visit import substitute
 from .base import IRBuilder, Opened
 
@@ -84,6 +85,10 @@ def func_ret_struct_info(ret_sinfo: StructInfo) -> None:
     _open().returned = ret_sinfo
 
 
+func_ret_ty = func_ret_struct_info
+"""Name in TVM 0.27."""
+
+
 def func_ret_value(value: Any) -> None:
     """Return `value` from the function."""
     _open().result = value
@@ -99,6 +104,7 @@ def emit_te(func: Callable[..., Any], *args: Any, **kwargs: Any) -> relax.Call:
     return _open().builder.call_te(func, *args, **kwargs)
 
 
+@newer_names(ty="struct_info")
 def emit_match_cast(value: Any, struct_info: StructInfo) -> relax.Var:
     """Bind `value` to a new variable of `struct_info`, which is checked at run time; return it."""
     return _open().builder.match_cast(value, struct_info)
@@ -142,6 +148,7 @@ def output(*variables: relax.Var) -> None:
     state.block.output_vars = seen
 
 
+@newer_names(ty_args="sinfo_args")
 def call_packed(
     func: str | relax.Expr, *args: Any, sinfo_args: StructInfo | Sequence[StructInfo] = (), **kwargs: Any
 ) -> relax.Call:
