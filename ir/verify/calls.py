@@ -78,12 +78,13 @@ def _check_call_tir(
     for buffer, info in passed:
         if buffer is not None:
             _bind(buffer, info, bound)
-    for buffer, info in passed:
-        reason = _misfit(buffer, info, bound) if buffer is not None else None
-        if buffer is not None and reason:
-            message = f"'{name}' needs '{buffer.name}' {reason}"
+    for param, (buffer, info) in zip(function.params, passed, strict=False):
+        reason = _misfit_of_scalar(param, info) if buffer is None else _misfit(buffer, info, bound)
+        if reason:
+            declared = buffer or param
+            message = f"'{name}' needs '{declared.name}' {reason}"
             place = info.span if info is not None and info.span else call.span
-            notes = (Note(f"'{buffer.name}' is declared here", buffer.span),) if buffer.span else ()
+            notes = (Note(f"'{declared.name}' is declared here", declared.span),) if declared.span else ()
             yield Diagnostic("E0435", message, place, "make both agree", notes)
 
 
@@ -98,6 +99,8 @@ def _bind(buffer: tir.Buffer, info: StructInfo | None, bound: dict[tir.Var, tir.
 
 def _misfit(buffer: tir.Buffer, info: StructInfo | None, bound: dict[tir.Var, tir.PrimExpr]) -> str | None:
     """Return why a value of struct info `info` cannot be passed as `buffer`; None if it fits, or if that is unknown."""
+    if isinstance(info, relax.PrimStructInfo):
+        return "to be a tensor, but it is a scalar"
     if not isinstance(info, relax.TensorStructInfo):
         return None
     if info.dtype not in ("void", buffer.dtype):
@@ -114,6 +117,17 @@ def _misfit(buffer: tir.Buffer, info: StructInfo | None, bound: dict[tir.Var, ti
             continue
         if expected.value != value.value:
             return f"to have size {expected.value} in dimension {axis}, but it has size {value.value}"
+    return None
+
+
+def _misfit_of_scalar(param: tir.Var, info: StructInfo | None) -> str | None:
+    """Return why a value of struct info `info` cannot be passed as the scalar `param`; None if it fits, or if that is unknown."""
+    if param.dtype == "handle":
+        return None
+    if isinstance(info, relax.TensorStructInfo):
+        return "to be a scalar, but it is a tensor"
+    if isinstance(info, relax.PrimStructInfo) and info.dtype != param.dtype:
+        return f"to have dtype {param.dtype}, but it has dtype {info.dtype}"
     return None
 
 

@@ -115,3 +115,33 @@ def test_what_is_known_of_a_variable_names_variables_in_scope() -> None:
     (problem,) = tvms.verify(tvms.relax.Function([x], body, x.struct_info))
     assert problem.message == "variable 's' is used where it is not defined"
     assert not tvms.verify(tvms.relax.Function([shape, x], body, tvms.relax.TensorStructInfo(None, "float32", ndim=1)))
+
+
+SCALED = """#tvms 1
+
+I.ir_module M:
+    T.prim_func(private=True) scale(A: T.Buffer((16,), "float16"), s: T.float32, B: T.Buffer((16,), "float16")):
+        for i in range(16):
+            B[i] = A[i] * T.Cast("float16", s)
+
+    R.function main(A: R.Tensor((16,), "float16"), s: R.Prim("{dtype}")) -> R.Tensor((16,), "float16"):
+        B = R.call_tir(M.scale, {args}, out_sinfo=R.Tensor((16,), "float16"))
+        return B
+"""
+
+
+@pytest.mark.parametrize(
+    ("dtype", "args", "problems"),
+    [
+        ("float32", "(A, s)", []),
+        ("int64", "(A, s)", ["'scale' needs 's' to have dtype float32, but it has dtype int64"]),
+        (
+            "float32",
+            "(s, A)",
+            ["'scale' needs 's' to be a scalar, but it is a tensor", "'scale' needs 'A' to be a tensor, but it is a scalar"],
+        ),
+    ],
+)
+def test_scalars_of_loop_functions_have_their_dtypes(dtype: str, args: str, problems: list[str]) -> None:
+    found = tvms.verify(tvms.parse(SCALED.format(dtype=dtype, args=args)))
+    assert [(problem.code, problem.message) for problem in found] == [("E0435", problem) for problem in problems]
