@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from math import prod
 from typing import Any
 
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from ..deep import deep
 from ..diagnostics import TvmsError
 from ..files import release_pages
 from ..infer import infer_struct_info
+from ..ops.inference import dims_of
 from ..purity import is_pure_call
 from ..visit import walk
 from .dead_code import remove_unused_bindings
@@ -25,6 +27,10 @@ Evaluate = Callable[[IRModule, str], Any]
 _STAY = frozenset(("relax.to_vdevice", "relax.hint_on_device", "relax.builtin.stop_lift_params", "relax.call_dps_packed",
                    "relax.call_pure_packed", "relax.call_tir_inplace"))  # fmt: skip
 """Pure calls that must not be folded, as it matters when, where or by what they are executed."""
+_CREATING = frozenset(("relax.arange", "relax.eye", "relax.ones", "relax.zeros"))
+"""Operators whose results are constants if they are small, although no argument is one."""
+_LARGEST_CREATED = 1024
+"""Maximum number of elements of such results; loops fill larger tensors."""
 
 
 @declare_pass("FoldConstant")
@@ -32,8 +38,8 @@ _STAY = frozenset(("relax.to_vdevice", "relax.hint_on_device", "relax.builtin.st
 def fold_constant(mod: IRModule, evaluate: Evaluate | None = None, operators: Sequence[str] | None = None) -> IRModule:
     """Replace calls with constant arguments by their results, and variables bound to constants by these.
 
-    `evaluate` executes the calls; the default is the interpreter. Calls without a constant tensor argument are kept:
-    folding `R.zeros` would only enlarge the program. Operators are folded only in dataflow blocks, calls of loop
+    `evaluate` executes the calls; the default is the interpreter. Calls without a constant tensor argument are kept, because
+    they would only enlarge the program, but for `R.zeros` and the like of up to 1024 elements. Operators are folded only in dataflow blocks, calls of loop
     functions everywhere. With `operators`, names such as "relax.add", only calls of these are folded, everywhere. Bindings that
     become unused are removed.
     """
@@ -79,8 +85,10 @@ class _Folder(BindingRewriter):
             return False
         is_here = self._in_dataflow or call.op.name == "relax.call_tir" or self._operators is not None
         args = [node for arg in call.args for node in walk(arg)]
-        has_data = call.op.name == "relax.shape_to_tensor" or any(
-            isinstance(arg, relax.Constant) and not isinstance(arg.data, Node) for arg in args
+        has_data = (
+            call.op.name == "relax.shape_to_tensor"
+            or any(isinstance(arg, relax.Constant) and not isinstance(arg.data, Node) for arg in args)
+            or (call.op.name in _CREATING and is_small(infer_struct_info(call)))
         )
         is_closed = not any(
             isinstance(arg, relax.Var | relax.Function | tir.Var) or _is_given_elsewhere(arg) for arg in args
@@ -118,6 +126,13 @@ def _constant(value: Any, info: StructInfo, call: relax.Call) -> relax.Expr:
             tuple([tir.IntImm("int64", int(size)) for size in value]), struct_info=info, span=call.span
         )
     return relax.Constant(value, struct_info=info, span=call.span)
+
+
+def is_small(info: StructInfo) -> bool:
+    """Return whether a tensor has a known size of up to 1024 elements."""
+    dims = dims_of(info) if isinstance(info, relax.TensorStructInfo) else None
+    sizes = [dim.value for dim in dims or () if isinstance(dim, tir.IntImm)]
+    return dims is not None and len(sizes) == len(dims) and prod(sizes) <= _LARGEST_CREATED
 
 
 def _is_given_elsewhere(arg: Node) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from math import prod
 from typing import Any, TypeAlias, cast
 
 from msgspec.structs import replace
@@ -22,7 +21,7 @@ from ..ops.inference import dims_of
 from ..ops.registry import RelaxOp, find
 from ..relax import Call, Expr, ShapeExpr
 from ..run_time_checks import checks_of_sizes
-from .fold_constant import folded
+from .fold_constant import folded, is_small
 from .transform import declare_pass
 
 LegalizeFunc: TypeAlias = Callable[[BlockBuilder, Call], Expr]
@@ -87,8 +86,6 @@ def _legalized(legalizer: _Legalizer) -> IRModule:
 _CALL_TIR = Op("relax.call_tir")
 _OF_NUMBERS = ("relax.arange", "relax.astype")
 """Operators whose result is a constant if their arguments are numbers."""
-_LARGEST_CONSTANT = 1024
-"""Maximum number of elements of such a constant; a loop fills larger tensors."""
 
 
 class _Legalizer:
@@ -216,12 +213,8 @@ class _Legalizer:
 
 def _small_constant(call: Call) -> Expr | None:
     """Return the value of a call whose arguments are numbers; None if it has others, or if the result is large."""
-    if not all(map(_is_number, call.args)):
-        return None
-    dims = dims_of(infer_struct_info(call))
-    sizes = [dim.value for dim in dims or () if isinstance(dim, tir.IntImm)]
-    is_small = dims is not None and len(sizes) == len(dims) and prod(sizes) <= _LARGEST_CONSTANT
-    return folded(call, IRModule({})) if is_small else None
+    is_small_number = all(map(_is_number, call.args)) and is_small(infer_struct_info(call))
+    return folded(call, IRModule({})) if is_small_number else None
 
 
 def _is_number(arg: Expr) -> bool:

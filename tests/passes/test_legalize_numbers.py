@@ -52,3 +52,16 @@ def test_joined_and_reversed_tensors_of_unknown_sizes() -> None:
     flipped = legalized("R.flip(a, axis=0)", 'main(a: R.Tensor(("k",), "float32"))')
     assert re.search(r"a\[k - \w+ - 1\]", str(flipped))
     np.testing.assert_array_equal(tvms.compile(flipped)["main"](c), c[::-1])
+
+
+def test_small_tensors_of_one_value_are_folded() -> None:
+    text = '#tvms 1\n\nR.function main():\n    with R.dataflow():\n        y = R.SIZES\n        R.output(y)\n    return y\n'
+    for made, value in {
+        'ones(R.shape([2, 512]), "float32")': np.ones((2, 512), "float32"),
+        'zeros(R.shape([2, 513]), "float32")': None,
+        'arange(0, 4, 1, dtype="int32")': np.arange(4, dtype="int32"),
+    }.items():
+        result = relax.transform.FoldConstant()(tvms.parse(text.replace("SIZES", made)))["main"].body.body
+        assert isinstance(result, relax.Constant) == (value is not None)
+        if value is not None:
+            np.testing.assert_array_equal(result.data, value)
