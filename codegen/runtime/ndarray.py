@@ -11,6 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from ...ir.numpy_dtype import numpy_dtype
+from ...ir.spelling import newer_names
 from ..device import CUDA, Device, check_device, cpu
 from ..gpu import arrays
 from ..gpu.arrays import DeviceArray
@@ -76,6 +77,7 @@ def empty(shape: Sequence[int], dtype: str = "float32", device: Device | None = 
     return np.empty(shape, numpy_dtype(DataType(dtype))).view(NDArray)
 
 
+@newer_names(require_alignment="required_alignment", require_contiguous="required_contiguous")
 def from_dlpack(value: Any, *, required_alignment: int = 8, required_contiguous: bool = True) -> NDArray | DeviceArray:
     """Return an array on the memory of `value`, which supports DLPack; TvmsError E0702 or E0718 if that fails.
 

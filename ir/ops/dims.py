@@ -214,6 +214,12 @@ def written_sum(a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
     )
 
 
+def written_product(a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
+    """Return `a * b` with the factors in this order, as TVM writes it; numbers are multiplied, and 0 and 1 vanish."""
+    known = value_of(a), value_of(b)
+    return simplify(tir.Mul("int64", a, b)) if None not in known or {0, 1} & {*known} else tir.Mul("int64", a, b)
+
+
 def subtract(a: tir.PrimExpr, b: tir.PrimExpr | int) -> tir.PrimExpr:
     """Return `a - b`, simplified."""
     return simplify(tir.Sub("int64", a, as_dim(b)))

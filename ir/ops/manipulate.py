@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from math import prod
 from typing import Any
 
@@ -128,7 +129,7 @@ def _infer_batch_flatten(a: Inference) -> StructInfo:
     dims = written_dims(info)
     if dims is None:
         return tensor_info(None, info.dtype, 2, info.vdevice)
-    return tensor_info([dims[0], d.product(dims[1:])], info.dtype, -1, info.vdevice)
+    return tensor_info([dims[0], reduce(d.written_product, dims[1:])], info.dtype, -1, info.vdevice)
 
 
 register(

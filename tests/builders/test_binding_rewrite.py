@@ -82,12 +82,15 @@ def test_refusals() -> None:
     with pytest.raises(tvms.TvmsError) as caught:
         rewriter.remove_unused(variables["a"])
     assert str(caught.value) == (
-        "error[E0105]: 'a' is used\n  = help: replace its uses first: replace_all_uses(old_var, new_var)"
+        "error[E0105]: 'a' is used by 1 var\n  = help: replace its uses first: replace_all_uses(old_var, new_var)"
     )
     other = relax.Var("other")
     with pytest.raises(tvms.TvmsError) as caught:
         rewriter.remove_unused(other)
     assert str(caught.value) == "error[E0105]: the block does not bind 'other'\n  = help: pass allow_undef=True"
+    with pytest.raises(tvms.TvmsError) as caught:
+        rewriter.replace_all_uses(variables["a"], other)
+    assert str(caught.value) == "error[E0105]: Cannot find 'other' in the function\n  = help: give a variable of root_fn"
     rewriter.remove_unused(other, allow_undef=True)
     assert rewriter.mutated_root_fn() is before
     with pytest.raises(tvms.TvmsError, match=r"error\[E0105\]: 'dfb' is not a block of 'root_fn'"):

@@ -154,6 +154,9 @@ def test_types_of_scalars_and_tuples() -> None:
     assert ir.PrimType("int64") == INT64
     assert hash(ir.PrimType("int64")) == hash(INT64)
     assert ir.PrimType("int32") != INT64
+    assert INT64.is_base_of(relax.PrimStructInfo("int64"))
+    assert not INT64.is_base_of(ir.PrimType("int32"))
+    assert relax.AnyType().is_base_of(INT64)
     nested = ir.TupleType([INT64, ir.TupleType([relax.ShapeType(ndim=1)])])
     assert str(relax.Var("x", nested).struct_info) == 'R.Tuple(R.Prim("int64"), R.Tuple(R.Shape(ndim=1)))'
     assert relax.op.arange(0, 4, 1, ir.PrimType("float32")).struct_info.dtype == "float32"
@@ -187,3 +190,16 @@ def test_data_without_axes_are_quantized_by_one_scale(name: str) -> None:
     scale, zero = (relax.Var(hint, relax.TensorType((2,), dtype)) for hint, dtype in (("s", "float32"), ("z", "uint8")))
     with pytest.raises(ValueError, match="needs scalar or singleton tensors for data without axes, but 'scale' has 2 values"):
         getattr(relax.op, name)(x, scale, zero, 0, made)
+
+
+def test_arguments_of_dlpack() -> None:
+    array = np.zeros((2, 3), "int32").T
+    assert tvms.nd.from_dlpack(array, require_alignment=4, require_contiguous=False).shape == (3, 2)
+
+
+def test_sizes_are_written_in_the_order_of_axes() -> None:
+    n, h = tir.Var("n", "int64"), tir.Var("h", "int64")
+    x = relax.Var("x", relax.TensorType((4, n, h, 1, 8), "float32"))
+    assert str(relax.op.nn.batch_flatten(x).struct_info) == 'R.Tensor((4, n * h * 8), "float32")'
+    y = relax.Var("y", relax.TensorType((4, 2, 8), "float32"))
+    assert str(relax.op.nn.batch_flatten(y).struct_info) == 'R.Tensor((4, 16), "float32")'

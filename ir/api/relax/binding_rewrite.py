@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ... import relax
 from ...base import IRModule, Node
 from ...deep import deep
-from ...diagnostics import error
+from ...diagnostics import count, error
 from ...function_table import unused_name
 from ...infer import infer_struct_info
 from ...passes.dead_code import remove_unused_bindings
@@ -50,7 +50,14 @@ class DataflowBlockRewrite:
 
     @deep
     def replace_all_uses(self, old_var: relax.Var, new_var: relax.Var) -> None:
-        """Use `new_var` wherever the function uses `old_var`; the binding of `old_var` stays."""
+        """Use `new_var` wherever the function uses `old_var`; the binding of `old_var` stays.
+
+        Raise TvmsError E0105 if a variable is none of the function.
+        """
+        known = {node for node in walk(self._function) if isinstance(node, relax.Var)}
+        for var in (old_var, new_var):
+            if var not in known:
+                raise error("E0105", f"Cannot find '{var.name_hint}' in the function", help="give a variable of root_fn")
         uses = BindingRewriter()
         uses.replaced[old_var] = new_var
         self._update(uses.function(self._function))
@@ -85,9 +92,10 @@ class DataflowBlockRewrite:
             return
         block = replace(self._block, bindings=kept)
         function = _with_block(self._function, self._block, block)
+        users = [node for node in walk(function) if isinstance(node, relax.VarBinding | relax.MatchCast) and var in walk(node.value)]
         if any(node is var for node in walk(function)):
             help = "replace its uses first: replace_all_uses(old_var, new_var)"
-            raise error("E0105", f"'{var.name_hint}' is used", help=help)
+            raise error("E0105", f"'{var.name_hint}' is used by {count(len(users), 'var')}", help=help)
         self._block, self._function = block, function
 
     @deep

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
+from typing import Any
 
 from ... import relax, tir
 from ...base import StructInfo, VDevice
 from ...equal import structural_equal
 from ...ops import dims as d
 from ...ops.inference import dims_of
+from .struct_info import as_struct_info
 
 
 class BaseCheckResult(IntEnum):
@@ -28,8 +30,9 @@ class BaseCheckResult(IntEnum):
 _L0, _L1, _L2, _PASS = BaseCheckResult
 
 
-def struct_info_base_check(base: StructInfo, derived: StructInfo) -> BaseCheckResult:
+def struct_info_base_check(base: Any, derived: Any) -> BaseCheckResult:
     """Return whether `base` subsumes `derived`. Symbolic dimensions of both are those of one scope."""
+    base, derived = as_struct_info(base), as_struct_info(derived)
     match base, derived:
         case (relax.ObjectStructInfo(), _):
             return _PASS
