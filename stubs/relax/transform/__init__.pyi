@@ -204,8 +204,8 @@ def FoldBatchnormToConv2D() -> tvms.ir.passes.transform.Pass:
 def FoldConstant(evaluate: collections.abc.Callable[[tvms.ir.base.IRModule, builtins.str], typing.Any] | None = None, operators: collections.abc.Sequence[builtins.str] | None = None) -> tvms.ir.passes.transform.Pass:
     """Replace calls with constant arguments by their results, and variables bound to constants by these.
 
-    `evaluate` executes the calls; the default is the interpreter. Calls without a constant tensor argument are kept:
-    folding `R.zeros` would only enlarge the program. Operators are folded only in dataflow blocks, calls of loop
+    `evaluate` executes the calls; the default is the interpreter. Calls without a constant tensor argument are kept, because
+    they would only enlarge the program, but for `R.zeros` and the like of up to 1024 elements. Operators are folded only in dataflow blocks, calls of loop
     functions everywhere. With `operators`, names such as "relax.add", only calls of these are folded, everywhere. Bindings that
     become unused are removed.
     """

@@ -11,6 +11,7 @@ from tvms.dsl.script.ir_builder.relax import emit_var_binding as emit_var_bindin
 from tvms.dsl.script.ir_builder.relax import func_attr as func_attr
 from tvms.dsl.script.ir_builder.relax import func_name as func_name
 from tvms.dsl.script.ir_builder.relax import func_ret_struct_info as func_ret_struct_info
+from tvms.dsl.script.ir_builder.relax import func_ret_ty as func_ret_ty
 from tvms.dsl.script.ir_builder.relax import func_ret_value as func_ret_value
 from tvms.dsl.script.ir_builder.relax import function as function
 from tvms.dsl.script.ir_builder.relax import output as output
