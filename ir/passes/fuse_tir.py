@@ -77,7 +77,7 @@ class _Fuser:
         self._buffers: dict[relax.Expr, tuple[tir.Buffer, ...]] = {}
         self._body = _Body()
         self._scalars_are_arguments = False
-        """Whether a call passes scalars before its results, as in TVM 0.27; then the merged function does, too."""
+        """Whether a call passes scalars before its results, as in TVM 0.27; the merged function then also does."""
 
     def fuse(self, function: relax.Function) -> tir.PrimFunc | None:
         """Return the merged function of all calls in `function`; None if that is not possible."""

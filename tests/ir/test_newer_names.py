@@ -140,6 +140,8 @@ def test_other_names_of_members() -> None:
     function = relax.Function([x], x).with_attr("global_symbol", "main")
     assert types(tvms.IRModule({"main": function}))["main"].params[0].ty == relax.TensorType((8,), "float32")
     assert tir.is_buffer_var(value=tir.decl_buffer((4,), "float32"))
+    assert tir.is_buffer_var(tir.Var("p", "handle"))
+    assert not tir.is_buffer_var(tir.Var("n", "int64"))
     assert "R.prim_value" in relax.PrimValue(3).script(extra_config={"tirx.prefix": "T"})
 
 

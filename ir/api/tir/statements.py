@@ -54,8 +54,9 @@ def LetStmt(var: tir.PrimExpr, value: te.Value, body: tir.Stmt) -> tir.LetStmt:
 
 
 def is_buffer_var(value: object) -> bool:
-    """Whether `value` is a buffer, which is a variable in the newest TVM."""
-    return isinstance(value, tir.Buffer)
+    """Whether `value` is a buffer, which is a variable in the newest TVM, or the parameter that passes one."""
+    is_handle = isinstance(value, tir.Var) and value.dtype == "handle"
+    return isinstance(value, tir.Buffer) or (is_handle and not isinstance(value.type_annotation, tir.PointerType))
 
 
 @constructor(tir.BufferStore)
