@@ -153,7 +153,7 @@ def _callable(builder: BlockBuilder, given: Arguments, call: syntax.Call) -> rel
     result = relax.ObjectStructInfo() if ret is None else struct_info(builder, ret)
     purity = given.get("purity")
     pure = fields is not None if purity is None else bool(values.evaluate(builder, purity))
-    derive_func = None if derive is None else values.evaluate(builder, derive)
+    derive_func: Any = None if derive is None else values.evaluate(builder, derive)
     derive_func = FUNCTIONS.get(derive_func, derive_func)
     return relax.FuncStructInfo(fields, result, pure, derive_func, span=builder.context.span(call))
 

@@ -15,7 +15,9 @@ from msgspec import Struct
 
 from ...ir.base import Trivia
 
-PRINTED = re.compile(r'#\s*(?:from tvm\.(?:script|tirx\.layout) import .*|Metadata omitted\..*|with T\.s?block\("root"\):)$')
+PRINTED = re.compile(
+    r'#\s*(?:from tvm\.(?:script|tirx\.layout) import .*|Metadata omitted\..*|with T\.s?block\("root"\):)$'
+)
 """Comments that the printers add themselves."""
 
 

@@ -74,7 +74,9 @@ def _infer_view(a: Inference) -> StructInfo:
     if _is_given(a, "dtype"):
         dtype = _dtype(a)
         if isinstance(a.argument("dtype"), DataTypeImm) and dtype == "void":
-            raise a.fail("E0324", "needs the dtype of elements, which void is not", "leave 'dtype' out to keep that of 'data'")
+            raise a.fail(
+                "E0324", "needs the dtype of elements, which void is not", "leave 'dtype' out to keep that of 'data'"
+            )
     if _is_given(a, "shape"):
         dims, ndim = a.shape("shape").values, a.shape("shape").ndim
     result = tensor_info(dims, dtype, ndim, info.vdevice)

@@ -270,7 +270,7 @@ def _infer_flip(a: Inference) -> StructInfo:
 
 def _flip(a: Any) -> te.Tensor:
     axis = a.axis % a.data.ndim
-    size = a.data.dims[axis]
+    size: tir.PrimExpr = a.data.dims[axis]
 
     def value(*ax: tir.PrimExpr) -> tir.PrimExpr:
         place = size - ax[axis] - 1 if d.value_of(size) is None else d.subtract(size, 1) - ax[axis]

@@ -21,7 +21,10 @@ def _infer(a: Inference) -> StructInfo:
         other = a.rank(name, 0, 1)
         dims, own = dims_of(other), dims_of(info)
         if info.ndim == 0 and dims and d.is_different(dims[0], d.dim(1)):
-            raise a.fail("E0326", f"needs scalar or singleton tensors for data without axes, but '{name}' has {d.show_one(dims[0])} values")
+            raise a.fail(
+                "E0326",
+                f"needs scalar or singleton tensors for data without axes, but '{name}' has {d.show_one(dims[0])} values",
+            )
         if own and dims and not d.is_one(dims[0]):
             axis = a.axis(a.attr("axis"), info.ndim)
             both = f"{d.show_one(dims[0])} values of '{name}', but axis {axis} of 'data' is {d.show_one(own[axis])}"

@@ -347,7 +347,9 @@ class _Caller(BindingRewriter):
         args = [part for arg in tensors for part in _parts(arg)]
         function = self._fused[call.op.name_hint]
         if numbers and function.params[-1] in function.buffer_map:  # it takes them before its results
-            args += [relax.PrimValue(number, struct_info=relax.PrimStructInfo(number.dtype, number)) for number in numbers]
+            args += [
+                relax.PrimValue(number, struct_info=relax.PrimStructInfo(number.dtype, number)) for number in numbers
+            ]
             numbers = ()
         result = call.struct_info
         assert result is not None

@@ -90,7 +90,9 @@ def test_refusals() -> None:
     assert str(caught.value) == "error[E0105]: the block does not bind 'other'\n  = help: pass allow_undef=True"
     with pytest.raises(tvms.TvmsError) as caught:
         rewriter.replace_all_uses(variables["a"], other)
-    assert str(caught.value) == "error[E0105]: Cannot find 'other' in the function\n  = help: give a variable of root_fn"
+    assert (
+        str(caught.value) == "error[E0105]: Cannot find 'other' in the function\n  = help: give a variable of root_fn"
+    )
     rewriter.remove_unused(other, allow_undef=True)
     assert rewriter.mutated_root_fn() is before
     with pytest.raises(tvms.TvmsError, match=r"error\[E0105\]: 'dfb' is not a block of 'root_fn'"):

@@ -127,7 +127,7 @@ R.function f(x: R.Tensor(("n",), "float32"), k: R.Prim("int32")) -> R.Tuple(R.Pr
 
 
 def test_a_scalar_result_is_a_plain_expression() -> None:
-    module = parse("#tvms 1\n\nR.function f() -> R.Prim(\"int64\"):\n    return R.prim_value(1)\n")
+    module = parse('#tvms 1\n\nR.function f() -> R.Prim("int64"):\n    return R.prim_value(1)\n')
     assert module.script("tvm-0.27").endswith("def f() -> T.int64:\n    return 1")
     assert module.script("tvm-0.21").endswith("    return R.prim_value(1)")
 
@@ -137,7 +137,11 @@ def test_variables_are_declared_before_the_dataflow_block_that_uses_them() -> No
     value = tvms.relax.op.exp(tvms.relax.Var("a", info))
     block = relax.DataflowBlock((relax.VarBinding(tvms.relax.Var("b", info), value),))
     lines = block.script("tvm-0.27").splitlines()
-    assert [line.strip() for line in lines[:3]] == ["n = T.int64()", 'a: R.Tensor((n,), dtype="float32")', "with R.dataflow():"]
+    assert [line.strip() for line in lines[:3]] == [
+        "n = T.int64()",
+        'a: R.Tensor((n,), dtype="float32")',
+        "with R.dataflow():",
+    ]
     assert block.script("tvm-0.21").splitlines()[0] == "with R.dataflow():"
 
 
@@ -347,5 +351,5 @@ def test_functions_of_the_virtual_machine_have_their_newer_names() -> None:
 
 
 def test_a_view_has_a_dtype() -> None:
-    with pytest.raises(TvmsError, match="R.memory.view needs the dtype of elements, which void is not"):
+    with pytest.raises(TvmsError, match=r"R\.memory\.view needs the dtype of elements, which void is not"):
         parse('R.function f(x: R.Tensor("float32")):\n    return R.memory.view(x, dtype=R.dtype("void"))\n')

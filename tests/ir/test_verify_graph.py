@@ -138,7 +138,10 @@ I.ir_module M:
         (
             "float32",
             "(s, A)",
-            ["'scale' needs 's' to be a scalar, but it is a tensor", "'scale' needs 'A' to be a tensor, but it is a scalar"],
+            [
+                "'scale' needs 's' to be a scalar, but it is a tensor",
+                "'scale' needs 'A' to be a tensor, but it is a scalar",
+            ],
         ),
     ],
 )

@@ -34,7 +34,10 @@ def test_small_results_of_numbers_are_constants(body: str, value: np.ndarray) ->
 
 def test_large_results_and_those_of_variables_are_loops() -> None:
     assert list(legalized('R.arange(0, 1025, 1, dtype="int64")').functions) == ["arange", "main"]
-    assert list(legalized('R.astype(x, dtype="int32")', 'main(x: R.Tensor((), "float32"))').functions) == ["cast", "main"]
+    assert list(legalized('R.astype(x, dtype="int32")', 'main(x: R.Tensor((), "float32"))').functions) == [
+        "cast",
+        "main",
+    ]
 
 
 @pytest.mark.parametrize("name", ["isfinite", "isinf", "isnan"])
@@ -55,7 +58,7 @@ def test_joined_and_reversed_tensors_of_unknown_sizes() -> None:
 
 
 def test_small_tensors_of_one_value_are_folded() -> None:
-    text = '#tvms 1\n\nR.function main():\n    with R.dataflow():\n        y = R.SIZES\n        R.output(y)\n    return y\n'
+    text = "#tvms 1\n\nR.function main():\n    with R.dataflow():\n        y = R.SIZES\n        R.output(y)\n    return y\n"
     for made, value in {
         'ones(R.shape([2, 512]), "float32")': np.ones((2, 512), "float32"),
         'zeros(R.shape([2, 513]), "float32")': None,

@@ -57,7 +57,9 @@ class DataflowBlockRewrite:
         known = {node for node in walk(self._function) if isinstance(node, relax.Var)}
         for var in (old_var, new_var):
             if var not in known:
-                raise error("E0105", f"Cannot find '{var.name_hint}' in the function", help="give a variable of root_fn")
+                raise error(
+                    "E0105", f"Cannot find '{var.name_hint}' in the function", help="give a variable of root_fn"
+                )
         uses = BindingRewriter()
         uses.replaced[old_var] = new_var
         self._update(uses.function(self._function))
@@ -92,7 +94,11 @@ class DataflowBlockRewrite:
             return
         block = replace(self._block, bindings=kept)
         function = _with_block(self._function, self._block, block)
-        users = [node for node in walk(function) if isinstance(node, relax.VarBinding | relax.MatchCast) and var in walk(node.value)]
+        users = [
+            node
+            for node in walk(function)
+            if isinstance(node, relax.VarBinding | relax.MatchCast) and var in walk(node.value)
+        ]
         if any(node is var for node in walk(function)):
             help = "replace its uses first: replace_all_uses(old_var, new_var)"
             raise error("E0105", f"'{var.name_hint}' is used by {count(len(users), 'var')}", help=help)

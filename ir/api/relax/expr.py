@@ -77,9 +77,11 @@ def prim_value(value: Any, dtype: str | None = None) -> tir.PrimExpr:
         return value
     if isinstance(value, relax.PrimValue):
         return value.value
+    if isinstance(value, bool):
+        return plain_node(value)
     if isinstance(value, Real):
         is_whole = isinstance(value, Integral)
-        number = bool(value) if isinstance(value, bool) else int(value) if is_whole else float(value)
+        number = int(value) if is_whole else float(value)
         return plain_node(number, dtype or ("int64" if is_whole else "float64"))
     raise TypeError(
         f"Cannot convert {type(value).__name__} to a scalar: give a number or an expression of the loop level"

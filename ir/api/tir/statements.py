@@ -55,8 +55,9 @@ def LetStmt(var: tir.PrimExpr, value: te.Value, body: tir.Stmt) -> tir.LetStmt:
 
 def is_buffer_var(value: object) -> bool:
     """Whether `value` is a buffer, which is a variable in the newest TVM, or the parameter that passes one."""
-    is_handle = isinstance(value, tir.Var) and value.dtype == "handle"
-    return isinstance(value, tir.Buffer) or (is_handle and not isinstance(value.type_annotation, tir.PointerType))
+    if isinstance(value, tir.Var):
+        return value.dtype == "handle" and not isinstance(value.type_annotation, tir.PointerType)
+    return isinstance(value, tir.Buffer)
 
 
 @constructor(tir.BufferStore)
