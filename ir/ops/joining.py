@@ -273,7 +273,7 @@ def _flip(a: Any) -> te.Tensor:
     size: tir.PrimExpr = a.data.dims[axis]
 
     def value(*ax: tir.PrimExpr) -> tir.PrimExpr:
-        place = size - ax[axis] - 1 if d.value_of(size) is None else d.subtract(size, 1) - ax[axis]
+        place: tir.PrimExpr = size - ax[axis] - 1 if d.value_of(size) is None else d.subtract(size, 1) - ax[axis]
         return a.data(*ax[:axis], place, *ax[axis + 1 :])
 
     return te.compute(a.data.dims, value, "T_reverse_sequence")
