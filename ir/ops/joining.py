@@ -273,8 +273,9 @@ def _flip(a: Any) -> te.Tensor:
     size: tir.PrimExpr = a.data.dims[axis]
 
     def value(*ax: tir.PrimExpr) -> tir.PrimExpr:
-        place: tir.PrimExpr = size - ax[axis] - 1 if d.value_of(size) is None else d.subtract(size, 1) - ax[axis]
-        return a.data(*ax[:axis], place, *ax[axis + 1 :])
+        last = d.subtract(size, 1)
+        is_known = d.value_of(size) is not None
+        return a.data(*ax[:axis], last - ax[axis] if is_known else size - ax[axis] - 1, *ax[axis + 1 :])
 
     return te.compute(a.data.dims, value, "T_reverse_sequence")
 

@@ -52,6 +52,10 @@ class PrimType(Type, frozen=True, eq=False):
     def __hash__(self) -> int:
         return hash(self.dtype)
 
+    def is_base_of(self, derived: object) -> bool:
+        """Return whether every value of `derived` is also one of this type (TVM 0.27)."""
+        return hooks.call("is_base_of", self, derived)
+
 
 class PointerType(Type, frozen=True, eq=False):
     element_type: Type
