@@ -23,6 +23,9 @@ settings.register_profile(
 )
 settings.load_profile("default")
 
+gc.set_threshold(20_000, 20, 20)
+"""Garbage is collected rarely: a collection visits the tests themselves, of which there are thousands."""
+
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="tvms-state-")
 """The secret that signs machine code is the tests' own."""
 
@@ -42,12 +45,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out.update(cells[-(-len(cells) // share) :])
     config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]
-
-
-def pytest_collection_finish() -> None:
-    """Let the collector of garbage ignore the tests themselves, of which there are thousands."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture
