@@ -68,7 +68,9 @@ def operands(schedule: Schedule, given: dict[str, Any]) -> Before:
         subject = given.get("block_or_loop")
         noted = schedule.get(named.get(subject, subject)) if subject else None
         notes = noted.annotations if isinstance(noted, tir.For | tir.Block) else {}
-        return Before(tuple([schedule.get(loop) for loop in _listed(loops) if isinstance(loop, LoopRV)]), block, notes, named)
+        return Before(
+            tuple([schedule.get(loop) for loop in _listed(loops) if isinstance(loop, LoopRV)]), block, notes, named
+        )
     except ScheduleError:
         return Before((), None)
 
