@@ -11,6 +11,7 @@ from .. import make, tir
 from ..base import Node, Op, Trivia
 from ..deep import deep
 from ..dtype import is_index
+from ..equal import structural_equal
 from ..idioms import changes_no_byte
 from ..int_set import Interval
 from ..intern import is_pure_call
@@ -18,6 +19,8 @@ from ..visit import distinct, is_larger, rebuilt, substitute, walk
 from .core import Simplifier
 from .restated import restated
 
+_MOST_ROUNDS = 4
+"""Maximum number of times that a function is simplified; the last one usually changes nothing."""
 _LARGEST_TRUTH = 100
 """Maximum number of nodes of the value of a boolean variable whose own variables are expanded."""
 
@@ -27,13 +30,19 @@ def simplify_statements(function: tir.PrimFunc) -> tir.PrimFunc:
     """Return `function` with simplified expressions, without unreachable statements and statements without effect.
 
     Facts used are the ranges of the enclosing loops and block axes, the values of `let` variables, the enclosing conditions that
-    do not read memory, and that sizes of arguments are not negative. A variable whose value is a constant or another variable is replaced by it,
-    except in declarations of buffers (TVM: `tir.transform.Simplify`).
+    do not read memory, and that sizes of arguments are not negative. A variable whose value is a constant or another variable is
+    replaced by it, except in declarations of buffers. What is simpler under a simplified condition is simplified again (TVM:
+    `tir.transform.Simplify`).
     """
     declared = {var for node in distinct(function.body) if isinstance(node, tir.Buffer) for var in walk(node)}
-    sizes = {dim for buffer in function.buffer_map.values() for dim in buffer.shape if not isinstance(dim, tir.IntImm)}
-    simplifier = Simplifier(given=[make.less_equal(0, dim) for dim in sizes])
-    body = _Visitor(simplifier, _Lets(declared, {}, {})).visit(function.body)
+    dims = dict.fromkeys(dim for buffer in function.buffer_map.values() for dim in buffer.shape)
+    sizes = [make.less_equal(0, dim) for dim in dims if not isinstance(dim, tir.IntImm)]
+    body = function.body
+    for _ in range(_MOST_ROUNDS):
+        simpler = _Visitor(Simplifier(given=sizes), _Lets(declared, {}, {})).visit(body)
+        if structural_equal(simpler, body):
+            break
+        body = simpler
     return function if body is function.body else replace(function, body=body)
 
 

@@ -11,6 +11,7 @@ from tvms.dsl.testing.oracle import as_module, assert_equivalent
 from tvms.dsl.testing.stages import STAGES
 from tvms.ir import tir
 from tvms.ir.base import IRModule
+from tvms.ir.diagnostics import Diagnostic
 from tvms.ir.equal import structural_equal
 from tvms.ir.simplify import simplify_statements
 from tvms.ir.verify import verify
@@ -28,6 +29,10 @@ def simplified(body: str) -> str:
     return "\n".join(line[4:] for line in text.splitlines()[1:])
 
 
+def errors(function: tir.PrimFunc) -> list[Diagnostic]:
+    return [diagnostic for diagnostic in verify(function) if diagnostic.severity == "error"]
+
+
 @pytest.mark.parametrize("stages", [tuple(STAGES), ("statements",)], ids=["blocks", "statements"])
 @given(st.data())
 @settings(max_examples=25)
@@ -36,7 +41,7 @@ def test_functions_do_what_they_did(stages: tuple[str, ...], data: st.DataObject
     simple = simplify_statements(function)
     module = as_module(simple)
     assert structural_equal(parse(str(module)), module)
-    assert verify(simple) == verify(function)
+    assert errors(simple) == errors(function)  # warnings may go, as that of a tie in an index that is no plain variable
     assert_equivalent(function, simple)
     assert structural_equal(simplify_statements(simple), simple)
 
