@@ -96,8 +96,10 @@ class _Views:
         return _Accessed(site, memory, position)
 
     def _element(self, buffer: tir.Buffer, indices: Sequence[tir.PrimExpr]) -> _Pointer:
-        match = self._matches.get(buffer.data)
-        if match is not None and match.buffer is buffer:
+        match, steps = self._matches.get(buffer.data), strides_of(buffer)
+        if len(steps) != len(indices):  # refused at another level
+            return buffer.data, None
+        if match is not None and match.buffer is buffer and len(match.source.region) >= len(indices):
             region = match.source.region
             leading = len(region) - len(indices)
             starts = [axis.min for axis in region[leading:]]
@@ -107,7 +109,7 @@ class _Views:
         if start is None or any("x" in index.dtype for index in indices):
             return memory, None
         place = make.const(0, "int64") if buffer.elem_offset is None else make.cast(buffer.elem_offset, "int64")
-        for index, stride in zip(indices, strides_of(buffer), strict=True):
+        for index, stride in zip(indices, steps, strict=True):
             place = make.add(place, make.mul(make.cast(index, "int64"), stride))
         return memory, make.add(start, make.mul(place, make.const(element_bytes(buffer.dtype), "int64")))
 
