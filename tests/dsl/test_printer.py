@@ -305,7 +305,7 @@ def test_every_kind_of_node_has_a_printer() -> None:
         if issubclass(kind, base.Node)
     }
     abstract = {
-        base.Node, base.Commented, base.StructInfo, base.RelaxExpr, base.BaseFunc, base.GlobalInfo, relax.Binding, tir.Type,
+        base.Node, base.Commented, base.StructInfo, base.MissingType, base.RelaxExpr, base.BaseFunc, base.GlobalInfo, relax.Binding, tir.Type,
         tir.PrimExpr, tir.BinaryOp, tir.CmpOp, tir.Stmt,
     }  # fmt: skip
     printed = {kind for kind in {*EXPRESSIONS, *STATEMENTS} if not kind.__module__.startswith("tvms.ir.schedule")}

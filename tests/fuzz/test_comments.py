@@ -36,7 +36,7 @@ SAYS = (
     "fmt:skip",
 )
 BY_THE_PRINTER = re.compile(
-    r"#tvms \d+$|#\s*(?:from tvm\.script import .*|Metadata omitted\..*|with T\.s?block\(.root.\):)$"
+    r"#tvms \d+$|#\s*(?:from tvm\.(?:script|tirx\.layout) import .*|Metadata omitted\..*|with T\.s?block\(.root.\):)$"
 )
 
 

@@ -138,7 +138,6 @@ CASES: list[Case] = [
     *(("reverse_sequence", f(3, 4, 2), i(3, high=5), {"seq_axis": axis}) for axis in (1, -1)),
     ("reverse_sequence", f(4, 3), i(3, high=5), 0, 1),
     ("nn.batch_flatten", f(2, 3, 4)),
-    ("nn.batch_flatten", f(2)),
     ("gather_elements", f(2, 4), i(2, 3), {"axis": 1}),
     ("gather_nd", f(4, 4, 2), i(3, 2)),
     ("gather_nd", f(3, 4, 2), i(3, 5, 1), {"batch_dims": 1}),
