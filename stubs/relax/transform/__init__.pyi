@@ -461,8 +461,9 @@ def Simplify() -> tvms.ir.passes.transform.Pass:
     """Return `function` with simplified expressions, without unreachable statements and statements without effect.
 
     Facts used are the ranges of the enclosing loops and block axes, the values of `let` variables, the enclosing conditions that
-    do not read memory, and that sizes of arguments are not negative. A variable whose value is a constant or another variable is replaced by it,
-    except in declarations of buffers (TVM: `tir.transform.Simplify`).
+    do not read memory, and that sizes of arguments are not negative. A variable whose value is a constant or another variable is
+    replaced by it, except in declarations of buffers. What is simpler under a simplified condition is simplified again (TVM:
+    `tir.transform.Simplify`).
     """
 def SimplifyDivisions(domains: collections.abc.Mapping[tvms.ir.tir.Var, tvms.ir.tir.Range] = ...) -> tvms.ir.passes.transform.Pass:
     """Return `func` with simplified divisions in indices; `domains` are those of variables that no loop binds."""
