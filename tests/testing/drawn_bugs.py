@@ -96,4 +96,11 @@ DRAWN = (
            "Alignment(axis % rank - rank, factor, offset)", "Alignment(axis % rank - 1, factor, offset)"),
     Mutant("the upper index wins if threads find equal values", "gpu", "codegen/gpu/reductions.py",
            "is_first = make.less_equal(x[0], y[0])", "is_first = make.greater_equal(x[0], y[0])"),
+    # --- Several names of one element
+    Mutant("views of one memory are independent in schedules", "schedule", "ir/schedule/analysis/order.py",
+           "return self.buffer.data is other.buffer.data and (self", "return self.buffer is other.buffer and (self"),
+    Mutant("a scope may access memory through several views", "schedule", "ir/schedule/analysis/pipeline.py",
+           "if other is not buffer and scope.writers(buffer):", "if False:"),
+    Mutant("the memory of a view is its own to the verifier", "order", "ir/verify/elements.py",
+           "if unit is None or access.position is None:", "if True:"),
 )  # fmt: skip
