@@ -44,12 +44,12 @@ class Part(Struct, frozen=True, eq=False):
     order: int
 
     def reads(self, buffer: tir.Buffer) -> bool:
-        """Whether the part reads `buffer`."""
-        return any(region.buffer is buffer for region in self.block.reads)
+        """Whether the part reads the memory of `buffer`."""
+        return any(region.buffer.data is buffer.data for region in self.block.reads)
 
     def writes(self, buffer: tir.Buffer) -> bool:
-        """Whether the part writes `buffer`."""
-        return any(region.buffer is buffer for region in self.block.writes)
+        """Whether the part writes the memory of `buffer`."""
+        return any(region.buffer.data is buffer.data for region in self.block.writes)
 
 
 class Body(Struct, frozen=True, eq=False):
@@ -237,6 +237,7 @@ def check_order(parts: Sequence[Part], own: Sequence[tir.Buffer]) -> list[tir.Bu
                     raise NotPipelined(reason, "put it in the same stage with a greater order, or in a later stage")
                 if first.stage != second.stage:
                     shared[buffer] = None
+                    _check_name(buffer, second)
     outside = next((candidate for candidate in shared if candidate not in own), None)
     if outside is not None:
         reason = f"two stages access '{outside.name}', which one iteration shares with the next"
@@ -244,8 +245,16 @@ def check_order(parts: Sequence[Part], own: Sequence[tir.Buffer]) -> list[tir.Bu
     return list(shared)
 
 
+def _check_name(buffer: tir.Buffer, part: Part) -> None:
+    """Refuse a part that accesses the memory of `buffer`, which another stage accesses, through another buffer."""
+    for region in (*part.block.reads, *part.block.writes):
+        if region.buffer.data is buffer.data and region.buffer is not buffer:
+            reason = f"two stages access the same memory, as '{buffer.name}' and as '{region.buffer.name}'"
+            raise NotPipelined(reason, "use one buffer for both, or put both in one stage")
+
+
 def _conflicts(first: Part, second: Part) -> list[tir.Buffer]:
-    """Return the buffers that both access and at least one of them writes."""
+    """Return the buffers of `first` whose memory both access and at least one of them writes."""
     touched = dict.fromkeys(region.buffer for region in (*first.block.reads, *first.block.writes))
     return [
         buffer

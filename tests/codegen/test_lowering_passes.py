@@ -358,6 +358,23 @@ def test_the_parts_of_a_predicated_block_are_one_statement() -> None:
     assert [(diagnostic.code, diagnostic.message) for diagnostic in caught.value.diagnostics] == [("E0616", message)]
 
 
+def test_stages_use_one_buffer_for_the_same_memory() -> None:
+    module = tvms.parse("""
+T.prim_func main(A: T.Buffer((3,), "int32"), B: T.Buffer((3,), "int32")):
+    M = T.alloc_buffer((3,), "int32")
+    V = T.decl_buffer((3,), "int32", data=M.data)
+    for i in T.serial(3, annotations={"software_pipeline_stage": [0, 1], "software_pipeline_order": [0, 1]}):
+        for j in range(3):
+            V[j] = A[i] + 1
+        for j in range(3):
+            B[j] = M[j] - B[j]
+""")
+    with pytest.raises(tvms.TvmsError) as caught:
+        tvms.compile(module, schedule=False)
+    message = "two stages access the same memory, as 'V' and as 'M'"
+    assert [(diagnostic.code, diagnostic.message) for diagnostic in caught.value.diagnostics] == [("E0616", message)]
+
+
 def test_a_parallel_loop_is_no_pipeline() -> None:
     module = tvms.parse(PREDICATED.replace("STAGES", "[0]").replace("ORDERS", "[0]").replace("T.serial", "T.parallel"))
     with pytest.raises(tvms.TvmsError) as caught:
