@@ -12,7 +12,8 @@ from ...ir import make, tir
 from ...ir.access import detect_regions, full_region
 from ...ir.dtype import is_float
 from ...ir.idioms import sequence
-from ...ir.visit import walk
+from ...ir.software_pipeline import is_pipeline
+from ...ir.visit import substitute, walk
 from .choices import Choices
 from .expressions import constants, expression
 from .features import FUNCTIONS, LARGE
@@ -247,9 +248,27 @@ class Kernel(Memory):
         alike = Counter(buffer.data for buffer in visible)
         return [buffer for buffer, count in counts.items() if count >= _CROWDED and buffer in visible and buffer.data not in written and alike[buffer.data] == 1]  # fmt: skip
 
+    def _renamed(self, stage: tir.Stmt) -> tir.Stmt:
+        """Return a stage of which one block perhaps accesses memory of the function through another buffer. Stages of a software
+        pipeline use one buffer for the same memory.
+        """
+        common = {*self.params.values(), *self.allocated}
+        blocks = [node for node in walk(stage) if isinstance(node, tir.Block) and node.iter_vars]
+        is_pipelined = any(isinstance(node, tir.For) and is_pipeline(node) for node in walk(stage))
+        if not blocks or is_pipelined or not self.wants("view", 10):
+            return stage
+        block = self.choose.pick(blocks)
+        used = [node for node in dict.fromkeys(walk(block)) if isinstance(node, tir.Buffer) and node in common]
+        if not used:
+            return stage
+        buffer = self.choose.pick(used)
+        view = replace(buffer, name=self.choose.fresh("V"))
+        self.views.append(view)
+        return substitute(stage, {block: substitute(block, {buffer: view})})
+
     def function(self, stages: Sequence[tir.Stmt], attrs: dict[str, object]) -> tir.PrimFunc:
         """Return the function that executes `stages`."""
-        body = sequence(stages)
+        body = sequence([self._renamed(stage) for stage in stages])
         used = {node for node in walk(body) if isinstance(node, tir.Buffer)}
         for view in self.views:
             if view in used:
