@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from itertools import pairwise
 
@@ -128,18 +128,35 @@ def may_overlap(buffer: tir.Buffer) -> bool:
     """Return whether two different indices may denote one element, by constant strides that are too small for the dimensions
     inside of them. Other strides are taken to be large enough.
     """
-    sizes = [(step, extent) for step, extent in zip(buffer.strides, buffer.shape, strict=False)]
-    known = [
-        (abs(step.value), extent.value)
-        for step, extent in sizes
+    return are_too_small(
+        (step.value, extent.value)
+        for step, extent in zip(buffer.strides, buffer.shape, strict=False)
         if isinstance(step, tir.IntImm) and isinstance(extent, tir.IntImm)
-    ]
+    )
+
+
+def are_too_small(dims: Iterable[tuple[int, int]]) -> bool:
+    """Return whether different indices may denote one element of dimensions that are given as pairs of a stride and an extent."""
+    dims = sorted((abs(step), extent) for step, extent in dims)
+    if any(extent <= 0 for _, extent in dims):
+        return False
     reach = 0
-    for step, extent in sorted(known):
+    for step, extent in dims:
         if extent > 1 and step <= reach:
             return True
-        reach += step * max(extent - 1, 0)
+        reach += step * (extent - 1)
     return False
+
+
+def strides_of(buffer: tir.Buffer) -> list[tir.PrimExpr]:
+    """Return the strides of a buffer in elements, as int64; a buffer without strides is row-major."""
+    if buffer.strides:
+        return [make.cast(stride, "int64") for stride in buffer.strides]
+    found, step = list[tir.PrimExpr](), make.const(1, "int64")
+    for extent in reversed(buffer.shape):
+        found.append(step)
+        step = make.mul(step, make.cast(extent, "int64"))
+    return found[::-1]
 
 
 def buffers_of(node: tir.Stmt) -> tuple[tir.Buffer, ...]:

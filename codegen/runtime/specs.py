@@ -14,6 +14,7 @@ import numpy as np
 
 from ...ir import tir
 from ...ir.base import Span
+from ...ir.buffers import are_too_small
 from ...ir.diagnostics import TvmsError, error
 from ...ir.dtype import int_range, is_bool, is_float, is_int, lanes_of
 from ...ir.numpy_dtype import numpy_dtype
@@ -165,7 +166,11 @@ class TensorSpec:
             if not self._strides.bind(steps, frame):
                 raise place.fault("E0706", f"strides of {steps} elements do not match the declaration")
             self._strides.check_fit(place, steps, "stride")
-            if self.is_written and None in self._constant_strides and _overlap(array.shape, steps):
+            if (
+                self.is_written
+                and None in self._constant_strides
+                and are_too_small(zip(steps, array.shape, strict=False))
+            ):
                 message = "the function writes it, but some of its elements share memory"
                 raise place.fault("E0719", message, "pass a copy of it, whose elements are apart")
 
@@ -187,18 +192,6 @@ class TensorSpec:
         is_free = [extent == 1 or 0 in array.shape for extent in array.shape]
         given = zip(steps, self._constant_strides, is_free, strict=False)
         return tuple([known if free and known is not None else step // size for step, known, free in given])
-
-
-def _overlap(shape: Sequence[int], steps: Sequence[int]) -> bool:
-    """Return whether the strides of some dimensions are too small for those inside of them: different indices may denote one
-    element then.
-    """
-    reach = 0
-    for step, size in sorted(zip(steps, shape, strict=False)):
-        if size > 1 and step <= reach:
-            return 0 not in shape
-        reach += step * (size - 1)
-    return False
 
 
 def as_array(value: Any, place: ArgumentContext) -> Array:

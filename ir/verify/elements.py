@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from .. import make, tir
 from ..base import Op
-from ..buffers import may_overlap
+from ..buffers import may_overlap, strides_of
 from ..dtype import element_bytes
 from ..simplify import simplify
 from .affine import is_affine
@@ -78,8 +78,8 @@ def _placed(
         return access.site
     buffer, size = unit
     index = simplify(make.floordiv(access.position, make.const(size, "int64")))
-    is_whole = simplify(make.floormod(access.position, make.const(size, "int64")))
-    if not (isinstance(is_whole, tir.IntImm) and is_whole.value == 0) or not is_affine(resolve(index)):
+    rest = simplify(make.floormod(access.position, make.const(size, "int64")))
+    if not (isinstance(rest, tir.IntImm) and rest.value == 0) or not is_affine(resolve(index)):
         return access.site
     return replace(access.site, element=Element(buffer, (index,)))
 
@@ -139,14 +139,3 @@ class _Views:
                 return found[0], make.add(found[1], make.cast(count, "int64"))
             case _:
                 return None
-
-
-def strides_of(buffer: tir.Buffer) -> list[tir.PrimExpr]:
-    """Return the strides of a buffer in elements, as int64; a buffer without strides is row-major."""
-    if buffer.strides:
-        return [make.cast(stride, "int64") for stride in buffer.strides]
-    found, step = list[tir.PrimExpr](), make.const(1, "int64")
-    for extent in reversed(buffer.shape):
-        found.append(step)
-        step = make.mul(step, make.cast(extent, "int64"))
-    return found[::-1]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ... import make, tir
 from ...analysis.proof import prove
+from ...buffers import strides_of
 from ...dtype import element_bytes
 from ...simplify import simplify
 from ..program import Program
@@ -61,17 +62,12 @@ def _bytes(shape: tuple[tir.PrimExpr, ...], dtype: str) -> tir.PrimExpr:
 def _ends_within(region: tir.BufferRegion, size: tir.PrimExpr, domains: Domains) -> bool:
     """Return whether the last element of a region, which is at the end of each axis, is known to end within `size` bytes."""
     buffer = region.buffer
-    strides: tuple[tir.PrimExpr, ...] = buffer.strides
-    if not strides:
-        step: tir.PrimExpr = make.const(1, "int64")
-        for extent in reversed(buffer.shape):
-            strides, step = (step, *strides), make.mul(step, make.cast(extent, "int64"))
     offset = buffer.elem_offset
     end: tir.PrimExpr = make.const(1, "int64") if offset is None else make.add(make.cast(offset, "int64"), 1)
-    for axis, stride in zip(region.region, strides, strict=True):
+    for axis, stride in zip(region.region, strides_of(buffer), strict=True):
         if not prove(make.greater_equal(stride, make.const(0, stride.dtype)), domains).is_proven:
             return False
         last = make.sub(make.add(axis.min, axis.extent), 1)
-        end = make.add(end, make.mul(make.cast(last, "int64"), make.cast(stride, "int64")))
+        end = make.add(end, make.mul(make.cast(last, "int64"), stride))
     fits = make.less_equal(make.mul(end, make.const(element_bytes(buffer.dtype), "int64")), size)
     return prove(simplify(fits, domains), domains).is_proven
