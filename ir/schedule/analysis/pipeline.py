@@ -291,12 +291,8 @@ def _by_common_place(program: Program, scope: Scope, consumer: tir.Block) -> Ite
     yield from ((place, producers) for place, producers in places.items() if producers)
 
 
-def why_no_stage_pipeline(program: Program, root: tir.Block) -> tuple[str, tuple[tir.Block, ...]] | None:
+def _why_no_stage_pipeline(program: Program, scope: Scope) -> tuple[str, tuple[tir.Block, ...]] | None:
     """Return why a scope is not a stage pipeline, and the blocks that show it; None if it is one."""
-    scope = Scope(root)
-    shared = _shared_names(scope)
-    if shared is not None:
-        return shared
     for dependency in scope.dependencies:
         if dependency.kind is DepKind.WAR:
             return f"{name_of(dependency.dst)} writes what {name_of(dependency.src)} has read", (
@@ -314,24 +310,23 @@ def why_no_stage_pipeline(program: Program, root: tir.Block) -> tuple[str, tuple
     return None
 
 
-def _shared_names(scope: Scope) -> tuple[str, tuple[tir.Block, ...]] | None:
-    """Return why regions of a scope cannot be compared: blocks access written memory through several buffers."""
+def _check_one_name(scope: Scope) -> None:
+    """Refuse a scope whose blocks access written memory through several buffers: their regions cannot be compared (E0517)."""
     names: dict[tir.Var, tuple[tir.Buffer, tir.Block]] = {}
     for block in scope.blocks:
         for region in (*block.reads, *block.writes):
             buffer = region.buffer
             other, first = names.setdefault(buffer.data, (buffer, block))
             if other is not buffer and scope.writers(buffer):
-                return f"'{other.name}' of {name_of(first)} and '{buffer.name}' of {name_of(block)} share memory", (
-                    block,
-                    first,
-                )
-    return None
+                reason = f"'{other.name}' of {name_of(first)} and '{buffer.name}' of {name_of(block)} share memory"
+                raise STAGE_PIPELINE.refuse(reason, block, first, help="access this memory through one buffer")
 
 
 def check_stage_pipeline(program: Program, root: tir.Block) -> None:
     """Refuse a scope that is not a stage pipeline (E0517)."""
     check_known_memory(program, root)
-    found = why_no_stage_pipeline(program, root)
+    scope = Scope(root)
+    _check_one_name(scope)
+    found = _why_no_stage_pipeline(program, scope)
     if found is not None:
         raise STAGE_PIPELINE.refuse(found[0], *found[1])
