@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextvars import ContextVar, Token
 from typing import Any
 
+from ..ir.passes.pipelines import FOREIGN_PROCESSORS
 from .device import CPU, Device
 from .target import GPU_KINDS, TargetLike, get_target, options_of
 
@@ -31,8 +32,6 @@ FOREIGN_KINDS: Mapping[str, Mapping[str, int]] = {
     "webgpu": _limits(256, 16384, 1),
 }
 """Kinds of GPUs that tvms does not compile for, with the limits of a block of threads."""
-FOREIGN_PROCESSORS = ("c", "hexagon")
-"""Kinds of processors that tvms does not compile for."""
 FOREIGN_TAGS: Mapping[str, tuple[str, Mapping[str, str | int]]] = {
     "apple/m1-gpu": ("metal", {**_limits(256, 32768, 32), "max_threads_per_block": 1024}),
     "apple/m1-gpu-restricted": ("metal", _limits(256, 32768, 32)),

@@ -26,7 +26,7 @@ _STAGES: dict[str, Sequence[str]] = {
 }  # fmt: skip
 """Passes of the stages that TVM's pipelines for a target consist of. Schedules are chosen by `tvms.compile`."""
 
-_WITHOUT_PIPELINE = ("c", "hexagon")
+FOREIGN_PROCESSORS = ("c", "hexagon")
 """Kinds of processors that TVM knows, and tvms does not compile for."""
 
 _registered: dict[str, Callable[..., Pass]] = {}
@@ -78,7 +78,7 @@ def finalize_passes(target: object) -> list[Pass]:
 def _check(target: object) -> None:
     """Raise TvmsError E0601 for a kind of processor that no pipeline is for."""
     kind = str(target).partition(" ")[0]
-    if kind in _WITHOUT_PIPELINE:
+    if kind in FOREIGN_PROCESSORS:
         problem = f"pipelines for the target '{kind}' are not yet supported"
         raise ArgumentValueError(Diagnostic("E0601", problem, None, help="use llvm or cuda"))
 
