@@ -133,10 +133,10 @@ class StructInfo(Node, frozen=True, eq=False):
 
 
 class MissingType(StructInfo, frozen=True, eq=False):
-    """What `ty` of a value is as long as its type is not known; no part of a program."""
+    """The `ty` of a value whose type is not known yet. It never occurs in a program."""
 
     def is_missing(self) -> bool:
-        """Return True."""
+        """Return whether the type is not known yet, as is the case here."""
         return True
 
 
@@ -152,7 +152,7 @@ class RelaxExpr(GraphOperators["RelaxExpr"], Node, frozen=True, eq=False, kw_onl
 
     @property
     def ty(self) -> StructInfo:
-        """Name of `struct_info` in TVM 0.27, where it is never None: `ty.is_missing()` says that it is not known yet."""
+        """TVM 0.27's name for `struct_info`. It is never None: while the type is unknown, `ty.is_missing()` is True."""
         return MissingType() if self.struct_info is None else self.struct_info
 
 

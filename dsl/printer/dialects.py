@@ -115,7 +115,7 @@ _TVM_027 = Dialect(
 )
 
 FUNCTIONS = {new: old for old, new in _TVM_027.functions.items()}
-"""Names that functions of the virtual machine have in TVM 0.27, with those of TVM 0.21."""
+"""TVM 0.21's names of functions of the virtual machine, by TVM 0.27's."""
 NAMES_OF_025 = {
     "ptx.mma.legacy": "ptx_mma",
     "ptx.ldmatrix_legacy": "ptx_ldmatrix",

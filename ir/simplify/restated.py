@@ -64,7 +64,7 @@ def _as_strict_as(s: Simplifier, node: tir.CmpOp, kind: type[tir.CmpOp]) -> tir.
 
 
 def _narrowed(s: Simplifier, node: tir.CmpOp) -> tir.PrimExpr:
-    """Return the narrowest comparison that is equivalent to `node` under what is known."""
+    """Return the most specific comparison that is equivalent to `node`, given the known facts."""
     difference = s.exact(node.a).plus(s.exact(node.b), -1)
     match node:
         case tir.LE() if s.at_most(difference.scaled(-1)):
@@ -84,7 +84,7 @@ def _narrowed(s: Simplifier, node: tir.CmpOp) -> tir.PrimExpr:
 
 
 def _is_nonzero(s: Simplifier, difference: Sum) -> bool:
-    """Return whether a known inequality has the same difference of its sides, up to what is known to be equal."""
+    """Return whether `difference` cannot be 0: for some `a != b` that is known, it equals `a - b` or `b - a`."""
     for condition, holds in s.truths.items():
         if isinstance(condition, tir.EQ if not holds else tir.NE) and is_index(condition.a.dtype):
             other = s.exact(condition.a).plus(s.exact(condition.b), -1)

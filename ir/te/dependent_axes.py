@@ -69,8 +69,8 @@ def _outer_first(op: ComputeOp) -> list[tir.IterVar]:
 
 def _maximum(op: ComputeOp, axis: tir.IterVar, extent: Interval) -> tir.PrimExpr:
     if extent.max is None:
-        help = "give it a range with an upper bound, as with te.min"
-        raise error("E0233", f"the range of axis '{axis.var.name}' of '{op.name}' has no upper bound", help=help)
+        help = "bound its extent, for example with te.min"
+        raise error("E0233", f"axis '{axis.var.name}' of '{op.name}' has no upper bound", help=help)
     return simplify(extent.max)
 
 

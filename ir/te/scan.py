@@ -75,5 +75,5 @@ def check_no_scan(operations: Sequence[Operation]) -> None:
     """Raise TypeError with the text of TVM's error if one of the operations of a program is a scan."""
     for op in operations:
         if isinstance(op, ScanOp):
-            message = f"Unsupported Operation: te.ScanOp. '{op.name}' is a recurrence, for which there is no block"
+            message = f"Unsupported Operation: te.ScanOp. The scan '{op.name}' cannot be expressed as a block"
             raise _refused(message, "write the loop as a loop function, and call it with te.extern_primfunc")

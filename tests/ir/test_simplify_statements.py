@@ -41,7 +41,9 @@ def test_functions_do_what_they_did(stages: tuple[str, ...], data: st.DataObject
     simple = simplify_statements(function)
     module = as_module(simple)
     assert structural_equal(parse(str(module)), module)
-    assert errors(simple) == errors(function)  # warnings may go, as that of a tie in an index that is no plain variable
+    assert errors(simple) == errors(
+        function
+    )  # a warning may disappear, such as the one about ties, if the index becomes a plain variable
     assert_equivalent(function, simple)
     assert structural_equal(simplify_statements(simple), simple)
 

@@ -52,7 +52,7 @@ class DataflowBlockRewrite:
     def replace_all_uses(self, old_var: relax.Var, new_var: relax.Var) -> None:
         """Use `new_var` wherever the function uses `old_var`; the binding of `old_var` stays.
 
-        Raise TvmsError E0105 if a variable is none of the function.
+        Raises TvmsError E0105 if a variable does not occur in the function.
         """
         known = {node for node in walk(self._function) if isinstance(node, relax.Var)}
         for var in (old_var, new_var):
