@@ -2,7 +2,6 @@
 
 from tvms.codegen.current_target import CUDA_LIMITS as CUDA_LIMITS
 from tvms.codegen.current_target import FOREIGN_KINDS as FOREIGN_KINDS
-from tvms.codegen.current_target import FOREIGN_PROCESSORS as FOREIGN_PROCESSORS
 from tvms.codegen.current_target import FOREIGN_TAGS as FOREIGN_TAGS
 from tvms.codegen.current_target import Target as Target
 from tvms.codegen.current_target import TargetKind as TargetKind

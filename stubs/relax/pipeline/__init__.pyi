@@ -1,5 +1,6 @@
 """`tvms.relax.pipeline`. Generated from the declarations; do not edit."""
 
+from tvms.ir.passes.pipelines import FOREIGN_PROCESSORS as FOREIGN_PROCESSORS
 from tvms.ir.passes.pipelines import PIPELINES as PIPELINES
 from tvms.ir.passes.pipelines import dataflow_lower_passes as dataflow_lower_passes
 from tvms.ir.passes.pipelines import finalize_passes as finalize_passes
