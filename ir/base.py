@@ -127,6 +127,10 @@ class StructInfo(Node, frozen=True, eq=False):
         """Return whether this is the type of a value whose type is not known yet (TVM 0.27)."""
         return False
 
+    def as_type(self) -> StructInfo:
+        """Return this struct info as the type of a value in TVM 0.27."""
+        return self
+
     def is_base_of(self, derived: StructInfo) -> bool:
         """Return whether every value of `derived` also matches this struct info."""
         return hooks.call("is_base_of", self, derived)
@@ -152,8 +156,11 @@ class RelaxExpr(GraphOperators["RelaxExpr"], Node, frozen=True, eq=False, kw_onl
 
     @property
     def ty(self) -> StructInfo:
-        """TVM 0.27's name for `struct_info`. It is never None: while the type is unknown, `ty.is_missing()` is True."""
-        return MissingType() if self.struct_info is None else self.struct_info
+        """TVM 0.27's name for `struct_info`. It is never None: while the type is unknown, `ty.is_missing()` is True.
+
+        The type of a scalar is its dtype, without the value that `struct_info` may know.
+        """
+        return MissingType() if self.struct_info is None else self.struct_info.as_type()
 
 
 class Op(Node, frozen=True, eq=False):

@@ -1,8 +1,10 @@
-"""The NumPy dtype of a dtype string; bfloat16 and the 8-bit floats come from ml_dtypes. Conversion of floats to integers."""
+"""The NumPy dtype of a dtype string; bfloat16 and the 8-bit floats come from ml_dtypes. Conversion of floats to integers,
+and the arrays of constants.
+"""
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from .diagnostics import error
@@ -47,3 +49,18 @@ def float_to_int(array: Any, dtype: str) -> Any:
     whole = np.where(inside, wide, 0.0).astype(kind)
     outside = np.where(np.isnan(wide), kind.type(0), np.where(wide < 0, low, high))
     return np.where(inside, whole, outside).astype(kind)
+
+
+@cache
+def host_array() -> type[np.ndarray[Any, Any]]:
+    """Return the class of the arrays of constants: NumPy arrays with the method `numpy()` of TVM's tensors."""
+    import numpy as np
+
+    class HostArray(np.ndarray[Any, Any]):
+        """A NumPy array with TVM's method `numpy`."""
+
+        def numpy(self) -> np.ndarray[Any, Any]:
+            """Return the plain NumPy array on the same memory."""
+            return self.view(np.ndarray)
+
+    return HostArray

@@ -19,6 +19,7 @@ from msgspec import Struct
 from . import tir
 from .base import NamedAttrs, Node, Source, Span, Trivia
 from .diagnostics import CallSpan
+from .numpy_dtype import host_array
 
 _NODE, _ARRAY, _ENUM, _DICT, _NAMED, _BIG, _SPAN, _CALL_SPAN, _TRIVIA = range(1, 10)
 """The codes of MessagePack's extension types."""
@@ -109,7 +110,7 @@ class _Packer:
             return msgspec.msgpack.Ext(_TRIVIA, self._encode(value))
         from numpy import ndarray
 
-        if type(value) is ndarray:
+        if type(value) in (ndarray, host_array()):
             if id(value) not in self._positions:
                 self._positions[id(value)] = len(self.arrays)
                 self.arrays.append(value)

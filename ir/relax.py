@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import force_setattr
+
 from . import hooks, tir
 from .base import Attrs, BaseFunc, Commented, GlobalVar, Node, Op, StructInfo, Trivia, VDevice
 from .base import RelaxExpr as Expr
+from .numpy_dtype import host_array
 
 # --- Struct info: what is known of a value at compile time ----------------------------------------------------
 
@@ -24,6 +27,10 @@ class PrimStructInfo(StructInfo, frozen=True, eq=False):
 
     dtype: str
     value: tir.PrimExpr | None = None
+
+    def as_type(self) -> PrimStructInfo:
+        """Return the scalar without its value: a type of TVM 0.27 has none."""
+        return self if self.value is None else PrimStructInfo(self.dtype)
 
 
 class ShapeStructInfo(StructInfo, frozen=True, eq=False):
@@ -101,12 +108,17 @@ class DataflowVar(Var, frozen=True, eq=False):
 class Constant(Expr, frozen=True, eq=False):
     """A tensor known at compile time.
 
-    `data` is a NumPy array of that shape and dtype, or `base.Metadata` if the text names it without its contents.
+    `data` is a NumPy array of that shape and dtype, with the method `numpy()`, or `base.Metadata` if the text names it without
+    its contents.
     """
 
     data: Any
     name: str | None = None
     """The name in the sidecar file (`I.constant("fc1.weight")`); not part of structural equality."""
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.data, "numpy") and hasattr(self.data, "view"):
+            force_setattr(self, "data", self.data.view(host_array()))
 
 
 class Call(Expr, frozen=True, eq=False):

@@ -39,6 +39,7 @@ from ...ir.base import BaseFunc, GlobalVar, IRModule, Node, Source
 from ...ir.building.values import apply, plain_nodes
 from ...ir.diagnostics import TvmsError, error
 from ...ir.dtype import is_dtype
+from ...ir.ops.builtin import absent_device
 from ...ir.ops.registry import find
 from ...ir.passes.rewriter import refined_result
 from ..builder.host import HostValue
@@ -70,7 +71,8 @@ class Dialect:
             return _rewriter
         if path in ("T.macro", "T.inline", "R.macro"):
             return partial(_macro, self.letter)
-        others = {"I.pyfunc": pyfunc, **dict.fromkeys(_OPENERS, _opener)}
+        others = {"I.pyfunc": pyfunc, "I.meta_var": _META_VAR, **dict.fromkeys(_OPENERS, _opener)}
+        others["T.meta_var"] = _META_VAR
         return others[path] if path in others else Dialect(self.letter, path)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -117,6 +119,8 @@ def _make(path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     dialect, _, name = path.partition(".")
     if path in _STRUCT_INFOS:
         return _STRUCT_INFOS[path](*args, **kwargs)
+    if dialect == "R" and (device := absent_device(name, args)) is not None:
+        return device
     if path in _VALUES:
         module, _, name = f"tvms.{_VALUES[path]}".rpartition(".")
         return getattr(import_module(module), name)(*args, **kwargs)
@@ -340,6 +344,8 @@ _VALUES = {
     "T.iter_var": "dsl.builder.tir_scopes.iterator",
 }
 """Forms that are values, and the functions of `tvms` that make them."""
+_META_VAR = Dialect("T", "T.meta_var")
+"""`I.meta_var` and `T.meta_var`, which are one object."""
 ir, tir, relax = Dialect("I", "I"), Dialect("T", "T"), Dialect("R", "R")
 tirx = tir
 """Name of `tir` in TVM 0.27."""

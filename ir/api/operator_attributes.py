@@ -91,7 +91,7 @@ def _builder() -> BlockBuilder:
 def operator_attribute(name: str, attribute: str) -> Any:
     """Return the gradient "FPrimalGradient", the inference "FInferStructInfo" or the purity "FPurity" of an operator.
 
-    None if the operator has no such attribute.
+    "FDataDependent" is True if the shape of its result depends on values. None if the operator has no such attribute.
     """
     operator, given = find(name), _given.get(name, {})
     attribute = _NAMES.get(attribute, attribute)
@@ -105,6 +105,8 @@ def operator_attribute(name: str, attribute: str) -> Any:
             return _inferred
         case "FPurity" if operator is not None:
             return operator.pure
+        case "FDataDependent" if operator is not None and operator.at_run_time:
+            return True
         case _:
             return None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any
+from typing import Any, cast
 
 from .. import base, equal, make, relax, tir
 from ..base import StructInfo
@@ -27,7 +27,12 @@ Type = tir.Type | StructInfo
 
 @constructor(tir.PrimType, relax.PrimStructInfo)
 def PrimType(dtype: str) -> tir.PrimType:
-    """The type of scalars of a dtype; in TVM 0.27, that of a scalar of the graph level is one too."""
+    """The type of scalars of a dtype; in TVM 0.27, that of a scalar of the graph level is one too.
+
+    Raises TypeError if `dtype` is not the name of a dtype.
+    """
+    if not isinstance(cast("object", dtype), str):
+        raise TypeError(f"expected the name of a dtype, got {dtype!r}")
     return tir.PrimType(dtype)
 
 

@@ -354,8 +354,10 @@ class BlockBuilder(TensorFunctions):
             self._names.setdefault(name, 0)
 
     def get(self) -> IRModule:
-        """Return the current module."""
-        return replace(self._module, functions=dict(self._table.functions))
+        """Return the current module, the same object until a function is added or changed."""
+        if self._module.functions != self._table.functions:
+            self._module = replace(self._module, functions=dict(self._table.functions))
+        return self._module
 
     def finalize(self) -> IRModule:
         """Return the module with every public function named by its symbol; private functions are renamed if necessary."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import tir
@@ -60,11 +60,30 @@ register(
     )
 )
 _PLACED = (*_STORED, Param("runtime_device_ind", "opt_prim", None))
-register(RelaxOp("relax.memory.alloc_tensor", _PLACED, _allocated, "Return a tensor inside `storage`."))
+
+
+def _complete_place(values: dict[str, Any]) -> None:
+    """Omit the number of the device if it is 0, which is its default (TVM 0.27 writes it)."""
+    device = values["runtime_device_ind"]
+    if d.value_of(getattr(device, "value", device)) == 0:
+        values["runtime_device_ind"] = None
+
+
+register(
+    RelaxOp(
+        "relax.memory.alloc_tensor",
+        _PLACED,
+        _allocated,
+        "Return a tensor inside `storage`.",
+        complete=_complete_place,
+    )
+)
 register(RelaxOp("relax.memory.kill_storage", (Param("storage"),), nothing, "Free memory.", pure=False))
 register(RelaxOp("relax.memory.kill_tensor", (Param("tensor"),), nothing, "Free a tensor.", pure=False))
 register(RelaxOp("relax.vm.alloc_storage", (_SHAPE, _DEVICE, _DTYPE, _SCOPE), any_object, "Return new memory."))
-register(RelaxOp("relax.vm.alloc_tensor", _PLACED, _allocated, "Return a tensor inside `storage`."))
+register(
+    RelaxOp("relax.vm.alloc_tensor", _PLACED, _allocated, "Return a tensor inside `storage`.", complete=_complete_place)
+)
 register(RelaxOp("relax.vm.kill_object", (Param("obj"),), nothing, "Free an object.", pure=False))
 
 
@@ -172,6 +191,15 @@ register(
 )
 DEVICE_TYPES = {"llvm": 1, "cuda": 2, "opencl": 4, "vulkan": 7, "metal": 8, "rocm": 10, "webgpu": 15, "hexagon": 16}
 """DLPack's numbers of the types of devices, by the kind of their target."""
+
+
+def absent_device(name: str, args: Sequence[Any]) -> VDevice | None:
+    """Return the device of a program that `R.opencl(2)`, or `R.device(4, 2)`, names; None if programs can run on such a device."""
+    kinds = {number: kind for kind, number in DEVICE_TYPES.items()}
+    kind = kinds.get(args[0], "cuda") if name == "device" and args else name
+    return (
+        VDevice({"kind": kind}, *args[name == "device" :]) if kind in DEVICE_TYPES.keys() - {"llvm", "cuda"} else None
+    )
 
 
 def _device_of_program(values: dict[str, Any]) -> None:

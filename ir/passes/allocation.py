@@ -22,6 +22,7 @@ from ..visit import walk
 ALLOC_TENSOR = Op("relax.builtin.alloc_tensor")
 UPPER_BOUNDS = "tir_var_upper_bound"
 """Attribute of a function with upper bounds of symbolic dimensions of its parameters, by name."""
+LOWER_BOUNDS = "tir_var_lower_bound"
 NON_NEGATIVE = "tir_non_negative_var"
 """Attribute of a function with the names of dimensions of its parameters that are sizes, without upper bounds."""
 DYNAMIC_OUTPUT = "relax.memory_plan_dynamic_func_output"
@@ -64,12 +65,14 @@ def _tensors(held: _Held) -> frozenset[Tensor]:
 class Bounds:
     """Upper bounds of the dimensions of a function (attribute `tir_var_upper_bound`).
 
-    Raises TvmsError E0906 if a value of the attribute is not a positive integer.
+    Raises TvmsError E0906 if a value of the attribute is not a positive integer, or one of `tir_var_lower_bound` not an
+    integer that is not negative.
     """
 
     def __init__(self, function: relax.Function) -> None:
-        given = function.attrs.get(UPPER_BOUNDS, {})
-        limits = {name: _limit(name, value, function) for name, value in given.items()}
+        limits = {name: _limit(name, value, function) for name, value in function.attrs.get(UPPER_BOUNDS, {}).items()}
+        for name, value in function.attrs.get(LOWER_BOUNDS, {}).items():
+            _check_bound(name, value, function, LOWER_BOUNDS)
         variables = [node for param in function.params for node in walk(param) if isinstance(node, tir.Var)]
         self._domains = {var: limits[var.name] for var in variables if var.name in limits}
         self.limits = {var: const_bounds(var, self._domains).max for var in self._domains}
@@ -111,11 +114,18 @@ class Bounds:
 
 
 def _limit(name: str, value: Any, function: relax.Function) -> tir.Range:
+    return tir.Range(d.dim(0), d.dim(_check_bound(name, value, function, UPPER_BOUNDS) + 1))
+
+
+def _check_bound(name: str, value: Any, function: relax.Function, attribute: str) -> int:
+    """Return a bound of a dimension; TvmsError E0906 if it is not a positive integer, or 0 as the lower one."""
+    is_upper = attribute == UPPER_BOUNDS
     number = value.value if isinstance(value, tir.IntImm) else value
-    if not isinstance(number, int) or number < 1:
-        reason = f"the upper bound of dimension '{name}' is {number!r}, not a positive integer"
-        raise error("E0906", reason, function.span, f'write R.func_attr({{"{UPPER_BOUNDS}": {{"{name}": 1024}}}})')
-    return tir.Range(d.dim(0), d.dim(number + 1))
+    if not isinstance(number, int) or number < is_upper:
+        side, kind = ("upper", "a positive integer") if is_upper else ("lower", "an integer that is not negative")
+        reason = f"the {side} bound of dimension '{name}' is {number!r}, not {kind}"
+        raise error("E0906", reason, function.span, f'write R.func_attr({{"{attribute}": {{"{name}": 1024}}}})')
+    return number
 
 
 def find_tensors(function: relax.Function, mod: IRModule) -> Mapping[relax.Call, Tensor]:

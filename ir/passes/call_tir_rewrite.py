@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from msgspec.structs import replace
 
 from .. import relax, tir
@@ -36,15 +38,15 @@ class _Allocator(ValueRewriter):
         if not (isinstance(call, relax.Call) and isinstance(call.op, Op) and call.op.name in _CALLS):
             return call
         result = call.sinfo_args[0]
-        infos = result.fields if isinstance(result, relax.TupleStructInfo) else (result,)
+        infos = _leaves(result)
         if not all(
             isinstance(info, relax.TensorStructInfo) and isinstance(info.shape, relax.ShapeExpr) for info in infos
         ):
             return call
-        return self._call(call, infos, isinstance(result, relax.TupleStructInfo))
+        return self._call(call, infos, result)
 
-    def _call(self, call: relax.Call, infos: tuple[StructInfo, ...], is_tuple: bool) -> relax.Expr:
-        """Emit the call and return its outputs."""
+    def _call(self, call: relax.Call, infos: Sequence[StructInfo], result: StructInfo) -> relax.Expr:
+        """Emit the call and return its outputs, in tuples as in `result`."""
         callee, given, *variables = call.args
         args = self._arguments(given)
         places: tuple[int, ...] = call.attrs.get("inplace_indices", (-1,) * len(infos))
@@ -57,7 +59,8 @@ class _Allocator(ValueRewriter):
             self.emit(relax.Call(Op("relax.vm.call_tir_dyn"), dynamic, span=call.span), "_")
         else:
             self.emit(relax.Call(_written(callee), args, {}, span=call.span), "_")
-        return relax.Tuple(tuple(results), span=call.span) if is_tuple else results[0]
+        value = _as_tuples(result, iter(results))
+        return replace(value, span=call.span) if isinstance(value, relax.Tuple) else value
 
     def _arguments(self, given: relax.Expr) -> tuple[relax.Expr, ...]:
         if isinstance(given, relax.Tuple):
@@ -78,6 +81,22 @@ class _Allocator(ValueRewriter):
             relax.StringImm("global"),
         )
         return self.emit(relax.Call(Op("relax.builtin.alloc_tensor"), args), "alloc")
+
+
+def _leaves(info: StructInfo) -> list[StructInfo]:
+    """Return the struct info of the values in a tuple, also in tuples inside it; of another value, itself."""
+    return (
+        [leaf for field in info.fields for leaf in _leaves(field)]
+        if isinstance(info, relax.TupleStructInfo)
+        else [info]
+    )
+
+
+def _as_tuples(info: StructInfo, values: Iterator[relax.Expr]) -> relax.Expr:
+    """Return the next value, or a tuple of the next values if `info` is one."""
+    if isinstance(info, relax.TupleStructInfo):
+        return relax.Tuple(tuple([_as_tuples(field, values) for field in info.fields]))
+    return next(values)
 
 
 def _written(callee: relax.Expr) -> relax.Expr:

@@ -23,6 +23,8 @@ def flatten(expr: relax.Expr, bind: Bind) -> relax.Expr:
             flat = _changed(expr, op=op, args=args)
         case relax.Tuple():
             flat = _changed(expr, fields=tuple([_operand(field, bind) for field in expr.fields]))
+        case relax.TupleGetItem(tuple_value=relax.Tuple(fields=fields), index=index):
+            return flatten(fields[index], bind)
         case relax.TupleGetItem():
             flat = _changed(expr, tuple_value=_operand(expr.tuple_value, bind))
         case relax.If():

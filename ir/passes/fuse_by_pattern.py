@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from .. import relax
 from ..base import GlobalVar, IRModule, Node
 from ..deep import deep
-from ..diagnostics import error
+from ..diagnostics import ArgumentValueError, Diagnostic, error
 from ..dpl.pattern import Bindings, CallPattern, DFPattern, TupleGetItemPattern
 from ..infer import function_struct_info
 from ..visit import walk
@@ -64,12 +64,15 @@ def fuse_ops_by_pattern(
     The function has the attribute Composite, the name of the pattern. With `bind_constants`, constants become part of
     it; otherwise they are parameters. With `annotate_codegen`, it is wrapped in a public function with the attribute
     Codegen, the first part of that name: the library.
+
+    Raises TvmsError: E0905 if the module has none of `entry_functions`, E0431 if two functions define one variable.
     """
     for name in entry_functions or ():
         if not isinstance(mod.functions.get(name), relax.Function):
             raise error(
                 "E0905", f"the module has no graph function '{name}'", help="give the name of one of its functions"
             )
+    _check_definitions(mod)
     for given in patterns:
         pattern = given if isinstance(given, FusionPattern) else FusionPattern(*given)
         names = entry_functions or [name for name, function in mod.functions.items() if is_open(function)]
@@ -86,6 +89,17 @@ def fuse_ops_by_pattern(
             changed = {name: fuser.function(mod[name]) for name in names}  # type: ignore[reportArgumentType]
             mod = replace(mod, functions={**fuser.functions, **changed})
     return _annotate(mod) if annotate_codegen else mod
+
+
+def _check_definitions(mod: IRModule) -> None:
+    """Raise ArgumentValueError E0431 if two functions of the module define one variable, so that groups would be ambiguous."""
+    defined: dict[relax.Var, str] = {}
+    for name, function in mod.functions.items():
+        for node in walk(function):
+            if isinstance(node, relax.Binding) and (first := defined.setdefault(node.var, name)) != name:
+                message = f"'{node.var.name_hint}' is defined in '{first}' and in '{name}'"
+                help = "copy a function with tvms.relax.utils.copy_with_new_vars before adding it to the module"
+                raise ArgumentValueError(Diagnostic("E0431", message, node.var.span, help))
 
 
 def is_open(function: Node) -> bool:

@@ -32,7 +32,7 @@ class _StorageAllocator(ValueRewriter):
             return call
         assert isinstance(info, relax.TensorStructInfo)
         shape, dtype, device, scope = call.args
-        memory = (relax.ShapeExpr((self._bounds.size(info),)), device, scope, dtype)
+        memory = (relax.ShapeExpr((self._bounds.size(info),)), device, scope, relax.DataTypeImm("uint8"))
         storage = self.emit(relax.Call(Op("relax.memory.alloc_storage"), memory), "storage")
         args = (storage, relax.PrimValue(d.dim(0)), shape, dtype)
         return relax.Call(Op("relax.memory.alloc_tensor"), args, span=call.span)

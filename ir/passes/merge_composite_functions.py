@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 
 from msgspec.structs import replace
 
@@ -26,8 +26,9 @@ from .transform import declare_pass
 def merge_composite_functions(mod: IRModule) -> IRModule:
     """Merge calls of composite functions of one library into public functions with the attribute Codegen.
 
-    A call joins the group of its operands, unless another group lies between them. The composite functions become inner
-    functions. Run it after FuseOpsByPattern without `annotate_codegen`.
+    A call joins the group of its operands, unless another group lies between them. Aliases join the group of their values, and
+    so do tuples that are only used by their fields, and these fields. The composite functions become inner functions. Run
+    it after FuseOpsByPattern without `annotate_codegen`.
     """
     libraries = {
         name: str(function.attrs[COMPOSITE]).partition(".")[0]
@@ -40,9 +41,10 @@ def merge_composite_functions(mod: IRModule) -> IRModule:
     for name in open_names:
         function = mod[name]
         assert isinstance(function, relax.Function)
+        taken_apart = _taken_apart(function)
         for block in function.body.blocks:
             if isinstance(block, relax.DataflowBlock):
-                groups |= _Merger(libraries, block, memory).groups
+                groups |= _Merger(libraries, block, memory, taken_apart).groups
     if not groups:
         return mod
     fuser = GroupFuser(mod, groups)
@@ -64,9 +66,16 @@ def merge_composite_functions(mod: IRModule) -> IRModule:
 class _Merger:
     """Groups of one dataflow block, and the groups that each depends on."""
 
-    def __init__(self, libraries: Mapping[str, str], block: relax.DataflowBlock, memory: MemoryOrder) -> None:
+    def __init__(
+        self,
+        libraries: Mapping[str, str],
+        block: relax.DataflowBlock,
+        memory: MemoryOrder,
+        taken_apart: Set[relax.Var],
+    ) -> None:
         self.groups: dict[relax.Var, Group] = {}
         """Groups that become functions."""
+        self._taken_apart = taken_apart
         self._all: dict[relax.Var, Group] = {}
         self._needs: dict[Group, set[Group]] = {}
         kept = memory.needs(block.bindings)
@@ -76,8 +85,26 @@ class _Merger:
             match binding.value:
                 case relax.Call(op=GlobalVar(name_hint=name)) if name in libraries:
                     self._join(binding.var, used, earlier, libraries[name])
+                case value if (group := self._with_operands(binding.var, value)) is not None:
+                    group.variables.append(binding.var)
+                    self.groups[binding.var] = group
+                    self._add(binding.var, group, earlier)
                 case _:
                     self._add(binding.var, Group([binding.var]), earlier)
+
+    def _with_operands(self, var: relax.Var, value: relax.Expr) -> Group | None:
+        """Return the group of an alias, a tuple or a field of a tuple, that of all its operands; None if it has none."""
+        match value:
+            case relax.Var():
+                operands = (value,)
+            case relax.TupleGetItem(tuple_value=relax.Var() as whole) if whole in self._taken_apart:
+                operands = (whole,)
+            case relax.Tuple(fields=fields) if var in self._taken_apart:
+                operands = fields
+            case _:
+                return None
+        groups = {self.groups.get(operand) for operand in operands}  # type: ignore[reportArgumentType]
+        return groups.pop() if len(groups) == 1 else None
 
     def _join(self, var: relax.Var, used: list[relax.Var], earlier: list[relax.Var], library: str) -> None:
         """Add a call to the groups of its operands, or to a new one."""
@@ -116,6 +143,37 @@ class _Merger:
                 needs.remove(group)
                 needs.add(into)
         self._needs[into].discard(into)
+
+
+def _taken_apart(function: relax.Function) -> set[relax.Var]:
+    """Return the tuples of tensors of which only fields are used, and their aliases."""
+    source: dict[relax.Var, relax.Var] = {}
+    apart: set[relax.Var] = set()
+    whole: set[relax.Var] = set()
+    for node in walk(function):
+        match node:
+            case relax.VarBinding(var=var, value=relax.Var() as value):
+                source[var] = source.get(value, value)
+            case relax.VarBinding(value=relax.TupleGetItem(tuple_value=relax.Var() as value)):
+                apart.add(source.get(value, value))
+            case relax.VarBinding(value=relax.If(cond=value)) | relax.SeqExpr(body=value):
+                whole.update(_variables(value))
+            case relax.Binding(value=value) if not isinstance(value, relax.Function):
+                whole.update(_variables(value))
+            case _:
+                pass
+    apart = {var for var in apart - {source.get(var, var) for var in whole} if _is_of_tensors(var)}
+    return apart | {alias for alias, var in source.items() if var in apart}
+
+
+def _variables(value: relax.Expr) -> list[relax.Var]:
+    return [node for node in walk(value) if isinstance(node, relax.Var)]
+
+
+def _is_of_tensors(var: relax.Var) -> bool:
+    info = var.struct_info
+    fields = info.fields if isinstance(info, relax.TupleStructInfo) else ()
+    return bool(fields) and all(isinstance(field, relax.TensorStructInfo) for field in fields)
 
 
 def _self_contained(function: relax.Function, symbol: str, mod: IRModule) -> relax.Function:

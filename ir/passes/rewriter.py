@@ -170,10 +170,8 @@ class Refiner(ValueRewriter):
     def function(self, function: relax.Function) -> relax.Function:
         """Return a function with refined variables, and a result of the type of its value."""
         new = super().function(function)
-        info, value = new.ret_struct_info, infer_struct_info(new.body.body)
-        if info is not None and contradiction(info, value) is not None:
-            new = replace(new, ret_struct_info=None)
-        return new if new is function and new.ret_struct_info is info else refined_result(new)
+        corrected = corrected_result(new)
+        return new if new is function and corrected is new else refined_result(corrected)
 
     def value(self, binding: relax.Binding) -> relax.Expr:
         """Return a call without struct info, to infer it again, if that is more precise than the type of its variable."""
@@ -208,6 +206,13 @@ def refined_result(function: relax.Function) -> relax.Function:
     if not _is_more(info, function.ret_struct_info):
         return function
     return replace(function, ret_struct_info=info, struct_info=None)
+
+
+def corrected_result(function: relax.Function) -> relax.Function:
+    """Return a function without a declared result that its body contradicts."""
+    info, value = function.ret_struct_info, infer_struct_info(function.body.body)
+    is_wrong = info is not None and contradiction(info, value) is not None
+    return replace(function, ret_struct_info=None) if is_wrong else function
 
 
 def _is_more(info: StructInfo, known: StructInfo | None) -> bool:

@@ -17,7 +17,7 @@ from ..infer import infer_struct_info
 from ..ops.registry import families
 from ..visit import substitute, walk
 from .normalize import normalized
-from .rewriter import ValueRewriter, forgotten
+from .rewriter import ValueRewriter, corrected_result, forgotten, refined_result
 from .transform import declare_pass, map_functions
 
 _FLOATS = ("float16", "float32")
@@ -53,7 +53,8 @@ def to_mixed_precision(
     names = frozenset(fp16_input_names or ())
 
     def convert(function: relax.Function) -> relax.Function:
-        return _Converter(function, out_dtype).converted(function, names)
+        new = _Converter(function, out_dtype).converted(function, names)
+        return new if new is function else refined_result(corrected_result(new))
 
     return map_functions(mod, relax.Function, convert)
 

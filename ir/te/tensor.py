@@ -358,7 +358,11 @@ def _one(dtype: str) -> tir.PrimExpr:
     return make.const(1, dtype)
 
 
+def _product(x: Any, y: Any) -> Any:
+    return make.logical_and(x, y) if getattr(x, "dtype", None) == "bool" else x * y
+
+
 sum = comm_reducer(lambda x, y: x + y, _zero)
-prod = comm_reducer(lambda x, y: x * y, _one)
+prod = comm_reducer(_product, _one)
 max = comm_reducer(_extremum(make.maximum), make.least)
 min = comm_reducer(_extremum(make.minimum), make.greatest)

@@ -76,8 +76,9 @@ def test_arrays_are_beside_the_bytes() -> None:
     constant = relax.Constant(array, struct_info=relax.TensorStructInfo((3,), "float32"))
     data, arrays = pack(relax.Tuple((constant, replace(constant))))
     assert len(arrays) == 1
-    assert arrays[0] is array
-    assert all(field.data is array for field in unpack(data, arrays).fields)
+    assert arrays[0] is constant.data
+    assert all(field.data is constant.data for field in unpack(data, arrays).fields)
+    assert np.shares_memory(constant.data, array)
 
 
 def test_what_has_no_bytes_is_refused() -> None:
