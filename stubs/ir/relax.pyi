@@ -13,6 +13,8 @@ import typing
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import force_setattr
+
 from . import hooks as hooks
 from . import tir as tir
 from .base import Attrs as Attrs
@@ -26,6 +28,7 @@ from .base import Trivia as Trivia
 from .base import VDevice as VDevice
 from .base import RelaxExpr as RelaxExpr
 Expr = RelaxExpr
+from .numpy_dtype import host_array as host_array
 
 # --- Struct info: what is known of a value at compile time ----------------------------------------------------
 
@@ -41,6 +44,10 @@ class PrimStructInfo(StructInfo, frozen=True, eq=False):
 
     dtype: str
     value: tir.PrimExpr | None = None
+
+    def as_type(self) -> PrimStructInfo:
+        """Return the scalar without its value: a type of TVM 0.27 has none."""
+        return self if self.value is None else PrimStructInfo(self.dtype)
     def __init__(self, dtype: builtins.str | None = None, value: typing.Any = None) -> None:
         """A scalar of `dtype`, or the known `value`; ValueError if both or neither are given."""
 
@@ -136,12 +143,17 @@ class DataflowVar(Var, frozen=True, eq=False):
 class Constant(Expr, frozen=True, eq=False):
     """A tensor known at compile time.
 
-    `data` is a NumPy array of that shape and dtype, or `base.Metadata` if the text names it without its contents.
+    `data` is a NumPy array of that shape and dtype, with the method `numpy()`, or `base.Metadata` if the text names it without
+    its contents.
     """
 
     data: Any
     name: str | None = None
     """The name in the sidecar file (`I.constant("fc1.weight")`); not part of structural equality."""
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.data, "numpy") and hasattr(self.data, "view"):
+            force_setattr(self, "data", self.data.view(host_array()))
 
 
 class Call(Expr, frozen=True, eq=False):

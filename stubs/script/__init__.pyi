@@ -11,6 +11,7 @@ from tvms.dsl.script import Node as Node
 from tvms.dsl.script import Source as Source
 from tvms.dsl.script import TRUSTED as TRUSTED
 from tvms.dsl.script import TvmsError as TvmsError
+from tvms.dsl.script import absent_device as absent_device
 from tvms.dsl.script import apply as apply
 from tvms.dsl.script import as_factory as as_factory
 from tvms.dsl.script import as_tvm_takes_them as as_tvm_takes_them

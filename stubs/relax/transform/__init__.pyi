@@ -227,6 +227,8 @@ def FuseOpsByPattern(patterns: collections.abc.Sequence[tvms.ir.passes.fuse_by_p
     The function has the attribute Composite, the name of the pattern. With `bind_constants`, constants become part of
     it; otherwise they are parameters. With `annotate_codegen`, it is wrapped in a public function with the attribute
     Codegen, the first part of that name: the library.
+
+    Raises TvmsError: E0905 if the module has none of `entry_functions`, E0431 if two functions define one variable.
     """
 def FuseTIR() -> tvms.ir.passes.transform.Pass:
     """Replace functions with the attribute Primitive that consist of `R.call_tir` by loop functions with the same name.
@@ -354,8 +356,9 @@ def ManifestSharedMemoryLocalStage() -> tvms.ir.passes.transform.Pass:
 def MergeCompositeFunctions() -> tvms.ir.passes.transform.Pass:
     """Merge calls of composite functions of one library into public functions with the attribute Codegen.
 
-    A call joins the group of its operands, unless another group lies between them. The composite functions become inner
-    functions. Run it after FuseOpsByPattern without `annotate_codegen`.
+    A call joins the group of its operands, unless another group lies between them. Aliases join the group of their values, and
+    so do tuples that are only used by their fields, and these fields. The composite functions become inner functions. Run
+    it after FuseOpsByPattern without `annotate_codegen`.
     """
 def MergeEqualFunctions() -> tvms.ir.passes.transform.Pass:
     """Merge private functions that are equal up to block names into the first one.
