@@ -247,7 +247,6 @@ LEFT_OUT = {
     "tir.transform.LiftThreadBinding": _COMPILED,
     "tir.transform.LowerAsyncDMA": _COMPILED,
     "tir.transform.LowerAutoCopy": _COMPILED,
-    "tir.transform.LowerCrossThreadReduction": _COMPILED,
     "tir.transform.LowerCustomDatatypes": "tvms computes with the dtypes of the language only",
     "tir.transform.LowerDeviceKernelLaunch": _COMPILED,
     "tir.transform.LowerDeviceStorageAccessInfo": _COMPILED,

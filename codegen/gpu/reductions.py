@@ -49,11 +49,11 @@ def reduce_across_threads(func: tir.PrimFunc) -> tir.PrimFunc:
     Such a reduction combines one element with a value by an operator, or several ones by a reducer that is known to
     `schedule.analysis.reductions`; TvmsError E0612 otherwise.
     """
-    steps = {place: stmt for place, stmt in (_shared(*found) for found in _blocks(func.body, ())) if stmt is not None}
+    steps = {place: stmt for place, stmt in (_shared(*found) for found in blocks_below(func.body, ())) if stmt is not None}
     return replace(func, body=substitute(func.body, steps))
 
 
-def _blocks(stmt: tir.Stmt, loops: tuple[tir.For, ...]) -> Iterator[tuple[tir.BlockRealize, tuple[tir.For, ...]]]:
+def blocks_below(stmt: tir.Stmt, loops: tuple[tir.For, ...]) -> Iterator[tuple[tir.BlockRealize, tuple[tir.For, ...]]]:
     """Yield the blocks below `stmt` with their enclosing loops in the same scope, the outermost first."""
     if isinstance(stmt, tir.BlockRealize):
         yield stmt, loops
@@ -61,7 +61,7 @@ def _blocks(stmt: tir.Stmt, loops: tuple[tir.For, ...]) -> Iterator[tuple[tir.Bl
     inner = (*loops, stmt) if isinstance(stmt, tir.For) else loops
     for child in children(stmt):
         if isinstance(child, tir.Stmt):
-            yield from _blocks(child, inner)
+            yield from blocks_below(child, inner)
 
 
 def _is_thread(loop: tir.For) -> bool:
@@ -83,18 +83,18 @@ def _shared(stmt: tir.BlockRealize, loops: tuple[tir.For, ...]) -> tuple[tir.Stm
     spatial = [value for axis, value in pairs if axis.iter_type is not tir.IterVarType.COMM_REDUCE]
     for loop, body in zip(inner, (*inner[1:], stmt), strict=False):
         if loop.body is not body or uses(spatial, {loop.loop_var}):
-            raise _refused(stmt, "a loop of the reduction contains another statement, or a loop over the results")
+            raise refused(stmt, "a loop of the reduction contains another statement, or a loop over the results")
         if loop not in mine and not (isinstance(loop.extent, tir.IntImm) and loop.extent.value > 0):
-            raise _refused(
+            raise refused(
                 stmt, f"the loop over '{loop.loop_var.name}', which is not part of the reduction, may be empty"
             )
-    if not _starts_once(stmt, loops, dict.fromkeys((*mine, *inner))):
+    if not starts_once(stmt, loops, dict.fromkeys((*mine, *inner))):
         help = "bind its reduction axes to values that determine the iterations of their loops"
-        raise _refused(stmt, "its T.init may execute in several iterations, and reset the result", help)
+        raise refused(stmt, "its T.init may execute in several iterations, and reset the result", help)
     return (inner[0] if inner else stmt), _steps(stmt, inner, [loop.loop_var for loop in threads])
 
 
-def _starts_once(stmt: tir.BlockRealize, loops: Iterable[tir.For], reduced: Iterable[tir.For]) -> bool:
+def starts_once(stmt: tir.BlockRealize, loops: Iterable[tir.For], reduced: Iterable[tir.For]) -> bool:
     """Return whether only the first iteration of the loops `reduced` is at the first step of the reduction, where the block
     executes its T.init. `loops` are all loops around the block.
     """
@@ -113,7 +113,7 @@ def _steps(stmt: tir.BlockRealize, inner: Sequence[tir.For], threads: Sequence[t
     because each thread would count it.
     """
     block = stmt.block
-    combine = _combiner(stmt)
+    combine = combiner_of(stmt)
     own = [_scalar(f"{element.buffer.name}_partial", element.dtype) for element in combine.elements]
     totals = [_scalar(f"{element.buffer.name}_total", element.dtype) for element in combine.elements]
     mine = tuple([_value(part, block) for part in own])
@@ -146,7 +146,7 @@ def _value(part: tir.Buffer, block: tir.Block) -> tir.BufferLoad:
     return tir.BufferLoad(part.dtype, part, (_ZERO,), span=block.body.span)
 
 
-def _combined(own: Sequence[tir.Buffer], mine: Values, combine: _Combiner, block: tir.Block) -> tir.Stmt:
+def _combined(own: Sequence[tir.Buffer], mine: Values, combine: Combiner, block: tir.Block) -> tir.Stmt:
     """Return the statement that combines the values of `own` memory, `mine`, with new ones.
 
     Values that are needed in any case are computed in advance: choices among them need no branches then, which would keep the loads of
@@ -212,7 +212,7 @@ def _result(
     return replace(stmt, iter_values=tuple(values[axis] for axis in axes), predicate=predicate, block=block)
 
 
-class _Combiner(Struct, frozen=True, eq=False):
+class Combiner(Struct, frozen=True, eq=False):
     """A reduction block: the elements that it combines with `values`, the value of each that changes nothing, and `inits`, the
     values of T.init if they change something.
     """
@@ -232,21 +232,21 @@ class _Combiner(Struct, frozen=True, eq=False):
         return tir.CommReducer(x, y, self.together(x, y), self.identity)
 
 
-def _combiner(stmt: tir.BlockRealize) -> _Combiner:
+def combiner_of(stmt: tir.BlockRealize) -> Combiner:
     """Return the reduction of a block: of one element by an operator, or of several ones."""
     update, init = stmt.block.body, stmt.block.init
     if isinstance(update, tir.BufferStore) and isinstance(init, tir.BufferStore):
         return _of_operator(stmt, update, init)
     if init is None:
-        raise _refused(stmt, "it has no T.init")
+        raise refused(stmt, "it has no T.init")
     try:
         found = reduction_of(stmt.block)
     except Refused as problem:
         known = (
             "write the reduction with T.init as pairs of sums, argmin or argmax, or bind loops of its spatial iterators"
         )
-        raise _refused(stmt, problem.reason, f"{known} to threads") from None
-    return _Combiner(found.elements, found.values, _in_any_order(stmt, found), found.identity)
+        raise refused(stmt, problem.reason, f"{known} to threads") from None
+    return Combiner(found.elements, found.values, _in_any_order(stmt, found), found.identity)
 
 
 def _in_any_order(stmt: tir.BlockRealize, found: Reduction) -> Callable[[Values, Values], Values]:
@@ -257,7 +257,7 @@ def _in_any_order(stmt: tir.BlockRealize, found: Reduction) -> Callable[[Values,
         return found.reducer.combine
     reduced = [axis for axis in stmt.block.iter_vars if axis.iter_type is tir.IterVarType.COMM_REDUCE]
     if len(reduced) != 1 or without_casts(found.values[0]) is not reduced[0].var:
-        raise _refused(stmt, "it keeps the first of equal values, whose index is not the iterator of its reduction")
+        raise refused(stmt, "it keeps the first of equal values, whose index is not the iterator of its reduction")
 
     def together(x: Values, y: Values) -> Values:
         first, second = found.reducer.combine(x, y), found.reducer.combine(y, x)
@@ -267,16 +267,16 @@ def _in_any_order(stmt: tir.BlockRealize, found: Reduction) -> Callable[[Values,
     return together
 
 
-def _of_operator(stmt: tir.BlockRealize, update: tir.BufferStore, init: tir.BufferStore) -> _Combiner:
+def _of_operator(stmt: tir.BlockRealize, update: tir.BufferStore, init: tir.BufferStore) -> Combiner:
     value, before = update.value, tir.BufferLoad(update.buffer.dtype, update.buffer, update.indices)
     if not isinstance(value, tuple(_NEUTRAL)):
-        raise _refused(stmt, "its store does not combine the old element with a value by +, *, min, max, and, or")
+        raise refused(stmt, "its store does not combine the old element with a value by +, *, min, max, and, or")
     if structural_equal(value.a, before):
         other, is_first = value.b, True
     elif structural_equal(value.b, before):
         other, is_first = value.a, False
     else:
-        raise _refused(stmt, "its store does not combine the old element with a value by +, *, min, max, and, or")
+        raise refused(stmt, "its store does not combine the old element with a value by +, *, min, max, and, or")
 
     def together(x: Values, y: Values) -> Values:
         (a,), (b,) = (x, y) if is_first else (y, x)
@@ -285,7 +285,7 @@ def _of_operator(stmt: tir.BlockRealize, update: tir.BufferStore, init: tir.Buff
     neutrals = [neutral(value.dtype) for neutral in _NEUTRAL[type(value)]]
     is_neutral = any(structural_equal(init.value, neutral) for neutral in neutrals)
     identity = init.value if is_neutral else neutrals[0]
-    return _Combiner((before,), (other,), together, (identity,), None if is_neutral else (init.value,))
+    return Combiner((before,), (other,), together, (identity,), None if is_neutral else (init.value,))
 
 
 def _scalar(name: str, dtype: str) -> tir.Buffer:
@@ -293,7 +293,7 @@ def _scalar(name: str, dtype: str) -> tir.Buffer:
     return tir.Buffer(data, dtype, (tir.IntImm("int32", 1),), name, scope="local")
 
 
-def _refused(stmt: tir.BlockRealize, reason: str, help: str = "") -> TvmsError:
+def refused(stmt: tir.BlockRealize, reason: str, help: str = "") -> TvmsError:
     said = f"threads cannot share the reduction of block '{stmt.block.name_hint}': {reason}"
     usual = "bind loops of its spatial iterators to threads, or compute partial results with S.rfactor"
     return error("E0612", said, stmt.block.span or stmt.span, help or usual)

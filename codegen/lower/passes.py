@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any, Literal
 
+from msgspec import convert
 from msgspec.structs import replace
 
 from ...ir import tir
@@ -36,6 +37,8 @@ from .invariants import hoist_expressions
 from .narrow_data_type import narrow_data_types
 from .narrow_index import narrow_indices
 from .own_variables import rename_repeated_definitions
+from .partition import partition_loops
+from .partition_points import PartitionOptions, asks_for_parts, partition_at_points
 from .rewriter import Rewriter
 from .undefined_stores import remove_undefined_stores
 from .unify_threads import unify_threads
@@ -174,8 +177,22 @@ def flatten(mod: IRModule, index_dtype: Literal["int64", "same"] = "same") -> IR
     return map_functions(mod, tir.PrimFunc, deep(lambda func: flatten_buffers(func, index_dtype)))
 
 
+@declare_pass("LoopPartition")
+def partition(mod: IRModule) -> IRModule:
+    """Split loops where guards inside them may become false. Where loops have the annotation "pragma_loop_partition_hint", or
+    conditions are in `T.likely`, only these are cut, at all places, by the option "tir.LoopPartition" of the context.
+    """
+    options = convert(PassContext.current().config.get("tir.LoopPartition", {}), PartitionOptions)
+
+    def step(func: tir.PrimFunc) -> tir.PrimFunc:
+        return partition_at_points(func, options) if asks_for_parts(func) else partition_loops(func)
+
+    return map_functions(mod, tir.PrimFunc, deep(_on_loops(step)))
+
+
+_WITH_OPTIONS = ("FlattenBuffer", "LoopPartition")
 for _name, _step in LOOP_STEPS.items():
-    if _name == "FlattenBuffer":
+    if _name in _WITH_OPTIONS:
         continue
     declare_pass(_name)(_on_modules(_on_loops(_step)))
 
@@ -304,6 +321,14 @@ def apply_gpu_schedule(mod: IRModule) -> IRModule:
     from ..dlight.gpu.default_schedule import schedule_for_gpu
 
     return map_functions(mod, tir.PrimFunc, schedule_for_gpu)
+
+
+@declare_pass("LowerCrossThreadReduction")
+def lower_cross_threads(mod: IRModule) -> IRModule:
+    """Let each thread reduce its part, and then all threads together, where a loop over threads is one of a reduction."""
+    from ..gpu.cross_threads import lower_cross_thread_reductions
+
+    return map_functions(mod, tir.PrimFunc, deep(lower_cross_thread_reductions))
 
 
 PrimFuncPass = Pass

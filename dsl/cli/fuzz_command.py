@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...ir import tir
 from ...ir.base import IRModule, Source
-from ...ir.diagnostics import error
+from ...ir.diagnostics import TvmsError, error
 from ...ir.sanitize import say
 from ..laws import LAWS
 from ..load import read_source
@@ -299,6 +299,8 @@ _ALONE = (
     "ConvertSSA",
 )  # fmt: skip
 """Passes on loops that are not part of the lowering."""
+_ON_BLOCKS = ("LowerCrossThreadReduction",)
+"""Passes on blocks that are not part of the lowering; they may refuse a function."""
 
 
 def _lower_in_steps(lowering: Lowering) -> dict[str, IRModule]:
@@ -318,6 +320,9 @@ def _lower_in_steps(lowering: Lowering) -> dict[str, IRModule]:
     if not lowering.is_lowered:
         return found
     after("Simplify", module)
+    for name in _ON_BLOCKS:
+        with suppress(TvmsError):
+            after(name, module)
     for name in ORDER:
         if name == _LAST:
             break
