@@ -78,14 +78,14 @@ def _assumptions(stmt: Node, loops: Mapping[tir.Var, tir.PrimExpr]) -> Iterator[
                 body=tir.Evaluate(value=tir.Call(op=Op(name="tir.assume"), args=(tir.PrimExpr() as given,)))
             ) as block
         ) if is_one(stmt.predicate):
-            found = _parsed(given)
+            found = parsed_assumption(given)
             if found is not None and _is_whole(stmt, loops) and _covers(found, block):
                 yield found[0].buffer, found[1]
         case _:
             return
 
 
-def _parsed(given: tir.PrimExpr) -> tuple[tir.BufferLoad, _Assumption] | None:
+def parsed_assumption(given: tir.PrimExpr) -> tuple[tir.BufferLoad, _Assumption] | None:
     """Return the element in `condition or A[i] == value`, and what is assumed of it."""
     parts = joined(tir.Or, given)
     reading = [part for part in parts if any(isinstance(node, tir.BufferLoad) for node in walk(part))]

@@ -18,7 +18,9 @@ from msgspec.structs import replace
 
 from ...ir import make, tir
 from ...ir.analysis.const_bounds import const_bounds
+from ...ir.analysis.proof import prove
 from ...ir.base import Span
+from ...ir.dtype import is_index
 from ...ir.equal import structural_equal
 from ...ir.idioms import NOTHING, changes_no_byte
 from ...ir.intern import has_effects, may_fault
@@ -29,7 +31,12 @@ from .rewriter import Rewriter, sequence
 
 def remove_no_ops(func: tir.PrimFunc) -> tir.PrimFunc:
     """Return `func` without statements that have no effect."""
-    return replace(func, body=_Remover().rewrite(func.body))
+    return replace(func, body=without_no_ops(func.body))
+
+
+def without_no_ops(stmt: tir.Stmt) -> tir.Stmt:
+    """Return `stmt` without statements that have no effect."""
+    return _Remover().rewrite(stmt)  # type: ignore[no-any-return]
 
 
 class _Remover(Rewriter):
@@ -44,6 +51,7 @@ class _Remover(Rewriter):
         })  # fmt: skip
         self._names = Substitution()
         self._domains = dict[tir.Var, tir.Range]()
+        self._given: tuple[tir.PrimExpr, ...] = ()
         self._used = set[tir.Var]()
 
     def _use(self, var: tir.Var) -> tir.Var:
@@ -87,13 +95,22 @@ class _Remover(Rewriter):
         condition, other = stmt.condition, NOTHING if stmt.else_case is None else stmt.else_case
         if isinstance(condition, tir.IntImm):
             return self.rewrite(stmt.then_case if condition.value else other)
-        then, other = self.rewrite(stmt.then_case), self.rewrite(other)
+        then, other = self._where(condition, stmt.then_case), self._where(make.logical_not(condition), other)
         if _is_nothing(then) and _is_nothing(other):
             return self._effects([condition], stmt.span)
         if _is_nothing(then):
             condition, then, other = make.logical_not(condition), other, then
         else_case = None if _is_nothing(other) else other
         return self._kept(replace(stmt, condition=condition, then_case=then, else_case=else_case))
+
+    def _where(self, condition: tir.PrimExpr, stmt: tir.Stmt) -> tir.Stmt:
+        """Return `stmt` without statements that have no effect where `condition` holds, unless that changes meanwhile."""
+        before = self._given
+        if not any(isinstance(node, tir.BufferLoad) or (isinstance(node, tir.Call)) for node in distinct(condition)):
+            self._given = (*before, self._names(condition))
+        found = self.rewrite(stmt)
+        self._given = before
+        return found  # type: ignore[no-any-return]
 
     def _memory(self, stmt: tir.Allocate | tir.AllocateConst | tir.DeclBuffer) -> tir.Stmt:
         body = self.rewrite(stmt.body)
@@ -103,10 +120,15 @@ class _Remover(Rewriter):
     def _store(self, stmt: tir.BufferStore) -> tir.Stmt:
         value = stmt.value
         if isinstance(value, tir.BufferLoad) and value.buffer is stmt.buffer and not _matters(value):
-            read, written = ([simplify(self._names(index)) for index in access.indices] for access in (value, stmt))
-            if all(map(structural_equal, read, written)) and changes_no_byte(value.dtype):
+            pairs = [[self._names(access.indices[i]) for access in (value, stmt)] for i in range(len(stmt.indices))]
+            is_same = all(structural_equal(*map(simplify, pair)) or self._are_equal(*pair) for pair in pairs)
+            if is_same and changes_no_byte(value.dtype):
                 return NOTHING
         return self._kept(stmt)
+
+    def _are_equal(self, a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
+        """Return whether two indices are equal under the conditions around them."""
+        return bool(self._given) and a.dtype == b.dtype and is_index(a.dtype) and prove(make.equal(a, b), self._domains, self._given).is_proven
 
 
 def _matters(value: tir.PrimExpr) -> bool:

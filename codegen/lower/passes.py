@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any, Literal
 
-from msgspec import convert
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from ...ir import tir
@@ -22,6 +22,8 @@ from ...ir.intern import has_effects
 from ...ir.passes.context import PassContext
 from ...ir.passes.pipelines import register_pipeline
 from ...ir.passes.transform import Pass, Sequential, declare_pass, get_pass, map_functions, passes, prim_func_pass
+from ...ir.simplify import simplify
+from ...ir.simplify.clauses import in_clauses
 from ...ir.simplify.statements import simplify_statements
 from ...ir.visit import rewrite, walk
 from ..target import TargetLike, get_target
@@ -34,8 +36,12 @@ from .divisions import simplify_divisions
 from .flatten import flatten_buffers
 from .hoist_expression import HoistedConditionals, HoistedLetBindings, hoist_conditions_and_names
 from .invariants import hoist_expressions
+from .known_contents import Uses, use_known_contents
 from .narrow_data_type import narrow_data_types
 from .narrow_index import narrow_indices
+from .no_op import remove_no_ops, without_no_ops
+from .overcompute import overcompute
+from .overwritten import remove_overwritten
 from .own_variables import rename_repeated_definitions
 from .partition import partition_loops
 from .partition_points import PartitionOptions, asks_for_parts, partition_at_points
@@ -190,7 +196,41 @@ def partition(mod: IRModule) -> IRModule:
     return map_functions(mod, tir.PrimFunc, deep(_on_loops(step)))
 
 
-_WITH_OPTIONS = ("FlattenBuffer", "LoopPartition")
+class DataflowOptions(Struct, frozen=True):
+    """The options "tir.RemoveNoOp" and "tir.ReduceBranchingThroughOvercompute" of passes."""
+
+    use_dataflow_analysis: bool = False
+    max_simplification_steps: int = 0
+    """Not used: proofs have their own limits."""
+
+
+@declare_pass("RemoveNoOp")
+def remove_without_effect(mod: IRModule) -> IRModule:
+    """Remove statements without effect. If the option "tir.RemoveNoOp" of the context asks for it, those are removed as well that
+    store to elements that are stored to again, or store known contents of memory, with parameters that do not overlap.
+    """
+    options = convert(PassContext.current().config.get("tir.RemoveNoOp", {}), DataflowOptions)
+
+    def step(func: tir.PrimFunc) -> tir.PrimFunc:
+        if options.use_dataflow_analysis:
+            func = use_known_contents(remove_overwritten(func), Uses(stores=True))
+        return remove_no_ops(func)
+
+    return map_functions(mod, tir.PrimFunc, deep(_on_loops(step)))
+
+
+@declare_pass("ReduceBranchingThroughOvercompute")
+def reduce_by_overcompute(mod: IRModule) -> IRModule:
+    """Leave out conditions where the other statement has no effect if they do not hold; by an option of the context also because of
+    known contents of memory and of elements that are stored to again, with parameters that do not overlap.
+    """
+    config = PassContext.current().config.get("tir.ReduceBranchingThroughOvercompute", {})
+    use_contents = convert(config, DataflowOptions).use_dataflow_analysis
+    step = deep(_on_loops(lambda func: overcompute(func, without_no_ops, use_contents)))
+    return map_functions(mod, tir.PrimFunc, step)
+
+
+_WITH_OPTIONS = ("FlattenBuffer", "LoopPartition", "RemoveNoOp")
 for _name, _step in LOOP_STEPS.items():
     if _name in _WITH_OPTIONS:
         continue
@@ -240,7 +280,37 @@ def decorate(mod: IRModule) -> IRModule:
     return map_functions(mod, tir.PrimFunc, lambda func: replace(func, body=wrapped(func.body)))
 
 
-declare_pass("Simplify")(_on_modules(simplify_statements))
+class SimplifyOptions(Struct, frozen=True):
+    """The option "tir.Simplify" of passes. What TVM does only if the first three are true, is done in any case."""
+
+    transitively_prove_inequalities: bool = True
+    apply_constraints_to_boolean_branches: bool = True
+    enable_simplify_let_inline: bool = True
+    convert_boolean_to_and_of_ors: bool = False
+    propagate_knowns_to_prove_conditional: bool = False
+    propagate_knowns_to_simplify_expressions: bool = False
+
+
+@declare_pass("Simplify")
+def simplify_all(mod: IRModule) -> IRModule:
+    """Simplify expressions under the loops and conditions around them. The option "tir.Simplify" of the context may ask for
+    known contents of memory to be used in conditions and in all expressions, with parameters that do not overlap, and for conditions
+    to be written as conjunctions of disjunctions.
+    """
+    options = convert(PassContext.current().config.get("tir.Simplify", {}), SimplifyOptions)
+    in_conditions, in_loads = options.propagate_knowns_to_prove_conditional, options.propagate_knowns_to_simplify_expressions
+
+    def step(func: tir.PrimFunc) -> tir.PrimFunc:
+        if options.convert_boolean_to_and_of_ors:
+            func = in_clauses(func, lambda condition, given: simplify(condition, given=given))
+        func = simplify_statements(func)
+        if in_conditions or in_loads:
+            func = simplify_statements(use_known_contents(func, Uses(in_conditions, in_loads)))
+        return func
+
+    return map_functions(mod, tir.PrimFunc, deep(step))
+
+
 declare_pass("RenormalizeSplitPattern")(_on_modules(simplify_divisions))
 for _name, _step in _SINGLE_RULES.items():
     declare_pass(_name)(_on_modules(_step))
