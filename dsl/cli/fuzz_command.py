@@ -299,6 +299,15 @@ _ALONE = (
     "ConvertSSA",
 )  # fmt: skip
 """Passes on loops that are not part of the lowering."""
+_BY_OPTIONS: dict[str, dict[str, bool]] = {
+    "Simplify": dict.fromkeys((
+        "convert_boolean_to_and_of_ors", "propagate_knowns_to_prove_conditional", "propagate_knowns_to_simplify_expressions",
+    ), True),
+    "RemoveNoOp": {"use_dataflow_analysis": True},
+    "ReduceBranchingThroughOvercompute": {"use_dataflow_analysis": True},
+    "LoopPartition": {"partition_const_loop": True, "unroll_loop_with_partition_hint_no_interval": True},
+}  # fmt: skip
+"""Passes on loops with what an option asks for, which count parameters as different memory."""
 _ON_BLOCKS = ("LowerCrossThreadReduction",)
 """Passes on blocks that are not part of the lowering; they may refuse a function."""
 
@@ -306,14 +315,15 @@ _ON_BLOCKS = ("LowerCrossThreadReduction",)
 def _lower_in_steps(lowering: Lowering) -> dict[str, IRModule]:
     """Return the module after each step of its lowering that changes it, and after single passes, by their names."""
     from ...codegen.lower.passes import ORDER
+    from ...ir.passes.context import PassContext
     from ...ir.passes.transform import get_pass
 
     found: dict[str, IRModule] = {}
 
-    def after(name: str, before: IRModule) -> IRModule:
-        module = get_pass(name)(before)
+    def after(key: str, before: IRModule, name: str = "") -> IRModule:
+        module = get_pass(name or key)(before)
         if module is not before:
-            found[name] = module
+            found[key] = module
         return module
 
     module = after("ApplyDefaultSchedule", lowering.module) if lowering.is_scheduled else lowering.module
@@ -330,4 +340,7 @@ def _lower_in_steps(lowering: Lowering) -> dict[str, IRModule]:
         if name == "GuardIndices":
             for single in _ALONE:
                 after(single, module)
+            for single, options in _BY_OPTIONS.items():
+                with PassContext(config={f"tir.{single}": options}):
+                    after(f"{single} by options", module, single)
     return found
