@@ -26,6 +26,7 @@ from ...ir.simplify import simplify
 from ...ir.simplify.clauses import in_clauses
 from ...ir.simplify.statements import simplify_statements
 from ...ir.visit import rewrite, walk
+from ..current_target import Target as CurrentTarget
 from ..target import TargetLike, get_target
 from . import BLOCK_STEPS, LOOP_STEPS, ORDER, Step, guard_blocks
 from .assumed_values import reduce_branches
@@ -48,6 +49,7 @@ from .partition_points import PartitionOptions, asks_for_parts, partition_at_poi
 from .rewriter import Rewriter
 from .undefined_stores import remove_undefined_stores
 from .unify_threads import unify_threads
+from .vectorize import Masks, vectorize_loops
 
 __all__ = ["HoistedConditionals", "HoistedLetBindings", "apply_default_schedule", "prim_func_pass"]
 
@@ -230,7 +232,28 @@ def reduce_by_overcompute(mod: IRModule) -> IRModule:
     return map_functions(mod, tir.PrimFunc, step)
 
 
-_WITH_OPTIONS = ("FlattenBuffer", "LoopPartition", "RemoveNoOp")
+def _has_masks(target: str) -> bool:
+    return "+sve" in target
+
+
+@declare_pass("VectorizeLoop")
+def vectorize(mod: IRModule, masks: Masks | Literal["by-target"] = "by-target") -> IRModule:
+    """Replace vectorized loops by vector statements. With "by-target", as in TVM, conditions on lanes become masks if the target has
+    instructions for them or the option "tir.enable_buffer_level_predication" of the context is true; otherwise, such statements are
+    executed lane by lane. The compiler uses "all".
+    """
+    asked = PassContext.current().config.get("tir.enable_buffer_level_predication")
+
+    def step(func: tir.PrimFunc) -> tir.PrimFunc:
+        if masks != "by-target":
+            return vectorize_loops(func, masks)
+        is_masked = _has_masks(str(func.attrs.get("target") or CurrentTarget.current() or "")) if asked is None else asked
+        return vectorize_loops(func, "prefixes" if is_masked else "none", _has_masks if asked is None else None)
+
+    return map_functions(mod, tir.PrimFunc, deep(_on_loops(step)))
+
+
+_WITH_OPTIONS = ("FlattenBuffer", "LoopPartition", "RemoveNoOp", "VectorizeLoop")
 for _name, _step in LOOP_STEPS.items():
     if _name in _WITH_OPTIONS:
         continue
@@ -411,11 +434,11 @@ def __getattr__(name: str) -> Callable[..., Pass]:
     return passes()[name]
 
 
-_OPTIONS = {"FlattenBuffer": {"index_dtype": "int64"}}
+LOWERING_OPTIONS: dict[str, dict[str, Any]] = {"FlattenBuffer": {"index_dtype": "int64"}, "VectorizeLoop": {"masks": "all"}}
 """The options of passes in the lowering, where they are not those of TVM's passes."""
 
 
 @register_pipeline("lower")
 def lowering() -> Pass:
     """Return the sequence of all lowering steps, from a loop function as written to the input of the LLVM backend."""
-    return Sequential([get_pass(name, **_OPTIONS.get(name, {})) for name in ORDER], name="lower")
+    return Sequential([get_pass(name, **LOWERING_OPTIONS.get(name, {})) for name in ORDER], name="lower")

@@ -8,7 +8,7 @@ iteration accesses what another one writes. (TVM: `VectorizeLoop`, which assumes
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
@@ -18,9 +18,10 @@ from ...ir.base import Op
 from ...ir.diagnostics import TvmsError
 from ...ir.dtype import is_index, is_vector, lanes_of, parse_dtype, with_lanes_of
 from ...ir.equal import structural_equal
+from ...ir.idioms import is_one
 from ...ir.visit import substitute, walk
 from .bounds import CHECKED_INDEX
-from .rewriter import Rewriter, sequence, uses
+from .rewriter import Rewriter, copy_of, sequence, uses
 from .vectors import add, multiply, subtract
 
 MAX_LANES = 64
@@ -36,16 +37,26 @@ _ELEMENTWISE = {
 
 _SHIFTS = (Op("tir.shift_left"), Op("tir.shift_right"))
 _DIVISIONS = (tir.Div, tir.Mod, tir.FloorDiv, tir.FloorMod)
-_IF_THEN_ELSE = Op("tir.if_then_else")
+_IF_THEN_ELSE, _LANE_MASK = Op("tir.if_then_else"), Op("tir.get_active_lane_mask")
+
+
+Masks = Literal["all", "prefixes", "none"]
+"""Which conditions on lanes become masks: all, those of the first lanes as `T.get_active_lane_mask`, or none."""
 
 
 class _Declined(Exception):
     """The loop cannot be vectorized, for the reason given."""
 
 
-def vectorize_loops(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` without vectorized loops."""
-    return replace(func, body=_LoopFinder().rewrite(func.body))
+class _Scalar(Exception):
+    """A statement has a condition on lanes that does not become a mask; it is executed lane by lane."""
+
+
+def vectorize_loops(func: tir.PrimFunc, masks: Masks = "all", with_masks: Callable[[str], bool] | None = None) -> tir.PrimFunc:
+    """Return `func` without vectorized loops. Statements with other conditions on lanes than `masks` are executed lane by lane; in the
+    scope of a target for which `with_masks` holds, those are "prefixes".
+    """
+    return replace(func, body=_LoopFinder(masks, with_masks).rewrite(func.body))
 
 
 def declined_loops(func: tir.PrimFunc) -> list[tuple[tir.For, str]]:
@@ -56,8 +67,10 @@ def declined_loops(func: tir.PrimFunc) -> list[tuple[tir.For, str]]:
 
 
 class _LoopFinder(Rewriter):
-    def __init__(self) -> None:
-        super().__init__({tir.For: self._for})
+    def __init__(self, masks: Masks = "all", with_masks: Callable[[str], bool] | None = None) -> None:
+        super().__init__({tir.For: self._for, tir.AttrStmt: self._attribute})
+        self._masks: Masks = masks
+        self._with_masks = with_masks
         self._domains: dict[tir.Var, tir.Range] = {}
         self.declined: list[tuple[tir.For, str]] = []
 
@@ -67,16 +80,26 @@ class _LoopFinder(Rewriter):
             return self.rebuild(stmt)
         serial = replace(self.rebuild(stmt), kind=tir.ForKind.SERIAL)
         try:
-            return _Vectorizer(serial, self._domains).run()
+            return _Vectorizer(serial, self._domains, self._masks).run()
         except _Declined as reason:
             self.declined.append((stmt, str(reason)))
             return serial
+        except _Scalar:
+            return serial
+
+    def _attribute(self, stmt: tir.AttrStmt) -> tir.Stmt:
+        before = self._masks
+        if stmt.attr_key == "target" and self._with_masks is not None:
+            self._masks = "prefixes" if self._with_masks(str(stmt.node)) else "none"
+        found = self.rebuild(stmt)
+        self._masks = before
+        return found  # type: ignore[no-any-return]
 
 
 class _Vectorizer(Rewriter):
     """Rewrites the body of one loop; values that depend on its variable become vectors of `lanes`."""
 
-    def __init__(self, loop: tir.For, domains: Mapping[tir.Var, tir.Range]) -> None:
+    def __init__(self, loop: tir.For, domains: Mapping[tir.Var, tir.Range], masks: Masks = "all") -> None:
         rules: dict[type[Any], Callable[[Any], Any]] = {
             tir.Add: self._sum, tir.Sub: self._difference, tir.Mul: self._product, tir.BufferLoad: self._load, tir.BufferStore: self._store,
             tir.Select: self._select, tir.Cast: self._cast, tir.Not: self._not, tir.Call: self._call,
@@ -88,6 +111,7 @@ class _Vectorizer(Rewriter):
         super().__init__(rules)
         self._loop, self._places = loop, _places(loop)
         self._mask: tir.PrimExpr | None = None
+        self._masks: Masks = masks
         self._domains = domains
         self._count = self._places.lanes
         self.values[loop.loop_var] = self._places
@@ -114,10 +138,34 @@ class _Vectorizer(Rewriter):
         if not is_vector(condition.dtype):
             other = None if stmt.else_case is None else self.rewrite(stmt.else_case)
             return tir.IfThenElse(condition, self.rewrite(stmt.then_case), other, span=stmt.span)
+        if self._masks != "all":
+            return self._prefix(stmt) or self._lane_by_lane(stmt)
         then = self._masked(condition, lambda: self.rewrite(stmt.then_case))
         if stmt.else_case is None:
             return then
         return sequence([then, self._masked(tir.Not(condition.dtype, condition), lambda: self.rewrite(stmt.else_case))])
+
+    def _prefix(self, stmt: tir.IfThenElse) -> tir.Stmt | None:
+        """Return the statement for the first lanes, those below a limit, as masked accesses; None if the condition is another one, or an
+        access is not one of all lanes.
+        """
+        condition = stmt.condition
+        if self._masks != "prefixes" or self._mask is not None or stmt.else_case is not None or not isinstance(condition, tir.LT):
+            return None
+        first, limit = self.rewrite(condition.a), self.rewrite(condition.b)
+        if not isinstance(first, tir.Ramp) or not is_one(first.stride) or is_vector(limit.dtype):
+            return None
+        accesses = [node for node in walk(stmt.then_case) if isinstance(node, tir.BufferLoad | tir.BufferStore)]
+        if not all(isinstance(self.rewrite(node.indices[0]), tir.Ramp) for node in accesses):
+            return None
+        mask = tir.Call(with_lanes_of("uint1", first.dtype), _LANE_MASK, (first.base, limit), span=condition.span)
+        return self._masked(mask, lambda: self.rewrite(stmt.then_case))  # type: ignore[no-any-return]
+
+    def _lane_by_lane(self, stmt: tir.Stmt) -> tir.Stmt:
+        """Return a statement in a loop over the lanes."""
+        if self._mask is not None or uses([stmt], set(self.values) - {self._loop.loop_var}):
+            raise _Scalar
+        return copy_of(replace(self._loop, body=stmt), {})
 
     def _masked(self, mask: tir.PrimExpr, body: Callable[[], Any]) -> Any:
         """Return `body` with its memory accesses masked by `mask`."""
@@ -229,6 +277,8 @@ class _Vectorizer(Rewriter):
         if not is_vector(mask.dtype):
             yes, no = self._operands(yes, no)
             return replace(node, dtype=yes.dtype, args=(mask, yes, no))
+        if self._masks != "all":
+            raise _Scalar
         chosen = self._masked(mask, lambda: self.rewrite(yes))
         other = self._masked(tir.Not(mask.dtype, mask), lambda: self.rewrite(no))
         values = [self._widen(value) for value in (chosen, other)]
@@ -243,6 +293,12 @@ class _Vectorizer(Rewriter):
         return replace(node, dtype=with_lanes_of(node.dtype, index.dtype), indices=(index,), predicate=self._mask)
 
     def _store(self, node: tir.BufferStore) -> tir.Stmt:
+        try:
+            return self._vector_store(node)
+        except _Scalar:
+            return self._lane_by_lane(node)
+
+    def _vector_store(self, node: tir.BufferStore) -> tir.Stmt:
         (index,), value = self.rewrite(node.indices), self.rewrite(node.value)
         if node.predicate is not None or is_vector(node.buffer.dtype):
             raise _Declined("it contains vectors")

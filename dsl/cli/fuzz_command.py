@@ -314,14 +314,15 @@ _ON_BLOCKS = ("LowerCrossThreadReduction",)
 
 def _lower_in_steps(lowering: Lowering) -> dict[str, IRModule]:
     """Return the module after each step of its lowering that changes it, and after single passes, by their names."""
-    from ...codegen.lower.passes import ORDER
+    from ...codegen.lower.passes import LOWERING_OPTIONS, ORDER
     from ...ir.passes.context import PassContext
     from ...ir.passes.transform import get_pass
 
     found: dict[str, IRModule] = {}
 
     def after(key: str, before: IRModule, name: str = "") -> IRModule:
-        module = get_pass(name or key)(before)
+        made = get_pass(name) if name else get_pass(key, **LOWERING_OPTIONS.get(key, {}))
+        module = made(before)
         if module is not before:
             found[key] = module
         return module
@@ -337,6 +338,8 @@ def _lower_in_steps(lowering: Lowering) -> dict[str, IRModule]:
         if name == _LAST:
             break
         module = after(name, module)
+        if name == "UnrollLoop":
+            after("VectorizeLoop without masks", module, "VectorizeLoop")
         if name == "GuardIndices":
             for single in _ALONE:
                 after(single, module)

@@ -34,7 +34,7 @@ def results(module: tvms.IRModule, n: int) -> list[np.ndarray]:
 @pytest.mark.parametrize("body", BODIES)
 def test_vectors_compute_what_the_loop_computes(extent: str, body: str) -> None:
     module = tvms.parse(program(extent, body))
-    vectors = VectorizeLoop()(module)
+    vectors = VectorizeLoop(masks="all")(module)
     assert tvms.verify(vectors) == ()
     assert not any(isinstance(node, For) for node in walk(vectors["main"].body))
     assert ("xvscalex4" in str(vectors) or "T.vscale()" in str(vectors)) == ("vscale" in extent)
