@@ -79,7 +79,10 @@ def _own_blocks(stmt: tir.Stmt) -> list[tuple[tir.BlockRealize, tuple[tir.For, .
     """Return the blocks below `stmt` that are in no other block below it, with their loops."""
     found = list(blocks_below(stmt, ()))
     inner = {
-        node for realize, _ in found for node in walk(realize.block) if isinstance(node, tir.Block) and node is not realize.block
+        node
+        for realize, _ in found
+        for node in walk(realize.block)
+        if isinstance(node, tir.Block) and node is not realize.block
     }
     return [(realize, loops) for realize, loops in found if realize.block not in inner]
 
@@ -187,7 +190,9 @@ class _Shared(Struct, frozen=True):
         has_serial = any(not _tag(loop) for loop in loops)
         is_partial = has_serial or not is_one(realize.predicate) or bool(block.alloc_buffers or block.match_buffers)
         own = [_scratch(f"in_thread_{buffer.name}", buffer.dtype) for buffer in buffers] if is_partial else []
-        return cls(realize, loops, combine, own, [_scratch(f"cross_thread_{part.name}", part.dtype) for part in buffers])
+        return cls(
+            realize, loops, combine, own, [_scratch(f"cross_thread_{part.name}", part.dtype) for part in buffers]
+        )
 
     @property
     def threads(self) -> list[tir.For]:

@@ -49,7 +49,9 @@ def reduce_across_threads(func: tir.PrimFunc) -> tir.PrimFunc:
     Such a reduction combines one element with a value by an operator, or several ones by a reducer that is known to
     `schedule.analysis.reductions`; TvmsError E0612 otherwise.
     """
-    steps = {place: stmt for place, stmt in (_shared(*found) for found in blocks_below(func.body, ())) if stmt is not None}
+    steps = {
+        place: stmt for place, stmt in (_shared(*found) for found in blocks_below(func.body, ())) if stmt is not None
+    }
     return replace(func, body=substitute(func.body, steps))
 
 

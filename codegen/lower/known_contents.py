@@ -35,6 +35,7 @@ from .assumed_values import parsed_assumption
 from .rewriter import sequence
 
 _ASSUME = Op("tir.assume")
+_FALSE = tir.IntImm("bool", 0)
 _IN_ORDER = (tir.ForKind.SERIAL, tir.ForKind.UNROLLED)
 _MOST_FACTS = 64
 """Maximum number of facts at one point; the oldest are forgotten."""
@@ -65,7 +66,12 @@ class _Fact(Struct, frozen=True, eq=False):
 
     @property
     def parts(self) -> tuple[Node, ...]:
-        return (*self.indices, self.value, *self.conditions, *(part for _, domain in self.variables for part in (domain,)))
+        return (
+            *self.indices,
+            self.value,
+            *self.conditions,
+            *(part for _, domain in self.variables for part in (domain,)),
+        )
 
     def where(self, *conditions: tir.PrimExpr) -> _Fact:
         """Return this fact where `conditions` hold as well."""
@@ -73,7 +79,10 @@ class _Fact(Struct, frozen=True, eq=False):
 
     def replaced(self, values: dict[Any, Node]) -> _Fact:
         """Return this fact with variables replaced."""
-        parts = {name: tuple([substitute(part, values) for part in getattr(self, name)]) for name in ("indices", "conditions")}
+        parts = {
+            name: tuple([substitute(part, values) for part in getattr(self, name)])
+            for name in ("indices", "conditions")
+        }
         variables = tuple([(var, substitute(domain, values)) for var, domain in self.variables])
         return replace(self, value=substitute(self.value, values), variables=variables, origin=None, **parts)
 
@@ -201,18 +210,21 @@ class Follower:
 
     def _stored(self, buffer: tir.Buffer, indices: tuple[tir.PrimExpr, ...], value: tir.PrimExpr) -> _Fact | None:
         """Return what a store tells of its elements: one, or those of a vector."""
-        if not (is_int(buffer.dtype) or is_bool(buffer.dtype)) or any(isinstance(node, tir.BufferLoad) for node in walk(value)):
+        if not (is_int(buffer.dtype) or is_bool(buffer.dtype)) or any(
+            isinstance(node, tir.BufferLoad) for node in walk(value)
+        ):
             return None
         if any(map(may_fault, walk(value))):
             return None
         match indices, value:
             case (*_, tir.Ramp(lanes=tir.IntImm() as lanes) as last), tir.Ramp() | tir.Broadcast():
                 lane = tir.Var(last.base.dtype, "lane")
-                each = lambda part: make.add(part.base, make.mul(make.cast(lane, part.base.dtype), part.stride))  # noqa: E731
-                scalar = value.value if isinstance(value, tir.Broadcast) else each(value)
+                scalar = value.value if isinstance(value, tir.Broadcast) else _at_lane(value, lane)
                 domain = tir.Range(make.const(0, lane.dtype), make.const(lanes.value, lane.dtype))
-                return _Fact(buffer, (*indices[:-1], each(last)), scalar, variables=((lane, domain),))
-            case _ if any(isinstance(node, tir.Ramp | tir.Broadcast) for part in (*indices, value) for node in walk(part)):
+                return _Fact(buffer, (*indices[:-1], _at_lane(last, lane)), scalar, variables=((lane, domain),))
+            case _ if any(
+                isinstance(node, tir.Ramp | tir.Broadcast) for part in (*indices, value) for node in walk(part)
+            ):
                 return None
             case _:
                 return _Fact(buffer, indices, value)
@@ -228,7 +240,7 @@ class Follower:
                 return None
             differ = [make.not_equal(a, b) for a, b in zip(fact.indices, stmt.indices, strict=True)]
             domains = {**self.domains, **dict(fact.variables)}
-            other = simplify(reduce(make.logical_or, differ), domains, (*self.given, *fact.conditions))
+            other = simplify(reduce(make.logical_or, differ, _FALSE), domains, (*self.given, *fact.conditions))
             if isinstance(other, tir.IntImm):
                 return fact if other.value else None
             return fact.where(other)
@@ -253,7 +265,9 @@ class Follower:
             given, self.given = self.given, (*self.given, holds) if is_lasting else self.given
             found.append(NOTHING if branch is None else self.visit(branch))
             self.given = given
-            after.append([fact for fact in self.facts if fact not in own and (fact.origin is None or fact.origin not in own)])
+            after.append(
+                [fact for fact in self.facts if fact not in own and (fact.origin is None or fact.origin not in own)]
+            )
         same = [fact for fact in before if all(fact in facts for facts in after)]
         both = zip((condition, negated), after, strict=True) if is_lasting else ()
         self.facts = [*same, *(fact.where(holds) for holds, facts in both for fact in facts if fact not in same)]
@@ -286,7 +300,9 @@ class Follower:
         entered = self.facts
         self.domains[loop.loop_var] = tir.Range(loop.min, loop.extent)
         body = self.visit(loop.body)
-        new = [fact for fact in self.facts if not any(fact is old or fact.origin is (old.origin or old) for old in entered)]
+        new = [
+            fact for fact in self.facts if not any(fact is old or fact.origin is (old.origin or old) for old in entered)
+        ]
         self.domains.pop(loop.loop_var)
         kept = [*map(written.after, before), *map(written.in_all, new)]
         self.facts = [fact for fact in kept if fact is not None]
@@ -384,6 +400,10 @@ def solved(
 def inside(var: tir.Var, domain: tir.Range) -> list[tir.PrimExpr]:
     """Return the conditions that `var` is in `domain`."""
     return [make.less_equal(domain.min, var), make.less(var, make.add(domain.min, domain.extent))]
+
+
+def _at_lane(ramp: tir.Ramp, lane: tir.Var) -> tir.PrimExpr:
+    return make.add(ramp.base, make.mul(make.cast(lane, ramp.base.dtype), ramp.stride))
 
 
 def _uses(fact: _Fact, var: tir.Var) -> bool:

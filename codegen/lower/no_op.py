@@ -106,7 +106,7 @@ class _Remover(Rewriter):
     def _where(self, condition: tir.PrimExpr, stmt: tir.Stmt) -> tir.Stmt:
         """Return `stmt` without statements that have no effect where `condition` holds, unless that changes meanwhile."""
         before = self._given
-        if not any(isinstance(node, tir.BufferLoad) or (isinstance(node, tir.Call)) for node in distinct(condition)):
+        if not any(isinstance(node, tir.BufferLoad | tir.Call) for node in distinct(condition)):
             self._given = (*before, self._names(condition))
         found = self.rewrite(stmt)
         self._given = before
@@ -121,14 +121,21 @@ class _Remover(Rewriter):
         value = stmt.value
         if isinstance(value, tir.BufferLoad) and value.buffer is stmt.buffer and not _matters(value):
             pairs = [[self._names(access.indices[i]) for access in (value, stmt)] for i in range(len(stmt.indices))]
-            is_same = all(structural_equal(*map(simplify, pair)) or self._are_equal(*pair) for pair in pairs)
+            is_same = all(
+                structural_equal(simplify(pair[0]), simplify(pair[1])) or self._are_equal(*pair) for pair in pairs
+            )
             if is_same and changes_no_byte(value.dtype):
                 return NOTHING
         return self._kept(stmt)
 
     def _are_equal(self, a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
         """Return whether two indices are equal under the conditions around them."""
-        return bool(self._given) and a.dtype == b.dtype and is_index(a.dtype) and prove(make.equal(a, b), self._domains, self._given).is_proven
+        return (
+            bool(self._given)
+            and a.dtype == b.dtype
+            and is_index(a.dtype)
+            and prove(make.equal(a, b), self._domains, self._given).is_proven
+        )
 
 
 def _matters(value: tir.PrimExpr) -> bool:

@@ -19,14 +19,12 @@ from ...ir.equal import structural_equal
 from ...ir.idioms import NOTHING
 from ...ir.visit import substitute, walk
 from .known_contents import Follower, Uses, can_follow, is_plain
-from .overwritten import Unconditional, is_total
+from .overwritten import is_total, without_conditions
 
 _KNOWN = Uses(loads=True, stores=True, simplifies=True)
 
 
-def overcompute(
-    func: tir.PrimFunc, remove: Callable[[tir.Stmt], tir.Stmt], use_contents: bool = False
-) -> tir.PrimFunc:
+def overcompute(func: tir.PrimFunc, remove: Callable[[tir.Stmt], tir.Stmt], use_contents: bool = False) -> tir.PrimFunc:
     """Return `func` without conditions that `remove`, which removes statements without effect, shows to be unnecessary. With
     `use_contents`, known contents of memory and stores that are overwritten later count.
     """
@@ -34,7 +32,7 @@ def overcompute(
         return func
     body = _Overcomputer(remove, use_contents).visit(func.body)
     if use_contents:
-        body = Unconditional().rewrite(body)
+        body = without_conditions(body)
     return func if structural_equal(body, func.body) else replace(func, body=body)
 
 

@@ -12,7 +12,7 @@ Only passes that are asked to do this use it: `tir.RemoveNoOp` and `tir.ReduceBr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from ...ir import make, tir
 from ...ir.analysis.proof import prove
 from ...ir.base import Node
-from ...ir.idioms import NOTHING
+from ...ir.idioms import NOTHING, is_zero
 from ...ir.intern import has_effects, may_fault
 from ...ir.linear import linear
 from ...ir.visit import distinct, substitute, walk
@@ -102,7 +102,9 @@ def _covers(other: Nest, nest: Nest, around: Mapping[tir.Var, tir.Range]) -> boo
     found |= {loop.loop_var: loop.min for loop in rest}
     needed = [make.equal(a, b) for a, b in zip(indices, places, strict=True)]
     needed += [part for var, domain in other.domains.items() for part in inside(var, domain)]
-    return all(prove(substitute(part, found), domains, nest.conditions).is_proven for part in (*needed, *other.conditions))
+    return all(
+        prove(substitute(part, found), domains, nest.conditions).is_proven for part in (*needed, *other.conditions)
+    )
 
 
 def _of_digits(
@@ -117,13 +119,15 @@ def _of_digits(
     expected = 1
     place = make.sub(places[0], make.const(total.constant, places[0].dtype))
     for loop in sorted(loops, key=lambda loop: factors[loop]):
-        is_digit = isinstance(loop.min, tir.IntImm) and loop.min.value == 0 and isinstance(loop.extent, tir.IntImm)
-        if not is_digit or factors[loop] != expected or len(total.terms) != len(loops):
+        extent = loop.extent
+        if not (isinstance(extent, tir.IntImm) and is_zero(loop.min)):
+            return None
+        if factors[loop] != expected or len(total.terms) != len(loops):
             return None
         digits = make.floordiv(place, make.const(expected, place.dtype))
-        expected *= loop.extent.value  # type: ignore[union-attr]
+        expected *= extent.value
         is_last = len(found) == len(loops) - 1
-        found[loop.loop_var] = digits if is_last else make.floormod(digits, loop.extent)
+        found[loop.loop_var] = digits if is_last else make.floormod(digits, extent)
     return found
 
 
@@ -131,15 +135,21 @@ def remove_overwritten(func: tir.PrimFunc) -> tir.PrimFunc:
     """Return `func` without stores of elements that are stored to again before they are read. Their values are evaluated if they
     have effects.
     """
-    return replace(func, body=_Remover().rewrite(func.body)) if can_follow(func) else func
+    return replace(func, body=_InSequences(_removed).rewrite(func.body)) if can_follow(func) else func
+
+
+_Domains = dict[tir.Var, tir.Range]
 
 
 class _InSequences(Rewriter):
-    """Visits sequences from their end; `_domains` are those of the loops around them."""
+    """Replaces the parts of sequences, from their end, by what `changed` makes of them, of the parts that follow, and of the domains of
+    the loops around.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, changed: Callable[[tir.Stmt, Sequence[tir.Stmt], _Domains], tir.Stmt]) -> None:
         super().__init__({tir.SeqStmt: self._parts, tir.For: self._for, tir.Buffer: lambda buffer: buffer})
-        self._domains: dict[tir.Var, tir.Range] = {}
+        self._changed = changed
+        self._domains: _Domains = {}
 
     def _for(self, loop: tir.For) -> tir.Stmt:
         self._domains[loop.loop_var] = tir.Range(loop.min, loop.extent)
@@ -150,43 +160,40 @@ class _InSequences(Rewriter):
     def _parts(self, stmt: tir.SeqStmt) -> tir.Stmt:
         later: list[tir.Stmt] = []
         for part in reversed(stmt.seq):
-            later.insert(0, self._changed(self.rewrite(part), later))
+            later.insert(0, self._changed(self.rewrite(part), later, self._domains))
         return sequence(later)
 
-    def _changed(self, stmt: tir.Stmt, later: Sequence[tir.Stmt]) -> tir.Stmt:
-        raise NotImplementedError
+
+def _removed(stmt: tir.Stmt, later: Sequence[tir.Stmt], around: _Domains) -> tir.Stmt:
+    """Return what remains of a store that is overwritten."""
+    nest = nest_of(stmt)
+    if nest is None or not is_overwritten(nest, later, around):
+        return stmt
+    value = nest.store.value
+    if not (has_effects(value) or any(map(may_fault, walk(value)))):
+        return NOTHING
+    return substitute(stmt, {nest.store: tir.Evaluate(value, span=nest.store.span)})  # type: ignore[no-any-return]
 
 
-class _Remover(_InSequences):
-    def _changed(self, stmt: tir.Stmt, later: Sequence[tir.Stmt]) -> tir.Stmt:
-        nest = nest_of(stmt)
-        if nest is None or not is_overwritten(nest, later, self._domains):
-            return stmt
-        value = nest.store.value
-        if not (has_effects(value) or any(map(may_fault, walk(value)))):
-            return NOTHING
-        return substitute(stmt, {nest.store: tir.Evaluate(value, span=nest.store.span)})  # type: ignore[no-any-return]
+def without_conditions(stmt: tir.Stmt) -> tir.Stmt:
+    """Return `stmt` without conditions around stores where the additional stores are overwritten."""
+    return _InSequences(_unconditional).rewrite(stmt)  # type: ignore[no-any-return]
 
 
-class Unconditional(_InSequences):
-    """Removes conditions around stores where the additional stores are overwritten."""
-
-    def _changed(self, stmt: tir.Stmt, later: Sequence[tir.Stmt]) -> tir.Stmt:
-        nest = nest_of(stmt)
-        if nest is None or not nest.conditions or reads(nest.store.value, nest.store.buffer.data):
-            return stmt
-        last = nest.conditions[-1]
-        added = replace(nest, conditions=(*nest.conditions[:-1], make.logical_not(last)))
-        domains = {**self._domains, **nest.domains}
-        if not is_total(nest.store, domains, added.conditions) or not is_overwritten(added, later, self._domains):
-            return stmt
-        choice = next(node for node in walk(stmt) if isinstance(node, tir.IfThenElse) and node.condition is last)
-        return substitute(stmt, {choice: choice.then_case})  # type: ignore[no-any-return]
+def _unconditional(stmt: tir.Stmt, later: Sequence[tir.Stmt], around: _Domains) -> tir.Stmt:
+    nest = nest_of(stmt)
+    if nest is None or not nest.conditions or reads(nest.store.value, nest.store.buffer.data):
+        return stmt
+    last = nest.conditions[-1]
+    added = replace(nest, conditions=(*nest.conditions[:-1], make.logical_not(last)))
+    domains = {**around, **nest.domains}
+    if not is_total(nest.store, domains, added.conditions) or not is_overwritten(added, later, around):
+        return stmt
+    choice = next(node for node in walk(stmt) if isinstance(node, tir.IfThenElse) and node.condition is last)
+    return substitute(stmt, {choice: choice.then_case})  # type: ignore[no-any-return]
 
 
-def is_total(
-    stmt: Node, domains: Mapping[tir.Var, tir.Range], given: Sequence[tir.PrimExpr]
-) -> bool:
+def is_total(stmt: Node, domains: Mapping[tir.Var, tir.Range], given: Sequence[tir.PrimExpr]) -> bool:
     """Return whether a statement can be executed wherever `given` holds: it cannot fault, and all its indices are in bounds."""
     inner = {node.loop_var: tir.Range(node.min, node.extent) for node in walk(stmt) if isinstance(node, tir.For)}
     for node in walk(stmt):

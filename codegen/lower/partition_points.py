@@ -34,7 +34,7 @@ _LIKELY, _IGNORE, _CHOICE = Op("tir.likely"), Op("tir.ignore_loop_partition"), O
 _CUT = (tir.ForKind.SERIAL, tir.ForKind.PARALLEL, tir.ForKind.VECTORIZED, tir.ForKind.UNROLLED)
 _MOST_PARTS, _MOST_NODES, _MOST_VALUES = 16, 2000, 1024
 """Maximum numbers of parts of a loop, of nodes of a body that is cut, and of values of a variable that are tried."""
-_Truths = dict[tir.PrimExpr, bool]
+_Truths = dict[tir.CmpOp, bool]
 _Domains = dict[tir.Var, tir.Range]
 
 
@@ -57,7 +57,7 @@ def asks_for_parts(func: tir.PrimFunc) -> bool:
     )
 
 
-def partition_at_points(func: tir.PrimFunc, options: PartitionOptions = PartitionOptions()) -> tir.PrimFunc:
+def partition_at_points(func: tir.PrimFunc, options: PartitionOptions) -> tir.PrimFunc:
     """Return `func` with its marked loops cut, and without marks. Their conditions must not wrap around, nor have effects."""
     body = _Cutter(options, {}).rewrite(func.body)
     return replace(func, body=_Unmarked().rewrite(body))
@@ -92,8 +92,11 @@ class _Cutter(Rewriter):
         known = [part for part in conditions if _is_pure(part) and arithmetic.exact(part).is_whole]
         segments = _segments(loop, known, {**self._domains, **_inner_domains(loop)})
         if not segments or len(segments) > _MOST_PARTS:
-            segments = [(0, _extent(loop), {})]
-        return [self._part(plain, start, end, truths, is_hinted and len(truths) < len(conditions)) for start, end, truths in segments]
+            segments = [(0, _extent(loop), _Truths())]
+        return [
+            self._part(plain, start, end, truths, is_hinted and len(truths) < len(conditions))
+            for start, end, truths in segments
+        ]
 
     def _loops(self, loop: tir.For) -> Iterator[tir.For]:
         for var, domain in self._domains.items():
@@ -162,7 +165,8 @@ def _comparisons(loop: tir.For, is_hinted: bool) -> list[tir.CmpOp]:
 
 def _is_pure(condition: tir.CmpOp) -> bool:
     return condition.a.dtype in ("int32", "int64") and not (
-        has_effects(condition) or any(may_fault(node) or isinstance(node, tir.BufferLoad) for node in distinct(condition))
+        has_effects(condition)
+        or any(may_fault(node) or isinstance(node, tir.BufferLoad) for node in distinct(condition))
     )
 
 
@@ -198,7 +202,9 @@ class _Judge:
         var, extent = self._loop.loop_var, _extent(self._loop)
         factor = self._excess.terms.get(var, 0)
         if not any(inner is var for term in self._excess.terms if term is not var for inner in walk(term)):
-            rest = self._bounds(Sum({t: f for t, f in self._excess.terms.items() if t is not var}, self._excess.constant), 0, 1)
+            rest = self._bounds(
+                Sum({t: f for t, f in self._excess.terms.items() if t is not var}, self._excess.constant), 0, 1
+            )
             ends = {-(value // factor) - self._min for value in (rest.min, rest.max)} if factor else set[int]()
             ends |= {(-value) // factor + 1 - self._min for value in (rest.min, rest.max)} if factor else set[int]()
             return {end for end in ends if 0 < end < extent}
@@ -241,7 +247,7 @@ def _judged(is_true: bool, is_false: bool) -> bool | None:
 class _Decided(Rewriter):
     """Replaces conditions by their truths, and leaves out what never executes."""
 
-    def __init__(self, truths: Mapping[tir.PrimExpr, bool]) -> None:
+    def __init__(self, truths: Mapping[tir.CmpOp, bool]) -> None:
         kinds = dict.fromkeys((tir.EQ, tir.NE, tir.LT, tir.LE, tir.GT, tir.GE), self._comparison)
         super().__init__(
             {

@@ -247,7 +247,9 @@ def vectorize(mod: IRModule, masks: Masks | Literal["by-target"] = "by-target") 
     def step(func: tir.PrimFunc) -> tir.PrimFunc:
         if masks != "by-target":
             return vectorize_loops(func, masks)
-        is_masked = _has_masks(str(func.attrs.get("target") or CurrentTarget.current() or "")) if asked is None else asked
+        is_masked = (
+            _has_masks(str(func.attrs.get("target") or CurrentTarget.current() or "")) if asked is None else asked
+        )
         return vectorize_loops(func, "prefixes" if is_masked else "none", _has_masks if asked is None else None)
 
     return map_functions(mod, tir.PrimFunc, deep(_on_loops(step)))
@@ -321,7 +323,10 @@ def simplify_all(mod: IRModule) -> IRModule:
     to be written as conjunctions of disjunctions.
     """
     options = convert(PassContext.current().config.get("tir.Simplify", {}), SimplifyOptions)
-    in_conditions, in_loads = options.propagate_knowns_to_prove_conditional, options.propagate_knowns_to_simplify_expressions
+    in_conditions, in_loads = (
+        options.propagate_knowns_to_prove_conditional,
+        options.propagate_knowns_to_simplify_expressions,
+    )
 
     def step(func: tir.PrimFunc) -> tir.PrimFunc:
         if options.convert_boolean_to_and_of_ors:
@@ -434,7 +439,10 @@ def __getattr__(name: str) -> Callable[..., Pass]:
     return passes()[name]
 
 
-LOWERING_OPTIONS: dict[str, dict[str, Any]] = {"FlattenBuffer": {"index_dtype": "int64"}, "VectorizeLoop": {"masks": "all"}}
+LOWERING_OPTIONS: dict[str, dict[str, Any]] = {
+    "FlattenBuffer": {"index_dtype": "int64"},
+    "VectorizeLoop": {"masks": "all"},
+}
 """The options of passes in the lowering, where they are not those of TVM's passes."""
 
 

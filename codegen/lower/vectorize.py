@@ -52,7 +52,9 @@ class _Scalar(Exception):
     """A statement has a condition on lanes that does not become a mask; it is executed lane by lane."""
 
 
-def vectorize_loops(func: tir.PrimFunc, masks: Masks = "all", with_masks: Callable[[str], bool] | None = None) -> tir.PrimFunc:
+def vectorize_loops(
+    func: tir.PrimFunc, masks: Masks = "all", with_masks: Callable[[str], bool] | None = None
+) -> tir.PrimFunc:
     """Return `func` without vectorized loops. Statements with other conditions on lanes than `masks` are executed lane by lane; in the
     scope of a target for which `with_masks` holds, those are "prefixes".
     """
@@ -150,7 +152,12 @@ class _Vectorizer(Rewriter):
         access is not one of all lanes.
         """
         condition = stmt.condition
-        if self._masks != "prefixes" or self._mask is not None or stmt.else_case is not None or not isinstance(condition, tir.LT):
+        if (
+            self._masks != "prefixes"
+            or self._mask is not None
+            or stmt.else_case is not None
+            or not isinstance(condition, tir.LT)
+        ):
             return None
         first, limit = self.rewrite(condition.a), self.rewrite(condition.b)
         if not isinstance(first, tir.Ramp) or not is_one(first.stride) or is_vector(limit.dtype):

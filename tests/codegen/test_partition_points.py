@@ -119,7 +119,10 @@ def conditions(mod: IRModule) -> list[tir.PrimExpr]:
     return [node.condition for node in walk(mod["main"]) if isinstance(node, tir.IfThenElse)]
 
 
-@pytest.mark.parametrize("options", [{}, ALL, {**ALL, "no_unroll_loop_with_extent_one": True, "unroll_loop_with_partition_hint_no_interval": True}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, ALL, {**ALL, "no_unroll_loop_with_extent_one": True, "unroll_loop_with_partition_hint_no_interval": True}],
+)
 @pytest.mark.parametrize("name", BODIES)
 def test_the_parts_compute_what_the_loop_computes(name: str, options: dict[str, bool]) -> None:
     before, after = module(BODIES[name]), cut(BODIES[name], **options)
@@ -149,12 +152,15 @@ def test_loops_of_constant_length_with_likely_conditions_are_cut_by_an_option() 
 
 
 def test_parts_whose_conditions_are_unknown_are_unrolled_by_an_option() -> None:
-    after = cut(f"""
+    after = cut(
+        f"""
 for i in T.serial(7, {HINT}):
     for j in range(8):
         if i * 2 + j >= 5:
             A[i * 2 + j] = 1
-""", unroll_loop_with_partition_hint_no_interval=True)
+""",
+        unroll_loop_with_partition_hint_no_interval=True,
+    )
     kinds = [(node.kind.value, str(node.extent)) for node in walk(after["main"]) if isinstance(node, tir.For)]
     assert kinds == [("unroll", "3"), ("serial", "8"), ("serial", "4"), ("serial", "8")]
 
@@ -165,7 +171,10 @@ for i in T.serial(24, annotations={"pragma_loop_partition_hint": 1, "other": 5})
     if i < 8:
         A[i] = 1
 """)
-    assert [node.annotations for node in walk(after["main"]) if isinstance(node, tir.For)] == [{"other": 5}, {"other": 5}]
+    assert [node.annotations for node in walk(after["main"]) if isinstance(node, tir.For)] == [
+        {"other": 5},
+        {"other": 5},
+    ]
 
 
 def test_comparisons_that_wrap_around_are_not_judged() -> None:

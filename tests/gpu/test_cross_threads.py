@@ -13,10 +13,10 @@ from tvms.ir import tir
 from tvms.ir.base import IRModule
 from tvms.ir.diagnostics import TvmsError
 from tvms.ir.interp import Trap, run
-from tvms.tir import transform
 from tvms.ir.programs import as_module
 from tvms.ir.verify import verify
 from tvms.ir.visit import walk
+from tvms.tir import transform
 
 SHARED = {
     "a part of each thread": """
@@ -239,7 +239,9 @@ def test_threads_reduce_their_parts_first() -> None:
 
 def test_the_first_threads_execute_blocks_that_read_results() -> None:
     after = transform.LowerCrossThreadReduction()(module(SHARED[LOCAL]))
-    stored = [node for node in walk(after["main"]) if isinstance(node, tir.BlockRealize) and node.block.name_hint == "store"]
+    stored = [
+        node for node in walk(after["main"]) if isinstance(node, tir.BlockRealize) and node.block.name_hint == "store"
+    ]
     assert [str(realize.predicate) for realize in stored] == ["tx == 0"]
 
 

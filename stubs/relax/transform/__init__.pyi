@@ -333,9 +333,13 @@ def LiftTransformParams(shared_transform: builtins.bool | collections.abc.Sequen
     transform that the module has, E0905 if one of the listed functions has no weights.
     """
 def LoopPartition() -> tvms.ir.passes.transform.Pass:
-    """Return `func` with loops split where a guard inside them may become false."""
+    """Split loops where guards inside them may become false. Where loops have the annotation "pragma_loop_partition_hint", or
+    conditions are in `T.likely`, only these are cut, at all places, by the option "tir.LoopPartition" of the context.
+    """
 def LowerAllocTensor() -> tvms.ir.passes.transform.Pass:
     """Replace each `R.builtin.alloc_tensor` by a storage of the same size, and a tensor that fills it."""
+def LowerCrossThreadReduction() -> tvms.ir.passes.transform.Pass:
+    """Let each thread reduce its part, and then all threads together, where a loop over threads is one of a reduction."""
 def LowerInitBlock() -> tvms.ir.passes.transform.Pass:
     """Return `func` with the inits of its blocks as conditional statements in their bodies."""
 def LowerMatchBuffer() -> tvms.ir.passes.transform.Pass:
@@ -407,10 +411,16 @@ def RealizeVDevice() -> tvms.ir.passes.transform.Pass:
 
     A hint with a device that the module does not list is ignored and kept.
     """
+def ReduceBranchingThroughOvercompute() -> tvms.ir.passes.transform.Pass:
+    """Leave out conditions where the other statement has no effect if they do not hold; by an option of the context also because of
+    known contents of memory and of elements that are stored to again, with parameters that do not overlap.
+    """
 def RemoveAssume() -> tvms.ir.passes.transform.Pass:
     """Return `func` without assumptions `T.assume(…)` (TVM: `RemoveAssume`)."""
 def RemoveNoOp() -> tvms.ir.passes.transform.Pass:
-    """Return `func` without statements that have no effect."""
+    """Remove statements without effect. If the option "tir.RemoveNoOp" of the context asks for it, those are removed as well that
+    store to elements that are stored to again, or store known contents of memory, with parameters that do not overlap.
+    """
 def RemovePurityChecking() -> tvms.ir.passes.transform.Pass:
     """Mark pure functions so that they may contain calls with side effects, and turn pure calls into ordinary calls.
 
@@ -461,12 +471,9 @@ def RunCodegen(target_options: collections.abc.Mapping[builtins.str, collections
 def SerializeThreads() -> tvms.ir.passes.transform.Pass:
     """Return `func` with its outermost parallel loops; all other loops over threads become sequential."""
 def Simplify() -> tvms.ir.passes.transform.Pass:
-    """Return `function` with simplified expressions, without unreachable statements and statements without effect.
-
-    Facts used are the ranges of the enclosing loops and block axes, the values of `let` variables, the enclosing conditions that
-    do not read memory, and that sizes of arguments are not negative. A variable whose value is a constant or another variable is
-    replaced by it, except in declarations of buffers. What is simpler under a simplified condition is simplified again (TVM:
-    `tir.transform.Simplify`).
+    """Simplify expressions under the loops and conditions around them. The option "tir.Simplify" of the context may ask for
+    known contents of memory to be used in conditions and in all expressions, with parameters that do not overlap, and for conditions
+    to be written as conjunctions of disjunctions.
     """
 def SimplifyDivisions(domains: collections.abc.Mapping[tvms.ir.tir.Var, tvms.ir.tir.Range] = ...) -> tvms.ir.passes.transform.Pass:
     """Return `func` with simplified divisions in indices; `domains` are those of variables that no loop binds."""
@@ -539,8 +546,11 @@ def VMShapeLower(emit_err_ctx: builtins.bool = True) -> tvms.ir.passes.transform
     attribute `relax.force_pure`. `emit_err_ctx` passes a text to the checks that says which value is wrong. Functions in
     functions stay as they are; `LambdaLift` moves them out.
     """
-def VectorizeLoop() -> tvms.ir.passes.transform.Pass:
-    """Return `func` without vectorized loops."""
+def VectorizeLoop(masks: typing.Literal['all', 'prefixes', 'none'] | typing.Literal['by-target'] = 'by-target') -> tvms.ir.passes.transform.Pass:
+    """Replace vectorized loops by vector statements. With "by-target", as in TVM, conditions on lanes become masks if the target has
+    instructions for them or the option "tir.enable_buffer_level_predication" of the context is true; otherwise, such statements are
+    executed lane by lane. The compiler uses "all".
+    """
 def WinogradConv2D(tile: builtins.int = 4) -> tvms.ir.passes.transform.Pass:
     """Compute convolutions with windows of 3 × 3 by Winograd's algorithm where this needs fewer multiplications.
 
