@@ -27,7 +27,7 @@ from .scope import Scope, check_known_memory
 
 _FALSE, _TRUE = tir.IntImm("bool", 0), tir.IntImm("bool", 1)
 _PRIVATE: dict[str, bool] = dict.fromkeys(("local", "warp", "wmma", "m16n8k8", "metal"), False)
-_SHARED = {"block": {"shared": False, **_PRIVATE}, "thread": _PRIVATE, "vthread": _PRIVATE}
+_SHARED = {"block": {"shared": False, **_PRIVATE}, "thread": _PRIVATE}
 """Storage scopes that are private to each iteration of a loop, by the kind of its thread axis: False."""
 
 
