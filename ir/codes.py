@@ -179,6 +179,7 @@ CODES: dict[str, str] = {
     "E0535": "a partition of a reduction with T.init",
     "E0536": "a thread axis that another loop of the kernel is bound to",
     "E0537": "an assertion of a schedule that does not hold",
+    "E0538": "a buffer that would be used outside of its declaration",
     "E0540": "a block with T.init, where none is allowed",
     "E0541": "a block that writes several buffers",
     "E0542": "a block that is not a single store",

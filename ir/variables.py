@@ -85,9 +85,13 @@ def renamed_lets(node: Node) -> dict[Node, Node]:
 
 
 def variables_of_buffer(buffer: tir.Buffer) -> tuple[tir.Var, ...]:
-    """Return the data pointer of `buffer` and the variables in its shape, strides and offset."""
-    parts = (*buffer.shape, *buffer.strides, *(() if buffer.elem_offset is None else (buffer.elem_offset,)))
-    return (buffer.data, *[v for part in parts for v in tir_variables(part)])
+    """Return the data pointer of `buffer` and the variables in its layout."""
+    return (buffer.data, *[v for part in layout_of(buffer) for v in tir_variables(part)])
+
+
+def layout_of(buffer: tir.Buffer) -> tuple[tir.PrimExpr, ...]:
+    """Return the shape, the strides and the offset of `buffer`."""
+    return (*buffer.shape, *buffer.strides, *(() if buffer.elem_offset is None else (buffer.elem_offset,)))
 
 
 def tir_variables(node: Node) -> list[tir.Var]:

@@ -12,13 +12,13 @@ from ...ir import tir
 from ...ir.base import Op
 from ...ir.diagnostics import error
 from ...ir.jumps import result_dtype, returns
+from ...ir.variables import layout_of
 from ...ir.visit import distinct
 
 
 def declared_variables(buffer: tir.Buffer) -> list[tir.Var]:
     """Return the variables that are a whole size, stride or offset of `buffer`, which an argument determines."""
-    offset = () if buffer.elem_offset is None else (buffer.elem_offset,)
-    return [expr for expr in (*buffer.shape, *buffer.strides, *offset) if isinstance(expr, tir.Var)]
+    return [expr for expr in layout_of(buffer) if isinstance(expr, tir.Var)]
 
 
 def size_variables(func: tir.PrimFunc) -> list[tir.Var]:

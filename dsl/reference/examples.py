@@ -37,7 +37,6 @@ WITHOUT: dict[str, str] = {
     "E0019": "It depends on the Python program that defines the function.",
     "E0020": "It depends on the bytes of a file, which no text can show.",
     "E0440": "Only a program that was built in Python has such a node.",
-    "E0403": "Texts get E0101 or E0401 for it; only a program that was built in Python has it.",
     "E0405": "Texts get E0230 for it; only a program that was built in Python has it.",
     "E0407": "Texts get E0230 for it; only a program that was built in Python has it.",
     "E0410": "Texts get E0105 or E0203 for it; only a program that was built in Python has it.",

@@ -13,6 +13,7 @@ from ..deep import deep
 from ..diagnostics import error
 from ..empty_reductions import start_empty_reductions
 from ..jumps import result_dtype
+from ..variables import layout_of
 from .arguments import Size, buffer_sizes, check_compact, check_count, settle, to_scalar, view_argument
 from .buffers import compile_view
 from .calls import FUNCTION, calls_of, operands_of
@@ -124,6 +125,5 @@ def _free_variables(func: tir.PrimFunc) -> set[tir.Var]:
     """Return the variables that the declarations of buffers bind."""
     found: set[tir.Var] = set()
     for buffer in func.buffer_map.values():
-        offset = () if buffer.elem_offset is None else (buffer.elem_offset,)
-        found.update(expr for expr in (*buffer.shape, *buffer.strides, *offset) if isinstance(expr, tir.Var))
+        found.update(expr for expr in layout_of(buffer) if isinstance(expr, tir.Var))
     return found

@@ -92,6 +92,9 @@ RUNS_TO_THE_END = Condition(
     "no loop of the function ends early",
     "use a condition instead of 'break' or 'continue'",
 )
+VISIBLE = Condition(
+    "E0538", "every buffer is used where it is declared", "declare the buffer before all blocks of the function"
+)
 KNOB = Condition("E0594", "every knob is in its range", "choose a value in the range")
 PLAIN_LOOP = Condition(
     "E0504", "the loop has no annotation and no thread binding", "do this before the loop is annotated or bound"

@@ -18,6 +18,7 @@ from ..programs import as_module
 from ..simplify import simplify
 from ..verify import verify
 from ..visit import substitute, walk
+from .analysis.memory import check_declared
 from .analysis.software_pipeline import check_software_pipelines
 from .arguments import Mismatch, Reading
 from .conditions import RUNS_TO_THE_END, Refused
@@ -75,10 +76,14 @@ class Schedule(PrimitiveMethods):
         """Functions with loops that may end early, which primitives do not change."""
         self._with_lets: set[str] = set()
         """Functions with a `T.Let`, of which a primitive may make copies."""
+        self._with_views: set[str] = set()
+        """Functions that declare buffers in their bodies."""
         for name in names:
             for node in walk(module.functions[name]):
                 if isinstance(node, tir.Let):
                     self._with_lets.add(name)
+                elif isinstance(node, tir.DeclBuffer):
+                    self._with_views.add(name)
                 elif is_jump(node):
                     self.jumping.add(name)
         self.target = "llvm"
@@ -271,6 +276,8 @@ class Schedule(PrimitiveMethods):
                 return result
             for name in self._with_lets:
                 program.separate_lets(name)
+            for name in self._with_views:
+                check_declared(program, state.module, name)
             self._check_jumps(program)
             check_software_pipelines(program, state.module)
         except Refused as refused:

@@ -2,7 +2,7 @@
 
 E0401: a variable is used where it is not defined · E0402: it is defined twice (except for threads, and for a `T.Let` that
 occurs several times in one expression, because these definitions are equal) · E0403: a buffer is used where it is not
-declared · E0404: a block uses a loop variable from outside other than through its axes.
+declared, or in the layout of a parameter · E0404: a block uses a loop variable from outside other than through its axes.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from .. import tir
 from ..base import Node
 from ..diagnostics import Note
 from ..equal import structural_equal
-from ..variables import variables_of_buffer
-from ..visit import children
+from ..variables import layout_of, variables_of_buffer
+from ..visit import children, walk
 from .report import Report
 from .subject import Subject
 
@@ -30,6 +30,8 @@ def check_scoping(subject: Subject) -> None:
     shapes = [variable for buffer in function.buffer_map.values() for variable in variables_of_buffer(buffer)]
     checker.defined.update({variable: variable for variable in (*function.params, *shapes)})
     checker.visible.update(checker.defined)
+    for buffer in function.buffer_map.values():
+        checker.check_layout(buffer)
     checker.visit(function.body)
 
 
@@ -139,6 +141,13 @@ class _Scoping:
             message = f"block '{block.name_hint}' uses the loop variable '{variable.name}' from outside"
             help = "bind it to an axis of the block, and use that"
             self.report.add("E0404", message, variable if self.here is None else self.here, help)
+
+    def check_layout(self, buffer: tir.Buffer) -> None:
+        """Report loads in the layout of a parameter: it is needed before any memory can be accessed."""
+        for load in (node for expr in layout_of(buffer) for node in walk(expr) if isinstance(node, tir.BufferLoad)):
+            message = f"the layout of parameter '{buffer.name}' reads buffer '{load.buffer.name}'"
+            where = buffer if load.span is None else load
+            self.report.add("E0403", message, where, "use a parameter, such as n: T.int32, or a variable for this size")
 
     def _use_buffer(self, node: Node, buffer: tir.Buffer) -> None:
         if buffer.data in self.visible:

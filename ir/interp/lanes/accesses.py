@@ -12,6 +12,7 @@ import numpy as np
 
 from ... import tir
 from ...numpy_dtype import numpy_dtype
+from ...variables import layout_of
 from .. import scalars
 from ..buffers import compile_view
 from ..frame import Access
@@ -27,7 +28,7 @@ FindView: TypeAlias = Callable[[Lanes], LaneView]
 def compile_lane_buffer(buffer: tir.Buffer) -> FindView:
     """Return a function that finds the view of a buffer; an undeclared buffer gets a temporary view."""
     make = compile_view(buffer)
-    sizes = (*buffer.shape, *buffer.strides, *(() if buffer.elem_offset is None else (buffer.elem_offset,)))
+    sizes = layout_of(buffer)
     values = [compile_lanes(size) for size in sizes]
 
     def view_of_moment(lanes: Lanes, *_: Any) -> LaneView:

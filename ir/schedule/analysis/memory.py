@@ -8,15 +8,40 @@ from __future__ import annotations
 
 from ... import make, tir
 from ...analysis.proof import prove
+from ...base import IRModule, Node
 from ...buffers import strides_of
 from ...dtype import element_bytes
 from ...simplify import simplify
+from ...visit import children
+from ..conditions import VISIBLE
 from ..program import Program
 from ..tree import walk_statements
 from .bindings import Domains, domains_of, fixed_domains
 from .caching import IN_BOUNDS
 
 _HELP = "declare the view with no more elements than its memory has"
+
+
+def check_declared(program: Program, before: IRModule, name: str) -> None:
+    """Refuse a changed function that uses a buffer outside of the statement that declares it (E0538)."""
+    function = program.module.functions.get(name)
+    if function is before.functions.get(name) or not isinstance(function, tir.PrimFunc):
+        return
+    declared = {stmt.buffer for stmt in walk_statements(function.body) if isinstance(stmt, tir.DeclBuffer)}
+    waiting: list[tuple[Node, frozenset[tir.Buffer]]] = [(function.body, frozenset())]
+    seen = set[tuple[Node, frozenset[tir.Buffer]]]()
+    while waiting:
+        node, visible = waiting.pop()
+        if (node, visible) in seen:
+            continue
+        seen.add((node, visible))
+        if isinstance(node, tir.DeclBuffer):
+            visible |= {node.buffer}
+        elif isinstance(node, tir.Buffer):
+            if node in declared and node not in visible:
+                raise VISIBLE.refuse(f"'{node.name}' would be used outside of its declaration")
+            continue
+        waiting.extend([(child, visible) for child in children(node)])
 
 
 def check_in_memory(program: Program, place: tir.For | tir.Block, region: tir.BufferRegion) -> None:
