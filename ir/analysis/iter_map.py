@@ -281,6 +281,8 @@ class Detector:
             upper, inner = inner.b, inner.a
             if not f.divides(lower, upper):
                 raise NotIterMap("a remainder is divided by a factor that does not divide its modulus")
+        if any(isinstance(divisor, tir.IntImm) and divisor.value <= 0 for divisor in (lower, upper)):
+            raise NotIterMap("a divisor is not positive")
         whole = self.fused(self.parse(inner))
         if not whole.args or not is_one(whole.args[0].scale):
             raise NotIterMap("a dividend has gaps")

@@ -169,3 +169,9 @@ def test_quotients_of_a_fusion_whose_parts_do_not_divide_each_other() -> None:
     assert not detect_iter_map(
         nodes(fused // 896 * 14 + fused % 112 // 8), domain(98, 128), None, "bijective"
     ).is_detected
+
+
+@pytest.mark.parametrize("level", list(IterMapLevel))
+@pytest.mark.parametrize("index", [X // -2, X % -3, (X // 2) // -2, X % 6 // -2], ids=str)
+def test_a_divisor_that_is_not_positive_gives_no_map(index: te.Value, level: IterMapLevel) -> None:
+    assert not detect_iter_map(nodes(index), domain(9), check_level=level).is_detected
