@@ -121,5 +121,15 @@ class IndexDtype(Struct):
         return make.cast(expr, self.dtype)
 
 
+def computed_in_int64(index: tir.PrimExpr) -> tir.PrimExpr:
+    """Return an index, which loads nothing, computed in int64 from its variables. It is equal unless `index` overflows."""
+    wide = IndexDtype("int64", {})
+
+    def turn(node: Any) -> Any:
+        return make.cast(node, "int64") if isinstance(node, tir.Var) and node.dtype == "int32" else wide.fit(node)
+
+    return make.cast(rewrite(with_marked_operands(index), turn), "int64")
+
+
 def _differ(new: tuple[Any, ...], old: tuple[Any, ...]) -> bool:
     return any(a is not b for a, b in zip(new, old, strict=True))

@@ -17,6 +17,7 @@ from .. import make, tir
 from ..base import Op
 from ..buffers import may_overlap, strides_of
 from ..dtype import element_bytes
+from ..index_dtype import computed_in_int64
 from ..simplify import simplify
 from .affine import is_affine
 from .place import AccessSite, Element
@@ -84,6 +85,11 @@ def _placed(
     return replace(access.site, element=Element(buffer, (index,)))
 
 
+def _wide(index: tir.PrimExpr) -> tir.PrimExpr:
+    """Return an index in int64, so that equal elements have equal indices."""
+    return computed_in_int64(index) if is_affine(index) else make.cast(index, "int64")
+
+
 class _Views:
     """The memory that buffers and pointers denote a part of."""
 
@@ -110,7 +116,7 @@ class _Views:
             return memory, None
         place = make.const(0, "int64") if buffer.elem_offset is None else make.cast(buffer.elem_offset, "int64")
         for index, stride in zip(indices, steps, strict=True):
-            place = make.add(place, make.mul(make.cast(index, "int64"), stride))
+            place = make.add(place, make.mul(_wide(index), stride))
         return memory, make.add(start, make.mul(place, make.const(element_bytes(buffer.dtype), "int64")))
 
     def _pointer(self, data: tir.Var) -> _Pointer:

@@ -29,8 +29,8 @@ def check_reductions(subject: Subject) -> None:
             subject.report.add(
                 "E0424", f"the T.init of block '{block.name_hint}' {another.reason}", another.node, another.help
             )
-        elif not _overwrites(subject, block, axes):
-            _check_steps(subject, block, axes)
+        elif not _overwrites(subject, renamed := subject.under_one_name(block), axes):
+            _check_steps(subject, renamed, axes)
 
 
 class _WrongStart(Struct, frozen=True):

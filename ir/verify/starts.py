@@ -35,7 +35,7 @@ def check_starts(subject: Subject) -> None:
     starts: dict[tir.Buffer, list[AccessSite]] = {}
     inits: dict[tuple[tir.BlockRealize | None, tir.Buffer], list[AccessSite]] = {}
     for site in filter(is_write, subject.flow.sites):
-        realize, buffer = site.place.block, site.node.buffer
+        realize, buffer = site.place.block, site.buffer
         if site.in_init:
             inits.setdefault((realize, buffer), []).append(site)
         if not is_update(subject, site):
@@ -44,7 +44,7 @@ def check_starts(subject: Subject) -> None:
             updates.append(site)
     told: set[tir.BlockRealize] = set()
     for site in updates:
-        realize, buffer = site.place.block, site.node.buffer
+        realize, buffer = site.place.block, site.buffer
         assert realize is not None
         if realize in told or buffer.data in opaque or not site.place.is_certain:
             continue
@@ -54,18 +54,21 @@ def check_starts(subject: Subject) -> None:
 
 
 def _opaque(subject: Subject) -> set[tir.Var]:
-    """Return the memory that is accessed through several buffers, or other than by loads and stores."""
+    """Return the memory whose accesses cannot all be compared, or that is accessed other than by loads and stores."""
     names: dict[tir.Var, set[tir.Buffer]] = {}
     for site in subject.flow.sites:
-        names.setdefault(site.node.buffer.data, set()).add(site.node.buffer)
+        names.setdefault(site.buffer.data, set()).add(site.buffer)
     found = {data for data, buffers in names.items() if len(buffers) > 1}
     inside = set[Node]()
     for call in subject.of_kinds(tir.Call):
         if call not in inside:  # otherwise it is counted at the surrounding call
             inside.update(walk(call))
     found.update(node for node in inside if isinstance(node, tir.Var) and node.dtype == "handle")
-    for match in subject.of_kinds(tir.MatchBufferRegion):
-        found |= {match.buffer.data, match.source.buffer.data}
+    unknown = {site.node.buffer.data for site in subject.flow.sites if site.element is None} | found
+    for match in reversed(subject.of_kinds(tir.MatchBufferRegion)):  # a matched buffer may be the source of another one inside
+        if match.buffer.data in unknown:
+            unknown.add(match.source.buffer.data)
+            found |= {match.buffer.data, match.source.buffer.data}
     return found
 
 
@@ -78,7 +81,7 @@ def _is_not_started(
     """Report an update of an element that nothing has written before; return whether there is one. Writers are `starts`, the
     stores that are not updates; if the caller may have written the element, only `inits`, those of the block, are checked.
     """
-    realize, buffer = site.place.block, site.node.buffer
+    realize, buffer = site.place.block, site.buffer
     assert realize is not None
     is_own = _is_allocated(subject, buffer)
     if not (inits or is_own) or any(_starts_plainly(realize, init, site) for init in inits):
@@ -95,7 +98,7 @@ def _is_not_started(
     else:
         message = f"block '{block.name_hint}' updates {element}, which nothing has written before: {shown}"
         subject.report.add(
-            "E0429", message, site.node, f"start '{buffer.name}' in a T.init, or in a block before this one"
+            "E0429", message, site.node, f"start '{site.node.buffer.name}' in a T.init, or in a block before this one"
         )
     return True
 
@@ -113,9 +116,9 @@ def _starts_plainly(realize: tir.BlockRealize, init: AccessSite, update: AccessS
     """
     block = realize.block
     reduced = {axis.var for axis in block.iter_vars if axis.iter_type is COMM_REDUCE}
-    if any(node in reduced for index in update.node.indices for node in walk(index)):
+    if any(node in reduced for index in update.indices for node in walk(index)):
         return False
-    pairs = zip(init.node.indices, update.node.indices, strict=True)
+    pairs = zip(init.indices, update.indices, strict=True)
     if not all(a is b for a, b in pairs):
         return False
     loops: dict[bool, set[tir.Var]] = {True: set(), False: variables([realize.predicate])}
@@ -137,14 +140,14 @@ def _missing(
     certain.
     """
     flow, facts = subject.flow, site.place.facts
-    indices = [flow.resolve(index) for index in site.node.indices]
+    indices = [flow.resolve(index) for index in site.indices]
     if len(writers) > _MOST_WRITERS or not _are_known([*indices, *facts.conditions]):
         return None
-    if any("x" in index.dtype for access in (site, *writers) for index in access.node.indices):
+    if any("x" in index.dtype for access in (site, *writers) for index in access.indices):
         return None
     by: list[Region] = []
     for writer in writers:
-        there = [flow.resolve(index) for index in writer.node.indices]
+        there = [flow.resolve(index) for index in writer.indices]
         if not writer.place.is_certain or not _are_known([*there, *writer.place.facts.conditions]):
             return None
         twin = Twin.of(writer, lambda step: False)
@@ -229,7 +232,7 @@ def _is_repeated(subject: Subject, site: AccessSite) -> bool:
         waiting.discard(step.var)
         if step.var in used or (block.init is not None and not waiting) or not _runs_in_turn(subject, step):
             continue
-        if _is_stored_elsewhere(step, site) or not repetition_matters(block):
+        if _is_stored_elsewhere(subject, step, site) or not repetition_matters(subject.under_one_name(block)):
             continue
         name = step.var.name
         message = (
@@ -246,10 +249,9 @@ def _runs_in_turn(subject: Subject, step: Iterate) -> bool:
     return is_serial and subject.flow.bounds(step.domain.extent).min > 1
 
 
-def _is_stored_elsewhere(step: Iterate, site: AccessSite) -> bool:
-    """Whether another statement in a loop stores to the buffer, so that it may start it again."""
-    block = site.place.block
-    assert block is not None
-    inside = {node for node in walk(block.block) if isinstance(node, tir.BufferStore)}
-    stores = (node for node in walk(step.loop) if isinstance(node, tir.BufferStore) and node not in inside)
-    return any(node.buffer.data is site.node.buffer.data for node in stores)
+def _is_stored_elsewhere(subject: Subject, step: Iterate, site: AccessSite) -> bool:
+    """Whether another block or statement in a loop stores to the same memory, so that it may start the element again."""
+    return any(
+        other.buffer.data is site.buffer.data and other.place.block is not site.place.block and step in other.place.steps()
+        for other in filter(is_write, subject.flow.sites)
+    )

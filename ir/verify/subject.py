@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 from .. import tir
 from ..analysis.evaluate import evaluate
 from ..base import Node, Op
+from ..equal import structural_equal
 from ..exchanges import BARRIERS, SHUFFLES
-from ..visit import walk
+from ..visit import substitute, walk
 from .flow import Flow
 from .kernels import Kernel, kernels
 from .place import AccessSite
@@ -84,6 +85,22 @@ class Subject:
         """The data pointers of parameters that the function does not write: their elements may have any values."""
         written = {site.buffer.data for site in self.flow.sites if is_write(site)}
         return frozenset([buffer.data for buffer in self.function.buffer_map.values()]) - written
+
+    def under_one_name(self, block: tir.Block) -> tir.Block:
+        """Return a block that reads the elements it stores through the same buffers by which it stores them."""
+        elements = self.flow.elements
+        if not elements:
+            return block
+        nodes = list(walk(block.body))
+        stores = [(node, elements[node]) for node in nodes if isinstance(node, tir.BufferStore) and node in elements]
+        loads = [(node, elements[node]) for node in nodes if isinstance(node, tir.BufferLoad) and node in elements]
+        renamed: dict[Node, Node] = {}
+        for store, stored in stores:
+            for load, loaded in loads:
+                is_same = stored.buffer is loaded.buffer and structural_equal(stored.indices, loaded.indices)
+                if is_same and load.dtype == store.value.dtype:
+                    renamed[load] = tir.BufferLoad(load.dtype, store.buffer, store.indices)
+        return substitute(block, renamed)
 
     def value(self, expr: tir.PrimExpr, values: Values) -> int:
         """Return the value of `expr` for `values` of loop variables and parameters; 0 for arbitrary ones."""

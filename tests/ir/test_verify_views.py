@@ -113,3 +113,43 @@ def test_strides_that_are_too_small_overlap() -> None:
     ]
     together = [((4, 3), (2, 1)), ((4,), (0,)), ((4, 3), (0, 1)), ((4, 3), (1, 1)), ((2, 3, 4), (1, 7, 2))]
     assert [may_overlap(buffer(*item)) for item in apart + together] == [False] * len(apart) + [True] * len(together)
+
+
+UPDATES = {
+    "a repeated update": ("t, i in T.grid(2, 4)", "{} * 3 + 1", ""),
+    "a repeated minimum": ("t, i in T.grid(2, 4)", "T.min({}, vi)", ""),
+    "steps that do not commute": ("i, k in T.grid(4, 3)", "{} * 2 + vk", ""),
+    "a sum": ("i, k in T.grid(4, 3)", "{} + vk", ""),
+    "a sum with a start": ("i, k in T.grid(4, 3)", "{} + vk", "A[vi + 2] = 0"),
+    "a sum that starts elsewhere": ("i, k in T.grid(4, 3)", "{} + vk", "A[vi + 3] = 0"),
+    "steps that overwrite": ("i, k in T.grid(4, 3)", "vk", "A[vi + 2] = 0"),
+}
+"""Loops, the new value of an element in terms of the old one, and the start."""
+
+
+def update(form: str, kind: str, is_allocated: bool) -> str:
+    """Return a block that updates elements of `A`, and reads the old value by a name."""
+    declared, matched, place, region = FORMS[form]
+    loops, value, start = UPDATES[kind]
+    given, own = ("B", 'A = T.alloc_buffer((20,), "int32")') if is_allocated else ("A", "")
+    lines = [
+        f'T.prim_func main({given}: T.Buffer((20,), "int32")):', f"    {own}", f"    {declared}", f"    for {loops}:",
+        '        with T.block("step"):', "            vi = T.axis.spatial(4, i)",
+        f"            {'vk = T.axis.reduce(3, k)' if 'vk' in value else ''}",
+        f"            T.reads({region.replace('{}', 'vi + 2')})", "            T.writes(A[vi + 2])", f"            {matched}",
+        f"            {'with T.init():' if start else ''}", f"                {start}",
+        f"            A[vi + 2] = {value.replace('{}', place.replace('{}', 'vi + 2'))}",
+    ]  # fmt: skip
+    return "\n".join(line for line in lines if line.strip()) + "\n"
+
+
+@pytest.mark.parametrize("is_allocated", [False, True], ids=["parameter", "allocation"])
+@pytest.mark.parametrize("kind", UPDATES)
+@pytest.mark.parametrize("form", FORMS)
+def test_updates_by_another_name(form: str, kind: str, is_allocated: bool) -> None:
+    """An update counts as one, whatever name its old value is read by."""
+    found, expected = (
+        sorted(problem.code for problem in verify(tvms.parse(update(name, kind, is_allocated))))
+        for name in (form, "the buffer itself")
+    )
+    assert found == expected
