@@ -16,7 +16,7 @@ from tvms.ir.visit import walk
 from tvms.testing.choices import Choices, drawn
 from tvms.testing.details import detailed, details_of
 from tvms.testing.floats import Program
-from tvms.testing.laws import locate
+from tvms.testing.laws import arguments, locate
 from tvms.testing.python_texts import PythonText, python_text
 
 FEW = settings(max_examples=30, derandomize=True, deadline=None, database=None, phases=[Phase.generate])
@@ -85,3 +85,10 @@ def test_constants_become_elements() -> None:
     assert 'main(K: T.Buffer((2,), "float32"), B:' in text
     assert "B[i] = K[0] * K[1]" in text
     assert tvms.parse(text)
+
+
+def test_every_optional_argument_of_a_form_can_be_varied() -> None:
+    """Law `arguments` finds a use of each form, or knows that it has none; nothing else ends the search."""
+    contexts = {f"{name}.{parameter}": arguments._context_of(name, parameter) for name, parameter in arguments._forms()}  # type: ignore[reportPrivateUsage]
+    without = [name for name, context in contexts.items() if context is None]
+    assert len(without) < len(contexts) / 5, without

@@ -250,6 +250,7 @@ _OF_FORMS = {
     "T.match_buffer.shape": "(4,)",
     "T.axis.remap.kinds": '"S"',
     "T.axis.remap.bindings": "[i]",
+    "T.Call.dtype": '"int32"',
 }
 """Arguments of forms that accept few values."""
 
