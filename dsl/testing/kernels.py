@@ -262,9 +262,7 @@ class Kernel(Memory):
         if not used:
             return stage
         buffer = self.choose.pick(used)
-        view = replace(buffer, name=self.choose.fresh("V"))
-        self.views.append(view)
-        return substitute(stage, {block: substitute(block, {buffer: view})})
+        return substitute(stage, {block: substitute(block, {buffer: self.other_name(buffer)})})
 
     def function(self, stages: Sequence[tir.Stmt], attrs: dict[str, object]) -> tir.PrimFunc:
         """Return the function that executes `stages`."""

@@ -263,6 +263,16 @@ class Memory:
         self.readable.append(view)
         return view
 
+    def other_name(self, buffer: tir.Buffer) -> tir.Buffer:
+        """Return another buffer of the same memory and layout."""
+        view = replace(buffer, name=self.choose.fresh("V"))
+        self.views.append(view)
+        return view
+
+    def perhaps_renamed(self, buffer: tir.Buffer) -> tir.Buffer:
+        """Return a buffer that the function declares, or sometimes another one of the same memory."""
+        return self.other_name(buffer) if self.wants("view", 10) else buffer
+
     @contextmanager
     def hidden(self, buffer: tir.Buffer) -> Generator[None]:
         """Exclude a buffer and its views from `readable` within the context."""

@@ -65,7 +65,8 @@ def _opaque(subject: Subject) -> set[tir.Var]:
             inside.update(walk(call))
     found.update(node for node in inside if isinstance(node, tir.Var) and node.dtype == "handle")
     unknown = {site.node.buffer.data for site in subject.flow.sites if site.element is None} | found
-    for match in reversed(subject.of_kinds(tir.MatchBufferRegion)):  # a matched buffer may be the source of another one inside
+    matches = subject.of_kinds(tir.MatchBufferRegion)
+    for match in reversed(matches):  # a matched buffer may be the source of another one inside
         if match.buffer.data in unknown:
             unknown.add(match.source.buffer.data)
             found |= {match.buffer.data, match.source.buffer.data}
@@ -252,6 +253,8 @@ def _runs_in_turn(subject: Subject, step: Iterate) -> bool:
 def _is_stored_elsewhere(subject: Subject, step: Iterate, site: AccessSite) -> bool:
     """Whether another block or statement in a loop stores to the same memory, so that it may start the element again."""
     return any(
-        other.buffer.data is site.buffer.data and other.place.block is not site.place.block and step in other.place.steps()
+        other.buffer.data is site.buffer.data
+        and other.place.block is not site.place.block
+        and step in other.place.steps()
         for other in filter(is_write, subject.flow.sites)
     )

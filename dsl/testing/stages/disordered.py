@@ -106,14 +106,15 @@ def _swept(step: _Step) -> _Body:
     size = kernel.const(_SIZE)
     matrix = kernel.result("R", step.dtype, (size, size), last=True)
     here, there = ([make.add(var, kernel.const(step.choose.number(0, 1))) for var in (step.first, step.last_var)] for _ in range(2))  # fmt: skip
-    one, other = (tir.BufferLoad(step.dtype, matrix, tuple(terms)) for terms in (here, there))
+    one = tir.BufferLoad(step.dtype, matrix, tuple(here))
+    other = tir.BufferLoad(step.dtype, kernel.perhaps_renamed(matrix), tuple(there))
     value = make.add(make.mul(other, step.const(3)), step.taken)
     return None, tir.BufferStore(matrix, make.add(one, value) if step.choose.number(0, 1) else value, tuple(here))
 
 
 def _shifted(step: _Step) -> _Body:
     kernel = step.kernel
-    other = step.load(step.target, make.add(step.place, kernel.const(step.choose.number(0, 2))))
+    other = step.load(kernel.perhaps_renamed(step.target), make.add(step.place, kernel.const(step.choose.number(0, 2))))
     value = make.add(make.mul(other, step.const(3)), step.taken)
     return None, step.store(step.target, value, make.add(step.place, kernel.const(1)))
 
