@@ -14,6 +14,7 @@ from zlib import crc32
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import engine
 
 settings.register_profile(
     "default", deadline=None, max_examples=50, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
@@ -22,6 +23,9 @@ settings.register_profile(
     "fuzz", settings.get_profile("default"), max_examples=5000, derandomize=False, print_blob=True
 )
 settings.load_profile("default")
+if "TVMS_FUZZ" not in os.environ:
+    engine.MAX_SHRINKING_SECONDS = 20  # type: ignore[reportAttributeAccessIssue]
+"""A property that fails in `make test` is shrunk for seconds; Hypothesis would do so for five minutes."""
 
 gc.set_threshold(20_000, 20, 20)
 """Garbage is collected rarely: a collection visits the tests themselves, of which there are thousands."""

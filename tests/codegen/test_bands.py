@@ -42,7 +42,7 @@ CASES = [
 ]
 
 
-@pytest.mark.deep(5)
+@pytest.mark.deep(10)
 @pytest.mark.parametrize("least", [8, 256])
 @pytest.mark.parametrize(("batch", "queries", "keys", "heads", "mask", "has_bias"), CASES)
 def test_attention_in_bands(

@@ -44,7 +44,7 @@ def loops(dtype: str, operators: tuple[str, ...], size: int = 21) -> str:
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.deep(4)
+@pytest.mark.deep(8)
 @pytest.mark.parametrize("dtype", INTS + FLOATS)
 def test_operators_are_exact(agree: Callable[..., Any], numbers: Callable[..., Any], dtype: str) -> None:
     operators = COMMON + (OF_INTS if dtype in INTS else OF_FLOATS)

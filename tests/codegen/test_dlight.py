@@ -50,7 +50,7 @@ def schedules(rule: str, name: str) -> list[tuple[str, Schedule]]:
     return [(target, sch) for target, sch in found if sch is not None]
 
 
-@pytest.mark.deep(8)
+@pytest.mark.deep(16)
 @pytest.mark.parametrize("name", list(PROGRAMS.functions))
 @pytest.mark.parametrize("rule", list(RULES))
 def test_a_recipe_is_well_formed_equivalent_and_replays(rule: str, name: str) -> None:
@@ -66,7 +66,7 @@ def test_a_recipe_is_well_formed_equivalent_and_replays(rule: str, name: str) ->
         assert first_difference(sch.mod, replayed.mod, map_free_vars=True) is None
 
 
-@pytest.mark.deep(4)
+@pytest.mark.deep(8)
 @pytest.mark.parametrize("name", list(PROGRAMS.functions))
 @pytest.mark.parametrize("rule", [rule for rule in RULES if rule != "CPU GEMV"])
 def test_a_recipe_for_a_gpu_compiles_and_computes_the_same(rule: str, name: str) -> None:
@@ -91,7 +91,7 @@ T.prim_func main(X: T.Buffer((ROWS, 128), "OPERAND"), W: T.Buffer((128, 128), "O
 """
 
 
-@pytest.mark.deep(3)
+@pytest.mark.deep(6)
 @pytest.mark.parametrize("rows", ["128", "m"])
 @pytest.mark.parametrize(("operand", "sums"), [("float16", "float16"), ("float16", "float32"), ("int8", "int32")])
 def test_products_on_tensor_cores_are_pipelines_that_compile(operand: str, sums: str, rows: str) -> None:

@@ -91,7 +91,7 @@ PROGRAMS = {
 }  # fmt: skip
 
 
-@pytest.mark.deep(4)
+@pytest.mark.deep(8)
 @pytest.mark.parametrize("target", ["llvm", "cuda -simulate=descending"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_depends_on_order_is_computed_in_its_order(name: str, target: str) -> None:

@@ -128,7 +128,7 @@ def test_a_module_without_kernels() -> None:
     assert found.text.endswith(".address_size 64\n\n\n")
 
 
-@pytest.mark.deep(5)
+@pytest.mark.deep(10)
 @pytest.mark.parametrize("sample", sorted(SAMPLES.glob("0*.tvms")), ids=lambda path: path.stem)
 @pytest.mark.parametrize("stage", STAGES, ids=lambda stage: f"{stage[0]}-{stage[1][:4]}")
 def test_samples(sample: Path, stage: tuple[str, str]) -> None:

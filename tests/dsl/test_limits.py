@@ -33,7 +33,7 @@ def test_ten_thousand_of_anything(body: str) -> None:
     assert format_text(printed).rstrip("\n") == printed
 
 
-@pytest.mark.deep(4)
+@pytest.mark.deep(8)
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -91,7 +91,7 @@ COMMANDS = (
 )  # fmt: skip
 
 
-@pytest.mark.deep(4)
+@pytest.mark.deep(8)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_handle_deep_programs(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     depth = 2_000

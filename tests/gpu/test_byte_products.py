@@ -41,7 +41,7 @@ def drawn(shape: tuple[int, int], dtype: str) -> np.ndarray:
     return np.random.default_rng(0).integers(*LIMITS[dtype], shape).astype(dtype)
 
 
-@pytest.mark.deep(4)
+@pytest.mark.deep(8)
 @pytest.mark.parametrize(("m", "n", "k"), [(64, 64, 128), (40, 72, 100), (130, 31, 64)])
 @pytest.mark.parametrize("left", LIMITS)
 @pytest.mark.parametrize("right", LIMITS)

@@ -72,7 +72,7 @@ def check(module: IRModule, arguments: Sequence[Any], name: str = "f", target: s
     return expected
 
 
-@pytest.mark.deep(4)
+@pytest.mark.deep(8)
 @pytest.mark.parametrize("form", [FIRST_GREATEST, LOWEST_LEAST, SUMS], ids=["first greatest", "lowest least", "sums"])
 @pytest.mark.parametrize("threads", [1, 7, 16, 32, 64, 96, 256])
 def test_threads_share_a_reduction_to_two_values(form: dict[str, str], threads: int) -> None:
@@ -128,7 +128,7 @@ I.ir_module M:
 """
 
 
-@pytest.mark.deep(4)
+@pytest.mark.deep(8)
 @pytest.mark.parametrize("operator", ["argmax", "argmin"])
 @pytest.mark.parametrize(
     ("shape", "axis", "dtype"),
@@ -188,7 +188,7 @@ def columns_of(form: dict[str, str], dtype: str, m: int, n: int) -> str:
     return text.replace("{dtype}", dtype).format(m=m, n=n)
 
 
-@pytest.mark.deep(4)
+@pytest.mark.deep(8)
 @pytest.mark.parametrize(("form", "dtype"), [(LOWEST_GREATEST, "int32"), (LOWEST_LEAST, "int32"), (SUMS, "float32")])
 @pytest.mark.parametrize(
     ("m", "n", "threads", "columns"),

@@ -137,7 +137,7 @@ I.ir_module M:
 """)
 
 
-@pytest.mark.deep(4)
+@pytest.mark.deep(8)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
 @pytest.mark.parametrize("operation", ["sum", "max", "min"])
 @pytest.mark.parametrize(("form", "m", "n"), [("whole", 480, 512), ("rows", 2, 98304), ("columns", 40, 49152)])

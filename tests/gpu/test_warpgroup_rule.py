@@ -45,7 +45,7 @@ def check(text: str, args: list[Any], expected: Any) -> None:
     assert np.array_equal(flat[-1].reshape(expected.shape), expected)
 
 
-@pytest.mark.deep(4)
+@pytest.mark.deep(8)
 @pytest.mark.parametrize("size", SIZES[:2], ids=str)
 @pytest.mark.parametrize("layouts", ["nn", "nt", "tn", "tt"])
 def test_products(size: tuple[int, int, int], layouts: str) -> None:

@@ -44,7 +44,7 @@ def assembled(program: IRModule) -> str:
 # --- Layouts ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.deep(4)
+@pytest.mark.deep(8)
 @pytest.mark.parametrize("n", [8, 24, 64, 136, 256])
 @pytest.mark.parametrize("layouts", LAYOUTS, ids="-".join)
 def test_factors_lie_where_the_canonical_layouts_say(n: int, layouts: tuple[str, str]) -> None:

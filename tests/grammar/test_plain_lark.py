@@ -96,7 +96,7 @@ def plain(value: Any) -> Any:
     return tuple(map(plain, value)) if isinstance(value, list | tuple) else (type(value).__name__, repr(value))
 
 
-@pytest.mark.deep(8)
+@pytest.mark.deep(16)
 @pytest.mark.parametrize("name", FILES)
 def test_plain_lark_builds_the_trees_of_the_driver(name: str) -> None:
     for number, text in enumerate(texts_of(FILES[name])):

@@ -151,7 +151,7 @@ SIZES: dict[str, tuple[str, str, dict[str, int], dict[str, int]]] = {
 """Parameters, a value, sizes that fit and sizes that do not, of which the graph tells neither."""
 
 
-@pytest.mark.deep(4)
+@pytest.mark.deep(8)
 @pytest.mark.parametrize("in_dataflow", [False, True])
 @pytest.mark.parametrize("name", SIZES)
 def test_sizes_that_must_be_equal_are_checked(name: str, in_dataflow: bool) -> None:

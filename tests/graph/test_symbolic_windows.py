@@ -40,7 +40,7 @@ R.function main(s: R.Tensor(("n",), "float32"), x: R.Tensor((1, 2, 8, 8), "float
 """)
 
 
-@pytest.mark.deep(4)
+@pytest.mark.deep(8)
 @pytest.mark.parametrize("call", CALLS)
 def test_symbolic_windows_compute_what_constant_ones_do(call: str) -> None:
     random = np.random.default_rng(20261126)
@@ -61,7 +61,7 @@ def test_symbolic_windows_compute_what_constant_ones_do(call: str) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.deep(4)
+@pytest.mark.deep(8)
 @pytest.mark.parametrize("name", ["max_pool1d", "avg_pool1d"])
 @pytest.mark.parametrize("rest", ["", ", padding=[1, 0]", ", dilation=[2]", ", count_include_pad=True"])
 @pytest.mark.parametrize("size", [5, 6, 7, 8])

@@ -195,7 +195,7 @@ OF_ONNXRUNTIME = ("Resize-10", "Upsample-7", "GridSample-16")
 """Versions that the reference evaluator lacks or gets wrong."""
 
 
-@pytest.mark.deep(4)
+@pytest.mark.deep(8)
 @pytest.mark.parametrize("name", MAKERS)
 def test_images(name: str) -> None:
     rng = generator()

@@ -41,7 +41,7 @@ SAID = {
 }
 
 
-@pytest.mark.deep(4)
+@pytest.mark.deep(8)
 @pytest.mark.parametrize("name", SAID)
 def test_absurd_models_need_little_memory(name: str) -> None:
     _, peak, said = onnx_absurd.measured(name)

@@ -72,7 +72,7 @@ class Direction:
         return self.act(0, o + po * c) * self.act(2, c), c
 
 
-@pytest.mark.deep(4)
+@pytest.mark.deep(8)
 @pytest.mark.parametrize("kind", GATES)
 @pytest.mark.parametrize("trial", range(6))
 def test_layers(kind: str, trial: int) -> None:

@@ -28,7 +28,7 @@ R.function main(x: R.Tensor({shape}, "{dtype}")):
 """)
 
 
-@pytest.mark.deep(4)
+@pytest.mark.deep(8)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("method", METHODS)
 def test_the_interpreter_and_compiled_code_agree(method: str, mode: str) -> None:

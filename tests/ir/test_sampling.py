@@ -22,7 +22,7 @@ def image(random: np.random.Generator) -> np.ndarray:
     return x
 
 
-@pytest.mark.deep(3)
+@pytest.mark.deep(6)
 @pytest.mark.parametrize("method", ["nearest", "bilinear", "bicubic"])
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 def test_positions(method: str, padding: str, random: np.random.Generator) -> None:

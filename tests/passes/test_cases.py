@@ -125,7 +125,7 @@ def test_case(before: str, names: str, after: str) -> None:
     assert_law(results(module), result)
 
 
-@pytest.mark.deep(8)
+@pytest.mark.deep(16)
 @pytest.mark.parametrize("name", COMPLETE)
 def test_every_pass_keeps_the_law_on_the_samples(name: str) -> None:
     for path in SAMPLES:

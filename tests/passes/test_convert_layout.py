@@ -83,7 +83,7 @@ def is_conversion(name: str) -> bool:
     return name in ("permute_dims", "layout_transform")
 
 
-@pytest.mark.deep(4)
+@pytest.mark.deep(8)
 @pytest.mark.parametrize(("expression", "layouts"), [*FOLLOWING.items()])
 def test_an_operator_keeps_the_layout(expression: str, layouts: list[str]) -> None:
     found = operators(converted(expression, layouts))

@@ -16,7 +16,7 @@ from tvms.tir.schedule.testing import verify_trace_roundtrip
 PROGRAMS = tvms.load(Path(__file__).parent.parent / "cases" / "dlight" / "programs.tvms")
 
 
-@pytest.mark.deep(4)
+@pytest.mark.deep(8)
 @pytest.mark.parametrize("name", list(PROGRAMS.functions))
 def test_traces_of_rules_make_the_same_module(name: str) -> None:
     rules = (dl.gpu.Matmul(), dl.gpu.GEMV(), dl.gpu.Reduction(), dl.gpu.GeneralReduction(), dl.gpu.Fallback())

@@ -20,6 +20,7 @@ def test_a_bug_can_be_planted(mutant: Mutant) -> None:
     compile(mutant.patched(source), mutant.file, "exec")
 
 
+@pytest.mark.deep(3)
 @pytest.mark.parametrize("name", QUICK)
 def test_a_bug_is_found(name: str) -> None:
     (mutant,) = [mutant for mutant in BUGS if mutant.name == name]

@@ -68,6 +68,7 @@ def test_every_feature_is_drawn() -> None:
     assert [name for name in FEATURES if name not in met] == []
 
 
+@pytest.mark.deep(3)
 @pytest.mark.parametrize("feature", FEATURES)
 def test_a_feature_is_drawn_where_it_is_asked_for_and_not_where_it_is_excluded(feature: str) -> None:
     @given(prim_funcs(features={feature}), prim_funcs(without={feature}))

@@ -188,12 +188,12 @@ def test_a_program_gives_its_own_parts(tmp_path: Path) -> None:
     """A runner, a cost model, a callback and a database of TVM's kind see all trials."""
     runner, seen, model = Counted(), Seen(), Favourite()
     database = ms.tune_tir(
-        MODULE, "llvm", tmp_path, 12, num_trials_per_iter=4, runner=runner, cost_model=model, measure_callbacks=[seen],
+        MODULE, "llvm", tmp_path, 6, num_trials_per_iter=2, runner=runner, cost_model=model, measure_callbacks=[seen],
         database="memory", seed=3,
     )  # fmt: skip
-    assert [len(candidates) for _, candidates, _, _ in seen.batches] == [4, 4, 4]
+    assert [len(candidates) for _, candidates, _, _ in seen.batches] == [2, 2, 2]
     results = [result for *_, results in seen.batches for result in results]
-    assert [len(database), len(model.learnt)] == [12, 12]  # type: ignore[arg-type]
+    assert [len(database), len(model.learnt)] == [6, 6]  # type: ignore[arg-type]
     assert [result.run_secs is None for result in results] == [learnt < 0 for learnt in model.learnt]
     assert "crash: broken" in [result.error_msg for result in results]
     assert all(not Path(path).exists() for path in runner.files)
