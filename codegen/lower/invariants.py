@@ -19,15 +19,24 @@ from msgspec.structs import replace
 from ...ir import tir
 from ...ir.base import Op
 from ...ir.intern import has_effects, may_fault
-from ...ir.visit import children, walk
+from ...ir.visit import children, distinct, walk
 from .rewriter import Rewriter
 
 _LIKELY = Op("tir.likely")
 
 
-def hoist_conditions(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` with loop-invariant conditions hoisted."""
-    return _hoisted(func, with_names=False)
+def hoist_conditions(func: tir.PrimFunc, of_threads: bool = True) -> tir.PrimFunc:
+    """Return `func` with loop-invariant conditions hoisted; unless `of_threads`, only those that do not depend on the threads of
+    "thread_extent" attributes.
+    """
+    if of_threads:
+        return _hoisted(func, with_names=False)
+    scopes = [
+        node.node for node in distinct(func.body) if isinstance(node, tir.AttrStmt) and node.attr_key == "thread_extent"
+    ]
+    return _hoisted(
+        func, with_names=False, fixed=frozenset(axis.var for axis in scopes if isinstance(axis, tir.IterVar))
+    )
 
 
 def hoist_expressions(func: tir.PrimFunc) -> tir.PrimFunc:
@@ -35,8 +44,8 @@ def hoist_expressions(func: tir.PrimFunc) -> tir.PrimFunc:
     return _hoisted(func, with_names=True)
 
 
-def _hoisted(func: tir.PrimFunc, with_names: bool) -> tir.PrimFunc:
-    return replace(func, body=_Renamer().rewrite(_Hoister(with_names).rewrite(func.body)))
+def _hoisted(func: tir.PrimFunc, with_names: bool, fixed: frozenset[tir.Var] = frozenset()) -> tir.PrimFunc:
+    return replace(func, body=_Renamer().rewrite(_Hoister(with_names, fixed).rewrite(func.body)))
 
 
 class _Needs(Struct, frozen=True):
@@ -60,11 +69,12 @@ class _Hoister(Rewriter):
     """Hoists out of one loop after the other, innermost first.
 
     A value may pass many loops, so the facts about each value and each statement are computed once. The loops around both
-    branches of a condition have the same variable, until `_Renamer` renames them.
+    branches of a condition have the same variable, until `_Renamer` renames them. Values of the variables `fixed` stay.
     """
 
-    def __init__(self, with_names: bool) -> None:
+    def __init__(self, with_names: bool, fixed: frozenset[tir.Var] = frozenset()) -> None:
         super().__init__({tir.For: self._for})
+        self._fixed = fixed
         self._with_names = with_names
         self._needs: dict[tir.PrimExpr, _Needs] = {}
         self._writes: dict[tir.Stmt, frozenset[tir.Var]] = {}
@@ -91,7 +101,7 @@ class _Hoister(Rewriter):
         needs = self._needs.get(value)
         if needs is None:
             needs = self._needs[value] = _needs_of(value)
-        if needs.is_unknown or loop.loop_var in needs.variables:
+        if needs.is_unknown or loop.loop_var in needs.variables or not self._fixed.isdisjoint(needs.variables):
             return False
         if needs.may_fault and not (isinstance(loop.extent, tir.IntImm) and loop.extent.value > 0):
             return False

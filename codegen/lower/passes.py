@@ -36,7 +36,7 @@ from .compact import compact_buffers
 from .divisions import simplify_divisions
 from .flatten import flatten_buffers
 from .hoist_expression import HoistedConditionals, HoistedLetBindings, hoist_conditions_and_names
-from .invariants import hoist_expressions
+from .invariants import hoist_conditions, hoist_expressions
 from .known_contents import Uses, use_known_contents
 from .narrow_data_type import narrow_data_types
 from .narrow_index import narrow_indices
@@ -49,6 +49,8 @@ from .partition_points import PartitionOptions, asks_for_parts, partition_at_poi
 from .rewriter import Rewriter
 from .undefined_stores import remove_undefined_stores
 from .unify_threads import unify_threads
+from .unroll import unroll_loops
+from .unroll_marks import UnrollOptions, unroll_by_options
 from .vectorize import Masks, vectorize_loops
 
 __all__ = ["HoistedConditionals", "HoistedLetBindings", "apply_default_schedule", "prim_func_pass"]
@@ -255,7 +257,30 @@ def vectorize(mod: IRModule, masks: Masks | Literal["by-target"] = "by-target") 
     return map_functions(mod, tir.PrimFunc, deep(_on_loops(step)))
 
 
-_WITH_OPTIONS = ("FlattenBuffer", "LoopPartition", "RemoveNoOp", "VectorizeLoop")
+@declare_pass("HoistIfThenElse")
+def hoist_if(mod: IRModule) -> IRModule:
+    """Move loop-invariant conditions out of loops; those that depend on threads of "thread_extent" attributes only if the option
+    `support_block_scope_hoisting` of "tir.HoistIfThenElse" of the context asks for it.
+    """
+    of_threads = bool(
+        PassContext.current().config.get("tir.HoistIfThenElse", {}).get("support_block_scope_hoisting", False)
+    )
+    step = deep(_on_loops(lambda func: hoist_conditions(func, of_threads)))
+    return map_functions(mod, tir.PrimFunc, step)
+
+
+@declare_pass("UnrollLoop")
+def unroll(mod: IRModule) -> IRModule:
+    """Unroll loops of kind "unrolled". The option "tir.UnrollLoop" of the context may ask for other loops as well."""
+    config = PassContext.current().config.get("tir.UnrollLoop")
+
+    def step(func: tir.PrimFunc) -> tir.PrimFunc:
+        return unroll_loops(func) if config is None else unroll_by_options(func, convert(config, UnrollOptions))
+
+    return map_functions(mod, tir.PrimFunc, deep(_on_loops(step)))
+
+
+_WITH_OPTIONS = ("FlattenBuffer", "HoistIfThenElse", "LoopPartition", "RemoveNoOp", "UnrollLoop", "VectorizeLoop")
 for _name, _step in LOOP_STEPS.items():
     if _name in _WITH_OPTIONS:
         continue

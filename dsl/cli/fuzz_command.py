@@ -299,12 +299,13 @@ _ALONE = (
     "ConvertSSA",
 )  # fmt: skip
 """Passes on loops that are not part of the lowering."""
-_BY_OPTIONS: dict[str, dict[str, bool]] = {
+_BY_OPTIONS: dict[str, dict[str, int]] = {
     "Simplify": dict.fromkeys((
         "convert_boolean_to_and_of_ors", "propagate_knowns_to_prove_conditional", "propagate_knowns_to_simplify_expressions",
     ), True),
     "RemoveNoOp": {"use_dataflow_analysis": True},
     "ReduceBranchingThroughOvercompute": {"use_dataflow_analysis": True},
+    "UnrollLoop": {"auto_max_step": 16, "auto_max_extent": 2, "unroll_local_access": True},
     "LoopPartition": {"partition_const_loop": True, "unroll_loop_with_partition_hint_no_interval": True},
 }  # fmt: skip
 """Passes on loops with what an option asks for, which count parameters as different memory."""

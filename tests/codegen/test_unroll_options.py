@@ -1,0 +1,74 @@
+"""`UnrollLoop` with TVM's options: which loops are unrolled or marked, and that results stay."""
+
+from __future__ import annotations
+
+from textwrap import indent
+
+import numpy as np
+import pytest
+import tvms
+from tvms.ir import tir
+from tvms.ir.base import IRModule
+from tvms.ir.interp import run
+from tvms.ir.passes.transform import PassContext
+from tvms.ir.programs import as_module
+from tvms.ir.visit import walk
+from tvms.tir import transform
+
+NEST = "for i in range(2):\n    for j in range(4):\n        A[i * 4 + j] = B[j] + i"
+SHIFTED = "for i in range(n, n + 2 - n + n):\n    A[i] = B[i] + 1"
+LOCAL = "L = T.decl_buffer((4,), 'int32', scope='local')\nfor i in range(4):\n    L[i] = B[i]\nfor i in range(4):\n    A[i] = B[i] * 2\nA[9] = L[2]"
+ONCE = "for i in range(1):\n    A[i] = 3\n    for j in range(n):\n        A[j + 1] = A[i]"
+JUMPS = "for i in range(4):\n    if i == n:\n        break\n    A[i] = 1"
+TWO = "for i in range(2):\n    A[i] = 1\nfor i in range(20):\n    B[i % 10] = i"
+SCOPED = f"with T.attr(T.int32(0), 'pragma_auto_unroll_max_step', 8):\n{indent(NEST, '    ')}\n{NEST}"
+
+
+def module(body: str) -> IRModule:
+    head = 'T.prim_func main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32"), n: T.int32):'
+    return as_module(tvms.parse(f"#tvms 1\n{head}\n{indent(body, '    ')}\n"))
+
+
+@pytest.mark.parametrize(
+    ("body", "options", "loops"),
+    [
+        (NEST, {}, ["serial 2", "serial 4"]),
+        (NEST, {"auto_max_step": 7}, ["serial 2"]),
+        (NEST, {"auto_max_step": 8}, []),
+        (NEST, {"auto_max_step": 8, "explicit_unroll": False}, ["unroll 2", "unroll 4"]),
+        (NEST, {"auto_max_step": 8, "auto_max_depth": 0}, ["serial 2"]),
+        (NEST, {"auto_max_extent": 4}, []),
+        (SHIFTED, {"auto_max_step": 8}, []),
+        (LOCAL, {"unroll_local_access": True}, ["serial 4"]),
+        (ONCE, {"auto_max_extent": 1, "explicit_unroll": False}, ["serial n"]),
+        (JUMPS, {"auto_max_step": 90}, ["serial 4"]),
+        (TWO, {"auto_max_step": 2}, ["serial 20"]),
+        (SCOPED, {}, ["serial 2", "serial 4"]),
+    ],
+)
+def test_which_loops_are_unrolled(body: str, options: dict[str, int], loops: list[str]) -> None:
+    before = module(body)
+    with PassContext(config={"tir.UnrollLoop": options}):
+        after = transform.UnrollLoop()(before)
+    found = [f"{node.kind.value} {node.extent}" for node in walk(after["main"]) if isinstance(node, tir.For)]
+    assert found == loops
+    assert "pragma_auto" not in str(after)
+    for n in (0, 3):
+        results = []
+        for mod in (before, after):
+            arrays = [np.zeros(16, "int32"), np.arange(16, dtype="int32")]
+            run(mod, "main", [*arrays, n])
+            results.append(np.concatenate(arrays))
+        assert np.array_equal(*results), after
+
+
+@pytest.mark.parametrize("is_asked", [False, True])
+def test_conditions_on_threads_of_attributes_move_by_an_option(is_asked: bool) -> None:
+    body = """tx = T.launch_thread("threadIdx.x", 8)
+for i in range(n):
+    if tx < 3:
+        A[tx] = i"""
+    with PassContext(config={"tir.HoistIfThenElse": {"support_block_scope_hoisting": is_asked}}):
+        after = transform.HoistIfThenElse()(module(body))
+    kinds = [type(node).__name__ for node in walk(after["main"]) if isinstance(node, tir.For | tir.IfThenElse)]
+    assert kinds == (["IfThenElse", "For"] if is_asked else ["For", "IfThenElse"])
