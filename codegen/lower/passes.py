@@ -188,14 +188,16 @@ def flatten(mod: IRModule, index_dtype: Literal["int64", "same"] = "same") -> IR
 
 
 @declare_pass("LoopPartition")
-def partition(mod: IRModule) -> IRModule:
+def partition(mod: IRModule, with_marks: bool = True) -> IRModule:
     """Split loops where guards inside them may become false. Where loops have the annotation "pragma_loop_partition_hint", or
-    conditions are in `T.likely`, only these are cut, at all places, by the option "tir.LoopPartition" of the context.
+    conditions are in `T.likely`, only these are cut, at all places, by the option "tir.LoopPartition" of the context, unless
+    `with_marks` is False, as in the compiler.
     """
     options = convert(PassContext.current().config.get("tir.LoopPartition", {}), PartitionOptions)
 
     def step(func: tir.PrimFunc) -> tir.PrimFunc:
-        return partition_at_points(func, options) if asks_for_parts(func) else partition_loops(func)
+        is_marked = with_marks and asks_for_parts(func)
+        return partition_at_points(func, options) if is_marked else partition_loops(func)
 
     return map_functions(mod, tir.PrimFunc, deep(_on_loops(step)))
 
@@ -258,14 +260,13 @@ def vectorize(mod: IRModule, masks: Masks | Literal["by-target"] = "by-target") 
 
 
 @declare_pass("HoistIfThenElse")
-def hoist_if(mod: IRModule) -> IRModule:
-    """Move loop-invariant conditions out of loops; those that depend on threads of "thread_extent" attributes only if the option
-    `support_block_scope_hoisting` of "tir.HoistIfThenElse" of the context asks for it.
+def hoist_if(mod: IRModule, of_threads: bool = False) -> IRModule:
+    """Move loop-invariant conditions out of loops; those that depend on threads of "thread_extent" attributes only with `of_threads`, as
+    in the compiler, or if the option `support_block_scope_hoisting` of "tir.HoistIfThenElse" of the context asks for it.
     """
-    of_threads = bool(
-        PassContext.current().config.get("tir.HoistIfThenElse", {}).get("support_block_scope_hoisting", False)
-    )
-    step = deep(_on_loops(lambda func: hoist_conditions(func, of_threads)))
+    config = PassContext.current().config.get("tir.HoistIfThenElse", {})
+    is_asked = of_threads or bool(config.get("support_block_scope_hoisting", False))
+    step = deep(_on_loops(lambda func: hoist_conditions(func, is_asked)))
     return map_functions(mod, tir.PrimFunc, step)
 
 
@@ -466,6 +467,8 @@ def __getattr__(name: str) -> Callable[..., Pass]:
 
 LOWERING_OPTIONS: dict[str, dict[str, Any]] = {
     "FlattenBuffer": {"index_dtype": "int64"},
+    "HoistIfThenElse": {"of_threads": True},
+    "LoopPartition": {"with_marks": False},
     "VectorizeLoop": {"masks": "all"},
 }
 """The options of passes in the lowering, where they are not those of TVM's passes."""
