@@ -7,10 +7,8 @@ Importing this module registers them; functions are compiled by the same steps. 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import update_wrapper
 from typing import Any, Literal
 
-from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from ...ir import tir
@@ -22,11 +20,7 @@ from ...ir.intern import has_effects
 from ...ir.passes.context import PassContext
 from ...ir.passes.pipelines import register_pipeline
 from ...ir.passes.transform import Pass, Sequential, declare_pass, get_pass, map_functions, passes, prim_func_pass
-from ...ir.simplify import simplify
-from ...ir.simplify.clauses import in_clauses
-from ...ir.simplify.statements import simplify_statements
 from ...ir.visit import rewrite, walk
-from ..current_target import Target as CurrentTarget
 from ..target import TargetLike, get_target
 from . import BLOCK_STEPS, LOOP_STEPS, ORDER, Step, guard_blocks
 from .assumed_values import reduce_branches
@@ -36,22 +30,14 @@ from .compact import compact_buffers
 from .divisions import simplify_divisions
 from .flatten import flatten_buffers
 from .hoist_expression import HoistedConditionals, HoistedLetBindings, hoist_conditions_and_names
-from .invariants import hoist_conditions, hoist_expressions
-from .known_contents import Uses, use_known_contents
+from .invariants import hoist_expressions
 from .narrow_data_type import narrow_data_types
 from .narrow_index import narrow_indices
-from .no_op import remove_no_ops, without_no_ops
-from .overcompute import overcompute
-from .overwritten import remove_overwritten
+from .option_passes import WITH_OPTIONS, on_loops, on_modules, unless
 from .own_variables import rename_repeated_definitions
-from .partition import partition_loops
-from .partition_points import PartitionOptions, asks_for_parts, partition_at_points
 from .rewriter import Rewriter
 from .undefined_stores import remove_undefined_stores
 from .unify_threads import unify_threads
-from .unroll import unroll_loops
-from .unroll_marks import UnrollOptions, unroll_by_options
-from .vectorize import Masks, vectorize_loops
 
 __all__ = ["HoistedConditionals", "HoistedLetBindings", "apply_default_schedule", "prim_func_pass"]
 
@@ -117,29 +103,6 @@ _SINGLE_RULES: dict[str, Callable[[tir.PrimFunc], tir.PrimFunc]] = {
 """The steps by pass name."""
 
 
-def _on_modules(step: Step) -> Callable[[IRModule], IRModule]:
-    def run(mod: IRModule) -> IRModule:
-        return map_functions(mod, tir.PrimFunc, deep(step))
-
-    return update_wrapper(run, step)
-
-
-def _unless(is_early: Callable[[tir.Block], bool], step: Step) -> Step:
-    """Return `step` restricted to functions without blocks for which `is_early` holds; other functions are
-    unchanged.
-    """
-
-    def run(func: tir.PrimFunc) -> tir.PrimFunc:
-        blocks = (node for node in walk(func.body) if isinstance(node, tir.Block))
-        return func if any(is_early(block) for block in blocks) else step(func)
-
-    return update_wrapper(run, step)
-
-
-def _on_loops(step: Step) -> Step:
-    return _unless(lambda _: True, step)
-
-
 _EARLY: dict[str, Callable[[tir.Block], bool]] = {
     "ConvertBlocksToOpaque": lambda block: block.init is not None,
     "LowerOpaqueBlock": lambda block: bool(block.iter_vars or block.init or block.match_buffers),
@@ -158,7 +121,7 @@ def compact(mod: IRModule, is_strict: bool = True) -> IRModule:
 for _name, _step in BLOCK_STEPS.items():
     if _name == "CompactBufferAllocation":
         continue
-    declare_pass(_name)(_on_modules(_unless(_EARLY[_name], _step) if _name in _EARLY else _step))
+    declare_pass(_name)(on_modules(unless(_EARLY[_name], _step) if _name in _EARLY else _step))
 
 
 @declare_pass("GuardIndices")
@@ -166,7 +129,7 @@ def guard(mod: IRModule, bounds: Bounds = "prove") -> IRModule:
     """Check indices at run time: all with `bounds="check"`, those that are not proven to be in bounds with
     "prove".
     """
-    step = _on_loops(
+    step = on_loops(
         lambda func: guard_indices(func, bounds, mod.functions)[0]
     )  # buffers of blocks have no pointers yet
     return map_functions(mod, tir.PrimFunc, deep(step))
@@ -177,7 +140,7 @@ def guard_declared(mod: IRModule, bounds: Bounds = "prove") -> IRModule:
     """Check the sizes of buffers of blocks, and matched buffers, at run time: all with `bounds="check"`,
     those that are not proven to be valid with "prove".
     """
-    is_early = _unless(lambda block: bool(block.iter_vars), lambda func: guard_blocks(func, bounds))
+    is_early = unless(lambda block: bool(block.iter_vars), lambda func: guard_blocks(func, bounds))
     return map_functions(mod, tir.PrimFunc, deep(is_early))
 
 
@@ -187,105 +150,10 @@ def flatten(mod: IRModule, index_dtype: Literal["int64", "same"] = "same") -> IR
     return map_functions(mod, tir.PrimFunc, deep(lambda func: flatten_buffers(func, index_dtype)))
 
 
-@declare_pass("LoopPartition")
-def partition(mod: IRModule, with_marks: bool = True) -> IRModule:
-    """Split loops where guards inside them may become false. Where loops have the annotation "pragma_loop_partition_hint", or
-    conditions are in `T.likely`, only these are cut, at all places, by the option "tir.LoopPartition" of the context, unless
-    `with_marks` is False, as in the compiler.
-    """
-    options = convert(PassContext.current().config.get("tir.LoopPartition", {}), PartitionOptions)
-
-    def step(func: tir.PrimFunc) -> tir.PrimFunc:
-        is_marked = with_marks and asks_for_parts(func)
-        return partition_at_points(func, options) if is_marked else partition_loops(func)
-
-    return map_functions(mod, tir.PrimFunc, deep(_on_loops(step)))
-
-
-class DataflowOptions(Struct, frozen=True):
-    """The options "tir.RemoveNoOp" and "tir.ReduceBranchingThroughOvercompute" of passes."""
-
-    use_dataflow_analysis: bool = False
-    max_simplification_steps: int = 0
-    """Not used: proofs have their own limits."""
-
-
-@declare_pass("RemoveNoOp")
-def remove_without_effect(mod: IRModule) -> IRModule:
-    """Remove statements without effect. If the option "tir.RemoveNoOp" of the context asks for it, those are removed as well that
-    store to elements that are stored to again, or store known contents of memory, with parameters that do not overlap.
-    """
-    options = convert(PassContext.current().config.get("tir.RemoveNoOp", {}), DataflowOptions)
-
-    def step(func: tir.PrimFunc) -> tir.PrimFunc:
-        if options.use_dataflow_analysis:
-            func = use_known_contents(remove_overwritten(func), Uses(stores=True))
-        return remove_no_ops(func)
-
-    return map_functions(mod, tir.PrimFunc, deep(_on_loops(step)))
-
-
-@declare_pass("ReduceBranchingThroughOvercompute")
-def reduce_by_overcompute(mod: IRModule) -> IRModule:
-    """Leave out conditions where the other statement has no effect if they do not hold; by an option of the context also because of
-    known contents of memory and of elements that are stored to again, with parameters that do not overlap.
-    """
-    config = PassContext.current().config.get("tir.ReduceBranchingThroughOvercompute", {})
-    use_contents = convert(config, DataflowOptions).use_dataflow_analysis
-    step = deep(_on_loops(lambda func: overcompute(func, without_no_ops, use_contents)))
-    return map_functions(mod, tir.PrimFunc, step)
-
-
-def _has_masks(target: str) -> bool:
-    return "+sve" in target
-
-
-@declare_pass("VectorizeLoop")
-def vectorize(mod: IRModule, masks: Masks | Literal["by-target"] = "by-target") -> IRModule:
-    """Replace vectorized loops by vector statements. With "by-target", as in TVM, conditions on lanes become masks if the target has
-    instructions for them or the option "tir.enable_buffer_level_predication" of the context is true; otherwise, such statements are
-    executed lane by lane. The compiler uses "all".
-    """
-    asked = PassContext.current().config.get("tir.enable_buffer_level_predication")
-
-    def step(func: tir.PrimFunc) -> tir.PrimFunc:
-        if masks != "by-target":
-            return vectorize_loops(func, masks)
-        is_masked = (
-            _has_masks(str(func.attrs.get("target") or CurrentTarget.current() or "")) if asked is None else asked
-        )
-        return vectorize_loops(func, "prefixes" if is_masked else "none", _has_masks if asked is None else None)
-
-    return map_functions(mod, tir.PrimFunc, deep(_on_loops(step)))
-
-
-@declare_pass("HoistIfThenElse")
-def hoist_if(mod: IRModule, of_threads: bool = False) -> IRModule:
-    """Move loop-invariant conditions out of loops; those that depend on threads of "thread_extent" attributes only with `of_threads`, as
-    in the compiler, or if the option `support_block_scope_hoisting` of "tir.HoistIfThenElse" of the context asks for it.
-    """
-    config = PassContext.current().config.get("tir.HoistIfThenElse", {})
-    is_asked = of_threads or bool(config.get("support_block_scope_hoisting", False))
-    step = deep(_on_loops(lambda func: hoist_conditions(func, is_asked)))
-    return map_functions(mod, tir.PrimFunc, step)
-
-
-@declare_pass("UnrollLoop")
-def unroll(mod: IRModule) -> IRModule:
-    """Unroll loops of kind "unrolled". The option "tir.UnrollLoop" of the context may ask for other loops as well."""
-    config = PassContext.current().config.get("tir.UnrollLoop")
-
-    def step(func: tir.PrimFunc) -> tir.PrimFunc:
-        return unroll_loops(func) if config is None else unroll_by_options(func, convert(config, UnrollOptions))
-
-    return map_functions(mod, tir.PrimFunc, deep(_on_loops(step)))
-
-
-_WITH_OPTIONS = ("FlattenBuffer", "HoistIfThenElse", "LoopPartition", "RemoveNoOp", "UnrollLoop", "VectorizeLoop")
 for _name, _step in LOOP_STEPS.items():
-    if _name in _WITH_OPTIONS:
+    if _name in WITH_OPTIONS:
         continue
-    declare_pass(_name)(_on_modules(_on_loops(_step)))
+    declare_pass(_name)(on_modules(on_loops(_step)))
 
 
 @declare_pass("HoistExpression")
@@ -300,7 +168,7 @@ def hoist(mod: IRModule) -> IRModule:
         func = hoist_conditions_and_names(func, conditionals, bindings)
         return hoist_expressions(func) if has_all else func
 
-    return map_functions(mod, tir.PrimFunc, deep(_on_loops(step)))
+    return map_functions(mod, tir.PrimFunc, deep(on_loops(step)))
 
 
 @declare_pass("CommonSubexprElimTIR")
@@ -308,7 +176,7 @@ def eliminate(mod: IRModule, enable_cse_tir: bool = True, identify_equiv_terms: 
     """Bind repeated computations to variables. Terms are repeated only if they are written alike, also with
     `identify_equiv_terms`.
     """
-    step = deep(_on_loops(eliminate_common_subexpressions))
+    step = deep(on_loops(eliminate_common_subexpressions))
     return map_functions(mod, tir.PrimFunc, step) if enable_cse_tir else mod
 
 
@@ -331,43 +199,9 @@ def decorate(mod: IRModule) -> IRModule:
     return map_functions(mod, tir.PrimFunc, lambda func: replace(func, body=wrapped(func.body)))
 
 
-class SimplifyOptions(Struct, frozen=True):
-    """The option "tir.Simplify" of passes. What TVM does only if the first three are true, is done in any case."""
-
-    transitively_prove_inequalities: bool = True
-    apply_constraints_to_boolean_branches: bool = True
-    enable_simplify_let_inline: bool = True
-    convert_boolean_to_and_of_ors: bool = False
-    propagate_knowns_to_prove_conditional: bool = False
-    propagate_knowns_to_simplify_expressions: bool = False
-
-
-@declare_pass("Simplify")
-def simplify_all(mod: IRModule) -> IRModule:
-    """Simplify expressions under the loops and conditions around them. The option "tir.Simplify" of the context may ask for
-    known contents of memory to be used in conditions and in all expressions, with parameters that do not overlap, and for conditions
-    to be written as conjunctions of disjunctions.
-    """
-    options = convert(PassContext.current().config.get("tir.Simplify", {}), SimplifyOptions)
-    in_conditions, in_loads = (
-        options.propagate_knowns_to_prove_conditional,
-        options.propagate_knowns_to_simplify_expressions,
-    )
-
-    def step(func: tir.PrimFunc) -> tir.PrimFunc:
-        if options.convert_boolean_to_and_of_ors:
-            func = in_clauses(func, lambda condition, given: simplify(condition, given=given))
-        func = simplify_statements(func)
-        if in_conditions or in_loads:
-            func = simplify_statements(use_known_contents(func, Uses(in_conditions, in_loads)))
-        return func
-
-    return map_functions(mod, tir.PrimFunc, deep(step))
-
-
-declare_pass("RenormalizeSplitPattern")(_on_modules(simplify_divisions))
+declare_pass("RenormalizeSplitPattern")(on_modules(simplify_divisions))
 for _name, _step in _SINGLE_RULES.items():
-    declare_pass(_name)(_on_modules(_step))
+    declare_pass(_name)(on_modules(_step))
 
 
 declare_pass("ConvertSSA")(rename_repeated_definitions)

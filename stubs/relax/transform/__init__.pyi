@@ -263,8 +263,10 @@ def HoistExpression() -> tvms.ir.passes.transform.Pass:
     """Move conditions and variables out of loops; the option "tir.HoistExpression" of the context limits their kinds."""
 def HoistFirstSteps() -> tvms.ir.passes.transform.Pass:
     """Return `func` with first steps hoisted out of as many loops as possible."""
-def HoistIfThenElse() -> tvms.ir.passes.transform.Pass:
-    """Return `func` with loop-invariant conditions hoisted."""
+def HoistIfThenElse(of_threads: builtins.bool = False) -> tvms.ir.passes.transform.Pass:
+    """Move loop-invariant conditions out of loops; those that depend on threads of "thread_extent" attributes only with `of_threads`, as
+    in the compiler, or if the option `support_block_scope_hoisting` of "tir.HoistIfThenElse" of the context asks for it.
+    """
 def InjectDoubleBuffer() -> tvms.ir.passes.transform.Pass:
     """Return `func`, whose buffers are flat, with two halves for each buffer in a `double_buffer_scope`."""
 def InjectSoftwarePipeline() -> tvms.ir.passes.transform.Pass:
@@ -332,9 +334,10 @@ def LiftTransformParams(shared_transform: builtins.bool | collections.abc.Sequen
     Raises TvmsError: E0906 if `num_input` is invalid, shared weights differ, or the weights are not the result of the
     transform that the module has, E0905 if one of the listed functions has no weights.
     """
-def LoopPartition() -> tvms.ir.passes.transform.Pass:
+def LoopPartition(with_marks: builtins.bool = True) -> tvms.ir.passes.transform.Pass:
     """Split loops where guards inside them may become false. Where loops have the annotation "pragma_loop_partition_hint", or
-    conditions are in `T.likely`, only these are cut, at all places, by the option "tir.LoopPartition" of the context.
+    conditions are in `T.likely`, only these are cut, at all places, by the option "tir.LoopPartition" of the context, unless
+    `with_marks` is False, as in the compiler.
     """
 def LowerAllocTensor() -> tvms.ir.passes.transform.Pass:
     """Replace each `R.builtin.alloc_tensor` by a storage of the same size, and a tensor that fills it."""
@@ -522,7 +525,7 @@ def UnifyThreadBinding() -> tvms.ir.passes.transform.Pass:
     has a loop within another one.
     """
 def UnrollLoop() -> tvms.ir.passes.transform.Pass:
-    """Return `func` with its loops of kind "unrolled" unrolled, if their extent is constant and small."""
+    """Unroll loops of kind "unrolled". The option "tir.UnrollLoop" of the context may ask for other loops as well."""
 def UpdateParamStructInfo(sinfo_func: collections.abc.Callable[[tvms.ir.relax.Var], tvms.ir.base.StructInfo | None]) -> tvms.ir.passes.transform.Pass:
     """Set the struct info of parameters to the result of `sinfo_func`, unless that is None.
 

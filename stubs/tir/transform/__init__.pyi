@@ -1,11 +1,9 @@
 """`tvms.tir.transform`. Generated from the declarations; do not edit."""
 
-from tvms.codegen.lower.passes import DataflowOptions as DataflowOptions
 from tvms.codegen.lower.passes import HoistedConditionals as HoistedConditionals
 from tvms.codegen.lower.passes import HoistedLetBindings as HoistedLetBindings
 from tvms.codegen.lower.passes import LOWERING_OPTIONS as LOWERING_OPTIONS
 from tvms.codegen.lower.passes import PrimFuncPass as PrimFuncPass
-from tvms.codegen.lower.passes import SimplifyOptions as SimplifyOptions
 from tvms.codegen.lower.passes import annotate_entry as annotate_entry
 from tvms.codegen.lower.passes import apply as apply
 from tvms.codegen.lower.passes import apply_default_schedule as apply_default_schedule
@@ -23,14 +21,9 @@ from tvms.codegen.lower.passes import keep_where as keep_where
 from tvms.codegen.lower.passes import lower_cross_threads as lower_cross_threads
 from tvms.codegen.lower.passes import lowering as lowering
 from tvms.codegen.lower.passes import narrow as narrow
-from tvms.codegen.lower.passes import partition as partition
 from tvms.codegen.lower.passes import prim_func_pass as prim_func_pass
-from tvms.codegen.lower.passes import reduce_by_overcompute as reduce_by_overcompute
 from tvms.codegen.lower.passes import remove_assumptions as remove_assumptions
-from tvms.codegen.lower.passes import remove_without_effect as remove_without_effect
 from tvms.codegen.lower.passes import rewrite_unsafe_selects as rewrite_unsafe_selects
-from tvms.codegen.lower.passes import simplify_all as simplify_all
 from tvms.codegen.lower.passes import skip_asserts as skip_asserts
-from tvms.codegen.lower.passes import vectorize as vectorize
 from tvms.tir.transform import function_pass as function_pass
 from tvms.tir.transform import transform as transform

@@ -1,0 +1,184 @@
+"""The passes on loops that read options of the context, as TVM's passes do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import Literal
+
+from msgspec import Struct, convert
+
+from ...ir import tir
+from ...ir.base import IRModule
+from ...ir.deep import deep
+from ...ir.passes.context import PassContext
+from ...ir.passes.transform import declare_pass, map_functions
+from ...ir.simplify import simplify
+from ...ir.simplify.clauses import in_clauses
+from ...ir.simplify.statements import simplify_statements
+from ...ir.visit import walk
+from ..current_target import Target
+from . import Step
+from .invariants import hoist_conditions
+from .known_contents import Uses, use_known_contents
+from .no_op import remove_no_ops, without_no_ops
+from .overcompute import overcompute
+from .overwritten import remove_overwritten
+from .partition import partition_loops
+from .partition_points import PartitionOptions, asks_for_parts, partition_at_points
+from .unroll import unroll_loops
+from .unroll_marks import UnrollOptions, unroll_by_options
+from .vectorize import Masks, vectorize_loops
+
+
+def on_modules(step: Step) -> Callable[[IRModule], IRModule]:
+    def run(mod: IRModule) -> IRModule:
+        return map_functions(mod, tir.PrimFunc, deep(step))
+
+    return update_wrapper(run, step)
+
+
+def unless(is_early: Callable[[tir.Block], bool], step: Step) -> Step:
+    """Return `step` restricted to functions without blocks for which `is_early` holds; other functions are
+    unchanged.
+    """
+
+    def run(func: tir.PrimFunc) -> tir.PrimFunc:
+        blocks = (node for node in walk(func.body) if isinstance(node, tir.Block))
+        return func if any(is_early(block) for block in blocks) else step(func)
+
+    return update_wrapper(run, step)
+
+
+def on_loops(step: Step) -> Step:
+    return unless(lambda _: True, step)
+
+
+class SimplifyOptions(Struct, frozen=True):
+    """The option "tir.Simplify" of passes. What TVM does only if the first three are true, is done in any case."""
+
+    transitively_prove_inequalities: bool = True
+    apply_constraints_to_boolean_branches: bool = True
+    enable_simplify_let_inline: bool = True
+    convert_boolean_to_and_of_ors: bool = False
+    propagate_knowns_to_prove_conditional: bool = False
+    propagate_knowns_to_simplify_expressions: bool = False
+
+
+@declare_pass("Simplify")
+def simplify_all(mod: IRModule) -> IRModule:
+    """Simplify expressions under the loops and conditions around them. The option "tir.Simplify" of the context may ask for
+    known contents of memory to be used in conditions and in all expressions, with parameters that do not overlap, and for conditions
+    to be written as conjunctions of disjunctions.
+    """
+    options = convert(PassContext.current().config.get("tir.Simplify", {}), SimplifyOptions)
+    in_conditions, in_loads = (
+        options.propagate_knowns_to_prove_conditional,
+        options.propagate_knowns_to_simplify_expressions,
+    )
+
+    def step(func: tir.PrimFunc) -> tir.PrimFunc:
+        if options.convert_boolean_to_and_of_ors:
+            func = in_clauses(func, lambda condition, given: simplify(condition, given=given))
+        func = simplify_statements(func)
+        if in_conditions or in_loads:
+            func = simplify_statements(use_known_contents(func, Uses(in_conditions, in_loads)))
+        return func
+
+    return map_functions(mod, tir.PrimFunc, deep(step))
+
+
+@declare_pass("LoopPartition")
+def partition(mod: IRModule, with_marks: bool = True) -> IRModule:
+    """Split loops where guards inside them may become false. Where loops have the annotation "pragma_loop_partition_hint", or
+    conditions are in `T.likely`, only these are cut, at all places, by the option "tir.LoopPartition" of the context, unless
+    `with_marks` is False, as in the compiler.
+    """
+    options = convert(PassContext.current().config.get("tir.LoopPartition", {}), PartitionOptions)
+
+    def step(func: tir.PrimFunc) -> tir.PrimFunc:
+        is_marked = with_marks and asks_for_parts(func)
+        return partition_at_points(func, options) if is_marked else partition_loops(func)
+
+    return map_functions(mod, tir.PrimFunc, deep(on_loops(step)))
+
+
+class DataflowOptions(Struct, frozen=True):
+    """The options "tir.RemoveNoOp" and "tir.ReduceBranchingThroughOvercompute" of passes."""
+
+    use_dataflow_analysis: bool = False
+    max_simplification_steps: int = 0
+    """Not used: proofs have their own limits."""
+
+
+@declare_pass("RemoveNoOp")
+def remove_without_effect(mod: IRModule) -> IRModule:
+    """Remove statements without effect. If the option "tir.RemoveNoOp" of the context asks for it, those are removed as well that
+    store to elements that are stored to again, or store known contents of memory, with parameters that do not overlap.
+    """
+    options = convert(PassContext.current().config.get("tir.RemoveNoOp", {}), DataflowOptions)
+
+    def step(func: tir.PrimFunc) -> tir.PrimFunc:
+        if options.use_dataflow_analysis:
+            func = use_known_contents(remove_overwritten(func), Uses(stores=True))
+        return remove_no_ops(func)
+
+    return map_functions(mod, tir.PrimFunc, deep(on_loops(step)))
+
+
+@declare_pass("ReduceBranchingThroughOvercompute")
+def reduce_by_overcompute(mod: IRModule) -> IRModule:
+    """Leave out conditions where the other statement has no effect if they do not hold; by an option of the context also because of
+    known contents of memory and of elements that are stored to again, with parameters that do not overlap.
+    """
+    config = PassContext.current().config.get("tir.ReduceBranchingThroughOvercompute", {})
+    use_contents = convert(config, DataflowOptions).use_dataflow_analysis
+    step = deep(on_loops(lambda func: overcompute(func, without_no_ops, use_contents)))
+    return map_functions(mod, tir.PrimFunc, step)
+
+
+def _has_masks(target: str) -> bool:
+    return "+sve" in target
+
+
+@declare_pass("VectorizeLoop")
+def vectorize(mod: IRModule, masks: Masks | Literal["by-target"] = "by-target") -> IRModule:
+    """Replace vectorized loops by vector statements. With "by-target", as in TVM, conditions on lanes become masks if the target has
+    instructions for them or the option "tir.enable_buffer_level_predication" of the context is true; otherwise, such statements are
+    executed lane by lane. The compiler uses "all".
+    """
+    asked = PassContext.current().config.get("tir.enable_buffer_level_predication")
+
+    def step(func: tir.PrimFunc) -> tir.PrimFunc:
+        if masks != "by-target":
+            return vectorize_loops(func, masks)
+        is_masked = _has_masks(str(func.attrs.get("target") or Target.current() or "")) if asked is None else asked
+        return vectorize_loops(func, "prefixes" if is_masked else "none", _has_masks if asked is None else None)
+
+    return map_functions(mod, tir.PrimFunc, deep(on_loops(step)))
+
+
+@declare_pass("HoistIfThenElse")
+def hoist_if(mod: IRModule, of_threads: bool = False) -> IRModule:
+    """Move loop-invariant conditions out of loops; those that depend on threads of "thread_extent" attributes only with `of_threads`, as
+    in the compiler, or if the option `support_block_scope_hoisting` of "tir.HoistIfThenElse" of the context asks for it.
+    """
+    config = PassContext.current().config.get("tir.HoistIfThenElse", {})
+    is_asked = of_threads or bool(config.get("support_block_scope_hoisting", False))
+    step = deep(on_loops(lambda func: hoist_conditions(func, is_asked)))
+    return map_functions(mod, tir.PrimFunc, step)
+
+
+@declare_pass("UnrollLoop")
+def unroll(mod: IRModule) -> IRModule:
+    """Unroll loops of kind "unrolled". The option "tir.UnrollLoop" of the context may ask for other loops as well."""
+    config = PassContext.current().config.get("tir.UnrollLoop")
+
+    def step(func: tir.PrimFunc) -> tir.PrimFunc:
+        return unroll_loops(func) if config is None else unroll_by_options(func, convert(config, UnrollOptions))
+
+    return map_functions(mod, tir.PrimFunc, deep(on_loops(step)))
+
+
+WITH_OPTIONS = ("FlattenBuffer", "HoistIfThenElse", "LoopPartition", "RemoveNoOp", "UnrollLoop", "VectorizeLoop")
+"""The passes of the lowering that are declared here."""
