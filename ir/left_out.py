@@ -250,7 +250,6 @@ LEFT_OUT = {
     "tir.transform.LowerCustomDatatypes": "tvms computes with the dtypes of the language only",
     "tir.transform.LowerDeviceKernelLaunch": _COMPILED,
     "tir.transform.LowerDeviceStorageAccessInfo": _COMPILED,
-    "tir.transform.LowerIntrin": _COMPILED,
     "tir.transform.LowerTVMBuiltin": _COMPILED,
     "tir.transform.LowerThreadAllreduce": _COMPILED,
     "tir.transform.LowerVtcmAlloc": _HARDWARE,

@@ -29,6 +29,7 @@ from .common import eliminate_common_subexpressions
 from .compact import compact_buffers
 from .divisions import simplify_divisions
 from .flatten import flatten_buffers
+from .floor_divisions import lower_floor_divisions
 from .hoist_expression import HoistedConditionals, HoistedLetBindings, hoist_conditions_and_names
 from .invariants import hoist_expressions
 from .narrow_data_type import narrow_data_types
@@ -99,6 +100,7 @@ _SINGLE_RULES: dict[str, Callable[[tir.PrimFunc], tir.PrimFunc]] = {
     "UnifyThreadBinding": unify_threads,
     "UseAssumeToReduceBranches": reduce_branches,
     "ForceNarrowIndexToInt32": narrow_indices,
+    "LowerIntrin": lower_floor_divisions,
 }
 """The steps by pass name."""
 
