@@ -18,6 +18,7 @@ from typing import TypeGuard
 from msgspec.structs import replace
 
 from ...ir import make, tir
+from ...ir.idioms import NOTHING
 from ...ir.intern import has_effects
 from ...ir.jumps import has_jump
 from ...ir.visit import children, walk
@@ -27,14 +28,17 @@ SCOPE, WRITE = "double_buffer_scope", "double_buffer_write"
 _ACCESSES = (tir.BufferLoad, tir.BufferStore)
 
 
-def inject_double_buffers(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func`, whose buffers are flat, with two halves for each buffer in a `double_buffer_scope`."""
-    return replace(func, body=_Injector().rewrite(func.body))
+def inject_double_buffers(func: tir.PrimFunc, with_all: bool = False) -> tir.PrimFunc:
+    """Return `func`, whose buffers are flat, with two halves for each buffer in a `double_buffer_scope`; `with_all` also if the scope
+    contains all statements of a loop, so that none runs ahead.
+    """
+    return replace(func, body=_Injector(with_all).rewrite(func.body))
 
 
 class _Injector(Rewriter):
-    def __init__(self) -> None:
+    def __init__(self, with_all: bool) -> None:
         super().__init__({tir.For: self._for, tir.AttrStmt: self._mark})
+        self._with_all = with_all
 
     def _mark(self, stmt: tir.AttrStmt) -> tir.Stmt:
         """Drop an annotation that was not applied to a loop."""
@@ -44,9 +48,12 @@ class _Injector(Rewriter):
         memory = stmt.body
         is_counted = _is_counted(stmt) and not has_jump(memory)
         if isinstance(memory, tir.Allocate) and len(memory.extents) == 1 and is_counted:
-            parts = memory.body.seq if isinstance(memory.body, tir.SeqStmt) else (memory.body,)
+            declared = _declared(memory)
+            inner = memory.body if declared is None else declared.body
+            parts = inner.seq if isinstance(inner, tir.SeqStmt) else (inner,)
             fill, use = parts[0], sequence(parts[1:])
-            if _fills(fill, memory.buffer_var) and _may_overtake(fill.body, use, memory.buffer_var):
+            is_alone = use is NOTHING and not self._with_all
+            if not is_alone and _fills(fill, memory.buffer_var) and _may_overtake(fill.body, use, memory.buffer_var):
                 return self._doubled(stmt, memory, self.rewrite(fill.body), self.rewrite(use))
         return self.rebuild(stmt)
 
@@ -64,6 +71,9 @@ class _Injector(Rewriter):
         last = make.sub(make.add(loop.min, loop.extent), one)
         again = replace(loop, extent=make.sub(loop.extent, one), body=sequence([ahead, at(use, var)]))
         body = sequence([at(fill, loop.min), again, at(use, last)])
+        declared = _declared(memory)
+        if declared is not None:
+            body = tir.DeclBuffer(buffers.get(declared.buffer, declared.buffer), body)
         return replace(memory, extents=(make.mul(size, make.const(2, size.dtype)),), body=body)
 
 
@@ -88,6 +98,12 @@ class _Shifted(Rewriter):
         return replace(moved, buffer=self._whole[buffer], indices=(make.add(half, index),))
 
 
+def _declared(memory: tir.Allocate) -> tir.DeclBuffer | None:
+    """Return the declaration of a buffer that is the body of its allocation."""
+    body = memory.body
+    return body if isinstance(body, tir.DeclBuffer) and body.buffer.data is memory.buffer_var else None
+
+
 def _is_counted(loop: tir.For) -> bool:
     """Return whether the loop is sequential and has a constant, positive extent."""
     is_known = isinstance(loop.min, tir.IntImm) and isinstance(loop.extent, tir.IntImm) and loop.extent.value > 0
@@ -99,8 +115,8 @@ def _fills(stmt: tir.Stmt, memory: tir.Var) -> TypeGuard[tir.AttrStmt]:
 
 
 def _may_overtake(fill: tir.Stmt, use: tir.Stmt, memory: tir.Var) -> bool:
-    """Return whether `fill` may execute before an earlier `use`: except for the memory, neither writes what the
-    other accesses.
+    """Return whether `fill` may execute before an earlier `use`: except for the memory, neither writes what the other accesses, or
+    `fill` contains all statements, which stay in order.
     """
     accesses = [[node for node in walk(part) if isinstance(node, _ACCESSES)] for part in (fill, use)]
     for part, found in zip((fill, use), accesses, strict=True):
@@ -111,6 +127,8 @@ def _may_overtake(fill: tir.Stmt, use: tir.Stmt, memory: tir.Var) -> bool:
         is_flat = all(len(access.indices) == 1 for access in found if access.buffer.data is memory)
         if has_effects_elsewhere or is_pointer or not is_flat:
             return False
+    if use is NOTHING:
+        return True
     read = {access.buffer.data for access in accesses[0]}
     written = [{access.buffer.data for access in found if isinstance(access, tir.BufferStore)} for found in accesses]
     return written[0] == {memory} and not read & written[1] and memory not in written[1]

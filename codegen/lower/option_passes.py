@@ -19,6 +19,7 @@ from ...ir.simplify.statements import simplify_statements
 from ...ir.visit import walk
 from ..current_target import Target
 from . import Step
+from .double_buffer import inject_double_buffers
 from .invariants import hoist_conditions
 from .known_contents import Uses, use_known_contents
 from .no_op import remove_no_ops, without_no_ops
@@ -169,6 +170,14 @@ def hoist_if(mod: IRModule, of_threads: bool = False) -> IRModule:
     return map_functions(mod, tir.PrimFunc, step)
 
 
+@declare_pass("InjectDoubleBuffer")
+def double_buffers(mod: IRModule, with_all: bool = True) -> IRModule:
+    """Double the memory of a `double_buffer_scope` in a loop, also if the scope contains all statements of the loop, unless `with_all` is
+    False, as in the compiler.
+    """
+    return map_functions(mod, tir.PrimFunc, deep(on_loops(lambda func: inject_double_buffers(func, with_all))))
+
+
 @declare_pass("UnrollLoop")
 def unroll(mod: IRModule) -> IRModule:
     """Unroll loops of kind "unrolled". The option "tir.UnrollLoop" of the context may ask for other loops as well."""
@@ -180,5 +189,13 @@ def unroll(mod: IRModule) -> IRModule:
     return map_functions(mod, tir.PrimFunc, deep(on_loops(step)))
 
 
-WITH_OPTIONS = ("FlattenBuffer", "HoistIfThenElse", "LoopPartition", "RemoveNoOp", "UnrollLoop", "VectorizeLoop")
+WITH_OPTIONS = (
+    "FlattenBuffer",
+    "HoistIfThenElse",
+    "InjectDoubleBuffer",
+    "LoopPartition",
+    "RemoveNoOp",
+    "UnrollLoop",
+    "VectorizeLoop",
+)
 """The passes of the lowering that are declared here."""

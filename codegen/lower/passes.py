@@ -304,6 +304,7 @@ def __getattr__(name: str) -> Callable[..., Pass]:
 LOWERING_OPTIONS: dict[str, dict[str, Any]] = {
     "FlattenBuffer": {"index_dtype": "int64"},
     "HoistIfThenElse": {"of_threads": True},
+    "InjectDoubleBuffer": {"with_all": False},
     "LoopPartition": {"with_marks": False},
     "VectorizeLoop": {"masks": "all"},
 }

@@ -72,3 +72,27 @@ for i in range(n):
         after = transform.HoistIfThenElse()(module(body))
     kinds = [type(node).__name__ for node in walk(after["main"]) if isinstance(node, tir.For | tir.IfThenElse)]
     assert kinds == (["IfThenElse", "For"] if is_asked else ["For", "IfThenElse"])
+
+
+@pytest.mark.parametrize("with_all", [False, True])
+@pytest.mark.parametrize("is_declared", [False, True])
+def test_memory_is_doubled_for_all_statements_of_a_loop_by_name_only(is_declared: bool, with_all: bool) -> None:
+    memory = (
+        "X = T.decl_buffer((2,), 'int32')"
+        if is_declared
+        else "M = T.allocate([2], 'int32', 'global')\n    X = T.Buffer((2,), 'int32', data=M)"
+    )
+    before = module(f"""for i in range(4):
+    {memory}
+    with T.attr(X.data, 'double_buffer_scope', 1):
+        for j in range(2):
+            X[j] = B[i * 2 + j]
+        A[i] = X[0] - X[1]""")
+    after = transform.InjectDoubleBuffer(with_all=with_all)(before)
+    assert ("double_buffer_write" in str(after)) == with_all
+    results = []
+    for mod in (before, after):
+        arrays = [np.zeros(16, "int32"), np.arange(16, dtype="int32") ** 2]
+        run(mod, "main", [*arrays, 1])
+        results.append(arrays[0])
+    assert np.array_equal(*results), after
