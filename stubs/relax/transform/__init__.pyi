@@ -267,8 +267,10 @@ def HoistIfThenElse(of_threads: builtins.bool = False) -> tvms.ir.passes.transfo
     """Move loop-invariant conditions out of loops; those that depend on threads of "thread_extent" attributes only with `of_threads`, as
     in the compiler, or if the option `support_block_scope_hoisting` of "tir.HoistIfThenElse" of the context asks for it.
     """
-def InjectDoubleBuffer() -> tvms.ir.passes.transform.Pass:
-    """Return `func`, whose buffers are flat, with two halves for each buffer in a `double_buffer_scope`."""
+def InjectDoubleBuffer(with_all: builtins.bool = True) -> tvms.ir.passes.transform.Pass:
+    """Double the memory of a `double_buffer_scope` in a loop, also if the scope contains all statements of the loop, unless `with_all` is
+    False, as in the compiler.
+    """
 def InjectSoftwarePipeline() -> tvms.ir.passes.transform.Pass:
     """Return `func`, whose blocks are opaque, with annotated loops replaced by software pipelines.
 
@@ -345,6 +347,8 @@ def LowerCrossThreadReduction() -> tvms.ir.passes.transform.Pass:
     """Let each thread reduce its part, and then all threads together, where a loop over threads is one of a reduction."""
 def LowerInitBlock() -> tvms.ir.passes.transform.Pass:
     """Return `func` with the inits of its blocks as conditional statements in their bodies."""
+def LowerIntrin() -> tvms.ir.passes.transform.Pass:
+    """Return `func` without `//` and `%` of scalar integers, unless their operands have effects (TVM: `LowerIntrin`)."""
 def LowerMatchBuffer() -> tvms.ir.passes.transform.Pass:
     """Return `func`, whose blocks are opaque, without matched buffers."""
 def LowerOpaqueBlock() -> tvms.ir.passes.transform.Pass:
