@@ -51,7 +51,7 @@ class _Remover(Rewriter):
         })  # fmt: skip
         self._names = Substitution()
         self._domains = dict[tir.Var, tir.Range]()
-        self._given: tuple[tir.PrimExpr, ...] = ()
+        self._given: tuple[tuple[tir.PrimExpr, bool], ...] = ()
         self._used = set[tir.Var]()
 
     def _use(self, var: tir.Var) -> tir.Var:
@@ -95,7 +95,7 @@ class _Remover(Rewriter):
         condition, other = stmt.condition, NOTHING if stmt.else_case is None else stmt.else_case
         if isinstance(condition, tir.IntImm):
             return self.rewrite(stmt.then_case if condition.value else other)
-        then, other = self._where(condition, stmt.then_case), self._where(make.logical_not(condition), other)
+        then, other = self._where(condition, True, stmt.then_case), self._where(condition, False, other)
         if _is_nothing(then) and _is_nothing(other):
             return self._effects([condition], stmt.span)
         if _is_nothing(then):
@@ -103,11 +103,10 @@ class _Remover(Rewriter):
         else_case = None if _is_nothing(other) else other
         return self._kept(replace(stmt, condition=condition, then_case=then, else_case=else_case))
 
-    def _where(self, condition: tir.PrimExpr, stmt: tir.Stmt) -> tir.Stmt:
-        """Return `stmt` without statements that have no effect where `condition` holds, unless that changes meanwhile."""
+    def _where(self, condition: tir.PrimExpr, holds: bool, stmt: tir.Stmt) -> tir.Stmt:
+        """Return `stmt` without statements that have no effect where `condition` holds, or does not."""
         before = self._given
-        if not any(isinstance(node, tir.BufferLoad | tir.Call) for node in distinct(condition)):
-            self._given = (*before, self._names(condition))
+        self._given = (*before, (condition, holds))
         found = self.rewrite(stmt)
         self._given = before
         return found  # type: ignore[no-any-return]
@@ -129,13 +128,16 @@ class _Remover(Rewriter):
         return self._kept(stmt)
 
     def _are_equal(self, a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
-        """Return whether two indices are equal under the conditions around them."""
-        return (
-            bool(self._given)
-            and a.dtype == b.dtype
-            and is_index(a.dtype)
-            and prove(make.equal(a, b), self._domains, self._given).is_proven
-        )
+        """Return whether two indices are equal under the conditions around them, as far as these do not read memory."""
+        if not self._given or a.dtype != b.dtype or not is_index(a.dtype):
+            return False
+        lasting = [
+            (self._names(condition), holds)
+            for condition, holds in self._given
+            if not any(isinstance(node, tir.BufferLoad | tir.Call) for node in distinct(condition))
+        ]
+        given = [condition if holds else make.logical_not(condition) for condition, holds in lasting]
+        return prove(make.equal(a, b), self._domains, given).is_proven
 
 
 def _matters(value: tir.PrimExpr) -> bool:
