@@ -271,7 +271,7 @@ class Memory:
 
     def perhaps_renamed(self, buffer: tir.Buffer) -> tir.Buffer:
         """Return a buffer that the function declares, or sometimes another one of the same memory."""
-        return self.other_name(buffer) if self.wants("view", 10) else buffer
+        return self.other_name(buffer) if self.wants("view", 3) else buffer
 
     @contextmanager
     def hidden(self, buffer: tir.Buffer) -> Generator[None]:

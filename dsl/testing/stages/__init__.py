@@ -49,7 +49,7 @@ STAGES: dict[str, Stage] = {
 """Stages by the names under which a run counts them."""
 DISORDERED: dict[str, Stage] = {"disordered": disordered}
 """Stages that often violate the law of order. They are drawn only if they are named."""
-WEIGHTS = {"elementwise": 4, "reduction": 2, "update": 2, "statements": 3}
+WEIGHTS = {"elementwise": 4, "reduction": 2, "update": 2, "statements": 3, "wavefront": 3}
 """Weight of a stage, 1 by default."""
 BLOCKS = {
     "nested": 2,
