@@ -299,6 +299,12 @@ def _runtime() -> Any:
     return api
 
 
+def _target(target: Any) -> Any:
+    from .codegen.current_target import Target
+
+    return Target(target)
+
+
 def _target_of(device: Any) -> Any:
     from .codegen.current_target import Target
 
@@ -344,6 +350,7 @@ _hooks.define(
     tune_functions=_tune_functions,
     apply_database=_apply_database,
     runtime=_runtime,
+    target=_target,
     target_of=_target_of,
     machine=_machine,
 )

@@ -90,8 +90,8 @@ def _named(name: str, *args: Any, **options: Any) -> Pass:
     """Return the pass or the pipeline of that name."""
     if name not in passes():
         _load_lowering()
-    is_pipeline = name not in passes() and name in pipelines() and not args and not options
-    return get_pipeline(name) if is_pipeline else get_pass(name, *args, **options)
+    is_pipeline = name not in passes() and name in pipelines() and not args
+    return get_pipeline(name, **options) if is_pipeline else get_pass(name, *args, **options)
 
 
 def _load_lowering() -> None:

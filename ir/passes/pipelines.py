@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
+from typing import Any
 
+from .. import hooks
+from ..base import IRModule
 from ..diagnostics import ArgumentValueError, Diagnostic, error
-from .transform import Pass, Sequential, get_pass
+from .transform import Pass, PassContext, PassInfo, Sequential, get_pass
 
 PIPELINES: dict[str, Sequence[str]] = {
     "zero": ("LegalizeOps", "AnnotateTIROpPattern", "FoldConstant", "FuseOps", "FuseTIR"),
@@ -32,14 +36,25 @@ FOREIGN_PROCESSORS = ("c", "hexagon")
 _registered: dict[str, Callable[..., Pass]] = {}
 
 
-def get_pipeline(name: str = "zero") -> Pass:
-    """Return the pipeline called `name` as one pass. Raises TvmsError E0903 if there is none."""
-    if name in _registered:
-        return _registered[name]()
-    if name not in PIPELINES:
+def get_pipeline(name: str = "zero", **options: Any) -> Pass:
+    """Return the pipeline called `name` as one pass, with the options that it takes. Raises TvmsError E0903 if there is none, E0902
+    for wrong options.
+    """
+    if name not in PIPELINES and name not in _registered:
         known = ", ".join(pipelines())
         raise error("E0903", f"unknown pipeline '{name}'", help=f"pipelines are: {known}")
-    return Sequential([get_pass(pipeline) for pipeline in PIPELINES[name]], name=name)
+    construct = _registered[name] if name in _registered else _fixed(name)
+    signature = inspect.signature(construct)
+    try:
+        signature.bind(**options)
+    except TypeError as problem:
+        help = f"its options are: {', '.join(signature.parameters)}" if signature.parameters else "it takes no options"
+        raise error("E0902", f"pipeline '{name}': {problem}", help=help) from None
+    return construct(**options)
+
+
+def _fixed(name: str) -> Callable[[], Pass]:
+    return lambda: Sequential([get_pass(pass_name) for pass_name in PIPELINES[name]], name=name)
 
 
 def get_default_pipeline(target: object = None) -> Pass:
@@ -90,6 +105,38 @@ def _stage(name: str) -> list[Pass]:
 def pipelines() -> tuple[str, ...]:
     """Return the names of all pipelines."""
     return (*PIPELINES, *_registered)
+
+
+def static_shape_tuning_pipeline(
+    total_trials: int, target: object, work_dir: str = "tuning_logs", cpu_weight_prepack: bool = False
+) -> Pass:
+    """Return a pass that legalizes and fuses a module, tunes its loop functions in `total_trials` trials, and applies the best
+    schedules of the database in `work_dir` (TVM: `relax.pipeline.static_shape_tuning_pipeline`).
+
+    With no trials, only schedules that the database has are applied. With `cpu_weight_prepack`, weights are rearranged by the function
+    "main_transform_params", whose results are then arguments of "main".
+    """
+    before = ("DecomposeOpsForInference", "CanonicalizeBindings", *PIPELINES["zero"])
+    before += ("AttachAttrLayoutFreeBuffers",) if cpu_weight_prepack else ()
+    after = ("SplitLayoutRewritePreproc", "LiftTransformParams", "FoldConstant") if cpu_weight_prepack else ()
+    tuned = [get_pass("MetaScheduleTuneIRMod", {}, work_dir, total_trials)] if total_trials > 0 else []
+    applied = get_pass("MetaScheduleApplyDatabase", work_dir)
+    return _ForTarget(Sequential([*map(get_pass, before), *tuned, applied, *map(get_pass, after)]), target)
+
+
+class _ForTarget(Pass):
+    """Runs a pass with `target` as the current target."""
+
+    def __init__(self, inner: Pass, target: object) -> None:
+        super().__init__(PassInfo("static_shape_tuning", 0))
+        self._inner, self._target = inner, target
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        with hooks.call("target", self._target):
+            return self._inner(mod)
+
+
+_registered["static_shape_tuning"] = static_shape_tuning_pipeline
 
 
 def register_pipeline(name: str) -> Callable[[Callable[..., Pass]], Callable[..., Pass]]:

@@ -46,6 +46,34 @@ def test_passes_tune_and_apply(tmp_path: Path) -> None:
     assert (tmp_path / "work" / meta_schedule.FILE).exists()
 
 
+def test_the_pipeline_that_tunes(tmp_path: Path) -> None:
+    options = {"target": "llvm", "work_dir": str(tmp_path / "work"), "cpu_weight_prepack": True}
+    for trials in (2, 0):
+        tuned = relax.get_pipeline("static_shape_tuning", total_trials=trials, **options)(tvms.parse(GRAPH))
+    x, w = (np.random.default_rng(0).random(shape, np.float32) - 0.5 for shape in ((32, 64), (64, 48)))
+    np.testing.assert_allclose(tvms.compile(tuned)["main"](x, w), np.maximum(x @ w, 0), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        (
+            "static_shape_tuning", {"target": "llvm"},
+            "error[E0902]: pipeline 'static_shape_tuning': missing a required argument: 'total_trials'\n"
+            "  = help: its options are: total_trials, target, work_dir, cpu_weight_prepack",
+        ),
+        (
+            "zero", {"trials": 1},
+            "error[E0902]: pipeline 'zero': got an unexpected keyword argument 'trials'\n  = help: it takes no options",
+        ),
+    ],
+)  # fmt: skip
+def test_wrong_options_of_a_pipeline(name: str, options: dict[str, object], message: str) -> None:
+    with pytest.raises(TvmsError) as raised:
+        relax.get_pipeline(name, **options)
+    assert str(raised.value) == message
+
+
 def test_tasks_of_graphs() -> None:
     """Equal functions are one task with the number of their calls; parameters that are bound change nothing else."""
     text = """#tvms 1

@@ -10,3 +10,4 @@ from tvms.ir.passes.pipelines import legalize_passes as legalize_passes
 from tvms.ir.passes.pipelines import library_dispatch_passes as library_dispatch_passes
 from tvms.ir.passes.pipelines import pipelines as pipelines
 from tvms.ir.passes.pipelines import register_pipeline as register_pipeline
+from tvms.ir.passes.pipelines import static_shape_tuning_pipeline as static_shape_tuning_pipeline
