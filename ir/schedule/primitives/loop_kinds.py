@@ -26,6 +26,9 @@ THREADS = ("blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y
            "vthread", "vthread.x", "vthread.y", "vthread.z")  # fmt: skip
 
 
+_DEPEND = "run another loop in parallel, as the iterations of this one depend on each other"
+
+
 @primitive(requires=(COMPACT, INDEPENDENT_ITERATIONS, IN_ORDER))
 def parallel(program: Program, loop: Loop) -> None:
     """Execute the iterations of a loop in parallel on the cores of the CPU.
@@ -125,7 +128,6 @@ def _check_independent(loop: tir.For, realize: tir.BlockRealize, across_threads:
     for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
         if axis.iter_type not in allowed and uses(value, [loop]):
             reason = f"it is in '{axis.var.name}' of {name_of(realize)}, an axis of kind '{axis.iter_type.value}'"
-            is_reduction = axis.iter_type is tir.IterVarType.COMM_REDUCE
-            help = None if is_reduction else "run another loop in parallel, as the iterations of this one depend on each other"
+            help = None if axis.iter_type is tir.IterVarType.COMM_REDUCE else _DEPEND
             raise INDEPENDENT_ITERATIONS.refuse(reason, loop, realize.block, help=help)
     check_not_combined(realize, (loop,))
