@@ -249,8 +249,8 @@ class Kernel(Memory):
         return [buffer for buffer, count in counts.items() if count >= _CROWDED and buffer in visible and buffer.data not in written and alike[buffer.data] == 1]  # fmt: skip
 
     def _renamed(self, stage: tir.Stmt) -> tir.Stmt:
-        """Return a stage of which one block perhaps accesses memory of the function through another buffer. Stages of a software
-        pipeline use one buffer for the same memory.
+        """Return a stage of which one block, or one load in it, perhaps accesses memory of the function through another buffer. Stages
+        of a software pipeline use one buffer for the same memory.
         """
         common = {*self.params.values(), *self.allocated}
         blocks = [node for node in walk(stage) if isinstance(node, tir.Block) and node.iter_vars]
@@ -262,7 +262,14 @@ class Kernel(Memory):
         if not used:
             return stage
         buffer = self.choose.pick(used)
-        return substitute(stage, {block: substitute(block, {buffer: self.other_name(buffer)})})
+        view = self.other_name(buffer)
+        loads = [node for node in walk(block.body) if isinstance(node, tir.BufferLoad) and node.buffer is buffer]
+        reads = tuple([replace(region, buffer=view) for region in block.reads if region.buffer is buffer])
+        if not (loads and reads and self.choose.number(0, 1)):
+            return substitute(stage, {block: substitute(block, {buffer: view})})
+        load = self.choose.pick(loads)
+        body = substitute(block.body, {load: replace(load, buffer=view)})
+        return substitute(stage, {block: replace(block, body=body, reads=(*block.reads, *reads))})
 
     def function(self, stages: Sequence[tir.Stmt], attrs: dict[str, object]) -> tir.PrimFunc:
         """Return the function that executes `stages`."""
