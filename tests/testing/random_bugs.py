@@ -29,7 +29,7 @@ FIRST_ROUND = (
     Mutant("an index with stride 0 is not checked", "memory", "codegen/lower/layout.py",
            "is_dropped = isinstance(stride, tir.IntImm) and stride.value == 0 and has_effects(index)", "is_dropped = False"),
     Mutant("a store is void if one of its indices is that of the load", "lowering", "codegen/lower/no_op.py",
-           "if all(map(structural_equal, read, written)) and", "if any(map(structural_equal, read, written)) and"),
+           "is_same = all(\n", "is_same = any(\n"),
     Mutant("regions of views lose their last dimensions", "lowering", "codegen/lower/match_buffer.py",
            "zip(ranges, mins[len(dropped) :], strict=True)", "zip(ranges, mins[: len(ranges)], strict=True)"),
     Mutant("allocations move although a pointer to them escapes", "lowering", "codegen/lower/locate.py",
