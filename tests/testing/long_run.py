@@ -108,7 +108,7 @@ def main() -> None:
     parser.add_argument("--turn", type=float, default=120.0, help="seconds of processor time of a turn")
     parser.add_argument("--report", action="store_true", help="only print the lines")
     parser.add_argument("--own", action="store_true", help=argparse.SUPPRESS)
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     laws = given.laws or [*LAWS]
     if given.own:

@@ -43,3 +43,13 @@ def test_a_batch_that_kills_its_process_counts_as_a_failure(tmp_path: Path, monk
     assert (
         long_run.report(tmp_path, "texts", 300, 5) == "texts: 0 of 300 examples, 0 discarded, 1 failures: texts_2.txt"
     )
+
+
+def test_laws_may_follow_the_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["long_run.py", str(tmp_path), "--n", "300", "--report", "texts", "format"])
+    long_run.main()
+    assert capsys.readouterr().out == (
+        "texts: 0 of 300 examples, 0 discarded, 0 failures\nformat: 0 of 300 examples, 0 discarded, 0 failures\n"
+    )
