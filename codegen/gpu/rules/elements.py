@@ -79,10 +79,14 @@ def with_own_buffers(root: tir.Block) -> tir.Block:
 
 
 def _allocating(stmt: tir.Stmt, buffers: Sequence[tir.Buffer]) -> tir.Stmt:
-    """Return `stmt` in a block that allocates `buffers`."""
+    """Return `stmt` in a block that allocates `buffers`; buffers of other memory that it declares are declared around the block."""
+    memory = {buffer.data for buffer in buffers}
+    if isinstance(stmt, tir.DeclBuffer) and stmt.buffer.data not in memory:
+        return replace(stmt, body=_allocating(stmt.body, buffers))
     block = as_block(stmt)
     reads, writes = (
-        tuple([region for region in regions if region.buffer not in buffers]) for regions in (block.reads, block.writes)
+        tuple([region for region in regions if region.buffer.data not in memory])
+        for regions in (block.reads, block.writes)
     )
     block = replace(block, reads=reads, writes=writes, alloc_buffers=(*block.alloc_buffers, *buffers))
     return tir.BlockRealize((), TRUE, block)
