@@ -13,7 +13,7 @@ options `propagate_knowns_to_prove_conditional` and `propagate_knowns_to_simplif
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from typing import Any
 
@@ -118,7 +118,7 @@ class Follower:
         self.given: tuple[tir.PrimExpr, ...] = ()
 
     def visit(self, stmt: tir.Stmt) -> tir.Stmt:
-        """Return `stmt` with known contents used, and note what it changes."""
+        """Return `stmt` rewritten with the known contents, and update them to those after it."""
         self.facts = self.facts[-_MOST_FACTS:]
         match stmt:
             case tir.SeqStmt():
@@ -336,19 +336,25 @@ class _Written:
 
     def during(self, fact: _Fact) -> _Fact | None:
         """Return what holds of `fact` at the start of each iteration: earlier ones have stored to lower elements."""
-        if self._has_effects:
-            return None
-        if fact.buffer.data not in self._memory:
-            return fact
-        offsets = self._offsets(fact)
-        if offsets is None:
-            return None
-        place, _, most = offsets
-        index = fact.indices[place]
-        return fact.where(make.greater_equal(index, make.add(make.cast(self._loop.loop_var, index.dtype), most)))
+
+        def apart(index: tir.PrimExpr, _: int, most: int) -> tir.PrimExpr:
+            return make.greater_equal(index, make.add(make.cast(self._loop.loop_var, index.dtype), most))
+
+        return self._restricted(fact, apart)
 
     def after(self, fact: _Fact) -> _Fact | None:
         """Return what holds of `fact` after the loop."""
+
+        def apart(index: tir.PrimExpr, least: int, most: int) -> tir.PrimExpr:
+            start = make.cast(self._loop.min, index.dtype)
+            end = make.add(start, make.cast(self._loop.extent, index.dtype))
+            below, above = make.less(index, make.add(start, least)), make.greater_equal(index, make.add(end, most))
+            return make.logical_or(below, above)
+
+        return self._restricted(fact, apart)
+
+    def _restricted(self, fact: _Fact, apart: Callable[[tir.PrimExpr, int, int], tir.PrimExpr]) -> _Fact | None:
+        """Return `fact` where `apart` holds of its index and of the distances of stores; None if these are unknown."""
         if self._has_effects:
             return None
         if fact.buffer.data not in self._memory:
@@ -357,10 +363,7 @@ class _Written:
         if offsets is None:
             return None
         place, least, most = offsets
-        index, start = fact.indices[place], make.cast(self._loop.min, fact.indices[place].dtype)
-        end = make.add(start, make.cast(self._loop.extent, index.dtype))
-        below, above = make.less(index, make.add(start, least)), make.greater_equal(index, make.add(end, most))
-        return fact.where(make.logical_or(below, above))
+        return fact.where(apart(fact.indices[place], least, most))
 
     def in_all(self, fact: _Fact) -> _Fact | None:
         """Return what a fact of one iteration tells after all: of an element that no other iteration stores to."""
@@ -411,7 +414,7 @@ def _uses(fact: _Fact, var: tir.Var) -> bool:
 
 
 def is_plain(expr: tir.PrimExpr) -> bool:
-    """Return whether an expression has the same value later: it reads no memory, has no effects, and cannot fault."""
+    """Return whether the value of an expression cannot change: it reads no memory, has no effects, and cannot fault."""
     return not has_effects(expr) and not any(
         isinstance(node, tir.BufferLoad | tir.ProducerLoad) or may_fault(node) for node in walk(expr)
     )

@@ -104,7 +104,7 @@ class _Remover(Rewriter):
         return self._kept(replace(stmt, condition=condition, then_case=then, else_case=else_case))
 
     def _where(self, condition: tir.PrimExpr, holds: bool, stmt: tir.Stmt) -> tir.Stmt:
-        """Return `stmt` without statements that have no effect where `condition` holds, or does not."""
+        """Remove statements that have no effect in a branch: where `condition` is true, or where it is false."""
         before = self._given
         self._given = (*before, (condition, holds))
         found = self.rewrite(stmt)

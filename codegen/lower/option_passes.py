@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import update_wrapper
-from typing import Literal
+from typing import Literal, TypeVar
 
-from msgspec import Struct, convert
+from msgspec import Struct, ValidationError, convert
 
 from ...ir import tir
 from ...ir.base import IRModule
 from ...ir.deep import deep
+from ...ir.diagnostics import error
 from ...ir.passes.context import PassContext
 from ...ir.passes.transform import declare_pass, map_functions
 from ...ir.simplify import simplify
@@ -55,8 +56,20 @@ def on_loops(step: Step) -> Step:
     return unless(lambda _: True, step)
 
 
-class SimplifyOptions(Struct, frozen=True):
-    """The option "tir.Simplify" of passes. What TVM does only if the first three are true, is done in any case."""
+_Options = TypeVar("_Options", bound=Struct)
+
+
+def _options(name: str, kind: type[_Options]) -> _Options:
+    """Return the option `name` of the context; TvmsError E0902 if it is not of this kind."""
+    try:
+        return convert(PassContext.current().config.get(name, {}), kind, strict=False)
+    except ValidationError as problem:
+        fields = ", ".join(kind.__struct_fields__)
+        raise error("E0902", f"option '{name}': {problem}", help=f"its fields are: {fields}") from None
+
+
+class SimplifyOptions(Struct, frozen=True, forbid_unknown_fields=True):
+    """The option "tir.Simplify" of passes. The first three are accepted and have no effect: tvms always does what they enable."""
 
     transitively_prove_inequalities: bool = True
     apply_constraints_to_boolean_branches: bool = True
@@ -68,11 +81,11 @@ class SimplifyOptions(Struct, frozen=True):
 
 @declare_pass("Simplify")
 def simplify_all(mod: IRModule) -> IRModule:
-    """Simplify expressions under the loops and conditions around them. The option "tir.Simplify" of the context may ask for
-    known contents of memory to be used in conditions and in all expressions, with parameters that do not overlap, and for conditions
-    to be written as conjunctions of disjunctions.
+    """Simplify expressions under the loops and conditions around them. With the option "tir.Simplify" of the context, conditions and
+    other expressions may also use known contents of memory, which assumes that parameters do not overlap, and conditions may be
+    written as conjunctions of disjunctions.
     """
-    options = convert(PassContext.current().config.get("tir.Simplify", {}), SimplifyOptions)
+    options = _options("tir.Simplify", SimplifyOptions)
     in_conditions, in_loads = (
         options.propagate_knowns_to_prove_conditional,
         options.propagate_knowns_to_simplify_expressions,
@@ -95,7 +108,7 @@ def partition(mod: IRModule, with_marks: bool = True) -> IRModule:
     conditions are in `T.likely`, only these are cut, at all places, by the option "tir.LoopPartition" of the context, unless
     `with_marks` is False, as in the compiler.
     """
-    options = convert(PassContext.current().config.get("tir.LoopPartition", {}), PartitionOptions)
+    options = _options("tir.LoopPartition", PartitionOptions)
 
     def step(func: tir.PrimFunc) -> tir.PrimFunc:
         is_marked = with_marks and asks_for_parts(func)
@@ -104,7 +117,7 @@ def partition(mod: IRModule, with_marks: bool = True) -> IRModule:
     return map_functions(mod, tir.PrimFunc, deep(on_loops(step)))
 
 
-class DataflowOptions(Struct, frozen=True):
+class DataflowOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """The options "tir.RemoveNoOp" and "tir.ReduceBranchingThroughOvercompute" of passes."""
 
     use_dataflow_analysis: bool = False
@@ -114,10 +127,10 @@ class DataflowOptions(Struct, frozen=True):
 
 @declare_pass("RemoveNoOp")
 def remove_without_effect(mod: IRModule) -> IRModule:
-    """Remove statements without effect. If the option "tir.RemoveNoOp" of the context asks for it, those are removed as well that
-    store to elements that are stored to again, or store known contents of memory, with parameters that do not overlap.
+    """Remove statements without effect. With the option `use_dataflow_analysis` of the context, also remove stores to elements that
+    are overwritten before they are read, and stores of what the element already holds; this assumes that parameters do not overlap.
     """
-    options = convert(PassContext.current().config.get("tir.RemoveNoOp", {}), DataflowOptions)
+    options = _options("tir.RemoveNoOp", DataflowOptions)
 
     def step(func: tir.PrimFunc) -> tir.PrimFunc:
         if options.use_dataflow_analysis:
@@ -129,11 +142,11 @@ def remove_without_effect(mod: IRModule) -> IRModule:
 
 @declare_pass("ReduceBranchingThroughOvercompute")
 def reduce_by_overcompute(mod: IRModule) -> IRModule:
-    """Leave out conditions where the other statement has no effect if they do not hold; by an option of the context also because of
-    known contents of memory and of elements that are stored to again, with parameters that do not overlap.
+    """Remove conditions around statements that would change nothing where the condition is false. With the option
+    `use_dataflow_analysis` of the context, this also considers known contents of memory and elements that are overwritten later; it
+    assumes that parameters do not overlap.
     """
-    config = PassContext.current().config.get("tir.ReduceBranchingThroughOvercompute", {})
-    use_contents = convert(config, DataflowOptions).use_dataflow_analysis
+    use_contents = _options("tir.ReduceBranchingThroughOvercompute", DataflowOptions).use_dataflow_analysis
     step = deep(on_loops(lambda func: overcompute(func, without_no_ops, use_contents)))
     return map_functions(mod, tir.PrimFunc, step)
 
@@ -159,13 +172,18 @@ def vectorize(mod: IRModule, masks: Masks | Literal["by-target"] = "by-target") 
     return map_functions(mod, tir.PrimFunc, deep(on_loops(step)))
 
 
+class HoistOptions(Struct, frozen=True, forbid_unknown_fields=True):
+    """The option "tir.HoistIfThenElse" of passes."""
+
+    support_block_scope_hoisting: bool = False
+
+
 @declare_pass("HoistIfThenElse")
 def hoist_if(mod: IRModule, of_threads: bool = False) -> IRModule:
     """Move loop-invariant conditions out of loops; those that depend on threads of "thread_extent" attributes only with `of_threads`, as
     in the compiler, or if the option `support_block_scope_hoisting` of "tir.HoistIfThenElse" of the context asks for it.
     """
-    config = PassContext.current().config.get("tir.HoistIfThenElse", {})
-    is_asked = of_threads or bool(config.get("support_block_scope_hoisting", False))
+    is_asked = of_threads or _options("tir.HoistIfThenElse", HoistOptions).support_block_scope_hoisting
     step = deep(on_loops(lambda func: hoist_conditions(func, is_asked)))
     return map_functions(mod, tir.PrimFunc, step)
 
@@ -181,10 +199,10 @@ def double_buffers(mod: IRModule, with_all: bool = True) -> IRModule:
 @declare_pass("UnrollLoop")
 def unroll(mod: IRModule) -> IRModule:
     """Unroll loops of kind "unrolled". The option "tir.UnrollLoop" of the context may ask for other loops as well."""
-    config = PassContext.current().config.get("tir.UnrollLoop")
+    options = _options("tir.UnrollLoop", UnrollOptions) if "tir.UnrollLoop" in PassContext.current().config else None
 
     def step(func: tir.PrimFunc) -> tir.PrimFunc:
-        return unroll_loops(func) if config is None else unroll_by_options(func, convert(config, UnrollOptions))
+        return unroll_loops(func) if options is None else unroll_by_options(func, options)
 
     return map_functions(mod, tir.PrimFunc, deep(on_loops(step)))
 

@@ -1,4 +1,4 @@
-"""Conditions that are left out because the other statement has no effect where they do not hold.
+"""Removal of conditions around statements that would change nothing where the condition is false.
 
     for i in range(16):               for i in range(16):
         if i > 0:              →          A[0] = A[0] + i

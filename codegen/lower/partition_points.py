@@ -38,7 +38,7 @@ _Truths = dict[tir.CmpOp, bool]
 _Domains = dict[tir.Var, tir.Range]
 
 
-class PartitionOptions(Struct, frozen=True):
+class PartitionOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """The option "tir.LoopPartition" of passes: whether loops of constant length with `T.likely` are cut, whether a part of one
     iteration remains a loop, and whether parts with a hint in which a condition is still unknown are unrolled.
     """

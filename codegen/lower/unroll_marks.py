@@ -23,7 +23,7 @@ from .unroll import LIMIT, unroll_up_to
 _STEP, _EXPLICIT = "pragma_auto_unroll_max_step", "pragma_unroll_explicit"
 
 
-class UnrollOptions(Struct, frozen=True):
+class UnrollOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """Loops of at most `auto_max_extent` iterations, or with at most `auto_max_step` statements in all iterations, are unrolled if they are
     nested in at most `auto_max_depth` of this kind and contain no other loop; with `unroll_local_access` also those whose variable
     is in an index of local memory. Unless `explicit_unroll`, they are only marked.

@@ -492,3 +492,24 @@ def test_unrolled_choices_bind_variables_once() -> None:
     module = as_module(tvms.parse(CHOICES.format(extent=4, value=value)))
     unrolled = get_pass("UnrollLoop")(module)
     assert verify(unrolled) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "value", "message"),
+    [
+        (
+            "UnrollLoop", "tir.UnrollLoop", {"auto_max_step": "many"},
+            "error[E0902]: option 'tir.UnrollLoop': Expected `int`, got `str` - at `$.auto_max_step`\n"
+            "  = help: its fields are: auto_max_step, auto_max_depth, auto_max_extent, explicit_unroll, unroll_local_access",
+        ),
+        (
+            "HoistIfThenElse", "tir.HoistIfThenElse", {"hoist": True},
+            "error[E0902]: option 'tir.HoistIfThenElse': Object contains unknown field `hoist`\n"
+            "  = help: its fields are: support_block_scope_hoisting",
+        ),
+    ],
+)  # fmt: skip
+def test_wrong_options_of_the_context(name: str, option: str, value: dict[str, object], message: str) -> None:
+    with pytest.raises(tvms.TvmsError) as raised, PassContext(config={option: value}):
+        get_pass(name)(tvms.parse(PROGRAMS["product"]))
+    assert str(raised.value) == message

@@ -151,7 +151,7 @@ class PaddingFiller(Struct, frozen=True):
             case tir.BufferStore():
                 return body.buffer is self.relayout.old and body.predicate is None and _are(body.indices, loops)
             case tir.For() if any(node in loops for end in (body.min, body.extent) for node in walk(end)):
-                return False  # at a position that belongs to no element, it would have no domain
+                return False  # its range is undefined at padding positions
             case tir.SeqStmt() | tir.For():
                 return all(self._writes_only(statement, loops) for statement in statements_in(body))
             case tir.BlockRealize():

@@ -419,14 +419,15 @@ def RealizeVDevice() -> tvms.ir.passes.transform.Pass:
     A hint with a device that the module does not list is ignored and kept.
     """
 def ReduceBranchingThroughOvercompute() -> tvms.ir.passes.transform.Pass:
-    """Leave out conditions where the other statement has no effect if they do not hold; by an option of the context also because of
-    known contents of memory and of elements that are stored to again, with parameters that do not overlap.
+    """Remove conditions around statements that would change nothing where the condition is false. With the option
+    `use_dataflow_analysis` of the context, this also considers known contents of memory and elements that are overwritten later; it
+    assumes that parameters do not overlap.
     """
 def RemoveAssume() -> tvms.ir.passes.transform.Pass:
     """Return `func` without assumptions `T.assume(…)` (TVM: `RemoveAssume`)."""
 def RemoveNoOp() -> tvms.ir.passes.transform.Pass:
-    """Remove statements without effect. If the option "tir.RemoveNoOp" of the context asks for it, those are removed as well that
-    store to elements that are stored to again, or store known contents of memory, with parameters that do not overlap.
+    """Remove statements without effect. With the option `use_dataflow_analysis` of the context, also remove stores to elements that
+    are overwritten before they are read, and stores of what the element already holds; this assumes that parameters do not overlap.
     """
 def RemovePurityChecking() -> tvms.ir.passes.transform.Pass:
     """Mark pure functions so that they may contain calls with side effects, and turn pure calls into ordinary calls.
@@ -478,9 +479,9 @@ def RunCodegen(target_options: collections.abc.Mapping[builtins.str, collections
 def SerializeThreads() -> tvms.ir.passes.transform.Pass:
     """Return `func` with its outermost parallel loops; all other loops over threads become sequential."""
 def Simplify() -> tvms.ir.passes.transform.Pass:
-    """Simplify expressions under the loops and conditions around them. The option "tir.Simplify" of the context may ask for
-    known contents of memory to be used in conditions and in all expressions, with parameters that do not overlap, and for conditions
-    to be written as conjunctions of disjunctions.
+    """Simplify expressions under the loops and conditions around them. With the option "tir.Simplify" of the context, conditions and
+    other expressions may also use known contents of memory, which assumes that parameters do not overlap, and conditions may be
+    written as conjunctions of disjunctions.
     """
 def SimplifyDivisions(domains: collections.abc.Mapping[tvms.ir.tir.Var, tvms.ir.tir.Range] = ...) -> tvms.ir.passes.transform.Pass:
     """Return `func` with simplified divisions in indices; `domains` are those of variables that no loop binds."""
