@@ -32,6 +32,8 @@ class Around(Struct):
     parameters: set[tir.Buffer] = field(default_factory=set[tir.Buffer])
     pointers: dict[tir.Var, set[tir.Buffer]] = field(default_factory=dict[tir.Var, set[tir.Buffer]])
     scalars: set[tir.Var] = field(default_factory=set[tir.Var])
+    stored: dict[tir.Var, set[tir.Buffer]] = field(default_factory=dict[tir.Var, set[tir.Buffer]])
+    """Buffers by which memory is written."""
     shared: set[tir.Buffer] = field(default_factory=set[tir.Buffer])
     """Buffers that several blocks write."""
     rewritten: set[tir.Buffer] = field(default_factory=set[tir.Buffer])
@@ -117,6 +119,10 @@ def _own_reads(block: tir.Block) -> Iterator[tuple[tir.BufferLoad, tir.BufferSto
     stores = [node for node in walk(block.body) if isinstance(node, tir.BufferStore) and node.buffer not in block.alloc_buffers]  # fmt: skip
     loads = [node for node in walk(block.body) if isinstance(node, tir.BufferLoad)]
     yield from ((load, store) for store in stores for load in loads if load.buffer is store.buffer)
+
+
+def _has_other_name(access: tir.BufferLoad | tir.BufferStore, around: Around) -> bool:
+    return bool(around.stored.get(access.buffer.data, set()) - {access.buffer})
 
 
 def _is_moved(block: tir.Block, _: Around) -> bool:
@@ -245,6 +251,7 @@ FEATURES: Mapping[str, Feature] = {
     "vector": Feature((tir.Ramp, tir.Broadcast), lambda n, _: True, "`T.Ramp` and `T.Broadcast`", ("counted",)),
     # --- Buffers and parameters
     "view": Feature(tir.Buffer, lambda n, a: len(a.pointers.get(n.data, ())) > 1, "two buffers of one memory, `T.decl_buffer(data=…)`", _LONG),
+    "two names": Feature((tir.BufferLoad, tir.BufferStore), _has_other_name, "an access to memory that is written by another buffer", ("scan", "wavefront")),
     "strides": Feature(tir.Buffer, _is_parameter(lambda n: bool(n.strides)), "a parameter with `strides=`", _PLAIN),
     "offset": Feature(tir.Buffer, _is_parameter(lambda n: not _is_zero(n.elem_offset)), "a parameter with `elem_offset=`", _PLAIN),
     "rank 0": Feature(tir.Buffer, lambda n, _: not n.shape, "a buffer of one element, without indices", _LONG),
@@ -287,6 +294,8 @@ def around(function: tir.PrimFunc, nodes: Iterable[Node]) -> Around:
             found.loops.add(node.loop_var)
         elif isinstance(node, tir.Buffer):
             found.pointers.setdefault(node.data, set()).add(node)
+        elif isinstance(node, tir.BufferStore):
+            found.stored.setdefault(node.buffer.data, set()).add(node.buffer)
         elif isinstance(node, tir.Block) and node.writes and not has_block(node.body):
             own = {region.buffer for region in node.writes}
             found.shared |= own & written

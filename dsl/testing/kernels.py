@@ -250,13 +250,20 @@ class Kernel(Memory):
 
     def _renamed(self, stage: tir.Stmt) -> tir.Stmt:
         """Return a stage of which one block, or one load in it, perhaps accesses memory of the function through another buffer. Stages
-        of a software pipeline use one buffer for the same memory.
+        of a software pipeline use one buffer for the same memory. A stage without blocks perhaps has one such access.
         """
         common = {*self.params.values(), *self.allocated}
         blocks = [node for node in walk(stage) if isinstance(node, tir.Block) and node.iter_vars]
         is_pipelined = any(isinstance(node, tir.For) and is_pipeline(node) for node in walk(stage))
-        if not blocks or is_pipelined or not self.wants("view", 10):
+        if is_pipelined or not self.renames(10):
             return stage
+        if not blocks:
+            known = [node for node in dict.fromkeys(walk(stage)) if isinstance(node, tir.BufferLoad | tir.BufferStore)]
+            known = [access for access in known if access.buffer in common]
+            renamed = [self.choose.pick(known)] if known else []
+            return substitute(
+                stage, {access: replace(access, buffer=self.other_name(access.buffer)) for access in renamed}
+            )
         block = self.choose.pick(blocks)
         used = [node for node in dict.fromkeys(walk(block)) if isinstance(node, tir.Buffer) and node in common]
         if not used:

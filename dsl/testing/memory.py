@@ -269,9 +269,13 @@ class Memory:
         self.views.append(view)
         return view
 
+    def renames(self, once_in: int) -> bool:
+        """Return whether to access memory by another buffer now. It may be memory that nothing writes."""
+        return self.allows("view") and self.chances("two names", once_in)
+
     def perhaps_renamed(self, buffer: tir.Buffer) -> tir.Buffer:
         """Return a buffer that the function declares, or sometimes another one of the same memory."""
-        return self.other_name(buffer) if self.wants("view", 3) else buffer
+        return self.other_name(buffer) if self.allows("view") and self.wants("two names", 3) else buffer
 
     @contextmanager
     def hidden(self, buffer: tir.Buffer) -> Generator[None]:

@@ -102,7 +102,12 @@ def _prim_funcs(
 
 
 _EVERY = {**STAGES, **DISORDERED}
-NEEDED = {"gather": "computed index", "computed extent": "split axis", "software pipeline": "shared loop"}
+NEEDED = {
+    "gather": "computed index",
+    "computed extent": "split axis",
+    "software pipeline": "shared loop",
+    "two names": "view",
+}
 """Features that require another one."""
 DEFAULT = Options(DTYPES)
 
@@ -113,9 +118,12 @@ def prim_func(
     stages: Sequence[str] = tuple(STAGES),
     symbolic: bool | None = None,
     name: str = "main",
+    theme: frozenset[str] | None = None,
 ) -> tir.PrimFunc:
-    """Return a function like those of `prim_funcs`, using the choices of a larger example."""
-    theme = _theme(choose, options, tuple(stages))
+    """Return a function like those of `prim_funcs`, using the choices of a larger example. `theme` are features that are frequent
+    in it; None chooses them.
+    """
+    theme = _theme(choose, options, tuple(stages)) if theme is None else theme
     if symbolic is None:
         symbolic = "symbolic extent" in options.features | theme or choose.rarely(4)
         symbolic = symbolic and "symbolic extent" not in options.without

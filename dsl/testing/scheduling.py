@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ...ir import tir
 from ...ir.base import IRModule
@@ -23,6 +24,7 @@ SUITS: dict[str, tuple[tuple[str, ...], ...]] = {
     "reduction": (("rfactor",), ("rfactor",), ("decompose_reduction",), ("blockize",), ("split", "rfactor")),
     "guarded": (("decompose_padding",), ("compute_at",), ("loop_partition",)),
     "matmul": (("pad_einsum",), ("pad_einsum",), ("rfactor",), ("decompose_reduction",), ("reindex",)),
+    "statements": (("reorder",), ("reorder",), ("parallel",), ("fuse",), ("loop_partition",), ("merge",)),
     "scan": (("reorder",), ("split",), ("cache_write",), ("fuse",)),
     "wavefront": (("reorder",), ("reorder",), ("fuse",), ("cache_write",)),
     "update": (("cache_inplace",), ("blockize",), ("reverse_compute_at",)),
@@ -30,7 +32,7 @@ SUITS: dict[str, tuple[tuple[str, ...], ...]] = {
     "nested": (("blockize",), ("cache_read",), ("compute_at",), ("reorder",)),
     "staged": (("cache_read",), ("transform_layout",), ("blockize",)),
     "relay": (("compute_inline",), ("reverse_compute_inline",), ("compute_at",), ("reverse_compute_at",), ("cache_index",)),
-    "together": (("merge",), ("merge",), ("compute_inline",), ("blockize",), ("rolling_buffer",)),
+    "together": (("merge",), ("merge",), ("compute_inline",), ("blockize",), ("rolling_buffer",), ("reorder",), ("parallel",), ("bind",)),
     "pipelined": (("annotate",), ("split",), ("cache_read",), ("compute_at",), ("unroll",)),
     "rewritten": (("compute_at",), ("reindex_cache_write",), ("read_at",), ("write_at",)),
     "padded": (("decompose_padding",), ("decompose_padding",), ("transform_layout",)),
@@ -57,9 +59,11 @@ _WEIGHTS = {
 """Weight of a stage, 1 by default. Stages to which few primitives apply have a greater weight."""
 _NEVER = frozenset({"while", "vector", "thread loop", "assertion", "scope"})
 """Features for which there are no schedule primitives."""
+_NAMES = frozenset({"two names", "view"})
+"""Features of memory that is accessed by several buffers."""
 _CALM = _NEVER | {
     "long loop", "gather", "function", "special constant", "large integer", "float scalar", "integer scalar", "let", "branch", "shift",
-    "strides", "offset", "view", "rank 0", "rank 4", "computed index", "condition",
+    "strides", "offset", *_NAMES, "rank 0", "rank 4", "computed index", "condition",
 }  # fmt: skip
 _PLAIN = frozenset(FEATURES) - {
     "reduction", "scan", "dependence", "in place", "several writers", "no init", "init of several", "outputs", "shared loop",
@@ -98,10 +102,13 @@ def schedulable(draw: st.DrawFn) -> tuple[tir.PrimFunc, tuple[str, ...]]:
     else:
         options = choose.pick([kind for kind in _KINDS if stage != "tiles" or kind.dtypes != ("int32",)])
     options = options if is_allowed(stage, options, options.max_blocks) else Options(("int32",), without=_NEVER)
+    theme = None
+    if choose.rarely(4):
+        options, theme = replace(options, without=options.without - _NAMES), _NAMES
     stages = [stage]
     if choose.rarely(3):
         stages.append(choose.pick([key for key in STAGES if is_allowed(key, options, options.max_blocks)]))
-    return prim_func(choose, options, stages), first
+    return prim_func(choose, options, stages, theme=theme), first
 
 
 def _paired(choose: Choices) -> tuple[tir.PrimFunc, tuple[str, ...]]:
