@@ -28,6 +28,7 @@ from .overcompute import overcompute
 from .overwritten import remove_overwritten
 from .partition import partition_loops
 from .partition_points import PartitionOptions, asks_for_parts, partition_at_points
+from .profile_points import ProfileOptions, mark_loops
 from .unroll import unroll_loops
 from .unroll_marks import UnrollOptions, unroll_by_options
 from .vectorize import Masks, vectorize_loops
@@ -205,6 +206,27 @@ def unroll(mod: IRModule) -> IRModule:
         return unroll_loops(func) if options is None else unroll_by_options(func, options)
 
     return map_functions(mod, tir.PrimFunc, deep(on_loops(step)))
+
+
+@declare_pass("InstrumentProfileIntrinsics")
+def instrument(mod: IRModule) -> IRModule:
+    """Mark the beginning and the end of functions and loops for a profiler, by calls of `T.start_profile_intrinsic(n)` and
+    `T.end_profile_intrinsic(n)`, without effect in compiled programs. By default these are loops beside other loops, except for innermost
+    loops; the options "tir.instr_siblings", "tir.lwp_max_depth", "tir.lwp_min_height" and "tir.lwp_disable_func_prof" of the context
+    choose others. Functions and loops are numbered in order.
+    """
+    config = PassContext.current().config
+    names = {"tir.lwp_max_depth": "max_depth", "tir.lwp_min_height": "min_height", "tir.instr_siblings": "only_siblings"}
+    given = {field: config[name] for name, field in names.items() if name in config}
+    with_function = not config.get("tir.lwp_disable_func_prof", False)
+    options, number = ProfileOptions(**given, with_function=with_function), 0
+
+    def step(func: tir.PrimFunc) -> tir.PrimFunc:
+        nonlocal number
+        func, number = mark_loops(func, options, number)
+        return func
+
+    return map_functions(mod, tir.PrimFunc, deep(step))
 
 
 WITH_OPTIONS = (

@@ -39,6 +39,7 @@ from .own_variables import rename_repeated_definitions
 from .rewriter import Rewriter
 from .undefined_stores import remove_undefined_stores
 from .unify_threads import unify_threads
+from .virtual_threads import inject_virtual_threads
 
 __all__ = ["HoistedConditionals", "HoistedLetBindings", "apply_default_schedule", "prim_func_pass"]
 
@@ -206,6 +207,7 @@ for _name, _step in _SINGLE_RULES.items():
     declare_pass(_name)(on_modules(_step))
 
 
+declare_pass("InjectVirtualThread")(on_modules(on_loops(inject_virtual_threads)))
 declare_pass("ConvertSSA")(rename_repeated_definitions)
 
 

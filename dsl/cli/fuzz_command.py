@@ -296,7 +296,7 @@ _LAST = "FlattenSignature"
 """The step after which a function no longer has the parameters that it had."""
 _ALONE = (
     "Simplify", "HoistExpression", "CommonSubexprElimTIR", "ConvertForLoopsToSerial", "RemoveAssume", "RewriteUnsafeSelect",
-    "ConvertSSA", "LowerIntrin",
+    "ConvertSSA", "LowerIntrin", "InjectVirtualThread", "InstrumentProfileIntrinsics",
 )  # fmt: skip
 """Passes on loops that are not part of the lowering."""
 _BY_OPTIONS: dict[str, dict[str, int]] = {
