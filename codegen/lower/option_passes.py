@@ -19,8 +19,10 @@ from ...ir.simplify.clauses import in_clauses
 from ...ir.simplify.statements import simplify_statements
 from ...ir.visit import walk
 from ..current_target import Target
+from ..target import get_target, options_of
 from . import Step
 from .double_buffer import inject_double_buffers
+from .float_legalization import IsSmall, compute_in_wide_floats, store_as_integers
 from .invariants import hoist_conditions
 from .known_contents import Uses, use_known_contents
 from .no_op import remove_no_ops, without_no_ops
@@ -29,6 +31,7 @@ from .overwritten import remove_overwritten
 from .partition import partition_loops
 from .partition_points import PartitionOptions, asks_for_parts, partition_at_points
 from .profile_points import ProfileOptions, mark_loops
+from .small_floats import is_bfloat, is_tiny
 from .unroll import unroll_loops
 from .unroll_marks import UnrollOptions, unroll_by_options
 from .vectorize import Masks, vectorize_loops
@@ -227,6 +230,50 @@ def instrument(mod: IRModule) -> IRModule:
         return func
 
     return map_functions(mod, tir.PrimFunc, deep(step))
+
+
+_FIRST_WITH = {is_bfloat: 80, is_tiny: 89}
+"""The first architectures of NVIDIA's GPUs with instructions for small floats: sm_80, sm_89."""
+
+
+def _legalized(mod: IRModule, is_small: IsSmall, step: Step) -> IRModule:
+    """Apply `step` to the functions whose targets have no instructions for these floats."""
+
+    def change(func: tir.PrimFunc) -> tir.PrimFunc:
+        options = options_of(get_target(str(func.attrs.get("target") or Target.current() or "llvm")).text)
+        digits = "".join(filter(str.isdigit, options.get("arch", "")))
+        is_native = options["kind"] == "cuda" and digits and int(digits) >= _FIRST_WITH[is_small]
+        return func if is_native else step(func)
+
+    return map_functions(mod, tir.PrimFunc, deep(on_loops(change)))
+
+
+@declare_pass("BF16ComputeLegalize")
+def legalize_bfloat_arithmetic(mod: IRModule) -> IRModule:
+    """Compute operations on bfloat16 in float32, also in memory that a function allocates, for targets without bfloat16. Each operation
+    still rounds to bfloat16, except for reductions across threads.
+    """
+    return _legalized(mod, is_bfloat, lambda func: compute_in_wide_floats(func, is_bfloat, "float32"))
+
+
+@declare_pass("BF16StorageLegalize")
+def legalize_bfloat_memory(mod: IRModule) -> IRModule:
+    """Keep bfloat16 as uint16 in memory, except for buffers that are parameters, for targets without bfloat16."""
+    return _legalized(mod, is_bfloat, lambda func: store_as_integers(func, is_bfloat))
+
+
+@declare_pass("FP8ComputeLegalize")
+def legalize_tiny_arithmetic(mod: IRModule, promote_dtype: Literal["float16", "float32"] = "float32") -> IRModule:
+    """Compute operations on 8-bit floats in `promote_dtype`, also in memory that a function allocates, for targets without 8-bit floats.
+    Each operation still rounds to its own dtype, except for reductions across threads.
+    """
+    return _legalized(mod, is_tiny, lambda func: compute_in_wide_floats(func, is_tiny, promote_dtype))
+
+
+@declare_pass("FP8StorageLegalize")
+def legalize_tiny_memory(mod: IRModule) -> IRModule:
+    """Keep 8-bit floats as uint8 in memory, except for buffers that are parameters, for targets without 8-bit floats."""
+    return _legalized(mod, is_tiny, lambda func: store_as_integers(func, is_tiny))
 
 
 WITH_OPTIONS = (

@@ -8,13 +8,14 @@ float32 between operations.)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from msgspec.structs import replace
 
 from ...ir import tir
 from ...ir.base import Op
-from ...ir.dtype import DType, parse_dtype, with_lanes
+from ...ir.dtype import parse_dtype, with_lanes
 from .rewriter import Rewriter
 
 _ARITHMETIC = (tir.Add, tir.Sub, tir.Mul, tir.Div, tir.Mod, tir.FloorDiv, tir.FloorMod, tir.Min, tir.Max)
@@ -29,46 +30,73 @@ _NOT_COMPUTED = {
 
 def compute_small_floats(func: tir.PrimFunc) -> tir.PrimFunc:
     """Return `func` with all arithmetic on small floats computed in float32."""
-    return replace(func, body=_Computer().rewrite(func.body))
+    return replace(func, body=Computer(_is_emulated).rewrite(func.body))
 
 
 def _is_emulated(dtype: str) -> bool:
+    return is_bfloat(dtype) or is_tiny(dtype)
+
+
+def is_bfloat(dtype: str) -> bool:
+    """Return whether the elements of `dtype` are bfloat16."""
+    return parse_dtype(dtype).code == "bfloat"
+
+
+def is_tiny(dtype: str) -> bool:
+    """Return whether the elements of `dtype` are floats of at most 8 bits."""
     parsed = parse_dtype(dtype)
-    return parsed.code == "bfloat" or _is_tiny(parsed)
-
-
-def _is_tiny(parsed: DType) -> bool:
     return parsed.code == "float" and parsed.bits < 16
 
 
-def _widen(value: tir.PrimExpr) -> tir.PrimExpr:
-    return tir.Cast(with_lanes("float32", parse_dtype(value.dtype).lanes), value)
+class Computer(Rewriter):
+    """Computes operations on the dtypes for which `is_emulated` holds in the dtype `wide`; `with_half`, also functions of float16 in
+    float32.
+    """
 
+    def __init__(self, is_emulated: Callable[[str], bool], wide: str = "float32", with_half: bool = True) -> None:
+        rules = {**dict.fromkeys((*_ARITHMETIC, *_COMPARISONS), self._binary), tir.Call: self.call, **self.more_rules()}
+        super().__init__(rules)
+        self.is_emulated, self.wide, self._with_half = is_emulated, wide, with_half
 
-class _Computer(Rewriter):
-    def __init__(self) -> None:
-        super().__init__({**dict.fromkeys((*_ARITHMETIC, *_COMPARISONS), self._binary), tir.Call: self._call})
+    def more_rules(self) -> dict[type[Any], Callable[[Any], Any]]:
+        """Return the rules of a derived class."""
+        return {}
+
+    def widen(self, value: tir.PrimExpr) -> tir.PrimExpr:
+        """Return `value` in the wide dtype."""
+        return tir.Cast(self.widened(value.dtype), value)
+
+    def round(self, dtype: str, value: tir.PrimExpr) -> tir.PrimExpr:
+        """Return `value`, of the wide dtype, rounded to `dtype`."""
+        return tir.Cast(dtype, value)
+
+    def widened(self, dtype: str) -> str:
+        """Return the wide dtype with the lanes of `dtype`."""
+        return with_lanes(self.wide, parse_dtype(dtype).lanes)
 
     def _binary(self, node: tir.BinaryOp) -> tir.PrimExpr:
         node = self.rebuild(node)
-        if not _is_emulated(node.a.dtype):
+        if not self.is_emulated(node.a.dtype):
             return node
+        a, b = self.widen(node.a), self.widen(node.b)
         if isinstance(node, _COMPARISONS):
-            return replace(node, a=_widen(node.a), b=_widen(node.b))
-        return tir.Cast(node.dtype, replace(node, dtype=_widen(node).dtype, a=_widen(node.a), b=_widen(node.b)))
+            return replace(node, a=a, b=b)
+        return self.round(node.dtype, replace(node, dtype=self.widened(node.dtype), a=a, b=b))
 
-    def _call(self, node: tir.Call) -> tir.PrimExpr:
+    def call(self, node: tir.Call) -> tir.PrimExpr:
+        """Compute a call of an intrinsic in the wide dtype."""
         node = self.rebuild(node)
         if not isinstance(node.op, Op) or node.op.name.removeprefix("tir.") in _NOT_COMPUTED:
             return node
-        args = tuple([self._widened(arg) for arg in node.args])
+        args = tuple([self._wide_argument(arg) for arg in node.args])
         if all(new is old for new, old in zip(args, node.args, strict=True)):
             return node
         if parse_dtype(node.dtype).code not in ("float", "bfloat"):
             return replace(node, args=args)
-        return tir.Cast(node.dtype, replace(node, dtype=_widen(node).dtype, args=args))
+        return self.round(node.dtype, replace(node, dtype=self.widened(node.dtype), args=args))
 
-    def _widened(self, arg: Any) -> Any:
-        if isinstance(arg, tir.PrimExpr) and (_is_emulated(arg.dtype) or parse_dtype(arg.dtype).name == "float16"):
-            return _widen(arg)
-        return arg
+    def _wide_argument(self, arg: Any) -> Any:
+        if not isinstance(arg, tir.PrimExpr):
+            return arg
+        is_half = self._with_half and parse_dtype(arg.dtype).name == "float16"
+        return self.widen(arg) if is_half or self.is_emulated(arg.dtype) else arg

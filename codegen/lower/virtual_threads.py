@@ -28,6 +28,7 @@ from ...ir.visit import children, distinct, walk
 from .rewriter import Rewriter, copy_of, sequence, uses
 
 _ACCESS, _CONTEXT = Op("tir.tvm_access_ptr"), Op("tir.tvm_context_id")
+_JUMPS = {BREAK, CONTINUE, RETURN, Op("tir.thread_return")}
 _SYNCHRONIZATION = {Op("tir.tvm_storage_sync"), Op("tir.tvm_thread_allreduce")}
 _MOST_COPIES = 15
 _WRITES = 2
@@ -65,7 +66,7 @@ def _in_order(tag: str, var: tir.Var, extent: tir.PrimExpr, body: tir.Stmt) -> t
     """Return `body` for each virtual thread in order; None if these cannot be executed one after another here."""
     is_shared = tag.startswith("vthread")
     calls = {node.op for node in distinct(body) if isinstance(node, tir.Call)}
-    is_free = not calls & {BREAK, CONTINUE, RETURN} and (is_shared or not calls & _SYNCHRONIZATION)
+    is_free = not calls & _JUMPS and (is_shared or not calls & _SYNCHRONIZATION)
     if not (is_shared or tag == "cthread") or not isinstance(extent, tir.IntImm) or extent.value < 1 or not is_free:
         return None
     memory, inner = _memory_around(body, var)

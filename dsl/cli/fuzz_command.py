@@ -296,7 +296,8 @@ _LAST = "FlattenSignature"
 """The step after which a function no longer has the parameters that it had."""
 _ALONE = (
     "Simplify", "HoistExpression", "CommonSubexprElimTIR", "ConvertForLoopsToSerial", "RemoveAssume", "RewriteUnsafeSelect",
-    "ConvertSSA", "LowerIntrin", "InjectVirtualThread", "InstrumentProfileIntrinsics",
+    "ConvertSSA", "LowerIntrin", "InjectVirtualThread", "InstrumentProfileIntrinsics", "BF16ComputeLegalize",
+    "BF16StorageLegalize", "FP8ComputeLegalize", "FP8StorageLegalize",
 )  # fmt: skip
 """Passes on loops that are not part of the lowering."""
 _BY_OPTIONS: dict[str, dict[str, int]] = {

@@ -48,7 +48,7 @@ def test_small_names() -> None:
 @pytest.mark.parametrize(
     ("module", "name", "reason"),
     [
-        ("tir.transform", "InjectVirtualThread", "this is a part of 'tvms.compile', without a pass of its own; 'tvms opt --list' shows the passes, and docs/lowering.md the steps"),
+        ("tir.transform", "ThreadSync", "this is a part of 'tvms.compile', without a pass of its own; 'tvms opt --list' shows the passes, and docs/lowering.md the steps"),
         ("te", "create_schedule", "TVM removed schedules of tensor expressions; use te.create_prim_func and tvms.Schedule"),
         ("topi.nn", "lstm", "TVM cannot lower it; import the model with tvms.relax.frontend, or write the loop with R.call_tir"),
         ("ir", "make_node", "attributes of a node are its fields: read call.attrs, and pass keywords to the operator"),
