@@ -32,6 +32,8 @@ from .partition import partition_loops
 from .partition_points import PartitionOptions, asks_for_parts, partition_at_points
 from .profile_points import ProfileOptions, mark_loops
 from .small_floats import is_bfloat, is_tiny
+from .storage import rewrite_storage
+from .storage_plan import plan_storage
 from .unroll import unroll_loops
 from .unroll_marks import UnrollOptions, unroll_by_options
 from .vectorize import Masks, vectorize_loops
@@ -200,6 +202,15 @@ def double_buffers(mod: IRModule, with_all: bool = True) -> IRModule:
     return map_functions(mod, tir.PrimFunc, deep(on_loops(lambda func: inject_double_buffers(func, with_all))))
 
 
+@declare_pass("StorageRewrite")
+def share_storage(mod: IRModule, with_all: bool = True) -> IRModule:
+    """Share memory among allocations that are used one after another. Allocations move out of loops, up to the threads that use them, and
+    share memory with others of other dtypes and sizes, or in place; with `with_all` False, as in the compiler, only allocations side by
+    side and of the same dtype do.
+    """
+    return map_functions(mod, tir.PrimFunc, deep(on_loops(plan_storage if with_all else rewrite_storage)))
+
+
 @declare_pass("UnrollLoop")
 def unroll(mod: IRModule) -> IRModule:
     """Unroll loops of kind "unrolled". The option "tir.UnrollLoop" of the context may ask for other loops as well."""
@@ -282,6 +293,7 @@ WITH_OPTIONS = (
     "InjectDoubleBuffer",
     "LoopPartition",
     "RemoveNoOp",
+    "StorageRewrite",
     "UnrollLoop",
     "VectorizeLoop",
 )

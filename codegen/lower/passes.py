@@ -308,6 +308,7 @@ LOWERING_OPTIONS: dict[str, dict[str, Any]] = {
     "HoistIfThenElse": {"of_threads": True},
     "InjectDoubleBuffer": {"with_all": False},
     "LoopPartition": {"with_marks": False},
+    "StorageRewrite": {"with_all": False},
     "VectorizeLoop": {"masks": "all"},
 }
 """The options of passes in the lowering, where they are not those of TVM's passes."""

@@ -62,13 +62,13 @@ def _shared(
         key=lambda allocation: mentions[allocation.buffer_var][0],
     )
     for allocation in by_birth:
-        var, size = allocation.buffer_var, _size(allocation)
+        var, size = allocation.buffer_var, constant_size(allocation)
         first, last = mentions[var][0], mentions[var][-1]
         fitting = [owner for owner, end in free_after.items() if end < first and _is_alike(memory[owner], allocation)]
         if size is None or not fitting:
             free_after[var] = last
             continue
-        needed, room = size, {one: _size(memory[one]) or 0 for one in fitting}
+        needed, room = size, {one: constant_size(memory[one]) or 0 for one in fitting}
         owner = min(room, key=lambda one: abs(room[one] - needed))
         if needed > room[owner]:
             memory[owner], sizes[owner] = allocation, allocation.extents
@@ -77,7 +77,7 @@ def _shared(
 
 
 def _is_alike(one: tir.Allocate, other: tir.Allocate) -> bool:
-    is_plain = _size(one) is not None and not one.annotations and not other.annotations
+    is_plain = constant_size(one) is not None and not one.annotations and not other.annotations
     return is_plain and one.dtype == other.dtype and _scope(one) == _scope(other)
 
 
@@ -86,7 +86,7 @@ def _scope(stmt: tir.Allocate) -> str:
     return pointer.storage_scope if isinstance(pointer, tir.PointerType) else ""
 
 
-def _size(stmt: tir.Allocate) -> int | None:
+def constant_size(stmt: tir.Allocate) -> int | None:
     """Return the number of allocated elements; None if it is not constant."""
     extents = [extent.value for extent in stmt.extents if isinstance(extent, tir.IntImm)]
     is_always = isinstance(stmt.condition, tir.IntImm) and stmt.condition.value == 1

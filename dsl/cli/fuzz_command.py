@@ -342,7 +342,10 @@ def _lower_in_steps(lowering: Lowering) -> dict[str, IRModule]:
         module = after(name, module)
         if name == "UnrollLoop":
             after("VectorizeLoop without masks", module, "VectorizeLoop")
+        if name == "InjectDoubleBuffer":
+            after("StorageRewrite with all", module, "StorageRewrite")
         if name == "GuardIndices":
+            after("StorageRewrite of dimensions", module, "StorageRewrite")
             for single in _ALONE:
                 after(single, module)
             for single, options in _BY_OPTIONS.items():
