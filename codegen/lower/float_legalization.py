@@ -62,7 +62,11 @@ class _Wide(Computer):
     def widen(self, value: tir.PrimExpr) -> tir.PrimExpr:
         """Return `value` as a wide float; the loaded element if wide memory holds a rounded one."""
         is_rounded = isinstance(value, tir.Cast) and isinstance(value.value, tir.BufferLoad)
-        if is_rounded and value.value.buffer.data in self.values.values() and value.value.dtype == self.widened(value.dtype):
+        if (
+            is_rounded
+            and value.value.buffer.data in self.values.values()
+            and value.value.dtype == self.widened(value.dtype)
+        ):
             source = value.value.buffer.data
             if not any(self.values.get(old) is source for old in self._reduced):
                 return value.value
@@ -78,7 +82,9 @@ class _Wide(Computer):
         name = tir.Var(value.dtype, "wide")
         bits = _reinterpret("uint32", name)
         upper = make.right_shift(bits, _like(16, bits))
-        nearest = make.right_shift(bits + (make.bitwise_and(upper, _like(1, bits)) + _like(0x7FFF, bits)), _like(16, bits))
+        nearest = make.right_shift(
+            bits + (make.bitwise_and(upper, _like(1, bits)) + _like(0x7FFF, bits)), _like(16, bits)
+        )
         quiet = make.bitwise_or(upper, _like(0x40, bits))
         chosen = make.select(make.not_equal(name, name), quiet, nearest)
         short = make.cast(chosen, with_lanes("uint16", parse_dtype(dtype).lanes))
@@ -218,7 +224,11 @@ class _Bits(Rewriter):
     def pointer(self, var: tir.Var) -> tir.Var:
         """Return the variable for a pointer to small floats that will point to integers."""
         kind = var.type_annotation
-        if var in self._kept or not isinstance(kind, tir.PointerType) or not isinstance(kind.element_type, tir.PrimType):
+        if (
+            var in self._kept
+            or not isinstance(kind, tir.PointerType)
+            or not isinstance(kind.element_type, tir.PrimType)
+        ):
             return var
         dtype = kind.element_type.dtype
         if not self._is_small(dtype):

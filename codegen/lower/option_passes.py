@@ -230,7 +230,11 @@ def instrument(mod: IRModule) -> IRModule:
     choose others. Functions and loops are numbered in order.
     """
     config = PassContext.current().config
-    names = {"tir.lwp_max_depth": "max_depth", "tir.lwp_min_height": "min_height", "tir.instr_siblings": "only_siblings"}
+    names = {
+        "tir.lwp_max_depth": "max_depth",
+        "tir.lwp_min_height": "min_height",
+        "tir.instr_siblings": "only_siblings",
+    }
     given = {field: config[name] for name, field in names.items() if name in config}
     with_function = not config.get("tir.lwp_disable_func_prof", False)
     options, number = ProfileOptions(**given, with_function=with_function), 0

@@ -91,7 +91,14 @@ def _free(memory: Memory, bits: int, entries: list[_Entry]) -> _Entry | None:
         is_same = len(dtypes) == 1 or not dtypes & {"bool", "handle"}
         is_aligned = entry.bits and entry.bits % _element_bits(memory.allocation.dtype) == 0
         is_similar = entry.bits <= bits * _SIMILAR and bits <= entry.bits * _SIMILAR
-        return entry.last < memory.first and is_alike and is_same and bool(is_aligned) and is_similar and _may_share(owner, entry.bits)
+        return (
+            entry.last < memory.first
+            and is_alike
+            and is_same
+            and bool(is_aligned)
+            and is_similar
+            and _may_share(owner, entry.bits)
+        )
 
     found = [entry for entry in entries if fits(entry)]
     enough = [entry for entry in found if entry.bits >= bits]

@@ -116,7 +116,9 @@ class MemoryUses:
         nodes = [node for size in sizes for node in distinct(size)]
         is_own = any(node in self._bound[-1] or isinstance(node, tir.BufferLoad) for node in nodes)
         is_fixed = is_own or not is_one(stmt.condition) or bool(stmt.annotations) or any(map(has_effects, sizes))
-        memory = Memory(stmt, self._homes[-1], len(self._scopes), len(self._homes) > 1, is_fixed or stmt.buffer_var in self._of)
+        memory = Memory(
+            stmt, self._homes[-1], len(self._scopes), len(self._homes) > 1, is_fixed or stmt.buffer_var in self._of
+        )
         self._of[stmt.buffer_var] = memory
 
     def _touch(self, stmt: tir.Stmt, parts: Iterable[Node]) -> None:
@@ -136,7 +138,11 @@ class MemoryUses:
 
     def _fix(self, node: Node) -> None:
         """Keep the memory whose pointers may be used later, or that has attributes."""
-        parts = [part for part in children(node) if not isinstance(part, tir.Stmt)] if isinstance(node, tir.Stmt) else [node]
+        parts = (
+            [part for part in children(node) if not isinstance(part, tir.Stmt)]
+            if isinstance(node, tir.Stmt)
+            else [node]
+        )
         for memory in self._mentioned(parts):
             memory.is_fixed = True
 

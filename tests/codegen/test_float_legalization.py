@@ -52,7 +52,23 @@ def passes(dtype: str) -> list[Any]:
 def values(dtype: str) -> tuple[Any, Any]:
     """Return numbers of all sizes, infinities and NaN among them, in all pairs."""
     kind = DTYPES[dtype]
-    numbers = [0.0, -0.0, 1.0, -1.0, 1.125, 1.0078125, 3.0, 448.0, -0.015625, 0.001953125, 57344.0, 1e30, np.inf, -np.inf, np.nan]
+    numbers = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        1.125,
+        1.0078125,
+        3.0,
+        448.0,
+        -0.015625,
+        0.001953125,
+        57344.0,
+        1e30,
+        np.inf,
+        -np.inf,
+        np.nan,
+    ]
     pairs = np.array([*itertools.product(numbers, numbers)], "float32").astype(kind)
     return np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
 
@@ -97,9 +113,13 @@ T.prim_func main(A: T.Buffer((65536,), "bfloat16"), F: T.Buffer((65536,), "float
             F[i * 256 + j] = T.cast(A[i * 256 + j], "float32")
 """
     after = transform.BF16ComputeLegalize()(as_module(tvms.parse(text)))
-    assert not any(isinstance(node, tir.Cast) and "bfloat16" in (node.dtype, node.value.dtype) for node in walk(after["main"]))
+    assert not any(
+        isinstance(node, tir.Cast) and "bfloat16" in (node.dtype, node.value.dtype) for node in walk(after["main"])
+    )
     a = np.arange(65536, dtype="uint16").view(ml_dtypes.bfloat16)
-    bits = np.arange(65536, dtype="uint32") << 16 | np.resize([0x7FFF, 0x8000, 0x8001, 0, 1, 0xFFFF], 65536).astype("uint32")
+    bits = np.arange(65536, dtype="uint32") << 16 | np.resize([0x7FFF, 0x8000, 0x8001, 0, 1, 0xFFFF], 65536).astype(
+        "uint32"
+    )
     f, d = bits.view("float32").copy(), np.zeros(65536, ml_dtypes.bfloat16)
     with np.errstate(invalid="ignore"):
         expected = f.astype(ml_dtypes.bfloat16)

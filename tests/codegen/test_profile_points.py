@@ -70,6 +70,10 @@ def test_loops_inside_parallel_ones_have_no_marks() -> None:
 
 
 def test_functions_are_numbered_in_order() -> None:
-    text = "#tvms 1\nI.ir_module Module:\n    T.prim_func a(A: T.Buffer((4,), \"int32\")):\n        for i in range(4):\n            A[i] = i\n    T.prim_func b(A: T.Buffer((4,), \"int32\")):\n        A[0] = 1\n"
+    text = '#tvms 1\nI.ir_module Module:\n    T.prim_func a(A: T.Buffer((4,), "int32")):\n        for i in range(4):\n            A[i] = i\n    T.prim_func b(A: T.Buffer((4,), "int32")):\n        A[0] = 1\n'
     after = transform.InstrumentProfileIntrinsics()(as_module(tvms.parse(text))).script()
-    assert after.index("start_profile_intrinsic(0)") < after.index("end_profile_intrinsic(0)") < after.index("start_profile_intrinsic(2)")
+    assert (
+        after.index("start_profile_intrinsic(0)")
+        < after.index("end_profile_intrinsic(0)")
+        < after.index("start_profile_intrinsic(2)")
+    )

@@ -49,7 +49,9 @@ for i, j in T.grid(4, 4):
     B[i * 4 + j] = Y[i, j]
 """
 TRANSPOSED = IN_PLACE.replace("X[i, j] * 2", "X[j, i] * 2")
-REPEATED = IN_PLACE.replace("for i, j in T.grid(4, 4):\n    Y[i, j]", "for i, j, k in T.grid(4, 4, 2):\n    Y[i, j]").replace("* 2", "* k")
+REPEATED = IN_PLACE.replace(
+    "for i, j in T.grid(4, 4):\n    Y[i, j]", "for i, j, k in T.grid(4, 4, 2):\n    Y[i, j]"
+).replace("* 2", "* k")
 FLAT = """
 X = T.decl_buffer((16,), "int32")
 Y = T.decl_buffer((16,), "int32")
@@ -108,7 +110,9 @@ for i in range(4):
     for j in range(8):
         B[j] = B[j] + X[j] - Z[j + 1]
 """
-REGISTERS = IN_TURN.replace('32")\nfor', '32", scope="local")\nfor').replace('((16,), "int16")', '((16,), "int16", scope="local")')
+REGISTERS = IN_TURN.replace('32")\nfor', '32", scope="local")\nfor').replace(
+    '((16,), "int16")', '((16,), "int16", scope="local")'
+)
 BRANCHES = """
 for i in range(4):
     if i < 2:

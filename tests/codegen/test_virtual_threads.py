@@ -114,7 +114,11 @@ def test_other_threads_stay(body: str) -> None:
 
 def test_small_bodies_are_repeated_and_others_loop() -> None:
     few, many, inner = (
-        [node.extent.value for node in walk(transform.InjectVirtualThread()(module(body))["main"]) if isinstance(node, tir.For)]  # type: ignore[attr-defined]
+        [
+            node.extent.value
+            for node in walk(transform.InjectVirtualThread()(module(body))["main"])
+            if isinstance(node, tir.For)
+        ]  # type: ignore[attr-defined]
         for body in (UNTOUCHED.replace("3)", "15)"), UNTOUCHED.replace("3)", "16)"), TOUCHED)
     )
     assert (few, many, inner) == ([], [16], [2, 4])

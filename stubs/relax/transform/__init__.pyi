@@ -53,6 +53,12 @@ def AttachGlobalSymbol() -> tvms.ir.passes.transform.Pass:
 
     Raises TvmsError E0906 if another function has the new name of a loop function.
     """
+def BF16ComputeLegalize() -> tvms.ir.passes.transform.Pass:
+    """Compute operations on bfloat16 in float32, also in memory that a function allocates, for targets without bfloat16. Each operation
+    still rounds to bfloat16, except for reductions across threads.
+    """
+def BF16StorageLegalize() -> tvms.ir.passes.transform.Pass:
+    """Keep bfloat16 as uint16 in memory, except for buffers that are parameters, for targets without bfloat16."""
 def BindParams(func_name: builtins.str, params: collections.abc.Mapping[builtins.str | tvms.ir.relax.Var, typing.Any]) -> tvms.ir.passes.transform.Pass:
     """Replace parameters of function `func_name` by constants: `params` maps names, or variables, to arrays.
 
@@ -185,6 +191,12 @@ def ExpandMatmulOfSum() -> tvms.ir.passes.transform.Pass:
     """
 def ExpandTupleArguments() -> tvms.ir.passes.transform.Pass:
     """Replace tuple parameters of private functions by one parameter for each field, including nested tuples."""
+def FP8ComputeLegalize(promote_dtype: typing.Literal['float16', 'float32'] = 'float32') -> tvms.ir.passes.transform.Pass:
+    """Compute operations on 8-bit floats in `promote_dtype`, also in memory that a function allocates, for targets without 8-bit floats.
+    Each operation still rounds to its own dtype, except for reductions across threads.
+    """
+def FP8StorageLegalize() -> tvms.ir.passes.transform.Pass:
+    """Keep 8-bit floats as uint8 in memory, except for buffers that are parameters, for targets without 8-bit floats."""
 def FastMathTransform() -> tvms.ir.passes.transform.Pass:
     """Replace `softmax`, `exp`, `erf` and `tanh` by the loop functions of `topi.nn.fast_softmax`, `topi.fast_exp` and so on, whose
     vectorized code is as exact as that of the operators.
@@ -276,10 +288,20 @@ def InjectSoftwarePipeline() -> tvms.ir.passes.transform.Pass:
 
     Raises TvmsError E0616 if the annotations of a loop are invalid.
     """
+def InjectVirtualThread() -> tvms.ir.passes.transform.Pass:
+    """Return `func`, whose buffers are flat, without virtual threads. Those with jumps, or with an unknown number of threads, stay, and so
+    do the threads called "cthread" that synchronize.
+    """
 def InlinePrivateFunctions() -> tvms.ir.passes.transform.Pass:
     """Inline each private graph function into its callers, and remove functions that are no longer called.
 
     Recursive functions are kept, and calls in dataflow blocks of functions that must not be inlined there.
+    """
+def InstrumentProfileIntrinsics() -> tvms.ir.passes.transform.Pass:
+    """Mark the beginning and the end of functions and loops for a profiler, by calls of `T.start_profile_intrinsic(n)` and
+    `T.end_profile_intrinsic(n)`, without effect in compiled programs. By default these are loops beside other loops, except for innermost
+    loops; the options "tir.instr_siblings", "tir.lwp_max_depth", "tir.lwp_min_height" and "tir.lwp_disable_func_prof" of the context
+    choose others. Functions and loops are numbered in order.
     """
 def KillAfterLastUse() -> tvms.ir.passes.transform.Pass:
     """Insert `R.memory.kill_tensor`, `R.memory.kill_storage` or `R.vm.kill_object` after the last use of each variable.
@@ -506,8 +528,11 @@ def StaticPlanBlockMemory(pack: builtins.bool = False) -> tvms.ir.passes.transfo
     `relax.memory_plan_dynamic_func_output`, which is removed. Run it after CallTIRRewrite. With `pack`, all tensors of known size in a block of the
     function's body share one storage at different offsets, which is hardly larger than the live tensors.
     """
-def StorageRewrite() -> tvms.ir.passes.transform.Pass:
-    """Return `func` with allocations shared by buffers whose lifetimes do not overlap."""
+def StorageRewrite(with_all: builtins.bool = True) -> tvms.ir.passes.transform.Pass:
+    """Share memory among allocations that are used one after another. Allocations move out of loops, up to the threads that use them, and
+    share memory with others of other dtypes and sizes, or in place; with `with_all` False, as in the compiler, only allocations side by
+    side and of the same dtype do.
+    """
 def ToMixedPrecision(out_dtype: builtins.str = 'float32', fp16_input_names: collections.abc.Sequence[builtins.str] | None = None) -> tvms.ir.passes.transform.Pass:
     """Cast the float32 operands of products, convolutions and attention in dataflow blocks to float16.
 
