@@ -365,6 +365,8 @@ class Equality(Arithmetic[Any]):
 
 
 def _compared(name: str, a: Any, b: Any) -> Any:
+    if isinstance(b, str) and isinstance(text := getattr(a, "value", None), str):
+        return (text == b) == (name == "equal")  # a StringImm is compared with a text, as in TVM
     if _builds_comparisons.get():
         return _combine(name, a, b)
     if a is b or not isinstance(b, _OPERANDS):

@@ -1,29 +1,38 @@
 """Lowering of opaque blocks: a predicate becomes an `if`, a buffer of the block an allocation (TVM:
 `LowerOpaqueBlock`).
 
-A loop with one iteration is replaced by its body.
+A loop with one iteration is replaced by its body. The pass by name also turns the pragmas of loops and blocks into attributes, and a
+buffer with strides into memory with dimensions; the compiler needs neither.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from msgspec.structs import replace
 
 from ...ir import make, tir
+from ...ir.base import Attrs
 from ...ir.idioms import is_one
 from ...ir.jumps import has_jump
+from ...ir.simplify import simplify
 from .layout import span_of
+from .partition_points import HINT
 from .rewriter import Rewriter
 
 TRUE = tir.IntImm("bool", 1)
 
 
-def lower_opaque_blocks(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` without blocks; its blocks must not have iterators, inits or matched buffers."""
-    return replace(func, body=_Lowerer().rewrite(func.body))
+def lower_opaque_blocks(func: tir.PrimFunc, with_pragmas: bool = False) -> tir.PrimFunc:
+    """Return `func` without blocks; its blocks must not have iterators, inits or matched buffers. With `with_pragmas`, annotations
+    "pragma_…" become attributes around the statement, and memory of buffers with strides has dimensions.
+    """
+    return replace(func, body=_Lowerer(with_pragmas).rewrite(func.body))
 
 
 class _Lowerer(Rewriter):
-    def __init__(self) -> None:
+    def __init__(self, with_pragmas: bool) -> None:
+        self._with_pragmas = with_pragmas
         super().__init__(
             {
                 tir.BlockRealize: self._realize,
@@ -38,10 +47,16 @@ class _Lowerer(Rewriter):
         block, predicate = realize.block, self.rewrite(realize.predicate)
         body = self.rewrite(block.body)
         for buffer in reversed(block.alloc_buffers):
-            body = _allocate(self.buffer(buffer), body)
+            body = _allocate(self.buffer(buffer), body, self._with_pragmas)
+        if self._with_pragmas:
+            body = _in_attributes(_pragmas(block.annotations), body)
         return body if is_one(predicate) else tir.IfThenElse(predicate, body, span=realize.span)
 
     def _for(self, stmt: tir.For) -> tir.Stmt:
+        pragmas = _pragmas(stmt.annotations) if self._with_pragmas else {}
+        if pragmas:
+            rest = {key: value for key, value in stmt.annotations.items() if key not in pragmas}
+            return _in_attributes(pragmas, self._for(replace(stmt, annotations=rest)))
         is_once = isinstance(stmt.extent, tir.IntImm) and stmt.extent.value == 1
         if not is_once or stmt.annotations or stmt.thread_binding is not None or has_jump(stmt.body):
             return self.rebuild(stmt)
@@ -54,7 +69,48 @@ class _Lowerer(Rewriter):
         return stmt.then_case if is_one(stmt.condition) else stmt
 
 
-def _allocate(buffer: tir.Buffer, body: tir.Stmt) -> tir.Stmt:
+def _pragmas(annotations: Attrs) -> dict[str, tir.PrimExpr]:
+    """Return the pragmas among annotations that are not read from loops by later passes."""
+    found = {key: _as_expression(value) for key, value in annotations.items() if key.startswith("pragma_") and key != HINT}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _as_expression(value: object) -> tir.PrimExpr | None:
+    match value:
+        case tir.PrimExpr():
+            return value
+        case str():
+            return tir.StringImm("handle", value)
+        case bool() | int() | float():
+            return make.to_expr(value)
+        case _:
+            return None
+
+
+def _in_attributes(pragmas: Mapping[str, tir.PrimExpr], body: tir.Stmt) -> tir.Stmt:
+    for key, value in reversed(pragmas.items()):
+        body = tir.AttrStmt(tir.IntImm("int32", 0), key, value, body)
+    return body
+
+
+def _allocate(buffer: tir.Buffer, body: tir.Stmt, with_dimensions: bool) -> tir.Stmt:
     """Allocate the span of the buffer."""
     extents = (span_of(buffer),) if buffer.strides else buffer.shape or (tir.IntImm("int64", 1),)
+    if with_dimensions and buffer.strides:
+        extents = _dimensions(buffer) or extents
     return tir.Allocate(buffer.data, buffer.dtype, extents, TRUE, tir.DeclBuffer(buffer, body), span=buffer.span)
+
+
+def _dimensions(buffer: tir.Buffer) -> tuple[tir.PrimExpr, ...] | None:
+    """Return the extents of compact memory with the strides of `buffer`; None if no memory with its number of dimensions has these."""
+    shape, strides = buffer.shape, buffer.strides
+    if len(strides) != len(shape) or not is_one(strides[-1]) or len({size.dtype for size in (*shape, *strides)}) > 1:
+        return None
+    extents = [shape[0]]
+    for size, outer, inner in zip(shape[1:], strides, strides[1:], strict=False):
+        rest = make.equal(make.floormod(outer, inner), make.const(0, outer.dtype))
+        holds = make.less_equal(make.mul(size, inner), outer)
+        if not is_one(simplify(rest)) or not is_one(simplify(holds)):
+            return None
+        extents.append(simplify(make.floordiv(outer, inner)))
+    return tuple(extents)

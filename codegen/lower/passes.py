@@ -24,6 +24,7 @@ from ...ir.visit import rewrite, walk
 from ..target import TargetLike, get_target
 from . import BLOCK_STEPS, LOOP_STEPS, ORDER, Step, guard_blocks
 from .assumed_values import reduce_branches
+from .blocks import lower_opaque_blocks
 from .bounds import Bounds, guard_indices
 from .common import eliminate_common_subexpressions
 from .compact import compact_buffers
@@ -121,8 +122,17 @@ def compact(mod: IRModule, is_strict: bool = True) -> IRModule:
     return map_functions(mod, tir.PrimFunc, deep(compact_buffers))
 
 
+@declare_pass("LowerOpaqueBlock")
+def lower_blocks_of_loops(mod: IRModule, with_pragmas: bool = True) -> IRModule:
+    """Replace blocks without iterators by their statements. Their buffers become allocations, and their pragmas and those of loops
+    attributes; the latter only with `with_pragmas`, which the compiler does not need.
+    """
+    step = unless(_EARLY["LowerOpaqueBlock"], lambda func: lower_opaque_blocks(func, with_pragmas))
+    return map_functions(mod, tir.PrimFunc, deep(step))
+
+
 for _name, _step in BLOCK_STEPS.items():
-    if _name == "CompactBufferAllocation":
+    if _name in ("CompactBufferAllocation", "LowerOpaqueBlock"):
         continue
     declare_pass(_name)(on_modules(unless(_EARLY[_name], _step) if _name in _EARLY else _step))
 
@@ -308,6 +318,7 @@ LOWERING_OPTIONS: dict[str, dict[str, Any]] = {
     "HoistIfThenElse": {"of_threads": True},
     "InjectDoubleBuffer": {"with_all": False},
     "LoopPartition": {"with_marks": False},
+    "LowerOpaqueBlock": {"with_pragmas": False},
     "StorageRewrite": {"with_all": False},
     "VectorizeLoop": {"masks": "all"},
 }

@@ -115,6 +115,8 @@ class _Vectorizer(Rewriter):
         self._mask: tir.PrimExpr | None = None
         self._masks: Masks = masks
         self._domains = domains
+        self._stored: tir.BufferStore | None = None
+        """The store whose value is rewritten, if it is executed for all lanes."""
         self._count = self._places.lanes
         self.values[loop.loop_var] = self._places
 
@@ -193,6 +195,12 @@ class _Vectorizer(Rewriter):
 
     def _is_inside(self, load: tir.BufferLoad) -> bool:
         (size,) = load.buffer.shape
+        stored = self._stored
+        if stored is not None and all(
+            structural_equal(one, other, map_free_vars=False)
+            for one, other in ((load.indices, stored.indices), (load.buffer.shape, stored.buffer.shape))
+        ):
+            return True
         bounds = const_bounds(load.indices[0], self._domains)
         return isinstance(size, tir.IntImm) and bounds.min >= 0 and bounds.max < size.value
 
@@ -306,7 +314,9 @@ class _Vectorizer(Rewriter):
             return self._lane_by_lane(node)
 
     def _vector_store(self, node: tir.BufferStore) -> tir.Stmt:
+        self._stored = None if self._mask is not None or node.predicate is not None else node
         (index,), value = self.rewrite(node.indices), self.rewrite(node.value)
+        self._stored = None
         if node.predicate is not None or is_vector(node.buffer.dtype):
             raise _Declined("it contains vectors")
         if not is_vector(index.dtype):
