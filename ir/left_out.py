@@ -251,7 +251,6 @@ LEFT_OUT = {
     "tir.transform.MakePackedAPI": _COMPILED,
     "tir.transform.MakeUnpackedAPI": _COMPILED,
     "tir.transform.MergeSharedMemoryAllocations": _COMPILED,
-    "tir.transform.PointerValueTypeRewrite": _COMPILED,
     "tir.transform.RemoveWeightLayoutRewriteBlock": "it serves the tuner of TVM; relax.transform.FoldConstant computes weights that are packed",
     "tir.transform.SplitHostDevice": _COMPILED,
     "tir.transform.ThreadSync": _COMPILED,

@@ -71,7 +71,9 @@ class _Lowerer(Rewriter):
 
 def _pragmas(annotations: Attrs) -> dict[str, tir.PrimExpr]:
     """Return the pragmas among annotations that are not read from loops by later passes."""
-    found = {key: _as_expression(value) for key, value in annotations.items() if key.startswith("pragma_") and key != HINT}
+    found = {
+        key: _as_expression(value) for key, value in annotations.items() if key.startswith("pragma_") and key != HINT
+    }
     return {key: value for key, value in found.items() if value is not None}
 
 

@@ -36,6 +36,7 @@ from .storage import rewrite_storage
 from .storage_plan import plan_storage
 from .unroll import unroll_loops
 from .unroll_marks import UnrollOptions, unroll_by_options
+from .vector_memory import use_vector_memory
 from .vectorize import Masks, vectorize_loops
 
 
@@ -205,10 +206,20 @@ def double_buffers(mod: IRModule, with_all: bool = True) -> IRModule:
 @declare_pass("StorageRewrite")
 def share_storage(mod: IRModule, with_all: bool = True) -> IRModule:
     """Share memory among allocations that are used one after another. Allocations move out of loops, up to the threads that use them, and
-    share memory with others of other dtypes and sizes, or in place; with `with_all` False, as in the compiler, only allocations side by
+    share memory with others of other dtypes and sizes, or in place; memory that is only accessed by aligned vectors holds vectors. With `with_all` False, as in the compiler, only allocations side by
     side and of the same dtype do.
     """
-    return map_functions(mod, tir.PrimFunc, deep(on_loops(plan_storage if with_all else rewrite_storage)))
+    step: Step = (lambda func: use_vector_memory(plan_storage(func))) if with_all else rewrite_storage
+    return map_functions(mod, tir.PrimFunc, deep(on_loops(step)))
+
+
+@declare_pass("PointerValueTypeRewrite")
+def point_to_vectors(mod: IRModule) -> IRModule:
+    """Turn memory that is only accessed by aligned vectors into memory of vectors, parameters included, whose shapes change; single
+    elements of it are lanes of a loaded vector.
+    """
+    step = deep(on_loops(lambda func: use_vector_memory(func, with_params=True, with_elements=True)))
+    return map_functions(mod, tir.PrimFunc, step)
 
 
 @declare_pass("UnrollLoop")

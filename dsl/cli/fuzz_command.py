@@ -342,6 +342,8 @@ def _lower_in_steps(lowering: Lowering) -> dict[str, IRModule]:
         module = after(name, module)
         if name == "UnrollLoop":
             after("VectorizeLoop without masks", module, "VectorizeLoop")
+        if name == "VectorizeLoop":
+            after("StorageRewrite of vectors", module, "StorageRewrite")
         if name == "InjectDoubleBuffer":
             after("StorageRewrite with all", module, "StorageRewrite")
         if name == "GuardIndices":

@@ -184,3 +184,66 @@ def test_memory_of_threads_is_allocated_in_them() -> None:
 def test_the_compiler_moves_no_allocation() -> None:
     before = module(IN_LOOPS)
     assert tvms.ir.passes.transform.get_pass("StorageRewrite", with_all=False)(before).script() == before.script()
+
+
+VECTORS = """
+X = T.decl_buffer((16,), "int32", scope="local")
+Y = T.decl_buffer((16,), "int32", scope="local")
+for i in range(4):
+    X[i * 4:i * 4 + 4] = A[i * 4:i * 4 + 4] * T.Broadcast(2, 4)
+    Y[i * 4:i * 4 + 4] = A[i * 4:i * 4 + 4]
+for i in range(4):
+    B[i * 4:i * 4 + 4] = X[i * 4:i * 4 + 4] + Y[12:16]
+B[3] = Y[n]
+"""
+
+
+def test_memory_of_aligned_vectors_holds_vectors() -> None:
+    before = module(VECTORS)
+    after = transform.StorageRewrite()(before)
+    assert not verify(after)
+    assert sizes(after) == ["int32x4 4", "int32 16"]
+    for run_it in (lambda mod, *args: run(mod, "main", args), lambda mod, *args: tvms.compile(mod)["main"](*args)):
+        results = []
+        for version in (before, after):
+            arrays = [np.arange(5, 21, dtype="int32"), np.arange(16, dtype="int32")]
+            run_it(version, *arrays, 3)
+            results.append(arrays)
+        np.testing.assert_array_equal(results[1], results[0])
+
+
+@pytest.mark.parametrize(
+    ("access", "size"),
+    [
+        ("B[0:4] = X[4:8]", "int32x4 4"),
+        ("B[0:4] = X[n * 4:n * 4 + 4]", "int32x4 4"),
+        ("B[0:4] = X[2:6]", "int32 16"),
+        ("B[0:2] = X[4:6]", "int32 16"),
+        ("B[0:4] = X[T.Ramp(0, 2, 4)]", "int32 16"),
+        ("B[0] = X[5]", "int32 16"),
+        ('B[0] = T.call_extern("int32", "abs", X.access_ptr("r"))', "int32 16"),
+    ],
+)
+def test_where_memory_holds_vectors(access: str, size: str) -> None:
+    body = f'X = T.decl_buffer((16,), "int32", scope="local")\nX[0:4] = A[0:4]\n{access}'
+    assert sizes(transform.StorageRewrite()(module(body))) == [size]
+
+
+def test_single_elements_are_lanes_of_vectors() -> None:
+    body = """
+    X = T.decl_buffer((8,), "int32", scope="local")
+    X[0:4] = A[0:4]
+    X[4:8] = A[4:8]
+    for i in range(2):
+        B[i] = X[i * 4] + X[i * 4 + 3]
+    """
+    before = module(body)
+    after = transform.PointerValueTypeRewrite()(before)
+    assert sizes(after) == ["int32x4 2"]
+    assert "T.Shuffle" in str(after)
+    assert [f"{buffer.name} {buffer.dtype} {buffer.shape[0]}" for buffer in after["main"].buffer_map.values()] == [
+        "A int32x4 4",
+        "B int32 16",
+    ]
+    unknown = body.replace("X[i * 4 + 3]", "X[i + n]")
+    assert sizes(transform.PointerValueTypeRewrite()(module(unknown))) == ["int32 8"]
