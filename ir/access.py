@@ -225,7 +225,8 @@ def restricted(condition: tir.PrimExpr, holds: bool, domains: Mapping[tir.Var, I
     if any(isinstance(node, tir.Var) and node not in domains for node in walk(condition)):
         return {}
     result: dict[tir.Var, Interval] = {}
-    for comparison in _comparisons(condition, holds):
+    result.update(_without_end(condition, holds, domains))
+    for comparison in comparisons(condition, holds):
         form = linear(comparison)
         if len(form.terms) != 1:
             continue
@@ -237,15 +238,32 @@ def restricted(condition: tir.PrimExpr, holds: bool, domains: Mapping[tir.Var, I
     return result
 
 
-def _comparisons(condition: tir.PrimExpr, holds: bool) -> list[tir.PrimExpr]:
+def _without_end(condition: tir.PrimExpr, holds: bool, domains: Mapping[tir.Var, Interval]) -> dict[tir.Var, Interval]:
+    """Return the domain of a variable that is not equal to the first or the last value of its domain."""
+    match condition:
+        case tir.NE(a=tir.Var() as var, b=tir.IntImm(value=value)) if holds:
+            pass
+        case tir.EQ(a=tir.Var() as var, b=tir.IntImm(value=value)) if not holds:
+            pass
+        case _:
+            return {}
+    least, most = domains[var].min, domains[var].max
+    if isinstance(least, tir.IntImm) and least.value == value:
+        return {var: Interval(make.add(least, 1), most)}
+    if isinstance(most, tir.IntImm) and most.value == value:
+        return {var: Interval(least, make.sub(most, 1))}
+    return {}
+
+
+def comparisons(condition: tir.PrimExpr, holds: bool) -> list[tir.PrimExpr]:
     """Return expressions that are <= 0 if `condition` is true (or false, unless `holds`); conjunctions are split."""
     match condition:
         case tir.Call(op=Op(name="tir.likely"), args=(tir.PrimExpr() as inner,)) | tir.Not(a=inner):
-            return _comparisons(inner, holds != isinstance(condition, tir.Not))
+            return comparisons(inner, holds != isinstance(condition, tir.Not))
         case tir.And(a=a, b=b) if holds:
-            return _comparisons(a, holds) + _comparisons(b, holds)
+            return comparisons(a, holds) + comparisons(b, holds)
         case tir.Or(a=a, b=b) if not holds:
-            return _comparisons(a, holds) + _comparisons(b, holds)
+            return comparisons(a, holds) + comparisons(b, holds)
         case tir.LT(a=a, b=b) | tir.GT(a=b, b=a):
             return [make.add(make.sub(a, b), 1) if holds else make.sub(b, a)]
         case tir.LE(a=a, b=b) | tir.GE(a=b, b=a):

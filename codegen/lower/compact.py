@@ -10,28 +10,34 @@ The used part is the bounding box of all indices over all iterations of the loop
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec.structs import replace
 
 from ...ir import make, tir
-from ...ir.access import restricted
+from ...ir.access import comparisons, restricted
 from ...ir.analysis.regions import hull, relaxed, span_of
 from ...ir.base import Node
-from ...ir.int_set import from_range
+from ...ir.int_set import Interval, eval_set, from_range, intersect, point
+from ...ir.linear import linear
 from ...ir.simplify import simplify
 from ...ir.software_pipeline import is_pipeline
-from ...ir.visit import walk
+from ...ir.sums import Sum, render
+from ...ir.visit import rewrite, walk
 from .rewriter import Rewriter
 from .uses import Scope, Use, Uses
 
 Box: TypeAlias = tuple[tir.Range, ...]
+Intervals: TypeAlias = dict[tir.Var, Interval]
 BANKS = 32
 """The number of banks of shared memory."""
 
 
-def compact_buffers(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func`, whose blocks are opaque, with the buffers of its blocks, and allocated ones, compacted."""
+def compact_buffers(func: tir.PrimFunc, with_sums: bool = False) -> tir.PrimFunc:
+    """Return `func`, whose blocks are opaque, with the buffers of its blocks, and allocated ones, compacted. With `with_sums`, conditions
+    on sums of loop variables, as in `i * 8 + j < 60`, also bound indices that contain these sums.
+    """
     uses = Uses(func.body, with_allocations=True)
     if not uses.homes:
         return func
@@ -40,7 +46,7 @@ def compact_buffers(func: tir.PrimFunc) -> tir.PrimFunc:
         found = uses.of[buffer]
         is_known = buffer.data not in uses.escaped and (buffer.data not in uses.pointed or any(map(is_pipeline, home)))
         if found and is_known and not buffer.strides and buffer.elem_offset is None:
-            compacter.cut(buffer, hull([_part(use, buffer, home) for use in found], buffer.shape))
+            compacter.cut(buffer, hull([_part(use, buffer, home, with_sums) for use in found], buffer.shape))
     return replace(func, body=compacter.rewrite(func.body)) if compacter.starts else func
 
 
@@ -57,16 +63,79 @@ def _tag(scope: Scope) -> str:
     return scope.thread_binding.thread_tag if isinstance(scope, tir.For) and scope.thread_binding is not None else ""
 
 
-def _part(use: Use, buffer: tir.Buffer, home: tuple[Scope, ...]) -> Box:
+def _part(use: Use, buffer: tir.Buffer, home: tuple[Scope, ...], with_sums: bool) -> Box:
     """Return the bounding box of a use over the lifetime of an allocation in the scopes `home`. Memory that is not
-    local is shared by the threads.
+    local is shared by the threads, and that of a warp only by its own.
     """
     shared = () if buffer.scope.startswith("local") else ("threadIdx", "vthread")
+    shared = ("threadIdx.x",) if buffer.scope == "warp" else shared
     loops = [*use.loops(len(home)), *(loop for loop in use.loops() if loop in home and _tag(loop).startswith(shared))]
     domains = {loop.loop_var: from_range(loop.min, loop.extent) for loop in loops}
     for condition in use.conditions:
         domains |= restricted(condition, True, domains)
-    return relaxed(use.region if use.extents else [span_of(index) for index in use.indices], buffer.shape, domains)
+    region = use.region if use.extents else [span_of(index) for index in use.indices]
+    box = relaxed(region, buffer.shape, domains)
+    if not with_sums or use.extents:
+        return box
+    for condition in use.conditions:
+        for comparison in comparisons(condition, True):
+            other = _with_sum(region, linear(comparison), domains)
+            if other is not None:
+                found, inner = other
+                box = tuple(map(_smaller, box, relaxed(found, buffer.shape, inner)))
+    return box
+
+
+def _smaller(one: tir.Range, other: tir.Range) -> tir.Range:
+    """Return the range that is known to be smaller, otherwise the first one."""
+    if not isinstance(other.extent, tir.IntImm):
+        return one
+    return one if isinstance(one.extent, tir.IntImm) and one.extent.value <= other.extent.value else other
+
+
+def _with_sum(
+    region: Sequence[tir.Range], bounded: Sum, domains: Intervals
+) -> tuple[list[tir.Range], Intervals] | None:
+    """Return `region` in terms of a variable for the sum in `bounded <= 0`, and the domains with that of the sum; None if `bounded` has
+    other terms than several loop variables.
+    """
+    if len(bounded.terms) < 2 or not all(term in domains for term in bounded.terms):
+        return None
+    sign = 1 if next(iter(bounded.terms.values())) > 0 else -1
+    terms = {term: factor * sign for term, factor in bounded.terms.items()}
+    dtype = next(iter(terms)).dtype
+    total = render(Sum(terms), dtype, _itself)
+    if total is None:
+        return None
+    whole = eval_set(point(total), domains)
+    end = make.const(-bounded.constant * sign, dtype)
+    known = intersect(whole, Interval(None, end) if sign == 1 else Interval(end, None))
+    var = tir.Var(dtype, "sum")
+    axes = [replace(axis, min=_in_terms_of(axis.min, terms, var)) for axis in region]
+    return axes, {**domains, var: known}
+
+
+def _in_terms_of(index: tir.PrimExpr, terms: Mapping[tir.PrimExpr, int], var: tir.Var) -> tir.PrimExpr:
+    """Return `index` with multiples of the sum of `terms` in it replaced by those of `var`."""
+
+    def change(node: Node) -> tir.PrimExpr | None:
+        if not isinstance(node, tir.Add | tir.Sub | tir.Mul) or node.dtype != var.dtype:
+            return None
+        found = linear(node)
+        ratios = {(found.terms.get(term, 0) / factor) for term, factor in terms.items()}
+        rest = Sum({term: factor for term, factor in found.terms.items() if term not in terms}, found.constant)
+        is_left = any(part in terms for term in rest.terms for part in walk(term))
+        ratio = next(iter(ratios))
+        if len(ratios) > 1 or not ratio or ratio != int(ratio) or is_left:
+            return None
+        rest.add_term(var, int(ratio))
+        return render(rest, var.dtype, _itself)
+
+    return rewrite(index, change)
+
+
+def _itself(expr: tir.PrimExpr) -> tir.PrimExpr:
+    return expr
 
 
 class _Compacter(Rewriter):
