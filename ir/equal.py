@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum, IntEnum
 from functools import cache
 from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from . import relax, tir
-from .base import BaseFunc, GlobalVar, IRModule, Node, Op
+from . import hooks, relax, tir
+from .base import BaseFunc, GlobalVar, IRModule, Node, Op, Target
+from .diagnostics import TvmsError
 from .visit import field_names
 
 
@@ -200,6 +201,8 @@ class _Comparison:
             return is_same
         if isinstance(left, _MAPPING) and isinstance(right, _MAPPING):
             keys: set[str] = set(left) & set(right)
+            if self.as_tvm:
+                left, right = _with_targets(left), _with_targets(right)
             self._push([(f"[{key!r}]", left[key], right[key], mode) for key in sorted(keys)], path)
             return len(keys) == len(left) == len(right)
         return _atom(left) == _atom(right)
@@ -208,6 +211,19 @@ class _Comparison:
 def _as_integer(value: Any) -> Any:
     """Return the integer of a node of int32, which TVM 0.21 stores in annotations where the newest TVM stores the integer."""
     return value.value if isinstance(value, tir.IntImm) and value.dtype == "int32" else value
+
+
+def _with_targets(attrs: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return attributes in which a target has one form: a text or a `T.target`, with or without options that have their default."""
+    target = attrs.get("target")
+    if not isinstance(target, str | Target) or not hooks.is_defined("target"):
+        return attrs
+    try:
+        whole = hooks.call("target", target.attrs if isinstance(target, Target) else target)
+    except TvmsError:  # a kind of target that tvms does not know
+        return attrs
+    host = getattr(target, "host", None) or whole.host
+    return {**attrs, "target": (str(whole), str(host) if host else None)}
 
 
 def _atom(value: Any) -> Any:
@@ -298,6 +314,7 @@ def structural_hash(node: Any, map_free_vars: bool = False, *, as_tvm: bool = Fa
             stack.extend([(element, mode) for element in reversed(value)])
         elif isinstance(value, _MAPPING):
             keys: list[str] = sorted(value)
+            value = _with_targets(value) if as_tvm else value
             digest.update(f"dict {keys};".encode())
             stack.extend([(value[key], mode) for key in reversed(keys)])
         elif hasattr(value, "tobytes"):

@@ -229,7 +229,6 @@ LEFT_OUT = {
     "tir.get_tir_pipeline": _LOWERED,
     "tir.tensor_intrin.metal": _HARDWARE,
     "tir.trace": "call print, or debug with 'tvms debug FILE'",
-    "tir.transform.AnnotateDeviceRegions": _COMPILED,
     "tir.transform.CombineContextCall": _COMPILED,
     "tir.transform.ExtractPrimFuncConstants": "constants are a part of compiled kernels; in texts they are in a sidecar file",
     "tir.transform.InferFragment": _COMPILED,

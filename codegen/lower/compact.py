@@ -44,7 +44,9 @@ def compact_buffers(func: tir.PrimFunc, with_sums: bool = False) -> tir.PrimFunc
     compacter = _Compacter(func.body)
     for buffer, home in uses.homes.items():
         found = uses.of[buffer]
-        is_known = buffer.data not in uses.escaped and (buffer.data not in uses.pointed or any(map(is_pipeline, home)))
+        is_known = buffer.data not in uses.escaped | uses.matched and (
+            buffer.data not in uses.pointed or any(map(is_pipeline, home))
+        )
         if found and is_known and not buffer.strides and buffer.elem_offset is None:
             compacter.cut(buffer, hull([_part(use, buffer, home, with_sums) for use in found], buffer.shape))
     return replace(func, body=compacter.rewrite(func.body)) if compacter.starts else func

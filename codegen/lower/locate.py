@@ -51,6 +51,8 @@ def _best_place(buffer: tir.Buffer, home: tuple[Scope, ...], uses: Sequence[Use]
     common = common_path([use.path for use in uses])
     if not buffer.scope.startswith(_OF_THREADS):
         common = common[: _shared_depth(common, len(home), buffer.scope)]
+    if not any(use.is_write for use in uses):
+        return common if len(common) > len(home) else home  # its contents are undefined everywhere
     for depth in range(len(common), len(home), -1):
         is_in_loop = any(isinstance(scope, tir.For) for scope in common[len(home) : depth])
         if not is_in_loop or all(_is_written_before(use, uses, depth) for use in uses if not use.is_write):

@@ -35,6 +35,7 @@ from .hoist_expression import HoistedConditionals, HoistedLetBindings, hoist_con
 from .invariants import hoist_expressions
 from .narrow_data_type import narrow_data_types
 from .narrow_index import narrow_indices
+from .no_op import remove_no_ops
 from .option_passes import WITH_OPTIONS, on_loops, on_modules, unless
 from .own_variables import rename_repeated_definitions
 from .rewriter import Rewriter
@@ -62,12 +63,14 @@ def skip_asserts(func: tir.PrimFunc) -> tir.PrimFunc:
 
 
 def remove_assumptions(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` without assumptions `T.assume(…)` (TVM: `RemoveAssume`)."""
+    """Return `func` without assumptions `T.assume(…)`, and without loops around nothing else (TVM: `RemoveAssume`)."""
 
     def evaluated(stmt: tir.Evaluate) -> tir.Stmt:
         return NOTHING if _is_call(stmt.value, "tir.assume") else stmt
 
-    return replace(func, body=Rewriter({tir.Evaluate: evaluated}).rewrite(func.body))
+    without = replace(func, body=Rewriter({tir.Evaluate: evaluated}).rewrite(func.body))
+    has_blocks = any(isinstance(node, tir.BlockRealize) for node in walk(func.body))
+    return without if has_blocks or without.body is func.body else remove_no_ops(without)
 
 
 def rewrite_unsafe_selects(func: tir.PrimFunc) -> tir.PrimFunc:
@@ -211,6 +214,31 @@ def decorate(mod: IRModule) -> IRModule:
         return tir.AttrStmt(zero, "device_scope", zero, body)
 
     return map_functions(mod, tir.PrimFunc, lambda func: replace(func, body=wrapped(func.body)))
+
+
+@declare_pass("AnnotateDeviceRegions")
+def annotate_regions(mod: IRModule) -> IRModule:
+    """Put the attribute "target" around the parts of functions that a GPU executes, those in "thread_extent" or "device_scope", if the
+    target of the function has a host.
+    """
+
+    def annotate(func: tir.PrimFunc) -> tir.PrimFunc:
+        target = func.attrs.get("target")
+        attrs = target_attributes(target) if isinstance(target, str) else getattr(target, "attrs", {})
+        host = getattr(target, "host", None) or attrs.get("host")
+        if not host:
+            return func
+        device = Target({name: value for name, value in attrs.items() if name != "host"})
+
+        def region(stmt: tir.AttrStmt) -> tir.Stmt:
+            if stmt.attr_key not in ("thread_extent", "device_scope"):
+                return rewriter.rebuild(stmt)  # type: ignore[no-any-return]
+            return tir.AttrStmt(device, "target", tir.IntImm("int32", 0), stmt)
+
+        rewriter = Rewriter({tir.AttrStmt: region})
+        return replace(func, body=rewriter.rewrite(func.body))
+
+    return map_functions(mod, tir.PrimFunc, deep(annotate))
 
 
 declare_pass("RenormalizeSplitPattern")(on_modules(simplify_divisions))

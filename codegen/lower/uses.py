@@ -48,7 +48,7 @@ class Uses:
     """All uses, in program order, of the buffers that the blocks of `body` allocate; block iterators are replaced by their values.
 
     `homes` maps each buffer to the scopes around its allocation; `escaped` are the buffers whose address is
-    taken, and `pointed` those that are only accessed through pointers to known parts. `with_allocations` adds the buffers that
+    taken, `pointed` those that are only accessed through pointers to known parts, and `matched` those that blocks match. `with_allocations` adds the buffers that
     are allocated by a statement of their own.
     """
 
@@ -58,6 +58,7 @@ class Uses:
         self.of: dict[tir.Buffer, list[Use]] = {}
         self.escaped: set[tir.Var] = set()
         self.pointed: set[tir.Var] = set()
+        self.matched: set[tir.Var] = set()
         self._bound = Substitution()
         self._visit(body, (), ())
 
@@ -72,6 +73,8 @@ class Uses:
                 for axis, value in zip(block.iter_vars, node.iter_values, strict=True):
                     self._visit(value, path, conditions)
                     self._bound[axis.var] = make.cast(self._bound(value), axis.var.dtype)
+                for match in block.match_buffers:
+                    self._match(match, block, inner, conditions)
                 predicate = self._bound(predicate)
                 if block.init is not None:
                     self._visit(block.init, inner, (*conditions, predicate))
@@ -106,6 +109,30 @@ class Uses:
             case _:
                 for child in children(node):
                     self._visit(child, path, conditions)
+
+    def _match(
+        self,
+        match: tir.MatchBufferRegion,
+        block: tir.Block,
+        path: tuple[Scope, ...],
+        conditions: tuple[tir.PrimExpr, ...],
+    ) -> None:
+        """Record that a block matches a buffer. It may read what it declares to; what it certainly writes is not known."""
+        buffer = match.source.buffer
+        if buffer not in self.of:
+            self.escaped.add(buffer.data)
+            return
+        for axis in match.source.region:
+            self._visit(axis.min, path, conditions)
+            self._visit(axis.extent, path, conditions)
+        self.matched.add(buffer.data)
+        start = tuple([self._bound(axis.min) for axis in match.source.region])
+        extents = tuple([self._bound(axis.extent) for axis in match.source.region])
+        if any(region.buffer.data is buffer.data for region in block.reads):
+            self.of[buffer].append(Use(buffer, start, False, path, conditions, extents))
+        else:
+            nothing = tuple([make.const(0, extent.dtype) for extent in extents])
+            self.of[buffer].append(Use(buffer, start, True, path, conditions, nothing))
 
     def _pointers(
         self, call: tir.Call, parts: list[tir.Call], path: tuple[Scope, ...], conditions: tuple[tir.PrimExpr, ...]
