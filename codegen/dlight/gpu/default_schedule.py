@@ -47,11 +47,12 @@ def _blocks(sch: Schedule) -> list[BlockRV]:
 def _bind(sch: Schedule, block: BlockRV, threads: int) -> None:
     loops = sch.get_loops(block)
     axes = sch.get(block).iter_vars
-    if len(loops) != len(axes) or any(sch.get(loop).thread_binding is not None for loop in loops):
+    if (loops and len(loops) != len(axes)) or any(sch.get(loop).thread_binding is not None for loop in loops):
         return
-    spatial = [loop for loop, axis in zip(loops, axes, strict=True) if axis.iter_type is tir.IterVarType.DATA_PAR]
+    kinds = [axis.iter_type for axis in axes] if loops else []
+    spatial = [loop for loop, kind in zip(loops, kinds, strict=True) if kind is tir.IterVarType.DATA_PAR]
     if not spatial:
-        return
+        spatial = [sch.add_unit_loop(loops[0] if loops else block)]  # one thread executes all
     fused = sch.fuse(*spatial, preserve_unit_iters=False)
     extent = sch.get(fused).extent
     if not isinstance(extent, tir.IntImm) or extent.value > threads * _BLOCKS:
