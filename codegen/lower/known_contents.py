@@ -13,7 +13,7 @@ options `propagate_knowns_to_prove_conditional` and `propagate_knowns_to_simplif
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
@@ -22,24 +22,21 @@ from msgspec.structs import replace
 
 from ...ir import make, tir
 from ...ir.analysis.proof import prove
-from ...ir.base import Node, Op
+from ...ir.base import Node
 from ...ir.dtype import is_bool, is_int
 from ...ir.equal import structural_equal
 from ...ir.idioms import NOTHING, conjuncts
 from ...ir.intern import has_effects, may_fault
 from ...ir.jumps import has_jump
-from ...ir.linear import difference
 from ...ir.simplify import simplify
 from ...ir.visit import distinct, rewrite, substitute, walk
 from .assumed_values import parsed_assumption
+from .facts_of_memory import ASSUME, Fact, Written, inside, is_plain, mentions, solved
 from .rewriter import sequence
 
-_ASSUME = Op("tir.assume")
 _FALSE = tir.IntImm("bool", 0)
-_IN_ORDER = (tir.ForKind.SERIAL, tir.ForKind.UNROLLED)
 _MOST_FACTS = 64
 """Maximum number of facts at one point; the oldest are forgotten."""
-_Vars = tuple[tuple[tir.Var, tir.Range], ...]
 
 
 class Uses(Struct, frozen=True):
@@ -51,40 +48,6 @@ class Uses(Struct, frozen=True):
     loads: bool = False
     stores: bool = False
     simplifies: bool = False
-
-
-class _Fact(Struct, frozen=True, eq=False):
-    """For all values of `variables` for which the `conditions` hold, the element at `indices` is `value`."""
-
-    buffer: tir.Buffer
-    indices: tuple[tir.PrimExpr, ...]
-    value: tir.PrimExpr
-    conditions: tuple[tir.PrimExpr, ...] = ()
-    variables: _Vars = ()
-    origin: object = None
-    """The fact that this one restricts."""
-
-    @property
-    def parts(self) -> tuple[Node, ...]:
-        return (
-            *self.indices,
-            self.value,
-            *self.conditions,
-            *(part for _, domain in self.variables for part in (domain,)),
-        )
-
-    def where(self, *conditions: tir.PrimExpr) -> _Fact:
-        """Return this fact where `conditions` hold as well."""
-        return replace(self, conditions=(*self.conditions, *conditions), origin=self.origin or self)
-
-    def replaced(self, values: dict[Any, Node]) -> _Fact:
-        """Return this fact with variables replaced."""
-        parts = {
-            name: tuple([substitute(part, values) for part in getattr(self, name)])
-            for name in ("indices", "conditions")
-        }
-        variables = tuple([(var, substitute(domain, values)) for var, domain in self.variables])
-        return replace(self, value=substitute(self.value, values), variables=variables, origin=None, **parts)
 
 
 def can_follow(func: tir.PrimFunc) -> bool:
@@ -112,7 +75,7 @@ class Follower:
     """
 
     def __init__(self, uses: Uses) -> None:
-        self.facts: list[_Fact] = []
+        self.facts: list[Fact] = []
         self._uses = uses
         self.domains: dict[tir.Var, tir.Range] = {}
         self.given: tuple[tir.PrimExpr, ...] = ()
@@ -131,7 +94,7 @@ class Follower:
                 return self._store(stmt)
             case tir.LetStmt():
                 return self._let(stmt)
-            case tir.Evaluate(value=tir.Call(op=op, args=(tir.PrimExpr() as given,))) if op == _ASSUME:
+            case tir.Evaluate(value=tir.Call(op=op, args=(tir.PrimExpr() as given,))) if op == ASSUME:
                 self.facts += self._facts_of(given)
                 return stmt
             case tir.Evaluate():
@@ -169,7 +132,7 @@ class Follower:
         values = (self._value_by(fact, load.indices) for fact in reversed(self.facts) if fact.buffer is load.buffer)
         return next((value for value in values if value is not None), None)
 
-    def _value_by(self, fact: _Fact, indices: Sequence[tir.PrimExpr]) -> tir.PrimExpr | None:
+    def _value_by(self, fact: Fact, indices: Sequence[tir.PrimExpr]) -> tir.PrimExpr | None:
         """Return the value that `fact` tells of the element at `indices`; None if it may be about others."""
         places = solved([var for var, _ in fact.variables], fact.indices, indices)
         if places is None:
@@ -182,10 +145,10 @@ class Follower:
     def _proves(self, condition: tir.PrimExpr) -> bool:
         return prove(condition, self.domains, self.given).is_proven
 
-    def _facts_of(self, given: tir.PrimExpr) -> list[_Fact]:
+    def _facts_of(self, given: tir.PrimExpr) -> list[Fact]:
         """Return what a condition that holds tells of elements."""
         found = [parsed_assumption(part) for part in conjuncts(given)]
-        facts = [_Fact(load.buffer, own.indices, own.value, (own.condition,)) for load, own in filter(None, found)]
+        facts = [Fact(load.buffer, own.indices, own.value, (own.condition,)) for load, own in filter(None, found)]
         return [fact for fact in facts if is_int(fact.buffer.dtype) and all(map(is_plain, (*fact.indices, fact.value)))]
 
     # --- Statements ---
@@ -208,7 +171,7 @@ class Follower:
         is_new = self._uses.simplifies or (self._uses.loads and not structural_equal(known, self._simplified(value)))
         return replace(stmt, value=known) if is_new else stmt
 
-    def _stored(self, buffer: tir.Buffer, indices: tuple[tir.PrimExpr, ...], value: tir.PrimExpr) -> _Fact | None:
+    def _stored(self, buffer: tir.Buffer, indices: tuple[tir.PrimExpr, ...], value: tir.PrimExpr) -> Fact | None:
         """Return what a store tells of its elements: one, or those of a vector."""
         if not (is_int(buffer.dtype) or is_bool(buffer.dtype)) or any(
             isinstance(node, tir.BufferLoad) for node in walk(value)
@@ -221,18 +184,18 @@ class Follower:
                 lane = tir.Var(last.base.dtype, "lane")
                 scalar = value.value if isinstance(value, tir.Broadcast) else _at_lane(value, lane)
                 domain = tir.Range(make.const(0, lane.dtype), make.const(lanes.value, lane.dtype))
-                return _Fact(buffer, (*indices[:-1], _at_lane(last, lane)), scalar, variables=((lane, domain),))
+                return Fact(buffer, (*indices[:-1], _at_lane(last, lane)), scalar, variables=((lane, domain),))
             case _ if any(
                 isinstance(node, tir.Ramp | tir.Broadcast) for part in (*indices, value) for node in walk(part)
             ):
                 return None
             case _:
-                return _Fact(buffer, indices, value)
+                return Fact(buffer, indices, value)
 
     def _after(self, stmt: tir.BufferStore, is_scalar: bool) -> Any:
         """Return a function that restricts a fact to what holds after a store."""
 
-        def kept(fact: _Fact) -> _Fact | None:
+        def kept(fact: Fact) -> Fact | None:
             if fact.buffer.data is not stmt.buffer.data:
                 return fact
             is_vector = any(isinstance(node, tir.Ramp) for index in stmt.indices for node in walk(index))
@@ -257,7 +220,7 @@ class Follower:
             return NOTHING if taken is None else self.visit(taken)
         before, is_lasting = self.facts, is_plain(condition)
         found: list[tir.Stmt] = []
-        after: list[list[_Fact]] = []
+        after: list[list[Fact]] = []
         negated = make.logical_not(condition)
         for holds, branch in ((condition, stmt.then_case), (negated, stmt.else_case)):
             own = self._facts_of(holds)
@@ -284,9 +247,9 @@ class Follower:
     def _let(self, stmt: tir.LetStmt) -> tir.Stmt:
         value = self._expr(stmt.value)
         body = self.visit(stmt.body)
-        about = [fact for fact in self.facts if not _uses(fact, stmt.var)]
+        about = [fact for fact in self.facts if not mentions(fact, stmt.var)]
         if is_plain(value):
-            about = [fact.replaced({stmt.var: value}) if _uses(fact, stmt.var) else fact for fact in self.facts]
+            about = [fact.replaced({stmt.var: value}) if mentions(fact, stmt.var) else fact for fact in self.facts]
         self.facts = about
         return replace(stmt, value=value, body=body)
 
@@ -294,7 +257,7 @@ class Follower:
         if any(map(has_effects, (loop.min, loop.extent))) or not all(map(is_plain, (loop.min, loop.extent))):
             self.facts = []
             return loop
-        written = _Written(loop)
+        written = Written(loop)
         before = self.facts
         self.facts = [fact for fact in map(written.during, before) if fact is not None]
         entered = self.facts
@@ -309,112 +272,5 @@ class Follower:
         return replace(loop, body=body)
 
 
-class _Written:
-    """The elements that a loop stores to: those of each memory in one dimension at the variable of the loop plus constants."""
-
-    def __init__(self, loop: tir.For) -> None:
-        self._loop = loop
-        self._memory: dict[tir.Var, list[tir.BufferStore]] = {}
-        self._has_effects = False
-        for node in distinct(loop.body):
-            if isinstance(node, tir.BufferStore):
-                self._memory.setdefault(node.buffer.data, []).append(node)
-            elif isinstance(node, tir.Call) and node.op != _ASSUME and has_effects(node):
-                self._has_effects = True
-
-    def _offsets(self, fact: _Fact) -> tuple[int, int, int] | None:
-        """Return a dimension and the least and the greatest distance of stores from the variable of the loop in it."""
-        stores = self._memory[fact.buffer.data]
-        if self._loop.kind not in _IN_ORDER or any(store.buffer is not fact.buffer for store in stores):
-            return None
-        for place in range(len(fact.indices)):
-            found = [difference(store.indices[place], self._loop.loop_var) for store in stores]
-            known = [offset for offset in found if offset is not None]
-            if len(known) == len(found):
-                return place, min(known), max(known)
-        return None
-
-    def during(self, fact: _Fact) -> _Fact | None:
-        """Return what holds of `fact` at the start of each iteration: earlier ones have stored to lower elements."""
-
-        def apart(index: tir.PrimExpr, _: int, most: int) -> tir.PrimExpr:
-            return make.greater_equal(index, make.add(make.cast(self._loop.loop_var, index.dtype), most))
-
-        return self._restricted(fact, apart)
-
-    def after(self, fact: _Fact) -> _Fact | None:
-        """Return what holds of `fact` after the loop."""
-
-        def apart(index: tir.PrimExpr, least: int, most: int) -> tir.PrimExpr:
-            start = make.cast(self._loop.min, index.dtype)
-            end = make.add(start, make.cast(self._loop.extent, index.dtype))
-            below, above = make.less(index, make.add(start, least)), make.greater_equal(index, make.add(end, most))
-            return make.logical_or(below, above)
-
-        return self._restricted(fact, apart)
-
-    def _restricted(self, fact: _Fact, apart: Callable[[tir.PrimExpr, int, int], tir.PrimExpr]) -> _Fact | None:
-        """Return `fact` where `apart` holds of its index and of the distances of stores; None if these are unknown."""
-        if self._has_effects:
-            return None
-        if fact.buffer.data not in self._memory:
-            return fact
-        offsets = self._offsets(fact)
-        if offsets is None:
-            return None
-        place, least, most = offsets
-        return fact.where(apart(fact.indices[place], least, most))
-
-    def in_all(self, fact: _Fact) -> _Fact | None:
-        """Return what a fact of one iteration tells after all: of an element that no other iteration stores to."""
-        var = self._loop.loop_var
-        if self._has_effects or self._loop.kind not in _IN_ORDER:
-            return None
-        if fact.buffer.data in self._memory:
-            offsets = self._offsets(fact)
-            if offsets is None or offsets[1] != offsets[2] or difference(fact.indices[offsets[0]], var) != offsets[1]:
-                return None
-        if not _uses(fact, var):
-            is_run = isinstance(self._loop.extent, tir.IntImm) and self._loop.extent.value > 0
-            return replace(fact, origin=None) if is_run else None
-        own = replace(var)
-        moved = fact.replaced({var: own})
-        return replace(moved, variables=(*moved.variables, (own, tir.Range(self._loop.min, self._loop.extent))))
-
-
-def solved(
-    variables: Iterable[tir.Var], indices: Sequence[tir.PrimExpr], places: Sequence[tir.PrimExpr]
-) -> dict[Any, Node] | None:
-    """Return the values of `variables` for which `indices` are `places`; None if none are found. Each variable must be an index,
-    plus a constant.
-    """
-    found: dict[Any, Node] = {}
-    for var in variables:
-        for index, place in zip(indices, places, strict=True):
-            offset = difference(index, var)
-            if offset is not None and index.dtype == place.dtype == var.dtype:
-                found[var] = make.sub(place, make.const(offset, place.dtype))
-                break
-        else:
-            return None
-    return found
-
-
-def inside(var: tir.Var, domain: tir.Range) -> list[tir.PrimExpr]:
-    """Return the conditions that `var` is in `domain`."""
-    return [make.less_equal(domain.min, var), make.less(var, make.add(domain.min, domain.extent))]
-
-
 def _at_lane(ramp: tir.Ramp, lane: tir.Var) -> tir.PrimExpr:
     return make.add(ramp.base, make.mul(make.cast(lane, ramp.base.dtype), ramp.stride))
-
-
-def _uses(fact: _Fact, var: tir.Var) -> bool:
-    return any(node is var for part in fact.parts for node in walk(part))
-
-
-def is_plain(expr: tir.PrimExpr) -> bool:
-    """Return whether the value of an expression cannot change: it reads no memory, has no effects, and cannot fault."""
-    return not has_effects(expr) and not any(
-        isinstance(node, tir.BufferLoad | tir.ProducerLoad) or may_fault(node) for node in walk(expr)
-    )

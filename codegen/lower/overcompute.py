@@ -18,7 +18,8 @@ from ...ir.analysis.proof import prove
 from ...ir.equal import structural_equal
 from ...ir.idioms import NOTHING
 from ...ir.visit import substitute, walk
-from .known_contents import Follower, Uses, can_follow, is_plain
+from .facts_of_memory import is_plain
+from .known_contents import Follower, Uses, can_follow
 from .overwritten import is_total, without_conditions
 
 _KNOWN = Uses(loads=True, stores=True, simplifies=True)

@@ -24,7 +24,8 @@ from ...ir.idioms import NOTHING, is_zero
 from ...ir.intern import has_effects, may_fault
 from ...ir.linear import linear
 from ...ir.visit import distinct, substitute, walk
-from .known_contents import can_follow, inside, is_plain, solved
+from .facts_of_memory import inside, is_plain, solved
+from .known_contents import can_follow
 from .rewriter import Rewriter, copy_of, sequence
 
 
