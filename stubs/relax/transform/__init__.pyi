@@ -34,6 +34,10 @@ def AlterOpImpl(op_impl_map: collections.abc.Mapping[builtins.str, tvms.ir.tir.P
     Raises TvmsError: E0902 if an implementation is not a loop function, if the numbers of layouts and buffers differ,
     or if a layout cannot be inverted.
     """
+def AnnotateDeviceRegions() -> tvms.ir.passes.transform.Pass:
+    """Put the attribute "target" around the parts of functions that a GPU executes, those in "thread_extent" or "device_scope", if the
+    target of the function has a host.
+    """
 def AnnotateEntryFunc() -> tvms.ir.passes.transform.Pass:
     """Mark the only loop function as the entry of the program (TVM: `tir.transform.AnnotateEntryFunc`)."""
 def AnnotateTIROpPattern() -> tvms.ir.passes.transform.Pass:
@@ -107,9 +111,10 @@ def CommonSubexprElimTIR(enable_cse_tir: builtins.bool = True, identify_equiv_te
     """Bind repeated computations to variables. Terms are repeated only if they are written alike, also with
     `identify_equiv_terms`.
     """
-def CompactBufferAllocation(is_strict: builtins.bool = True) -> tvms.ir.passes.transform.Pass:
+def CompactBufferAllocation(is_strict: builtins.bool = True, with_sums: builtins.bool = True) -> tvms.ir.passes.transform.Pass:
     """Reduce the buffers of opaque blocks to the part that is used. No dimension becomes larger, even if `is_strict` is
-    False, with which TVM may also pad buffers.
+    False, with which TVM may also pad buffers. With `with_sums`, conditions on sums of loop variables count, in the compiler only those
+    on single ones.
     """
 def ComputePrimValue() -> tvms.ir.passes.transform.Pass:
     """Replace each `R.prim_value` that is not a constant or a variable by a call of a function that computes it."""
@@ -373,8 +378,10 @@ def LowerIntrin() -> tvms.ir.passes.transform.Pass:
     """Return `func` without `//` and `%` of scalar integers, unless their operands have effects (TVM: `LowerIntrin`)."""
 def LowerMatchBuffer() -> tvms.ir.passes.transform.Pass:
     """Return `func`, whose blocks are opaque, without matched buffers."""
-def LowerOpaqueBlock() -> tvms.ir.passes.transform.Pass:
-    """Return `func` without blocks; its blocks must not have iterators, inits or matched buffers."""
+def LowerOpaqueBlock(with_pragmas: builtins.bool = True) -> tvms.ir.passes.transform.Pass:
+    """Replace blocks without iterators by their statements. Their buffers become allocations, and their pragmas and those of loops
+    attributes; the latter only with `with_pragmas`, which the compiler does not need.
+    """
 def LowerRuntimeBuiltin() -> tvms.ir.passes.transform.Pass:
     """Replace allocations by those of the virtual machine, and shape computations by calls of its functions.
 
@@ -435,6 +442,10 @@ def PackWeights(columns: builtins.int = 32) -> tvms.ir.passes.transform.Pass:
 from tvms.ir.passes.catalogue import PatternCheckContext as PatternCheckContext
 def PlanAndUpdateBufferAllocationLocation() -> tvms.ir.passes.transform.Pass:
     """Return `func`, whose blocks are opaque, with the allocations of its blocks moved to their uses."""
+def PointerValueTypeRewrite() -> tvms.ir.passes.transform.Pass:
+    """Turn memory that is only accessed by aligned vectors into memory of vectors, parameters included, whose shapes change; single
+    elements of it are lanes of a loaded vector.
+    """
 def RealizeVDevice() -> tvms.ir.passes.transform.Pass:
     """Assign devices to all tensors for which they follow from hints, copies, parameters or results.
 
@@ -446,7 +457,7 @@ def ReduceBranchingThroughOvercompute() -> tvms.ir.passes.transform.Pass:
     assumes that parameters do not overlap.
     """
 def RemoveAssume() -> tvms.ir.passes.transform.Pass:
-    """Return `func` without assumptions `T.assume(…)` (TVM: `RemoveAssume`)."""
+    """Return `func` without assumptions `T.assume(…)`, and without loops around nothing else (TVM: `RemoveAssume`)."""
 def RemoveNoOp() -> tvms.ir.passes.transform.Pass:
     """Remove statements without effect. With the option `use_dataflow_analysis` of the context, also remove stores to elements that
     are overwritten before they are read, and stores of what the element already holds; this assumes that parameters do not overlap.
@@ -530,7 +541,7 @@ def StaticPlanBlockMemory(pack: builtins.bool = False) -> tvms.ir.passes.transfo
     """
 def StorageRewrite(with_all: builtins.bool = True) -> tvms.ir.passes.transform.Pass:
     """Share memory among allocations that are used one after another. Allocations move out of loops, up to the threads that use them, and
-    share memory with others of other dtypes and sizes, or in place; with `with_all` False, as in the compiler, only allocations side by
+    share memory with others of other dtypes and sizes, or in place; memory that is only accessed by aligned vectors holds vectors. With `with_all` False, as in the compiler, only allocations side by
     side and of the same dtype do.
     """
 def ToMixedPrecision(out_dtype: builtins.str = 'float32', fp16_input_names: collections.abc.Sequence[builtins.str] | None = None) -> tvms.ir.passes.transform.Pass:

@@ -5,6 +5,7 @@ from tvms.codegen.lower.passes import HoistedLetBindings as HoistedLetBindings
 from tvms.codegen.lower.passes import LOWERING_OPTIONS as LOWERING_OPTIONS
 from tvms.codegen.lower.passes import PrimFuncPass as PrimFuncPass
 from tvms.codegen.lower.passes import annotate_entry as annotate_entry
+from tvms.codegen.lower.passes import annotate_regions as annotate_regions
 from tvms.codegen.lower.passes import apply as apply
 from tvms.codegen.lower.passes import apply_default_schedule as apply_default_schedule
 from tvms.codegen.lower.passes import apply_gpu_schedule as apply_gpu_schedule
@@ -18,6 +19,7 @@ from tvms.codegen.lower.passes import guard as guard
 from tvms.codegen.lower.passes import guard_declared as guard_declared
 from tvms.codegen.lower.passes import hoist as hoist
 from tvms.codegen.lower.passes import keep_where as keep_where
+from tvms.codegen.lower.passes import lower_blocks_of_loops as lower_blocks_of_loops
 from tvms.codegen.lower.passes import lower_cross_threads as lower_cross_threads
 from tvms.codegen.lower.passes import lowering as lowering
 from tvms.codegen.lower.passes import narrow as narrow
