@@ -7,8 +7,6 @@ buffer with strides into memory with dimensions; the compiler needs neither.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from msgspec.structs import replace
 
 from ...ir import make, tir
@@ -89,8 +87,8 @@ def _as_expression(value: object) -> tir.PrimExpr | None:
             return None
 
 
-def _in_attributes(pragmas: Mapping[str, tir.PrimExpr], body: tir.Stmt) -> tir.Stmt:
-    for key, value in reversed(pragmas.items()):
+def _in_attributes(pragmas: dict[str, tir.PrimExpr], body: tir.Stmt) -> tir.Stmt:
+    for key, value in reversed([*pragmas.items()]):
         body = tir.AttrStmt(tir.IntImm("int32", 0), key, value, body)
     return body
 

@@ -51,6 +51,8 @@ class _Wide(Computer):
         self._reduced = {target.buffer.data for target in _results_of_reductions(func.body)}
         self._wide = _own_memory(func.body, is_small)
         """The pointers to memory that becomes wide."""
+        self._rounded: set[tir.Var] = set()
+        """The new pointers to wide memory whose elements are small floats."""
 
     def more_rules(self) -> dict[type[Any], Callable[[Any], Any]]:
         """Return the rules for memory, conversions and reducers."""
@@ -61,15 +63,13 @@ class _Wide(Computer):
 
     def widen(self, value: tir.PrimExpr) -> tir.PrimExpr:
         """Return `value` as a wide float; the loaded element if wide memory holds a rounded one."""
-        is_rounded = isinstance(value, tir.Cast) and isinstance(value.value, tir.BufferLoad)
+        load = value.value if isinstance(value, tir.Cast) else None
         if (
-            is_rounded
-            and value.value.buffer.data in self.values.values()
-            and value.value.dtype == self.widened(value.dtype)
+            isinstance(load, tir.BufferLoad)
+            and load.buffer.data in self._rounded
+            and load.dtype == self.widened(value.dtype)
         ):
-            source = value.value.buffer.data
-            if not any(self.values.get(old) is source for old in self._reduced):
-                return value.value
+            return load
         if is_bfloat(value.dtype) and self.wide == "float32":
             bits = make.cast(_reinterpret("uint16", value), with_lanes("uint32", parse_dtype(value.dtype).lanes))
             return _reinterpret("float32", make.left_shift(bits, _like(16, bits)))
@@ -100,7 +100,9 @@ class _Wide(Computer):
         if stmt.buffer_var not in self._wide:
             return self.rebuild(stmt)
         dtype = self.widened(stmt.dtype)
-        self.values[stmt.buffer_var] = _pointer_to(stmt.buffer_var, dtype)
+        self.values[stmt.buffer_var] = pointer = _pointer_to(stmt.buffer_var, dtype)
+        if stmt.buffer_var not in self._reduced:
+            self._rounded.add(pointer)
         return replace(self.rebuild(stmt), dtype=dtype)
 
     def _load(self, load: tir.BufferLoad) -> tir.PrimExpr:
@@ -126,7 +128,8 @@ class _Wide(Computer):
         if node.op != _REDUCTION or not self._is_wide_reduction(node):
             return super().call(node)
         count, value, condition, target, *threads = node.args
-        into = replace(self.rebuild(target), dtype=self.widened(target.dtype))
+        assert isinstance(target, tir.BufferLoad)
+        into: tir.BufferLoad = replace(self.rebuild(target), dtype=self.widened(target.dtype))
         wide = self.widen(self.rewrite(value))
         return replace(node, args=(count, wide, self.rewrite(condition), into, *map(self.rewrite, threads)))
 

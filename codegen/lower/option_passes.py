@@ -258,7 +258,7 @@ def instrument(mod: IRModule) -> IRModule:
     return map_functions(mod, tir.PrimFunc, deep(step))
 
 
-_FIRST_WITH = {is_bfloat: 80, is_tiny: 89}
+_FIRST_WITH: dict[IsSmall, int] = {is_bfloat: 80, is_tiny: 89}
 """The first architectures of NVIDIA's GPUs with instructions for small floats: sm_80, sm_89."""
 
 

@@ -54,7 +54,11 @@ class Computer(Rewriter):
     """
 
     def __init__(self, is_emulated: Callable[[str], bool], wide: str = "float32", with_half: bool = True) -> None:
-        rules = {**dict.fromkeys((*_ARITHMETIC, *_COMPARISONS), self._binary), tir.Call: self.call, **self.more_rules()}
+        rules: dict[type[Any], Callable[[Any], Any]] = {
+            **dict.fromkeys((*_ARITHMETIC, *_COMPARISONS), self._binary),
+            tir.Call: self.call,
+            **self.more_rules(),
+        }
         super().__init__(rules)
         self.is_emulated, self.wide, self._with_half = is_emulated, wide, with_half
 

@@ -189,13 +189,13 @@ def _is_once(indices: Sequence[tir.PrimExpr], loops: Sequence[tir.For]) -> bool:
         return True
     if len(indices) != 1:
         return False
-    steps = detect_linear_equation(indices[0], variables)
-    extents = [loop.extent for loop in loops]
-    if steps is None or not all(isinstance(number, tir.IntImm) for number in (*steps[:-1], *extents)):
+    steps = detect_linear_equation(indices[0], variables) or []
+    numbers = [number.value for number in steps[:-1] if isinstance(number, tir.IntImm)]
+    extents = [loop.extent.value for loop in loops if isinstance(loop.extent, tir.IntImm)]
+    if len(numbers) != len(loops) or len(extents) != len(loops):
         return False
     reach = 0
-    pairs = ((step.value, extent.value) for step, extent in zip(steps, extents, strict=False))  # type: ignore[attr-defined]
-    for step, extent in sorted(pair for pair in pairs if pair[1] > 1):
+    for step, extent in sorted(pair for pair in zip(numbers, extents, strict=True) if pair[1] > 1):
         if step <= reach:
             return False
         reach += step * (extent - 1)

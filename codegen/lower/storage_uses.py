@@ -65,7 +65,7 @@ class MemoryUses:
         self.memory = sorted(self._of.values(), key=lambda memory: memory.first)
 
     def _visit(self, stmt: tir.Stmt) -> None:
-        self._bound[-1].update(defined_variables(stmt))
+        self._bound[-1].update(var for var in defined_variables(stmt) if isinstance(var, tir.Var))
         match stmt:
             case tir.SeqStmt():
                 for part in stmt.seq:

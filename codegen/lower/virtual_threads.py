@@ -169,6 +169,8 @@ class _Parts(Rewriter):
         if call.op != _ACCESS or call.args[1] not in self._own:
             return rebuilt
         ptype, data, offset, *rest = rebuilt.args
+        assert isinstance(data, tir.Var)
+        assert isinstance(offset, tir.PrimExpr)
         return replace(rebuilt, args=(ptype, data, self._moved(offset, self._own[data]), *rest))
 
 
