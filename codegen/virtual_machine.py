@@ -17,7 +17,6 @@ from ..ir.base import IRModule
 from ..ir.diagnostics import TvmsError, error
 from ..ir.functions import find_function
 from ..ir.passes.bind_params import bind_params
-from ..ir.passes.pipelines import get_pipeline
 from ..ir.passes.transform import Pass
 from .bytecode import Bytecode
 from .bytecode import ExecBuilder as ExecBuilder
@@ -236,10 +235,7 @@ def build(
     module = mod if isinstance(mod, IRModule) else IRModule({mod.attrs.get("global_symbol", "main"): mod}, name="")
     if params:
         module = bind_params(module, "main", {name: unwrap(value) for name, value in params.items()})
-    if relax_pipeline not in (None, "default"):
-        chosen = get_pipeline(relax_pipeline) if isinstance(relax_pipeline, str) else relax_pipeline
-        module = chosen(module)
-    return compile(module, target)
+    return compile(module, target, relax_pipeline=relax_pipeline)
 
 
 # --- The steps of `build` under TVM's names -----------------------------------------------------------------------

@@ -134,7 +134,6 @@ LEFT_OUT = {
     "relax.transform.FewShotTuning": _TUNING,
     "relax.transform.IPCAllReduceRewrite": _DISTRIBUTED,
     "relax.transform.LowerGPUIPCAllocStorage": _DISTRIBUTED,
-    "relax.transform.RewriteCUDAGraph": "tvms does not record CUDA graphs; a function launches its kernels itself",
     "relay": _RELAY,
     "rocm": _HARDWARE,
     "rpc": _REMOTE,

@@ -17,6 +17,8 @@ from ...ir.base import BaseFunc, IRModule, Source
 from ...ir.deep import deep
 from ...ir.diagnostics import Diagnostic, TvmsError, error
 from ...ir.files import memory_limit, read_file, write_together, write_whole
+from ...ir.passes.pipelines import get_pipeline
+from ...ir.passes.transform import Pass
 from ...ir.programs import as_module
 from ...ir.verify import check_law
 from ..artifact import (
@@ -96,10 +98,17 @@ class Executable:
             raise error("E0102", f"the module has no function '{name}'", None, help)
         return self._entries[name]
 
-    def __call__(self, *args: Any) -> Any:
-        """Call `main`, or the only function if it has another name (as TVM's `runtime.Module` does)."""
+    @property
+    def main(self) -> Entry:
+        """The function `main`, or the only function if it has another name (as in TVM's `runtime.Module`)."""
         (name,) = self._entries if len(self._entries) == 1 else ("main",)
-        return self[name](*args)
+        return self[name]
+
+    entry_func = main
+
+    def __call__(self, *args: Any) -> Any:
+        """Call `main`, or the only function if it has another name."""
+        return self.main(*args)
 
     def time_evaluator(self, func_name: str, dev: Device, number: int = 10, **options: Any) -> Evaluator:
         """Return an `Evaluator` that times calls of a function (TVM: `runtime.Module.time_evaluator`)."""
@@ -173,17 +182,23 @@ def compile(
     native: bool = True,
     cache: str | PathLike[str] | None = None,
     database: str | PathLike[str] | Database | None = None,
+    relax_pipeline: str | Pass | None = "default",
 ) -> Executable:
     """Compile a module, or a single function, for `target`; the default is the current target
     (`tvms.target.Target`) or the processor. See `codegen.build.Settings` for the settings.
+
+    `relax_pipeline`, a pass or the name of a pipeline, runs first; "default" is what `compile` does anyway.
 
     With `cache`, a folder (or that of TVMS_CACHE_DIR), compiled modules are reused. Schedules that the module
     contains for this target (`S.schedule`) are applied first; functions without one use those of `database`, a file of
     `tvms tune` or an open one, and then the results are not cached.
 
-    Raises TvmsError with everything that cannot be compiled (E0601 to E0607), from all functions.
+    Raises TvmsError with everything that cannot be compiled (E0601 to E0607), from all functions, and E0903 for an unknown pipeline.
     """
     chosen, start = get_target(default_target(target)), time.perf_counter()
+    if relax_pipeline not in (None, "default"):
+        pipeline = get_pipeline(relax_pipeline) if isinstance(relax_pipeline, str) else relax_pipeline
+        program = pipeline(as_module(program))
     settings = Settings(schedule, bounds, threads, level, native)
     with nullcontext() if database is None else _tuned_by(database, threads):
         if chosen.is_device:

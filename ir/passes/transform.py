@@ -303,6 +303,7 @@ _FILES = (
     "attach_extern_modules",
     "update_vdevice",
     "realize_vdevice",
+    "rewrite_cuda_graph",
     "tuning",
 )
 """Files of this folder that declare passes."""

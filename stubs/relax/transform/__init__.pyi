@@ -491,6 +491,8 @@ def ReorderTakeAfterMatmul() -> tvms.ir.passes.transform.Pass:
 
     If each matrix of a batch is multiplied by a matrix taken from a table, it is multiplied by the whole table instead.
     """
+def RewriteCUDAGraph() -> tvms.ir.passes.transform.Pass:
+    """Return the module, as TVM's pass does unless the option `relax.backend.use_cuda_graph` is set: that is an error (E0902)."""
 def RewriteDataflowReshape() -> tvms.ir.passes.transform.Pass:
     """Replace calls of loop functions in dataflow blocks that copy all elements in order by `R.reshape`.
 
