@@ -285,6 +285,8 @@ CODES: dict[str, str] = {
     "E0725": "a pointer to memory that the program does not own",
     "E0726": "a limit of a sandboxed run",
     "E0727": "a failure of the GPU or of its driver",
+    "E0728": "a sequence that a cache does not hold, or already holds",
+    "E0729": "a request that a cache cannot serve",
     "E0801": "an invalid command line",
     "E0802": "a result that cannot be written",
     "E0803": "a folder without a file to check",

@@ -123,7 +123,7 @@ class AssertionFailed(TvmsError, AssertionError):
 
 _KINDS: dict[str, type[TvmsError]] = {
     **dict.fromkeys(("E0701", "E0702"), ArgumentError),
-    **dict.fromkeys(("E0703", "E0704", "E0705", "E0722"), ArgumentValueError),
+    **dict.fromkeys(("E0703", "E0704", "E0705", "E0722", "E0728", "E0729"), ArgumentValueError),
     "E0711": AssertionFailed,
 }
 """The exceptions of codes that are also exceptions of Python."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import vm_params as vm_params  # registers the functions
+from . import vm_kv_functions as vm_kv_functions  # registers the functions
+from . import vm_params as vm_params
 from . import vm_shapes as vm_shapes
 from .functions import find_function, register_func
 from .functions import get_global_func as get_global_func  # finds the functions of this module

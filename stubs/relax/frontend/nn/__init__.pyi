@@ -119,6 +119,7 @@ from tvms.relax.frontend.nn import core as core
 from tvms.relax.frontend.nn import effects as effects
 from tvms.relax.frontend.nn import exporter as exporter
 from tvms.relax.frontend.nn import extern as extern
+from tvms.relax.frontend.nn import llm as llm
 from tvms.relax.frontend.nn import modules as modules
 from tvms.relax.frontend.nn import op as op
 from tvms.relax.frontend.nn import operators as operators
