@@ -419,6 +419,23 @@ def test_memory_is_not_doubled_where_that_would_change_results(fill: str, use: s
     assert "double_buffer" not in text
 
 
+@pytest.mark.parametrize(("shape", "index", "is_doubled"), [("(4,)", "j", True), ("(2, 2)", "j // 2, j % 2", False)])
+def test_flat_memory_is_doubled_whatever_the_ranks_of_other_buffers(shape: str, index: str, is_doubled: bool) -> None:
+    text = f"""#tvms 1
+T.prim_func main(A: T.Buffer((3, 4), "int32"), B: T.Buffer((3, 4), "int32")):
+    for i in range(3):
+        X = T.allocate([4], "int32", "global")
+        X_1 = T.Buffer({shape}, "int32", data=X)
+        with T.attr(X, "double_buffer_scope", 1):
+            for j in range(4):
+                X_1[{index}] = A[i, j]
+        for j in range(4):
+            B[i, j] = X_1[{index}]
+"""
+    doubled = tir.transform.InjectDoubleBuffer()(tvms.parse(text)).script()
+    assert ("(8,)" in doubled) == is_doubled
+
+
 def test_passes_on_whole_modules() -> None:
     mod = module("A[0] = x")
     bound = tir.transform.AnnotateEntryFunc()(tir.transform.BindTarget("llvm")(mod))

@@ -90,6 +90,8 @@ GUARDS: list[tuple[te.Value, te.Value, Domain]] = [
     (te.maximum(i, i // 4 * 4), i, {}),
     (te.minimum(i, te.maximum(i + 1, j)), i, {}),
     (te.maximum(i, te.minimum(i - 1, j)), i, {}),
+    (te.maximum(n * 2, te.minimum(n, i)), n * 2, {}),
+    (te.minimum(n, te.maximum(n * 2, i)), n, {}),
     (te.minimum(i, te.minimum(i + 1, j)), te.minimum(i, j), {}),
     (te.all(i < 4, i < 8), i < 4, {}),
     (te.any(i < 4, i < 8), i < 8, {}),

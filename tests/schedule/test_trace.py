@@ -51,6 +51,27 @@ def assert_same(a: Any, b: Any) -> None:
     assert first_difference(a.mod, b.mod, map_free_vars=True) is None
 
 
+def test_loops_of_one_iteration_are_no_locations() -> None:
+    text = """#tvms 1
+T.prim_func main(A: T.Buffer((1, 8, 1), "float32"), C: T.Buffer((1, 8, 1), "float32")):
+    B = T.alloc_buffer((1, 8, 1))
+    for i, j, k in T.grid(1, 8, 1):
+        with T.block("B"):
+            vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+            B[vi, vj, vk] = A[vi, vj, vk] + 1.0
+    for i, j, k in T.grid(1, 8, 1):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+            C[vi, vj, vk] = B[vi, vj, vk] * 2.0
+"""
+    decisions = set[Any]()
+    for seed in range(1, 2**31, 2**25):
+        schedule = Schedule(tvms.parse(text), seed=seed)
+        schedule.sample_compute_location("B")
+        decisions.update(schedule.trace.decisions.values())
+    assert decisions == {-2, -1, 1}
+
+
 @pytest.mark.parametrize("seed", range(1, 9))
 def test_json_makes_the_same_module_again(seed: int) -> None:
     schedule = scheduled(seed)
