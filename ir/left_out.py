@@ -33,6 +33,7 @@ _MARKS = "mark the test with pytest.mark.skipif"
 _PROOFS = "these proofs are not worth their time in the lowering: LLVM finds the common cases"
 _RULES = "tvms.compile chooses the passes and schedules for the target; relax.get_pipeline has the pipelines"
 _WINOGRAD = "'tvms.compile' chooses Winograd's algorithm where it is faster; use topi.nn.conv"
+_LATENT = "caches of latent keys and values (MLA) are not supported; use the attention kind 'mha'"
 _TE_SCHEDULES = "TVM removed schedules of tensor expressions; use te.create_prim_func and tvms.Schedule"
 
 LEFT_OUT = {
@@ -108,6 +109,11 @@ LEFT_OUT = {
     "relax.dpl.DFConstraint": "constrain a pattern with its methods: has_shape, has_dtype, has_struct_info, has_attr",
     "relax.dpl.SameShapeConstraint": "compare the shapes of matches in the function of rewrite_call",
     "relax.dpl.register_df_node": _CXX,
+    "relax.frontend.nn.llm.kv_cache._attention_prefill_mla": _LATENT,
+    "relax.frontend.nn.llm.kv_cache._copy_single_page_mla": _LATENT,
+    "relax.frontend.nn.llm.kv_cache._kv_cache_debug_get_kv_mla": _LATENT,
+    "relax.frontend.nn.llm.kv_cache._kv_cache_transpose_append_mla": _LATENT,
+    "relax.frontend.nn.llm.kv_cache._attention_sequence_prefill": "use nn.op.scaled_dot_product_attention",
     "relax.frontend.stablehlo": "tvms imports ONNX and PyTorch models; convert the model to ONNX",
     "relax.frontend.tflite": "tvms imports ONNX and PyTorch models; convert the model to ONNX",
     "relax.op.base.register_gradient": "the gradients of operators are rules of tvms; give your own with relax.op.call_tir_with_grad",

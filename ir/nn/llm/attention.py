@@ -9,15 +9,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from string import Template
 from typing import Any, NamedTuple
 
 from ... import tir
+from .attention_texts import CPU, GPU, THREADS
 from .position_embedding import rotation_of
 from .texts import kernel
 
 LAYER_WINDOW = 1024
 """The default number of positions that layers with a sliding window attend to."""
+
+
+def is_gpu(target: Any) -> bool:
+    """Return whether a target, or its text, is a GPU."""
+    known = getattr(target, "is_device", None)
+    return str(target).split()[0] not in ("llvm", "c") if known is None else bool(known)
 
 
 class Heads(NamedTuple):
@@ -29,6 +35,7 @@ class Heads(NamedTuple):
     v_dim: int
     dtype: str
     rope_scaling: Mapping[str, Any]
+    on_gpu: bool = False
 
 
 class _Source(NamedTuple):
@@ -39,7 +46,7 @@ class _Source(NamedTuple):
     rows: str
     """The largest number of rows of a sequence."""
     length: str
-    place: str
+    place: tuple[str, ...]
     """Statements that bind the variables in `key` and `value`, for row `k`."""
     key: str
     """The element of the key whose index replaces the braces."""
@@ -61,76 +68,6 @@ class _Queries(NamedTuple):
     reads: str
 
 
-_TEXT = Template("""\
-T.prim_func $name($params):
-    T.func_attr({"tir.noalias": True, "tir.is_scheduled": True})
-    entries = T.int32()
-$buffers    output = T.match_buffer(var_output, ($q_rows, $q_heads, $v_dim), "$dtype")
-    lse = T.match_buffer(var_lse, ($q_rows, $q_heads), "float32")
-    for b in range(entries - 1):
-        for h in T.parallel($kv_heads):
-            kv_len: T.int32 = $kv_length
-            first: T.int32 = $first
-            q_len: T.int32 = $q_count
-            with T.block("attention"):
-                T.reads($reads)
-                T.writes(output[0:$q_rows, h * $group:h * $group + $group, 0:$v_dim], lse[0:$q_rows, h * $group:h * $group + $group])
-                keys = T.alloc_buffer(($rows, $qk_dim), "float32")
-                values = T.alloc_buffer(($rows, $v_dim), "float32")
-                scores = T.alloc_buffer(($rows,), "float32")
-                query = T.alloc_buffer(($qk_dim,), "float32")
-                parts = T.alloc_buffer(($lanes,), "float32")
-                sums = T.alloc_buffer(($v_lanes,), "float32")
-                top = T.alloc_buffer((1,), "float32")
-                total = T.alloc_buffer((1,), "float32")
-                for k in range(kv_len):
-$place                    if rotary_mode == 1:
-                        for d in range($qk_dim):
-$key_bindings                            keys[k, d] = $rotated_key
-                    else:
-                        for d in range($qk_dim):
-                            keys[k, d] = $key
-                    for d in range($v_dim):
-                        values[k, d] = $value
-                for row in range(q_len):
-                    visible: T.int32 = $visible
-                    start: T.int32 = $start
-                    for g in range($group):
-                        for d in range($qk_dim):
-                            if rotary_mode == 1:
-$query_bindings                                query[d] = $rotated_query
-                            else:
-                                query[d] = $query
-                        top[0] = T.float32(-50000)
-                        for k in range(start, visible):
-                            for lane in T.vectorized($lanes):
-                                parts[lane] = T.float32(0)
-                            for part in range($qk_parts):
-                                for lane in T.vectorized($lanes):
-                                    parts[lane] = parts[lane] + query[part * $lanes + lane] * keys[k, part * $lanes + lane]
-                            total[0] = T.float32(0)
-                            for lane in range($lanes):
-                                total[0] = total[0] + parts[lane]
-                            scores[k] = $score
-                            top[0] = T.max(top[0], scores[k])
-                        total[0] = T.float32(0)
-                        for k in range(start, visible):
-                            scores[k] = T.exp2(scores[k] - top[0])
-                            total[0] = total[0] + scores[k]
-                        if start >= visible:
-                            total[0] = T.float32(1)
-                        for part in range($v_parts):
-                            for lane in T.vectorized($v_lanes):
-                                sums[lane] = T.float32(0)
-                            for k in range(start, visible):
-                                for lane in T.vectorized($v_lanes):
-                                    sums[lane] = sums[lane] + scores[k] * values[k, part * $v_lanes + lane]
-                            for lane in T.vectorized($v_lanes):
-                                output[first + row, h * $group + g, part * $v_lanes + lane] = T.Cast("$dtype", sums[lane] / total[0])
-                        lse[first + row, h * $group + g] = top[0] + T.log2(total[0])
-""")
-
-
 def paged_source(heads: Heads, page_size: Any, is_sliding: bool) -> _Source:
     """Return keys and values in `pages`, (pages, 2, kv heads, page_size, dim), whose numbers `page_values` lists by sequence."""
     size, declared = (page_size, "") if isinstance(page_size, int) else ("page_size", "    page_size = T.int32()\n")
@@ -149,10 +86,7 @@ def paged_source(heads: Heads, page_size: Any, is_sliding: bool) -> _Source:
     length_info = T.match_buffer(var_length_info, ({info}), "int32")
     k_rope_pos_offset = T.match_buffer(var_k_rope_pos_offset, (entries - 1,), "int32")
 """
-    place = f"""\
-                    slot: T.int32 = {slot}
-                    page: T.int32 = page_values[page_indptr[b] + slot // {size}]
-"""
+    place = (f"slot: T.int32 = {slot}", f"page: T.int32 = page_values[page_indptr[b] + slot // {size}]")
     whole = "0:3, b" if is_sliding else "b"
     return _Source(
         "var_pages: T.handle, var_page_indptr: T.handle, var_page_values: T.handle, var_length_info: T.handle, "
@@ -178,7 +112,7 @@ def ragged_source(heads: Heads, position: str) -> _Source:
         buffers += '    k_rope_pos_offset = T.match_buffer(var_k_rope_pos_offset, (entries - 1,), "int32")\n'
     return _Source(
         "var_k: T.handle, var_v: T.handle, var_kv_indptr: T.handle", buffers, "kv_rows", "kv_indptr[b + 1] - kv_indptr[b]",
-        "                    at: T.int32 = kv_indptr[b] + k\n", "key_data[at, h, {}]", "value_data[at, h, {}]", position,
+        ("at: T.int32 = kv_indptr[b] + k",), "key_data[at, h, {}]", "value_data[at, h, {}]", position,
         f"key_data[0:kv_rows, h, 0:{heads.qk_dim}], value_data[0:kv_rows, h, 0:{heads.v_dim}], kv_indptr[b:b + 2]"
         + (", k_rope_pos_offset[b]" if offset else ""),
     )  # fmt: skip
@@ -256,15 +190,17 @@ def attention(
         return f'T.Cast("float32", q[first + row, h * {group} + g, {at}])'
 
     lanes, v_lanes = math.gcd(heads.qk_dim, 16), math.gcd(heads.v_dim, 16)
-    score = "total[0] * sm_scale * T.float32(1.4426950408889634)"
-    text = _TEXT.substitute(
+    form = GPU if heads.on_gpu else CPU
+    score = f"{form.product} * sm_scale * T.float32(1.4426950408889634)"
+    text = form.text.substitute(
+        threads=THREADS,
         name=name, params=params,
         buffers=queries.buffers + source.buffers + mask.buffers, q_rows=queries.rows, q_heads=heads.q, kv_heads=heads.kv,
         qk_dim=heads.qk_dim, v_dim=heads.v_dim, dtype=heads.dtype, group=group, kv_length=source.length, first=queries.first,
         q_count=queries.number, rows=source.rows, lanes=lanes, v_lanes=v_lanes, qk_parts=heads.qk_dim // lanes,
-        v_parts=heads.v_dim // v_lanes, place=source.place, key_bindings=rotation.bindings(source.position, " " * 28),
+        v_parts=heads.v_dim // v_lanes, place="".join(f"{form.place}{line}\n" for line in source.place), key_bindings=rotation.bindings(source.position, form.key),
         rotated_key=rotation.value(key), key=key("d"), value=f'T.Cast("float32", {source.value.format("d")})',
-        visible=mask.stop, start=mask.start, query_bindings=rotation.bindings("q_rope_position[first + row]", " " * 32),
+        visible=mask.stop, start=mask.start, query_bindings=rotation.bindings("q_rope_position[first + row]", form.query),
         rotated_query=rotation.value(query), query=query("d"),
         score=f"T.if_then_else({mask.condition}, {score}, T.float32(-50000))" if mask.condition else score,
         reads=f"{queries.reads}, {source.reads}{mask.reads}{'' if is_decode else ', q_indptr[b:b + 2]'}",
@@ -278,7 +214,7 @@ _RESULTS = "var_output: T.handle, var_lse: T.handle"
 
 def prefill(
     h_kv: int, h_q: int, d: int, dtype: str, sliding_window: bool, rope_scaling: Mapping[str, Any], page_size: Any = 16,
-    sliding_window_size: int = LAYER_WINDOW,
+    sliding_window_size: int = LAYER_WINDOW, on_gpu: bool = False,
 ) -> tir.PrimFunc:  # fmt: skip
     """Return the function that attends with several queries per sequence to keys and values in pages.
 
@@ -288,7 +224,7 @@ def prefill(
     `sliding_window` it is (3, b), with the first position of the window in the pages and the number of positions before it that stay.
     With `causal == 2`, queries see the last `sliding_window_size` positions only.
     """
-    heads = Heads(h_kv, h_q, d, d, dtype, rope_scaling)
+    heads = Heads(h_kv, h_q, d, d, dtype, rope_scaling, on_gpu)
     source = paged_source(heads, page_size, sliding_window)
     params = (
         f"var_q: T.handle, var_q_indptr: T.handle, {source.params}, var_q_rope_position: T.handle, {_RESULTS}, causal: T.int32, "
@@ -300,23 +236,25 @@ def prefill(
 
 def decode(
     num_kv_heads: int, num_qo_heads: int, head_dim: int, qkv_dtype: str, sliding_window: bool,
-    rope_scaling: Mapping[str, Any], page_size: Any = 16,
+    rope_scaling: Mapping[str, Any], page_size: Any = 16, on_gpu: bool = False,
 ) -> tir.PrimFunc:  # fmt: skip
     """Return the function that attends with one query per sequence; its parameters are those of `prefill` but q_indptr and causal."""
-    heads = Heads(num_kv_heads, num_qo_heads, head_dim, head_dim, qkv_dtype, rope_scaling)
+    heads = Heads(num_kv_heads, num_qo_heads, head_dim, head_dim, qkv_dtype, rope_scaling, on_gpu)
     source = paged_source(heads, page_size, sliding_window)
     params = f"var_q: T.handle, {source.params}, var_q_rope_position: T.handle, {_RESULTS}, {_SCALARS}"
     name = "batch_decode_paged_kv" + "_sliding_window" * sliding_window
     return attention(name, heads, params, source, Mask(), is_decode=True)
 
 
-def ragged(h_kv: int, h_q: int, d_qk: int, d_v: int, dtype: str, rope_scaling: Mapping[str, Any]) -> tir.PrimFunc:
+def ragged(
+    h_kv: int, h_q: int, d_qk: int, d_v: int, dtype: str, rope_scaling: Mapping[str, Any], on_gpu: bool = False
+) -> tir.PrimFunc:
     """Return the function that attends to keys and values in rows of tensors.
 
     Its parameters are q (n, h_q, d_qk), q_indptr (b + 1,), k (m, h_kv, d_qk), v (m, h_kv, d_v), kv_indptr (b + 1,),
     q_rope_position (n,), k_rope_pos_offset (b,), output (n, h_q, d_v), lse (n, h_q) and the scalars of `prefill`.
     """
-    heads = Heads(h_kv, h_q, d_qk, d_v, dtype, rope_scaling)
+    heads = Heads(h_kv, h_q, d_qk, d_v, dtype, rope_scaling, on_gpu)
     source = ragged_source(heads, "k_rope_pos_offset[b] + k")
     params = (
         f"var_q: T.handle, var_q_indptr: T.handle, {source.params}, var_q_rope_position: T.handle, "
@@ -325,12 +263,14 @@ def ragged(h_kv: int, h_q: int, d_qk: int, d_v: int, dtype: str, rope_scaling: M
     return attention("batch_prefill_ragged_kv", heads, params, source, CAUSAL)
 
 
-def tree(h_kv: int, h_q: int, d: int, dtype: str, rope_scaling: Mapping[str, Any]) -> tir.PrimFunc:
+def tree(
+    h_kv: int, h_q: int, d: int, dtype: str, rope_scaling: Mapping[str, Any], on_gpu: bool = False
+) -> tir.PrimFunc:
     """Return the function that attends within trees of tokens.
 
     Its parameters are those of `ragged` with tree_indptr (b + 1,) and tree_order (t, 2) in place of k_rope_pos_offset, and without causal.
     """
-    heads = Heads(h_kv, h_q, d, d, dtype, rope_scaling)
+    heads = Heads(h_kv, h_q, d, d, dtype, rope_scaling, on_gpu)
     source = ragged_source(heads, "q_rope_position[at]")
     params = (
         f"var_q: T.handle, var_q_indptr: T.handle, {source.params}, var_q_rope_position: T.handle, var_mn_indptr: T.handle, "
@@ -340,13 +280,13 @@ def tree(h_kv: int, h_q: int, d: int, dtype: str, rope_scaling: Mapping[str, Any
 
 
 def paged_tree(
-    h_kv: int, h_q: int, d: int, dtype: str, rope_scaling: Mapping[str, Any], page_size: Any = 16
+    h_kv: int, h_q: int, d: int, dtype: str, rope_scaling: Mapping[str, Any], page_size: Any = 16, on_gpu: bool = False
 ) -> tir.PrimFunc:
     """Return the function that attends with nodes of trees to keys and values in pages, whose last positions are the trees.
 
     Its parameters are those of `prefill` without causal, and then tree_indptr (b + 1,) and tree_order (t, 2).
     """
-    heads = Heads(h_kv, h_q, d, d, dtype, rope_scaling)
+    heads = Heads(h_kv, h_q, d, d, dtype, rope_scaling, on_gpu)
     source = paged_source(heads, page_size, False)
     params = (
         f"var_q: T.handle, var_q_indptr: T.handle, {source.params}, var_q_rope_position: T.handle, {_RESULTS}, {_SCALARS}, "

@@ -22,11 +22,14 @@ from ...ops.inference import tensor_info
 from ..tensor import Object, Tensor, builder
 from . import attention, pages
 from .position_embedding import llama_rope_with_position_map
-from .tree_attn import tree_attn_cpu, tree_attn_with_paged_kv_cache_cpu
+from .tree_attn import tree_attn, tree_attn_cpu, tree_attn_with_paged_kv_cache, tree_attn_with_paged_kv_cache_cpu
 
 __all__ = [
-    "AttnKind", "FlashInferPagedKVCache", "PagedKVCache", "RopeMode", "TIRPagedKVCache", "llama_rope_with_position_map",
-    "tree_attn_cpu", "tree_attn_with_paged_kv_cache_cpu",
+    "AttnKind", "FlashInferPagedKVCache", "PagedKVCache", "RopeMode", "TIRPagedKVCache", "_attention_decode", "_attention_decode_cpu",
+    "_attention_prefill", "_attention_prefill_cpu", "_attention_prefill_ragged", "_attention_prefill_ragged_cpu", "_compact_kv_copy",
+    "_compact_kv_copy_cpu", "_copy_single_page", "_copy_single_page_cpu", "_kv_cache_debug_get_kv", "_kv_cache_transpose_append",
+    "_merge_state_inplace", "_merge_state_inplace_cpu", "llama_rope_with_position_map", "tree_attn", "tree_attn_cpu",
+    "tree_attn_with_paged_kv_cache", "tree_attn_with_paged_kv_cache_cpu",
 ]  # fmt: skip
 
 
@@ -208,7 +211,15 @@ class TIRPagedKVCache(PagedKVCache):
         ]  # fmt: skip
         heads = (num_key_value_heads, num_attention_heads, qk_head_dim, dtype)
         rotation = (rope_theta, rope_scale, qk_head_dim, num_attention_heads, num_key_value_heads, dtype, rope_scaling)
-        kernels = _kernels(heads, v_head_dim, page_size, rope_scaling, layer_sliding_window_size, num_hidden_layers)
+        kernels = _kernels(
+            heads,
+            v_head_dim,
+            page_size,
+            rope_scaling,
+            layer_sliding_window_size,
+            num_hidden_layers,
+            attention.is_gpu(target),
+        )
         kernels["tir_split_rotary"] = llama_rope_with_position_map(*rotation, rotary_dim)
         functions = {name: builder().add_func(function, name) for name, function in kernels.items()}
         args += [_given(functions, chosen) for chosen in _ORDER]
@@ -247,20 +258,21 @@ def _kernels(
     rope_scaling: Mapping[str, Any],
     window: int,
     layers: int,
+    gpu: bool,
 ) -> dict[str, tir.PrimFunc]:
     """Return the functions of a cache by name; the page size is a dimension of the pages if it is not a number."""
     h_kv, _, dim, dtype = heads
     return {
         "kv_cache_transpose_append": pages.append(h_kv, dim, dtype, page_size),
-        "tir_attention_prefill_ragged": attention.ragged(*heads[:3], v_dim, dtype, rope_scaling),
-        "tir_attention_prefill": attention.prefill(*heads, False, rope_scaling, page_size),
-        "tir_attention_decode": attention.decode(*heads, False, rope_scaling, page_size),
-        "tir_attention_prefill_sliding_window": attention.prefill(*heads, True, rope_scaling, page_size, window),
-        "tir_attention_decode_sliding_window": attention.decode(*heads, True, rope_scaling, page_size),
+        "tir_attention_prefill_ragged": attention.ragged(*heads[:3], v_dim, dtype, rope_scaling, gpu),
+        "tir_attention_prefill": attention.prefill(*heads, False, rope_scaling, page_size, on_gpu=gpu),
+        "tir_attention_decode": attention.decode(*heads, False, rope_scaling, page_size, gpu),
+        "tir_attention_prefill_sliding_window": attention.prefill(*heads, True, rope_scaling, page_size, window, gpu),
+        "tir_attention_decode_sliding_window": attention.decode(*heads, True, rope_scaling, page_size, gpu),
         "tir_attention_prefill_with_tree_mask_with_paged_kv_cache": attention.paged_tree(
-            *heads, rope_scaling, page_size
+            *heads, rope_scaling, page_size, gpu
         ),
-        "tir_attention_prefill_with_tree_mask": attention.tree(*heads, rope_scaling),
+        "tir_attention_prefill_with_tree_mask": attention.tree(*heads, rope_scaling, gpu),
         "tir_attention_merge_state": pages.merge_state(dtype),
         "kv_cache_copy_single_page": pages.copy_page(h_kv, page_size, dim, dtype),
         "kv_cache_debug_get_kv": pages.get(layers, h_kv, dim, dtype),
@@ -278,3 +290,46 @@ _attention_prefill_ragged_cpu = attention.ragged
 _merge_state_inplace_cpu = pages.merge_state
 _copy_single_page_cpu = pages.copy_page
 _compact_kv_copy_cpu = pages.compact
+
+
+def _attention_prefill(
+    h_kv: int, h_q: int, d: int, dtype: str, sliding_window: bool, rope_scaling: Mapping[str, Any], target: Any, page_size: Any = 16,
+    sliding_window_size: int = attention.LAYER_WINDOW,
+) -> tir.PrimFunc:  # fmt: skip
+    """Return the function that `attention.prefill` describes, for `target`."""
+    gpu = attention.is_gpu(target)
+    return attention.prefill(h_kv, h_q, d, dtype, sliding_window, rope_scaling, page_size, sliding_window_size, gpu)
+
+
+def _attention_decode(
+    num_kv_heads: int, num_qo_heads: int, head_dim: int, qkv_dtype: str, sliding_window: bool, rope_scaling: Mapping[str, Any],
+    target: Any, page_size: Any = 16,
+) -> tir.PrimFunc:  # fmt: skip
+    """Return the function that `attention.decode` describes, for `target`."""
+    heads = (num_kv_heads, num_qo_heads, head_dim, qkv_dtype)
+    return attention.decode(*heads, sliding_window, rope_scaling, page_size, attention.is_gpu(target))
+
+
+def _attention_prefill_ragged(
+    h_kv: int, h_q: int, d_qk: int, d_v: int, dtype: str, rope_scaling: Mapping[str, Any], target: Any
+) -> tir.PrimFunc:  # fmt: skip
+    """Return the function that `attention.ragged` describes, for `target`."""
+    return attention.ragged(h_kv, h_q, d_qk, d_v, dtype, rope_scaling, attention.is_gpu(target))
+
+
+def _merge_state_inplace(
+    num_heads: int, head_dim: int, v_dtype: str, target: Any, global_symbol: str | None = None
+) -> tir.PrimFunc:  # fmt: skip
+    """Return the function that `pages.merge_state` describes, which has a default schedule for each target."""
+    function = pages.merge_state(v_dtype)
+    return function if global_symbol is None else function.with_attr("global_symbol", global_symbol)
+
+
+def _copy_single_page(num_heads: int, page_size: Any, head_dim: int, dtype: str, target: Any) -> tir.PrimFunc:
+    """Return the function that `pages.copy_page` describes, which has a default schedule for each target."""
+    return pages.copy_page(num_heads, page_size, head_dim, dtype)
+
+
+def _compact_kv_copy(num_heads: int, head_dim: int, dtype: str, target: Any, page_size: Any = 16) -> tir.PrimFunc:
+    """Return the function that `pages.compact` describes, which has a default schedule for each target."""
+    return pages.compact(num_heads, head_dim, dtype, page_size)

@@ -6,6 +6,7 @@ from tvms.ir.nn.llm.attention import LAYER_WINDOW as LAYER_WINDOW
 from tvms.ir.nn.llm.attention import Mask as Mask
 from tvms.ir.nn.llm.attention import attention as attention
 from tvms.ir.nn.llm.attention import decode as decode
+from tvms.ir.nn.llm.attention import is_gpu as is_gpu
 from tvms.ir.nn.llm.attention import paged_source as paged_source
 from tvms.ir.nn.llm.attention import paged_tree as paged_tree
 from tvms.ir.nn.llm.attention import prefill as prefill
