@@ -90,7 +90,11 @@ class PagedCache:
 
         self.config, self._kernels = config, kernels
         shape = (config.pages, 2, config.kv_heads, config.page_size, config.qk_dim)
-        self.pages = [np.zeros(shape, config.dtype) for _ in config.layers]
+        try:
+            self.pages = [np.zeros(shape, config.dtype) for _ in config.layers]
+        except (MemoryError, ValueError):  # NumPy refuses sizes beyond the address space with a ValueError
+            said = f"there is no memory left for {count(len(config.layers), 'layer')} of {count(config.pages, 'page')}"
+            raise error("E0717", said, None, "create the cache with a smaller max_total_seq_len") from None
         self.clear()
 
     def clear(self) -> None:

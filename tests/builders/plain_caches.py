@@ -52,9 +52,7 @@ def built(target: str) -> dict[str, Any]:
             "copy": k._copy_single_page(KV_HEADS, PAGE, DIM, "float32", target),
             "compact": k._compact_kv_copy(KV_HEADS, DIM, "float32", target, PAGE),
         }
-    plain: dict[str, Any] = {
-        name: function.without_attr("global_symbol") for name, function in functions.items()
-    }
+    plain: dict[str, Any] = {name: function.without_attr("global_symbol") for name, function in functions.items()}
     executable = tvms.compile(tvms.IRModule(plain), target)
     return {name: executable[name] for name in functions}
 
@@ -68,7 +66,7 @@ def create(
         k["append"], None, *(["tir", k[name]] for name in ("ragged", "prefill", "decode", "sliding_prefill", "sliding_decode")),
         ["tir", k["paged_tree"]], ["tir", k["tree"]], [], [k["merge"]], k["split"], k["copy"], k["get"], k["compact"],
     ]  # fmt: skip
-    sizes = (batch, capacity, 60, PAGE, int(slides), 5)
+    sizes = (batch, capacity, 60, changed.get("page_size", PAGE), int(slides), 5)
     return call(
         "paged_attention_kv_cache_create", sizes, (0, LAYERS), Q_HEADS, KV_HEADS, DIM, changed.get("v_dim", DIM), kinds,
         changed.get("transfer", False), mode, 1.0, THETA, None, np.zeros((), np.float32), *order,

@@ -194,6 +194,26 @@ def test_caches_that_are_not_supported_say_so(kernels: dict[str, Any]) -> None:
     )
     assert "to other machines" in refusal(lambda: create(kernels, transfer=True))
     assert "values 4" in refusal(lambda: create(kernels, v_dim=4))
+    assert refusal(lambda: create(kernels, page_size=0)) == (
+        "error[E0729]: expected a positive number for page_size, got 0\n  = help: pass at least 1"
+    )
+    assert refusal(lambda: create(kernels, kinds=(0,))) == (
+        "error[E0729]: layers (0, 2) do not fit 1 kinds of attention\n"
+        "  = help: pass the first layer and the one after the last, and the kind of attention of each layer"
+    )
+    assert refusal(lambda: create(kernels, capacity=2**60)) == (
+        "error[E0717]: there is no memory left for 2 layers of 288230376151711745 pages\n"
+        "  = help: create the cache with a smaller max_total_seq_len"
+    )
+    assert refusal(lambda: call("kv_state_popn", None, 0, 1)) == (
+        "error[E0702]: 'vm.builtin.kv_state_popn': expected a paged cache, got NoneType\n"
+        "  = help: pass the result of vm.builtin.paged_attention_kv_cache_create"
+    )
+    few = ((2, 8, 4, 4, 0), (0, 1), 4, 2, 8, 8, (0,), False, 0, 1.0, 1.0, None, np.zeros(()))
+    assert refusal(lambda: call("paged_attention_kv_cache_create", *few)) == (
+        "error[E0701]: expected 15 functions of a cache, got 0\n"
+        "  = help: pass them in the order of TVM 0.21; see ir/vm_kv_cache.py"
+    )
     assert refusal(kv_cache.FlashInferPagedKVCache) == (
         "error[E0729]: FlashInfer is not supported\n  = help: use TIRPagedKVCache, with the same arguments"
     )
@@ -213,6 +233,14 @@ class Decoder(nn.Module):
         qkv = nn.op.reshape(self.qkv(x), (b, s, Q_HEADS + 2 * KV_HEADS, DIM))
         return cache.attention_with_fused_qkv(0, qkv, Q_HEADS, SCALE), cache
 
+    def partly(self, q: nn.Tensor, k: nn.Tensor, v: nn.Tensor, cache: PagedKVCache) -> tuple[nn.Tensor, nn.Tensor]:
+        own = cache.self_attention(0, q, k, v, SCALE)
+        merged, _ = cache.merge_attn_output_inplace(*own, *cache.cross_attention(0, q, DIM, SCALE))
+        return merged, cache.get_query_positions(q.shape[0] * q.shape[1])
+
+    def shared(self, q: nn.Tensor, k: nn.Tensor, v: nn.Tensor, cache: PagedKVCache) -> nn.Tensor:
+        return cache.attention_with_shared_kv(0, q, k, v, SCALE)
+
     def create(
         self, max_batch_size: Any, max_total_seq_len: Any, prefill_chunk_size: Any, page_size: Any
     ) -> PagedKVCache:
@@ -222,30 +250,46 @@ class Decoder(nn.Module):
         )  # fmt: skip
 
 
-def test_exported_modules_prefill_and_decode(random: np.random.Generator) -> None:
+def exported() -> Any:
+    """Return a machine for the methods of `Decoder`."""
+    cache = nn.spec.Object(object_type=PagedKVCache)
+    heads = {"q": Q_HEADS, "k": KV_HEADS, "v": KV_HEADS}
+    parts = {name: nn.spec.Tensor(["b", "s", number, DIM], "float16") for name, number in heads.items()}
     sizes = ("max_batch_size", "max_total_seq_len", "prefill_chunk_size", "page_size")
-    step = {"x": nn.spec.Tensor(["b", "s", 16], "float16"), "cache": nn.spec.Object(object_type=PagedKVCache)}
-    module, _ = Decoder("float16").export_tvm({"forward": step, "create": dict.fromkeys(sizes, int)})
-    vm = relax.VirtualMachine(tvms.compile(module), tvms.cpu())
+    spec: dict[str, dict[str, Any]] = {
+        "forward": {"x": nn.spec.Tensor(["b", "s", 16], "float16"), "cache": cache},
+        "partly": {**parts, "cache": cache},
+        "shared": {**parts, "cache": cache},
+        "create": dict.fromkeys(sizes, int),
+    }
+    module, _ = Decoder("float16").export_tvm(spec)
+    return relax.VirtualMachine(tvms.compile(module), tvms.cpu())
+
+
+def test_exported_modules_prefill_and_decode(random: np.random.Generator) -> None:
+    vm, n = exported(), 9
     weight = (random.standard_normal(((Q_HEADS + 2 * KV_HEADS) * DIM, 16)) / 4).astype(np.float16)
     cache = vm["create"]((2,), (64,), (16,), (3,), weight)
-    x = random.standard_normal((2, 9, 16)).astype(np.float16)
-    qkv = (
-        (x.astype(np.float32) @ weight.astype(np.float32).T)
-        .astype(np.float16)
-        .astype(np.float32)
-        .reshape(2, 9, -1, DIM)
-    )
+    x = random.standard_normal((2, n, 16)).astype(np.float16)
+    qkv = (x.astype(np.float32) @ weight.astype(np.float32).T).astype(np.float16)
+    parts = np.split(qkv.reshape(2, n, -1, DIM).astype(np.float32), [Q_HEADS, Q_HEADS + KV_HEADS], 2)
+    q, k = (np.stack([rotate(part, np.arange(n)) for part in whole]) for whole in parts[:2])
+    v = parts[2]
+    wanted = np.stack([attention(*one, np.arange(n) <= np.arange(n)[:, None]) for one in zip(q, k, v, strict=True)])
     for number in range(2):
         call("kv_state_add_sequence", cache, number)
-    got: list[Array] = []
-    for start, stop in ((0, 7), (7, 8), (8, 9)):
+    for start, stop in ((0, 6), (6, 7), (7, 9)):
         call("kv_state_begin_forward", cache, (0, 1), (stop - start,) * 2)
+        new = [np.ascontiguousarray(part[:, start:stop], np.float16) for part in (q, k, v)]
+        if start:
+            merged, positions = vm["partly"](*new, cache, weight)
+            np.testing.assert_allclose(merged.numpy(), wanted[:, start:stop], rtol=5e-3, atol=5e-3)
+            np.testing.assert_array_equal(positions.numpy(), [*range(start, stop)] * 2)
+        else:
+            shared = refusal(lambda new=new: vm["shared"](*new, cache, weight))
+            assert shared.startswith("error[E0722]: layer 0 has no keys and values of this step yet\n")
         result, cache = vm["forward"](np.ascontiguousarray(x[:, start:stop]), cache, weight)
+        np.testing.assert_allclose(result.numpy(), wanted[:, start:stop], rtol=5e-3, atol=5e-3)
+        shared = vm["shared"](*new, cache, weight)
+        np.testing.assert_allclose(shared.numpy(), wanted[:, start:stop], rtol=5e-3, atol=5e-3)
         call("kv_state_end_forward", cache)
-        got.append(result.numpy())
-    mask = np.arange(9) <= np.arange(9)[:, None]
-    for number in range(2):
-        q, k, v = np.split(qkv[number], [Q_HEADS, Q_HEADS + KV_HEADS], 1)
-        wanted = attention(rotate(q, np.arange(9)), rotate(k, np.arange(9)), v, mask)
-        np.testing.assert_allclose(np.concatenate(got, 1)[number], wanted, rtol=5e-3, atol=5e-3)
