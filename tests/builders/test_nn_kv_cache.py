@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from builders.plain_caches import (
     Q_HEADS,
     SCALE,
     THETA,
-    Array,
     Pair,
     attention,
     built,
@@ -267,7 +267,7 @@ def exported() -> Any:
 
 
 def test_exported_modules_prefill_and_decode(random: np.random.Generator) -> None:
-    vm, n = exported(), 9
+    n, vm = 9, exported()
     weight = (random.standard_normal(((Q_HEADS + 2 * KV_HEADS) * DIM, 16)) / 4).astype(np.float16)
     cache = vm["create"]((2,), (64,), (16,), (3,), weight)
     x = random.standard_normal((2, n, 16)).astype(np.float16)
@@ -286,7 +286,7 @@ def test_exported_modules_prefill_and_decode(random: np.random.Generator) -> Non
             np.testing.assert_allclose(merged.numpy(), wanted[:, start:stop], rtol=5e-3, atol=5e-3)
             np.testing.assert_array_equal(positions.numpy(), [*range(start, stop)] * 2)
         else:
-            shared = refusal(lambda new=new: vm["shared"](*new, cache, weight))
+            shared = refusal(partial(vm["shared"], *new, cache, weight))
             assert shared.startswith("error[E0722]: layer 0 has no keys and values of this step yet\n")
         result, cache = vm["forward"](np.ascontiguousarray(x[:, start:stop]), cache, weight)
         np.testing.assert_allclose(result.numpy(), wanted[:, start:stop], rtol=5e-3, atol=5e-3)
