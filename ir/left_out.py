@@ -239,7 +239,6 @@ LEFT_OUT = {
     "tir.transform.InferFragment": _COMPILED,
     "tir.transform.InjectPTXAsyncCopy": _COMPILED,
     "tir.transform.InjectPTXLDG32": _COMPILED,
-    "tir.transform.InjectPermutedLayout": _COMPILED,
     "tir.transform.InjectRollingBuffer": _COMPILED,
     "tir.transform.InstrumentBoundCheckers": "use the pass GuardIndices, or 'tvms compile --bounds check'",
     "tir.transform.LiftThreadBinding": _COMPILED,

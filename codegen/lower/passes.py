@@ -38,6 +38,7 @@ from .narrow_index import narrow_indices
 from .no_op import remove_no_ops
 from .option_passes import WITH_OPTIONS, on_loops, on_modules, unless
 from .own_variables import rename_repeated_definitions
+from .permuted_layout import permute_layouts
 from .rewriter import Rewriter
 from .undefined_stores import remove_undefined_stores
 from .unify_threads import unify_threads
@@ -246,6 +247,7 @@ for _name, _step in _SINGLE_RULES.items():
     declare_pass(_name)(on_modules(_step))
 
 
+declare_pass("InjectPermutedLayout")(on_modules(permute_layouts))
 declare_pass("InjectVirtualThread")(on_modules(on_loops(inject_virtual_threads)))
 declare_pass("ConvertSSA")(rename_repeated_definitions)
 
