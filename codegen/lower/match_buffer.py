@@ -6,10 +6,14 @@ X[j, k] = 0                                                 →        A[i * 16 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
 from ...ir import make, tir
 from ...ir.diagnostics import error
+from ...ir.idioms import is_zero
+from ...ir.simplify import simplify
 from .layout import flat_index, strides_of
 from .rewriter import Rewriter
 from .vectors import add, widen
@@ -17,9 +21,11 @@ from .vectors import add, widen
 _Indices = tuple[tir.PrimExpr, ...]
 
 
-def lower_match_buffers(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func`, whose blocks are opaque, without matched buffers."""
-    return replace(func, body=MatchedBuffers().rewrite(func.body))
+def lower_match_buffers(func: tir.PrimFunc, with_checks: bool = False) -> tir.PrimFunc:
+    """Return `func`, whose blocks are opaque, without matched buffers. With `with_checks`, TvmsError E0706 if the offset or the strides
+    of a region are certainly not those that its buffer declares; the compiler checks strides at run time.
+    """
+    return replace(func, body=(_Checked if with_checks else MatchedBuffers)().rewrite(func.body))
 
 
 class MatchedBuffers(Rewriter):
@@ -55,11 +61,15 @@ class MatchedBuffers(Rewriter):
         start, strides = self.layout(source, mins, (make.const(1, "int32"),) * (len(mins) - len(extents)) + extents)
         rank = len(buffer.shape)
         parts = zip(buffer.shape, extents[len(extents) - rank :], strict=True)
-        steps = zip(buffer.strides, strides[len(strides) - rank :], strict=False)
+        steps = [*zip(buffer.strides, strides[len(strides) - rank :], strict=False)]
         offset = [] if buffer.elem_offset is None else [(buffer.elem_offset, start)]
         for declared, actual in (*parts, *steps, *offset):
             if isinstance(declared, tir.Var):
                 self.values.setdefault(declared, make.cast(actual, declared.dtype))
+        self.check(match, [*steps, *offset])
+
+    def check(self, match: tir.MatchBufferRegion, pairs: Sequence[tuple[tir.PrimExpr, tir.PrimExpr]]) -> None:
+        """Check the declared and the actual strides and offset of a matched buffer."""
 
     def layout(self, source: tir.Buffer, mins: _Indices, extents: _Indices) -> tuple[tir.PrimExpr, _Indices]:
         """Return the offset in elements and the strides of the part of `source` that starts at `mins` and has
@@ -95,6 +105,18 @@ class MatchedBuffers(Rewriter):
         predicate = None if store.predicate is None else self.rewrite(store.predicate)
         value, buffer = self.rewrite(store.value), self._resolve(store.buffer)
         return replace(store, buffer=buffer, value=value, indices=indices, predicate=predicate)
+
+
+class _Checked(MatchedBuffers):
+    """Refuses buffers that declare another layout than that of their regions."""
+
+    def check(self, match: tir.MatchBufferRegion, pairs: Sequence[tuple[tir.PrimExpr, tir.PrimExpr]]) -> None:
+        """Raise TvmsError E0706 if a declared value is never the actual one."""
+        for declared, actual in pairs:
+            is_equal = simplify(make.equal(make.cast(self.rewrite(declared), "int64"), make.cast(actual, "int64")))
+            if is_zero(is_equal):
+                reason = f"matched buffer '{match.buffer.name}' declares {declared} as offset or stride, where its region has {actual}"
+                raise error("E0706", reason, match.span or match.buffer.span, "declare variables, or nothing")
 
 
 def _sum(start: tir.PrimExpr, index: tir.PrimExpr) -> tir.PrimExpr:

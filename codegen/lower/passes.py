@@ -33,6 +33,7 @@ from .flatten import flatten_buffers
 from .floor_divisions import lower_floor_divisions
 from .hoist_expression import HoistedConditionals, HoistedLetBindings, hoist_conditions_and_names
 from .invariants import hoist_expressions
+from .match_buffer import lower_match_buffers
 from .narrow_data_type import narrow_data_types
 from .narrow_index import narrow_indices
 from .no_op import remove_no_ops
@@ -127,6 +128,14 @@ def compact(mod: IRModule, is_strict: bool = True, with_sums: bool = True) -> IR
     return map_functions(mod, tir.PrimFunc, deep(lambda func: compact_buffers(func, with_sums)))
 
 
+@declare_pass("LowerMatchBuffer")
+def lower_matches(mod: IRModule, with_checks: bool = True) -> IRModule:
+    """Replace matched buffers by their sources. With `with_checks`, TvmsError E0706 if a buffer certainly declares another offset or other
+    strides than its region has; the compiler checks strides at run time.
+    """
+    return map_functions(mod, tir.PrimFunc, deep(lambda func: lower_match_buffers(func, with_checks)))
+
+
 @declare_pass("LowerOpaqueBlock")
 def lower_blocks_of_loops(mod: IRModule, with_pragmas: bool = True) -> IRModule:
     """Replace blocks without iterators by their statements. Their buffers become allocations, and their pragmas and those of loops
@@ -137,7 +146,7 @@ def lower_blocks_of_loops(mod: IRModule, with_pragmas: bool = True) -> IRModule:
 
 
 for _name, _step in BLOCK_STEPS.items():
-    if _name in ("CompactBufferAllocation", "LowerOpaqueBlock"):
+    if _name in ("CompactBufferAllocation", "LowerMatchBuffer", "LowerOpaqueBlock"):
         continue
     declare_pass(_name)(on_modules(unless(_EARLY[_name], _step) if _name in _EARLY else _step))
 
@@ -350,6 +359,7 @@ LOWERING_OPTIONS: dict[str, dict[str, Any]] = {
     "HoistIfThenElse": {"of_threads": True},
     "InjectDoubleBuffer": {"with_all": False},
     "LoopPartition": {"with_marks": False},
+    "LowerMatchBuffer": {"with_checks": False},
     "LowerOpaqueBlock": {"with_pragmas": False},
     "StorageRewrite": {"with_all": False},
     "VectorizeLoop": {"masks": "all"},
