@@ -14,6 +14,7 @@ from ...ir.deep import deep
 from ...ir.diagnostics import error
 from ...ir.visit import substitute
 from ..lower import BLOCK_STEPS, guard_blocks, lower_blocks
+from ..lower.aligned_memory import alignments_in
 from ..lower.bounds import PROVEN, Bounds, Safety, guard_indices
 from ..lower.divisions import simplify_divisions
 from ..lower.flatten import flatten_buffers
@@ -33,7 +34,7 @@ from .barriers import insert_barriers
 from .emulate import emulate_matrix_units
 from .kernel import Kernel, Launch
 from .matrix_units import check_matrix_units, expand_copies, expand_plain
-from .memory import alignments_in, compact_memory
+from .memory import compact_memory
 from .places import match_by_places, resolve_places
 from .pointer_checks import check_pointers, has_pointer_accesses
 from .reductions import reduce_across_threads

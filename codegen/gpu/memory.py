@@ -12,7 +12,7 @@ and `CompactBufferAllocation`.)
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -26,12 +26,12 @@ from ...ir.intern import Nodes
 from ...ir.linear import linear
 from ...ir.sums import Sum, render
 from ...ir.visit import children, walk
+from ..lower.aligned_memory import Alignment, aligned_strides
 from ..lower.compact import is_padded
 from ..lower.rewriter import Rewriter
 from .kernel import Kernel, scope_of
 from .places import domains_of, parts_in
 
-_ALIGN = "buffer_dim_align"
 _Access: TypeAlias = tir.BufferLoad | tir.BufferStore
 
 
@@ -43,28 +43,6 @@ class _BufferUses(Struct):
 
     accesses: list[_Access]
     loops: list[tir.For]
-
-
-class Alignment(Struct, frozen=True):
-    """A request of `S.storage_align`: the stride of dimension `axis` is `offset` modulo `factor`,
-    so that the elements of a column are in different banks. Dimensions count from the last one, as pipelines add a first one.
-    """
-
-    axis: int
-    factor: int
-    offset: int
-
-
-def alignments_in(func: tir.PrimFunc) -> dict[tir.Var, Alignment]:
-    """Return the alignments of the buffers that blocks write (TVM: "buffer_dim_align")."""
-    found: dict[tir.Var, Alignment] = {}
-    for block in walk(func.body):
-        if isinstance(block, tir.Block):
-            for index, axis, factor, offset in block.annotations.get(_ALIGN, ()):
-                region = block.writes[int(index)]
-                rank = len(region.region)
-                found[region.buffer.data] = Alignment(axis % rank - rank, factor, offset)
-    return found
 
 
 def compact_memory(kernel: Kernel, is_in_order: bool, aligned: Mapping[tir.Var, Alignment] = {}) -> Kernel:
@@ -169,20 +147,6 @@ class _RequiredExtents:
         return True
 
 
-def _aligned_strides(shape: Sequence[tir.PrimExpr], alignment: Alignment) -> tuple[tir.PrimExpr, ...]:
-    """Return row-major strides with padding for `alignment`; none if a dimension is not constant."""
-    strides: list[int] = []
-    step = 1
-    for axis, extent in reversed(list(enumerate(shape))):
-        if not isinstance(extent, tir.IntImm):
-            return ()
-        if axis == alignment.axis % len(shape):
-            step += (alignment.offset - step) % alignment.factor
-        strides.insert(0, step)
-        step *= extent.value
-    return tuple([tir.IntImm("int64", stride) for stride in strides])
-
-
 class _Compacter(Rewriter):
     def __init__(self) -> None:
         super().__init__(
@@ -193,7 +157,7 @@ class _Compacter(Rewriter):
 
     def take(self, buffer: tir.Buffer, shape: list[tir.PrimExpr], alignment: Alignment | None) -> None:
         """Give `buffer` the compacted shape, and the strides of `alignment`."""
-        strides = _aligned_strides(shape, alignment) if alignment else ()
+        strides = aligned_strides(shape, alignment) if alignment else ()
         if strides or any(new is not old for new, old in zip(shape, buffer.shape, strict=True)):
             self.buffers[buffer] = replace(buffer, shape=tuple(shape), strides=strides)
             self._shapes[buffer.data] = (

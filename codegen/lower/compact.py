@@ -25,6 +25,8 @@ from ...ir.simplify import simplify
 from ...ir.software_pipeline import is_pipeline
 from ...ir.sums import Sum, render
 from ...ir.visit import rewrite, walk
+from .aligned_memory import Alignment, aligned_strides, alignments_in
+from .layout import span_of as length_of
 from .rewriter import Rewriter
 from .uses import Scope, Use, Uses
 
@@ -34,22 +36,24 @@ BANKS = 32
 """The number of banks of shared memory."""
 
 
-def compact_buffers(func: tir.PrimFunc, with_sums: bool = False) -> tir.PrimFunc:
-    """Return `func`, whose blocks are opaque, with the buffers of its blocks, and allocated ones, compacted. With `with_sums`, conditions
-    on sums of loop variables, as in `i * 8 + j < 60`, also bound indices that contain these sums.
+def compact_buffers(func: tir.PrimFunc, with_all: bool = False) -> tir.PrimFunc:
+    """Return `func`, whose blocks are opaque, with the buffers of its blocks, and allocated ones, compacted. With `with_all`, conditions
+    on sums of loop variables, as in `i * 8 + j < 60`, also bound indices that contain these sums, and alignments of blocks become
+    strides, which the lowering for GPUs does later.
     """
     uses = Uses(func.body, with_allocations=True)
     if not uses.homes:
         return func
     compacter = _Compacter(func.body)
+    aligned = alignments_in(func) if with_all else {}
     for buffer, home in uses.homes.items():
-        found = uses.of[buffer]
-        is_known = buffer.data not in uses.escaped | uses.matched and (
-            buffer.data not in uses.pointed or any(map(is_pipeline, home))
-        )
+        found = [use for use in uses.of[buffer] if not use.is_of_match] + uses.matched.get(buffer.data, [])
+        is_known = buffer.data not in uses.escaped and (buffer.data not in uses.pointed or any(map(is_pipeline, home)))
         if found and is_known and not buffer.strides and buffer.elem_offset is None:
-            compacter.cut(buffer, hull([_part(use, buffer, home, with_sums) for use in found], buffer.shape))
-    return replace(func, body=compacter.rewrite(func.body)) if compacter.starts else func
+            compacter.cut(buffer, hull([_part(use, buffer, home, with_all) for use in found], buffer.shape))
+            if buffer.data in aligned and buffer.data not in uses.matched:
+                compacter.align(buffer, aligned[buffer.data])
+    return replace(func, body=compacter.rewrite(func.body)) if compacter.buffers else func
 
 
 def is_padded(buffer: tir.Buffer, axis: int, length: int) -> bool:
@@ -65,7 +69,7 @@ def _tag(scope: Scope) -> str:
     return scope.thread_binding.thread_tag if isinstance(scope, tir.For) and scope.thread_binding is not None else ""
 
 
-def _part(use: Use, buffer: tir.Buffer, home: tuple[Scope, ...], with_sums: bool) -> Box:
+def _part(use: Use, buffer: tir.Buffer, home: tuple[Scope, ...], with_all: bool) -> Box:
     """Return the bounding box of a use over the lifetime of an allocation in the scopes `home`. Memory that is not
     local is shared by the threads, and that of a warp only by its own.
     """
@@ -77,7 +81,7 @@ def _part(use: Use, buffer: tir.Buffer, home: tuple[Scope, ...], with_sums: bool
         domains |= restricted(condition, True, domains)
     region = use.region if use.extents else [span_of(index) for index in use.indices]
     box = relaxed(region, buffer.shape, domains)
-    if not with_sums or use.extents:
+    if not with_all or use.extents:
         return box
     for condition in use.conditions:
         for comparison in comparisons(condition, True):
@@ -157,6 +161,7 @@ class _Compacter(Rewriter):
                 self._written.add(node.buffer)
             elif isinstance(node, tir.AttrStmt) and isinstance(node.node, tir.IterVar):
                 self._threads.add(node.node.var)
+        self._changed: set[tir.Buffer] = set()
         self.starts: dict[tir.Buffer, tuple[tir.PrimExpr, ...]] = {}
         """The start of the used part of each buffer."""
 
@@ -166,6 +171,15 @@ class _Compacter(Rewriter):
         if any(part.extent is not extent for part, extent in zip(axes, buffer.shape, strict=True)):
             self.starts[buffer] = tuple([part.min for part in axes])
             self.buffers[buffer] = replace(buffer, shape=tuple([part.extent for part in axes]))
+            self._changed.add(buffer)
+
+    def align(self, buffer: tir.Buffer, alignment: Alignment) -> None:
+        """Give `buffer` the strides of an alignment, if its shape is constant."""
+        cut = self.buffers.get(buffer, buffer)
+        strides = aligned_strides(cut.shape, alignment, cut.shape[-1].dtype)
+        if strides:
+            self.buffers[buffer] = replace(cut, strides=strides)
+            self._changed.add(buffer)
 
     def _smaller(self, buffer: tir.Buffer, axis: int, part: tir.Range) -> tir.Range:
         """Return `part` of a dimension, or the whole dimension if `part` is not known to be smaller, its start is not
@@ -199,9 +213,11 @@ class _Compacter(Rewriter):
         return replace(rebuilt, indices=tuple(indices))
 
     def _allocate(self, stmt: tir.Allocate) -> tir.Stmt:
-        rebuilt = self.rebuild(stmt)
-        is_cut = isinstance(stmt.body, tir.DeclBuffer) and stmt.body.buffer in self.starts
-        return replace(rebuilt, extents=rebuilt.body.buffer.shape) if is_cut else rebuilt
+        rebuilt: tir.Allocate = self.rebuild(stmt)
+        if not isinstance(stmt.body, tir.DeclBuffer) or stmt.body.buffer not in self._changed:
+            return rebuilt
+        buffer = self.buffer(stmt.body.buffer)
+        return replace(rebuilt, extents=(length_of(buffer),) if buffer.strides else buffer.shape)
 
     def _region(self, region: tir.BufferRegion) -> tir.BufferRegion:
         rebuilt = self.rebuild(region)

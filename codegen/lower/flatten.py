@@ -78,6 +78,13 @@ class _SameDtypes(_Flattener):
         buffers = [node for node in distinct(body) if isinstance(node, tir.Buffer)]
         self._grouped = {buffer.data: buffer for buffer in buffers if _has_groups(buffer)}
         """The first buffer with separators in each memory."""
+        self._sizes: dict[tir.Var, tuple[int, str]] = {}
+        """The number of elements of allocations of constant size, and their dtype."""
+        for node in distinct(body):
+            if isinstance(node, tir.Allocate):
+                extents = [extent.value for extent in node.extents if isinstance(extent, tir.IntImm)]
+                if len(extents) == len(node.extents):
+                    self._sizes[node.buffer_var] = prod(extents), node.dtype
 
     def more_rules(self) -> dict[type[Any], Callable[[Any], Any]]:
         """Return the rules for allocations and blocks."""
@@ -96,11 +103,23 @@ class _SameDtypes(_Flattener):
         else:
             flat = super().buffer(buffer)
             (size,) = flat.shape
+            size = self._with_rows(buffer, size)
             is_small = all(extent.dtype == "int32" for extent in buffer.shape)
             if is_small and isinstance(size, tir.IntImm) and size.value < 2**31:
                 flat = replace(flat, shape=(tir.IntImm("int32", size.value),))
         self.buffers[buffer] = flat
         return flat
+
+    def _with_rows(self, buffer: tir.Buffer, size: tir.PrimExpr) -> tir.PrimExpr:
+        """Return the size of whole rows of a strided buffer if its memory is allocated and contains these, otherwise `size`."""
+        memory = self._sizes.get(buffer.data)
+        if memory is None or not buffer.strides or buffer.elem_offset is not None or not isinstance(size, tir.IntImm):
+            return size
+        rows, stride = buffer.shape[0], buffer.strides[0]
+        if not isinstance(rows, tir.IntImm) or not isinstance(stride, tir.IntImm):
+            return size
+        whole = rows.value * stride.value
+        return tir.IntImm(size.dtype, whole) if size.value <= whole <= memory[0] and buffer.dtype == memory[1] else size
 
     def indices(self, buffer: tir.Buffer, indices: tuple[tir.PrimExpr, ...]) -> tuple[tir.PrimExpr, ...]:
         """Return the position in each group of axes."""

@@ -43,7 +43,7 @@ def order_lanes(func: tir.PrimFunc) -> tir.PrimFunc:
         return func
     uses, permuter = Uses(func.body), _Permuter()
     for buffer in small:
-        if buffer.data not in uses.escaped | uses.pointed | uses.matched:
+        if buffer.data not in uses.escaped | uses.pointed | uses.matched.keys():
             permuter.move(buffer, _dimension_of_lanes(buffer, uses.of[buffer]))
     if not permuter.dimensions or any(
         isinstance(node, tir.Call) and node.op == _ADDRESS_OF for node in walk(func.body)

@@ -120,12 +120,12 @@ _EARLY: dict[str, Callable[[tir.Block], bool]] = {
 
 
 @declare_pass("CompactBufferAllocation")
-def compact(mod: IRModule, is_strict: bool = True, with_sums: bool = True) -> IRModule:
+def compact(mod: IRModule, is_strict: bool = True, with_all: bool = True) -> IRModule:
     """Reduce the buffers of opaque blocks to the part that is used. No dimension becomes larger, even if `is_strict` is
-    False, with which TVM may also pad buffers. With `with_sums`, conditions on sums of loop variables count, in the compiler only those
-    on single ones.
+    False, with which TVM may also pad buffers. With `with_all`, conditions on sums of loop variables count, in the compiler only those on
+    single ones, and alignments become strides.
     """
-    return map_functions(mod, tir.PrimFunc, deep(lambda func: compact_buffers(func, with_sums)))
+    return map_functions(mod, tir.PrimFunc, deep(lambda func: compact_buffers(func, with_all)))
 
 
 @declare_pass("LowerMatchBuffer")
@@ -354,7 +354,7 @@ def __getattr__(name: str) -> Callable[..., Pass]:
 
 
 LOWERING_OPTIONS: dict[str, dict[str, Any]] = {
-    "CompactBufferAllocation": {"with_sums": False},
+    "CompactBufferAllocation": {"with_all": False},
     "FlattenBuffer": {"index_dtype": "int64"},
     "HoistIfThenElse": {"of_threads": True},
     "InjectDoubleBuffer": {"with_all": False},

@@ -123,7 +123,8 @@ def _has_rows(buffer: tir.Buffer) -> bool:
     sizes = [size.value for size in buffer.shape if isinstance(size, tir.IntImm)]
     if len(sizes) != len(buffer.shape) or sizes[-1] % 32:
         return False
-    steps, step = [], 1
+    steps: list[int] = []
+    step = 1
     for size in reversed(sizes):
         steps.append(step)
         step *= size
@@ -176,7 +177,9 @@ class _Permuter(Rewriter):
         pointer = _matrix_pointer(call)
         if pointer is None or pointer.args[1] not in self._memory:
             return self.rebuild(call)  # type: ignore[no-any-return]
-        buffer = self._memory[pointer.args[1]]
+        memory = pointer.args[1]
+        assert isinstance(memory, tir.Var)
+        buffer = self._memory[memory]
         place = make.add(_expr(pointer.args[2]), _expr(call.args[_OFFSET]))
         length = make.const(int(buffer.shape[-1]), place.dtype)  # type: ignore[call-overload]
         row, column = (self._simplified(part(place, length)) for part in (make.floordiv, make.floormod))

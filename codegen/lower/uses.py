@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...ir import make, tir
 from ...ir.base import Node, Op
@@ -32,6 +33,8 @@ class Use(Struct, frozen=True, eq=False):
     path: tuple[Scope, ...]
     conditions: tuple[tir.PrimExpr, ...]
     extents: tuple[tir.PrimExpr, ...] = ()
+    is_of_match: bool = False
+    """Whether a block matches the part; if it may write it, `extents` are 0, as it need not write all."""
 
     @property
     def region(self) -> tuple[tir.Range, ...]:
@@ -48,7 +51,7 @@ class Uses:
     """All uses, in program order, of the buffers that the blocks of `body` allocate; block iterators are replaced by their values.
 
     `homes` maps each buffer to the scopes around its allocation; `escaped` are the buffers whose address is
-    taken, `pointed` those that are only accessed through pointers to known parts, and `matched` those that blocks match. `with_allocations` adds the buffers that
+    taken, `pointed` those that are only accessed through pointers to known parts, and `matched` holds the parts that blocks match. `with_allocations` adds the buffers that
     are allocated by a statement of their own.
     """
 
@@ -58,7 +61,7 @@ class Uses:
         self.of: dict[tir.Buffer, list[Use]] = {}
         self.escaped: set[tir.Var] = set()
         self.pointed: set[tir.Var] = set()
-        self.matched: set[tir.Var] = set()
+        self.matched: dict[tir.Var, list[Use]] = {}
         self._bound = Substitution()
         self._visit(body, (), ())
 
@@ -125,14 +128,16 @@ class Uses:
         for axis in match.source.region:
             self._visit(axis.min, path, conditions)
             self._visit(axis.extent, path, conditions)
-        self.matched.add(buffer.data)
+        if not all(isinstance(stride, tir.Var) for stride in match.buffer.strides):
+            self.escaped.add(buffer.data)  # its layout is fixed
         start = tuple([self._bound(axis.min) for axis in match.source.region])
         extents = tuple([self._bound(axis.extent) for axis in match.source.region])
-        if any(region.buffer.data is buffer.data for region in block.reads):
-            self.of[buffer].append(Use(buffer, start, False, path, conditions, extents))
-        else:
+        use = Use(buffer, start, False, path, conditions, extents, is_of_match=True)
+        self.matched.setdefault(buffer.data, []).append(use)
+        if not any(region.buffer.data is buffer.data for region in block.reads):
             nothing = tuple([make.const(0, extent.dtype) for extent in extents])
-            self.of[buffer].append(Use(buffer, start, True, path, conditions, nothing))
+            use = replace(use, is_write=True, extents=nothing)
+        self.of[buffer].append(use)
 
     def _pointers(
         self, call: tir.Call, parts: list[tir.Call], path: tuple[Scope, ...], conditions: tuple[tir.PrimExpr, ...]
