@@ -310,6 +310,10 @@ _BY_OPTIONS: dict[str, dict[str, int]] = {
     "LoopPartition": {"partition_const_loop": True, "unroll_loop_with_partition_hint_no_interval": True},
 }  # fmt: skip
 """Passes on loops with what an option asks for, which count parameters as different memory."""
+_BY_NAME = ("CompactBufferAllocation", "LowerOpaqueBlock", "FlattenBuffer", "StorageRewrite")
+"""Passes that do more, or something else, if they are asked for by name than in the lowering."""
+_STORAGE_AFTER = ("GuardIndices", "VectorizeLoop")
+"""Steps after which `StorageRewrite` by name sees dimensions, or vectors."""
 _ON_BLOCKS = ("LowerCrossThreadReduction",)
 """Passes on blocks that are not part of the lowering; they may refuse a function."""
 
@@ -339,15 +343,14 @@ def _lower_in_steps(lowering: Lowering) -> dict[str, IRModule]:
     for name in ORDER:
         if name == _LAST:
             break
+        if name in _BY_NAME:
+            after(f"{name} by name", module, name)
         module = after(name, module)
         if name == "UnrollLoop":
             after("VectorizeLoop without masks", module, "VectorizeLoop")
-        if name == "VectorizeLoop":
-            after("StorageRewrite of vectors", module, "StorageRewrite")
-        if name == "InjectDoubleBuffer":
-            after("StorageRewrite with all", module, "StorageRewrite")
+        if name in _STORAGE_AFTER:
+            after(f"StorageRewrite after {name}", module, "StorageRewrite")
         if name == "GuardIndices":
-            after("StorageRewrite of dimensions", module, "StorageRewrite")
             for single in _ALONE:
                 after(single, module)
             for single, options in _BY_OPTIONS.items():

@@ -251,3 +251,88 @@ def test_one_thread_executes_what_has_no_spatial_loop(body: str) -> None:
         "threadIdx.x",
     ]
     same_results(before, after)
+
+
+def test_flat_views_have_whole_rows_of_their_memory() -> None:
+    body = """
+    C = T.decl_buffer((SIZE,), "int32")
+    D = T.Buffer((4, 6), "int32", data=C.data, strides=[8, 1])
+    for i, j in T.grid(4, 6):
+        D[i, j] = B[i * 8 + j]
+    A[0] = D[1, 2]
+    """
+    for size, expected in ((32, 32), (31, 30)):
+        before = module(body.replace("SIZE", str(size)))
+        after = tir.transform.FlattenBuffer()(before)
+        (shape,) = {
+            str(node.shape[0]) for node in walk(after["main"]) if isinstance(node, tir.Buffer) and node.name == "D"
+        }
+        assert shape == str(expected)
+        same_results(before, after)
+
+
+def test_matched_buffers_are_compacted() -> None:
+    before = module(
+        """
+        for i in range(4):
+            with T.block("around"):
+                T.reads(B[i])
+                T.writes(A[i])
+                C = T.alloc_buffer((4, 8), "int32")
+                with T.block("c"):
+                    T.reads(B[i])
+                    T.writes(C[i, 2:6])
+                    M = T.match_buffer(C[i, 2:6], (4,), "int32")
+                    M[1] = B[i]
+                A[i] = C[i, 3]
+        """
+    )
+    after = tir.transform.CompactBufferAllocation()(before)
+    (buffer,) = (buffer for node in walk(after["main"]) if isinstance(node, tir.Block) for buffer in node.alloc_buffers)
+    assert [str(extent) for extent in buffer.shape] == ["1", "4"]
+    same_results(before, after, tir.transform.LowerMatchBuffer()(after))
+
+
+def test_alignments_become_strides() -> None:
+    before = module(
+        """
+        for i in range(4):
+            with T.block("around"):
+                T.reads(B[i * 8:i * 8 + 8])
+                T.writes(A[i])
+                C = T.alloc_buffer((4, 8), "int32")
+                for j in range(8):
+                    with T.block("c"):
+                        T.reads(B[i * 8 + j])
+                        T.writes(C[i, j])
+                        T.block_attr({"buffer_dim_align": [[0, 0, 16, 5]]})
+                        C[i, j] = B[i * 8 + j]
+                A[i] = C[i, 7]
+        """
+    )
+    after = tir.transform.CompactBufferAllocation()(before)
+    (buffer,) = (buffer for node in walk(after["main"]) if isinstance(node, tir.Block) for buffer in node.alloc_buffers)
+    assert ([str(extent) for extent in buffer.shape], [str(stride) for stride in buffer.strides]) == (
+        ["1", "8"],
+        ["21", "1"],
+    )
+    same_results(before, after, tir.transform.LowerOpaqueBlock()(after))
+
+
+def test_matched_buffers_of_another_layout_are_refused() -> None:
+    before = module(
+        """
+        C = T.alloc_buffer((4, 8), "int32")
+        with T.block("c"):
+            T.reads()
+            T.writes(C[0:4, 0:8])
+            stride = T.int32()
+            M = T.match_buffer(C[0:4, 0:8], (4, 8), "int32", strides=[stride, stride])
+            M[1, 1] = x
+        """
+    )
+    with pytest.raises(tvms.TvmsError) as caught:
+        tir.transform.LowerMatchBuffer()(before)
+    assert str(caught.value).splitlines()[0] == (
+        "error[E0706]: matched buffer 'M' declares stride as offset or stride, where its region has T.int64(1)"
+    )

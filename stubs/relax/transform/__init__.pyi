@@ -111,10 +111,10 @@ def CommonSubexprElimTIR(enable_cse_tir: builtins.bool = True, identify_equiv_te
     """Bind repeated computations to variables. Terms are repeated only if they are written alike, also with
     `identify_equiv_terms`.
     """
-def CompactBufferAllocation(is_strict: builtins.bool = True, with_sums: builtins.bool = True) -> tvms.ir.passes.transform.Pass:
+def CompactBufferAllocation(is_strict: builtins.bool = True, with_all: builtins.bool = True) -> tvms.ir.passes.transform.Pass:
     """Reduce the buffers of opaque blocks to the part that is used. No dimension becomes larger, even if `is_strict` is
-    False, with which TVM may also pad buffers. With `with_sums`, conditions on sums of loop variables count, in the compiler only those
-    on single ones.
+    False, with which TVM may also pad buffers. With `with_all`, conditions on sums of loop variables count, in the compiler only those on
+    single ones, and alignments become strides.
     """
 def ComputePrimValue() -> tvms.ir.passes.transform.Pass:
     """Replace each `R.prim_value` that is not a constant or a variable by a call of a function that computes it."""
@@ -288,6 +288,8 @@ def InjectDoubleBuffer(with_all: builtins.bool = True) -> tvms.ir.passes.transfo
     """Double the memory of a `double_buffer_scope` in a loop, also if the scope contains all statements of the loop, unless `with_all` is
     False, as in the compiler.
     """
+def InjectPermutedLayout() -> tvms.ir.passes.transform.Pass:
+    """Return `func` with permuted shared memory, and without the annotations of it."""
 def InjectSoftwarePipeline() -> tvms.ir.passes.transform.Pass:
     """Return `func`, whose blocks are opaque, with annotated loops replaced by software pipelines.
 
@@ -376,8 +378,10 @@ def LowerInitBlock() -> tvms.ir.passes.transform.Pass:
     """Return `func` with the inits of its blocks as conditional statements in their bodies."""
 def LowerIntrin() -> tvms.ir.passes.transform.Pass:
     """Return `func` without `//` and `%` of scalar integers, unless their operands have effects (TVM: `LowerIntrin`)."""
-def LowerMatchBuffer() -> tvms.ir.passes.transform.Pass:
-    """Return `func`, whose blocks are opaque, without matched buffers."""
+def LowerMatchBuffer(with_checks: builtins.bool = True) -> tvms.ir.passes.transform.Pass:
+    """Replace matched buffers by their sources. With `with_checks`, TvmsError E0706 if a buffer certainly declares another offset or other
+    strides than its region has; the compiler checks strides at run time.
+    """
 def LowerOpaqueBlock(with_pragmas: builtins.bool = True) -> tvms.ir.passes.transform.Pass:
     """Replace blocks without iterators by their statements. Their buffers become allocations, and their pragmas and those of loops
     attributes; the latter only with `with_pragmas`, which the compiler does not need.

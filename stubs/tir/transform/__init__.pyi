@@ -21,6 +21,7 @@ from tvms.codegen.lower.passes import hoist as hoist
 from tvms.codegen.lower.passes import keep_where as keep_where
 from tvms.codegen.lower.passes import lower_blocks_of_loops as lower_blocks_of_loops
 from tvms.codegen.lower.passes import lower_cross_threads as lower_cross_threads
+from tvms.codegen.lower.passes import lower_matches as lower_matches
 from tvms.codegen.lower.passes import lowering as lowering
 from tvms.codegen.lower.passes import narrow as narrow
 from tvms.codegen.lower.passes import prim_func_pass as prim_func_pass
